@@ -1,0 +1,25 @@
+"""torch.autograd: the graph, the engine, and their public names."""
+from __future__ import annotations
+
+from typing import Any
+
+_HOME = {
+    "Function": "function", "backward": "engine", "grad": "engine", "no_grad": "mode",
+    "enable_grad": "mode", "set_grad_enabled": "mode", "inference_mode": "mode",
+    "gradcheck": "gradcheck", "gradgradcheck": "gradcheck", "detect_anomaly": "anomaly",
+    "set_detect_anomaly": "anomaly", "Node": "node", "Variable": "function",
+}
+
+
+def __getattr__(name: str) -> Any:
+    from importlib import import_module
+
+    if name in _HOME:
+        found = getattr(import_module(f"rushlight.autograd.{_HOME[name]}"), name)
+        if name not in ("gradcheck",):
+            globals()[name] = found
+        return found
+    try:
+        return import_module(f"rushlight.autograd.{name}")
+    except ModuleNotFoundError:
+        raise AttributeError(f"module 'torch.autograd' has no attribute {name!r}") from None

@@ -1,0 +1,266 @@
+"""The engine: runs a graph backwards.
+
+A node's number is higher than those of all nodes it leads to, so the waiting node with the
+highest number has received everything that will flow into it: a heap of numbers is the whole
+schedule. Nothing recurses, so depth is no limit.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from heapq import heappop, heappush
+from typing import Any
+
+from rushlight.autograd import hooks
+from rushlight.autograd.mode import LOCAL
+from rushlight.autograd.node import AccumulateGrad, Node
+
+Tensor = Any
+
+
+class _Wanted:
+    """grad()'s order: which (node, output) gradients to keep, and which nodes lead to them."""
+
+    def __init__(self, inputs: Sequence[Tensor], roots: list[Node]) -> None:
+        self.places: dict[tuple[Node, int], list[int]] = {}
+        for number, t in enumerate(inputs):
+            self.places.setdefault((t._g, t._i), []).append(number)
+        self.nodes = {node for node, _ in self.places}
+        self.found: list[Tensor | None] = [None] * len(inputs)
+        self.useful = self._ancestors(roots)
+
+    def _ancestors(self, roots: list[Node]) -> set[Node]:
+        lowest = min((node.seq for node in self.nodes), default=0)
+        order: list[Node] = []
+        seen: set[Node] = set()
+        stack = list(roots)
+        while stack:
+            node = stack.pop()
+            if node in seen or node.seq < lowest:
+                continue
+            seen.add(node)
+            order.append(node)
+            stack.extend(e[0] for e in node.next if e is not None)
+        useful: set[Node] = set()
+        for node in sorted(order, key=lambda n: n.seq):
+            if node in self.nodes or any(e is not None and e[0] in useful for e in node.next):
+                useful.add(node)
+        return useful
+
+    def take(self, node: Node, grad: Any) -> None:
+        grads = grad if node.multi else [grad]
+        for number, g in enumerate(grads):
+            for place in self.places.get((node, number), ()):
+                self.found[place] = g
+
+
+def run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
+        wanted: _Wanted | None = None, accumulate: bool = True) -> None:
+    """Send gradients from the roots through the graph to the leaves (or to what is `wanted`)."""
+    before = LOCAL.enabled
+    LOCAL.enabled = create
+    callbacks = hooks.begin_run()
+    try:
+        _run(roots, keep, create, wanted, accumulate)
+        hooks.end_run(callbacks)
+    finally:
+        LOCAL.enabled = before
+        hooks.leave_run(callbacks)
+
+
+def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
+         wanted: _Wanted | None, accumulate: bool) -> None:
+    buffers: dict[Node, Any] = {}
+    heap: list[tuple[int, Node]] = []
+    for node, number, grad in roots:
+        _receive(buffers, heap, node, number, grad)
+    while heap:
+        node = heappop(heap)[1]
+        grad = buffers.pop(node)
+        if node.hooks is not None:
+            grad = hooks.before(node, grad)
+        if wanted is not None:
+            if node in wanted.nodes:
+                wanted.take(node, grad)
+            if node not in wanted.useful:
+                continue
+        if node.__class__ is AccumulateGrad:
+            if accumulate and (wanted is None or node in wanted.nodes):
+                _accumulate(node, grad, create)
+            continue
+        if wanted is not None and not any(e is not None and e[0] in wanted.useful
+                                          for e in node.next):
+            continue
+        results = _apply(node, grad)
+        if not keep:
+            node.saved = None
+        for e, g in zip(node.next, results):
+            if e is not None and g is not None:
+                target, number = e
+                if target in buffers or target.multi:
+                    _receive(buffers, heap, target, number, g)
+                else:
+                    buffers[target] = g
+                    heappush(heap, (-target.seq, target))
+        # Let go of them: own() tells by reference counts whether a gradient is anybody else's.
+        results = g = e = None
+
+
+def _apply(node: Node, grad: Any) -> Sequence[Any]:
+    if node.saved is None:
+        raise RuntimeError("Trying to backward through the graph a second time (or directly access "
+                           "saved tensors after they have already been freed). Saved intermediate "
+                           "values of the graph are freed when you call .backward() or "
+                           "autograd.grad(). Specify retain_graph=True if you need to backward "
+                           "through the graph a second time or if you need to access saved tensors "
+                           "after calling backward.")
+    if hooks.GUARD is not None:
+        results = hooks.GUARD(node, grad)
+    else:
+        results = node.apply(grad)
+    if node.hooks is not None:
+        results = hooks.after(node, results, grad)
+    return results
+
+
+def _receive(buffers: dict[Node, Any], heap: list[tuple[int, Node]], node: Node, number: int,
+             grad: Tensor) -> None:
+    if node not in buffers:
+        heappush(heap, (-node.seq, node))
+        if node.multi:
+            buffers[node] = slots = [None] * (number + 1)
+            slots[number] = grad
+        else:
+            buffers[node] = grad
+    elif node.multi:
+        slots = buffers[node]
+        if number >= len(slots):
+            slots.extend([None] * (number + 1 - len(slots)))
+        slots[number] = grad if slots[number] is None else slots[number] + grad
+    else:
+        buffers[node] = buffers[node] + grad
+
+
+def _accumulate(node: AccumulateGrad, grad: Tensor, create: bool) -> None:
+    leaf = node.variable
+    if leaf is None:
+        return
+    if grad.dtype is not leaf.dtype:
+        grad = grad.to(leaf.dtype)
+    held = leaf.grad
+    if held is None:
+        # A gradient that nobody else holds becomes the leaf's own; others are copied.
+        leaf._grad = grad if create else hooks.own(grad, leaf)
+    elif create or held.requires_grad:
+        leaf._grad = held + grad
+    else:
+        held.add_(grad)
+    if node.hooks is not None:
+        hooks.accumulated(node, leaf)
+
+
+def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tensor]:
+    if t._g is None:
+        raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn; "
+                           "nothing in its computation had requires_grad=True (or it ran under "
+                           "no_grad)")
+    if grad is None:
+        if t._a.size != 1:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs; call "
+                               f"backward(gradient=...) with a tensor of shape {tuple(t._a.shape)}, "
+                               "or reduce first, with .sum() or .mean()")
+        if not t._k.dtype.is_floating_point:
+            raise RuntimeError("grad can be implicitly created only for real scalar outputs but got "
+                               f"{t._k.dtype}")
+        grad = _ones_like(t)
+    elif grad._a.shape != t._a.shape:
+        raise RuntimeError(f"Mismatch in shape: grad_output[0] has a shape of {grad.shape} and "
+                           f"output[0] has a shape of {t.shape}.")
+    elif grad._k.dtype.is_complex != t._k.dtype.is_complex:
+        raise RuntimeError("For complex Tensors, both grad_output and output are required to have "
+                           f"the same dtype. Mismatch in dtype: grad_output[0] has a dtype of "
+                           f"{grad.dtype} and output[0] has a dtype of {t.dtype}.")
+    return t._g, t._i, grad if create else grad.detach()
+
+
+def _ones_like(t: Tensor) -> Tensor:
+    import numpy as np
+
+    from rushlight.tensor.tensor import wrap
+
+    return wrap(np.ones(t._a.shape, t._a.dtype), t._k)
+
+
+def _listed(value: Any, count: int) -> list[Any]:
+    if value is None:
+        return [None] * count
+    if isinstance(value, (list, tuple)):
+        if len(value) != count:
+            raise RuntimeError(f"got {count} tensors and {len(value)} gradients")
+        return list(value)
+    return [value]
+
+
+def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None,
+             create_graph: bool = False, inputs: Any = None, grad_variables: Any = None) -> None:
+    """Add the gradients of `tensors` to the `.grad` of the leaves (only of `inputs`, if given)."""
+    grad_tensors = grad_variables if grad_tensors is None else grad_tensors
+    if LOCAL.inference:
+        raise RuntimeError("Calling backward() in inference mode is not allowed; leave it first")
+    listed = list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
+    grads = _listed(grad_tensors, len(listed))
+    keep = create_graph if retain_graph is None else retain_graph
+    roots = [_root(t, g, create_graph) for t, g in zip(listed, grads, strict=True)]
+    if inputs is None:
+        run(roots, keep, create_graph)
+        return
+    targets = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    if not targets:
+        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    wanted = _Wanted(_tracked(targets), [node for node, _, _ in roots])
+    run(roots, keep, create_graph, wanted)
+    for t, g in zip(targets, wanted.found, strict=True):
+        if g is not None and t._g.__class__ is not AccumulateGrad:
+            t._grad = g if t.grad is None else t.grad + g
+
+
+def _tracked(inputs: Sequence[Tensor]) -> Sequence[Tensor]:
+    for t in inputs:
+        if t._g is None:
+            raise RuntimeError("One of the differentiated Tensors does not require grad")
+    return inputs
+
+
+def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,
+         create_graph: bool = False, only_inputs: bool = True, allow_unused: bool | None = None,
+         is_grads_batched: bool = False, materialize_grads: bool = False) -> tuple[Any, ...]:
+    """The gradients of `outputs` with respect to `inputs`, as a tuple; no `.grad` is touched."""
+    outs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
+    ins = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    if is_grads_batched:
+        return _batched(outs, ins, grad_outputs, retain_graph, create_graph, allow_unused)
+    if materialize_grads and allow_unused is False:
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True,"
+                         " but got: allow_unused=False.")
+    keep = create_graph if retain_graph is None else retain_graph
+    grads = _listed(grad_outputs, len(outs))
+    roots = [_root(t, g, create_graph) for t, g in zip(outs, grads, strict=True)]
+    wanted = _Wanted(_tracked(ins), [node for node, _, _ in roots])
+    run(roots, keep, create_graph, wanted, accumulate=False)
+    if materialize_grads:
+        return tuple(t.new_zeros(t.shape) if g is None else g
+                     for t, g in zip(ins, wanted.found, strict=True))
+    if not allow_unused and any(g is None for g in wanted.found):
+        raise RuntimeError("One of the differentiated Tensors appears to not have been used in the "
+                           "graph. Set allow_unused=True if this is the desired behavior.")
+    return tuple(wanted.found)
+
+
+def _batched(outs: list[Any], ins: list[Any], grads: Any, retain: bool | None, create: bool,
+             unused: bool | None) -> tuple[Any, ...]:
+    from rushlight import stack
+
+    batches = _listed(grads, len(outs))
+    count = batches[0].shape[0]
+    rows = [grad(outs, ins, [g[i] for g in batches], True if i + 1 < count else retain, create,
+                 True, unused) for i in range(count)]
+    return tuple(None if column[0] is None else stack(list(column)) for column in zip(*rows))

@@ -1,0 +1,206 @@
+"""Hooks on tensors and nodes, and what the engine calls around them."""
+from __future__ import annotations
+
+import itertools
+import sys
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from rushlight.autograd.node import AccumulateGrad, Node
+from rushlight.tensor.tensor import wrap
+
+# Anomaly mode's wrapper around Node.apply, or None.
+GUARD: Callable[[Node, Any], Any] | None = None
+_ids = itertools.count()
+
+
+class Hooks:
+    """A node's hooks: on one result's gradient, before, after, and after accumulation."""
+
+    __slots__ = ("tensor", "pre", "post", "accumulated", "retained")
+
+    def __init__(self) -> None:
+        self.tensor: dict[int, tuple[int, Callable[..., Any]]] = {}
+        self.pre: dict[int, Callable[..., Any]] = {}
+        self.post: dict[int, Callable[..., Any]] = {}
+        self.accumulated: dict[int, Callable[..., Any]] = {}
+        self.retained: dict[int, Any] = {}
+
+
+class Handle:
+    """Returned by register_*_hook: `remove()` takes the hook away; also a context manager."""
+
+    def __init__(self, table: dict[int, Any]) -> None:
+        self.id = next(_ids)
+        self._table = table
+
+    def remove(self) -> None:
+        """Take the hook away."""
+        self._table.pop(self.id, None)
+
+    def __enter__(self) -> "Handle":
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self.remove()
+
+
+def _of(node: Node) -> Hooks:
+    if node.hooks is None:
+        node.hooks = Hooks()
+    found: Hooks = node.hooks
+    return found
+
+
+def on_tensor(t: Any, hook: Callable[[Any], Any]) -> Handle:
+    """Register a hook on a tensor's gradient."""
+    if t._g is None:
+        raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+    table = _of(t._g).tensor
+    handle = Handle(table)
+    table[handle.id] = (t._i, hook)
+    return handle
+
+
+def after_accumulation(t: Any, hook: Callable[[Any], None]) -> Handle:
+    """Register a hook on a leaf that runs once its `.grad` is complete."""
+    if t._g.__class__ is not AccumulateGrad:
+        if t._g is None:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+    table = _of(t._g).accumulated
+    handle = Handle(table)
+    table[handle.id] = hook
+    return handle
+
+
+def on_node(node: Node, hook: Callable[..., Any], when: str) -> Handle:
+    """Register a hook that runs before or after a node."""
+    table = getattr(_of(node), when)
+    handle = Handle(table)
+    table[handle.id] = hook
+    return handle
+
+
+def retain(t: Any) -> None:
+    """Keep a non-leaf tensor's gradient."""
+    if not t.retains_grad:
+        t.__dict__["_retains_grad"] = True
+        _of(t._g).retained[t._i] = weakref.ref(t)
+
+
+def before(node: Node, grad: Any) -> Any:
+    """Run the tensor hooks and pre-hooks of a node on the gradient(s) it has received."""
+    h: Hooks = node.hooks
+    grads = grad if node.multi else [grad]
+    for number, hook in list(h.tensor.values()):
+        if number < len(grads) and grads[number] is not None:
+            grads[number] = _replaced(hook(grads[number]), grads[number])
+    for hook in list(h.pre.values()):
+        found = hook(tuple(grads))
+        if found is not None:
+            grads = list(found) if isinstance(found, (tuple, list)) else [found]
+    for number, reference in h.retained.items():
+        t = reference()
+        if t is not None and number < len(grads) and grads[number] is not None:
+            held = t.grad
+            t._grad = grads[number] if held is None else held + grads[number]
+    return grads if node.multi else grads[0]
+
+
+def _replaced(found: Any, grad: Any) -> Any:
+    if found is None:
+        return grad
+    if not hasattr(found, "_a"):
+        raise TypeError(f"hook should return a Tensor or None, got {type(found).__name__}")
+    if found._a.shape != grad._a.shape:
+        raise RuntimeError(f"hook has changed the size of value: expected {list(grad.shape)}, "
+                           f"got {list(found.shape)}")
+    return found
+
+
+def after(node: Node, results: Any, grad: Any) -> Any:
+    """Run a node's post-hooks on (gradients of inputs, gradients of outputs)."""
+    h: Hooks = node.hooks
+    outputs = tuple(grad) if node.multi else (grad,)
+    for hook in list(h.post.values()):
+        found = hook(tuple(results), outputs)
+        if found is not None:
+            results = found if isinstance(found, (tuple, list)) else (found,)
+    return results
+
+
+def accumulated(node: Node, leaf: Any) -> None:
+    """Run a leaf's hooks after its gradient is complete."""
+    for hook in list(node.hooks.accumulated.values()):
+        hook(leaf)
+    for hook in list(node.hooks.post.values()):
+        hook((), (leaf.grad,))
+
+
+def own(grad: Any, leaf: Any) -> Any:
+    """`grad` as the leaf's own: itself where nobody else holds it or its memory, else a copy."""
+    a = grad._a
+    alone = (a.base is None and sys.getrefcount(grad) <= _ALONE
+             and sys.getrefcount(a) <= _ALONE - 1)
+    if alone and grad._g is None and (a.flags.c_contiguous or not leaf._a.flags.c_contiguous):
+        return grad
+    order: Any = "C" if leaf._a.flags.c_contiguous else "K"
+    return wrap(a.copy(order), grad._k)
+
+
+def _calibrate() -> int:
+    # How many references the engine's own frames hold on their way down to own(): it depends on
+    # the Python version, so it is measured on the same shape of calls.
+    def own(grad: Any, leaf: Any) -> int:
+        return sys.getrefcount(grad)
+
+    def accumulate(node: Any, grad: Any, create: bool) -> int:
+        return own(grad, node)
+
+    buffers = {0: object()}
+    grad = buffers.pop(0)
+    return accumulate(None, grad, False)
+
+
+_ALONE = _calibrate()
+
+
+# --- callbacks at the end of a run (Variable._execution_engine.queue_callback) --------------------
+
+
+class _Runs(threading.local):
+    stack: list[list[Callable[[], None]]]
+
+    def __init__(self) -> None:
+        self.stack = []
+
+
+_runs = _Runs()
+
+
+def begin_run() -> list[Callable[[], None]]:
+    """Open a run; callbacks queued inside belong to it."""
+    callbacks: list[Callable[[], None]] = []
+    _runs.stack.append(callbacks)
+    return callbacks
+
+
+def end_run(callbacks: list[Callable[[], None]]) -> None:
+    """Call what was queued, in order."""
+    for callback in callbacks:
+        callback()
+
+
+def leave_run(callbacks: list[Callable[[], None]]) -> None:
+    """Close a run, also after an error."""
+    _runs.stack.remove(callbacks)
+
+
+def queue_callback(callback: Callable[[], None]) -> None:
+    """Call `callback` when the running backward is through."""
+    if not _runs.stack:
+        raise RuntimeError("Final callbacks can only be installed during backward pass.")
+    _runs.stack[-1].append(callback)

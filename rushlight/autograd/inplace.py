@@ -1,0 +1,117 @@
+"""In-place writes and the graph: through views, gradients stay right.
+
+A write into a view is seen as: the base is a new tensor, equal to the old one except where the
+view looks, which holds the written result. CopySlices is the node of that step. All views of the
+base then get their nodes anew, by taking the view again of the new base.
+"""
+from __future__ import annotations
+
+import weakref
+from typing import Any
+
+from rushlight.autograd.mode import LOCAL
+from rushlight.autograd.node import AccumulateGrad, Node, edge
+from rushlight.base.layout import overlaps_itself
+from rushlight.tensor.tensor import Tensor, storage
+
+# Storage -> weak references to its tracked views, for rebase.
+_views: "weakref.WeakKeyDictionary[Any, list[weakref.ref[Tensor]]]" = weakref.WeakKeyDictionary()
+
+
+def check_writable(target: Tensor, tracked: bool) -> None:
+    """Refuse writes that PyTorch refuses: leaves that require grad, expanded memory, ..."""
+    a = target._a
+    if 0 in a.strides and a.size > 1 and overlaps_itself(a.shape, a.strides):
+        raise RuntimeError("unsupported operation: more than one element of the written-to tensor "
+                           "refers to a single memory location. Please clone() the tensor before "
+                           "performing the operation.")
+    if LOCAL.enabled and target._g is not None:
+        if target._g.__class__ is AccumulateGrad:
+            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place "
+                               "operation. Do it under torch.no_grad(), or on a clone().")
+    if tracked or target._g is not None:
+        _check_view(target)
+    s = target._s
+    if s is not None and s.inference and not LOCAL.inference:
+        raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed. "
+                           "You can make a clone to get a normal tensor before doing inplace update.")
+
+
+def _check_view(target: Tensor) -> None:
+    if not LOCAL.enabled:
+        return
+    step, t = getattr(target, "_b", None), target
+    while step is not None:
+        if step[1] is None:
+            raise RuntimeError(f"Output {t._i} of {step[2]} is a view and is being modified inplace. "
+                               "This view is the output of a function that returns multiple views. "
+                               "Such functions do not allow the output views to be modified inplace. "
+                               "You should replace the inplace operation by an out-of-place one.")
+        t = step[0]
+        step = getattr(t, "_b", None)
+    if t is not target and t._g is not None and t._g.__class__ is AccumulateGrad:
+        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an "
+                           "in-place operation. Do it under torch.no_grad(), or on a clone().")
+
+
+def track_view(view: Tensor, base: Tensor, again: Any, args: tuple[Any, ...]) -> None:
+    """Note that `view` is again(base, *args), so that writes through it can reach the base."""
+    view._b = (base, again, args)
+    g = base._g
+    if g is not None and g.__class__ is AccumulateGrad:
+        return                       # no write can ever be recorded through a leaf's views
+    s = view._s
+    known = _views.get(s)
+    if known is None:
+        known = _views[s] = []
+    elif len(known) >= 32:
+        known[:] = [r for r in known if r() is not None]
+    known.append(weakref.ref(view))
+
+
+class CopySlices(Node):
+    """base with the part seen through a chain of views replaced: gradients to both."""
+
+    __slots__ = ()
+
+    def apply(self, grad: Any) -> Any:
+        """(gradient of the old base, gradient of what was written)."""
+        chain = self.saved
+        old = None
+        if self.next[0] is not None:
+            old = grad.clone()
+            replay(old, chain).zero_()
+        new = replay(grad, chain).clone() if self.next[1] is not None else None
+        return old, new
+
+
+def replay(base: Any, chain: tuple[Any, ...]) -> Any:
+    """Take a chain of views again."""
+    for again, args in chain:
+        base = again(base, *args)
+    return base
+
+
+def _chain(view: Tensor) -> tuple[Tensor, tuple[Any, ...]]:
+    steps = []
+    t = view
+    while (step := getattr(t, "_b", None)) is not None:
+        steps.append((step[1], step[2]))
+        t = step[0]
+    return t, tuple(reversed(steps))
+
+
+def rebase(target: Tensor, result: Tensor) -> None:
+    """After a write: `target` (and the base it is a view of) takes `result`'s place in the graph."""
+    root, chain = _chain(target)
+    if root is target:
+        root._g, root._i = result._g, result._i
+    else:
+        root._g, root._i = CopySlices((edge(root), edge(result)), chain), 0
+    for reference in _views.get(storage(root), ()):
+        view = reference()
+        if view is not None and view is not root:
+            above, steps = _chain(view)
+            if above is root and all(again is not None for again, _ in steps):
+                found = replay(root, steps)
+                view._g, view._i = found._g, found._i

@@ -1,0 +1,161 @@
+"""Whether ops are recorded: grad mode and inference mode, per thread."""
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable
+from typing import Any
+
+
+class _Local(threading.local):
+    enabled = True
+    inference = False
+
+
+LOCAL = _Local()
+
+
+def is_grad_enabled() -> bool:
+    """Whether ops on tensors that require gradients are recorded in this thread."""
+    return LOCAL.enabled
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether inference mode is on in this thread."""
+    return LOCAL.inference
+
+
+class _Mode:
+    """A context manager and decorator that sets grad mode and puts it back."""
+
+    __slots__ = ("_before",)
+    _before: Any
+
+    def __enter__(self) -> None:
+        raise NotImplementedError("abstract: no_grad and its relatives define it")
+
+    def __exit__(self, *error: Any) -> None:
+        LOCAL.enabled = self._before
+
+    def _again(self) -> "_Mode":
+        return type(self)()
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return decorate(function, self._again)
+
+
+def decorate(function: Callable[..., Any], context: Callable[[], Any]) -> Callable[..., Any]:
+    """`function` (or generator function) run inside a fresh `context()` at every call."""
+    import inspect
+
+    if inspect.isclass(function):
+        raise RuntimeError("Cannot decorate classes; it is ambiguous whether or not only the "
+                           "constructor or all methods should have the context manager applied; "
+                           "additionally, decorating a class with `no_grad` has no effect on "
+                           "subclasses. Decorate the methods instead.")
+    if inspect.isgeneratorfunction(function):
+        return _decorate_generator(function, context)
+
+    @functools.wraps(function)
+    def inside(*args: Any, **kwargs: Any) -> Any:
+        with context():
+            return function(*args, **kwargs)
+    return inside
+
+
+def _decorate_generator(function: Callable[..., Any], context: Callable[[], Any]) -> Any:
+    # The mode must hold while the generator's own code runs, and not in its consumer's between.
+    @functools.wraps(function)
+    def inside(*args: Any, **kwargs: Any) -> Any:
+        generator = function(*args, **kwargs)
+        resume: Callable[[], Any] = lambda: next(generator)  # noqa: E731
+        try:
+            while True:
+                with context():
+                    value = resume()
+                try:
+                    sent = yield value
+                except GeneratorExit:
+                    with context():
+                        generator.close()
+                    raise
+                except BaseException as error:  # noqa: B036 - handed on into the generator
+                    resume = functools.partial(generator.throw, error)
+                else:
+                    resume = functools.partial(generator.send, sent)
+        except StopIteration as stop:
+            return stop.value
+    return inside
+
+
+class no_grad(_Mode):
+    """Inside, nothing is recorded: results do not require gradients."""
+
+    __slots__ = ()
+
+    def __new__(cls, orig_func: Any = None) -> Any:
+        made = object.__new__(cls)
+        return made if orig_func is None else made(orig_func)
+
+    def __enter__(self) -> None:
+        self._before = LOCAL.enabled
+        LOCAL.enabled = False
+
+
+class enable_grad(_Mode):
+    """Inside, ops are recorded again."""
+
+    __slots__ = ()
+
+    def __new__(cls, orig_func: Any = None) -> Any:
+        made = object.__new__(cls)
+        return made if orig_func is None else made(orig_func)
+
+    def __enter__(self) -> None:
+        self._before = LOCAL.enabled
+        LOCAL.enabled = True
+
+
+class set_grad_enabled(_Mode):
+    """Set grad mode at once; as a context manager, put it back at the end."""
+
+    __slots__ = ("mode",)
+
+    def __init__(self, mode: bool) -> None:
+        self._before = LOCAL.enabled
+        self.mode = mode
+        LOCAL.enabled = bool(mode)
+
+    def __enter__(self) -> None:
+        LOCAL.enabled = bool(self.mode)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        LOCAL.enabled = self._before
+        return decorate(function, lambda: set_grad_enabled(self.mode))
+
+
+class inference_mode(_Mode):
+    """No recording, and results that autograd refuses to track later."""
+
+    __slots__ = ("mode",)
+
+    def __new__(cls, mode: Any = True) -> Any:
+        made = object.__new__(cls)
+        if callable(mode) and not isinstance(mode, bool):
+            made.mode = True
+            return made(mode)
+        return made
+
+    def __init__(self, mode: bool = True) -> None:
+        self.mode = mode
+
+    def __enter__(self) -> None:
+        self._before = (LOCAL.enabled, LOCAL.inference)
+        LOCAL.inference = bool(self.mode)
+        LOCAL.enabled = not self.mode
+
+    def __exit__(self, *error: Any) -> None:
+        LOCAL.enabled, LOCAL.inference = self._before
+
+    def _again(self) -> "_Mode":
+        return inference_mode(self.mode)

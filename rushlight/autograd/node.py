@@ -1,0 +1,128 @@
+"""Nodes of the autograd graph: what an op leaves behind so that gradients can flow through it.
+
+`next` holds one edge (node, output number) per differentiable input, None where no gradient is
+wanted; `saved` what the rule needs, None once freed; `seq` grows with time, so that a node's
+number is higher than those of all nodes it leads to: the engine's order.
+"""
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+Edge = tuple["Node", int]
+next_seq = itertools.count(1).__next__
+new = object.__new__
+
+
+class Node:
+    """A recorded op. `apply(grad)` gives one gradient per edge; nodes with several results set
+    `multi` and get a list of gradients, None where there is none."""
+
+    __slots__ = ("next", "seq", "saved", "hooks", "metadata_", "trace", "__weakref__")
+    multi = False
+    next: tuple[Edge | None, ...]
+    saved: Any
+    hooks: Any
+    seq: int
+
+    def __init__(self, edges: tuple[Edge | None, ...] = (), saved: Any = ()) -> None:
+        self.next = edges
+        self.saved = saved
+        self.hooks = None
+        self.seq = next_seq()
+        if TRACES.record is not None:
+            TRACES.record(self)
+
+    def apply(self, grad: Any) -> Any:
+        """One gradient per edge of `next`."""
+        raise NotImplementedError(f"{type(self).__name__} has no gradient rule")
+
+    def __call__(self, *grads: Any) -> Any:
+        """Run the rule by hand, as PyTorch allows: one gradient, or a tuple."""
+        found = self.apply(list(grads) if self.multi else grads[0])
+        return found[0] if isinstance(found, tuple) and len(found) == 1 else found
+
+    def name(self) -> str:
+        """The class name, as `repr` shows it."""
+        return type(self).__name__
+
+    @property
+    def next_functions(self) -> tuple[tuple["Node | None", int], ...]:
+        """The nodes that this one's gradients flow into."""
+        return tuple((None, 0) if edge is None else edge for edge in self.next)
+
+    @property
+    def metadata(self) -> dict[Any, Any]:
+        """A dict for the user's own notes on the node."""
+        try:
+            return self.metadata_
+        except AttributeError:
+            self.metadata_: dict[Any, Any] = {}
+            return self.metadata_
+
+    def _sequence_nr(self) -> int:
+        return self.seq
+
+    def register_hook(self, hook: Callable[..., Any]) -> Any:
+        """Call hook(grad_inputs, grad_outputs) after the node ran; a result replaces grad_inputs."""
+        from rushlight.autograd.hooks import on_node
+
+        return on_node(self, hook, "post")
+
+    def register_prehook(self, hook: Callable[..., Any]) -> Any:
+        """Call hook(grad_outputs) before the node runs; a result replaces them."""
+        from rushlight.autograd.hooks import on_node
+
+        return on_node(self, hook, "pre")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} object at {hex(id(self))}>"
+
+
+class _Traces:
+    """Anomaly mode's switch: what to call with each new node."""
+
+    record: Callable[[Node], None] | None = None
+
+
+TRACES = _Traces()
+
+
+class AccumulateGrad(Node):
+    """The end of the graph at a leaf: adds what arrives to the leaf's `.grad`."""
+
+    __slots__ = ("_leaf",)
+
+    def __init__(self, leaf: Any) -> None:
+        super().__init__()
+        self._leaf = weakref.ref(leaf)
+
+    @property
+    def variable(self) -> Any:
+        """The leaf; None when nobody holds it any more."""
+        return self._leaf()
+
+
+def edge(t: Any) -> Edge | None:
+    """Where the gradient of tensor `t` flows to."""
+    g = t._g
+    return None if g is None else (g, t._i)
+
+
+_node_classes: dict[tuple[str, Any], type[Node]] = {}
+
+
+def node_class(name: str, apply: Callable[..., Any], multi: bool = False) -> type[Node]:
+    """A Node class that prints as PyTorch's does (`<MulBackward0 object ...>`)."""
+    return type(name, (Node,), {"__slots__": (), "apply": apply, "multi": multi})
+
+
+_IRREGULAR = {"div": "Div", "matmul": "Mm"}
+
+
+def backward_name(op: str) -> str:
+    """PyTorch's name for the node of an op: layer_norm -> LayerNormBackward0."""
+    parts = op.strip("_").split("_")
+    return "".join(p[:1].upper() + p[1:] for p in parts if p) + "Backward0"

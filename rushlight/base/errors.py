@@ -1,0 +1,31 @@
+"""The one grammar of error messages: `op: expectation, got value`, with the remedy where one is known."""
+from __future__ import annotations
+
+from typing import NoReturn
+
+
+def missing(name: str, instead: str) -> NoReturn:
+    """Raise for a part of PyTorch that is not in Rushlight; says what to use instead."""
+    raise NotImplementedError(f"{name} is not part of Rushlight yet; {instead}")
+
+
+def wrap_dim(dim: int, ndim: int) -> int:
+    """`dim` counted from the front; a 0-d tensor accepts 0 and -1, as PyTorch does."""
+    limit = ndim or 1
+    if -limit <= dim < limit:
+        return dim + limit if dim < 0 else dim
+    raise IndexError(f"Dimension out of range (expected to be in range of [{-limit}, {limit - 1}], "
+                     f"but got {dim})")
+
+
+def wrap_dims(dims: int | tuple[int, ...] | list[int] | None, ndim: int) -> tuple[int, ...]:
+    """Several dims, each counted from the front; None or () means all of them."""
+    if dims is None or (not isinstance(dims, int) and len(dims) == 0):
+        return tuple(range(ndim))
+    if isinstance(dims, int):
+        return (wrap_dim(dims, ndim),) if ndim else (wrap_dim(dims, 0), )[:0]
+    wrapped = tuple(wrap_dim(int(d), ndim) for d in dims)
+    if len(set(wrapped)) != len(wrapped):
+        twice = next(d for d in wrapped if wrapped.count(d) > 1)
+        raise RuntimeError(f"dim {twice} appears multiple times in the list of dims")
+    return wrapped if ndim else ()

@@ -1,0 +1,159 @@
+"""Layout arithmetic: sizes, strides and offsets in elements; no data, no tensors."""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+Ints = tuple[int, ...]
+
+
+class Layout(NamedTuple):
+    """How a strided view sees its storage; strides and offset count elements."""
+
+    sizes: Ints
+    strides: Ints
+    offset: int = 0
+
+
+def contiguous_strides(sizes: Sequence[int]) -> Ints:
+    """Row-major strides; PyTorch counts a size of 0 as 1 here."""
+    strides, step = [], 1
+    for size in reversed(sizes):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(strides))
+
+
+def is_contiguous(sizes: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether elements lie in row-major order without gaps; dims of size 1 do not matter."""
+    step = 1
+    for size, stride in zip(reversed(sizes), reversed(strides), strict=True):
+        if size == 0:
+            return True
+        if size != 1:
+            if stride != step:
+                return False
+            step *= size
+    return True
+
+
+def strides_like(sizes: Sequence[int], strides: Sequence[int]) -> Ints:
+    """Dense strides in the order of given ones: what `empty_like` (preserve_format) gives."""
+    dense = sorted(range(len(sizes)), key=lambda i: (-strides[i], i))
+    if any(s == 0 and n > 1 for s, n in zip(strides, sizes, strict=True)):
+        return contiguous_strides(sizes)
+    out = [0] * len(sizes)
+    step = 1
+    for i in reversed(dense):
+        out[i] = step
+        step *= max(sizes[i], 1)
+    return tuple(out)
+
+
+def broadcast_shapes(*shapes: Sequence[int]) -> Ints:
+    """The common shape by right-aligned broadcasting; RuntimeError in PyTorch's words."""
+    ndim = max((len(s) for s in shapes), default=0)
+    result = [1] * ndim
+    for shape in shapes:
+        for i, size in enumerate(shape, ndim - len(shape)):
+            if result[i] == 1:
+                result[i] = size
+            elif size not in (1, result[i]):
+                raise RuntimeError(f"The size of tensor a ({result[i]}) must match the size of "
+                                   f"tensor b ({size}) at non-singleton dimension {i}")
+    return tuple(result)
+
+
+def infer_size(shape: Sequence[int], numel: int) -> Ints:
+    """`shape` with its one -1 filled in so that it holds `numel` elements."""
+    known, hole = 1, None
+    for i, size in enumerate(shape):
+        if size == -1:
+            if hole is not None:
+                raise RuntimeError("only one dimension can be inferred")
+            hole = i
+        elif size < 0:
+            raise RuntimeError(f"invalid shape dimension {size} at index {i} of shape {list(shape)}")
+        else:
+            known *= size
+    if hole is None:
+        if known == numel:
+            return tuple(shape)
+    elif known > 0 and numel % known == 0:
+        return (*shape[:hole], numel // known, *shape[hole + 1:])
+    elif known == 0 and numel == 0:
+        raise RuntimeError(f"cannot reshape tensor of 0 elements into shape {list(shape)} because the "
+                           "unspecified dimension size -1 can be any value and is ambiguous")
+    raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
+
+
+def view_strides(sizes: Sequence[int], strides: Sequence[int], shape: Sequence[int]) -> Ints | None:
+    """Strides under which the same memory reads as `shape`, or None where it cannot.
+
+    Walks both shapes from the back: a run of old dims that are contiguous among themselves can be
+    cut anew in any way.
+    """
+    if math.prod(shape) == 0:
+        return tuple(strides) if tuple(shape) == tuple(sizes) else contiguous_strides(shape)
+    if not sizes:
+        return (1,) * len(shape)
+    out = [0] * len(shape)
+    new = len(shape) - 1
+    run, base = 1, strides[-1]
+    for old in range(len(sizes) - 1, -1, -1):
+        run *= sizes[old]
+        ends = old == 0 or (sizes[old - 1] != 1 and strides[old - 1] != run * base)
+        if not ends:
+            continue
+        used = 1
+        while new >= 0 and (used < run or shape[new] == 1):
+            out[new] = used * base
+            used *= shape[new]
+            new -= 1
+        if used != run:
+            return None
+        if old > 0:
+            run, base = 1, strides[old - 1]
+    return tuple(out) if new == -1 else None
+
+
+def extent(layout: Layout) -> int:
+    """One past the last storage element that a view touches."""
+    if 0 in layout.sizes:
+        return layout.offset
+    return layout.offset + 1 + sum((n - 1) * s for n, s in zip(layout.sizes, layout.strides,
+                                                              strict=True))
+
+
+def overlaps_itself(sizes: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether two indices may name one element (expanded tensors): conservative only for odd cases."""
+    step = 0
+    for stride, size in sorted((s, n) for s, n in zip(strides, sizes, strict=True) if n > 1):
+        if stride <= step:
+            return True
+        step += stride * (size - 1)
+    return False
+
+
+def channels_last_strides(sizes: Sequence[int]) -> Ints:
+    """Strides of N, H, W, C order (or N, D, H, W, C) under sizes N, C, H, W."""
+    order = (0, *range(2, len(sizes)), 1)
+    strides, step = [0] * len(sizes), 1
+    for i in reversed(order):
+        strides[i] = step
+        step *= max(sizes[i], 1)
+    return tuple(strides)
+
+
+def format_strides(sizes: Ints, strides: Ints, memory_format: object) -> Ints:
+    """Strides of a copy in a memory format (by its name; None preserves dense strides)."""
+    name = getattr(memory_format, "name", "preserve_format")
+    if name == "contiguous_format":
+        return contiguous_strides(sizes)
+    if name == "preserve_format":
+        return strides_like(sizes, strides)
+    wanted = 4 if name == "channels_last" else 5
+    if len(sizes) != wanted:
+        raise RuntimeError(f"required rank {wanted} tensor to use {name} format")
+    return channels_last_strides(sizes)

@@ -1,0 +1,182 @@
+"""The NumPy meaning of scalar expressions: each node of the DAG evaluated once, on whole arrays.
+
+Two-byte and smaller floats compute in float32 and are rounded once, at the end, as PyTorch's
+kernels do. An expression is laid out as a list of steps once per combination of dtypes; running it
+is then a walk over that list.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from rushlight.base import dtype as dt
+from rushlight.derive.types import infer, operand_type
+from rushlight.ops.atoms import ATOMS
+from rushlight.ops.scalar import Expr, toposort
+
+Array = np.ndarray[Any, Any]
+# What a step does to its operands: (function, slots of its operands, slot of its result).
+Step = tuple[Callable[..., Any], tuple[int, ...], int]
+
+_REDUCE = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum,
+           "any": np.logical_or, "all": np.logical_and}
+
+
+def evaluate(outputs: Sequence[Expr], env: Mapping[str, Any], compute_dtype: str) -> list[Array]:
+    """The values of `outputs` with inputs from `env`, computed in `compute_dtype`.
+
+    Values of two-byte dtypes are left in float32; literals that meet no array are `compute_dtype`.
+    """
+    arrays = {name: np.asarray(a) for name, a in env.items()}
+    kinds = tuple([(name, dt.from_numpy_dtype(a.dtype).name) for name, a in arrays.items()])
+    found = program(tuple(outputs), kinds, dt.opmath(dt.BY_NAME[compute_dtype]).name)
+    with np.errstate(all="ignore"):
+        return [np.asarray(v) for v in found(list(arrays.values()))]
+
+
+class Program:
+    """An expression laid out for NumPy: call it with the input arrays, in order.
+
+    With `rows`, arrays end in the row's axis (scalars of a row have extent 1 there).
+    """
+
+    def __init__(self, outputs: Sequence[Expr], inputs: Sequence[tuple[str, str]],
+                 work: str) -> None:
+        self._types = infer(outputs, dict(inputs), work)
+        self._storage = dict(inputs)
+        self._slots: dict[Any, int] = {}
+        self._start: list[Any] = [None] * len(inputs)
+        self._steps: list[Step] = []
+        self._rows: tuple[int, ...] = ()
+        names = {name: i for i, (name, _) in enumerate(inputs)}
+        for node in toposort(outputs):
+            self._place(node, names)
+        self._results = tuple(self._slots[o] for o in outputs)
+        self._dead = self._last_uses()
+
+    def __call__(self, arrays: Sequence[Any]) -> list[Any]:
+        values = self._start.copy()
+        values[:len(arrays)] = arrays
+        for (function, operands, result), dead in zip(self._steps, self._dead, strict=True):
+            values[result] = function(*[values[i] for i in operands])
+            for i in dead:
+                values[i] = None
+        return [values[i] for i in self._results]
+
+    def _last_uses(self) -> list[tuple[int, ...]]:
+        """For each step the slots that nobody reads after it, so that memory is given back."""
+        seen = set(self._results)
+        dead: list[tuple[int, ...]] = []
+        for _, operands, _ in reversed(self._steps):
+            dead.append(tuple(set(operands) - seen))
+            seen.update(operands)
+        return dead[::-1]
+
+    def _slot(self, value: Any = None) -> int:
+        self._start.append(value)
+        return len(self._start) - 1
+
+    def _step(self, key: Any, function: Callable[..., Any], *operands: int) -> int:
+        found = self._slots.get(key)
+        if found is None:
+            found = self._slots[key] = self._slot()
+            self._steps.append((function, operands, found))
+        return found
+
+    def _place(self, node: Expr, names: Mapping[str, int]) -> None:
+        own = dt.BY_NAME[self._types[node]].np
+        if node.op == "in":
+            slot = names[node.arg]
+            if dt.BY_NAME[self._storage[node.arg]].np != own:
+                slot = self._step(("wide", node), _converter(own), slot)
+            self._slots[node] = slot
+        elif node.op == "const":
+            self._slots[node] = self._slot(_literal(node.arg, own))
+        elif node.op == "cast":
+            self._place_cast(node, own)
+        elif node.op in _ROW_OPS:
+            operands = [self._slots[s] for s in node.src] or [0]
+            self._step(node, _ROW_OPS[node.op](node.arg, own), *operands)
+        else:
+            self._step(node, self._function(node), *map(self._operand, *_numbered(node)))
+
+    def _place_cast(self, node: Expr, own: Any) -> None:
+        # Through a two-byte dtype the value is rounded there and widened again.
+        source, storage = self._slots[node.src[0]], dt.BY_NAME[node.arg].np
+        if storage != dt.BY_NAME[self._types[node.src[0]]].np:
+            source = self._step((node, storage), _converter(storage), source)
+        self._slots[node] = source
+        if storage != own:
+            self._slots[node] = self._step(("wide", node), _converter(own), source)
+
+    def _operand(self, node: Expr, number: int) -> int:
+        source = node.src[number]
+        wanted = operand_type(node, self._types, number)
+        slot = self._slots[source]
+        if wanted == self._types[source]:
+            return slot
+        target = dt.BY_NAME[wanted].np
+        if source.op == "const":
+            return self._slot(_literal(source.arg, target))
+        return self._step((source, wanted), _converter(target), slot)
+
+    def _function(self, node: Expr) -> Callable[..., Any]:
+        numpy, arg = ATOMS[node.op].numpy, node.arg
+        if node.op == "largest" and node.src[0].op == "in":
+            # Of the dtype that is stored, not of the wider one that it computes in.
+            limit = ATOMS["largest"].numpy(np.zeros((), dt.BY_NAME[
+                self._storage[node.src[0].arg]].np)).astype(np.float64)[()]
+            return lambda a: a.dtype.type(limit)
+        return numpy if arg is None else lambda *operands: numpy(*operands, arg=arg)
+
+
+def _numbered(node: Expr) -> tuple[list[Expr], range]:
+    return [node] * len(node.src), range(len(node.src))
+
+
+def _converter(target: Any) -> Callable[[Any], Any]:
+    return lambda a: a.astype(target)
+
+
+def _literal(value: Any, target: Any) -> Any:
+    if isinstance(value, complex) and target.kind != "c":
+        value = value.real
+    if target.kind in "iu":
+        # Out of range literals wrap, as C's conversions do.
+        return np.array(int(value) & (1 << 64) - 1, np.uint64).astype(target)[()]
+    with np.errstate(all="ignore"):
+        return target.type(value)
+
+
+def _reducer(kind: str, own: Any) -> Callable[..., Any]:
+    ufunc = _REDUCE[kind]
+    extra = {"dtype": own} if kind in ("add", "mul") else {}
+    return lambda a: ufunc.reduce(a, axis=-1, keepdims=True, **extra)
+
+
+def _pick(_: Any, own: Any) -> Callable[..., Any]:
+    def at(row: Any, index: Any) -> Any:
+        shape = np.broadcast_shapes(row.shape[:-1], index.shape[:-1])
+        row = np.broadcast_to(row, (*shape, row.shape[-1]))
+        index = np.broadcast_to(index, (*shape, index.shape[-1]))
+        inside = np.clip(index, 0, max(row.shape[-1] - 1, 0))
+        return np.take_along_axis(row, inside.astype(np.int64), -1)
+    return at
+
+
+# Atoms of row kernels (ops/rowexpr.py); the first input carries the row's axis.
+_ROW_OPS: dict[str, Callable[..., Callable[..., Any]]] = {
+    "reduce": _reducer,
+    "at": _pick,
+    "extent": lambda _, own: lambda a: own.type(a.shape[-1]),
+    "iota": lambda _, own: lambda a: np.arange(a.shape[-1]),
+}
+
+
+@lru_cache(maxsize=None)
+def program(outputs: tuple[Expr, ...], inputs: tuple[tuple[str, str], ...], work: str) -> Program:
+    """The laid-out expression for these input dtypes, kept."""
+    return Program(outputs, inputs, work)

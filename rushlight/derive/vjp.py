@@ -1,0 +1,58 @@
+"""Gradients of pointwise rows: the reverse-mode derivative of a scalar expression.
+
+The result is again a scalar expression over the same inputs, the incoming gradient GRAD and the
+row's own result RESULT, so that it becomes one fused kernel, has a gradient itself, and so on.
+"""
+from __future__ import annotations
+
+from rushlight.ops.atoms import ATOMS
+from rushlight.ops.scalar import Expr, const, is_const, m, make, symbol, substitute, toposort
+
+GRAD = symbol("grad")
+RESULT = symbol("result")
+
+
+def differentiate(root: Expr, wrt: list[Expr], complex_: bool = False) -> list[Expr]:
+    """The gradients that flow into the inputs `wrt` when GRAD flows into `root`.
+
+    complex_: the expression is over complex numbers; gradients are conjugate Wirtinger ones.
+    """
+    bar: dict[Expr, Expr] = {root: GRAD}
+    order = toposort([root])
+    reaches = _reaching(order, set(wrt))
+    for node in reversed(order):
+        if node.src and node in bar and node in reaches:
+            for source, g in zip(node.src, _rule(node, bar[node], complex_), strict=True):
+                if source in reaches and not is_const(g, 0):
+                    bar[source] = make("add", bar[source], g) if source in bar else g
+    found = [bar.get(x, const(0)) for x in wrt]
+    # The forward result is at hand: mention it instead of computing it again.
+    shortcut = {root: RESULT} if root.src else {}
+    return [_mention_result(e, shortcut) for e in found]
+
+
+def _mention_result(e: Expr, shortcut: dict[Expr, Expr]) -> Expr:
+    return substitute(e, shortcut) if shortcut and e.src else e
+
+
+def _reaching(order: list[Expr], wrt: set[Expr]) -> set[Expr]:
+    found: set[Expr] = set()
+    for node in order:
+        if node in wrt or any(s in found for s in node.src):
+            found.add(node)
+    return found
+
+
+def _rule(node: Expr, g: Expr, complex_: bool) -> tuple[Expr, ...]:
+    atom = ATOMS[node.op]
+    if node.op == "polygamma":
+        return (g * make("polygamma", node.src[0], arg=node.arg + 1),)
+    if atom.d is None:
+        raise NotImplementedError(f"the derivative for '{node.op}' is not implemented.")
+    if not complex_:
+        return atom.d(g, node, *node.src)
+    if atom.complex_d is not None:
+        return atom.complex_d(g, node, *node.src)
+    if node.op == "where":
+        return atom.d(g, node, *node.src)
+    return atom.d(g, m.conj(node), *(m.conj(s) for s in node.src))

@@ -1,0 +1,52 @@
+"""The door: from a public name to the callable generated from its row.
+
+`lookup("torch", "add")`, `lookup("Tensor", "add_")`, `lookup("nn.functional", "gelu")`: built at
+first use and kept. A name's callable is shared by all namespaces that publish the row.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rushlight.dispatch import inplace, methods, operators, pointwise, running
+from rushlight.ops.table import NAMES, Row
+from rushlight.tensor import tensor
+
+_built: dict[tuple[str, str], Callable[..., Any]] = {}
+
+
+def lookup(namespace: str, name: str) -> Callable[..., Any] | None:
+    """The callable behind a public name, or None where the table has no such name."""
+    if namespace == "operator":
+        return operators.build(name)
+    found = NAMES.get((namespace, name))
+    if found is None:
+        extra = methods.METHODS if namespace == "Tensor" else methods.FUNCTIONS
+        return extra.get(name) if namespace in ("Tensor", "torch") else None
+    row, variant = found
+    if variant == "function":
+        return function(row)
+    key = (row.name, variant)
+    if key not in _built:
+        _built[key] = inplace.build(row)
+    return _built[key]
+
+
+def function(row: Row) -> Callable[..., Any]:
+    """The functional form of a row."""
+    key = (row.name, "function")
+    found = _built.get(key)
+    if found is None:
+        build = pointwise.build if row.kind == "pointwise" else running.build
+        found = _built[key] = build(row)
+        found.__doc__ = row.doc
+    return found
+
+
+def names(namespace: str) -> list[str]:
+    """All public names that the table gives a namespace."""
+    return sorted(name for space, name in NAMES if space == namespace)
+
+
+Row.binder = staticmethod(function)  # type: ignore[assignment]
+tensor.lookup = lookup

@@ -1,0 +1,319 @@
+"""Formulas: pointwise meaning made callable.
+
+A Formula is a scalar expression over named operands with a dtype rule. It keeps one Entry per
+combination of operand kinds (the compiled kernel and the kind of the result), records autograd
+nodes, and derives its own gradients, which are Formulas again.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from rushlight.autograd.mode import LOCAL
+from rushlight.autograd.node import Node, backward_name, new, next_seq
+from rushlight.autograd.node import TRACES
+from rushlight.base import dtype as dt
+from rushlight.base.device import META
+from rushlight.base.layout import broadcast_shapes
+from rushlight.base.promotion import of_number
+from rushlight.derive import cast, vjp
+from rushlight.dispatch.saving import check_version, reattach, result_alias, version_of
+from rushlight.ops.scalar import Expr, inputs, m, substitute, symbol
+from rushlight.tensor.kind import CPU_KINDS, Kind, kind
+from rushlight.tensor.tensor import Tensor, wrap
+
+Array = np.ndarray[Any, Any]
+# From this many elements on a kernel is split over threads.
+BIG = 65536
+NUMBERS = frozenset({float, int, bool, complex})
+
+
+class Entry:
+    """A formula compiled for one combination of operand kinds."""
+
+    __slots__ = ("fn", "kind", "large", "scalar_np", "complex_", "kernel")
+
+    def __init__(self, kernel: Any, result: Kind, scalar_np: Any, complex_: bool) -> None:
+        self.kernel = kernel
+        self.fn: Callable[..., Any] = kernel.fn
+        self.kind = result
+        self.large: Callable[..., Any] = kernel.large
+        self.scalar_np = scalar_np
+        self.complex_ = complex_
+        kernel.on_ready(self._ready)
+
+    def _ready(self, ufunc: Callable[..., Any]) -> None:
+        self.fn = ufunc
+
+
+class Formula:
+    """A scalar expression with named operands; call it with one tensor or number for each."""
+
+    def __init__(self, name: str, root: Expr, operands: Sequence[str], dtypes: str = "same",
+                 result: str = "same", refuse: dict[str, str] | None = None,
+                 promoting: Sequence[str] | None = None) -> None:
+        self.name, self.root, self.operands = name, root, tuple(operands)
+        self.dtypes, self.result, self.refuse = dtypes, result, refuse or {}
+        # Operands that take part in promotion: all but conditions and plain scalars.
+        self.promoting = frozenset(self.operands if promoting is None else promoting)
+        self.entries: dict[Any, Entry] = {}
+        # The generated door's own table: one kind, or (kind, number class), for same-kind operands.
+        self.fast: dict[Any, Entry] = {}
+        self._gradients: dict[tuple[int, bool], tuple[Any, tuple[str, ...]]] = {}
+        self._saves: dict[tuple[Any, ...], tuple[str, ...]] = {}
+        self.nodes = {flag: type(backward_name(name), (Node,), {
+            "__slots__": (), "apply": _apply, "formula": self, "complex_": flag})
+            for flag in (False, True)}
+
+    def __repr__(self) -> str:
+        return f"{self.name}({', '.join(self.operands)}) = {self.root}"
+
+    # --- kernels --------------------------------------------------------------------------------
+
+    def entry(self, values: Sequence[Any]) -> Entry:
+        """The Entry for these operands, made at first need."""
+        key = tuple([(v._k, v._a.ndim == 0) if isinstance(v, Tensor) else v.__class__
+                     for v in values])
+        found = self.entries.get(key)
+        if found is None:
+            found = self.entries[key] = self._make(values)
+            self._open_fast(found, values)
+        return found
+
+    def _open_fast(self, entry: Entry, values: Sequence[Any]) -> None:
+        kinds = [v._k if isinstance(v, Tensor) else v.__class__ for v in values]
+        if kinds[0] is not entry.kind and isinstance(kinds[0], Kind) and kinds[0].on_meta:
+            return
+        if entry.kind.on_meta:
+            return
+        if isinstance(kinds[0], Kind) and all(k is kinds[0] for k in kinds):
+            self.fast[kinds[0]] = entry
+        elif len(kinds) == 2 and isinstance(kinds[0], Kind) and kinds[1] in NUMBERS:
+            self.fast[kinds[0], kinds[1]] = entry
+
+    def _make(self, values: Sequence[Any]) -> Entry:
+        compute = self.compute_dtype(values)
+        result = cast.result_dtype(self.result, compute)
+        ins, mapping = [], {}
+        for name, value in zip(self.operands, values, strict=True):
+            own = value._k.dtype if isinstance(value, Tensor) else dt.opmath(compute)
+            if name not in self.promoting and not isinstance(value, Tensor):
+                own = dt.opmath(compute)
+            elif own is not compute and name in self.promoting and isinstance(value, Tensor):
+                mapping[symbol(name)] = m.cast(symbol(name), arg=compute.name)
+            ins.append((name, own.name))
+        root = substitute(self.root, mapping) if mapping else self.root
+        from rushlight.compiler.pointwise import pointwise
+
+        kernel = pointwise((root,), tuple(ins), (result.name,))
+        on_meta = any(isinstance(v, Tensor) and v._k.on_meta for v in values)
+        out = kind(result, META) if on_meta else kind(result)
+        return Entry(kernel, out, dt.opmath(compute).np, compute.is_complex)
+
+    def compute_dtype(self, values: Sequence[Any]) -> dt.dtype:
+        """The dtype that these operands are computed in; refuses what PyTorch refuses."""
+        ranks = []
+        for name, v in zip(self.operands, values, strict=True):
+            if name not in self.promoting:
+                continue
+            if isinstance(v, Tensor):
+                ranks.append((cast.DIMS if v._a.ndim else cast.ZERO, v._k.dtype))
+            else:
+                ranks.append((cast.NUMBER, of_number(v)))
+        common = cast.common_dtype(ranks)
+        for category in (common.name, _CATEGORY[common.category]):
+            if category in self.refuse:
+                raise RuntimeError(self.refuse[category].format(dtype=common.legacy))
+        return cast.compute_dtype(self.dtypes, common)
+
+    # --- running --------------------------------------------------------------------------------
+
+    def __call__(self, *values: Any) -> Any:
+        """The result as a fresh tensor, recorded where a gradient is tracked."""
+        entry = self.entry(values)
+        arrays = [v._a if isinstance(v, Tensor) else scalar(v, entry.scalar_np) for v in values]
+        if entry.kind.on_meta:
+            t = wrap(_meta_array(arrays, entry.kind), entry.kind)
+        else:
+            _check_devices(values)
+            t = wrap(self.compute(entry, arrays), entry.kind)
+        if LOCAL.enabled:
+            for v in values:
+                if isinstance(v, Tensor) and v._g is not None:
+                    self.record(entry, t, values)
+                    break
+        return t
+
+    @staticmethod
+    def compute(entry: Entry, arrays: list[Array]) -> Any:
+        """Run the kernel; broadcasting errors are PyTorch's."""
+        try:
+            for a in arrays:
+                if a.size >= BIG:
+                    return entry.large(*arrays)
+            return entry.fn(*arrays)
+        except ValueError:
+            broadcast_shapes(*(a.shape for a in arrays))
+            raise
+
+    def into(self, target: Tensor, values: Sequence[Any]) -> None:
+        """Write the result into `target`'s memory (in-place variants)."""
+        entry = self.entry(values)
+        arrays = [v._a if isinstance(v, Tensor) else scalar(v, entry.scalar_np) for v in values]
+        out = target._a
+        if entry.kind is target._k:
+            if out.size >= BIG:
+                entry.large(*arrays, out=out)
+            else:
+                entry.fn(*arrays, out=out)
+        else:
+            out[...] = self.compute(entry, arrays)
+
+    # --- gradients ------------------------------------------------------------------------------
+
+    def record(self, entry: Entry, t: Tensor, values: Sequence[Any]) -> None:
+        """Leave a node behind for the result `t`."""
+        if not (entry.kind.dtype.is_floating_point or entry.kind.dtype.is_complex):
+            return
+        node = new(self.nodes[entry.complex_])
+        edges = []
+        for v in values:
+            g = v._g if isinstance(v, Tensor) else None
+            edges.append(None if g is None else (g, v._i))
+        node.next = tuple(edges)
+        node.seq = next_seq()
+        node.hooks = None
+        shape = t._a.shape
+        needed = self.saves(node.next, entry.complex_)
+        kept: list[Any] = []
+        for name in needed:
+            if name == "result":
+                kept.append((result_alias(t), version_of(t)))
+                continue
+            v = values[self.operands.index(name)]
+            kept.append((v, version_of(v)) if isinstance(v, Tensor) else (v, -1))
+        node.saved = (needed, kept, [
+            (None if v._a.shape == shape else v._a.shape, v._k) if isinstance(v, Tensor) else None
+            for v in values])
+        t._g = node
+        if TRACES.record is not None:
+            TRACES.record(node)
+
+    def saves(self, edges: tuple[Any, ...], complex_: bool) -> tuple[str, ...]:
+        """Names that the wanted gradients mention."""
+        key = (complex_, *[e is not None for e in edges])
+        found = self._saves.get(key)
+        if found is None:
+            names: dict[str, None] = {}
+            for i, e in enumerate(edges):
+                if e is not None:
+                    names.update(dict.fromkeys(self.gradient(i, complex_)[1]))
+            names.pop("grad", None)
+            found = self._saves[key] = tuple(names)
+        return found
+
+    def gradient(self, number: int, complex_: bool) -> tuple[Any, tuple[str, ...]]:
+        """The gradient for one operand: a Formula (or "grad"/None for trivial ones), its names."""
+        key = (number, complex_)
+        found = self._gradients.get(key)
+        if found is None:
+            found = self._gradients[key] = self._derive(number, complex_)
+        return found
+
+    def _derive(self, number: int, complex_: bool) -> tuple[Any, tuple[str, ...]]:
+        wrt = symbol(self.operands[number])
+        expression = vjp.differentiate(self.root, [wrt], complex_)[0]
+        if expression is vjp.GRAD:
+            return "grad", ("grad",)
+        if expression.op == "const":
+            return None, ("grad",)
+        names = tuple(inputs([expression]))
+        conditions = [n for n in self.operands if n not in self.promoting]
+        promoting = [n for n in names if n not in conditions]
+        made = Formula(f"{self.name}_backward", expression, names, promoting=promoting)
+        return made, names
+
+
+_CATEGORY = {dt.BOOL: "bool", dt.INTEGRAL: "int", dt.FLOATING: "float", dt.COMPLEX: "complex"}
+
+
+def _apply(node: Any, grad: Tensor) -> list[Any]:
+    names, kept, places = node.saved
+    env = {"grad": grad}
+    for name, (value, version) in zip(names, kept, strict=True):
+        if version >= 0:
+            value = check_version(node, value, version)
+            if name == "result" and LOCAL.enabled:
+                value = reattach(value, node)
+        env[name] = value
+    results: list[Any] = []
+    for number, e in enumerate(node.next):
+        if e is None:
+            results.append(None)
+            continue
+        formula, uses = node.formula.gradient(number, node.complex_)
+        if formula is None:
+            g = grad * 0
+        elif formula == "grad":
+            g = grad
+        else:
+            g = formula(*[env[u] for u in uses])
+        shape, of = places[number]
+        if shape is not None or g._k is not of:
+            g = fit(g, shape, of)
+        results.append(g)
+    return results
+
+
+def fit(g: Tensor, shape: Any, of: Kind) -> Tensor:
+    """A gradient summed to an operand's shape and given its dtype."""
+    if shape is not None and g._a.shape != shape:
+        g = g.sum_to_size(shape)
+    if g._k is not of:
+        if g._k.dtype.is_complex and not of.dtype.is_complex:
+            g = g.real
+        g = g.to(of.dtype)
+    return g
+
+
+_scalars: dict[tuple[Any, Any], Array] = {}
+
+
+def scalar(value: Any, np_dtype: Any) -> Array:
+    """A Python number as a 0-d array; kept, since programs use the same few constants."""
+    key = (value, value.__class__, np_dtype)
+    found = _scalars.get(key)  # type: ignore[call-overload]
+    if found is None or value == 0:
+        found = _number_array(value, np_dtype)
+        if len(_scalars) > 4096:
+            _scalars.clear()
+        _scalars[key] = found  # type: ignore[index]
+    return found
+
+
+def _number_array(value: Any, np_dtype: Any) -> Array:
+    try:
+        if np_dtype.kind in "iu" and isinstance(value, float):
+            value = int(value)
+        with np.errstate(all="ignore"):
+            return np.array(value, np_dtype)
+    except OverflowError:
+        if np_dtype.kind in "iu" and -(1 << 63) <= value < (1 << 64):
+            return np.array(value & ((1 << 64) - 1), np.uint64).astype(np_dtype)
+        raise RuntimeError(f"value cannot be converted to type {CPU_KINDS[np_dtype].dtype.name} "
+                           f"without overflow: {value}") from None
+
+
+def _meta_array(arrays: list[Array], of: Kind) -> Array:
+    from rushlight.tensor.meta import meta_array
+
+    return meta_array(broadcast_shapes(*(a.shape for a in arrays)), of.np)
+
+
+def _check_devices(values: Sequence[Any]) -> None:
+    for v in values:
+        if isinstance(v, Tensor) and v._k.on_meta and v._a.ndim:
+            raise RuntimeError("Expected all tensors to be on the same device, but found at least "
+                               "two devices, cpu and meta! Move them together with .to(device)")

@@ -1,0 +1,134 @@
+"""In-place variants: the functional row's result written into the first operand."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rushlight.autograd.inplace import check_writable, rebase
+from rushlight.autograd.mode import LOCAL
+from rushlight.base.promotion import can_cast
+from rushlight.dispatch import arguments, overrides, pointwise
+from rushlight.dispatch.formula import Formula
+from rushlight.ops.table import Row
+from rushlight.tensor.tensor import Tensor, storage
+
+
+def build(row: Row) -> Callable[..., Any]:
+    """The callable behind `name_`."""
+    run = _pointwise(row) if row.kind == "pointwise" else _generic(row)
+
+    def variant(*args: Any, **kwargs: Any) -> Any:
+        found = overrides.intercept(row, run, args, kwargs)
+        return run(*args, **kwargs) if found is overrides.NONE else found
+
+    variant.__name__ = variant.__qualname__ = f"{row.name}_"
+    variant.__doc__ = f"In-place version of {row.name}."
+    return variant
+
+
+def _pointwise(row: Row) -> Callable[..., Any]:
+    def run(*args: Any, **kwargs: Any) -> Any:
+        bound = arguments.bind(row, args, kwargs)
+        target = bound[row.params[0].name]
+        if not isinstance(target, Tensor):
+            raise TypeError(f"{row.name}_(): argument 'self' must be Tensor, not "
+                            f"{type(target).__name__}")
+        formula, values = pointwise.resolve(row, bound)
+        tracked = LOCAL.enabled and any(isinstance(v, Tensor) and v._g is not None for v in values)
+        check_writable(target, tracked)
+        _check_result(row, formula, target, values)
+        if tracked:
+            write(target, formula(*_own_copies(formula, target, values)))
+        else:
+            formula.into(target, values)
+            storage(target).version += 1
+        return target
+    return run
+
+
+def _check_result(row: Row, formula: Formula, target: Tensor, values: list[Any]) -> None:
+    shape = target._a.shape
+    for v in values:
+        if isinstance(v, Tensor) and v._a.shape != shape:
+            full = np.broadcast_shapes(*(u._a.shape for u in values if isinstance(u, Tensor))) \
+                if _broadcastable(values) else _refuse_broadcast(values)
+            if full != shape:
+                raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast "
+                                   f"shape {list(full)}; {row.name}_ cannot change the shape of the "
+                                   f"tensor it writes to: use {row.name}")
+            break
+    result = formula.entry(values).kind.dtype
+    if not can_cast(result, target._k.dtype):
+        raise RuntimeError(f"result type {result.legacy} can't be cast to the desired output type "
+                           f"{target._k.dtype.legacy}; {row.name}_ writes into a {target._k.dtype} "
+                           f"tensor: use {row.name}, or convert the tensor first")
+
+
+def _broadcastable(values: list[Any]) -> bool:
+    try:
+        np.broadcast_shapes(*(u._a.shape for u in values if isinstance(u, Tensor)))
+    except ValueError:
+        return False
+    return True
+
+
+def _refuse_broadcast(values: list[Any]) -> tuple[int, ...]:
+    from rushlight.base.layout import broadcast_shapes
+
+    return broadcast_shapes(*(u._a.shape for u in values if isinstance(u, Tensor)))
+
+
+def _own_copies(formula: Formula, target: Tensor, values: list[Any]) -> list[Any]:
+    # A gradient that needs the overwritten operand gets a copy of what it held.
+    edges = tuple(None if not isinstance(v, Tensor) or v._g is None else v._g for v in values)
+    needed = formula.saves(edges, formula.entry(values).complex_)
+    if not any(values[formula.operands.index(n)] is target for n in needed if n != "result"):
+        return values
+    return [_copied(v) if v is target else v for v in values]
+
+
+def _copied(t: Tensor) -> Tensor:
+    other: Tensor = object.__new__(Tensor)
+    other._a, other._k, other._g, other._i, other._s = t._a.copy("K"), t._k, t._g, t._i, None
+    return other
+
+
+def _generic(row: Row) -> Callable[..., Any]:
+    def run(*args: Any, **kwargs: Any) -> Any:
+        from rushlight.dispatch.door import function
+
+        target, rest = _target(row, args, kwargs)
+        if not isinstance(target, Tensor):
+            raise TypeError(f"{row.name}_(): argument 'self' must be Tensor, not "
+                            f"{type(target).__name__}")
+        operands = [v for v in (*args, *kwargs.values()) if isinstance(v, Tensor)]
+        tracked = LOCAL.enabled and any(v._g is not None for v in operands)
+        check_writable(target, tracked)
+        source = _copied(target) if tracked else target
+        result = function(row)(source, *rest, **kwargs)
+        if result._a.shape != target._a.shape:
+            raise RuntimeError(f"output with shape {list(target.shape)} doesn't match the broadcast "
+                               f"shape {list(result.shape)}")
+        if not can_cast(result._k.dtype, target._k.dtype):
+            raise RuntimeError(f"result type {result._k.dtype.legacy} can't be cast to the desired "
+                               f"output type {target._k.dtype.legacy}")
+        write(target, result)
+        return target
+    return run
+
+
+def _target(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, tuple[Any, ...]]:
+    if args:
+        return args[0], args[1:]
+    return kwargs.pop(row.params[0].name), ()
+
+
+def write(target: Tensor, result: Tensor) -> None:
+    """`target` takes the values of `result`, and its place in the graph."""
+    with np.errstate(all="ignore"):
+        target._a[...] = result._a
+    storage(target).version += 1
+    if LOCAL.enabled and (result._g is not None or target._g is not None):
+        rebase(target, result)

@@ -1,0 +1,190 @@
+"""One runner per kind of row: takes checked arguments in the order of the row's parameters."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from rushlight.autograd.inplace import track_view
+from rushlight.autograd.mode import LOCAL
+from rushlight.base.layout import Layout
+from rushlight.dispatch import transposed
+from rushlight.dispatch.reducing import reduce_runner
+from rushlight.dispatch.rules import Rules
+from rushlight.ops.table import Row
+from rushlight.tensor.storage import strided
+from rushlight.tensor.tensor import Tensor, storage, wrap, wrap_view
+
+Run = Callable[..., Any]
+
+
+def runner(row: Row) -> Run:
+    """The function that runs a row on checked arguments."""
+    return _RUNNERS[row.kind](row)
+
+
+def tracked(values: Sequence[Any]) -> bool:
+    """Whether the op must be recorded."""
+    if not LOCAL.enabled:
+        return False
+    for v in values:
+        if isinstance(v, Tensor):
+            if v._g is not None:
+                return True
+        elif v.__class__ in (list, tuple):
+            for item in v:
+                if isinstance(item, Tensor) and item._g is not None:
+                    return True
+    return False
+
+
+def arrays_of(values: Sequence[Any]) -> list[Any]:
+    """Arguments with arrays in the place of tensors."""
+    return [v._a if isinstance(v, Tensor) else [i._a if isinstance(i, Tensor) else i for i in v]
+            if v.__class__ in (list, tuple) else v for v in values]
+
+
+def wrapped(found: Any, on_meta: Any = None) -> Any:
+    """An array-level result as tensors."""
+    if isinstance(found, (np.ndarray, np.generic)):
+        return wrap(found)
+    if isinstance(found, tuple) and type(found) is not tuple:
+        return type(found)(*[wrapped(f) for f in found])
+    if isinstance(found, (tuple, list)):
+        return type(found)(wrapped(f) for f in found)
+    return found
+
+
+def _any_meta(values: Sequence[Any]) -> bool:
+    for v in values:
+        if isinstance(v, Tensor):
+            if v._k.on_meta:
+                return True
+        elif v.__class__ in (list, tuple) and any(isinstance(i, Tensor) and i._k.on_meta for i in v):
+            return True
+    return False
+
+
+def array_runner(row: Row, body: Callable[..., Any], rules: Rules | None) -> Run:
+    """Run an array-level body, wrap what it gives, and record the declared gradient."""
+    names = [p.name for p in row.params]
+
+    def run(*values: Any) -> Any:
+        if _any_meta(values):
+            from rushlight.dispatch.shapes import meta_run
+
+            out = meta_run(row, body, values)
+        else:
+            with np.errstate(all="ignore"):
+                found = body(*arrays_of(values))
+            if found is NotImplemented:
+                return _composite_with_rule(row, rules, values)
+            out = wrapped(found)
+        if rules is not None and tracked(values):
+            rules.record(dict(zip(names, values, strict=True)), out)
+        return out
+    return run
+
+
+def _by_keyword(row: Row) -> Callable[..., Any]:
+    """The body called with positional values, keyword-only ones by name."""
+    body = row.body
+    count = sum(not p.keyword_only for p in row.params)
+    names = [p.name for p in row.params][count:]
+    if not names:
+        return body
+    return lambda *values: body(*values[:count], **dict(zip(names, values[count:], strict=True)))
+
+
+def _positional(row: Row, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel or fused function, called with all parameters in order."""
+    return function
+
+
+def opaque_runner(row: Row) -> Run:
+    """A hand-written kernel on arrays."""
+    rules = Rules(row, row.vjp) if row.vjp is not None else None
+    return array_runner(row, _by_keyword(row), rules)
+
+
+def composite_runner(row: Row) -> Run:
+    """Other rows; fused into one kernel and one node where the row declares them."""
+    body = _by_keyword(row)
+    if row.vjp is None:
+        return body
+    rules = Rules(row, row.vjp)
+    if row.fused is not None:
+        return array_runner(row, row.fused, rules)
+    return lambda *values: _composite_with_rule(row, rules, values)
+
+
+def _composite_with_rule(row: Row, rules: Rules | None, values: Sequence[Any]) -> Any:
+    body = _by_keyword(row)
+    if rules is None or not tracked(values):
+        return body(*values)
+    before, LOCAL.enabled = LOCAL.enabled, False
+    try:
+        out = body(*values)
+    finally:
+        LOCAL.enabled = before
+    rules.record({p.name: v for p, v in zip(row.params, values, strict=True)}, out)
+    return out
+
+
+def view_runner(row: Row) -> Run:
+    """A view: NumPy's own where the row names one, else the layout map on the storage.
+
+    The body gets the operand's Layout with offset 0 and answers with offset relative to it.
+    """
+    rules = Rules(row, row.vjp or transposed.view_rule(row))
+    names = [p.name for p in row.params]
+    native = row.options.get("numpy")
+    body = _by_keyword(row)
+
+    def array_view(t: Tensor, rest: Sequence[Any]) -> Any:
+        a = t._a
+        if native is not None:
+            found = native(a, *rest)
+            if found is not NotImplemented:
+                return found
+        step = a.itemsize
+        layout = body(Layout(a.shape, tuple([s // step for s in a.strides])), *rest)
+        flat = storage(t).bytes(a)
+        if t._k.on_meta:
+            from rushlight.tensor.meta import meta_array
+
+            return meta_array(layout.sizes, a.dtype, layout.strides)
+        return strided(flat, a.dtype, layout.sizes, layout.strides,
+                       t.storage_offset() + layout.offset)
+
+    def again(t: Any, *rest: Any) -> Any:
+        return run(t, *rest)
+
+    def run(t: Tensor, *rest: Any) -> Any:
+        out = wrap_view(array_view(t, rest), t)
+        track_view(out, t, again, rest)
+        if t._g is not None and LOCAL.enabled:
+            rules.record(dict(zip(names, (t, *rest), strict=True)), out)
+        return out
+    return run
+
+
+def index_runner(row: Row) -> Run:
+    """A read at coordinates; its gradient adds at the same coordinates."""
+    rules = Rules(row, row.vjp or transposed.index_rule(row))
+    body = row.fused or transposed.index_read(row)
+    return array_runner(row, body, rules)
+
+
+def contract_runner(row: Row) -> Run:
+    """A contraction by labels; its gradients are contractions with permuted labels."""
+    rules = Rules(row, row.vjp or transposed.contract_rule(row))
+    body = row.fused or transposed.contract_run(row)
+    return array_runner(row, body, rules)
+
+
+_RUNNERS: dict[str, Callable[[Row], Run]] = {
+    "opaque": opaque_runner, "composite": composite_runner, "view": view_runner,
+    "index": index_runner, "contract": contract_runner, "reduce": reduce_runner,
+}

@@ -1,0 +1,279 @@
+"""Tensor methods that write or reinterpret memory: they are no ops, so they have no rows."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rushlight.autograd.inplace import check_writable, track_view
+from rushlight.autograd.mode import LOCAL
+from rushlight.base import dtype as dt
+from rushlight.base.device import device
+from rushlight.base.layout import broadcast_shapes, contiguous_strides, format_strides
+from rushlight.dispatch import inplace
+from rushlight.ops.table import ROWS
+from rushlight.tensor.geometry import MemoryFormat, contiguous_format, preserve_format
+from rushlight.tensor.kind import Kind, kind
+from rushlight.tensor.meta import meta_array
+from rushlight.tensor.storage import strided
+from rushlight.tensor.tensor import Tensor, storage, wrap, wrap_view
+
+
+def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
+    """Write src, broadcast and converted, into this tensor."""
+    if not isinstance(src, Tensor):
+        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not "
+                        f"{type(src).__name__}")
+    a, b = self._a, src._a
+    tracked = LOCAL.enabled and (src._g is not None or self._g is not None)
+    check_writable(self, tracked)
+    if a.shape != b.shape and broadcast_shapes(a.shape, b.shape) != a.shape:
+        raise RuntimeError(f"output with shape {list(a.shape)} doesn't match the broadcast shape "
+                           f"{list(broadcast_shapes(a.shape, b.shape))}")
+    if tracked:
+        source = src.to(self._k.dtype).expand(a.shape)
+        if src._g is None:
+            source = source.detach()
+        inplace.write(self, source)
+        return self
+    if not self._k.on_meta:
+        with np.errstate(all="ignore"):
+            a[...] = b.real if b.dtype.kind == "c" and a.dtype.kind != "c" else b
+    storage(self).version += 1
+    return self
+
+
+def fill_(self: Tensor, value: Any) -> Tensor:
+    """Write one number (or 0-d tensor) everywhere."""
+    if isinstance(value, Tensor):
+        if value._a.ndim:
+            raise RuntimeError("fill_ only supports 0-dimension value tensor but got tensor with "
+                               f"{value._a.ndim} dimensions.")
+        return copy_(self, value)
+    tracked = LOCAL.enabled and self._g is not None
+    check_writable(self, tracked)
+    from rushlight.dispatch.formula import scalar
+
+    if isinstance(value, complex) and not self._k.dtype.is_complex:
+        raise RuntimeError(f"value cannot be converted to type {self._k.dtype.name} without overflow")
+    number = scalar(value, self._k.np)
+    if tracked:
+        inplace.write(self, wrap(np.broadcast_to(number, self._a.shape), self._k))
+    else:
+        if not self._k.on_meta:
+            self._a[...] = number
+        storage(self).version += 1
+    return self
+
+
+def zero_(self: Tensor) -> Tensor:
+    """Write zeros everywhere."""
+    return fill_(self, 0)
+
+
+def contiguous(self: Tensor, memory_format: MemoryFormat = contiguous_format) -> Tensor:
+    """This tensor if its elements lie in that order, else a copy."""
+    if memory_format is preserve_format:
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    if self.is_contiguous(memory_format):
+        return self
+    found: Tensor = ROWS["clone"](self, memory_format=memory_format)
+    return found
+
+
+def view(self: Tensor, *size: Any, dtype: Any = None) -> Tensor:
+    """The same elements in another shape, or the same bytes as another dtype."""
+    if dtype is not None or (len(size) == 1 and isinstance(size[0], dt.dtype)):
+        return _view_dtype(self, dtype or size[0])
+    if len(size) == 1 and not isinstance(size[0], int):
+        size = tuple(size[0])
+    if not size:
+        size = ()
+    found: Tensor = ROWS["_view"](self, tuple(int(n) for n in size))
+    return found
+
+
+def _view_dtype(self: Tensor, dtype: dt.dtype) -> Tensor:
+    a = self._a
+    if a.itemsize == dtype.itemsize:
+        array = a.view(dtype.np)
+    else:
+        if not a.ndim:
+            raise RuntimeError(f"self.dim() cannot be 0 to view {self.dtype} as {dtype} (different "
+                               "element sizes)")
+        if a.shape[-1] != 1 and a.strides[-1] != a.itemsize:
+            raise RuntimeError("self.stride(-1) must be 1 to view "
+                               f"{self.dtype} as {dtype} (different element sizes), but got "
+                               f"{self.stride(-1)}")
+        if (a.shape[-1] * a.itemsize) % dtype.itemsize:
+            raise RuntimeError(f"self.size(-1) must be divisible by {dtype.itemsize // a.itemsize} to "
+                               f"view {self.dtype} as {dtype} (different element sizes), but got "
+                               f"{a.shape[-1]}")
+        array = a.view(dtype.np)
+    out = wrap_view(array, self, kind(dtype, self._k.device))
+    track_view(out, self, _view_dtype, (dtype,))
+    return out
+
+
+def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """Converted to a dtype, a device, or another tensor's; itself where nothing changes."""
+    where, dtype, copy, order = _to_arguments(args, kwargs)
+    where = self._k.device if where is None else where
+    dtype = self._k.dtype if dtype is None else dtype
+    target = self._k if (dtype is self._k.dtype and where == self._k.device) else kind(dtype, where)
+    kept = order is None or order is preserve_format or self.is_contiguous(order)
+    if target is self._k and not copy and kept:
+        return self
+    if target.device != self._k.device:
+        return _move(self, target)
+    if dtype is self._k.dtype:
+        found: Tensor = ROWS["clone"](self, memory_format=order)
+        return found
+    converted: Tensor = ROWS["_to_dtype"](self, dtype, order)
+    return converted
+
+
+def _to_arguments(args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
+    where, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
+    kwargs.pop("non_blocking", None)
+    copy, order = kwargs.pop("copy", False), kwargs.pop("memory_format", None)
+    other = kwargs.pop("other", None)
+    if kwargs:
+        raise TypeError(f"to() received an invalid combination of arguments - got unexpected keyword "
+                        f"{sorted(kwargs)}; expected dtype, device, other, non_blocking, copy, "
+                        "memory_format")
+    rest = list(args)
+    if rest and (isinstance(rest[0], Tensor) or other is not None):
+        other = rest.pop(0) if other is None else other
+    if other is not None:
+        return other._k.device, other._k.dtype, copy, order
+    if rest and isinstance(rest[0], (str, device)) or rest and type(rest[0]) is int:
+        where = rest.pop(0)
+    elif rest and rest[0] is None:
+        rest.pop(0)
+    if rest and (isinstance(rest[0], dt.dtype) or rest[0] in (float, int, bool, complex)):
+        found = rest.pop(0)
+        dtype = {float: dt.float64, int: dt.int64, bool: dt.bool_, complex: dt.complex128}.get(
+            found, found)
+    if rest:
+        if not isinstance(rest[0], bool):
+            raise TypeError("to() received an invalid combination of arguments - got ("
+                            f"{', '.join(type(a).__name__ for a in args)}), but expected a dtype, a "
+                            "device, a tensor, or (device, dtype)")
+        rest.pop(0)
+    if rest:
+        copy = rest.pop(0)
+    return None if where is None else device(where), dtype, copy, order
+
+
+def _move(self: Tensor, target: Kind) -> Tensor:
+    if target.on_meta:
+        step = self._a.itemsize
+        return wrap(meta_array(self._a.shape, target.np, tuple(s // step for s in self._a.strides)),
+                    target)
+    raise NotImplementedError("Cannot copy out of meta tensor; no data! Please use "
+                              "torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving "
+                              "module from meta to a different device.")
+
+
+def _converter(dtype: dt.dtype) -> Callable[..., Tensor]:
+    def convert(self: Tensor, memory_format: Any = None) -> Tensor:
+        return self if self._k.dtype is dtype else to(self, dtype, memory_format=memory_format)
+    convert.__doc__ = f"to({dtype!r})."
+    return convert
+
+
+def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:
+    """The legacy type's name; with an argument, a conversion."""
+    if dtype is None:
+        return f"torch.{self._k.dtype.legacy}Tensor"
+    if isinstance(dtype, str):
+        by_legacy = {f"torch.{d.legacy}Tensor": d for d in dt.ALL}
+        if dtype not in by_legacy:
+            raise ValueError(f"invalid type: '{dtype}'")
+        dtype = by_legacy[dtype]
+    dtype = getattr(dtype, "dtype", dtype)
+    return to(self, dtype)
+
+
+def cpu(self: Tensor, memory_format: Any = preserve_format) -> Tensor:
+    """In the CPU's memory."""
+    return to(self, device("cpu"))
+
+
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False,
+         memory_format: Any = preserve_format) -> Tensor:
+    """Refused: there is no CUDA in this build."""
+    from rushlight.tensor.kind import unavailable
+
+    raise unavailable(globals()["device"]("cuda"))
+
+
+def resize_(self: Tensor, *sizes: Any, memory_format: Any = contiguous_format) -> Tensor:
+    """Give this tensor another shape; its storage grows where it must, old bytes are kept."""
+    size = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else tuple(sizes)
+    if self._g is not None and LOCAL.enabled:
+        raise RuntimeError("cannot resize variables that require grad")
+    a = self._a
+    if a.shape == size:
+        return self
+    flat = storage(self).bytes(a)
+    need = int(np.prod(size, dtype=np.int64)) * a.itemsize
+    offset = self.storage_offset()
+    if flat.size < need + offset * a.itemsize:
+        grown = np.empty(need + offset * a.itemsize, np.uint8)
+        grown[:flat.size] = flat
+        storage(self)._bytes = flat = grown
+    strides = format_strides(size, contiguous_strides(size), memory_format)
+    self._a = strided(flat, a.dtype, size, strides, offset)
+    return self
+
+
+def resize_as_(self: Tensor, the_template: Tensor, *, memory_format: Any = None) -> Tensor:
+    """Give this tensor another's shape."""
+    return resize_(self, the_template._a.shape)
+
+
+def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = None,
+         stride: Any = None) -> Tensor:
+    """Make this tensor see another tensor's (or a storage's) memory."""
+    if source is None:
+        self._a, self._s = np.empty((0,), self._k.np), None
+        return self
+    if isinstance(source, Tensor) and size is None:
+        storage(source)
+        self._a, self._s, self._k = source._a, source._s, source._k
+        return self
+    flat = storage(source).bytes(source._a) if isinstance(source, Tensor) else source._bytes()
+    shared = storage(source) if isinstance(source, Tensor) else source._shared
+    sizes = (flat.size // self._k.dtype.itemsize,) if size is None else tuple(size)
+    steps = contiguous_strides(sizes) if stride is None else tuple(stride)
+    self._a = strided(flat, self._k.np, sizes, steps, storage_offset)
+    self._s = shared
+    return self
+
+
+def share_memory_(self: Tensor) -> Tensor:
+    """This tensor: worker processes get their own copies or shared blocks from the DataLoader."""
+    return self
+
+
+def pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """Refused: page-locked memory needs CUDA."""
+    raise RuntimeError("Cannot access accelerator device when none is available: pin_memory() needs "
+                       "CUDA; leave it away on the CPU")
+
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "copy_": copy_, "fill_": fill_, "zero_": zero_, "contiguous": contiguous, "view": view, "to": to,
+    "type": type_, "cpu": cpu, "cuda": cuda, "resize_": resize_, "resize_as_": resize_as_,
+    "set_": set_, "share_memory_": share_memory_, "pin_memory": pin_memory,
+    "float": _converter(dt.float32), "double": _converter(dt.float64), "half": _converter(dt.float16),
+    "bfloat16": _converter(dt.bfloat16), "int": _converter(dt.int32), "long": _converter(dt.int64),
+    "short": _converter(dt.int16), "char": _converter(dt.int8), "byte": _converter(dt.uint8),
+    "bool": _converter(dt.bool_), "cfloat": _converter(dt.complex64),
+    "cdouble": _converter(dt.complex128),
+}
+# Functions of the same meaning at the top level.
+FUNCTIONS: dict[str, Callable[..., Any]] = {"fill_": fill_, "zero_": zero_, "resize_as_": resize_as_}

@@ -1,0 +1,105 @@
+"""Python's operators: thin callables over the rows' functions."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rushlight.ops.table import NAMES, Row
+from rushlight.tensor.operators import OPERATORS
+from rushlight.tensor.tensor import Tensor
+
+_NUMBERS = (int, float, complex, np.number, np.bool_)
+
+
+def build(name: str) -> Callable[..., Any] | None:
+    """The function to put into Tensor.__NAME__."""
+    if name in ("__getitem__", "__setitem__"):
+        from rushlight.dispatch import items
+
+        return items.getitem if name == "__getitem__" else items.setitem
+    if name not in OPERATORS:
+        return None
+    row_name, form = OPERATORS[name]
+    return _FORMS[form](NAMES["torch", row_name][0], name)
+
+
+def _usable(other: Any) -> bool:
+    return isinstance(other, (Tensor, *_NUMBERS)) or hasattr(type(other), "__torch_function__")
+
+
+def _convert(other: Any) -> Any:
+    if isinstance(other, np.ndarray):
+        from rushlight.tensor.tensor import wrap
+
+        return wrap(other)
+    return None
+
+
+def _forward(row: Row, name: str) -> Callable[..., Any]:
+    from rushlight.dispatch.door import function
+
+    call = function(row)
+    fast = (Tensor, float, int)
+
+    def operator(self: Any, other: Any) -> Any:
+        if other.__class__ in fast or _usable(other):
+            return call(self, other)
+        other = _convert(other)
+        return NotImplemented if other is None else call(self, other)
+    operator.__name__ = name
+    return operator
+
+
+def _reflected(row: Row, name: str) -> Callable[..., Any]:
+    from rushlight.dispatch.door import function
+
+    call = function(row)
+    swap = row.options.get("commutative", False)
+
+    def operator(self: Any, other: Any) -> Any:
+        if not _usable(other):
+            other = _convert(other)
+            if other is None:
+                return NotImplemented
+        if swap:
+            return call(self, other)
+        return call(_as_tensor(other, self), self) if not isinstance(other, Tensor) else call(
+            other, self)
+    operator.__name__ = name
+    return operator
+
+
+def _as_tensor(number: Any, beside: Tensor) -> Any:
+    """A Python number as first operand: left as it is, the row takes wrapped numbers there too."""
+    return number.item() if isinstance(number, np.generic) else number
+
+
+def _in_place(row: Row, name: str) -> Callable[..., Any]:
+    from rushlight.dispatch.door import lookup
+
+    call = lookup("Tensor", f"{row.name}_")
+    if call is None:
+        return _forward(row, name)
+
+    def operator(self: Any, other: Any) -> Any:
+        if not _usable(other):
+            other = _convert(other)
+        return NotImplemented if other is None else call(self, other)
+    operator.__name__ = name
+    return operator
+
+
+def _unary(row: Row, name: str) -> Callable[..., Any]:
+    from rushlight.dispatch.door import function
+
+    call = function(row)
+
+    def operator(self: Any) -> Any:
+        return call(self)
+    operator.__name__ = name
+    return operator
+
+
+_FORMS = {"": _forward, "r": _reflected, "i": _in_place, "unary": _unary}

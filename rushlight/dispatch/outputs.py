@@ -1,0 +1,62 @@
+"""`out=`: results written into a tensor that the caller brings."""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from rushlight.autograd.mode import LOCAL
+from rushlight.base.promotion import can_cast
+from rushlight.tensor.tensor import Tensor, storage
+
+
+def compute_into(op: str, out: Any, values: Sequence[Any], compute: Callable[[], Any]) -> Any:
+    """Run `compute` without recording and write its result(s) into `out`; returns `out`."""
+    outs = out if isinstance(out, (tuple, list)) else (out,)
+    for o in outs:
+        if not isinstance(o, Tensor):
+            raise TypeError(f"{op}(): argument 'out' must be Tensor, not {type(o).__name__}")
+    tracked = [v for v in (*values, *outs) if isinstance(v, Tensor) and v._g is not None]
+    if LOCAL.enabled and tracked:
+        raise RuntimeError(f"{op}(): functions with out=... arguments don't support automatic "
+                           "differentiation, but one of the arguments requires grad; leave out= away "
+                           "or run it under torch.no_grad()")
+    before, LOCAL.enabled = LOCAL.enabled, False
+    try:
+        result = compute()
+    finally:
+        LOCAL.enabled = before
+    results = result if isinstance(result, (tuple, list)) else (result,)
+    for o, r in zip(outs, results, strict=True):
+        write(op, o, r)
+    return out if isinstance(out, Tensor) else type(result)(outs) if type(result) in (
+        tuple, list) else type(result)(*outs)
+
+
+def write(op: str, out: Tensor, result: Tensor) -> None:
+    """Copy `result` into `out`, resized where the shape differs, as PyTorch does with a warning."""
+    if not can_cast(result._k.dtype, out._k.dtype):
+        raise RuntimeError(f"result type {result._k.dtype.legacy} can't be cast to the desired output "
+                           f"type {out._k.dtype.legacy}; pass an out= of dtype {result._k.dtype}")
+    if out._k.device != result._k.device:
+        raise RuntimeError("Expected all tensors to be on the same device, but found at least two "
+                           f"devices, {result._k.device} and {out._k.device}!")
+    if out._a.shape != result._a.shape:
+        resize(out, result._a.shape)
+    with np.errstate(all="ignore"):
+        out._a[...] = result._a
+    storage(out).version += 1
+
+
+def resize(out: Tensor, sizes: tuple[int, ...]) -> None:
+    """Give `out` another shape; a warning unless it was empty."""
+    if out._a.size:
+        warnings.warn(f"An output with one or more elements was resized since it had shape "
+                      f"{list(out._a.shape)}, which does not match the required output shape "
+                      f"{list(sizes)}. This behavior is deprecated, and in a future PyTorch release "
+                      "outputs will not be resized unless they have zero elements. You can explicitly "
+                      "reuse an out tensor t by resizing it, inplace, to zero elements with "
+                      "t.resize_(0).", UserWarning, stacklevel=4)
+    out.resize_(sizes)

@@ -1,0 +1,87 @@
+"""Who may take an op over before it runs: interpreters, and classes with __torch_function__."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rushlight.dispatch import state
+from rushlight.ops.table import Row
+from rushlight.tensor.tensor import Tensor, as_subclass
+
+NONE: Any = object()
+
+
+def intercept(row: Row, direct: Callable[..., Any], args: tuple[Any, ...],
+              kwargs: dict[str, Any]) -> Any:
+    """The result of whoever takes the op over, or NONE."""
+    if state.MODES and state.STACK.modes:
+        return state.interpret(row, direct, args, kwargs)
+    foreign = _foreign(args, kwargs)
+    if not foreign:
+        return NONE
+    return _ask(row, direct, foreign, args, kwargs)
+
+
+def _foreign(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    found: list[Any] = []
+    for value in (*args, *kwargs.values()):
+        items = value if isinstance(value, (list, tuple)) else (value,)
+        for item in items:
+            cls = item.__class__
+            if cls in state.PLAIN or cls in _SIMPLE:
+                continue
+            if hasattr(cls, "__torch_function__") and not any(type(f) is cls for f in found):
+                found.append(item)
+    # Subclasses are asked before their bases.
+    return sorted(found, key=lambda item: -len(type(item).__mro__))
+
+
+_SIMPLE = {int, float, bool, str, type(None), complex}
+
+
+def _ask(row: Row, direct: Callable[..., Any], foreign: list[Any], args: tuple[Any, ...],
+         kwargs: dict[str, Any]) -> Any:
+    from rushlight.dispatch.door import function
+
+    public = function(row)
+    types = tuple(type(f) for f in foreign)
+    for item in foreign:
+        hook = type(item).__torch_function__
+        if getattr(hook, "__func__", None) is default.__func__:  # type: ignore[attr-defined]
+            found = as_class(direct(*args, **kwargs), type(item))
+        else:
+            found = hook(public, types, args, kwargs)
+        if found is not NotImplemented:
+            return found
+    raise TypeError(f"no implementation found for 'torch.{row.name}' on types that implement "
+                    f"__torch_function__: {[t.__name__ for t in types]}")
+
+
+def as_class(value: Any, cls: type) -> Any:
+    """Tensors in a result as instances of the subclass, as PyTorch's default does."""
+    if type(value) is Tensor:
+        return as_subclass(value, cls)
+    if isinstance(value, tuple) and type(value) is tuple:
+        return tuple(as_class(v, cls) for v in value)
+    if isinstance(value, list):
+        return [as_class(v, cls) for v in value]
+    return value
+
+
+def _strip(value: Any) -> Any:
+    if isinstance(value, Tensor) and type(value) not in state.PLAIN:
+        return as_subclass(value, Tensor)
+    if isinstance(value, (list, tuple)):
+        return type(value)(_strip(v) for v in value) if type(value) in (list, tuple) else value
+    return value
+
+
+@classmethod  # type: ignore[misc]
+def default(cls: type, func: Callable[..., Any], types: Any, args: Any = (),
+            kwargs: Any = None) -> Any:
+    """Tensor.__torch_function__: run the op and give the result the subclass."""
+    plain = func(*[_strip(a) for a in args], **{k: _strip(v) for k, v in (kwargs or {}).items()})
+    return as_class(plain, cls) if cls not in state.PLAIN else plain
+
+
+Tensor.__torch_function__ = default  # type: ignore[attr-defined]

@@ -1,0 +1,175 @@
+"""The callables of pointwise rows: a generated fast path over a general one.
+
+The fast path is for plain tensors of one kind (or a tensor and a Python number) with default
+attributes: look up the entry, run its kernel, wrap the result, record a node where needed. The
+rest (mixed dtypes, attributes, out=, interpreters, subclasses, errors) is `general`.
+"""
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rushlight.autograd.mode import LOCAL
+from rushlight.dispatch import arguments, outputs, overrides, state
+from rushlight.dispatch.formula import BIG, NUMBERS, Formula, scalar
+from rushlight.ops import signature
+from rushlight.ops.scalar import const, symbol
+from rushlight.ops.table import Row
+from rushlight.tensor.tensor import Tensor
+
+_TEMPLATE = {
+    1: '''
+def {name}({sig}):
+    if MODES or out is not None or {a}.__class__ not in PLAIN{plain}:
+        return general({call})
+    entry = FAST.get({a}._k)
+    if entry is None:
+        return general({call})
+    x = {a}._a
+    r = entry.fn(x) if x.size < BIG else entry.large(x)
+    t = new(Tensor)
+    t._a = r if r.__class__ is ndarray else asarray(r)
+    t._k = entry.kind
+    t._g = t._s = None
+    t._i = 0
+    if {a}._g is not None and LOCAL.enabled:
+        record(entry, t, ({a},))
+    return t
+''',
+    2: '''
+def {name}({sig}):
+    if MODES or out is not None or {a}.__class__ not in PLAIN{plain}:
+        return general({call})
+    c = {b}.__class__
+    if c in PLAIN:
+        entry = FAST.get({a}._k) if {b}._k is {a}._k else None
+        if entry is None:
+            return general({call})
+        y = {b}._a
+        g = {b}._g
+    else:
+        entry = FAST.get(({a}._k, c)) if c in NUMBERS else None
+        if entry is None:
+            return general({call})
+        y = scalar({b}, entry.scalar_np)
+        g = None
+    x = {a}._a
+    try:
+        r = entry.fn(x, y) if x.size < BIG and y.size < BIG else entry.large(x, y)
+    except ValueError:
+        return general({call})
+    t = new(Tensor)
+    t._a = r if r.__class__ is ndarray else asarray(r)
+    t._k = entry.kind
+    t._g = t._s = None
+    t._i = 0
+    if (g is not None or {a}._g is not None) and LOCAL.enabled:
+        record(entry, t, ({a}, {b}))
+    return t
+'''}
+
+
+def build(row: Row) -> Callable[..., Any]:
+    """The functional callable of a pointwise row."""
+    direct = _general(row)
+    operands = [p for p in row.params if p.is_tensor]
+    count = len(operands)
+    tensors_only = all("None" not in p.type for p in operands)
+    if count not in _TEMPLATE or not tensors_only or row.options.get("check"):
+        return direct
+    others = [p for p in row.params if not p.is_tensor]
+    if any(p.default is signature.REQUIRED for p in others):
+        return direct
+    formula = variant(row, {p.name: p.default for p in others})
+    text = _TEMPLATE[count].format(
+        name=row.name, sig=signature.source(row.params, out=True) + ", **extra",
+        plain="".join(f" or {p.name} is not _default_{p.name}" for p in others) + " or extra",
+        call=", ".join(f"{p.name}={p.name}" for p in row.params) + ", out=out, **extra",
+        a=operands[0].name, b=operands[-1].name)
+    scope: dict[str, Any] = {
+        "MODES": state.MODES, "PLAIN": state.PLAIN, "general": direct, "FAST": formula.fast,
+        "BIG": BIG, "new": object.__new__, "Tensor": Tensor, "ndarray": np.ndarray,
+        "asarray": np.asarray, "LOCAL": LOCAL, "record": formula.record, "NUMBERS": NUMBERS,
+        "scalar": scalar,
+        **{f"_default_{p.name}": p.default for p in row.params}}
+    made: Callable[..., Any] = compile_function(text, row.name, scope)
+    return made
+
+
+def compile_function(text: str, name: str, scope: dict[str, Any]) -> Callable[..., Any]:
+    """Generated Python, registered with linecache so that tracebacks show it."""
+    file = f"<rushlight {name}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    exec(compile(text, file, "exec"), scope)  # noqa: S102 - our own generated source
+    return scope[name]  # type: ignore[no-any-return]
+
+
+_variants: dict[tuple[Any, ...], Formula] = {}
+
+
+def variant(row: Row, given: dict[str, Any]) -> Formula:
+    """The row's Formula for these attributes; `given` maps non-operands (and absent operands)."""
+    call: dict[str, Any] = {}
+    key: list[Any] = [row.name]
+    operands: list[str] = []
+    for p in row.params:
+        value = given.get(p.name, symbol) if not p.is_static else given[p.name]
+        if p.is_static:
+            call[p.name] = value
+            key.append(value)
+        elif value is None:
+            call[p.name] = None
+            key.append(None)
+        elif p.is_number and value is not symbol and _same_number(value, p.default):
+            call[p.name] = const(value)
+            key.append(0)
+        else:
+            call[p.name] = symbol(p.name)
+            operands.append(p.name)
+            key.append(1)
+    found = _variants.get(tuple(key))
+    if found is None:
+        promoting = [p.name for p in row.params if p.is_tensor
+                     and p.name not in row.options.get("not_promoting", ())]
+        root = row.body(**call)
+        found = _variants[tuple(key)] = Formula(
+            row.name, root, operands, row.dtypes, row.result, row.refuse, promoting)
+    return found
+
+
+def _same_number(value: Any, default: Any) -> bool:
+    return type(value) is type(default) and value == default and repr(value) == repr(default)
+
+
+def resolve(row: Row, bound: dict[str, Any]) -> tuple[Formula, list[Any]]:
+    """The Formula for bound arguments, and its operands' values in order."""
+    check = row.options.get("check")
+    if check is not None:
+        bound = check(bound) or bound
+    given = {p.name: bound[p.name] for p in row.params
+             if not p.is_tensor or bound[p.name] is None}
+    formula = variant(row, given)
+    values = [bound[name] for name in formula.operands]
+    if not any(isinstance(v, Tensor) for v in values):
+        raise TypeError(f"{row.name}(): argument '{row.params[0].name}' (position 1) must be Tensor, "
+                        f"not {type(values[0]).__name__}")
+    return formula, values
+
+
+def _general(row: Row) -> Callable[..., Any]:
+    def direct(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        bound = arguments.bind(row, args, kwargs)
+        formula, values = resolve(row, bound)
+        if out is None:
+            return formula(*values)
+        return outputs.compute_into(row.name, out, values, lambda: formula(*values))
+
+    def general(*args: Any, **kwargs: Any) -> Any:
+        found = overrides.intercept(row, direct, args, kwargs)
+        return direct(*args, **kwargs) if found is overrides.NONE else found
+
+    general.__name__ = general.__qualname__ = row.name
+    return general

@@ -1,0 +1,199 @@
+"""Reduce rows: run over NumPy's own reductions, gradients by the monoid."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rushlight.autograd.mode import LOCAL
+from rushlight.base import dtype as dt
+from rushlight.base.errors import wrap_dims
+from rushlight.derive import cast, vjp
+from rushlight.derive.reference import evaluate
+from rushlight.dispatch.formula import Formula
+from rushlight.dispatch.rules import Rules
+from rushlight.ops.reduction import Reduction
+from rushlight.ops.scalar import Expr, inputs, symbol
+from rushlight.ops.table import Row
+from rushlight.tensor.kind import kind
+from rushlight.tensor.tensor import Tensor, wrap
+
+Array = np.ndarray[Any, Any]
+UFUNCS = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum,
+          "any": np.logical_or, "all": np.logical_and}
+X, ACC, COUNT = symbol("input"), symbol("combined"), symbol("count")
+
+
+class Reducer:
+    """A reduce row for given extra attributes: its meaning, its execution, its gradient."""
+
+    def __init__(self, row: Row, extras: tuple[Any, ...]) -> None:
+        self.row = row
+        self.meaning: Reduction = row.body(X, *extras)
+        finish = self.meaning.finish
+        self.finish: Expr | None = None if finish is None else finish(ACC, COUNT)
+        self._map_gradient: Any = None
+        self._finish_gradient: Any = None
+
+    def dtypes(self, given: dt.dtype, asked: dt.dtype | None) -> tuple[dt.dtype, dt.dtype]:
+        """(dtype to compute in, dtype of the result)."""
+        if asked is not None:
+            return asked, asked
+        rule = self.row.dtypes
+        if rule == "sum":
+            d = dt.int64 if given.category < dt.FLOATING else given
+            return d, d
+        if rule == "bool":
+            return given, dt.uint8 if given is dt.uint8 else dt.bool_
+        if rule == "float" and given.category < dt.FLOATING:
+            raise RuntimeError(f"{self.row.name}(): could not infer output dtype. Input dtype must be "
+                               f"either a floating point or complex dtype. Got: {given.legacy}; "
+                               "convert with .float() or pass dtype=")
+        if rule == "default_float":
+            given = cast.compute_dtype("float", given)
+        return given, cast.result_dtype(self.row.result, given)
+
+    def run(self, a: Array, axes: tuple[int, ...], keepdim: bool, compute: dt.dtype,
+            result: dt.dtype) -> Array:
+        """The reduction of an array over `axes`."""
+        work = dt.opmath(compute)
+        combine = self.meaning.combine
+        self._check_empty(a, axes)
+        with np.errstate(all="ignore"):
+            mapped = self._mapped(a, compute, work)
+            ufunc = UFUNCS[combine]
+            if combine in ("add", "mul"):
+                acc = _accumulate(ufunc, mapped, axes, keepdim, work)
+            else:
+                acc = ufunc.reduce(mapped, axis=axes, keepdims=keepdim)
+            if self.finish is not None:
+                count = np.prod([a.shape[i] for i in axes], dtype=np.float64) if axes else 1.0
+                env = {"combined": np.asarray(acc), "count": np.asarray(count, acc.dtype)}
+                acc = evaluate((self.finish,), env, work.name)[0]
+            return np.asarray(acc).astype(result.np, copy=False)
+
+    def _mapped(self, a: Array, compute: dt.dtype, work: dt.dtype) -> Array:
+        if self.meaning.combine in ("any", "all"):
+            return a
+        if a.dtype != compute.np:
+            a = a.astype(compute.np)
+        if self.meaning.map is X:
+            return a
+        return evaluate((self.meaning.map,), {"input": a}, work.name)[0]
+
+    def _check_empty(self, a: Array, axes: tuple[int, ...]) -> None:
+        if self.meaning.combine in ("max", "min") and any(a.shape[i] == 0 for i in axes):
+            raise IndexError(f"{self.row.name}(): Expected reduction dim {axes[0]} to have non-zero "
+                             "size.")
+
+    def gradient(self, x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...],
+                 keepdim: bool) -> Tensor:
+        """The gradient of the operand."""
+        if not keepdim:
+            for axis in axes:
+                g, result = g.unsqueeze(axis), result.unsqueeze(axis)
+        shape = x._a.shape
+        count = int(np.prod([shape[i] for i in axes])) if axes else 1
+        if self.finish is not None:
+            g = self._through_finish(g, result, count)
+        combine = self.meaning.combine
+        if combine == "add":
+            return self._through_map(x, g.expand(shape))
+        if combine in ("max", "min"):
+            mask = (x == result).to(g.dtype)
+            return mask * (g / mask.sum(axes, True))
+        return product_gradient(x, result, g, axes)
+
+    def _through_finish(self, g: Tensor, result: Tensor, count: int) -> Tensor:
+        if self._finish_gradient is None:
+            expression = vjp.differentiate(self.finish, [ACC])[0]  # type: ignore[arg-type]
+            names = tuple(inputs([expression]))
+            self._finish_gradient = Formula(f"{self.row.name}_backward", expression, names), names
+        formula, names = self._finish_gradient
+        env = {"grad": g, "result": result, "count": float(count)}
+        found: Tensor = formula(*[env[n] for n in names])
+        return found
+
+    def _through_map(self, x: Tensor, g: Tensor) -> Tensor:
+        if self.meaning.map is X:
+            return g
+        complex_ = x._k.dtype.is_complex
+        if self._map_gradient is None or self._map_gradient[2] is not complex_:
+            expression = vjp.differentiate(self.meaning.map, [X], complex_)[0]
+            names = tuple(inputs([expression]))
+            formula = Formula(f"{self.row.name}_backward", expression, names)
+            self._map_gradient = formula, names, complex_
+        formula, names, _ = self._map_gradient
+        mapped = Formula(self.row.name, self.meaning.map, ("input",)) if "result" in names else None
+        env = {"grad": g, "input": x, "result": mapped(x) if mapped is not None else None}
+        found: Tensor = formula(*[env[n] for n in names])
+        return found
+
+
+def _accumulate(ufunc: Any, mapped: Array, axes: tuple[int, ...], keepdim: bool,
+                work: dt.dtype) -> Array:
+    return np.asarray(ufunc.reduce(mapped, axis=axes, dtype=work.np, keepdims=keepdim))
+
+
+def product_gradient(x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """Of prod: the product of all other elements, which holds at zeros too."""
+    if not axes:
+        return g
+    if bool((x._a != 0).all()) and not LOCAL.enabled:
+        return g * result / x
+    # Exclusive products from both sides, over the reduced dims laid out as one.
+    kept = [i for i in range(x._a.ndim) if i not in axes]
+    order = (*kept, *axes)
+    turned = x.permute(order)
+    flat = turned.reshape(*[x._a.shape[i] for i in kept], -1)
+    one = flat.new_ones((*flat.shape[:-1], 1))
+    n = flat.shape[-1]
+    from rushlight import cat
+
+    before = cat([one, flat.narrow(-1, 0, n - 1)], -1).cumprod(-1) if n else flat
+    behind = cat([one, flat.flip(-1).narrow(-1, 0, n - 1)], -1).cumprod(-1).flip(-1) if n else flat
+    others = (before * behind).reshape(turned.shape)
+    inverse = [order.index(i) for i in range(x._a.ndim)]
+    others = others.permute(inverse)
+    return g * (others.conj() if x._k.dtype.is_complex else others)
+
+
+def reduce_runner(row: Row) -> Callable[..., Any]:
+    """The runner of a reduce row: (input, *extras, dim, keepdim[, dtype])."""
+    extras_count = row.body.__code__.co_argcount - 1
+    reducers: dict[Any, Reducer] = {}
+
+    def rule(s: Any, grad: Any) -> Any:
+        extras = tuple(getattr(s, p.name) for p in row.params[1:1 + extras_count])
+        x, result = s.input, s.result
+        dims = s._values.get("dim")
+        axes = wrap_dims(dims, x._a.ndim)
+        return reducers[extras].gradient(x, result, grad, axes, s.keepdim)
+
+    rules = Rules(row, row.vjp or rule)
+
+    def run(t: Tensor, *rest: Any) -> Any:
+        extras, (dim, keepdim, *asked) = rest[:extras_count], rest[extras_count:]
+        found = reducers.get(extras)
+        if found is None:
+            found = reducers[extras] = Reducer(row, extras)
+        a = t._a
+        axes = wrap_dims(dim, a.ndim)
+        compute, result = found.dtypes(t._k.dtype, asked[0] if asked else None)
+        if t._k.on_meta:
+            out = wrap(_meta(a, axes, keepdim, result), kind(result, t._k.device))
+        else:
+            out = wrap(found.run(a, axes, keepdim, compute, result))
+        if t._g is not None and LOCAL.enabled and result.category >= dt.FLOATING:
+            names = [p.name for p in row.params]
+            rules.record(dict(zip(names, (t, *rest), strict=True)), out)
+        return out
+    return run
+
+
+def _meta(a: Array, axes: tuple[int, ...], keepdim: bool, result: dt.dtype) -> Array:
+    from rushlight.tensor.meta import meta_array
+
+    sizes = [1 if i in axes else n for i, n in enumerate(a.shape) if keepdim or i not in axes]
+    return meta_array(tuple(sizes), result.np)

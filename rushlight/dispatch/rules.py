@@ -1,0 +1,193 @@
+"""Nodes of rows with a declared gradient: what they keep, and how the rule is called."""
+from __future__ import annotations
+
+import types
+from collections.abc import Sequence
+from typing import Any
+
+from rushlight.autograd.mode import LOCAL
+from rushlight.autograd.node import Node, backward_name, next_seq
+from rushlight.autograd.node import TRACES
+from rushlight.dispatch.saving import check_version, reattach, result_alias, version_of
+from rushlight.ops.table import Row
+from rushlight.tensor.tensor import Tensor
+
+
+def mentioned(rule: Any) -> frozenset[str]:
+    """Attribute names in a rule's code: what it needs of the saved values."""
+    names: set[str] = set()
+    codes = [rule.__code__]
+    while codes:
+        code = codes.pop()
+        names.update(code.co_names)
+        codes.extend(c for c in code.co_consts if isinstance(c, types.CodeType))
+    return frozenset(names)
+
+
+class Saved:
+    """The `s` of a declared gradient (see Row): arguments, result, shapes, needs."""
+
+    __slots__ = ("_node", "_values", "_shapes", "_needs", "_results")
+
+    def __init__(self, values: dict[str, Any], shapes: dict[str, Any], needs: frozenset[str],
+                 results: Any) -> None:
+        self._values, self._shapes, self._needs = values, shapes, needs
+        self._results = results
+        self._node: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "result":
+            return self._result()
+        try:
+            value = self._values[name]
+        except KeyError:
+            raise AttributeError(f"gradient rule of {self._node.name()}: no argument {name!r}; it has "
+                                 f"{sorted(self._values)}") from None
+        if value.__class__ is _Kept:
+            return check_version(self._node, value.tensor, value.version)
+        if value.__class__ is _KeptList:
+            return [v if not isinstance(v, _Kept) else check_version(self._node, v.tensor, v.version)
+                    for v in value.items]
+        return value
+
+    def _result(self) -> Any:
+        found = [check_version(self._node, k.tensor, k.version) if k is not None else None
+                 for k in self._results[1]]
+        if LOCAL.enabled:
+            found = [None if t is None else reattach(t, self._node, i) for i, t in enumerate(found)]
+        return tuple(found) if self._results[0] else found[0]
+
+    def shape(self, name: str) -> Any:
+        """The shape of a tensor argument (a list of shapes for a list of tensors)."""
+        return self._shapes[name]
+
+    def needs(self, name: str) -> bool:
+        """Whether the gradient of this argument is wanted."""
+        return name in self._needs
+
+
+class _Kept:
+    __slots__ = ("tensor", "version")
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor, self.version = tensor, version_of(tensor)
+
+
+class _KeptList:
+    __slots__ = ("items",)
+
+    def __init__(self, items: list[Any]) -> None:
+        self.items = items
+
+
+class Rules:
+    """A row's declared gradient, prepared once: node classes and what to keep."""
+
+    def __init__(self, row: Row, rule: Any, name: str | None = None) -> None:
+        self.rule, self.row = rule, row
+        self.tensor_params = [p for p in row.params if p.is_tensor or p.is_list]
+        # Derived rules read their arguments by computed names and say so.
+        names = getattr(rule, "keeps", None) or mentioned(rule)
+        self.keeps = frozenset(p.name for p in row.params if p.name in names)
+        self.keeps_result = "result" in names
+        label = backward_name(name or row.options.get("node", row.name))
+        self.nodes = {multi: type(label, (Node,), {
+            "__slots__": (), "apply": _apply_multi if multi else _apply, "multi": multi,
+            "rules": self}) for multi in (False, True)}
+
+    def record(self, values: dict[str, Any], outputs: Any) -> None:
+        """Leave a node behind for `outputs` (a tensor, or a sequence of tensors)."""
+        edges: list[Any] = []
+        needs: set[str] = set()
+        for p in self.tensor_params:
+            value = values[p.name]
+            for t in value if p.is_list and value is not None else (value,):
+                g = t._g if isinstance(t, Tensor) else None
+                edges.append(None if g is None else (g, t._i))
+                if g is not None:
+                    needs.add(p.name)
+        multi = not isinstance(outputs, Tensor)
+        node = self.nodes[multi].__new__(self.nodes[multi])
+        node.next, node.hooks, node.seq = tuple(edges), None, next_seq()
+        outs = outputs if multi else (outputs,)
+        for number, t in enumerate(outs):
+            if isinstance(t, Tensor) and t._k.dtype.category >= 2:
+                t._g, t._i = node, number
+        saved = Saved(self._kept(values), self._shapes(values), frozenset(needs),
+                      self._results(outs, multi))
+        node.saved = saved
+        if TRACES.record is not None:
+            TRACES.record(node)
+
+    def _results(self, outs: Sequence[Any], multi: bool) -> Any:
+        if not self.keeps_result:
+            return None
+        return multi, [_Kept(result_alias(t)) if isinstance(t, Tensor) else None for t in outs]
+
+    def _kept(self, values: dict[str, Any]) -> dict[str, Any]:
+        kept: dict[str, Any] = {}
+        for name, v in values.items():
+            if isinstance(v, Tensor):
+                if name in self.keeps:
+                    kept[name] = _Kept(v)
+            elif v.__class__ in (list, tuple) and v and isinstance(v[0], Tensor):
+                if name in self.keeps:
+                    kept[name] = _KeptList([_Kept(x) if isinstance(x, Tensor) else x for x in v])
+            else:
+                kept[name] = v
+        return kept
+
+    def _shapes(self, values: dict[str, Any]) -> dict[str, Any]:
+        shapes: dict[str, Any] = {}
+        for p in self.tensor_params:
+            v = values[p.name]
+            if isinstance(v, Tensor):
+                shapes[p.name] = v._a.shape
+                shapes[p.name, 0] = v._k  # type: ignore[index]
+            elif v is not None and not isinstance(v, (int, float, complex)):
+                shapes[p.name] = [x._a.shape for x in v if x is not None]
+        return shapes
+
+
+def _apply(node: Any, grad: Tensor) -> list[Any]:
+    return _run(node, (grad,))
+
+
+def _run(node: Any, grads: Sequence[Any]) -> list[Any]:
+    saved = node.saved
+    # Only while the rule runs: a lasting reference would make node and Saved a cycle.
+    saved._node = node
+    try:
+        return _flatten(node, node.rules.rule(saved, *grads))
+    finally:
+        saved._node = None
+
+
+def _apply_multi(node: Any, grads: list[Any]) -> list[Any]:
+    saved = node.saved
+    if saved._results is not None and len(grads) < len(saved._results[1]):
+        grads = grads + [None] * (len(saved._results[1]) - len(grads))
+    return _run(node, grads)
+
+
+def _flatten(node: Any, found: Any) -> list[Any]:
+    params = node.rules.tensor_params
+    if not isinstance(found, tuple):
+        found = (found,)
+    if len(params) == 1 and params[0].is_list and not (len(found) == 1
+                                                      and isinstance(found[0], list)):
+        found = (list(found),)
+    flat: list[Any] = []
+    shapes = node.saved._shapes
+    for p, g in zip(params, found, strict=False):
+        if p.is_list:
+            flat.extend(g if g is not None else [None] * len(shapes[p.name]))
+            continue
+        of = shapes.get((p.name, 0))
+        if g is not None and of is not None and g._k is not of:
+            from rushlight.dispatch.formula import fit
+
+            g = fit(g, None, of)
+        flat.append(g)
+    flat.extend([None] * (len(node.next) - len(flat)))
+    return flat

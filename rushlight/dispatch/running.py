@@ -1,0 +1,81 @@
+"""The callables of all rows that are not pointwise: a generated prologue over one runner per kind.
+
+The prologue lets plain arguments of the expected classes straight through to the runner; anything
+else (keywords in NumPy's spelling, numbers as tensors, out=, interpreters, subclasses, mistakes)
+goes by `general`, which binds, checks and converts.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rushlight.dispatch import arguments, outputs, overrides, state
+from rushlight.dispatch.kinds import runner
+from rushlight.dispatch.pointwise import compile_function
+from rushlight.ops import signature
+from rushlight.ops.table import Row
+
+_EXACT = {"int": "int", "bool": "bool", "float": "float", "str": "str"}
+
+
+def build(row: Row) -> Callable[..., Any]:
+    """The functional callable of a row."""
+    run = runner(row)
+    params = _public(row)
+    direct = _direct(row, run, params)
+
+    def general(*args: Any, **kwargs: Any) -> Any:
+        found = overrides.intercept(row, direct, args, kwargs)
+        return direct(*args, **kwargs) if found is overrides.NONE else found
+
+    general.__name__ = general.__qualname__ = row.name
+    if any(p.is_list or p.varargs for p in params) or not params:
+        return general
+    return _prologue(row, run, general, params)
+
+
+def _public(row: Row) -> tuple[signature.Param, ...]:
+    return row.params
+
+
+def _direct(row: Row, run: Callable[..., Any], params: Any) -> Callable[..., Any]:
+    if not row.out:
+        def plain(*args: Any, **kwargs: Any) -> Any:
+            return run(*arguments.bind(row, args, kwargs).values())
+        return plain
+
+    def with_out(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        bound = arguments.bind(row, args, kwargs)
+        if out is None:
+            return run(*bound.values())
+        return outputs.compute_into(row.name, out, list(bound.values()),
+                                    lambda: run(*bound.values()))
+    return with_out
+
+
+def _prologue(row: Row, run: Callable[..., Any], general: Callable[..., Any],
+              params: tuple[signature.Param, ...]) -> Callable[..., Any]:
+    checks = ["extra", "MODES"] + (["out is not None"] if row.out else [])
+    for p in params:
+        exact = _EXACT.get(p.type.removesuffix(" | None"))
+        given = "" if p.default is signature.REQUIRED else f"{p.name} is not _default_{p.name} and "
+        if p.is_tensor:
+            checks.append(f"{given}{p.name}.__class__ not in PLAIN")
+        elif p.type.startswith("Ints"):
+            checks.append(f"{given}{p.name}.__class__ is not int")
+        elif exact:
+            checks.append(f"{given}{p.name}.__class__ is not {exact}")
+        elif p.is_number:
+            checks.append(f"{given}{p.name}.__class__ not in NUMBERS")
+        elif p.type.startswith(("dtype", "device")):
+            checks.append(f"{given}True" if given else "True")
+    names = ", ".join(p.name for p in params)
+    call = ", ".join(f"{p.name}={p.name}" for p in params) + (", out=out" if row.out else "")
+    text = (f"def {row.name}({signature.source(params, out=row.out)}, **extra):\n"
+            f"    if {' or '.join(f'({c})' if ' and ' in c else c for c in checks)}:\n"
+            f"        return general({call}, **extra)\n"
+            f"    return run({names})\n")
+    scope: dict[str, Any] = {"MODES": state.MODES, "PLAIN": state.PLAIN, "general": general,
+                             "run": run, "NUMBERS": frozenset({int, float, bool, complex}),
+                             **{f"_default_{p.name}": p.default for p in params}}
+    return compile_function(text, row.name, scope)

@@ -1,0 +1,49 @@
+"""What nodes keep for their gradient rules, and the check that nobody wrote over it since."""
+from __future__ import annotations
+
+from typing import Any
+
+from rushlight.tensor.tensor import Tensor, storage
+
+_new = object.__new__
+
+
+def version_of(t: Tensor) -> int:
+    """How often the tensor's storage has been written to in place."""
+    return 0 if t._s is None else t._s.version
+
+
+def result_alias(t: Tensor) -> Tensor:
+    """A result to be kept by its own node: the same data without the node, to make no cycle."""
+    other: Tensor = _new(Tensor)
+    other._a, other._k, other._g, other._i, other._s = t._a, t._k, None, 0, storage(t)
+    return other
+
+
+def reattach(alias: Tensor, node: Any, number: int = 0) -> Tensor:
+    """A kept result with its place in the graph again, for gradients of gradients."""
+    other: Tensor = _new(Tensor)
+    other._a, other._k, other._g, other._i, other._s = (
+        alias._a, alias._k, node, number, alias._s)
+    return other
+
+
+def check_version(node: Any, t: Tensor, version: int) -> Tensor:
+    """The saved tensor, if it still holds what it held; RuntimeError otherwise."""
+    found = 0 if t._s is None else t._s.version
+    if found != version:
+        raise RuntimeError(
+            "one of the variables needed for gradient computation has been modified by an inplace "
+            f"operation: [torch.{t._k.dtype.legacy}Tensor {list(t._a.shape)}], which is output "
+            f"{t._i} of {_maker(t, node)}, is at version {found}; expected version {version} instead. "
+            "Hint: enable anomaly detection to find the operation that failed to compute its "
+            "gradient, with torch.autograd.set_detect_anomaly(True).")
+    return t
+
+
+def _maker(t: Tensor, node: Any) -> str:
+    from rushlight.autograd.node import AccumulateGrad
+
+    if t._g is None or t._g.__class__ is AccumulateGrad:
+        return node.name() if t._g is None else "AccumulateGrad"
+    return t._g.name()

@@ -1,0 +1,47 @@
+"""What stands in the door: the interpreters of this thread, and the classes that pass freely.
+
+MODES is true while any thread has an interpreter (autocast, a profiler, vmap, a torch function
+mode): the door's one check. An interpreter is an object with `run(row, call, args, kwargs)`.
+"""
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+from rushlight.tensor.tensor import Tensor
+
+MODES: list[Any] = []
+# Classes whose instances need no look at __torch_function__; nn.Parameter joins them.
+PLAIN: set[type] = {Tensor}
+
+
+class _Stack(threading.local):
+    def __init__(self) -> None:
+        self.modes: list[Any] = []
+
+
+STACK = _Stack()
+
+
+def push(mode: Any) -> None:
+    """Put an interpreter in this thread's door."""
+    STACK.modes.append(mode)
+    MODES.append(mode)
+
+
+def pop(mode: Any) -> None:
+    """Take it away again."""
+    STACK.modes.remove(mode)
+    MODES.remove(mode)
+
+
+def interpret(row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """Run an op under this thread's innermost interpreter, which itself runs under the next."""
+    modes = STACK.modes
+    if not modes:
+        return call(*args, **kwargs)
+    mode = modes.pop()
+    try:
+        return mode.run(row, call, args, kwargs)
+    finally:
+        modes.append(mode)

@@ -1,0 +1,104 @@
+"""Derived gradients of view, index and contract rows: the same map, read backwards."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rushlight.base.layout import Layout, contiguous_strides
+from rushlight.ops.table import ROWS, Row
+
+
+def view_rule(row: Row) -> Callable[..., Any]:
+    """Of a view: add the gradient at the elements that the view reads."""
+    def rule(s: Any, grad: Any) -> Any:
+        shape = s.shape(row.params[0].name)
+        places = _places(row, shape, [getattr(s, p.name) for p in row.params[1:]])
+        flat = grad.new_zeros(int(np.prod(shape)))
+        return flat.index_add(0, places, grad.reshape(-1)).reshape(shape)
+    return rule
+
+
+def _places(row: Row, shape: tuple[int, ...], rest: list[Any]) -> Any:
+    """Which element of a contiguous operand each element of the view is, flat."""
+    from rushlight.tensor.tensor import wrap
+
+    layout = row.body(Layout(shape, contiguous_strides(shape)), *rest)
+    grid = np.full(layout.sizes, layout.offset, np.int64)
+    for axis, (size, stride) in enumerate(zip(layout.sizes, layout.strides, strict=True)):
+        steps = np.arange(size, dtype=np.int64) * stride
+        grid += steps.reshape([-1 if i == axis else 1 for i in range(len(layout.sizes))])
+    return wrap(grid.reshape(-1))
+
+
+def index_read(row: Row) -> Callable[..., Any]:
+    """Of an index row: fancy indexing at the body's coordinates."""
+    def read(a: Any, *rest: Any) -> Any:
+        return a[row.body(a.shape, *rest)]
+    return read
+
+
+def index_rule(row: Row) -> Callable[..., Any]:
+    """Of an index row: zeros with the gradient added at the coordinates that were read."""
+    names = [p.name for p in row.params[1:]]
+
+    def rule(s: Any, grad: Any) -> Any:
+        from rushlight.tensor.tensor import Tensor, wrap
+
+        shape = s.shape(row.params[0].name)
+        rest = [s._values[n] for n in names]
+        arrays = [getattr(s, n)._a if isinstance(getattr(s, n), Tensor) else v
+                  for n, v in zip(names, rest, strict=True)]
+        coordinates = tuple(wrap(np.asarray(c)) if not isinstance(c, slice) else c
+                            for c in row.body(shape, *arrays))
+        into = grad.new_zeros(shape)
+        return (ROWS["index_put"](into, coordinates, grad, True), *[None] * _others(row))
+    rule.keeps = frozenset(names)  # type: ignore[attr-defined]
+    return rule
+
+
+def _others(row: Row) -> int:
+    return sum(p.is_tensor for p in row.params) - 1
+
+
+def contract_run(row: Row) -> Callable[..., Any]:
+    """Of a contraction: einsum over the body's labels."""
+    count = sum(p.is_tensor for p in row.params)
+
+    def run(*values: Any) -> Any:
+        arrays = values[:count]
+        spec = row.body(*[a.shape for a in arrays], *values[count:])
+        return contract(spec, arrays)
+    return run
+
+
+def contract(spec: str, arrays: Any) -> Any:
+    """einsum in the operands' own dtype; low precision computes in float32."""
+    dtype = arrays[0].dtype
+    if dtype.itemsize <= 2 and dtype.kind not in "iub":
+        arrays = [a.astype(np.float32) for a in arrays]
+    found = np.einsum(spec, *arrays, optimize=len(arrays) > 1)
+    return np.asarray(found).astype(dtype, copy=False)
+
+
+def contract_rule(row: Row) -> Callable[..., Any]:
+    """Of a contraction: for each operand, the contraction of the gradient with the others."""
+    operands = [p.name for p in row.params if p.is_tensor]
+    attributes = [p.name for p in row.params if not p.is_tensor]
+
+    def rule(s: Any, grad: Any) -> Any:
+        spec = row.body(*[s.shape(n) for n in operands], *[getattr(s, n) for n in attributes])
+        ins, out = spec.split("->")
+        labels = ins.split(",")
+        results = []
+        for i, name in enumerate(operands):
+            if not s.needs(name):
+                results.append(None)
+                continue
+            others = [getattr(s, n).conj() for n in operands if n != name]
+            terms = ",".join([out, *[lab for j, lab in enumerate(labels) if j != i]])
+            results.append(ROWS["einsum"](f"{terms}->{labels[i]}", grad, *others))
+        return tuple(results)
+    rule.keeps = frozenset(operands)  # type: ignore[attr-defined]
+    return rule

@@ -1,0 +1,143 @@
+"""Activation functions: torch.nn.functional's pointwise ones."""
+from __future__ import annotations
+
+import math
+
+from rushlight.ops.scalar import Expr, const, m
+from rushlight.ops.table import pointwise
+
+_F = ("nn.functional",)
+_BOTH = ("torch", "Tensor", "nn.functional")
+
+
+@pointwise(where=_BOTH, out=False, refuse={"bool": "Boolean inputs not supported for relu"})
+def relu(input) -> Expr:
+    """max(input, 0), nan kept."""
+    # The gradient at 0 is 0, as PyTorch's.
+    return m.relu(input)
+
+
+@pointwise(where=_F)
+def relu6(input) -> Expr:
+    """input clamped to [0, 6]."""
+    return m.hardtanh(input, const(0.0), const(6.0))
+
+
+@pointwise(where=_F)
+def hardtanh(input, min_val: "Number" = -1.0, max_val: "Number" = 1.0) -> Expr:
+    """input clamped to [min_val, max_val]."""
+    return m.hardtanh(input, min_val, max_val)
+
+
+@pointwise(where=_F, out=True, refuse={"int": "\"GeluKernelImpl\" not implemented for '{dtype}'",
+                             "bool": "\"GeluKernelImpl\" not implemented for '{dtype}'"},
+           inplace=False)
+def gelu(input, *, approximate: "str" = "none") -> Expr:
+    """x * Phi(x), Phi the normal distribution; or its tanh approximation (arXiv:1606.08415)."""
+    if approximate == "none":
+        return input * 0.5 * (1 + m.erf(input * math.sqrt(0.5)))
+    if approximate == "tanh":
+        inner = math.sqrt(2 / math.pi) * (input + 0.044715 * input * input * input)
+        return 0.5 * input * (1 + m.tanh(inner))
+    raise RuntimeError(f"approximate argument must be either none or tanh, got {approximate!r}")
+
+
+@pointwise(where=_F, refuse={"int": "\"silu_cpu\" not implemented for '{dtype}'",
+                             "bool": "\"silu_cpu\" not implemented for '{dtype}'"})
+def silu(input) -> Expr:
+    """x * sigmoid(x)."""
+    return input * m.sigmoid(input)
+
+
+@pointwise(where=_F, refuse={"int": "\"mish_cpu\" not implemented for '{dtype}'"})
+def mish(input) -> Expr:
+    """x * tanh(softplus(x))."""
+    return input * m.tanh(m.maximum(input, 0) + m.log1p(m.exp(-m.abs(input))))
+
+
+@pointwise(where=_F, out=True, inplace=False)
+def softplus(input, beta: "Number" = 1, threshold: "Number" = 20) -> Expr:
+    """log(1 + exp(beta x)) / beta; x itself where beta x > threshold."""
+    z = input * beta
+    return m.where(m.gt(z, threshold), input, m.log1p(m.exp(z)) / beta)
+
+
+@pointwise(where=_F, inplace=False)
+def logsigmoid(input) -> Expr:
+    """log(sigmoid(x)) without overflow."""
+    return m.minimum(input, 0) - m.log1p(m.exp(-m.abs(input)))
+
+
+@pointwise(where=_F, inplace=False)
+def softsign(input) -> Expr:
+    """x / (1 + |x|)."""
+    return input / (1 + m.abs(input))
+
+
+@pointwise(where=_F, inplace=False)
+def tanhshrink(input) -> Expr:
+    """x - tanh(x)."""
+    return input - m.tanh(input)
+
+
+@pointwise(where=_F, inplace=False, out=True)
+def softshrink(input, lambd: "Number" = 0.5) -> Expr:
+    """x moved towards 0 by lambd."""
+    small = m.where(m.lt(input, -lambd), input + lambd, input * 0)
+    return m.where(m.gt(input, lambd), input - lambd, small)
+
+
+@pointwise(where=("torch", "Tensor", "nn.functional"), inplace=False, out=True)
+def hardshrink(input, lambd: "Number" = 0.5) -> Expr:
+    """x, 0 where |x| <= lambd."""
+    inside = m.ge(input, -lambd) & m.le(input, lambd)
+    return m.where(inside, 0, input)
+
+
+@pointwise(where=_F)
+def leaky_relu(input, negative_slope: "Number" = 0.01) -> Expr:
+    """x, times negative_slope below 0."""
+    return m.where(m.gt(input, 0), input, input * negative_slope)
+
+
+@pointwise(where=_F)
+def elu(input, alpha: "Number" = 1.0) -> Expr:
+    """x above 0, else alpha (exp(x) - 1)."""
+    return m.where(m.gt(input, 0), input, alpha * m.expm1(input))
+
+
+_SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+
+@pointwise(where=_BOTH, out=False)
+def selu(input) -> Expr:
+    """elu scaled so that unit variance is kept (arXiv:1706.02515)."""
+    below = m.expm1(input) * (_SELU_ALPHA * _SELU_SCALE)
+    return m.where(m.gt(input, 0), input * _SELU_SCALE, below)
+
+
+@pointwise(where=("torch", "nn.functional"), out=False)
+def celu(input, alpha: "Number" = 1.0) -> Expr:
+    """max(0, x) + min(0, alpha (exp(x / alpha) - 1))."""
+    return m.where(m.gt(input, 0), input, alpha * m.expm1(input / alpha))
+
+
+@pointwise(where=_F)
+def hardsigmoid(input) -> Expr:
+    """clamp(x / 6 + 1 / 2, 0, 1)."""
+    return m.hardtanh(input + 3, const(0.0), const(6.0)) / 6
+
+
+@pointwise(where=_F)
+def hardswish(input) -> Expr:
+    """x * hardsigmoid(x)."""
+    middle = input * (input + 3) / 6
+    return m.where(m.le(input, -3), input * 0, m.where(m.ge(input, 3), input, middle))
+
+
+@pointwise(where=_F, name="threshold")
+def threshold(input, threshold: "Number", value: "Number") -> Expr:
+    """x above threshold, else value."""
+    return m.where(m.gt(input, threshold), input, value)
+
+

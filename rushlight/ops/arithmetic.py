@@ -1,0 +1,309 @@
+"""Arithmetic: sums, products, quotients, powers, remainders, rounding, choice."""
+from __future__ import annotations
+
+from typing import Any
+
+from rushlight.ops.scalar import Expr, const, m
+from rushlight.ops.table import pointwise
+
+_NO_BOOL_SUB = ("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+                "`logical_xor()` operator instead.")
+_BOOTH = {"commutative": True}
+
+
+def _check_alpha(bound: dict[str, Any]) -> None:
+    alpha = bound["alpha"]
+    if type(alpha) is int and alpha == 1:
+        return
+    tensors = [v for v in (bound["input"], bound["other"]) if hasattr(v, "dtype")]
+    floating = any(t.dtype.category >= 2 for t in tensors) or isinstance(bound["other"], float)
+    if isinstance(alpha, bool) and not all(t.dtype.name == "bool" for t in tensors):
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    if isinstance(alpha, float) and not floating:
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point "
+                           "number.")
+    if isinstance(alpha, complex) and not any(t.dtype.is_complex for t in tensors):
+        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex "
+                           "number.")
+
+
+@pointwise(commutative=True)
+def add(input: "Tensor | Number", other: "Tensor | Number", *, alpha: "Number" = 1) -> Expr:
+    """input + alpha * other."""
+    return input + alpha * other
+
+
+@pointwise(aliases=("subtract",), refuse={"bool": _NO_BOOL_SUB})
+def sub(input: "Tensor | Number", other: "Tensor | Number", *, alpha: "Number" = 1) -> Expr:
+    """input - alpha * other."""
+    return input - alpha * other
+
+
+@pointwise(refuse={"bool": _NO_BOOL_SUB}, inplace=False, out=False)
+def rsub(input: "Tensor | Number", other: "Tensor | Number", *, alpha: "Number" = 1) -> Expr:
+    """other - alpha * input."""
+    return other - alpha * input
+
+
+@pointwise(aliases=("multiply",), commutative=True)
+def mul(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
+    """input * other."""
+    return input * other
+
+
+@pointwise(name="_true_divide", where=(), dtypes="float")
+def _true_divide(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
+    """input / other."""
+    return m.div(input, other)
+
+
+@pointwise(aliases=(), refuse={"complex": "floor_divide not implemented for '{dtype}'"},
+           where=("torch", "Tensor"))
+def floor_divide(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
+    """The quotient rounded towards minus infinity."""
+    return m.floor_divide(input, other)
+
+
+@pointwise(name="_trunc_divide", where=())
+def _trunc_divide(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
+    """The quotient rounded towards zero."""
+    return m.trunc_divide(input, other)
+
+
+@pointwise(refuse={"bool": "\"remainder_cpu\" not implemented for 'Bool'",
+                   "complex": "\"remainder_cpu\" not implemented for '{dtype}'"})
+def remainder(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
+    """The remainder with the sign of the divisor, as Python's %."""
+    return m.remainder(input, other)
+
+
+@pointwise(refuse={"bool": "\"fmod_cpu\" not implemented for 'Bool'",
+                   "complex": "\"fmod_cpu\" not implemented for '{dtype}'"})
+def fmod(input: "Tensor", other: "Tensor | Number") -> Expr:
+    """The remainder with the sign of the dividend, as C's fmod."""
+    return m.fmod(input, other)
+
+
+@pointwise(aliases=("negative",), refuse={
+    "bool": "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
+            "invert a mask, use the `~` or `logical_not()` operator instead."})
+def neg(input) -> Expr:
+    """-input."""
+    return -input
+
+
+@pointwise(inplace=False, out=False, refuse={
+    "bool": "The `+` operator, on a bool tensor is not supported."})
+def positive(input) -> Expr:
+    """input, as it is."""
+    return input
+
+
+@pointwise(dtypes="float")
+def reciprocal(input) -> Expr:
+    """1 / input."""
+    return m.reciprocal(input)
+
+
+@pointwise(dtypes="square")
+def square(input) -> Expr:
+    """input squared."""
+    return input * input
+
+
+def _check_pow(bound: dict[str, Any]) -> None:
+    base, exponent = bound["input"], bound["exponent"]
+    if (hasattr(base, "dtype") and base.dtype.category <= 1 and isinstance(exponent, int)
+            and not isinstance(exponent, bool) and exponent < 0):
+        raise RuntimeError("Integers to negative integer powers are not allowed; convert the base with"
+                           " .float()")
+
+
+@pointwise(check=_check_pow)
+def pow(input: "Tensor | Number", exponent: "Tensor | Number") -> Expr:
+    """input to the power of exponent."""
+    return m.pow(input, exponent)
+
+
+@pointwise(dtypes="to_float64", inplace=True, where=("torch", "Tensor"))
+def float_power(input: "Tensor | Number", exponent: "Tensor | Number") -> Expr:
+    """input to the power of exponent, in double precision."""
+    return m.pow(input, exponent)
+
+
+@pointwise(aliases=("absolute",), result="real",
+           refuse={})
+def abs(input) -> Expr:
+    """The absolute value (of a complex number, its modulus)."""
+    return m.abs(input)
+
+
+@pointwise(refuse={"complex": "Unlike NumPy, torch.sign doesn't return the signed unit of complex "
+                              "numbers; use torch.sgn instead."})
+def sign(input) -> Expr:
+    """-1, 0 or 1."""
+    return m.sgn(input)
+
+
+@pointwise
+def sgn(input) -> Expr:
+    """The sign; of a complex number, input / |input|."""
+    return m.sgn(input)
+
+
+@pointwise
+def floor(input) -> Expr:
+    """The greatest integer not above."""
+    return m.floor(input)
+
+
+@pointwise
+def ceil(input) -> Expr:
+    """The least integer not below."""
+    return m.ceil(input)
+
+
+@pointwise(aliases=("fix",))
+def trunc(input) -> Expr:
+    """The integer part."""
+    return m.trunc(input)
+
+
+@pointwise
+def frac(input) -> Expr:
+    """input - trunc(input)."""
+    return input - m.trunc(input)
+
+
+@pointwise
+def round(input, *, decimals: "int" = 0) -> Expr:
+    """The nearest integer, halves to even; `decimals` digits after the point."""
+    if decimals == 0:
+        return m.round(input)
+    scale = const(10.0 ** (decimals if decimals > 0 else -decimals))
+    if decimals > 0:
+        return m.round(input * scale) / scale
+    return m.round(input / scale) * scale
+
+
+@pointwise
+def maximum(input, other) -> Expr:
+    """The larger of two; nan if either is."""
+    return m.maximum(input, other)
+
+
+@pointwise
+def minimum(input, other) -> Expr:
+    """The smaller of two; nan if either is."""
+    return m.minimum(input, other)
+
+
+@pointwise(inplace=False)
+def fmax(input, other) -> Expr:
+    """The larger of two; a nan gives way to a number."""
+    return m.fmax(input, other)
+
+
+@pointwise(inplace=False)
+def fmin(input, other) -> Expr:
+    """The smaller of two; a nan gives way to a number."""
+    return m.fmin(input, other)
+
+
+def _check_clamp(bound: dict[str, Any]) -> None:
+    if bound["min"] is None and bound["max"] is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
+
+
+def _bounded_below(x: Expr, low: Expr) -> Expr:
+    # A bound that is met passes the gradient; nan passes through.
+    return m.clamp_min(x, low)
+
+
+@pointwise(aliases=("clip",), check=_check_clamp)
+def clamp(input, min: "Tensor | Number | None" = None,
+          max: "Tensor | Number | None" = None) -> Expr:
+    """input between min and max; where min > max, max."""
+    found = input
+    if min is not None:
+        found = m.clamp_min(found, min)
+    if max is not None:
+        found = m.clamp_max(found, max)
+    return found
+
+
+@pointwise
+def clamp_min(input, min: "Tensor | Number") -> Expr:
+    """input, at least min."""
+    return m.clamp_min(input, min)
+
+
+@pointwise
+def clamp_max(input, max: "Tensor | Number") -> Expr:
+    """input, at most max."""
+    return m.clamp_max(input, max)
+
+
+@pointwise
+def lerp(input, end, weight: "Tensor | Number") -> Expr:
+    """input + weight * (end - input), exact at both ends."""
+    near = m.lt(m.abs(weight), 0.5)
+    return m.where(near, input + weight * (end - input), end - (end - input) * (1 - weight))
+
+
+@pointwise
+def addcmul(input, tensor1, tensor2, *, value: "Number" = 1) -> Expr:
+    """input + value * tensor1 * tensor2."""
+    return input + value * tensor1 * tensor2
+
+
+@pointwise(refuse={"int": "Integer division with addcdiv is no longer supported, and in a future "
+                          "release addcdiv will perform a true division of tensor1 and tensor2. The "
+                          "historic addcdiv behavior can be implemented as (input + value * "
+                          "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as "
+                          "(input + value * tensor1 / tensor2) for float inputs."})
+def addcdiv(input, tensor1, tensor2, *, value: "Number" = 1) -> Expr:
+    """input + value * tensor1 / tensor2."""
+    return input + value * (tensor1 / tensor2)
+
+
+@pointwise(inplace=False, out=True, not_promoting=("condition",))
+def where(condition, input: "Tensor | Number", other: "Tensor | Number") -> Expr:
+    """input where condition, else other."""
+    return m.where(condition, input, other)
+
+
+@pointwise
+def copysign(input, other: "Tensor | Number") -> Expr:
+    """The size of input with the sign of other."""
+    return m.copysign(input, other)
+
+
+@pointwise
+def hypot(input, other) -> Expr:
+    """sqrt(input ** 2 + other ** 2) without overflow."""
+    return m.hypot(input, other)
+
+
+@pointwise
+def nextafter(input, other) -> Expr:
+    """The next floating-point number from input towards other."""
+    return m.nextafter(input, other)
+
+
+@pointwise
+def gcd(input, other) -> Expr:
+    """The greatest common divisor."""
+    return m.gcd(input, other)
+
+
+@pointwise
+def lcm(input, other) -> Expr:
+    """The least common multiple."""
+    return m.lcm(input, other)
+
+
+@pointwise
+def heaviside(input, values) -> Expr:
+    """0 below 0, `values` at 0, 1 above."""
+    return m.where(m.eq(input, 0), values, m.where(m.lt(input, 0), 0, 1))

@@ -1,0 +1,295 @@
+"""The atoms: the whole scalar vocabulary that a back end must know, one line each.
+
+An Atom names its NumPy function, its derivative and how its result type follows from its operands.
+`d(g, y, *x)` gives one Expr per operand: the gradient that flows into it when `g` flows into the
+result `y`. For complex dtypes the rules of holomorphic atoms are fed conj(y) and conj(x), which is
+PyTorch's convention (a gradient is the conjugate Wirtinger derivative); `complex_d` is the rule of
+those that are not holomorphic. The LLVM column is compiler/atoms.py, keyed by the same names.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rushlight.base import special
+from rushlight.ops.scalar import Expr, const, m
+
+Rule = Callable[..., tuple[Expr, ...]]
+
+
+@dataclass(frozen=True)
+class Atom:
+    """One scalar function.
+
+    result: "same" (type of the operands), "bool", "real" (complex gives its component type)
+            or "arg" (the dtype name in the node's `arg`).
+    """
+
+    numpy: Callable[..., Any]
+    d: Rule | None
+    result: str = "same"
+    complex_d: Rule | None = None
+
+
+ZERO = const(0)
+_TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
+
+
+def _no_gradient(count: int) -> Rule:
+    return lambda g, y, *x: (ZERO,) * count
+
+
+def _d_pow(g: Expr, y: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    # 0 ** 0 has derivative 0 in the base; 0 ** b has derivative 0 in the exponent for b >= 0.
+    base = m.where(m.eq(b, 0), 0, g * (b * m.pow(a, b - 1)))
+    if b.op == "const":
+        base = ZERO if b.arg == 0 else g * (b * m.pow(a, b - 1))
+    exponent = m.where(m.eq(a, 0) & m.ge(m.real(b), 0), 0, g * (y * m.log(a)))
+    return base, exponent
+
+
+def _d_extreme(g: Expr, y: Expr, a: Expr, b: Expr, wins: Callable[..., Expr]) -> tuple[Expr, Expr]:
+    # PyTorch's rule: a tie gives half to each side.
+    half = m.where(m.eq(a, b), g / 2, g)
+    return m.where(wins(b, a), 0, half), m.where(wins(a, b), 0, half)
+
+
+def _d_maximum(g: Expr, y: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    return _d_extreme(g, y, a, b, m.gt)
+
+
+def _d_minimum(g: Expr, y: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    return _d_extreme(g, y, a, b, m.lt)
+
+
+def _d_fmax(g: Expr, y: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    first = m.ge(a, b) | m.isnan(b)
+    return m.where(first, g, 0), m.where(first, 0, g)
+
+
+def _d_fmin(g: Expr, y: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    first = m.le(a, b) | m.isnan(b)
+    return m.where(first, g, 0), m.where(first, 0, g)
+
+
+def _d_atan2(g: Expr, y: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    norm = a * a + b * b
+    scale = m.where(m.eq(norm, 0), 0, g / norm)
+    return scale * b, scale * -a
+
+
+def _d_hypot(g: Expr, y: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    return g * (a / y), g * (b / y)
+
+
+def _d_remainder(g: Expr, y: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    return g, -g * m.floor(a / b)
+
+
+def _d_fmod(g: Expr, y: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    return g, -g * m.trunc(a / b)
+
+
+def _d_copysign(g: Expr, y: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
+    return m.where(m.eq(a, 0), 0, g * (y / a)), ZERO
+
+
+def _d_abs_complex(g: Expr, y: Expr, a: Expr) -> tuple[Expr]:
+    return (g * m.sgn(a),)
+
+
+def _d_sgn_complex(g: Expr, y: Expr, a: Expr) -> tuple[Expr]:
+    size = m.abs(a)
+    along = m.real(m.conj(g) * y)
+    return (m.where(m.eq(size, 0), 0, (g - y * along) / size),)
+
+
+def _d_angle_complex(g: Expr, y: Expr, a: Expr) -> tuple[Expr]:
+    norm = m.real(a) * m.real(a) + m.imag(a) * m.imag(a)
+    return (m.where(m.eq(norm, 0), 0, a * const(1j) * (g / norm)),)
+
+
+def _numpy_pow(a: Any, b: Any) -> Any:
+    if np.asarray(a).dtype.kind not in "iu":
+        return np.power(a, b)
+    # Integers to negative powers: PyTorch gives 0, except that +-1 keep their sign; NumPy raises.
+    a, b = np.asarray(a), np.asarray(b)
+    if b.dtype.kind == "u" or not (b < 0).any():
+        return np.power(a, b)
+    sign = np.where(b % 2 == 0, 1, -1).astype(a.dtype)
+    tiny = np.where(a == 1, 1, np.where(a == -1, sign, 0)).astype(a.dtype)
+    return np.where(b < 0, tiny, np.power(a, np.maximum(b, 0)))
+
+
+def _numpy_sgn(a: Any) -> Any:
+    if np.iscomplexobj(a):
+        size = np.abs(a)
+        return np.where(size == 0, 0, a / np.where(size == 0, 1, size)).astype(a.dtype)
+    if np.asarray(a).dtype.kind == "b":
+        return a
+    # NumPy's sign of nan is nan; PyTorch's is 0.
+    return np.where(np.isnan(a), np.zeros_like(a), np.sign(a)) if a.dtype.kind == "f" else np.sign(a)
+
+
+def _numpy_sigmoid(a: Any) -> Any:
+    # exp of a negative number only: no overflow, and full precision in both tails.
+    if np.iscomplexobj(a):
+        return 1 / (1 + np.exp(-a))
+    e = np.exp(-np.abs(a))
+    return np.where(a >= 0, 1, e) / (1 + e)
+
+
+def _numpy_largest(a: Any) -> Any:
+    dtype = np.asarray(a).dtype
+    if dtype.kind in "iub":
+        return np.array(np.iinfo(dtype).max if dtype.kind != "b" else True, dtype)
+    real = np.finfo(dtype)
+    return np.array(real.max, real.dtype)
+
+
+def _numpy_trunc_divide(a: Any, b: Any) -> Any:
+    dtype = np.result_type(a, b)
+    if dtype.kind not in "iu":
+        return np.trunc(np.true_divide(a, b))
+    quotient = np.floor_divide(a, b)
+    # Floor and truncation differ by one where the signs differ and the division is not exact.
+    return quotient + ((quotient < 0) & (quotient * b != a)).astype(dtype)
+
+
+def _numpy_round(a: Any, arg: int | None = None) -> Any:
+    return np.rint(a) if np.asarray(a).dtype.kind in "fc" else a
+
+
+def _integral(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda a: function(a) if np.asarray(a).dtype.kind in "fc" else a
+
+
+def _numpy_div(a: Any, b: Any) -> Any:
+    return np.true_divide(a, b)
+
+
+def _numpy_shift(function: Callable[..., Any]) -> Callable[..., Any]:
+    def shift(a: Any, b: Any) -> Any:
+        a, b = np.asarray(a), np.asarray(b)
+        bits = a.dtype.itemsize * 8
+        outside = (b < 0) | (b >= bits) if b.dtype.kind == "i" else b >= bits
+        inside = function(a, np.where(outside, 0, b).astype(b.dtype))
+        if function is np.left_shift:
+            return np.where(outside, np.zeros_like(a), inside)
+        # Shifting right by too much leaves the sign, which is what a shift by bits - 1 leaves.
+        return np.where(outside, np.right_shift(a, np.array(bits - 1, a.dtype)), inside)
+    return shift
+
+
+def _numpy_cast(a: Any, arg: str) -> Any:
+    return np.asarray(a).astype(arg, copy=False)
+
+
+def _bool(numpy: Callable[..., Any], operands: int) -> Atom:
+    return Atom(numpy, _no_gradient(operands), "bool")
+
+
+def _flat(numpy: Callable[..., Any], operands: int = 1) -> Atom:
+    return Atom(numpy, _no_gradient(operands))
+
+
+ATOMS: dict[str, Atom] = {
+    # arithmetic
+    "add": Atom(np.add, lambda g, y, a, b: (g, g)),
+    "sub": Atom(np.subtract, lambda g, y, a, b: (g, -g)),
+    "mul": Atom(np.multiply, lambda g, y, a, b: (g * b, g * a)),
+    "div": Atom(_numpy_div, lambda g, y, a, b: (g / b, -g * (y / b))),
+    "neg": Atom(np.negative, lambda g, y, a: (-g,)),
+    "reciprocal": Atom(np.reciprocal, lambda g, y, a: (-g * y * y,)),
+    "pow": Atom(_numpy_pow, _d_pow),
+    "abs": Atom(np.abs, lambda g, y, a: (g * m.sgn(a),), "real", _d_abs_complex),
+    "sgn": Atom(_numpy_sgn, _no_gradient(1), "same", _d_sgn_complex),
+    "floor_divide": _flat(np.floor_divide, 2),
+    "trunc_divide": _flat(_numpy_trunc_divide, 2),
+    "remainder": Atom(np.remainder, _d_remainder),
+    "fmod": Atom(np.fmod, _d_fmod),
+    "copysign": Atom(np.copysign, _d_copysign),
+    "nextafter": _flat(np.nextafter, 2),
+    "hypot": Atom(np.hypot, _d_hypot),
+    "gcd": _flat(np.gcd, 2),
+    "lcm": _flat(np.lcm, 2),
+    # rounding
+    "floor": _flat(_integral(np.floor)),
+    "ceil": _flat(_integral(np.ceil)),
+    "trunc": _flat(_integral(np.trunc)),
+    "round": _flat(_numpy_round),
+    # exponentials
+    "exp": Atom(np.exp, lambda g, y, a: (g * y,)),
+    "exp2": Atom(np.exp2, lambda g, y, a: (g * y * math.log(2),)),
+    "expm1": Atom(np.expm1, lambda g, y, a: (g * (y + 1),)),
+    "log": Atom(np.log, lambda g, y, a: (g / a,)),
+    "log2": Atom(np.log2, lambda g, y, a: (g / (a * math.log(2)),)),
+    "log10": Atom(np.log10, lambda g, y, a: (g / (a * math.log(10)),)),
+    "log1p": Atom(np.log1p, lambda g, y, a: (g / (a + 1),)),
+    "sigmoid": Atom(_numpy_sigmoid, lambda g, y, a: (g * (y * (1 - y)),)),
+    "sqrt": Atom(np.sqrt, lambda g, y, a: (g / (y * 2),)),
+    "rsqrt": Atom(lambda a: np.reciprocal(np.sqrt(a)), lambda g, y, a: (g * (y * y * y) * -0.5,)),
+    # trigonometry
+    "sin": Atom(np.sin, lambda g, y, a: (g * m.cos(a),)),
+    "cos": Atom(np.cos, lambda g, y, a: (g * -m.sin(a),)),
+    "tan": Atom(np.tan, lambda g, y, a: (g * (y * y + 1),)),
+    "asin": Atom(np.arcsin, lambda g, y, a: (g * m.rsqrt(1 - a * a),)),
+    "acos": Atom(np.arccos, lambda g, y, a: (g * -m.rsqrt(1 - a * a),)),
+    "atan": Atom(np.arctan, lambda g, y, a: (g / (a * a + 1),)),
+    "atan2": Atom(np.arctan2, _d_atan2),
+    "sinh": Atom(np.sinh, lambda g, y, a: (g * m.cosh(a),)),
+    "cosh": Atom(np.cosh, lambda g, y, a: (g * m.sinh(a),)),
+    "tanh": Atom(np.tanh, lambda g, y, a: (g * (1 - y * y),)),
+    "asinh": Atom(np.arcsinh, lambda g, y, a: (g * m.rsqrt(a * a + 1),)),
+    "acosh": Atom(np.arccosh, lambda g, y, a: (g * m.rsqrt(a - 1) * m.rsqrt(a + 1),)),
+    "atanh": Atom(np.arctanh, lambda g, y, a: (g / (1 - a * a),)),
+    # error and gamma functions
+    "erf": Atom(special.erf, lambda g, y, a: (g * m.exp(-(a * a)) * _TWO_OVER_SQRT_PI,)),
+    "erfc": Atom(special.erfc, lambda g, y, a: (g * m.exp(-(a * a)) * -_TWO_OVER_SQRT_PI,)),
+    "erfinv": Atom(special.erfinv, lambda g, y, a: (g * m.exp(y * y) * (1 / _TWO_OVER_SQRT_PI),)),
+    "lgamma": Atom(special.lgamma, lambda g, y, a: (g * m.digamma(a),)),
+    "digamma": Atom(special.digamma, lambda g, y, a: (g * m.trigamma(a),)),
+    "trigamma": Atom(special.trigamma, lambda g, y, a: (g * m.polygamma(a, arg=2),)),
+    "polygamma": Atom(special.polygamma, None),
+    # choice
+    "maximum": Atom(np.maximum, _d_maximum),
+    "minimum": Atom(np.minimum, _d_minimum),
+    "fmax": Atom(np.fmax, _d_fmax),
+    "fmin": Atom(np.fmin, _d_fmin),
+    # bounds: the operand keeps the gradient where it meets the bound
+    "clamp_min": Atom(np.maximum, lambda g, y, a, b: (m.where(m.lt(a, b), 0, g),
+                                                      m.where(m.lt(a, b), g, 0))),
+    "clamp_max": Atom(np.minimum, lambda g, y, a, b: (m.where(m.gt(a, b), 0, g),
+                                                      m.where(m.gt(a, b), g, 0))),
+    # strict bounds: at a bound the gradient is 0 (relu's and hardtanh's convention)
+    "relu": Atom(lambda a: np.maximum(a, np.zeros((), a.dtype)),
+                 lambda g, y, a: (m.where(m.gt(y, 0), g, 0),)),
+    "hardtanh": Atom(lambda a, low, high: np.minimum(np.maximum(a, low), high),
+                     lambda g, y, a, low, high: (
+                         m.where(m.gt(a, low) & m.lt(a, high), g, 0), ZERO, ZERO)),
+    "largest": _flat(_numpy_largest),  # the largest finite number of the operand's dtype
+    "where": Atom(np.where, lambda g, y, c, a, b: (ZERO, m.where(c, g, 0), m.where(c, 0, g))),
+    # comparison, logic, bits
+    "eq": _bool(np.equal, 2), "ne": _bool(np.not_equal, 2),
+    "lt": _bool(np.less, 2), "le": _bool(np.less_equal, 2),
+    "gt": _bool(np.greater, 2), "ge": _bool(np.greater_equal, 2),
+    "logical_and": _bool(np.logical_and, 2), "logical_or": _bool(np.logical_or, 2),
+    "logical_xor": _bool(np.logical_xor, 2), "logical_not": _bool(np.logical_not, 1),
+    "isnan": _bool(np.isnan, 1), "isinf": _bool(np.isinf, 1), "isfinite": _bool(np.isfinite, 1),
+    "signbit": _bool(lambda a: np.signbit(a) if np.asarray(a).dtype.kind == "f" else a < 0, 1),
+    "bitwise_and": _flat(np.bitwise_and, 2), "bitwise_or": _flat(np.bitwise_or, 2),
+    "bitwise_xor": _flat(np.bitwise_xor, 2), "bitwise_not": _flat(np.bitwise_not),
+    "shift_left": _flat(_numpy_shift(np.left_shift), 2),
+    "shift_right": _flat(_numpy_shift(np.right_shift), 2),
+    # complex parts; conj of a real number is itself
+    "conj": Atom(np.conjugate, lambda g, y, a: (g,), "same", lambda g, y, a: (m.conj(g),)),
+    "real": Atom(np.real, lambda g, y, a: (g,), "real", lambda g, y, a: (m.real(g),)),
+    "imag": Atom(np.imag, _no_gradient(1), "real", lambda g, y, a: (m.real(g) * const(1j),)),
+    "angle": Atom(np.angle, _no_gradient(1), "real", _d_angle_complex),
+    # conversion: arg is the NumPy dtype name
+    "cast": Atom(_numpy_cast, lambda g, y, a: (g,), "arg"),
+}

@@ -1,0 +1,170 @@
+"""Copies and conversions, and the complex parts."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rushlight.base import dtype as dt
+from rushlight.base.layout import Layout, contiguous_strides
+from rushlight.ops.scalar import Expr, m
+from rushlight.ops.table import composite, opaque, pointwise, view
+from rushlight.base.layout import format_strides
+
+Array = np.ndarray[Any, Any]
+
+
+def arranged(sizes: tuple[int, ...], strides: tuple[int, ...], dtype: Any, memory_format: Any) -> Array:
+    """Fresh memory for a copy, in the order that `memory_format` asks for (None: preserve)."""
+    wanted = format_strides(sizes, strides, memory_format)
+    if wanted == contiguous_strides(sizes):
+        return np.empty(sizes, dtype)
+    order = sorted(range(len(sizes)), key=lambda i: (-wanted[i], i))
+    fresh = np.empty([sizes[i] for i in order], dtype)
+    return fresh.transpose(sorted(range(len(sizes)), key=order.__getitem__))
+
+
+def _copy(a: Array, dtype: Any, memory_format: Any) -> Array:
+    step = a.itemsize
+    out = arranged(a.shape, tuple(s // step for s in a.strides), dtype, memory_format)
+    if a.dtype.kind == "c" and np.dtype(dtype).kind != "c":
+        a = a.real
+    out[...] = a
+    return out
+
+
+@opaque
+def clone(input, *, memory_format: "memory_format | None" = None) -> Array:
+    """A copy with its own memory."""
+    return _copy(input, input.dtype, memory_format)
+
+
+@clone.gradient
+def _(s: Any, grad: Any) -> Any:
+    return grad
+
+
+@opaque(name="_to_dtype", where=("aten",))
+def _to_dtype(input, dtype: "dtype", memory_format: "memory_format | None" = None) -> Array:
+    """A copy converted to another dtype; C's conversions for floats out of range."""
+    return _copy(input, dtype.np, memory_format)
+
+
+@_to_dtype.gradient
+def _(s: Any, grad: Any) -> Any:
+    return grad
+
+
+@composite
+def conj(input):
+    """The complex conjugate; a real tensor is returned as it is."""
+    return _conj(input) if input._k.dtype.is_complex else input
+
+
+@pointwise(name="conj_physical")
+def _conj(input) -> Expr:
+    """The complex conjugate, written out."""
+    return m.conj(input)
+
+
+@composite
+def resolve_conj(input):
+    """The tensor itself: conjugation is never lazy here."""
+    return input
+
+
+@composite
+def resolve_neg(input):
+    """The tensor itself: negation is never lazy here."""
+    return input
+
+
+def _part(a: Array, which: str) -> Array:
+    return a.real if which == "real" else a.imag
+
+
+@view(name="_complex_part", where=("aten",), numpy=_part)
+def _complex_part(input: Layout, which: "str") -> Layout:
+    """The real or the imaginary parts, as a view of every other number."""
+    raise TypeError("the parts of a complex tensor are views of another dtype, which only NumPy makes")
+
+
+@_complex_part.gradient
+def _(s: Any, grad: Any) -> Any:
+    return grad.to(grad.dtype.to_complex()) * (1 if s.which == "real" else 1j)
+
+
+def real_part(input: Any) -> Any:
+    """torch.real: a view; a real tensor is returned as it is."""
+    return _complex_part(input, "real") if input._k.dtype.is_complex else input
+
+
+@composite
+def real(input):
+    """The real part, as a view; a real tensor is returned as it is."""
+    return real_part(input)
+
+
+@composite
+def imag(input):
+    """The imaginary part, as a view."""
+    if not input._k.dtype.is_complex:
+        raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    return _complex_part(input, "imag")
+
+
+def _view_real(a: Array) -> Array:
+    if a.dtype.kind != "c":
+        raise RuntimeError("view_as_real is only supported for complex tensors")
+    parts = a[..., None].view(a.real.dtype) if a.flags.c_contiguous and a.size else None
+    if parts is not None:
+        return parts
+    flat = np.stack([a.real, a.imag], -1)
+    return np.lib.stride_tricks.as_strided(a.real, flat.shape, (*a.strides, a.itemsize // 2))
+
+
+@view(numpy=_view_real)
+def view_as_real(input: Layout) -> Layout:
+    """A complex tensor as a real one with a last dim of (real, imaginary)."""
+    raise TypeError("view_as_real changes the dtype, which only NumPy's view does")
+
+
+@view_as_real.gradient
+def _(s: Any, grad: Any) -> Any:
+    return grad.select(-1, 0) + grad.select(-1, 1) * 1j
+
+
+def _view_complex(a: Array) -> Array:
+    if a.dtype.kind != "f" or a.dtype.itemsize == 2:
+        raise RuntimeError("view_as_complex is only supported for half, float and double tensors, but "
+                           f"got a tensor of scalar type: {dt.from_numpy_dtype(a.dtype).legacy}")
+    if not a.ndim or a.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    if a.strides[-1] != a.itemsize:
+        raise RuntimeError("Tensor must have a last dimension with stride 1")
+    kind = np.complex64 if a.itemsize == 4 else np.complex128
+    return a.view(kind)[..., 0]
+
+
+@view(numpy=_view_complex)
+def view_as_complex(input: Layout) -> Layout:
+    """A real tensor with a last dim of 2 as a complex one."""
+    raise TypeError("view_as_complex changes the dtype, which only NumPy's view does")
+
+
+@view_as_complex.gradient
+def _(s: Any, grad: Any) -> Any:
+    return grad.view_as_real() if hasattr(grad, "view_as_real") else grad
+
+
+@pointwise(result="real", dtypes="same", out=True, inplace=False, where=())
+def _angle(input) -> Expr:
+    """The angle of a complex number."""
+    return m.angle(input)
+
+
+def strides_of(a: Array) -> tuple[int, ...]:
+    """Strides in elements."""
+    return tuple(s // a.itemsize for s in a.strides)
+
+

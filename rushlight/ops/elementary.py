@@ -1,0 +1,116 @@
+"""Elementary functions: exponentials, logarithms, trigonometry, error and gamma functions."""
+from __future__ import annotations
+
+from rushlight.ops.scalar import Expr, const, m
+from rushlight.ops.table import pointwise
+
+
+def _unary(name: str, doc: str, *aliases: str, **facts: object) -> object:
+    """A row for an atom of the same name."""
+    def body(input) -> Expr:
+        return m.__getattr__(name)(input)
+    body.__name__, body.__doc__ = name, doc
+    return pointwise(body, aliases=aliases, **{"dtypes": "float", **facts})
+
+
+exp = _unary("exp", "e to the power of input.")
+exp2 = _unary("exp2", "2 to the power of input.", "special.exp2")
+expm1 = _unary("expm1", "exp(input) - 1, exact near 0.", "special.expm1")
+log = _unary("log", "The natural logarithm.")
+log2 = _unary("log2", "The logarithm to base 2.")
+log10 = _unary("log10", "The logarithm to base 10.")
+log1p = _unary("log1p", "log(1 + input), exact near 0.", "special.log1p")
+sqrt = _unary("sqrt", "The square root.")
+rsqrt = _unary("rsqrt", "1 / sqrt(input).")
+sin = _unary("sin", "The sine of radians.")
+cos = _unary("cos", "The cosine of radians.")
+tan = _unary("tan", "The tangent of radians.")
+asin = _unary("asin", "The arc sine.", "arcsin")
+acos = _unary("acos", "The arc cosine.", "arccos")
+atan = _unary("atan", "The arc tangent.", "arctan")
+sinh = _unary("sinh", "The hyperbolic sine.")
+cosh = _unary("cosh", "The hyperbolic cosine.")
+tanh = _unary("tanh", "The hyperbolic tangent.")
+asinh = _unary("asinh", "The inverse hyperbolic sine.", "arcsinh")
+acosh = _unary("acosh", "The inverse hyperbolic cosine.", "arccosh")
+atanh = _unary("atanh", "The inverse hyperbolic tangent.", "arctanh")
+erf = _unary("erf", "The error function.", "special.erf")
+erfc = _unary("erfc", "1 - erf(input).", "special.erfc")
+erfinv = _unary("erfinv", "The inverse of the error function.", "special.erfinv")
+lgamma = _unary("lgamma", "The logarithm of |gamma(input)|.", "special.gammaln")
+digamma = _unary("digamma", "The derivative of lgamma.", "special.digamma", "special.psi")
+
+
+@pointwise(dtypes="float", aliases=("special.expit",))
+def sigmoid(input) -> Expr:
+    """1 / (1 + exp(-input))."""
+    return m.sigmoid(input)
+
+
+@pointwise(dtypes="float", aliases=("arctan2",))
+def atan2(input, other) -> Expr:
+    """The angle of the point (other, input)."""
+    return m.atan2(input, other)
+
+
+@pointwise(dtypes="float", aliases=("special.logit",))
+def logit(input, eps: "float | None" = None) -> Expr:
+    """log(x / (1 - x)); with eps, x is first clamped to [eps, 1 - eps]."""
+    x = input
+    if eps is not None:
+        x = m.clamp_max(m.clamp_min(x, const(eps)), const(1 - eps))
+    return m.log(x / (1 - x))
+
+
+@pointwise(dtypes="float", inplace=False)
+def logaddexp(input, other) -> Expr:
+    """log(exp(input) + exp(other)) without overflow."""
+    same = m.eq(input, other) & m.isinf(input)
+    high = m.maximum(input, other)
+    return m.where(same, input, high + m.log1p(m.exp(-m.abs(input - other))))
+
+
+@pointwise(dtypes="float", inplace=False)
+def logaddexp2(input, other) -> Expr:
+    """log2(2 ** input + 2 ** other) without overflow."""
+    same = m.eq(input, other) & m.isinf(input)
+    high = m.maximum(input, other)
+    return m.where(same, input, high + m.log1p(m.exp2(-m.abs(input - other))) * 1.4426950408889634)
+
+
+@pointwise(dtypes="float", aliases=("special.xlogy",))
+def xlogy(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
+    """input * log(other), 0 where input is 0 (unless other is nan)."""
+    plain = input * m.log(other)
+    return m.where(m.isnan(other), other, m.where(m.eq(input, 0), 0 * input, plain))
+
+
+@pointwise(dtypes="float", aliases=("special.sinc",))
+def sinc(input) -> Expr:
+    """sin(pi x) / (pi x), 1 at 0."""
+    x = input * 3.141592653589793
+    zero = m.eq(input, 0)
+    safe = m.where(zero, 1, x)
+    return m.where(zero, 1, m.sin(safe) / safe)
+
+
+@pointwise(dtypes="float")
+def deg2rad(input) -> Expr:
+    """Degrees as radians."""
+    return input * 0.017453292519943295
+
+
+@pointwise(dtypes="float")
+def rad2deg(input) -> Expr:
+    """Radians as degrees."""
+    return input * 57.29577951308232
+
+
+@pointwise
+def nan_to_num(input, nan: "float | None" = None, posinf: "float | None" = None,
+               neginf: "float | None" = None) -> Expr:
+    """nan and infinities as finite numbers (0, the largest and the smallest by default)."""
+    high = m.largest(input) if posinf is None else const(posinf)
+    low = -m.largest(input) if neginf is None else const(neginf)
+    found = m.where(m.isinf(input), m.where(m.gt(input, 0), high, low), input)
+    return m.where(m.isnan(input), const(0.0 if nan is None else nan), found)

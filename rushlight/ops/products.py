@@ -1,0 +1,182 @@
+"""Matrix products: contractions, on BLAS."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rushlight.ops.table import composite, contract
+
+Array = np.ndarray[Any, Any]
+
+
+def same_dtype(op: str, a: Array, b: Array) -> None:
+    """Matrix products do not promote: RuntimeError where dtypes differ."""
+    if a.dtype != b.dtype:
+        raise RuntimeError(f"{op}: expected m1 and m2 to have the same dtype, but got: "
+                           f"{_c_name(a)} != {_c_name(b)}")
+
+
+def _c_name(a: Array) -> str:
+    return {"float32": "float", "float64": "double", "int64": "long long", "float16": "c10::Half",
+            "bfloat16": "c10::BFloat16", "int32": "int"}.get(a.dtype.name, a.dtype.name)
+
+
+def product(a: Array, b: Array) -> Array:
+    """NumPy's matmul; two-byte floats multiply in float32 and round once."""
+    dtype = a.dtype
+    if dtype.itemsize <= 2 and dtype.kind not in "iub":
+        return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(dtype)
+    return np.matmul(a, b)
+
+
+@contract(out=True)
+def mm(input, mat2) -> str:
+    """The product of two matrices: (n, k) @ (k, m) -> (n, m)."""
+    return "ij,jk->ik"
+
+
+@mm.kernel
+def _(a: Array, b: Array) -> Array:
+    if a.ndim != 2 or b.ndim != 2:
+        which = "self" if a.ndim != 2 else "mat2"
+        raise RuntimeError(f"{which} must be a matrix")
+    same_dtype("expected scalar type", a, b)
+    if a.shape[1] != b.shape[0]:
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and "
+                           f"{b.shape[0]}x{b.shape[1]})")
+    return product(a, b)
+
+
+@mm.gradient
+def _(s: Any, grad: Any) -> Any:
+    return (mm(grad, s.mat2.t().conj()) if s.needs("input") else None,
+            mm(s.input.t().conj(), grad) if s.needs("mat2") else None)
+
+
+@contract(out=True)
+def bmm(input, mat2) -> str:
+    """The products of two batches of matrices: (b, n, k) @ (b, k, m) -> (b, n, m)."""
+    return "bij,bjk->bik"
+
+
+@bmm.kernel
+def _(a: Array, b: Array) -> Array:
+    if a.ndim != 3 or b.ndim != 3:
+        raise RuntimeError("batch1 must be a 3D tensor" if a.ndim != 3 else
+                           "batch2 must be a 3D tensor")
+    same_dtype("expected scalar type", a, b)
+    if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
+        raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: "
+                           f"[{a.shape[0]}, {a.shape[2]}] but got: [{b.shape[0]}, {b.shape[1]}].")
+    return product(a, b)
+
+
+@bmm.gradient
+def _(s: Any, grad: Any) -> Any:
+    return (bmm(grad, s.mat2.transpose(1, 2).conj()) if s.needs("input") else None,
+            bmm(s.input.transpose(1, 2).conj(), grad) if s.needs("mat2") else None)
+
+
+@contract(out=True)
+def mv(input, vec) -> str:
+    """Matrix times vector."""
+    return "ij,j->i"
+
+
+@mv.kernel
+def _(a: Array, b: Array) -> Array:
+    if a.ndim != 2 or b.ndim != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {a.ndim}, {a.ndim}, {b.ndim}")
+    same_dtype("expected scalar type", a, b)
+    if a.shape[1] != b.shape[0]:
+        raise RuntimeError(f"size mismatch, got input ({a.shape[0]}), mat ({a.shape[0]}x{a.shape[1]}),"
+                           f" vec ({b.shape[0]})")
+    return product(a, b)
+
+
+@contract(out=True)
+def dot(input, tensor) -> str:
+    """The sum of products of two vectors."""
+    return "i,i->"
+
+
+@dot.kernel
+def _(a: Array, b: Array) -> Array:
+    if a.ndim != 1 or b.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
+    if a.dtype != b.dtype:
+        raise RuntimeError(f"dot : expected both vectors to have same dtype, but found "
+                           f"{_c_name(a)} and {_c_name(b)}")
+    if a.shape != b.shape:
+        raise RuntimeError(f"inconsistent tensor size, expected tensor [{a.shape[0]}] and src "
+                           f"[{b.shape[0]}] to have the same number of elements, but got "
+                           f"{a.shape[0]} and {b.shape[0]} elements respectively")
+    return np.asarray(product(a, b))
+
+
+@composite(out=True, aliases=("linalg.matmul",))
+def matmul(input, other):
+    """The matrix product with broadcast batch dims; vectors count as rows or columns."""
+    n, k = input._a.ndim, other._a.ndim
+    if n == 2 and k == 2:
+        return mm(input, other)
+    if n == 1 and k == 1:
+        return dot(input, other)
+    if n == 2 and k == 1:
+        return mv(input, other)
+    if n == 0 or k == 0:
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {n}D and "
+                           f"{k}D")
+    if n == 1:
+        return _batched(input.unsqueeze(0), other).squeeze(-2)
+    if k == 1:
+        return _batched(input, other.unsqueeze(1)).squeeze(-1)
+    return _batched(input, other)
+
+
+def _batched(a: Any, b: Any) -> Any:
+    if b.ndim == 2 and a.ndim > 2:
+        # One matrix on the right: fold the batch into the rows, one big product.
+        _check_inner(a, b)
+        return mm(a.reshape(-1, a.shape[-1]), b).reshape(*a.shape[:-1], b.shape[-1])
+    return _matmul(a, b)
+
+
+def _check_inner(a: Any, b: Any) -> None:
+    if a.shape[-1] != b.shape[-2]:
+        rows = int(np.prod(a.shape[:-1]))
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({rows}x{a.shape[-1]} and "
+                           f"{b.shape[-2]}x{b.shape[-1]})")
+
+
+@contract(name="_matmul", where=("aten",))
+def _matmul(input, other) -> str:
+    """The product over the last two dims, batch dims broadcast."""
+    return "...ij,...jk->...ik"
+
+
+@_matmul.kernel
+def _(a: Array, b: Array) -> Array:
+    same_dtype("expected scalar type", a, b)
+    if a.shape[-1] != b.shape[-2]:
+        raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: "
+                           f"[{int(np.prod(a.shape[:-2]))}, {a.shape[-1]}] but got: "
+                           f"[{int(np.prod(b.shape[:-2]))}, {b.shape[-2]}].")
+    try:
+        return product(a, b)
+    except ValueError:
+        from rushlight.base.layout import broadcast_shapes
+
+        broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        raise
+
+
+@_matmul.gradient
+def _(s: Any, grad: Any) -> Any:
+    left = right = None
+    if s.needs("input"):
+        left = _matmul(grad, s.other.transpose(-1, -2).conj()).sum_to_size(s.shape("input"))
+    if s.needs("other"):
+        right = _matmul(s.input.transpose(-1, -2).conj(), grad).sum_to_size(s.shape("other"))
+    return left, right

@@ -1,0 +1,76 @@
+"""Reductions: one row each of map, combine, finish."""
+from __future__ import annotations
+
+import builtins
+
+from rushlight.ops.reduction import Reduction
+from rushlight.ops.scalar import const, m
+from rushlight.ops.table import composite, reduce
+
+
+@reduce(dtypes="sum")
+def sum(input) -> Reduction:
+    """The sum; integers are added up in int64."""
+    return Reduction("add", input)
+
+
+@reduce(dtypes="sum", where=("torch", "Tensor"))
+def nansum(input) -> Reduction:
+    """The sum of what is not nan."""
+    return Reduction("add", m.where(m.isnan(input), const(0), input))
+
+
+@reduce(dtypes="float")
+def mean(input) -> Reduction:
+    """The arithmetic mean."""
+    return Reduction("add", input, lambda total, n: total / n)
+
+
+@reduce(name="_prod", dtypes="sum", where=("aten",))
+def _prod(input) -> Reduction:
+    """The product; integers are multiplied in int64."""
+    return Reduction("mul", input)
+
+
+@reduce(takes_dtype=False)
+def amax(input) -> Reduction:
+    """The largest element; nan if there is one."""
+    return Reduction("max", input)
+
+
+@reduce(takes_dtype=False)
+def amin(input) -> Reduction:
+    """The smallest element; nan if there is one."""
+    return Reduction("min", input)
+
+
+@reduce(takes_dtype=False, dtypes="bool")
+def any(input) -> Reduction:
+    """Whether any element is nonzero."""
+    return Reduction("any", input)
+
+
+@reduce(takes_dtype=False, dtypes="bool")
+def all(input) -> Reduction:
+    """Whether all elements are nonzero."""
+    return Reduction("all", input)
+
+
+@composite(where=("Tensor",))
+def sum_to_size(input, size: "*Ints"):
+    """The sum over the dims in which a tensor of shape `size` would be broadcast to input's."""
+    size = (size,) if isinstance(size, int) else tuple(size)
+    shape = input._a.shape
+    extra = len(shape) - len(size)
+    if extra < 0 or any_mismatch(shape[extra:], size):
+        raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(shape)}}}.")
+    axes = (*range(extra), *[i + extra for i, n in enumerate(size) if n == 1 and shape[i + extra] != 1])
+    found = input.sum(axes, True) if axes else input
+    return found.reshape(size) if extra else found
+
+
+def any_mismatch(shape: tuple[int, ...], size: tuple[int, ...]) -> bool:
+    """Whether some size is neither the shape's nor 1."""
+    return builtins.any(n != w and w != 1 for n, w in zip(shape, size, strict=True))
+
+

@@ -1,0 +1,282 @@
+"""Scalar expressions: the language in which pointwise and reduce rows say what they mean.
+
+An Expr is a node of a hash-consed DAG, so equal subterms are one object and compare by identity.
+  op "in":    an input, `arg` is its name
+  op "const": a number, `arg` is the Python bool, int, float or complex
+  otherwise:  an atom (see atoms.py) applied to `src`; `arg` is the atom's static argument or None
+Rows' bodies build Exprs with Python operators and with `m.exp(x)`, `m.where(c, a, b)`, ...
+Interpretations live elsewhere: NumPy evaluation and differentiation in derive/, LLVM in compiler/.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Union
+
+Operand = Union["Expr", bool, int, float, complex]
+
+_interned: dict[tuple[Any, ...], "Expr"] = {}
+
+
+class Expr:
+    """One node of a scalar expression; make it with `symbol`, `const` or the namespace `m`."""
+
+    __slots__ = ("op", "src", "arg", "__weakref__")
+    op: str
+    src: tuple["Expr", ...]
+    arg: Any
+
+    def __add__(self, other: Operand) -> "Expr":
+        return make("add", self, other)
+
+    def __radd__(self, other: Operand) -> "Expr":
+        return make("add", other, self)
+
+    def __sub__(self, other: Operand) -> "Expr":
+        return make("sub", self, other)
+
+    def __rsub__(self, other: Operand) -> "Expr":
+        return make("sub", other, self)
+
+    def __mul__(self, other: Operand) -> "Expr":
+        return make("mul", self, other)
+
+    def __rmul__(self, other: Operand) -> "Expr":
+        return make("mul", other, self)
+
+    def __truediv__(self, other: Operand) -> "Expr":
+        return make("div", self, other)
+
+    def __rtruediv__(self, other: Operand) -> "Expr":
+        return make("div", other, self)
+
+    def __pow__(self, other: Operand) -> "Expr":
+        return make("pow", self, other)
+
+    def __neg__(self) -> "Expr":
+        return make("neg", self)
+
+    def __lt__(self, other: Operand) -> "Expr":
+        return make("lt", self, other)
+
+    def __le__(self, other: Operand) -> "Expr":
+        return make("le", self, other)
+
+    def __gt__(self, other: Operand) -> "Expr":
+        return make("gt", self, other)
+
+    def __ge__(self, other: Operand) -> "Expr":
+        return make("ge", self, other)
+
+    def __and__(self, other: Operand) -> "Expr":
+        return make("logical_and", self, other)
+
+    def __or__(self, other: Operand) -> "Expr":
+        return make("logical_or", self, other)
+
+    def __invert__(self) -> "Expr":
+        return make("logical_not", self)
+
+    def __bool__(self) -> bool:
+        raise TypeError("a scalar expression has no truth value: use m.where, not `if`")
+
+    def __repr__(self) -> str:
+        return show(self)
+
+
+def _intern(op: str, src: tuple[Expr, ...], arg: Any) -> Expr:
+    # repr tells 0.0 from -0.0 and keeps nan equal to itself; the type tells 1 from 1.0 and True.
+    tag = (type(arg), repr(arg)) if op == "const" else arg
+    key = (op, src, tag)
+    found = _interned.get(key)
+    if found is None:
+        found = object.__new__(Expr)
+        found.op, found.src, found.arg = op, src, arg
+        found = _interned.setdefault(key, found)
+    return found
+
+
+def symbol(name: str) -> Expr:
+    """The input called `name`."""
+    return _intern("in", (), name)
+
+
+def const(value: bool | int | float | complex) -> Expr:
+    """A literal; int literals adapt to the dtype of the kernel, floats need a floating one."""
+    return _intern("const", (), value)
+
+
+def lift(value: Operand) -> Expr:
+    """An Expr as it is, a Python number as a literal."""
+    return value if isinstance(value, Expr) else const(value)
+
+
+def is_const(e: Expr, value: float | None = None) -> bool:
+    """Whether `e` is a literal (equal to `value`, if given; a -0.0 literal is not 0)."""
+    if e.op != "const":
+        return False
+    return value is None or (e.arg == value and not (value == 0 and repr(e.arg) == "-0.0"))
+
+
+def make(op: str, *operands: Operand, arg: Any = None) -> Expr:
+    """The atom `op` applied to operands, simplified where that cannot change a value."""
+    src = tuple(map(lift, operands))
+    rule = _SIMPLIFY.get(op)
+    found = rule(*src) if rule is not None else None
+    return _intern(op, src, arg) if found is None else found
+
+
+# --- simplification: only identities that hold for every value, nan, inf and signed zero included,
+# --- except those with a literal 0 factor, which arise from differentiation alone ----------------
+
+
+def _simplify_add(a: Expr, b: Expr) -> Expr | None:
+    if is_const(a, 0):
+        return b
+    if is_const(b, 0):
+        return a
+    if b.op == "neg":
+        return make("sub", a, b.src[0])
+    return None
+
+
+def _simplify_sub(a: Expr, b: Expr) -> Expr | None:
+    if is_const(b, 0):
+        return a
+    if is_const(a, 0):
+        return make("neg", b)
+    if b.op == "neg":
+        return make("add", a, b.src[0])
+    return None
+
+
+def _simplify_mul(a: Expr, b: Expr) -> Expr | None:
+    if is_const(a, 1):
+        return b
+    if is_const(b, 1):
+        return a
+    if is_const(a, 0) or is_const(b, 0):
+        return const(0)
+    if is_const(a, -1):
+        return make("neg", b)
+    if is_const(b, -1):
+        return make("neg", a)
+    return None
+
+
+def _simplify_div(a: Expr, b: Expr) -> Expr | None:
+    if is_const(b, 1):
+        return a
+    return None
+
+
+def _simplify_neg(a: Expr) -> Expr | None:
+    if a.op == "neg":
+        return a.src[0]
+    if a.op == "const" and a.arg is not False and a.arg is not True:
+        return const(-a.arg)
+    return None
+
+
+def _simplify_pow(a: Expr, b: Expr) -> Expr | None:
+    if is_const(b, 1):
+        return a
+    if is_const(b, 2):
+        return make("mul", a, a)
+    return None
+
+
+def _simplify_where(c: Expr, a: Expr, b: Expr) -> Expr | None:
+    if c.op == "const":
+        return a if c.arg else b
+    return a if a is b else None
+
+
+def _simplify_conj(a: Expr) -> Expr | None:
+    if a.op == "conj":
+        return a.src[0]
+    if a.op == "const" and not isinstance(a.arg, complex):
+        return a
+    return None
+
+
+_SIMPLIFY: dict[str, Callable[..., Expr | None]] = {
+    "add": _simplify_add, "sub": _simplify_sub, "mul": _simplify_mul, "div": _simplify_div,
+    "neg": _simplify_neg, "pow": _simplify_pow, "where": _simplify_where, "conj": _simplify_conj,
+}
+
+
+class Atoms:
+    """`m.exp(x)` makes the atom `exp` of x; the vocabulary is the table in atoms.py."""
+
+    def __getattr__(self, op: str) -> Callable[..., Expr]:
+        from rushlight.ops.atoms import ATOMS
+
+        if op not in ATOMS:
+            raise AttributeError(f"{op!r} is not a scalar atom; atoms are {sorted(ATOMS)}")
+
+        def build(*operands: Operand, arg: Any = None) -> Expr:
+            return make(op, *operands, arg=arg)
+
+        self.__dict__[op] = build
+        return build
+
+
+m = Atoms()
+
+
+# --- walks ----------------------------------------------------------------------------------------
+
+
+def toposort(roots: Iterable[Expr]) -> list[Expr]:
+    """Every node under `roots`, sources first; iterative, since depth may exceed the stack."""
+    order: list[Expr] = []
+    seen: set[Expr] = set()
+    stack: list[tuple[Expr, bool]] = [(r, False) for r in reversed(list(roots))]
+    while stack:
+        node, finished = stack.pop()
+        if finished:
+            order.append(node)
+        elif node not in seen:
+            seen.add(node)
+            stack.append((node, True))
+            stack.extend((s, False) for s in reversed(node.src))
+    return order
+
+
+def inputs(roots: Iterable[Expr]) -> list[str]:
+    """Names of the inputs that `roots` read, in order of first use."""
+    return [node.arg for node in toposort(roots) if node.op == "in"]
+
+
+def substitute(root: Expr, mapping: dict[Expr, Expr]) -> Expr:
+    """`root` with nodes replaced (inputs renamed, say), simplified again on the way up."""
+    built: dict[Expr, Expr] = {}
+    for node in toposort([root]):
+        if node in mapping:
+            built[node] = mapping[node]
+        elif node.src:
+            built[node] = make(node.op, *(built[s] for s in node.src), arg=node.arg)
+        else:
+            built[node] = node
+    return built[root]
+
+
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**", "lt": "<", "le": "<=",
+          "gt": ">", "ge": ">=", "eq": "==", "ne": "!=", "logical_and": "&", "logical_or": "|"}
+
+
+def show(root: Expr) -> str:
+    """The expression as text, as the cards and error messages print it."""
+    text: dict[Expr, str] = {}
+    for node in toposort([root]):
+        parts = [text[s] for s in node.src]
+        if node.op in ("in", "const"):
+            text[node] = str(node.arg)
+        elif node.op in _INFIX:
+            text[node] = f"({parts[0]} {_INFIX[node.op]} {parts[1]})"
+        elif node.op == "neg":
+            text[node] = f"-{parts[0]}"
+        else:
+            extra = [] if node.arg is None else [str(node.arg)]
+            text[node] = f"{node.op}({', '.join(parts + extra)})"
+    return text[root]

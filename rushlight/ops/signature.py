@@ -1,0 +1,128 @@
+"""Signatures: what a row's parameters are, read once from its body's own Python signature.
+
+Annotations are the schema (strings, never evaluated):
+  Tensor, Tensor | None, list[Tensor]   operands that carry gradients
+  Tensor | Number                       an operand that takes part in promotion, or a wrapped number
+  Number, Number | None                 a scalar: a run-time input of the kernel, no promotion
+  Ints                                  an int or a sequence of ints; `*Ints` also takes varargs
+  int, bool, str, float, dtype, ...     static attributes, handed through as they are
+An unannotated parameter of a row is a Tensor.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "<required>"})()
+
+# NumPy's names for PyTorch's parameters, which PyTorch accepts as keywords.
+SYNONYMS = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input",
+            "x2": "other", "self": "input"}
+
+
+@dataclass(frozen=True)
+class Param:
+    """One parameter: its schema type, its default and whether it must be given by keyword."""
+
+    name: str
+    type: str
+    default: Any = REQUIRED
+    keyword_only: bool = False
+
+    @property
+    def is_tensor(self) -> bool:
+        """Whether a Tensor may be passed and carries a gradient."""
+        return self.type.startswith("Tensor")
+
+    @property
+    def is_list(self) -> bool:
+        """Whether a sequence of tensors is expected."""
+        return self.type.startswith("list[Tensor")
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is a run-time scalar."""
+        return self.type.startswith("Number")
+
+    @property
+    def takes_number(self) -> bool:
+        """Whether a Python number stands for a tensor here."""
+        return "Tensor | Number" in self.type
+
+    @property
+    def is_static(self) -> bool:
+        """Whether it is an attribute that kernels are specialised on."""
+        return not (self.is_tensor or self.is_list or self.is_number)
+
+    @property
+    def varargs(self) -> bool:
+        """Whether the ints may be spread over the positional arguments, as in x.view(2, 3)."""
+        return self.type.startswith("*")
+
+
+def parse(body: Callable[..., Any]) -> tuple[Param, ...]:
+    """The parameters of a row's body; reads the code object, since `inspect` costs 20 us a row."""
+    code = body.__code__
+    notes = body.__annotations__
+    count = code.co_argcount
+    defaults = body.__defaults__ or ()
+    missing = count - len(defaults)
+    params = []
+    for i, name in enumerate(code.co_varnames[:count + code.co_kwonlyargcount]):
+        if i < count:
+            default = REQUIRED if i < missing else defaults[i - missing]
+        else:
+            default = (body.__kwdefaults__ or {}).get(name, REQUIRED)
+        schema = str(notes.get(name, "Tensor")).strip("'\"")
+        params.append(Param(name, schema, default, i >= count))
+    return tuple(params)
+
+
+def reduce_tail(takes_dtype: bool) -> tuple[Param, ...]:
+    """The parameters that every reduction has."""
+    tail = (Param("dim", "Ints | None", None), Param("keepdim", "bool", False))
+    return (*tail, Param("dtype", "dtype | None", None, True)) if takes_dtype else tail
+
+
+def source(params: tuple[Param, ...], *, out: bool = False) -> str:
+    """The parameter list of a generated function; defaults are bound as `_default_NAME`."""
+    parts, starred = [], False
+    for p in params:
+        if p.keyword_only and not starred:
+            parts.append("*")
+            starred = True
+        parts.append(p.name if p.default is REQUIRED else f"{p.name}=_default_{p.name}")
+    if out:
+        parts += [] if starred else ["*"]
+        parts.append("out=None")
+    return ", ".join(parts)
+
+
+def text(name: str, params: tuple[Param, ...], out: bool = False) -> str:
+    """The signature as documentation shows it."""
+    parts, starred = [], False
+    for p in params:
+        if p.keyword_only and not starred:
+            parts.append("*")
+            starred = True
+        default = "" if p.default is REQUIRED else f"={p.default!r}"
+        parts.append(f"{p.name}{default}")
+    if out:
+        parts += ([] if starred else ["*"]) + ["out=None"]
+    return f"{name}({', '.join(parts)})"
+
+
+def rename_keywords(params: tuple[Param, ...], op: str, extra: dict[str, Any]) -> dict[str, Any]:
+    """Keywords in NumPy's spelling as PyTorch's; TypeError for those that are neither."""
+    known = {p.name for p in params}
+    renamed = {}
+    for key, value in extra.items():
+        name = SYNONYMS.get(key, key)
+        if key == "self" and params and params[0].name == "input":
+            name = "input"
+        if name not in known:
+            allowed = ", ".join(sorted(known))
+            raise TypeError(f"{op}() got an unexpected keyword argument '{key}'; it takes: {allowed}")
+        renamed[name] = value
+    return renamed

@@ -1,0 +1,130 @@
+"""Views that cut a tensor into several: split, chunk, unbind, and the real and imaginary parts."""
+from __future__ import annotations
+
+from typing import Any
+
+from rushlight.base.errors import wrap_dim
+from rushlight.ops.table import ROWS, composite
+
+_slice = ROWS["slice"]
+
+
+@composite
+def unbind(input, dim: "int" = 0):
+    """All slices along dim, as a tuple of views."""
+    if not input.ndim:
+        raise RuntimeError("unbind: expected a tensor with at least one dim, got 0")
+    d = wrap_dim(dim, input.ndim)
+    return tuple([input.select(d, i) for i in range(input._a.shape[d])])
+
+
+@composite(name="split_with_sizes", where=("torch", "Tensor"))
+def split_with_sizes(input, split_sizes: "Ints", dim: "int" = 0):
+    """Pieces of the given sizes along dim, as views."""
+    sizes = (split_sizes,) if isinstance(split_sizes, int) else tuple(split_sizes)
+    if not input.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    d = wrap_dim(dim, input.ndim)
+    total = input._a.shape[d]
+    if any(n < 0 for n in sizes):
+        raise RuntimeError("split_with_sizes expects split_sizes have only non-negative entries, but "
+                           f"got split_sizes={list(sizes)}")
+    if sum(sizes) != total:
+        raise RuntimeError(f"split_with_sizes expects split_sizes to sum exactly to {total} (input "
+                           f"tensor's size at dimension {d}), but got split_sizes={list(sizes)}")
+    pieces, start = [], 0
+    for n in sizes:
+        pieces.append(_slice(input, d, start, start + n, 1))
+        start += n
+    return tuple(pieces)
+
+
+@composite
+def split(input, split_size_or_sections: "Ints", dim: "int" = 0):
+    """Pieces of split_size along dim (the last may be smaller), or of a list of sizes."""
+    if not isinstance(split_size_or_sections, int):
+        return split_with_sizes(input, split_size_or_sections, dim)
+    size = split_size_or_sections
+    if not input.ndim:
+        raise RuntimeError("split expects at least a 1-dimensional tensor")
+    if size < 0:
+        raise RuntimeError(f"split expects split_size be non-negative, but got split_size={size}")
+    d = wrap_dim(dim, input.ndim)
+    total = input._a.shape[d]
+    if size == 0:
+        if total:
+            raise RuntimeError("split_size can only be 0 if dimension size is 0, but got dimension "
+                               f"size of {total}")
+        return (_slice(input, d, 0, 0, 1),)
+    count = max(-(-total // size), 1)
+    return tuple([_slice(input, d, i * size, min((i + 1) * size, total), 1) for i in range(count)])
+
+
+@composite
+def chunk(input, chunks: "int", dim: "int" = 0):
+    """At most `chunks` pieces of equal size along dim (the last may be smaller)."""
+    if not input.ndim:
+        raise RuntimeError("chunk expects at least a 1-dimensional tensor")
+    if chunks <= 0:
+        raise RuntimeError(f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+    d = wrap_dim(dim, input.ndim)
+    total = input._a.shape[d]
+    size = -(-total // chunks)
+    if size == 0:
+        return split_with_sizes(input, (0,) * chunks, d)
+    return split(input, size, d)
+
+
+@composite
+def tensor_split(input, indices_or_sections: "Ints | Tensor", dim: "int" = 0):
+    """Pieces cut at indices, or a number of nearly equal pieces."""
+    if not input.ndim:
+        raise RuntimeError("tensor_split expected at least a 1-dimensional tensor, but got a tensor "
+                           "with 0 dims")
+    d = wrap_dim(dim, input.ndim)
+    total = input._a.shape[d]
+    cuts: Any = indices_or_sections
+    if hasattr(cuts, "tolist"):
+        if cuts.dtype.name != "int64":
+            raise RuntimeError("tensor_split expected tensor_indices_or_sections to have dtype of "
+                               f"long, but got {cuts.dtype.legacy}")
+        if cuts.ndim > 1:
+            raise RuntimeError("tensor_split expected tensor_indices_or_sections to be a "
+                               "zero-dimensional or one-dimensional tensor, but got a tensor with "
+                               f"{cuts.ndim} dims")
+        cuts = cuts.tolist()
+    if isinstance(cuts, int):
+        if cuts <= 0:
+            raise RuntimeError(f"number of sections must be larger than 0, got {cuts}")
+        small, extra = divmod(total, cuts)
+        sizes = [small + 1] * extra + [small] * (cuts - extra)
+        cuts = [sum(sizes[:i + 1]) for i in range(len(sizes) - 1)]
+    edges = [None, *cuts, None]
+    return tuple([_slice(input, d, low, high, 1) for low, high in zip(edges, edges[1:])])
+
+
+def _fixed_split(name: str, doc: str, dim_of: Any) -> Any:
+    def body(input, indices_or_sections: "Ints | Tensor"):
+        d = dim_of(input)
+        if isinstance(indices_or_sections, int) and (
+                indices_or_sections <= 0 or input.shape[d] % indices_or_sections):
+            raise RuntimeError(f"torch.{name} attempted to split along dimension {d}, but the size of "
+                               f"the dimension {input.shape[d]} is not divisible by the split_size "
+                               f"{indices_or_sections}!")
+        return tensor_split(input, indices_or_sections, d)
+    body.__name__, body.__doc__ = name, doc
+    return composite(body)
+
+
+def _at_least(ndim: int, name: str, dim: int) -> Any:
+    def dim_of(x: Any) -> int:
+        if x.ndim < ndim:
+            raise RuntimeError(f"torch.{name} requires a tensor with at least {ndim} dimension, but "
+                               f"got a tensor with {x.ndim} dimensions!")
+        return dim if name != "hsplit" or x.ndim > 1 else 0
+    return dim_of
+
+
+hsplit = _fixed_split("hsplit", "Pieces along dim 1 (dim 0 of vectors).", _at_least(1, "hsplit", 1))
+vsplit = _fixed_split("vsplit", "Pieces along dim 0.", _at_least(2, "vsplit", 0))
+dsplit = _fixed_split("dsplit", "Pieces along dim 2.", _at_least(3, "dsplit", 2))

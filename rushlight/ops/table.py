@@ -1,0 +1,150 @@
+"""THE TABLE: one Row per op, and the decorators that make them, one per kind.
+
+A row's body is its meaning; what is derived from it is in derive/ (facets on expressions and
+arrays) and dispatch/ (the generated callables). A Row is itself callable, so that bodies of
+composite rows and declared gradients are written with rows; the first call binds the callable.
+
+Kinds and what their bodies are:
+  pointwise  Expr operands and attributes -> an Expr (or a tuple of them)
+  reduce     Expr input and attributes -> a Reduction
+  view       Layout and attributes -> a Layout
+  index      an array's shape, index arrays and attributes -> coordinate arrays (the read map)
+  contract   attributes and shapes -> a label spec, "ij,jk->ik"
+  composite  tensors -> tensors, by other rows
+  opaque     NumPy arrays -> NumPy arrays, by hand
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from rushlight.ops import signature
+
+KINDS = ("pointwise", "reduce", "view", "index", "contract", "composite", "opaque")
+
+# (namespace, public name) -> (row, variant); variants: "function", "inplace"
+NAMES: dict[tuple[str, str], tuple["Row", str]] = {}
+ROWS: dict[str, "Row"] = {}
+
+
+class Row:
+    """One op.
+
+    where     namespaces of the public name: "torch", "Tensor", "nn.functional", "linalg", ...
+    inplace   whether `name_` exists (in each namespace of `where`)
+    out       whether `out=` is taken
+    aliases   other public names; one with a dot is a full path ("special.expit")
+    dtypes    pointwise: "same", "float" (ints become the default dtype); see derive/cast.py
+    result    dtype of the result: "same", "bool", "real"
+    vjp       declared gradient: vjp(s, *grads) -> one gradient per tensor parameter (see note)
+    fused     an array-level kernel that computes what a composite body says, in one pass
+    meta      opaque rows: the shape and dtype rule, on `Meta` operands
+    refuse    dtype names that PyTorch refuses for the op, with its message
+    options   further facts of one kind (see the decorators)
+
+    A declared gradient gets `s`, the saved values: s.NAME is the argument NAME (a tensor is
+    checked for later writes), s.result the result, s.shape("NAME") a shape without keeping the
+    data, s.needs("NAME") whether that gradient is wanted. Only what its code mentions is kept.
+    """
+
+    __slots__ = ("name", "kind", "body", "doc", "where", "inplace", "out", "aliases", "dtypes",
+                 "result", "vjp", "fused", "meta", "refuse", "autocast", "options", "call",
+                 "_params", "__dict__")
+    binder: ClassVar[Callable[["Row"], Callable[..., Any]] | None] = None
+
+    def __init__(self, kind: str, body: Callable[..., Any], **facts: Any) -> None:
+        self.kind, self.body = kind, body
+        self.name = facts.pop("name", None) or body.__name__.rstrip("_")
+        self.doc: str = body.__doc__ or ""
+        self.where: tuple[str, ...] = facts.pop("where", ("torch", "Tensor"))
+        self.inplace: bool = facts.pop("inplace", False)
+        self.out: bool = facts.pop("out", False)
+        self.aliases: tuple[str, ...] = facts.pop("aliases", ())
+        self.dtypes: str = facts.pop("dtypes", "same")
+        self.result: str = facts.pop("result", "same")
+        self.vjp: Callable[..., Any] | None = facts.pop("vjp", None)
+        self.fused: Callable[..., Any] | None = facts.pop("fused", None)
+        self.meta: Callable[..., Any] | None = facts.pop("meta", None)
+        self.refuse: dict[str, str] = facts.pop("refuse", {})
+        self.autocast: str = facts.pop("autocast", "keep")
+        self.options: dict[str, Any] = facts
+        self.call: Callable[..., Any] = self._bind
+        self._params: tuple[signature.Param, ...] | None = None
+
+    @property
+    def params(self) -> tuple[signature.Param, ...]:
+        """The parameters, parsed at first use."""
+        if self._params is None:
+            self._params = signature.parse(self.body)
+            if self.kind == "reduce":
+                self._params += signature.reduce_tail(self.options.get("takes_dtype", True))
+        return self._params
+
+    def _bind(self, *args: Any, **kwargs: Any) -> Any:
+        if Row.binder is None:
+            raise RuntimeError(f"{self.name}: no dispatcher is bound; import rushlight first")
+        self.call = Row.binder(self)
+        return self.call(*args, **kwargs)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.call(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<{self.kind} row {signature.text(self.name, self.params, self.out)}>"
+
+    def gradient(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorator that declares the row's gradient."""
+        self.vjp = rule
+        return rule
+
+    def kernel(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorator that declares a composite row's fused array kernel."""
+        self.fused = function
+        return function
+
+    def shape_rule(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorator that declares an opaque row's shape and dtype rule."""
+        self.meta = rule
+        return rule
+
+
+def _publish(row: Row) -> None:
+    for name in (row.name, *row.aliases):
+        namespace, dot, leaf = name.rpartition(".")
+        for space in (namespace,) if dot else row.where:
+            _claim(space, leaf, row, "function")
+            if row.inplace and space != "special":
+                _claim(space, leaf + "_", row, "inplace")
+
+
+def _claim(space: str, leaf: str, row: Row, variant: str) -> None:
+    if (space, leaf) in NAMES:
+        raise ValueError(f"op table: {space}.{leaf} is declared twice, by the rows "
+                         f"{NAMES[space, leaf][0].name!r} and {row.name!r}")
+    NAMES[space, leaf] = (row, variant)
+
+
+def _decorator(kind: str, **defaults: Any) -> Callable[..., Any]:
+    def decorate(body: Callable[..., Any] | None = None, **facts: Any) -> Any:
+        if body is None:
+            return lambda b: decorate(b, **facts)
+        row = Row(kind, body, **{**defaults, **facts})
+        if row.name in ROWS:
+            raise ValueError(f"op table: the row {row.name!r} is declared twice")
+        ROWS[row.name] = row
+        _publish(row)
+        return row
+    decorate.__name__ = kind
+    decorate.__doc__ = f"Declare a {kind} row; keywords are Row's facts."
+    return decorate
+
+
+# options: gradient="..." see derive/vjp.py
+pointwise = _decorator("pointwise", inplace=True, out=True)
+# options: takes_dtype (whether `dtype=` exists); the parameters dim, keepdim, dtype are the kind's
+reduce = _decorator("reduce", out=True)
+view = _decorator("view")
+index = _decorator("index")
+contract = _decorator("contract")
+composite = _decorator("composite")
+opaque = _decorator("opaque")

@@ -1,0 +1,234 @@
+"""The part of Tensor that tells its shape and place in memory."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from rushlight.base import dtype as dt
+from rushlight.base.device import device
+from rushlight.base.errors import wrap_dim
+from rushlight.base.layout import is_contiguous
+from rushlight.base.size import Size
+from rushlight.tensor.storage import Storage, address
+
+
+class MemoryFormat:
+    """torch.contiguous_format, channels_last, ...: an order of dims in memory."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+class StorageLayout:
+    """torch.strided and its relatives."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+contiguous_format = MemoryFormat("contiguous_format")
+preserve_format = MemoryFormat("preserve_format")
+channels_last = MemoryFormat("channels_last")
+channels_last_3d = MemoryFormat("channels_last_3d")
+strided = StorageLayout("strided")
+sparse_coo = StorageLayout("sparse_coo")
+sparse_csr = StorageLayout("sparse_csr")
+
+
+class Geometry:
+    """Sizes, strides, offset, memory: everything that can be told without reading the data."""
+
+    __slots__ = ()
+    _a: Any
+    _k: Any
+    _s: Any
+
+    @property
+    def shape(self) -> Size:
+        """The sizes of all dims."""
+        return Size(self._a.shape)
+
+    @property
+    def dtype(self) -> dt.dtype:
+        """The element type."""
+        return self._k.dtype
+
+    @property
+    def device(self) -> device:
+        """Where the memory is."""
+        return self._k.device
+
+    @property
+    def ndim(self) -> int:
+        """The number of dims."""
+        return self._a.ndim
+
+    @property
+    def layout(self) -> StorageLayout:
+        """torch.strided."""
+        return strided
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of one element."""
+        return self._k.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements."""
+        return self._a.size * self._k.dtype.itemsize
+
+    def size(self, dim: int | None = None) -> Any:
+        """All sizes, or the size of one dim."""
+        if dim is None:
+            return Size(self._a.shape)
+        return self._a.shape[wrap_dim(dim, self._a.ndim)] if self._a.ndim else wrap_dim(dim, 0)
+
+    def dim(self) -> int:
+        """The number of dims."""
+        return self._a.ndim
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return self._a.size
+
+    ndimension = dim
+    nelement = numel
+
+    def element_size(self) -> int:
+        """Bytes of one element."""
+        return self._k.dtype.itemsize
+
+    def stride(self, dim: int | None = None) -> Any:
+        """Strides in elements: all, or of one dim."""
+        step = self._a.itemsize
+        if dim is None:
+            return tuple([s // step for s in self._a.strides])
+        return self._a.strides[wrap_dim(dim, self._a.ndim)] // step
+
+    def storage_offset(self) -> int:
+        """Elements from the start of the storage to the first element."""
+        start = self._storage().bytes(self._a)
+        if not start.size:
+            return 0
+        return (address(self._a) - address(start)) // self._a.itemsize
+
+    def data_ptr(self) -> int:
+        """The address of the first element; 0 for an empty tensor."""
+        return address(self._a) if self._a.size else 0
+
+    def _storage(self) -> Storage:
+        if self._s is None:
+            self._s = Storage()
+        return self._s
+
+    @property
+    def _version(self) -> int:
+        return 0 if self._s is None else self._s.version
+
+    def untyped_storage(self) -> Any:
+        """The storage: the memory shared by all views of this tensor."""
+        from rushlight.tensor.untyped import UntypedStorage
+
+        return UntypedStorage._of(self)
+
+    def is_contiguous(self, memory_format: MemoryFormat = contiguous_format) -> bool:
+        """Whether the elements lie in the order of `memory_format` without gaps."""
+        a = self._a
+        if memory_format in (contiguous_format, preserve_format):
+            return bool(a.flags.c_contiguous)
+        if a.ndim != (4 if memory_format is channels_last else 5):
+            return False
+        order = (0, *range(2, a.ndim), 1)
+        step = a.itemsize
+        return is_contiguous([a.shape[i] for i in order], [a.strides[i] // step for i in order])
+
+    def is_floating_point(self) -> bool:
+        """Whether the dtype is a floating-point one."""
+        return self._k.dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        """Whether the dtype is complex."""
+        return self._k.dtype.is_complex
+
+    def is_signed(self) -> bool:
+        """Whether the dtype has negative numbers."""
+        return self._k.dtype.is_signed
+
+    def get_device(self) -> int:
+        """-1: the CPU."""
+        return -1
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether the memory is the CPU's."""
+        return self._k.device.type == "cpu"
+
+    @property
+    def is_meta(self) -> bool:
+        """Whether the tensor has a shape and no data."""
+        return self._k.on_meta
+
+    def is_same_size(self, other: "Geometry") -> bool:
+        """Whether the shapes are equal."""
+        return self._a.shape == other._a.shape
+
+    def is_set_to(self, other: "Geometry") -> bool:
+        """Whether both see the same memory in the same way."""
+        return (self.data_ptr(), self.shape, self.stride()) == (
+            other.data_ptr(), other.shape, other.stride())
+
+    def is_shared(self) -> bool:
+        """False: memory is private to the process."""
+        return False
+
+    def is_pinned(self, device: Any = None) -> bool:
+        """False: there is no page-locked memory without CUDA."""
+        return False
+
+    def is_conj(self) -> bool:
+        """False: conj() writes its result out."""
+        return False
+
+    def is_neg(self) -> bool:
+        """False: negation writes its result out."""
+        return False
+
+    def is_inference(self) -> bool:
+        """Whether it was made in inference mode."""
+        return self._s is not None and self._s.inference
+
+    def __len__(self) -> int:
+        if not self._a.ndim:
+            raise TypeError("len() of a 0-d tensor")
+        return self._a.shape[0]
+
+
+def _constant(value: bool) -> property:
+    return property(lambda self: value)
+
+
+for _name in ("cuda", "sparse", "sparse_csr", "quantized", "mps", "xpu", "mkldnn", "nested", "xla",
+              "hpu", "ipu", "mtia", "maia", "vulkan"):
+    setattr(Geometry, f"is_{_name}", _constant(False))
+
+
+def numel(sizes: tuple[int, ...]) -> int:
+    """The number of elements of a shape."""
+    return math.prod(sizes)

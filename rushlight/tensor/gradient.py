@@ -1,0 +1,193 @@
+"""The part of Tensor that faces autograd."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rushlight.base import dtype as dt
+
+
+class Gradient:
+    """requires_grad, grad, grad_fn, backward, detach, hooks."""
+
+    __slots__ = ()
+    _a: Any
+    _k: Any
+    _g: Any
+    _i: int
+    _s: Any
+    _b: Any
+    _grad: Any
+
+    @property
+    def requires_grad(self) -> bool:
+        """Whether gradients flow into (or through) this tensor."""
+        return self._g is not None
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """Turn the tracking of a leaf on or off, in place."""
+        from rushlight.autograd.node import AccumulateGrad
+
+        if requires_grad:
+            if self._g is None:
+                if self._k.dtype.category < dt.FLOATING:
+                    raise RuntimeError("only Tensors of floating point dtype can require gradients; "
+                                       f"got {self._k.dtype}, convert with .float() first")
+                if self._s is not None and self._s.inference:
+                    raise RuntimeError("Setting requires_grad=True on inference tensor outside "
+                                       "InferenceMode is not allowed.")
+                self._g = AccumulateGrad(self)
+        elif self._g is not None:
+            if self._g.__class__ is not AccumulateGrad:
+                raise RuntimeError("you can only change requires_grad flags of leaf variables. If you "
+                                   "want to use a computed variable in a subgraph that doesn't "
+                                   "require differentiation use var_no_grad = var.detach().")
+            self._g = None
+        return self
+
+    @property
+    def is_leaf(self) -> bool:
+        """Whether no op made it (as far as autograd knows)."""
+        from rushlight.autograd.node import AccumulateGrad
+
+        return self._g is None or self._g.__class__ is AccumulateGrad
+
+    @property
+    def grad_fn(self) -> Any:
+        """The node that made this tensor; None for a leaf."""
+        from rushlight.autograd.node import AccumulateGrad
+
+        return None if self._g is None or self._g.__class__ is AccumulateGrad else self._g
+
+    @property
+    def output_nr(self) -> int:
+        """Which of grad_fn's results this is."""
+        return self._i
+
+    @property
+    def grad(self) -> Any:
+        """The gradient accumulated by backward(), or None."""
+        try:
+            return self._grad
+        except AttributeError:
+            pass
+        if self._g is not None and not self.is_leaf and not self.retains_grad:
+            _warn_non_leaf()
+        return None
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        if value is not None:
+            _check_grad(self, value)
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    @property
+    def _base(self) -> Any:
+        base = getattr(self, "_b", None)
+        if base is None:
+            return None
+        root = base[0]
+        while (upper := getattr(root, "_b", None)) is not None:
+            root = upper[0]
+        return root
+
+    def _is_view(self) -> bool:
+        return getattr(self, "_b", None) is not None
+
+    def backward(self, gradient: Any = None, retain_graph: bool | None = None,
+                 create_graph: bool = False, inputs: Any = None) -> None:
+        """Add the gradients of this tensor to the leaves' `.grad`; a scalar needs no `gradient`."""
+        from rushlight.autograd.engine import backward
+
+        backward(self, gradient, retain_graph, create_graph, inputs)
+
+    def detach(self) -> Any:
+        """The same data outside the graph: it shares memory and version, and tracks nothing."""
+        from rushlight.tensor.tensor import wrap_view
+
+        return wrap_view(self._a, self)  # type: ignore[arg-type]
+
+    def detach_(self) -> Any:
+        """Cut this tensor off from its graph, in place."""
+        if self._is_view() and self._g is not None:
+            raise RuntimeError("Can't detach views in-place. Use detach() instead.")
+        self._g, self._i = None, 0
+        return self
+
+    @property
+    def data(self) -> Any:
+        """The same data with its own version counter, so that autograd does not see writes."""
+        from rushlight.tensor.tensor import wrap
+
+        return wrap(self._a, self._k)
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        if not isinstance(value, Gradient):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
+        self._a, self._k, self._s = value._a, value._k, value._s
+        if self.__dict__.get("_post"):
+            self._post()
+
+    def retain_grad(self) -> None:
+        """Keep this non-leaf tensor's gradient in `.grad` during backward()."""
+        from rushlight.autograd.hooks import retain
+
+        if self._g is None:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if not self.is_leaf:
+            retain(self)
+
+    @property
+    def retains_grad(self) -> bool:
+        """Whether a non-leaf tensor keeps its gradient."""
+        return bool(self.__dict__.get("_retains_grad"))  # type: ignore[attr-defined]
+
+    def register_hook(self, hook: Callable[[Any], Any]) -> Any:
+        """Call `hook(grad)` when this tensor's gradient is known; a result replaces it."""
+        from rushlight.autograd.hooks import on_tensor
+
+        return on_tensor(self, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Any], None]) -> Any:
+        """Call `hook(tensor)` after backward() has added to this leaf's `.grad`."""
+        from rushlight.autograd.hooks import after_accumulation
+
+        return after_accumulation(self, hook)
+
+
+def _check_grad(tensor: Any, value: Any) -> None:
+    if not isinstance(value, Gradient):
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type "
+                        f"{type(value).__name__}")
+    if value is tensor:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if value._k.dtype is not tensor._k.dtype:
+        raise RuntimeError(f"attempting to assign a gradient with dtype '{value._k.dtype}' to a "
+                           f"tensor with grad_dtype '{tensor._k.dtype}'. The gradient must match "
+                           "the tensor's dtype; convert it with .to().")
+    if value._k.device != tensor._k.device:
+        raise RuntimeError("attempting to assign a gradient with device type "
+                           f"'{value._k.device.type}' to a tensor with device type "
+                           f"'{tensor._k.device.type}'")
+    if value._a.shape != tensor._a.shape:
+        raise RuntimeError(f"attempting to assign a gradient of size '{list(value._a.shape)}' to a "
+                           f"tensor of size '{list(tensor._a.shape)}'. Please ensure that the "
+                           "gradient and the tensor are the same size")
+
+
+def _warn_non_leaf() -> None:
+    import warnings
+
+    warnings.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its "
+                  ".grad attribute won't be populated during autograd.backward(). If you indeed want "
+                  "the .grad field to be populated for a non-leaf Tensor, use .retain_grad() on the "
+                  "non-leaf Tensor.", UserWarning, stacklevel=3)

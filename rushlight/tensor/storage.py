@@ -1,0 +1,61 @@
+"""Storages: the flat memory behind tensors, shared by all views, with autograd's version counter."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+
+class Storage:
+    """What all views of one memory share: its bytes (found when first asked for) and a version."""
+
+    __slots__ = ("version", "_bytes", "inference", "__weakref__")
+
+    def __init__(self, version: int = 0) -> None:
+        self.version = version
+        self._bytes: Array | None = None
+        self.inference = False
+
+    def bytes(self, view: Array) -> Array:
+        """The whole memory as a 1-d uint8 array; `view` is any array that lies in it."""
+        if self._bytes is None:
+            self._bytes = owner(view).view(np.uint8)
+        return self._bytes
+
+
+def owner(array: Array) -> Array:
+    """The whole memory that `array` lies in, as a 1-d array.
+
+    A fresh array is dense in some order of its axes (NumPy keeps its inputs' order), so walking
+    the axes by falling stride reads the memory from end to end without a copy.
+    """
+    base = array
+    while isinstance(base.base, np.ndarray):
+        base = base.base
+    for candidate in (base, array):
+        if candidate.flags.c_contiguous:
+            return candidate.reshape(-1)
+        order = sorted(range(candidate.ndim), key=lambda i: -candidate.strides[i])
+        turned = candidate.transpose(order)
+        if turned.flags.c_contiguous:
+            return turned.reshape(-1)
+    # A user's own odd array: the span of memory between its first and its last element.
+    span = sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True))
+    length = 1 + span // array.itemsize
+    return np.lib.stride_tricks.as_strided(array, (length,), (array.itemsize,))
+
+
+def address(array: Array) -> int:
+    """The address of an array's first element."""
+    return int(array.__array_interface__["data"][0])
+
+
+def strided(flat: Array, dtype: np.dtype[Any], sizes: tuple[int, ...], strides: tuple[int, ...],
+            offset: int) -> Array:
+    """The view of `flat` (bytes) with the given layout, in elements of `dtype`."""
+    step = dtype.itemsize
+    if not flat.size:
+        return np.zeros(sizes, dtype)
+    return np.ndarray(sizes, dtype, flat, offset * step, tuple(s * step for s in strides))

@@ -1,0 +1,126 @@
+"""The tensor: a strided view of a storage, with a dtype, a device and a place in autograd's graph.
+
+Invariants: `_a` is the NumPy view that holds the data; `_k` its interned Kind; `_g` the autograd
+node that made it (the AccumulateGrad node of a leaf that requires grad, None where no gradient is
+tracked) and `_i` which of the node's results it is; `_s` its Storage, shared by all views, made
+when first needed. Views of tracked tensors also have `_b`, their View. Methods that are ops come
+from the table: the first look-up of a name binds it to the class.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rushlight.base.dtype import dtype
+from rushlight.tensor.conversion import Conversion
+from rushlight.tensor.geometry import Geometry
+from rushlight.tensor.gradient import Gradient
+from rushlight.tensor.kind import CPU_KINDS, Kind, kind
+from rushlight.tensor.operators import Operators
+from rushlight.tensor.storage import Storage
+
+# Set by dispatch: (namespace, name) -> the callable generated from a row, or None.
+lookup: Callable[[str, str], Any] = lambda namespace, name: None  # noqa: E731
+
+
+class TensorMeta(type):
+    """Finds Tensor.NAME in the op table when it is first asked for."""
+
+    def __getattr__(cls, name: str) -> Any:
+        if not name.startswith("__") or name in cls._operators:
+            found = lookup("Tensor", name)
+            if found is not None:
+                setattr(Tensor, name, found)
+                return found
+        raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type.__instancecheck__(cls, instance)
+
+    def __dir__(cls) -> list[str]:
+        from rushlight.ops.table import NAMES
+
+        return sorted({*type.__dir__(cls), *(n for space, n in NAMES if space == "Tensor")})
+
+
+class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
+    """A multi-dimensional array; make one with torch.tensor, torch.zeros, torch.from_numpy, ..."""
+
+    __slots__ = ("_a", "_k", "_g", "_i", "_s", "_b", "_grad", "__dict__", "__weakref__")
+    __array_priority__ = 1000
+    _a: np.ndarray[Any, Any]
+    _k: Kind
+    _s: Storage | None
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> "Tensor":
+        from rushlight.tensor.legacy import legacy_new
+
+        return legacy_new(cls, args, kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in _UNSET:
+            if lookup("Tensor", name) is not None:
+                getattr(Tensor, name)
+                return getattr(self, name)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __setstate__(self, state: Any) -> None:
+        self.__dict__.update(state)
+
+
+_UNSET = frozenset({"_b", "_grad", "__array_struct__", "__array_interface__", "__array_ufunc__",
+                    "__torch_function__", "__cuda_array_interface__"})
+
+_new = object.__new__
+
+
+def wrap(array: Any, of: Kind | None = None) -> Tensor:
+    """A fresh tensor around `array` (no copy), which nothing else must own."""
+    if array.__class__ is not np.ndarray:
+        array = np.asarray(array)
+    t: Tensor = _new(Tensor)
+    t._a = array
+    t._k = CPU_KINDS[array.dtype] if of is None else of
+    t._g = None
+    t._i = 0
+    t._s = None
+    return t
+
+
+def wrap_view(array: np.ndarray[Any, Any], base: Tensor, of: Kind | None = None) -> Tensor:
+    """A tensor around a view of `base`'s memory: it shares the storage and its version."""
+    t: Tensor = _new(Tensor)
+    t._a = array
+    t._k = base._k if of is None else of
+    t._g = None
+    t._i = 0
+    t._s = base._s if base._s is not None else storage(base)
+    return t
+
+
+def storage(t: Tensor) -> Storage:
+    """The tensor's Storage, made at first need."""
+    found = t._s
+    if found is None:
+        found = t._s = Storage()
+    return found
+
+
+def as_subclass(t: Tensor, cls: type) -> Tensor:
+    """The same data seen as an instance of `cls`."""
+    other: Tensor = _new(cls)
+    other._a, other._k, other._g, other._i, other._s = t._a, t._k, t._g, t._i, storage(t)
+    return other
+
+
+def empty_array(sizes: tuple[int, ...], of: dtype) -> np.ndarray[Any, Any]:
+    """Uninitialised memory."""
+    return np.empty(sizes, of.np)
+
+
+__all__ = ["Tensor", "as_subclass", "empty_array", "kind", "lookup", "storage", "wrap", "wrap_view"]
