@@ -49,7 +49,7 @@ _HOMES = {
     "manual_seed": "random", "seed": "random", "initial_seed": "random",
     "get_rng_state": "random", "set_rng_state": "random", "Generator": "tensor.generator",
     "default_generator": "random", "set_printoptions": "tensor.printing",
-    "install_as_torch": "launcher",
+    "install_as_torch": "launcher", "from_numpy": "tensor.bridge",
     "finfo": "tensor.limits", "iinfo": "tensor.limits", "is_tensor": "tensor.queries",
     "is_storage": "tensor.queries", "numel": "tensor.queries", "is_floating_point": "tensor.queries",
     "is_complex": "tensor.queries", "is_nonzero": "tensor.queries", "is_signed": "tensor.queries",

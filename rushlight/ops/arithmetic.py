@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight.ops.scalar import Expr, const, m
-from rushlight.ops.table import pointwise
+from rushlight.ops.table import composite, pointwise
 
 _NO_BOOL_SUB = ("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
                 "`logical_xor()` operator instead.")
@@ -307,3 +307,16 @@ def lcm(input, other) -> Expr:
 def heaviside(input, values) -> Expr:
     """0 below 0, `values` at 0, 1 above."""
     return m.where(m.eq(input, 0), values, m.where(m.lt(input, 0), 0, 1))
+
+
+@composite(aliases=("divide", "true_divide"), inplace=True, out=True, where=("torch", "Tensor"))
+def div(input: "Tensor | Number", other: "Tensor | Number", *, rounding_mode: "str | None" = None):
+    """input / other; rounding_mode "trunc" or "floor" rounds the quotient."""
+    if rounding_mode is None:
+        return _true_divide(input, other)
+    if rounding_mode == "trunc":
+        return _trunc_divide(input, other)
+    if rounding_mode == "floor":
+        return floor_divide(input, other)
+    raise RuntimeError("div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
+                       f"'{rounding_mode}'")

@@ -1,6 +1,7 @@
 """Copies and conversions, and the complex parts."""
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -94,18 +95,13 @@ def _(s: Any, grad: Any) -> Any:
     return grad.to(grad.dtype.to_complex()) * (1 if s.which == "real" else 1j)
 
 
-def real_part(input: Any) -> Any:
-    """torch.real: a view; a real tensor is returned as it is."""
+@composite(where=("torch",))
+def real(input):
+    """The real part, as a view; a real tensor is returned as it is."""
     return _complex_part(input, "real") if input._k.dtype.is_complex else input
 
 
-@composite
-def real(input):
-    """The real part, as a view; a real tensor is returned as it is."""
-    return real_part(input)
-
-
-@composite
+@composite(where=("torch",))
 def imag(input):
     """The imaginary part, as a view."""
     if not input._k.dtype.is_complex:
@@ -154,17 +150,24 @@ def view_as_complex(input: Layout) -> Layout:
 
 @view_as_complex.gradient
 def _(s: Any, grad: Any) -> Any:
-    return grad.view_as_real() if hasattr(grad, "view_as_real") else grad
+    return view_as_real(grad)
 
 
-@pointwise(result="real", dtypes="same", out=True, inplace=False, where=())
+@composite(out=True)
+def angle(input):
+    """The angle of a complex number; of a real one 0 or pi (nan stays)."""
+    if input._k.dtype.is_complex:
+        return _angle(input)
+    return _real_angle(input)
+
+
+@pointwise(name="_angle", where=(), result="real", inplace=False)
 def _angle(input) -> Expr:
-    """The angle of a complex number."""
+    """atan2(imag, real)."""
     return m.angle(input)
 
 
-def strides_of(a: Array) -> tuple[int, ...]:
-    """Strides in elements."""
-    return tuple(s // a.itemsize for s in a.strides)
-
-
+@pointwise(name="_real_angle", where=(), dtypes="float", inplace=False)
+def _real_angle(input) -> Expr:
+    """pi where negative, else 0."""
+    return m.where(m.isnan(input), input, m.where(m.lt(input, 0), math.pi, 0))

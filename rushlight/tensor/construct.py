@@ -9,9 +9,8 @@
 """
 from __future__ import annotations
 
-import math
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import reduce
 from itertools import chain
 from typing import Any, NoReturn
@@ -19,7 +18,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.base.convert import convert
+from rushlight.base.convert import check_integer_range, convert, overflow
 from rushlight.base.dtype import dtype
 from rushlight.base.promotion import of_number, promote_types
 from rushlight.tensor.conversion import Conversion
@@ -31,7 +30,6 @@ _NUMBERS = frozenset({bool, int, float, complex})
 _BY_RANK = (complex, float, int, bool)
 _INTEGERS = frozenset({bool, int})
 _REALS = frozenset({bool, int, float})
-_INT64_LIMIT = 2**63
 # Tensors of one type have many dtypes; a sequence beside numbers is refused when it is converted.
 _NO_TYPE_DTYPE = (Conversion, list, tuple, range, np.ndarray)
 
@@ -74,7 +72,7 @@ def _infer_nested(data: Any, of: dtype | None) -> Array:
     return _fill(flat, set(map(type, flat)), of).reshape(sizes)
 
 
-# --- sizes -----------------------------------------------------------------------------------------
+# --- sizes --------------------------------------------------------------------
 
 
 def _is_sequence(value: Any) -> bool:
@@ -141,16 +139,16 @@ def _stack(data: Any, of: dtype | None) -> Array | None:
     """A list of equal NumPy arrays as one; None where the general way is needed."""
     if type(data) is not list or set(map(type, data)) != {np.ndarray}:
         return None
-    warnings.warn("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider "
-                  "converting the list to a single numpy.ndarray with numpy.array() before "
-                  "converting to a tensor.", UserWarning, stacklevel=4)
+    warnings.warn("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please "
+                  "consider converting the list to a single numpy.ndarray with numpy.array() "
+                  "before converting to a tensor.", UserWarning, stacklevel=4)
     if len({(a.shape, a.dtype) for a in data}) != 1 or not data[0].ndim:
         return None
     found = dt.from_numpy_dtype(data[0].dtype)
     return convert(np.stack(data), of.np if of else found.np)
 
 
-# --- dtype -----------------------------------------------------------------------------------------
+# --- dtype --------------------------------------------------------------------
 
 
 def _common_dtype(flat: list[Any], kinds: set[type]) -> dtype:
@@ -183,7 +181,7 @@ def _refuse_text(kind: type) -> NoReturn:
     raise TypeError(f"new(): invalid data type '{kind.__name__}'")
 
 
-# --- values ----------------------------------------------------------------------------------------
+# --- values -------------------------------------------------------------------
 
 
 def _fill(flat: list[Any], kinds: set[type], of: dtype | None) -> Array:
@@ -196,6 +194,8 @@ def _fill(flat: list[Any], kinds: set[type], of: dtype | None) -> Array:
     if of.category == dt.INTEGRAL:
         return _fill_integers(flat, kinds, of)
     if of.category == dt.BOOL:
+        if not kinds <= _NUMBERS:
+            flat = list(map(_as_index, flat))
         return np.fromiter(map(bool, flat), np.bool_, len(flat))
     if of.category == dt.FLOATING:
         if not kinds <= _REALS:
@@ -222,7 +222,8 @@ def _fill_integers(flat: list[Any], kinds: set[type], of: dtype) -> Array:
     try:
         wide = np.array(flat, np.int64)
     except OverflowError:
-        raise ValueError("Overflow when unpacking long long: an integer does not fit in int64") from None
+        raise ValueError("Overflow when unpacking long long: an integer does not fit in int64"
+                         ) from None
     if of is dt.int64 or not wide.size:
         return wide
     check_integer_range(int(wide.min()), int(wide.max()), of)
@@ -244,25 +245,15 @@ def _as_index(value: Any) -> int:
     return int(value)
 
 
-def _truncate(flat: Sequence[Any], of: dtype) -> list[int]:
-    for value in flat:
-        if isinstance(value, float) and not abs(value) < _INT64_LIMIT:
-            _overflow(of.name)
+def _truncate(flat: list[Any], of: dtype) -> list[int]:
+    """Whole numbers; a float must lie within the dtype's bounds (it never wraps, as an int may)."""
+    floats, info = np.array([x for x in flat if isinstance(x, float)]), np.iinfo(of.np)
+    if not ((floats >= info.min) & (floats <= info.max)).all():
+        overflow(of.name)
     return list(map(int, flat))
 
 
-def check_integer_range(low: int, high: int, of: dtype) -> None:
-    """RuntimeError unless low..high fits `of`; negative numbers may wrap in unsigned dtypes."""
-    info = np.iinfo(of.np)
-    if high > info.max or low < (info.min or -int(info.max)):
-        _overflow(of.name)
-
-
-def _overflow(name: str) -> NoReturn:
-    raise RuntimeError(f"value cannot be converted to type {name} without overflow")
-
-
-# --- memory that is shared -------------------------------------------------------------------------
+# --- memory that is shared ----------------------------------------------------
 
 
 def check_array(array: Array) -> None:
@@ -274,9 +265,9 @@ def check_array(array: Array) -> None:
     for stride in array.strides:
         if stride < 0:
             raise ValueError(
-                "At least one stride in the given numpy array is negative, and tensors with negative "
-                "strides are not currently supported. (You can probably work around this by making "
-                "a copy of your array  with array.copy().) ")
+                "At least one stride in the given numpy array is negative, and tensors with "
+                "negative strides are not currently supported. (You can probably work around this "
+                "by making a copy of your array  with array.copy().) ")
         if stride % step:
             raise ValueError("given numpy array strides not a multiple of the element byte size. "
                              "Copy the numpy array to reallocate the memory.")
@@ -302,10 +293,11 @@ def _warn_read_only(what: str, noun: str) -> None:
         return
     _warned.add(what)
     warnings.warn(
-        f"The given {what} is not writable, and PyTorch does not support non-writable tensors. This "
-        "means writing to this tensor will result in undefined behavior. You may want to copy the "
-        f"{noun} to protect its data or make it writable before converting it to a tensor. This type "
-        "of warning will be suppressed for the rest of this program.", UserWarning, stacklevel=4)
+        f"The given {what} is not writable, and PyTorch does not support non-writable tensors. "
+        "This means writing to this tensor will result in undefined behavior. You may want to "
+        f"copy the {noun} to protect its data or make it writable before converting it to a "
+        "tensor. This type of warning will be suppressed for the rest of this program.",
+        UserWarning, stacklevel=4)
 
 
 def from_buffer(buffer: Any, of: dtype, count: int = -1, offset: int = 0) -> Array:
@@ -322,8 +314,8 @@ def from_buffer(buffer: Any, of: dtype, count: int = -1, offset: int = 0) -> Arr
                          f"length ({length} bytes) minus 1")
     if count < 0:
         if (length - offset) % size:
-            raise ValueError(f"buffer length ({length - offset} bytes) after offset ({offset} bytes) "
-                             f"must be a multiple of element size ({size})")
+            raise ValueError(f"buffer length ({length - offset} bytes) after offset ({offset} "
+                             f"bytes) must be a multiple of element size ({size})")
         count = (length - offset) // size
     if offset + count * size > length:
         raise ValueError(f"requested buffer length ({count} * {size} bytes) after offset ({offset} "
@@ -331,47 +323,3 @@ def from_buffer(buffer: Any, of: dtype, count: int = -1, offset: int = 0) -> Arr
     if view.readonly:
         _warn_read_only("buffer", "buffer")
     return np.frombuffer(view, np.uint8, count * size, offset).view(of.np)
-
-
-# --- one number ------------------------------------------------------------------------------------
-
-_C_NAMES = {
-    "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
-    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
-}
-
-
-def number(value: Any, of: dtype) -> Array:
-    """A Python number as a 0-d array of dtype `of`; RuntimeError where it does not fit.
-
-    Stricter than `infer`: a finite number beyond the largest float is an error, not infinity.
-    """
-    name = _C_NAMES.get(of.name, of.name + "_t" if of.category == dt.INTEGRAL else of.name)
-    if isinstance(value, complex) and not of.is_complex:
-        if value.imag:
-            _overflow(name)
-        value = value.real
-    if of.category == dt.BOOL:
-        return np.array(bool(value))
-    if of.category == dt.INTEGRAL:
-        return _integer(value, of, name)
-    return _floating(value, of, name)
-
-
-def _integer(value: Any, of: dtype, name: str) -> Array:
-    info = np.iinfo(of.np)
-    wraps = not info.min and not isinstance(value, float)
-    lowest = -int(info.max) if wraps else int(info.min)
-    if not lowest <= value <= info.max:
-        _overflow(name)
-    return np.array(int(value) % 2 ** (8 * of.itemsize) if wraps else int(value), of.np)
-
-
-def _floating(value: Any, of: dtype, name: str) -> Array:
-    import ml_dtypes
-
-    largest = float(ml_dtypes.finfo(of.to_real().np).max)
-    for part in (value.real, value.imag):
-        if math.isfinite(part) and abs(part) > largest:
-            _overflow(name)
-    return convert(np.array(value, np.complex128 if of.is_complex else np.float64), of.np)

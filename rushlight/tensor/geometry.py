@@ -111,6 +111,61 @@ class Geometry:
     ndimension = dim
     nelement = numel
 
+    @property
+    def T(self) -> Any:
+        """The dims reversed; meant for matrices."""
+        if self._a.ndim not in (0, 2):
+            import warnings
+
+            warnings.warn("The use of `x.T` on tensors of dimension other than 2 to reverse their "
+                          "shape is deprecated and it will throw an error in a future release. "
+                          "Consider `x.mT` to transpose batches of matrices or `x.permute(*torch."
+                          "arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",
+                          UserWarning, stacklevel=2)
+        return self.permute(tuple(range(self._a.ndim))[::-1])  # type: ignore[attr-defined]
+
+    @property
+    def mT(self) -> Any:
+        """The last two dims swapped."""
+        if self._a.ndim < 2:
+            raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices. Got "
+                               f"{self._a.ndim}-D tensor.")
+        return self.transpose(-2, -1)  # type: ignore[attr-defined]
+
+    @property
+    def H(self) -> Any:
+        """The conjugate transpose of a matrix."""
+        if self._a.ndim not in (0, 2):
+            raise RuntimeError("tensor.H is only supported on matrices (2-D tensors). Got "
+                               f"{self._a.ndim}-D tensor.")
+        return self.T.conj()
+
+    @property
+    def mH(self) -> Any:
+        """The last two dims swapped and conjugated."""
+        if self._a.ndim < 2:
+            raise RuntimeError("tensor.mH is only supported on matrices or batches of matrices. Got "
+                               f"{self._a.ndim}-D tensor.")
+        return self.mT.conj()
+
+    @property
+    def real(self) -> Any:
+        """The real part, as a view; a real tensor is returned as it is."""
+        return lookup_function("real")(self)
+
+    @property
+    def imag(self) -> Any:
+        """The imaginary part, as a view."""
+        return lookup_function("imag")(self)
+
+    @imag.setter
+    def imag(self, value: Any) -> None:
+        self.imag.copy_(value)
+
+    @real.setter
+    def real(self, value: Any) -> None:
+        self.real.copy_(value)
+
     def element_size(self) -> int:
         """Bytes of one element."""
         return self._k.dtype.itemsize
@@ -218,6 +273,13 @@ class Geometry:
         if not self._a.ndim:
             raise TypeError("len() of a 0-d tensor")
         return self._a.shape[0]
+
+
+def lookup_function(name: str) -> Any:
+    """A row's function, by its top-level name."""
+    from rushlight.tensor import tensor
+
+    return tensor.lookup("torch", name)
 
 
 def _constant(value: bool) -> property:

@@ -1,9 +1,10 @@
 """How tensors print: PyTorch's text, character for character.
 
-Two layers.  `format_array` turns a NumPy array into the bracketed body and knows nothing of tensors;
-`tensor_repr` adds what only a tensor knows (prefix, device, size, dtype, grad_fn) through the public API.
+Two layers. `format_array` turns a NumPy array into the bracketed body and knows nothing of
+tensors; `tensor_repr` adds what only a tensor knows (device, size, dtype, grad_fn) by its public
+attributes.
 
-1. Numbers are formatted once, for the elements that will be shown (`_corner`), at C speed by `map`.
+1. Numbers are formatted once, for the elements that will be shown (`_corner`).
 2. Column widths come from the extremes of each sign, so they need no formatting of every element.
 3. Brackets are laid out from the innermost dimension outwards, without recursion.
 """
@@ -11,14 +12,14 @@ Two layers.  `format_array` turns a NumPy array into the bracketed body and know
 from __future__ import annotations
 
 import math
-import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from rushlight.base.dtype import bool_, dtype, get_default_dtype, int64
 
 if TYPE_CHECKING:
     from rushlight.tensor.tensor import Tensor
@@ -56,7 +57,7 @@ def set_printoptions(
 
     precision: digits after the point (4).  threshold: number of elements above which a tensor is
     summarised (1000).  edgeitems: elements shown at each end of a summarised dimension (3).
-    linewidth: characters per line (80).  profile: "default", "short" or "full", set before the others.
+    linewidth: characters per line (80).  profile: "default", "short" or "full"; set first.
     sci_mode: True or False forces scientific notation on or off, None (the default) lets the
     formatter choose; it is set by every call.
     """
@@ -89,7 +90,7 @@ def printoptions(**kwargs: Any) -> Iterator[None]:
         set_printoptions(**saved)
 
 
-# --- numbers ---------------------------------------------------------------------------------------
+# --- numbers ------------------------------------------------------------------
 
 
 def _width(template: str, values: np.ndarray) -> int:
@@ -167,16 +168,14 @@ def _write_elements(corner: np.ndarray, options: PrintOptions) -> tuple[list[str
         return style.write(flat), style.width
 
 
-# --- brackets --------------------------------------------------------------------------------------
+# --- brackets -----------------------------------------------------------------
 
 
 def _corner(array: np.ndarray, edge: int) -> np.ndarray:
     """What remains of an array when each dimension longer than 2 * edge keeps only its ends."""
-    for axis, size in enumerate(array.shape):
-        if size > 2 * edge:
-            kept = np.r_[0:edge, size - edge : size]
-            array = array.take(kept, axis=axis)
-    return array
+    kept = (np.r_[0:edge, size - edge : size] if size > 2 * edge else np.arange(size)
+            for size in array.shape)
+    return array[np.ix_(*kept)]
 
 
 def _rows(cells: list[str], length: int) -> list[list[str]]:
@@ -189,7 +188,7 @@ def _elide(rows: list[list[str]], edge: int, mark: str) -> list[list[str]]:
 
 def _brackets(cells: list[str], corner: np.ndarray, cut: list[bool], edge: int, indent: int,
               per_line: int) -> str:
-    """Join the cells of `corner` into nested brackets; `cut[d]` says that dimension d is abridged."""
+    """Join the cells of `corner` into nested brackets; `cut[d]`: dimension d is abridged."""
     last = corner.ndim - 1
     rows = _rows(cells, corner.shape[last])
     if cut[last]:
@@ -227,12 +226,37 @@ def format_array(array: np.ndarray, indent: int = 0, options: PrintOptions = PRI
     return _brackets(cells, corner, cut, edge, indent, per_line)
 
 
-def add_suffixes(text: str, suffixes: list[str], indent: int, linewidth: int) -> str:
+# --- tensors ------------------------------------------------------------------
+
+
+def _spelled_dtype(of: dtype, *, empty: bool) -> str | None:
+    """The dtype's suffix, or None where the numbers already tell it."""
+    default = get_default_dtype()
+    implied = (default,) if empty else (default, default.to_complex(), int64, bool_)
+    return None if of in implied else f"dtype={of!r}"
+
+
+def _body(t: Tensor, indent: int, contents: str | None) -> tuple[str, list[str]]:
+    """The text of the numbers, and the suffixes that say what they do not."""
+    meta = t.device.type == "meta"
+    empty = t.numel() == 0
+    suffixes = [f"device='{t.device}'"] if meta else []
+    if meta or (t.dim() != 1 if empty else not PRINT_OPTS.edgeitems):
+        suffixes.append(f"size={tuple(t.shape)}")
+    spelled = _spelled_dtype(t.dtype, empty=empty and not meta)
+    if spelled is not None:
+        suffixes.append(spelled)
+    if contents is None:
+        contents = "..." if meta else format_array(t._a, indent)
+    return contents, suffixes
+
+
+def _add_suffixes(text: str, suffixes: list[str], indent: int) -> str:
     """Append the suffixes, each on a new line where it would not fit, and close the parenthesis."""
     column = len(text.rpartition("\n")[2]) + 2
     for suffix in suffixes:
         column += len(suffix) + 2
-        if column > linewidth:
+        if column > PRINT_OPTS.linewidth:
             column = indent + len(suffix)
             text += ",\n" + " " * indent + suffix
         else:
@@ -240,34 +264,14 @@ def add_suffixes(text: str, suffixes: list[str], indent: int, linewidth: int) ->
     return text + ")"
 
 
-def describe(
-    body: str,
-    *,
-    prefix: str = "tensor(",
-    device: str | None = None,
-    size: tuple[int, ...] | None = None,
-    dtype: str | None = None,
-    extras: list[str] | None = None,
-    options: PrintOptions = PRINT_OPTS,
-) -> str:
-    """Assemble "prefix body, device=..., size=..., dtype=..., extras)"; what is None is left out."""
-    suffixes = []
-    if device is not None:
-        suffixes.append(f"device='{device}'")
-    if size is not None:
-        suffixes.append(f"size={tuple(size)}")
-    if dtype is not None:
-        suffixes.append(f"dtype=torch.{dtype}")
-    return add_suffixes(prefix + body, suffixes + (extras or []), len(prefix), options.linewidth)
-
-
-def spelled_dtype(name: str, default: str, *, empty: bool = False) -> str | None:
-    """The dtype name if it must be printed: None for the dtypes that the numbers already tell.
-
-    name, default: names of the tensor's and of the default dtype.  An empty tensor shows no
-    numbers, so that only the default dtype goes without saying.
-    """
-    if empty:
-        return None if name == default else name
-    default_complex = "complex128" if default == "float64" else "complex64"
-    return None if name in (default, default_complex, "int64", "bool") else name
+def tensor_repr(t: Tensor, *, contents: str | None = None) -> str:
+    """What `repr(t)` returns; `contents` replaces the bracketed numbers."""
+    kind = type(t).__name__
+    # A Parameter says so on a line of its own and prints like a tensor after that.
+    prefix = "tensor(" if kind in ("Tensor", "Parameter") else kind + "("
+    text, suffixes = _body(t, len(prefix), contents)
+    if t.grad_fn is not None:
+        suffixes.append(f"grad_fn=<{t.grad_fn.name()}>")
+    elif t.requires_grad:
+        suffixes.append("requires_grad=True")
+    return _add_suffixes(prefix + text, suffixes, len(prefix))

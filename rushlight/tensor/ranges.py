@@ -12,9 +12,8 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.base.convert import convert
+from rushlight.base.convert import convert, number
 from rushlight.base.dtype import dtype
-from rushlight.tensor.construct import number
 
 Array = np.ndarray[Any, Any]
 
@@ -164,7 +163,7 @@ def logspace(start: Any, end: Any, steps: int, base: float, of: dtype) -> Array:
             return convert(np.power(wide(base), np.repeat(wide(start), steps)), of.np)
         first, last = (wide(number(value, of)) for value in (start, end))
         span = np.asarray(last - first)
-        if of in dt.REDUCED:
+        if of.category != dt.INTEGRAL:
             span = convert(span, of.np)
         step = wide(span) / (steps - 1)
         exponents = _from_both_ends(first, last, step, steps)

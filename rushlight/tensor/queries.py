@@ -1,0 +1,130 @@
+"""Questions about tensors, dtypes and shapes, asked as functions."""
+from __future__ import annotations
+
+from typing import Any
+
+from rushlight.base import dtype as dt
+from rushlight.base import layout, promotion
+from rushlight.base.device import device
+from rushlight.base.size import Size
+from rushlight.derive import cast
+from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.untyped import UntypedStorage
+
+
+def is_tensor(obj: Any) -> bool:
+    """Whether obj is a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+def is_storage(obj: Any) -> bool:
+    """Whether obj is a storage."""
+    return isinstance(obj, UntypedStorage)
+
+
+def numel(input: Tensor) -> int:
+    """The number of elements."""
+    return input.numel()
+
+
+def is_floating_point(input: Tensor) -> bool:
+    """Whether the dtype is a floating-point one."""
+    return input.is_floating_point()
+
+
+def is_complex(input: Tensor) -> bool:
+    """Whether the dtype is complex."""
+    return input.is_complex()
+
+
+def is_signed(input: Tensor) -> bool:
+    """Whether the dtype has negative numbers."""
+    return input.is_signed()
+
+
+def is_inference(input: Tensor) -> bool:
+    """Whether the tensor was made in inference mode."""
+    return input.is_inference()
+
+
+def is_same_size(input: Tensor, other: Tensor) -> bool:
+    """Whether the shapes are equal."""
+    return input.is_same_size(other)
+
+
+def is_nonzero(input: Tensor) -> bool:
+    """Whether a tensor of one element is not zero."""
+    if input.numel() != 1:
+        ambiguous = "no values" if input.numel() == 0 else "more than one value"
+        raise RuntimeError(f"Boolean value of Tensor with {ambiguous} is ambiguous")
+    return bool(input)
+
+
+def result_type(tensor1: Any, tensor2: Any) -> dt.dtype:
+    """The dtype that an op on both would compute in."""
+    ranks = []
+    for v in (tensor1, tensor2):
+        if isinstance(v, Tensor):
+            ranks.append((cast.DIMS if v.ndim else cast.ZERO, v.dtype))
+        else:
+            ranks.append(cast.rank_of_number(v))
+    return cast.common_dtype(ranks)
+
+
+def can_cast(from_: dt.dtype, to: dt.dtype) -> bool:
+    """Whether values of one dtype may be written into a tensor of another."""
+    return promotion.can_cast(from_, to)
+
+
+def typename(obj: Any) -> str:
+    """The type's name with its module."""
+    if isinstance(obj, Tensor):
+        return obj.type()
+    module = getattr(type(obj), "__module__", "")
+    name = type(obj).__qualname__
+    return name if module in ("", "builtins") else f"{module}.{name}"
+
+
+def broadcast_shapes(*shapes: Any) -> Size:
+    """The shape that tensors of these shapes broadcast to."""
+    sizes = []
+    for shape in shapes:
+        size = (shape,) if isinstance(shape, int) else tuple(shape)
+        if any(n < 0 for n in size):
+            raise RuntimeError(f"Trying to create tensor with negative dimension "
+                               f"({min(size)}): ({min(size)})")
+        sizes.append(size)
+    try:
+        return Size(layout.broadcast_shapes(*sizes))
+    except RuntimeError as error:
+        raise RuntimeError("Shape mismatch: objects cannot be broadcast to a single shape: "
+                           f"{error}") from None
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """Set the default dtype by a legacy type or its name."""
+    name = t if isinstance(t, str) else f"torch.{t.__name__}"
+    for d in dt.ALL:
+        if name == f"torch.{d.legacy}Tensor":
+            dt.set_default_dtype(d)
+            return
+    raise TypeError(f"invalid type object: only floating-point types are supported, got {t!r}")
+
+
+class _DefaultDevice:
+    value = device("cpu")
+
+
+def get_default_device() -> device:
+    """The device of new tensors."""
+    return _DefaultDevice.value
+
+
+def set_default_device(where: Any) -> None:
+    """Set the device of new tensors; the CPU is the only one that holds data here."""
+    wanted = device("cpu" if where is None else where)
+    if wanted.type not in ("cpu", "meta"):
+        from rushlight.tensor.kind import unavailable
+
+        raise unavailable(wanted)
+    _DefaultDevice.value = wanted
