@@ -1,49 +1,69 @@
-"""Pointwise kernels: a callable per (expressions, input dtypes, output dtypes)."""
+"""Pointwise kernels: one callable per (expressions, input dtypes, output dtypes)."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from rushlight.base import dtype as dt
-from rushlight.derive.reference import evaluate
+from rushlight.compiler.tier import Tiered
+from rushlight.derive.reference import program
 from rushlight.ops.scalar import Expr
 
+Array = np.ndarray[Any, Any]
+Inputs = tuple[tuple[str, str], ...]
 
-class Tiered:
-    """A kernel that starts on NumPy."""
 
-    def __init__(self, outputs: Any, inputs: Any, out_dtypes: Any) -> None:
+def work_dtype(dtypes: tuple[str, ...]) -> str:
+    """The dtype that a kernel's literals take: the widest of its arrays', as it computes."""
+    found = max((dt.BY_NAME[d] for d in dtypes), key=lambda d: (d.category, d.itemsize))
+    return dt.opmath(found).name
+
+
+class Pointwise(Tiered):
+    """Expressions over broadcast arrays; results have the common shape."""
+
+    def __init__(self, outputs: tuple[Expr, ...], inputs: Inputs,
+                 out_dtypes: tuple[str, ...]) -> None:
+        super().__init__()
         self.outputs, self.inputs, self.out_dtypes = outputs, inputs, out_dtypes
-        self.fn: Callable[..., Any] = self.reference
-        self.large: Callable[..., Any] = self.reference
+        self.work = work_dtype(tuple(d for _, d in inputs) or out_dtypes)
+        self._program = program(outputs, inputs, self.work)
+        self._out = tuple(dt.BY_NAME[d].np for d in out_dtypes)
 
     def reference(self, *arrays: Any, out: Any = None) -> Any:
         """Evaluate with NumPy."""
-        names = [n for n, _ in self.inputs]
-        compute = max((dt.BY_NAME[d] for _, d in self.inputs), key=lambda d: (d.category, d.itemsize))
-        found = evaluate(self.outputs, dict(zip(names, arrays, strict=True)), compute.name)
-        import numpy as np
         with np.errstate(all="ignore"):
-            shape = np.broadcast_shapes(*(a.shape for a in arrays))
-            res = []
-            for i, (f, d) in enumerate(zip(found, self.out_dtypes, strict=True)):
-                if f.shape != shape:
-                    f = np.broadcast_to(f, shape)
-                if out is not None:
-                    o = out if len(found) == 1 else out[i]
-                    o[...] = f
-                    res.append(o)
-                else:
-                    res.append(np.array(f, dt.BY_NAME[d].np, copy=not f.flags.owndata or any(f is a for a in arrays)))
-        return res[0] if len(res) == 1 else tuple(res)
+            found = self._program(arrays)
+            shape = np.broadcast_shapes(*[a.shape for a in arrays])
+            wanted = [None] * len(found) if out is None else [out] if len(found) == 1 else out
+            results = [_deliver(np.asarray(f), shape, d, o, arrays)
+                       for f, d, o in zip(found, self._out, wanted, strict=True)]
+        return results[0] if len(results) == 1 else tuple(results)
 
-    def on_ready(self, callback: Callable[[Any], None]) -> None:
-        """Never, on this tier."""
+    def build(self) -> Any:
+        return None
+
+
+def _deliver(found: Array, shape: tuple[int, ...], dtype: np.dtype[Any], out: Array | None,
+             arrays: tuple[Any, ...]) -> Array:
+    """A result in its dtype and shape, in `out` or in memory that is no operand's."""
+    if out is not None:
+        out[...] = found
+        return out
+    if found.dtype != dtype:
+        found = found.astype(dtype)
+    if found.shape != shape or any(found is a for a in arrays) or not found.flags.owndata:
+        return np.array(np.broadcast_to(found, shape))
+    return found
 
 
 @lru_cache(maxsize=None)
-def pointwise(outputs: tuple[Expr, ...], inputs: tuple[tuple[str, str], ...],
-              out_dtypes: tuple[str, ...]) -> Tiered:
-    """The kernel for these expressions."""
-    return Tiered(outputs, inputs, out_dtypes)
+def pointwise(outputs: tuple[Expr, ...], inputs: Inputs, out_dtypes: tuple[str, ...]) -> Pointwise:
+    """The kernel for expressions over `inputs` (name, dtype name), kept.
+
+    Call it with one array per input, in order, and `out=` (an array, or a tuple for several
+    outputs); it gives an array or a tuple of arrays of `out_dtypes`.
+    """
+    return Pointwise(outputs, inputs, out_dtypes)

@@ -40,17 +40,18 @@ def evaluate(outputs: Sequence[Expr], env: Mapping[str, Any], compute_dtype: str
 class Program:
     """An expression laid out for NumPy: call it with the input arrays, in order.
 
-    With `rows`, arrays end in the row's axis (scalars of a row have extent 1 there).
+    Row atoms (ops/rowexpr.py) act on the last axis, whose extent is that of the input numbered
+    `row`; inputs that are scalars of a row have extent 1 there.
     """
 
-    def __init__(self, outputs: Sequence[Expr], inputs: Sequence[tuple[str, str]],
-                 work: str) -> None:
+    def __init__(self, outputs: Sequence[Expr], inputs: Sequence[tuple[str, str]], work: str,
+                 row: int = 0) -> None:
         self._types = infer(outputs, dict(inputs), work)
         self._storage = dict(inputs)
         self._slots: dict[Any, int] = {}
         self._start: list[Any] = [None] * len(inputs)
         self._steps: list[Step] = []
-        self._rows: tuple[int, ...] = ()
+        self._row = row
         names = {name: i for i, (name, _) in enumerate(inputs)}
         for node in toposort(outputs):
             self._place(node, names)
@@ -98,10 +99,11 @@ class Program:
         elif node.op == "cast":
             self._place_cast(node, own)
         elif node.op in _ROW_OPS:
-            operands = [self._slots[s] for s in node.src] or [0]
+            operands = [self._slots[s] for s in node.src] or [self._row]
             self._step(node, _ROW_OPS[node.op](node.arg, own), *operands)
         else:
-            self._step(node, self._function(node), *map(self._operand, *_numbered(node)))
+            operands = [self._operand(node, i) for i in range(len(node.src))]
+            self._step(node, self._function(node), *operands)
 
     def _place_cast(self, node: Expr, own: Any) -> None:
         # Through a two-byte dtype the value is rounded there and widened again.
@@ -131,10 +133,6 @@ class Program:
                 self._storage[node.src[0].arg]].np)).astype(np.float64)[()]
             return lambda a: a.dtype.type(limit)
         return numpy if arg is None else lambda *operands: numpy(*operands, arg=arg)
-
-
-def _numbered(node: Expr) -> tuple[list[Expr], range]:
-    return [node] * len(node.src), range(len(node.src))
 
 
 def _converter(target: Any) -> Callable[[Any], Any]:
@@ -167,7 +165,7 @@ def _pick(_: Any, own: Any) -> Callable[..., Any]:
     return at
 
 
-# Atoms of row kernels (ops/rowexpr.py); the first input carries the row's axis.
+# Atoms of row kernels (ops/rowexpr.py).
 _ROW_OPS: dict[str, Callable[..., Callable[..., Any]]] = {
     "reduce": _reducer,
     "at": _pick,
@@ -177,6 +175,7 @@ _ROW_OPS: dict[str, Callable[..., Callable[..., Any]]] = {
 
 
 @lru_cache(maxsize=None)
-def program(outputs: tuple[Expr, ...], inputs: tuple[tuple[str, str], ...], work: str) -> Program:
+def program(outputs: tuple[Expr, ...], inputs: tuple[tuple[str, str], ...], work: str,
+            row: int = 0) -> Program:
     """The laid-out expression for these input dtypes, kept."""
-    return Program(outputs, inputs, work)
+    return Program(outputs, inputs, work, row)

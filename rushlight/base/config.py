@@ -1,0 +1,100 @@
+"""The knobs: one table of name, type, default and a sentence.
+
+Each is an environment variable (RUSHLIGHT_ and its name in capitals), an attribute of `knobs`, and
+a keyword of the context manager `knobs.using(...)`. An unknown RUSHLIGHT_ variable is an error.
+"""
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+PREFIX = "RUSHLIGHT_"
+
+
+@dataclass(frozen=True)
+class Knob:
+    """One setting; `choices` lists the accepted texts where they are few."""
+
+    name: str
+    type: type
+    default: Any
+    sentence: str
+    choices: tuple[str, ...] = ()
+
+
+KNOBS: tuple[Knob, ...] = (
+    Knob("kernels", str, "auto", "Who computes: NumPy first and LLVM when hot (auto), NumPy alone, "
+         "or LLVM from the first call.", ("auto", "numpy", "llvm")),
+    Knob("hot_calls", int, 24, "After how many small calls a kernel is compiled."),
+    Knob("hot_size", int, 32768, "From how many elements on a kernel is compiled at its first "
+         "call."),
+    Knob("cache", bool, True, "Whether compiled kernels are kept on disk."),
+    Knob("cache_dir", str, "", "Where they are kept; empty means XDG_CACHE_HOME/rushlight or "
+         "~/.cache/rushlight."),
+    Knob("num_threads", int, 0, "How many threads large kernels use; 0 means as many as the "
+         "processors that this process may use."),
+)
+_BY_NAME = {k.name: k for k in KNOBS}
+_TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
+
+
+def _suggest(name: str, known: list[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, known, 1, 0.5)
+    return f"did you mean {close[0]}?" if close else f"known: {', '.join(known)}"
+
+
+def parse(knob: Knob, text: str) -> Any:
+    """A knob's value from text; ValueError says what is expected."""
+    if knob.type is bool:
+        if text.lower() in _TRUE + _FALSE:
+            return text.lower() in _TRUE
+        raise ValueError(f"{knob.name}: expected one of {_TRUE + _FALSE}, got {text!r}")
+    if knob.choices and text not in knob.choices:
+        raise ValueError(f"{knob.name}: expected one of {knob.choices}, got {text!r}")
+    try:
+        return knob.type(text)
+    except ValueError:
+        raise ValueError(f"{knob.name}: expected {knob.type.__name__}, got {text!r}") from None
+
+
+class Knobs:
+    """The values in force, as attributes."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        for knob in KNOBS:
+            self.__dict__[knob.name] = knob.default
+        for variable, text in environment.items():
+            if variable.startswith(PREFIX):
+                name = variable[len(PREFIX):].lower()
+                if name not in _BY_NAME:
+                    known = [PREFIX + k.name.upper() for k in KNOBS]
+                    raise ValueError(f"{variable}: there is no such setting; "
+                                     + _suggest(variable, known))
+                self.__dict__[name] = parse(_BY_NAME[name], text)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(f"no setting {name!r}; {_suggest(name, list(_BY_NAME))}")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name not in _BY_NAME:
+            raise AttributeError(f"no setting {name!r}; {_suggest(name, list(_BY_NAME))}")
+        self.__dict__[name] = parse(_BY_NAME[name], str(value))
+
+    @contextmanager
+    def using(self, **changes: Any) -> Iterator[None]:
+        """Change settings for a while; AttributeError for an unknown one."""
+        before = {name: getattr(self, name) for name in changes}
+        try:
+            for name, value in changes.items():
+                setattr(self, name, value)
+            yield
+        finally:
+            self.__dict__.update(before)
+
+
+knobs = Knobs(os.environ)

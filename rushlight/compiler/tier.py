@@ -1,0 +1,133 @@
+"""Tiers: a kernel starts on NumPy and is replaced by machine code when it is hot.
+
+`Tiered.fn` is the best callable right now. Compilation runs on one daemon thread (LLVM works
+without the interpreter lock), in the order in which kernels became hot.
+"""
+from __future__ import annotations
+
+import queue
+import threading
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from rushlight.base.config import knobs
+
+COLD, QUEUED, READY, NUMPY_ONLY = range(4)
+
+_queue: queue.SimpleQueue["Tiered"] = queue.SimpleQueue()
+_worker: list[threading.Thread] = []
+_lock = threading.Lock()
+
+
+class Tiered:
+    """A kernel; subclasses say how it is evaluated with NumPy and how it is compiled.
+
+    reference(*arrays, out=None)  the meaning, by NumPy
+    build() -> ufunc or None      machine code; None where the expression cannot be compiled
+    parallel(*arrays, out=None)   the machine code, over several threads
+    """
+
+    def __init__(self) -> None:
+        self.fn: Callable[..., Any] = self._counted
+        self._calls = 0
+        self._state = COLD
+        self._waiting: list[Callable[[Any], None]] = []
+
+    def reference(self, *arrays: Any, out: Any = None) -> Any:
+        raise NotImplementedError
+
+    def build(self) -> Callable[..., Any] | None:
+        raise NotImplementedError
+
+    def parallel(self, *arrays: Any, out: Any = None) -> Any:
+        return self.fn(*arrays, out=out)
+
+    def __call__(self, *arrays: Any, out: Any = None) -> Any:
+        return self.fn(*arrays, out=out)
+
+    def large(self, *arrays: Any, out: Any = None) -> Any:
+        """For big arrays: over several threads once compiled, and compiled at once."""
+        if self._state == READY:
+            return self.parallel(*arrays, out=out)
+        return self._counted(*arrays, out=out)
+
+    def _counted(self, *arrays: Any, out: Any = None) -> Any:
+        if self._state == READY:
+            return self.fn(*arrays, out=out)
+        if self._state == COLD:
+            self._count(arrays)
+            if self._state == READY:
+                return self.parallel(*arrays, out=out)
+        return self.reference(*arrays, out=out)
+
+    def _count(self, arrays: Any) -> None:
+        mode = knobs.kernels
+        if mode == "llvm":
+            self.compile_now()
+            return
+        self._calls += 1
+        if self._calls >= knobs.hot_calls or any(a.size >= knobs.hot_size for a in arrays):
+            if mode == "numpy":
+                self._calls = 0
+                return
+            self._state = QUEUED
+            _enqueue(self)
+
+    def on_ready(self, callback: Callable[[Any], None]) -> None:
+        """Call back with the machine code's callable: when there is one, or now if there is."""
+        with _lock:
+            if self._state != READY:
+                if self._state != NUMPY_ONLY:
+                    self._waiting.append(callback)
+                return
+        callback(self.fn)
+
+    def compile_now(self) -> bool:
+        """Compile in this thread unless done; whether there is machine code."""
+        if self._state in (COLD, QUEUED):
+            self._install(self.build())
+        return self._state == READY
+
+    def _install(self, made: Callable[..., Any] | None) -> None:
+        with _lock:
+            if self._state in (READY, NUMPY_ONLY):
+                return
+            self._state = NUMPY_ONLY if made is None else READY
+            self.fn = self.reference if made is None else made
+            waiting, self._waiting = self._waiting, []
+        if made is not None:
+            for callback in waiting:
+                callback(made)
+
+
+def _enqueue(kernel: Tiered) -> None:
+    with _lock:
+        if not _worker or not _worker[0].is_alive():
+            _worker[:] = [threading.Thread(target=_work, name="rushlight-compiler", daemon=True)]
+            _worker[0].start()
+    _queue.put(kernel)
+
+
+def _work() -> None:
+    while True:
+        kernel = _queue.get()
+        try:
+            kernel.compile_now()
+        except Exception as error:  # noqa: BLE001 - the program goes on, on NumPy
+            kernel._install(None)
+            warnings.warn(f"rushlight: a kernel could not be compiled and stays on NumPy: {error}",
+                          RuntimeWarning, stacklevel=1)
+
+
+def wait() -> None:
+    """Wait until everything queued so far is compiled (tests, benchmarks)."""
+    done = threading.Event()
+
+    class Mark(Tiered):
+        def build(self) -> None:
+            done.set()
+
+    if _worker:
+        _enqueue(Mark())
+        done.wait()
