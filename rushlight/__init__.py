@@ -80,14 +80,23 @@ def __getattr__(name: str) -> Any:
 
 def _elsewhere(name: str) -> Any:
     if name in _HOMES:
-        return getattr(import_module(f"rushlight.{_HOMES[name]}"), name)
+        return getattr(_module(_HOMES[name], name), name)
     if name in _PACKAGES:
-        return import_module(f"rushlight.{name}")
+        return _module(name, name)
     if name.endswith("Tensor") or name.endswith("Storage"):
         legacy = import_module("rushlight.tensor.legacy")
         if hasattr(legacy, name):
             return getattr(legacy, name)
     raise AttributeError(f"module 'torch' has no attribute {name!r}")
+
+
+def _module(path: str, name: str) -> Any:
+    try:
+        return import_module(f"rushlight.{path}")
+    except ModuleNotFoundError as error:
+        if error.name != f"rushlight.{path}":
+            raise
+        raise AttributeError(f"module 'torch' has no attribute {name!r} in Rushlight yet") from None
 
 
 def __dir__() -> list[str]:

@@ -102,6 +102,7 @@ def build(row: Row) -> Callable[..., Any]:
 def compile_function(text: str, name: str, scope: dict[str, Any]) -> Callable[..., Any]:
     """Generated Python, registered with linecache so that tracebacks show it."""
     file = f"<rushlight {name}>"
+    scope.setdefault("__name__", "rushlight")
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     exec(compile(text, file, "exec"), scope)  # noqa: S102 - our own generated source
     return scope[name]  # type: ignore[no-any-return]

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from rushlight.base import promotion
 from rushlight.ops.scalar import Expr, const, m
 from rushlight.ops.table import composite, pointwise
 
@@ -267,10 +268,30 @@ def addcdiv(input, tensor1, tensor2, *, value: "Number" = 1) -> Expr:
     return input + value * (tensor1 / tensor2)
 
 
-@pointwise(inplace=False, out=True, not_promoting=("condition",))
-def where(condition, input: "Tensor | Number", other: "Tensor | Number") -> Expr:
+@pointwise(name="_where", where=("aten",), inplace=False, not_promoting=("condition",))
+def _where(condition, input: "Tensor | Number", other: "Tensor | Number") -> Expr:
     """input where condition, else other."""
     return m.where(condition, input, other)
+
+
+@composite(where=("torch",), out=True)
+def where(condition, input: "Tensor | Number | None" = None, other: "Tensor | Number | None" = None):
+    """input where condition, else other; with a condition alone, nonzero(as_tuple=True)."""
+    if input is None and other is None:
+        return condition.nonzero(as_tuple=True)
+    if condition.dtype.name not in ("bool", "uint8"):
+        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with "
+                           f"dtype {condition.dtype.legacy}")
+    if not hasattr(input, "_a") and not hasattr(other, "_a"):
+        input = condition.new_tensor(input, dtype=promotion.of_number(input))
+        other = condition.new_tensor(other, dtype=promotion.of_number(other))
+    return _where(condition.bool(), input, other)
+
+
+@composite(name="_where_method", where=("Tensor.where",))
+def _where_method(input, condition, other: "Tensor | Number"):
+    """input where condition, else other."""
+    return where(condition, input, other)
 
 
 @pointwise
