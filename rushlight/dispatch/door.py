@@ -48,5 +48,15 @@ def names(namespace: str) -> list[str]:
     return sorted(name for space, name in NAMES if space == namespace)
 
 
+def namespace(space: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """__getattr__ and __dir__ of a module whose names are the table's."""
+    def find(name: str) -> Any:
+        found = lookup(space, name)
+        if found is None:
+            raise AttributeError(f"module 'torch.{space}' has no attribute {name!r}")
+        return found
+    return find, lambda: names(space)
+
+
 Row.binder = staticmethod(function)  # type: ignore[assignment]
 tensor.lookup = lookup

@@ -112,11 +112,17 @@ def composite_runner(row: Row) -> Run:
     """Other rows; fused into one kernel and one node where the row declares them."""
     body = _by_keyword(row)
     if row.vjp is None:
-        return body
+        return body if row.fused is None else _fused_or_body(row, body)
     rules = Rules(row, row.vjp)
     if row.fused is not None:
         return array_runner(row, row.fused, rules)
     return lambda *values: _composite_with_rule(row, rules, values)
+
+
+def _fused_or_body(row: Row, body: Callable[..., Any]) -> Run:
+    """The fused kernel where nothing is recorded; else the body, whose rows bring gradients."""
+    fused = array_runner(row, row.fused, None)  # type: ignore[arg-type]
+    return lambda *values: body(*values) if tracked(values) else fused(*values)
 
 
 def _composite_with_rule(row: Row, rules: Rules | None, values: Sequence[Any]) -> Any:

@@ -1,12 +1,19 @@
-"""Reads at data coordinates: x[...], gather, index_select, take, embedding and their relatives."""
+"""Reads at data coordinates: x[...], gather, index_select, take and their relatives.
+
+The body of an index row gets the operand's shape and says which coordinates are read; `fused` is
+the kernel that reads there.
+"""
 from __future__ import annotations
 
 from typing import Any
 
 import numpy as np
 
-from rushlight.base.layout import Layout
-from rushlight.ops.table import ROWS, index, view
+from rushlight.base.errors import wrap_dim
+from rushlight.base.layout import Layout, broadcast_shapes
+from rushlight.ops.along import (at_least_1d, check_bounds, check_dtype, flat_along, legacy,
+                                 wrap_positions)
+from rushlight.ops.table import ROWS, composite, index, opaque, view
 from rushlight.tensor import advanced, indexing
 
 Array = np.ndarray[Any, Any]
@@ -48,6 +55,169 @@ def _(s: Any, grad: Any) -> Any:
 
 
 @index(name="index", where=("aten",), fused=advanced.read)
-def index_(shape: Any, indices: "list[Tensor | None]") -> Any:
+def index_(input, indices: "list[Tensor | None]") -> Any:
     """x[index tensors and masks]: a copy."""
-    return advanced.coordinates(shape, indices)
+    return advanced.coordinates(input, indices)
+
+
+@index_.gradient
+def _(s: Any, grad: Any) -> Any:
+    return ROWS["index_put"](grad.new_zeros(s.shape("input")), s.indices, grad, True), None
+
+
+# --- along one dim --------------------------------------------------------------------------------
+
+
+def _check_gather(a: Array, dim: int, index: Array) -> int:
+    check_dtype("gather", index)
+    d = wrap_dim(dim, a.ndim)
+    if max(a.ndim, 1) != max(index.ndim, 1):
+        raise RuntimeError("Index tensor must have the same number of dimensions as input tensor, "
+                           f"got {index.ndim} and {a.ndim}")
+    for i, (n, size) in enumerate(zip(index.shape, a.shape, strict=False)):
+        if i != d and n > size:
+            raise RuntimeError(f"Size does not match at dimension {i} expected index "
+                               f"{list(index.shape)} to be no larger than self {list(a.shape)} apart "
+                               f"from dimension {d}")
+    check_bounds(index, d, a.shape[d] if a.ndim else 1)
+    return d
+
+
+def _gather(a: Array, dim: int, index: Array, sparse_grad: bool = False) -> Array:
+    if index.size == 0 and index.dtype.kind in "iuf":
+        return np.empty(index.shape, a.dtype)
+    d = _check_gather(a, dim, index)
+    source, where = at_least_1d(a), at_least_1d(index)
+    if source.flags.c_contiguous:
+        found = source.reshape(-1).take(flat_along(source.shape, d, where))
+    else:
+        source = source[tuple([slice(None) if i == d else slice(n)
+                               for i, n in enumerate(where.shape)])]
+        found = np.ascontiguousarray(np.take_along_axis(source, where, d))
+    return found.reshape(index.shape)
+
+
+@index(fused=_gather, out=True)
+def gather(input, dim: "int", index, *, sparse_grad: "bool" = False) -> Any:
+    """out[.., i, ..] = input[.., index[.., i, ..], ..] along dim."""
+    grid = list(np.indices(index.shape, sparse=True))
+    grid[wrap_dim(dim, len(input))] = index
+    return tuple(grid)
+
+
+@gather.gradient
+def _(s: Any, grad: Any) -> Any:
+    return grad.new_zeros(s.shape("input")).scatter_add(s.dim, s.index, grad), None
+
+
+def _index_select(a: Array, dim: int, index: Array) -> Array:
+    d = wrap_dim(dim, a.ndim)
+    if index.ndim > 1:
+        raise IndexError("index_select(): Index is supposed to be a vector, got "
+                         f"{index.ndim} dimensions")
+    if index.dtype not in (np.int64, np.int32):
+        raise RuntimeError("index_select(): Expected dtype int32 or int64 for index, got "
+                           f"{legacy(index)}")
+    if not a.ndim and index.size != 1:
+        raise RuntimeError("index_select(): Index to scalar can have only 1 value, got "
+                           f"{index.size} value(s)")
+    source, where = at_least_1d(a), at_least_1d(index)
+    if where.size and (int(where.min()) < 0 or int(where.max()) >= source.shape[d]):
+        raise IndexError(f"index out of range in self: expected 0 <= index < {source.shape[d]}")
+    if source.flags.c_contiguous:
+        found = source.take(where, d)
+    else:
+        found = np.ascontiguousarray(source[(slice(None),) * d + (where,)])
+    return found if a.ndim else found.reshape(())
+
+
+@index(fused=_index_select, out=True)
+def index_select(input, dim: "int", index) -> Any:
+    """The slices of input at the positions `index` (a vector) along dim."""
+    return (*[slice(None)] * wrap_dim(dim, len(input)), index)
+
+
+@index_select.gradient
+def _(s: Any, grad: Any) -> Any:
+    shape = s.shape("input")
+    if not shape:
+        return grad, None
+    return grad.new_zeros(shape).index_add(s.dim, s.index, grad), None
+
+
+# --- anywhere -------------------------------------------------------------------------------------
+
+
+def check_flat(op: str, index: Array, size: int) -> Array:
+    """Positions in a flattened tensor, negative ones counted from the end."""
+    if index.dtype != np.int64:
+        raise RuntimeError(f"{op}(): Expected a long tensor for index, but got {legacy(index)}")
+    if index.size and not size:
+        raise IndexError(f"{op}(): tried to {op} from an empty tensor")
+    if index.size and (int(index.min()) < -size or int(index.max()) >= size):
+        wrong = index[(index < -size) | (index >= size)].reshape(-1)[0]
+        raise IndexError(f"out of range: tried to access index {int(wrong)} on a tensor of {size} "
+                         "elements.")
+    return wrap_positions(index, size)
+
+
+def _take(a: Array, index: Array) -> Array:
+    found: Array = a.reshape(-1).take(check_flat("take", index, a.size))
+    return np.asarray(found)
+
+
+@index(fused=_take, out=True)
+def take(input, index) -> Any:
+    """The elements of input, seen as flat, at the positions `index`."""
+    return np.unravel_index(wrap_positions(index, int(np.prod(input))), input)
+
+
+@take.gradient
+def _(s: Any, grad: Any) -> Any:
+    return grad.new_zeros(s.shape("input")).put(s.index, grad, True), None
+
+
+@composite(out=True)
+def take_along_dim(input, indices, dim: "int | None" = None):
+    """gather with indices broadcast to input's other dims; dim None flattens input first."""
+    if indices._k.dtype.name != "int64":
+        raise RuntimeError("torch.take_along_dim(): dtype of indices should be Long but got "
+                           f"{indices._k.dtype.legacy}")
+    if dim is None:
+        return gather(input.reshape(-1), 0, indices.reshape(-1))
+    if input.ndim != indices.ndim:
+        raise RuntimeError("torch.take_along_dim(): input and indices should have the same number of "
+                           f"dimensions, but got {input.ndim} dimensions for input, and "
+                           f"{indices.ndim} dimensions for indices")
+    d = wrap_dim(dim, input.ndim)
+    sizes = list(input._a.shape)
+    sizes[d] = indices._a.shape[d]
+    full = broadcast_shapes(tuple(sizes), indices._a.shape)
+    source = [*full[:d], input._a.shape[d], *full[d + 1:]]
+    return gather(input.expand(source), d, indices.expand(full))
+
+
+def _masked_select(a: Array, mask: Array) -> Array:
+    if mask.dtype != np.bool_:
+        raise RuntimeError("masked_select: expected BoolTensor for mask, got "
+                           f"{legacy(mask)}; compare, or convert it with .bool()")
+    if a.shape != mask.shape:
+        shape = broadcast_shapes(a.shape, mask.shape)
+        a, mask = np.broadcast_to(a, shape), np.broadcast_to(mask, shape)
+    if a.flags.c_contiguous:
+        return a.reshape(-1).take(mask.reshape(-1).nonzero()[0])
+    return np.ascontiguousarray(a[mask])
+
+
+@opaque(out=True)
+def masked_select(input, mask) -> Array:
+    """The elements of input (broadcast with mask) where mask is true, as a vector."""
+    return _masked_select(input, mask)
+
+
+@masked_select.gradient
+def _(s: Any, grad: Any) -> Any:
+    shape = s.shape("input")
+    full = broadcast_shapes(shape, s.mask._a.shape)
+    into = grad.new_zeros(full).masked_scatter(s.mask, grad)
+    return into.sum_to_size(shape), None

@@ -112,9 +112,10 @@ def _publish(row: Row) -> None:
     for name in (row.name, *row.aliases):
         namespace, dot, leaf = name.rpartition(".")
         for space in (namespace,) if dot else row.where:
-            # "Tensor.where" in `where` names the public name in full.
-            if "." in space and space.split(".")[0] == "Tensor":
-                _claim("Tensor", space.split(".")[1], row, "function")
+            # "Tensor.where" or "nn.functional.softmax" in `where` names the public name in full.
+            owner, _, public = space.rpartition(".")
+            if owner in ("Tensor", "nn.functional", "linalg", "special", "fft", "torch"):
+                _claim(owner, public, row, "function")
                 continue
             _claim(space, leaf, row, "function")
             if row.inplace and space != "special":

@@ -1,0 +1,55 @@
+"""Index arrays along one dim, as gather and scatter take them: checks and flat positions."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rushlight.base import dtype as dt
+
+Array = np.ndarray[Any, Any]
+_WHOLE = frozenset({np.dtype(np.int64), np.dtype(np.int32)})
+
+
+def legacy(a: Array) -> str:
+    """PyTorch's short name of an array's dtype in messages: Float, Long, ..."""
+    return dt.from_numpy_dtype(a.dtype).legacy
+
+
+def check_dtype(op: str, index: Array) -> None:
+    """Only int64 and int32 are positions."""
+    if index.dtype not in _WHOLE:
+        raise RuntimeError(f"{op}(): Expected dtype int32/int64 for index, got "
+                           f"{legacy(index)}; convert it with .long()")
+
+
+def check_bounds(index: Array, dim: int, size: int) -> None:
+    """Every position is 0 <= i < size; PyTorch's scatter and gather count none from the end."""
+    if index.size and (int(index.min()) < 0 or int(index.max()) >= size):
+        wrong = index[(index < 0) | (index >= size)].reshape(-1)[0]
+        raise RuntimeError(f"index {int(wrong)} is out of bounds for dimension {dim} with size {size}")
+
+
+def wrap_positions(index: Array, size: int) -> Array:
+    """Negative positions counted from the end; the caller has checked the bounds."""
+    if index.size and int(index.min()) < 0:
+        return np.where(index < 0, index + size, index)
+    return index
+
+
+def flat_along(shape: tuple[int, ...], dim: int, index: Array) -> Array:
+    """Positions in a contiguous array of `shape` of [.., index[.., i, ..], ..] along dim."""
+    steps = np.ones(len(shape), np.int64)
+    for i in range(len(shape) - 2, -1, -1):
+        steps[i] = steps[i + 1] * shape[i + 1]
+    flat = index * steps[dim]
+    for i, size in enumerate(index.shape):
+        if i != dim and size > 1:
+            flat += (np.arange(size) * steps[i]).reshape([-1 if j == i else 1
+                                                          for j in range(index.ndim)])
+    return flat
+
+
+def at_least_1d(a: Array) -> Array:
+    """A 0-d array as one of a single element, sharing memory."""
+    return a.reshape(1) if a.ndim == 0 else a

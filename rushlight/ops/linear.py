@@ -1,0 +1,188 @@
+"""Products with something added: linear, addmm and its relatives, outer, einsum, tensordot."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rushlight.ops.products import Array, bmm, mm, mv, product, same_dtype
+from rushlight.ops.scalar import Expr
+from rushlight.ops.table import composite, contract, pointwise
+
+
+@contract(where=("nn.functional",), autocast="lower")
+def linear(input, weight, bias: "Tensor | None" = None) -> str:
+    """input @ weight.T + bias: (*, in) with a weight (out, in) gives (*, out)."""
+    return "...i,oi->...o"
+
+
+@linear.kernel
+def _(x: Array, w: Array, bias: Array | None) -> Array:
+    if x.dtype != w.dtype:
+        same_dtype("mat1 and mat2 must have the same dtype", x, w)
+    if w.ndim == 1:
+        found = product(x, w)
+    elif not x.ndim or x.shape[-1] != w.shape[1]:
+        rows = x.size // x.shape[-1] if x.ndim and x.shape[-1] else 0
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({rows}x"
+                           f"{x.shape[-1] if x.ndim else 1} and {w.shape[1]}x{w.shape[0]})")
+    elif x.ndim == 2:
+        found = product(x, w.T)
+    else:
+        found = product(x.reshape(-1, x.shape[-1]), w.T).reshape(*x.shape[:-1], w.shape[0])
+    if bias is not None:
+        found = np.asarray(found)
+        found += bias
+    return found
+
+
+@linear.gradient
+def _(s: Any, grad: Any) -> Any:
+    to_input = to_weight = to_bias = None
+    if len(s.shape("weight")) == 1:
+        to_input = grad.unsqueeze(-1) * s.weight.conj() if s.needs("input") else None
+        if s.needs("weight"):
+            to_weight = (grad.unsqueeze(-1) * s.input.conj()).sum_to_size(s.shape("weight"))
+        return to_input, to_weight, grad.sum() if s.needs("bias") else None
+    outs = s.shape("weight")[0]
+    flat = grad if grad.ndim == 2 else grad.reshape(-1, outs)
+    if s.needs("input"):
+        found = mm(flat, s.weight.conj())
+        to_input = found if grad.ndim == 2 else found.reshape(s.shape("input"))
+    if s.needs("weight"):
+        x = s.input if s.input.ndim == 2 else s.input.reshape(-1, s.shape("weight")[1])
+        to_weight = mm(flat.t(), x.conj())
+    if s.needs("bias"):
+        to_bias = flat.sum(0).reshape(s.shape("bias"))
+    return to_input, to_weight, to_bias
+
+
+@pointwise(name="_scaled_sum", where=(), inplace=False)
+def _scaled_sum(input, product, beta: "Number" = 1, alpha: "Number" = 1) -> Expr:
+    """beta * input + alpha * product."""
+    return input * beta + product * alpha
+
+
+def _added(op: str, input: Any, found: Any, beta: Any, alpha: Any) -> Any:
+    """beta * input + alpha * found; a beta of 0 ignores input, nan and all."""
+    if input.dtype is not found.dtype:
+        raise RuntimeError(f"self and mat2 must have the same dtype, but got {input.dtype.legacy} and "
+                           f"{found.dtype.legacy}")
+    _check_scale(found, beta, "beta")
+    _check_scale(found, alpha, "alpha")
+    if beta == 0:
+        return found * alpha if alpha != 1 else found
+    try:
+        input.expand(found.shape)
+    except RuntimeError as error:
+        raise RuntimeError(f"{op}: {error}") from None
+    return _scaled_sum(input, found, beta, alpha)
+
+
+def _check_scale(found: Any, scale: Any, name: str) -> None:
+    if isinstance(scale, float) and found.dtype.category < 2:
+        raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point "
+                           "number.")
+
+
+def _add_product(name: str, multiply: Any, doc: str) -> Any:
+    def body(input, mat1, mat2, *, beta: "Number" = 1, alpha: "Number" = 1):
+        return _added(name, input, multiply(mat1, mat2), beta, alpha)
+    body.__name__, body.__doc__ = name, doc
+    return composite(body, out=True, inplace=True)
+
+
+addmm = _add_product("addmm", mm, "beta * input + alpha * (mat1 @ mat2).")
+
+
+@composite(out=True, inplace=True)
+def addmv(input, mat, vec, *, beta: "Number" = 1, alpha: "Number" = 1):
+    """beta * input + alpha * (mat @ vec)."""
+    return _added("addmv", input, mv(mat, vec), beta, alpha)
+
+
+@composite(out=True, inplace=True)
+def baddbmm(input, batch1, batch2, *, beta: "Number" = 1, alpha: "Number" = 1):
+    """beta * input + alpha * (batch1 @ batch2)."""
+    return _added("baddbmm", input, bmm(batch1, batch2), beta, alpha)
+
+
+@composite(out=True, inplace=True)
+def addbmm(input, batch1, batch2, *, beta: "Number" = 1, alpha: "Number" = 1):
+    """beta * input + alpha * the sum of batch1 @ batch2 over the batch."""
+    return _added("addbmm", input, bmm(batch1, batch2).sum(0), beta, alpha)
+
+
+@composite(out=True, inplace=True)
+def addr(input, vec1, vec2, *, beta: "Number" = 1, alpha: "Number" = 1):
+    """beta * input + alpha * the outer product of two vectors."""
+    if vec1.ndim != 1 or vec2.ndim != 1:
+        raise RuntimeError(f"addr: Expected 1-D argument vec1 and vec2, but got {vec1.ndim}-D and "
+                           f"{vec2.ndim}-D")
+    found = outer(vec1, vec2)
+    if input.dtype is not found.dtype:
+        found = found.to(input.dtype) if input.dtype.category > found.dtype.category else found
+        input = input.to(found.dtype)
+    return _added("addr", input, found, beta, alpha)
+
+
+@composite(out=True, aliases=("ger",))
+def outer(input, vec2):
+    """All products of two vectors: (n), (m) -> (n, m)."""
+    if input.ndim != 1 or vec2.ndim != 1:
+        raise RuntimeError(f"outer: Expected 1-D argument self and vec2, but got {input.ndim}-D and "
+                           f"{vec2.ndim}-D")
+    return input.unsqueeze(1) * vec2
+
+
+@composite(out=True)
+def inner(input, other):
+    """The sum of products over the last dims."""
+    if not input.ndim or not other.ndim:
+        return input * other
+    if input.shape[-1] != other.shape[-1]:
+        raise RuntimeError("inner() the last dimension must match on both input tensors but got shapes "
+                           f"{list(input.shape)} and {list(other.shape)}")
+    return tensordot(input, other, ((-1,), (-1,)))
+
+
+@composite(out=True)
+def vdot(input, other):
+    """The dot product with the first vector conjugated."""
+    if input.ndim != 1 or other.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {input.ndim}D and {other.ndim}D tensors")
+    return input.conj().dot(other)
+
+
+@composite(where=("torch",), out=True)
+def tensordot(a, b, dims: "Any" = 2):
+    """The sum of products over given dims of both, the rest of a's dims before b's."""
+    left, right = _dot_dims(a, b, dims)
+    keep_a = [d for d in range(a.ndim) if d not in left]
+    keep_b = [d for d in range(b.ndim) if d not in right]
+    for i, j in zip(left, right, strict=True):
+        if a.shape[i] != b.shape[j]:
+            raise RuntimeError(f"contracted dimensions need to match, but first has size {a.shape[i]} "
+                               f"in dim {i} and second has size {b.shape[j]} in dim {j}")
+    shape_a, shape_b = [a.shape[d] for d in keep_a], [b.shape[d] for d in keep_b]
+    inner_size = int(np.prod([a.shape[d] for d in left], dtype=np.int64))
+    rows = a.permute((*keep_a, *left)).reshape(int(np.prod(shape_a, dtype=np.int64)), inner_size)
+    columns = b.permute((*right, *keep_b)).reshape(inner_size, int(np.prod(shape_b, dtype=np.int64)))
+    return mm(rows, columns).reshape(*shape_a, *shape_b)
+
+
+def _dot_dims(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
+    if hasattr(dims, "tolist"):
+        dims = dims.tolist() if dims.ndim else int(dims)
+    if isinstance(dims, int):
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.ndim, b.ndim):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        return list(range(a.ndim - dims, a.ndim)), list(range(dims))
+    left, right = dims
+    left = [left] if isinstance(left, int) else list(left)
+    right = [right] if isinstance(right, int) else list(right)
+    if len(left) != len(right):
+        raise RuntimeError("both dimension lists should have same length")
+    return [d % a.ndim for d in left], [d % b.ndim for d in right]

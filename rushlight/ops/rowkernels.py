@@ -1,0 +1,60 @@
+"""Fused kernels of composites that work row by row: declared as expressions, compiled later."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rushlight.ops.scalar import Expr
+
+Array = np.ndarray[Any, Any]
+# (outputs, ((input, dtype name, "vector" or "scalar"), ...), output dtype names) -> callable
+Compile = Callable[[tuple[Expr, ...], tuple[tuple[str, str, str], ...], tuple[str, ...]], Any]
+BIG = 65536
+
+
+class RowKernel:
+    """One pass over rows along a dim. `inputs`: a name each; those in `scalars` hold one value a row.
+
+    Called with (dim, *arrays): vectors have the full shape, scalars a size of 1 along dim.
+    """
+
+    compile: ClassVar[Compile | None] = None
+
+    def __init__(self, meaning: Callable[[], tuple[Expr, ...]], inputs: Sequence[str],
+                 scalars: Sequence[str] = ()) -> None:
+        self.meaning, self.inputs, self.scalars = meaning, tuple(inputs), frozenset(scalars)
+        self._compiled: dict[tuple[str, ...], Any] = {}
+
+    def __call__(self, dim: int, *arrays: Array) -> Any:
+        first = arrays[0]
+        if RowKernel.compile is None or not first.ndim or not first.size or first.dtype.kind != "f" \
+                and first.dtype.name != "bfloat16":
+            return NotImplemented
+        key = tuple(a.dtype.name for a in arrays)
+        kernel = self._compiled.get(key)
+        if kernel is None:
+            kernel = self._compiled[key] = self._make(key)
+        last = dim in (-1, first.ndim - 1)
+        rows = [self._row(name, a, dim, last) for name, a in zip(self.inputs, arrays, strict=True)]
+        run = kernel.large if first.size >= BIG else kernel.fn
+        found = run(*rows)
+        return found if last else _back(found, dim)
+
+    def _row(self, name: str, a: Array, dim: int, last: bool) -> Array:
+        turned = a if last else a.swapaxes(dim, -1)
+        return turned[..., 0] if name in self.scalars else turned
+
+    def _make(self, dtypes: tuple[str, ...]) -> Any:
+        outputs = self.meaning()
+        kinds = ["scalar" if n in self.scalars else "vector" for n in self.inputs]
+        compile_ = RowKernel.compile
+        return compile_(outputs, tuple(zip(self.inputs, dtypes, kinds, strict=True)),  # type: ignore[misc]
+                        (dtypes[0],) * len(outputs))
+
+
+def _back(found: Any, dim: int) -> Any:
+    if isinstance(found, tuple):
+        return tuple(_back(f, dim) for f in found)
+    return np.ascontiguousarray(found.swapaxes(dim, -1))

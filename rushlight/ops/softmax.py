@@ -1,0 +1,144 @@
+"""Softmax and its relatives: composites with one fused kernel each way."""
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+from rushlight.base.dtype import get_default_dtype
+from rushlight.base.errors import wrap_dim
+from rushlight.ops.arithmetic import abs as abs_
+from rushlight.ops.arithmetic import where
+from rushlight.ops.elementary import exp, log
+from rushlight.ops.reductions import amax, sum
+from rushlight.ops.rowexpr import reduce_
+from rushlight.ops.rowkernels import RowKernel
+from rushlight.ops.scalar import m, symbol
+from rushlight.ops.table import composite
+
+
+_X, _G, _Y = symbol("x"), symbol("g"), symbol("y")
+
+
+def _shifted_exp() -> Any:
+    return m.exp(_X - reduce_("max", _X))
+
+
+_softmax_kernel = RowKernel(lambda: (_shifted_exp() / reduce_("add", _shifted_exp()),), "x")
+_log_softmax_kernel = RowKernel(lambda: (
+    _X - reduce_("max", _X) - m.log(reduce_("add", _shifted_exp())),), "x")
+_softmax_back = RowKernel(lambda: (_Y * (_G - reduce_("add", _G * _Y)),), "gy")
+_log_softmax_back = RowKernel(lambda: (_G - m.exp(_Y) * reduce_("add", _G),), "gy")
+
+
+def implicit_dim(name: str, ndim: int) -> int:
+    """The dim that the functional form takes when none is given, with PyTorch's warning."""
+    import warnings
+
+    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to "
+                  "include dim=X as an argument.", stacklevel=4)
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+@composite(name="_softmax", where=("aten",))
+def _softmax(input, dim: "int"):
+    """exp(x - max) / sum(exp(x - max)) along dim."""
+    wrap_dim(dim, input.ndim)
+    if not input.numel():
+        return input.clone()
+    e = exp(input - amax(input, dim, True))
+    return e / sum(e, dim, True)
+
+
+@_softmax.kernel
+def _(a: Any, dim: int) -> Any:
+    return _softmax_kernel(dim, a)
+
+
+@_softmax.gradient
+def _(s: Any, grad: Any) -> Any:
+    return _softmax_backward(grad, s.result, s.dim)
+
+
+@composite(name="_softmax_backward", where=("aten",))
+def _softmax_backward(grad, output, dim: "int"):
+    """y * (g - sum(g * y))."""
+    return output * (grad - sum(grad * output, dim, True))
+
+
+@_softmax_backward.kernel
+def _(g: Any, y: Any, dim: int) -> Any:
+    return _softmax_back(dim, g, y)
+
+
+@composite(name="_log_softmax", where=("aten",))
+def _log_softmax(input, dim: "int"):
+    """x - max - log(sum(exp(x - max))) along dim."""
+    wrap_dim(dim, input.ndim)
+    if not input.numel():
+        return input.clone()
+    shifted = input - amax(input, dim, True)
+    return shifted - log(sum(exp(shifted), dim, True))
+
+
+@_log_softmax.kernel
+def _(a: Any, dim: int) -> Any:
+    return _log_softmax_kernel(dim, a)
+
+
+@_log_softmax.gradient
+def _(s: Any, grad: Any) -> Any:
+    return _log_softmax_backward(grad, s.result, s.dim)
+
+
+@composite(name="_log_softmax_backward", where=("aten",))
+def _log_softmax_backward(grad, output, dim: "int"):
+    """g - exp(y) * sum(g)."""
+    return grad - exp(output) * sum(grad, dim, True)
+
+
+@_log_softmax_backward.kernel
+def _(g: Any, y: Any, dim: int) -> Any:
+    return _log_softmax_back(dim, g, y)
+
+
+def _cast(input: Any, dtype: Any) -> Any:
+    return input if dtype is None else input.to(dtype)
+
+
+@composite(where=("torch", "Tensor"), out=True, aliases=("special.softmax",), autocast="float32")
+def softmax(input, dim: "int", dtype: "dtype | None" = None):
+    """exp(input) / sum(exp(input)) along dim; `dtype` converts the input first."""
+    return _softmax(_cast(input, dtype), dim)
+
+
+@composite(where=("torch", "Tensor"), out=True, aliases=("special.log_softmax",), autocast="float32")
+def log_softmax(input, dim: "int", dtype: "dtype | None" = None):
+    """log(softmax(input)) along dim, without overflow."""
+    return _log_softmax(_cast(input, dtype), dim)
+
+
+def _functional(name: str, inner: Any, prepare: Any, doc: str) -> Any:
+    def body(input, dim: "int | None" = None, _stacklevel: "int" = 3,
+             dtype: "dtype | None" = None):
+        d = implicit_dim(name, input.ndim) if dim is None else dim
+        return inner(prepare(_cast(input, dtype)), d)
+    body.__name__, body.__doc__ = f"_functional_{name}", doc
+    return composite(body, name=f"_functional_{name}", where=(f"nn.functional.{name}",))
+
+
+_functional("softmax", _softmax, lambda x: x, "softmax along dim.")
+_functional("log_softmax", _log_softmax, lambda x: x, "log(softmax) along dim.")
+_functional("softmin", _softmax, lambda x: -x, "softmax(-input) along dim.")
+
+
+@composite(out=True, aliases=("special.logsumexp",), autocast="float32")
+def logsumexp(input, dim: "Ints", keepdim: "bool" = False):
+    """log(sum(exp(input))) over dims, without overflow."""
+    if input.dtype.category < 2:
+        input = input.to(get_default_dtype())
+    if not input.numel():
+        return log(sum(exp(input), dim, keepdim))
+    high = amax(abs_(input) if input.is_complex() else input, dim, True).detach()
+    high = where(abs_(high) == inf, high * 0, high)
+    total = log(sum(exp(input - high), dim, keepdim))
+    return total + (high if keepdim else high.reshape(total.shape))
