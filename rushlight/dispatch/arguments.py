@@ -32,6 +32,8 @@ def bind(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, A
     values = {}
     for position, p in enumerate(params):
         value = bound.get(p.name, p.default)
+        if value is REQUIRED and p.varargs:
+            value = ()
         if value is REQUIRED:
             raise TypeError(f'{row.name}() missing 1 required positional arguments: "{p.name}"; '
                             f"the signature is {text(row.name, params)}")

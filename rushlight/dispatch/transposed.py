@@ -98,7 +98,7 @@ def contract_rule(row: Row) -> Callable[..., Any]:
                 continue
             others = [getattr(s, n).conj() for n in operands if n != name]
             terms = ",".join([out, *[lab for j, lab in enumerate(labels) if j != i]])
-            results.append(ROWS["einsum"](f"{terms}->{labels[i]}", grad, *others))
+            results.append(ROWS["_einsum"]([grad, *others], f"{terms}->{labels[i]}"))
         return tuple(results)
     rule.keeps = frozenset(operands)  # type: ignore[attr-defined]
     return rule

@@ -161,6 +161,9 @@ def tensordot(a, b, dims: "Any" = 2):
     keep_a = [d for d in range(a.ndim) if d not in left]
     keep_b = [d for d in range(b.ndim) if d not in right]
     for i, j in zip(left, right, strict=True):
+        if a.shape[i] != b.shape[j] and 1 in (a.shape[i], b.shape[j]):
+            # A size of 1 is broadcast: sum the other over that dim.
+            a, b = (a, b.sum(j, True)) if a.shape[i] == 1 else (a.sum(i, True), b)
         if a.shape[i] != b.shape[j]:
             raise RuntimeError(f"contracted dimensions need to match, but first has size {a.shape[i]} "
                                f"in dim {i} and second has size {b.shape[j]} in dim {j}")

@@ -1,0 +1,145 @@
+"""Writes and reads under masks: masked_fill, masked_scatter, nonzero, argwhere."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rushlight.base import dtype as dt
+from rushlight.base.convert import number
+from rushlight.base.layout import broadcast_shapes
+from rushlight.ops.along import legacy
+from rushlight.ops.table import composite, opaque
+
+Array = np.ndarray[Any, Any]
+
+
+def _check_mask(op: str, mask: Array, name: str) -> None:
+    if mask.dtype != np.bool_:
+        raise RuntimeError(f"{op}_ only supports boolean masks, but got mask with dtype {name}; "
+                           "compare, or convert it with .bool()")
+
+
+# --- masked_fill ----------------------------------------------------------------------------------
+
+
+def _filled(a: Array, mask: Array, value: Any) -> Array:
+    """A copy of `a`, broadcast with mask, with `value` where mask is true."""
+    _check_mask("masked_fill", mask, _C_NAMES.get(legacy(mask), legacy(mask).lower()))
+    if not isinstance(value, np.ndarray):
+        value = number(value, dt.from_numpy_dtype(a.dtype))
+    if a.shape == mask.shape:
+        out = a.copy("K")
+    else:
+        shape = broadcast_shapes(a.shape, mask.shape)
+        out = a.copy("K") if shape == a.shape else np.array(np.broadcast_to(a, shape), order="C")
+    np.copyto(out, value, where=mask, casting="unsafe")
+    return out
+
+
+_C_NAMES = {"Long": "long int", "Byte": "unsigned char", "Char": "signed char", "Short": "short int"}
+
+
+@opaque(name="_masked_fill", where=("aten",))
+def _masked_fill(input, mask, value: "Tensor | Number") -> Array:
+    """masked_fill by a number or a 0-d tensor."""
+    return _filled(input, mask, value)
+
+
+@_masked_fill.gradient
+def _(s: Any, grad: Any) -> Any:
+    own = value = None
+    if s.needs("input"):
+        own = _masked_fill(grad, s.mask, 0).sum_to_size(s.shape("input"))
+    if s.needs("value"):
+        value = _masked_fill(grad, ~s.mask, 0).sum()
+    return own, None, value
+
+
+@composite(inplace=True)
+def masked_fill(input, mask, value: "Tensor | Number"):
+    """input (broadcast with mask) with one number (or 0-d tensor) where mask is true."""
+    if hasattr(value, "_a") and value._a.ndim:
+        raise RuntimeError("masked_fill_ only supports a 0-dimensional value tensor, but got tensor "
+                           f"with {value._a.ndim} dimension(s).")
+    return _masked_fill(input, mask, value)
+
+
+# --- masked_scatter -------------------------------------------------------------------------------
+
+
+@opaque(inplace=True)
+def masked_scatter(input, mask, source) -> Array:
+    """input (broadcast with mask) with source's elements, in order, where mask is true."""
+    if input.dtype != source.dtype:
+        raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got"
+                           f"{legacy(input)} and {legacy(source)}")
+    _check_mask("masked_scatter", mask, legacy(mask))
+    shape = broadcast_shapes(input.shape, mask.shape)
+    out = np.array(np.broadcast_to(input, shape), order="C")
+    where = np.broadcast_to(mask, shape).reshape(-1).nonzero()[0]
+    if where.size > source.size:
+        raise RuntimeError("Number of elements of source < number of ones in mask, got "
+                           f"{source.size} and {where.size}")
+    out.reshape(-1)[where] = source.reshape(-1)[:where.size]
+    return out
+
+
+@masked_scatter.gradient
+def _(s: Any, grad: Any) -> Any:
+    own = source = None
+    if s.needs("input"):
+        own = grad.masked_fill(s.mask, 0).sum_to_size(s.shape("input"))
+    if s.needs("source"):
+        source = _fill_front(grad.masked_select(s.mask), s.shape("source"))
+    return own, None, source
+
+
+def _fill_front(values: Any, shape: tuple[int, ...]) -> Any:
+    """`values` as the first elements of a tensor of `shape`, zeros behind them."""
+    size = int(np.prod(shape))
+    if values._a.size < size:
+        # Added, not written: the sum of a part and zeros keeps its gradient.
+        behind = values.new_zeros(size - values._a.size)
+        from rushlight.ops.table import ROWS
+
+        values = ROWS["cat"]((values, behind))
+    return values.reshape(shape)
+
+
+# --- where something is ---------------------------------------------------------------------------
+
+
+@opaque(name="_nonzero", where=("aten",), out=False)
+def _nonzero(input) -> Array:
+    """The positions of what is not zero, one row each."""
+    if not input.ndim:
+        return np.empty((int(bool(input)), 0), np.int64)
+    found = np.stack(np.nonzero(input), 1) if input.ndim > 1 else np.nonzero(input)[0][:, None]
+    return np.ascontiguousarray(found, np.int64)
+
+
+@composite(out=True)
+def nonzero(input, *, as_tuple: "bool" = False):
+    """The positions of the nonzero elements: a row for each, or with as_tuple an index per dim."""
+    if not as_tuple:
+        return _nonzero(input)
+    source = input.reshape(1) if not input.ndim else input
+    return _nonzero(source).unbind(1)
+
+
+@opaque
+def nonzero_static(input, *, size: "int", fill_value: "int" = -1) -> Array:
+    """nonzero with exactly `size` rows: cut off, or filled up with fill_value."""
+    if size < 0:
+        raise RuntimeError("nonzero_static: 'size' must be an non-negative integer")
+    found = np.argwhere(input)
+    out = np.full((size, input.ndim), fill_value, np.int64)
+    out[:min(size, len(found))] = found[:size]
+    return out
+
+
+@composite
+def argwhere(input):
+    """The positions of the nonzero elements, one row each."""
+    return _nonzero(input)

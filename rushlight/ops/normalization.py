@@ -1,0 +1,261 @@
+"""Normalisation: layer, rms, group, batch, instance; fused where they go row by row."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rushlight.ops.rowexpr import extent, reduce_
+from rushlight.ops.rowkernels import RowKernel
+from rushlight.ops.scalar import m, symbol
+from rushlight.ops.table import ROWS, composite
+
+_X, _G, _EPS = symbol("x"), symbol("g"), symbol("eps")
+_MEAN, _RSTD = symbol("mean"), symbol("rstd")
+
+
+def _moments() -> tuple[Any, Any]:
+    center = reduce_("add", _X) / extent()
+    apart = _X - center
+    return center, m.rsqrt(reduce_("add", apart * apart) / extent() + _EPS)
+
+
+def _normalised() -> tuple[Any, ...]:
+    center, rstd = _moments()
+    return (_X - center) * rstd, center, rstd
+
+
+def _input_gradient() -> tuple[Any, ...]:
+    hat = (_X - _MEAN) * _RSTD
+    return (_RSTD * (_G - reduce_("add", _G) / extent() - hat * reduce_("add", _G * hat) / extent()),)
+
+
+_forward = RowKernel(_normalised, ("x", "eps"), ("eps",))
+_backward = RowKernel(_input_gradient, ("g", "x", "mean", "rstd"), ("mean", "rstd"))
+
+
+@composite(name="_normalize_rows", where=("aten",), node="native_layer_norm")
+def _normalize_rows(input, eps: "float"):
+    """(x - mean) / sqrt(var + eps) along the last dim, with mean and 1 / sqrt(var + eps)."""
+    center = input.mean(-1, True)
+    apart = input - center
+    rstd = (apart * apart).mean(-1, True).add(eps).rsqrt()
+    return apart * rstd, center, rstd
+
+
+@_normalize_rows.kernel
+def _(a: Any, eps: float) -> Any:
+    found = _forward(-1, a, _constant(a, eps))
+    if found is NotImplemented:
+        return found
+    hat, center, rstd = found
+    return hat, np.asarray(center)[..., None], np.asarray(rstd)[..., None]
+
+
+def _constant(a: Any, eps: float) -> Any:
+    dtype = np.float32 if a.dtype.itemsize <= 2 else a.dtype
+    return np.broadcast_to(np.asarray(eps, dtype), (*a.shape[:-1], 1))
+
+
+@_normalize_rows.gradient
+def _(s: Any, grad: Any, grad_mean: Any, grad_rstd: Any) -> Any:
+    _, center, rstd = s.result
+    return _rows_backward(grad, s.input, center, rstd)
+
+
+@composite(name="_rows_backward", where=("aten",))
+def _rows_backward(grad, input, center, rstd):
+    """rstd * (g - mean(g) - xhat * mean(g * xhat)) along the last dim."""
+    apart = input - input.mean(-1, True)
+    hat = apart * rstd
+    return rstd * (grad - grad.mean(-1, True) - hat * (grad * hat).mean(-1, True))
+
+
+@_rows_backward.kernel
+def _(g: Any, x: Any, center: Any, rstd: Any) -> Any:
+    return _backward(-1, g, x, center, rstd)
+
+
+def _check_shape(op: str, input: Any, normalized_shape: Any, weight: Any, bias: Any) -> tuple[int, ...]:
+    shape = tuple(normalized_shape)
+    if not shape:
+        raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at "
+                           f"least one element, but got normalized_shape = {list(shape)}")
+    for name, p in (("weight", weight), ("bias", bias)):
+        if p is not None and tuple(p.shape) != shape:
+            raise RuntimeError(f"Expected {name} to be of same shape as normalized_shape, but got "
+                               f"{name} of shape {list(p.shape)} and normalized_shape = {list(shape)}")
+    if input.ndim < len(shape) or tuple(input.shape[input.ndim - len(shape):]) != shape:
+        star = ", ".join(["*", *map(str, shape)])
+        raise RuntimeError(f"Given normalized_shape={list(shape)}, expected input with shape [{star}], "
+                           f"but got input of size{list(input.shape)}")
+    return shape
+
+
+@composite(where=("nn.functional",), autocast="float32")
+def layer_norm(input, normalized_shape: "Ints", weight: "Tensor | None" = None,
+               bias: "Tensor | None" = None, eps: "float" = 1e-05):
+    """(x - mean) / sqrt(var + eps) * weight + bias over the last dims (arXiv:1607.06450)."""
+    wanted = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
+    shape = _check_shape("layer_norm", input, wanted, weight, bias)
+    if not input.numel():
+        return input.clone()
+    flat = input if len(shape) == 1 else input.reshape(*input.shape[:input.ndim - len(shape)], -1)
+    found = _normalize_rows(flat, eps)[0]
+    if len(shape) > 1:
+        found = found.reshape(input.shape)
+    if weight is not None:
+        found = found.mul(weight) if bias is None else scale_shift(found, weight, bias)
+    elif bias is not None:
+        found = found + bias
+    return found.to(input.dtype) if found.dtype is not input.dtype else found
+
+
+def scale_shift(x: Any, weight: Any, bias: Any) -> Any:
+    """x * weight + bias in one pass."""
+    return bias.addcmul(x, weight) if x.dtype is weight.dtype else x * weight + bias
+
+
+@composite(where=("torch", "nn.functional"), autocast="float32")
+def rms_norm(input, normalized_shape: "Ints", weight: "Tensor | None" = None,
+             eps: "float | None" = None):
+    """x / sqrt(mean(x ** 2) + eps) * weight over the last dims (arXiv:1910.07467)."""
+    wanted = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
+    shape = _check_shape("rms_norm", input, wanted, weight, None)
+    if eps is None:
+        wide = np.float64 if input.dtype.name == "float64" else np.float32
+        eps = float(np.finfo(wide).eps)
+    dims = tuple(range(-len(shape), 0))
+    x = input.float() if input.dtype.itemsize == 2 else input
+    size = (x * x.conj()).real if x.dtype.is_complex else x * x
+    found = x * (size.mean(dims, True) + eps).rsqrt()
+    if weight is not None:
+        found = found * weight
+    return found.to(input.dtype)
+
+
+@composite(where=("nn.functional",), autocast="float32")
+def group_norm(input, num_groups: "int", weight: "Tensor | None" = None,
+               bias: "Tensor | None" = None, eps: "float" = 1e-05):
+    """layer_norm over groups of channels: (N, C, *) in num_groups groups (arXiv:1803.08494)."""
+    if input.ndim < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {input.ndim}")
+    channels = input.shape[1]
+    if num_groups <= 0:
+        raise RuntimeError(f"Expected num groups to be greater than 0, got {num_groups}")
+    if channels % num_groups:
+        raise RuntimeError("Expected number of channels in input to be divisible by num_groups, but got "
+                           f"input of shape {list(input.shape)} and num_groups={num_groups}")
+    for name, p in (("weight", weight), ("bias", bias)):
+        if p is not None and (p.ndim != 1 or p.shape[0] != channels):
+            raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels "
+                               f"in input, but got {name} of shape {list(p.shape)} and input of shape "
+                               f"{list(input.shape)}")
+    if not input.numel():
+        return input.clone()
+    flat = input.reshape(input.shape[0], num_groups, -1)
+    found = _normalize_rows(flat, eps)[0].reshape(input.shape)
+    return _per_channel(found, weight, bias)
+
+
+def _per_channel(x: Any, weight: Any, bias: Any) -> Any:
+    shape = (1, -1, *[1] * (x.ndim - 2))
+    if weight is not None:
+        x = x * weight.reshape(shape)
+    return x if bias is None else x + bias.reshape(shape)
+
+
+@composite(where=("nn.functional",))
+def batch_norm(input, running_mean: "Tensor | None", running_var: "Tensor | None",
+               weight: "Tensor | None" = None, bias: "Tensor | None" = None, training: "bool" = False,
+               momentum: "float" = 0.1, eps: "float" = 1e-05):
+    """Normalise each channel over batch and space, by its own or the running moments
+    (arXiv:1502.03167); training updates the running ones, the variance unbiased."""
+    if training:
+        _check_batch(input)
+    axes = (0, *range(2, input.ndim))
+    shape = (1, -1, *[1] * (input.ndim - 2))
+    channels = input.shape[1]
+    for name, p in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight),
+                    ("bias", bias)):
+        if p is not None and p.numel() != channels:
+            raise RuntimeError(f"{name} should contain {channels} elements not {p.numel()}")
+    if not training:
+        if running_mean is None or running_var is None:
+            raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
+        rstd = (running_var + eps).rsqrt()
+        return _per_channel((input - running_mean.reshape(shape)) * rstd.reshape(shape), weight, bias)
+    center = input.mean(axes, True)
+    apart = input - center
+    spread = (apart * apart).mean(axes, True)
+    _update_running(input, center, spread, running_mean, running_var, momentum)
+    return _per_channel(apart * (spread + eps).rsqrt(), weight, bias)
+
+
+def _check_batch(input: Any) -> None:
+    size = input.numel() // max(input.shape[1], 1) if input.ndim > 1 else 0
+    if size == 1:
+        raise ValueError("Expected more than 1 value per channel when training, got input size "
+                         f"{input.size()}")
+
+
+def _update_running(input: Any, center: Any, spread: Any, running_mean: Any, running_var: Any,
+                    momentum: float) -> None:
+    count = input.numel() // input.shape[1]
+    if running_mean is not None:
+        fresh = center.detach().reshape(-1)
+        running_mean.copy_((1 - momentum) * running_mean.detach() + momentum * fresh)
+    if running_var is not None:
+        fresh = spread.detach().reshape(-1) * (count / max(count - 1, 1))
+        running_var.copy_((1 - momentum) * running_var.detach() + momentum * fresh)
+
+
+@composite(where=("nn.functional",))
+def instance_norm(input, running_mean: "Tensor | None" = None, running_var: "Tensor | None" = None,
+                  weight: "Tensor | None" = None, bias: "Tensor | None" = None,
+                  use_input_stats: "bool" = True, momentum: "float" = 0.1, eps: "float" = 1e-05):
+    """Normalise each channel of each sample over space (arXiv:1607.08022)."""
+    if use_input_stats:
+        spatial = int(np.prod(input.shape[2:]))
+        if spatial == 1:
+            raise ValueError("Expected more than 1 spatial element when training, got input size "
+                             f"{input.size()}")
+    n, c = input.shape[:2]
+    if not use_input_stats:
+        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    rows = input.reshape(n * c, -1)
+    found, center, _ = _normalize_rows(rows, eps)
+    if running_mean is not None or running_var is not None:
+        spread = (rows - center).detach().square().mean(-1)
+        count = rows.shape[1]
+        if running_mean is not None:
+            fresh = center.detach().reshape(n, c).mean(0)
+            running_mean.copy_((1 - momentum) * running_mean + momentum * fresh)
+        if running_var is not None:
+            fresh = spread.reshape(n, c).mean(0) * (count / max(count - 1, 1))
+            running_var.copy_((1 - momentum) * running_var + momentum * fresh)
+    return _per_channel(found.reshape(input.shape), weight, bias)
+
+
+@composite(where=("nn.functional",))
+def local_response_norm(input, size: "int", alpha: "float" = 1e-4, beta: "float" = 0.75,
+                        k: "float" = 1.0):
+    """x / (k + alpha * mean of x ** 2 over `size` neighbouring channels) ** beta."""
+    if input.ndim < 3:
+        raise ValueError(f"Expected 3D or higher dimensionality                          input (got "
+                         f"{input.ndim} dimensions)")
+    if not input.numel():
+        return input
+    square = input * input
+    before, behind = size // 2, (size - 1) // 2
+    edge = list(square.shape)
+    parts = [square]
+    if before:
+        edge[1] = before
+        parts.insert(0, square.new_zeros(edge))
+    if behind:
+        edge[1] = behind
+        parts.append(square.new_zeros(edge))
+    padded = ROWS["cat"](parts, 1)
+    window = padded.unfold(1, size, 1).mean(-1)
+    return input / (window * alpha + k) ** beta

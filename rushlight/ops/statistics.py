@@ -1,0 +1,308 @@
+"""Statistics over dims: variance, norms, extremes, products, equality."""
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from rushlight.base import dtype as dt
+from rushlight.base.errors import wrap_dim, wrap_dims
+from rushlight.ops.arithmetic import abs as abs_
+from rushlight.ops.reductions import _prod, amax, amin, mean, sum
+from rushlight.ops.table import composite, opaque
+from rushlight.ops.results import named
+
+Array = np.ndarray[Any, Any]
+
+
+def _count(shape: Any, axes: tuple[int, ...]) -> int:
+    return int(np.prod([shape[i] for i in axes], dtype=np.int64)) if axes else 1
+
+
+def _check_floating(name: str, input: Any) -> None:
+    if input.dtype.category < dt.FLOATING:
+        raise RuntimeError(f"{name} only support floating point and complex dtypes, got "
+                           f"{input.dtype}; convert with .float()")
+
+
+def _correction(unbiased: Any, correction: Any) -> float:
+    if unbiased is not None and correction is not None:
+        raise TypeError("var(): pass either unbiased or correction, not both")
+    if correction is not None:
+        return correction
+    return 1 if unbiased is None or unbiased else 0
+
+
+def _swap_unbiased(dim: Any, unbiased: Any) -> tuple[Any, Any]:
+    # var(False) and var(unbiased) over all elements: a bool in dim's place.
+    return (None, dim) if isinstance(dim, bool) else (dim, unbiased)
+
+
+def _squares(name: str, input: Any, dim: Any, unbiased: Any, correction: Any, keepdim: bool) -> Any:
+    _check_floating(name, input)
+    dim, unbiased = _swap_unbiased(dim, unbiased)
+    axes = wrap_dims(dim, input.ndim)
+    center = mean(input, axes or None, True)
+    apart = input - center
+    size = apart * apart if not input.dtype.is_complex else (apart * apart.conj()).real
+    total = sum(size, axes or None, keepdim)
+    freedom = max(_count(input.shape, axes) - _correction(unbiased, correction), 0)
+    found = total * (1.0 / freedom) if freedom else total / 0.0
+    return found, center if keepdim else center.reshape(found.shape)
+
+
+@composite(out=True)
+def var(input, dim: "Ints | bool | None" = None, unbiased: "bool | None" = None,
+        keepdim: "bool" = False, *, correction: "Number | None" = None):
+    """The variance: squared distances from the mean over n - correction (1 by default)."""
+    return _squares("std and var", input, dim, unbiased, correction, keepdim)[0]
+
+
+@composite(out=True)
+def std(input, dim: "Ints | bool | None" = None, unbiased: "bool | None" = None,
+        keepdim: "bool" = False, *, correction: "Number | None" = None):
+    """The standard deviation: the square root of var."""
+    return _squares("std and var", input, dim, unbiased, correction, keepdim)[0].sqrt()
+
+
+@composite
+def var_mean(input, dim: "Ints | bool | None" = None, unbiased: "bool | None" = None,
+             keepdim: "bool" = False, *, correction: "Number | None" = None):
+    """(var, mean)."""
+    return _squares("var_mean", input, dim, unbiased, correction, keepdim)
+
+
+@composite
+def std_mean(input, dim: "Ints | bool | None" = None, unbiased: "bool | None" = None,
+             keepdim: "bool" = False, *, correction: "Number | None" = None):
+    """(std, mean)."""
+    found, center = _squares("std_mean", input, dim, unbiased, correction, keepdim)
+    return found.sqrt(), center
+
+
+# --- extremes -------------------------------------------------------------------------------------
+
+def _first_extreme(a: Array, dim: int, largest: bool) -> Array:
+    """Positions of the extremes along dim; nan counts as the extreme, as PyTorch has it."""
+    if a.dtype.kind not in "biuf":
+        a = a.astype(np.float32)
+    found = np.argmax(a, dim) if largest else np.argmin(a, dim)
+    return np.asarray(found, np.int64)
+
+
+def _extreme(name: str, largest: bool) -> Any:
+    def body(input, dim: "int", keepdim: "bool" = False):
+        if input.dtype.kind == "c":
+            raise RuntimeError(f"\"{name}\" not implemented for "
+                               f"'{dt.from_numpy_dtype(input.dtype).legacy}'")
+        d = wrap_dim(dim, input.ndim)
+        if not input.ndim:
+            return named(name)(input.copy(), np.zeros((), np.int64))
+        if input.shape[d] == 0:
+            raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+        where_ = np.expand_dims(_first_extreme(input, d, largest), d)
+        values = np.take_along_axis(input, where_, d)
+        if not keepdim:
+            values, where_ = values.squeeze(d), where_.squeeze(d)
+        return named(name)(np.array(values), np.array(where_))
+    body.__name__ = f"_{name}_dim"
+    body.__doc__ = f"The {name} along dim and its position."
+    row = opaque(body, name=f"_{name}_dim", where=("aten",), node=name)
+
+    @row.gradient
+    def rule(s: Any, grad: Any, unused: Any = None) -> Any:
+        d = wrap_dim(s.dim, len(s.shape("input")))
+        if grad is None or not s.shape("input"):
+            return grad
+        index = s.result[1]
+        if not s.keepdim:
+            grad, index = grad.unsqueeze(d), index.unsqueeze(d)
+        return grad.new_zeros(s.shape("input")).scatter(d, index, grad)
+    return row
+
+
+_max_dim, _min_dim = _extreme("max", True), _extreme("min", False)
+
+
+def _extremes(name: str, along: Any, overall: Any, doc: str) -> Any:
+    def body(input, dim: "int | Tensor | None" = None, keepdim: "bool" = False, *,
+             other: "Tensor | None" = None):
+        if other is None and hasattr(dim, "_a"):
+            dim, other = None, dim
+        if other is not None:
+            return getattr(input, f"{name}imum")(other)
+        if dim is None:
+            if not input.numel():
+                raise RuntimeError(f"{name}(): Expected reduction dim to be specified for "
+                                   "input.numel() == 0. Specify the reduction dim with the 'dim' "
+                                   "argument.")
+            return overall(input)
+        return along(input, dim, keepdim)
+    body.__name__, body.__doc__ = name, doc
+    return composite(body, out=True)
+
+
+max = _extremes("max", _max_dim, amax, "The largest element, or (values, indices) along dim.")
+min = _extremes("min", _min_dim, amin, "The smallest element, or (values, indices) along dim.")
+
+
+def _position(name: str, largest: bool) -> Any:
+    def body(input, dim: "int | None" = None, keepdim: "bool" = False) -> Array:
+        if input.dtype.kind in "bc":
+            raise RuntimeError(f"\"{name}_cpu\" not implemented for "
+                               f"'{dt.from_numpy_dtype(input.dtype).legacy}'")
+        if dim is None:
+            if not input.size:
+                raise IndexError(f"{name}(): Expected reduction dim to be specified for "
+                                 "input.numel() == 0. Specify the reduction dim with the 'dim' "
+                                 "argument.")
+            found = _first_extreme(input.reshape(-1), 0, largest)
+            return found.reshape((1,) * input.ndim) if keepdim else found
+        d = wrap_dim(dim, input.ndim)
+        if not input.ndim:
+            return np.zeros((), np.int64)
+        if input.shape[d] == 0:
+            raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
+        found = _first_extreme(input, d, largest)
+        return np.expand_dims(found, d) if keepdim else found
+    body.__name__ = name
+    body.__doc__ = f"The position of the {'largest' if largest else 'smallest'} element."
+    return opaque(body, out=True)
+
+
+argmax, argmin = _position("argmax", True), _position("argmin", False)
+
+
+@composite(out=True)
+def aminmax(input, *, dim: "int | None" = None, keepdim: "bool" = False):
+    """(min, max) along dim, or over all elements."""
+    if dim is None:
+        if not input.numel():
+            raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the "
+                               "operation has no identity.")
+        axes = tuple(range(input.ndim))
+        return named("aminmax", "min", "max")(amin(input, axes, keepdim), amax(input, axes, keepdim))
+    if input.ndim and not input.shape[wrap_dim(dim, input.ndim)]:
+        raise IndexError(f"aminmax(): Expected reduction dim {dim} to have non-zero size.")
+    return named("aminmax", "min", "max")(amin(input, dim, keepdim), amax(input, dim, keepdim))
+
+
+@composite(out=True)
+def prod(input, dim: "int | None" = None, keepdim: "bool" = False, *,
+         dtype: "dtype | None" = None):
+    """The product of all elements, or along one dim."""
+    return _prod(input, dim, keepdim, dtype=dtype)
+
+
+# --- comparisons of whole tensors -----------------------------------------------------------------
+
+@opaque
+def equal(input, other) -> bool:
+    """Whether shapes and all elements are equal."""
+    return bool(input.shape == other.shape and np.array_equal(input, other))
+
+
+@composite
+def isclose(input, other, rtol: "float" = 1e-05, atol: "float" = 1e-08,
+            equal_nan: "bool" = False):
+    """|input - other| <= atol + rtol |other|, elementwise; infinities equal themselves."""
+    if input.dtype is not other.dtype:
+        raise RuntimeError(f"{input.dtype.legacy} did not match {other.dtype.legacy}")
+    if rtol < 0 or atol < 0:
+        which, value = ("rtol", rtol) if rtol < 0 else ("atol", atol)
+        raise RuntimeError(f"{which} must be greater than or equal to zero, but got {value}")
+    close = input == other
+    if input.dtype.category < dt.FLOATING:
+        if not rtol and not atol:
+            return close
+        input, other = input.double(), other.double()
+    elif equal_nan:
+        close = close | (input.isnan() & other.isnan())
+    apart = abs_(input - other)
+    return close | (apart.isfinite() & (apart <= atol + rtol * abs_(other)))
+
+
+@composite
+def allclose(input, other, rtol: "float" = 1e-05, atol: "float" = 1e-08,
+             equal_nan: "bool" = False):
+    """Whether all elements are close."""
+    return bool(isclose(input, other, rtol, atol, equal_nan).all())
+
+
+@composite
+def count_nonzero(input, dim: "Ints | None" = None):
+    """The number of elements that are not 0."""
+    return (input != 0).sum(dim)
+
+
+# --- norms ----------------------------------------------------------------------------------------
+
+@composite(where=("linalg",), out=True)
+def vector_norm(x, ord: "Number" = 2, dim: "Ints | None" = None, keepdim: "bool" = False, *,
+                dtype: "dtype | None" = None):
+    """(sum |x| ** ord) ** (1 / ord); the largest |x| for inf, the smallest for -inf."""
+    _check_norm(x, dtype)
+    x = x.to(dtype) if dtype is not None else x
+    if dim is None and ord in (inf, -inf):
+        x, shape = x.reshape(-1), x.shape
+        found = vector_norm(x, ord, 0)
+        return found.reshape((1,) * len(shape)) if keepdim else found
+    size = abs_(x)
+    if ord == inf:
+        return amax(size, dim, keepdim)
+    if ord == -inf:
+        return amin(size, dim, keepdim)
+    if ord == 0:
+        return (size != 0).to(size.dtype).sum(dim, keepdim)
+    if ord == 1:
+        return sum(size, dim, keepdim)
+    if ord == 2:
+        return _euclid(x, dim, keepdim)
+    return (size ** ord).sum(dim, keepdim) ** (1.0 / ord)
+
+
+def _check_norm(x: Any, dtype: Any) -> None:
+    if x.dtype.category < dt.FLOATING:
+        raise RuntimeError("linalg.vector_norm: Expected a floating point or complex tensor as input. "
+                           f"Got {x.dtype.legacy}")
+    if dtype is not None and dtype.is_complex is not x.dtype.is_complex:
+        kind = "complex" if x.dtype.is_complex else "floating point"
+        raise RuntimeError(f"linalg.vector_norm expected {kind} dtype, but got {dtype}")
+
+
+@composite(name="_euclid", where=("aten",), node="linalg_vector_norm")
+def _euclid(x, dim: "Ints | None", keepdim: "bool"):
+    """sqrt(sum |x| ** 2)."""
+    square = (x * x.conj()).real if x.dtype.is_complex else x * x
+    return sum(square, dim, keepdim).sqrt()
+
+
+@_euclid.gradient
+def _(s: Any, grad: Any) -> Any:
+    x, y = s.x, s.result
+    if not s.keepdim:
+        for axis in wrap_dims(s.dim, x.ndim):
+            grad, y = grad.unsqueeze(axis), y.unsqueeze(axis)
+    # At 0 the norm has no gradient: 0, as PyTorch's.
+    scale = (grad / y).masked_fill(y == 0, 0)
+    return x * scale
+
+
+@composite(out=True)
+def norm(input, p: "Any" = "fro", dim: "Ints | None" = None, keepdim: "bool" = False, *,
+         dtype: "dtype | None" = None):
+    """The vector norm of order p over dims (Frobenius: 2)."""
+    if p in ("fro", None):
+        return vector_norm(input, 2, dim, keepdim, dtype=dtype)
+    if p == "nuc":
+        from rushlight.base.errors import missing
+
+        missing("norm(p='nuc')", "use p='fro', or numpy.linalg.norm(x.numpy(), 'nuc')")
+    return vector_norm(input, p, dim, keepdim, dtype=dtype)
+
+
+@composite
+def dist(input, other, p: "Number" = 2):
+    """The norm of input - other."""
+    return vector_norm(input - other, p)
