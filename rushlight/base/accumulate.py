@@ -1,7 +1,7 @@
 """target[positions] += rows, every repeated position counted, in the order of the rows.
 
 This is the inner step of the gradients of reads (index, gather, embedding) and of index_add,
-scatter_add and index_put(accumulate=True).
+scatter_reduce and index_put(accumulate=True).
 """
 from __future__ import annotations
 
@@ -11,25 +11,58 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 
+_COMBINE = {"sum": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
 
 
 def add_at(target: Array, positions: Array, rows: Array) -> None:
     """Add rows[i] to target[positions[i]], for i in order; `target` is changed.
 
-    positions: one-dimensional, int64, in range and not negative.  rows: (len(positions),
+    positions: one-dimensional, in range and not negative.  rows: (len(positions),
     *target.shape[1:]) of target's dtype, or broadcast to it (strides of 0).
     """
+    reduce_at("sum", target, positions, rows)
+
+
+def reduce_at(how: str, target: Array, positions: Array, rows: Array) -> None:
+    """Combine rows[i] into target[positions[i]]; how: "sum", "prod", "amax" or "amin"."""
     if not positions.size or not target.size:
         return
-    if target.dtype == np.bool_:
-        np.logical_or.at(target, positions, rows)
-        return
+    combine = _COMBINE[how]
     if target.ndim == 1:
-        np.add.at(target, positions, rows)
-        return
-    width = target[0].size
-    if target.flags.c_contiguous:
-        flat, where = target.reshape(-1), positions[:, None] * width + np.arange(width)
-        np.add.at(flat, where.reshape(-1), rows.reshape(-1))
-        return
-    np.add.at(target, positions, rows)
+        combine.at(target, positions, rows)
+    elif target.flags.c_contiguous:
+        width = target[0].size
+        where = positions[:, None] * width + np.arange(width)
+        combine.at(target.reshape(-1), where.reshape(-1), rows.reshape(-1))
+    else:
+        dense = np.ascontiguousarray(target)
+        reduce_at(how, dense, positions, rows)
+        target[...] = dense
+
+
+def count_at(positions: Array, size: int) -> Array:
+    """How often each of 0 .. size - 1 occurs in `positions`."""
+    return np.bincount(positions, minlength=size)
+
+
+def lowest(dtype: np.dtype[Any]) -> Any:
+    """The number that max leaves alone: -inf, the smallest integer, False."""
+    if dtype.kind in "iu":
+        return np.iinfo(dtype).min
+    return False if dtype.kind == "b" else dtype.type(-np.inf)
+
+
+def highest(dtype: np.dtype[Any]) -> Any:
+    """The number that min leaves alone."""
+    if dtype.kind in "iu":
+        return np.iinfo(dtype).max
+    return True if dtype.kind == "b" else dtype.type(np.inf)
+
+
+def identity(how: str, dtype: np.dtype[Any]) -> Any:
+    """What a reduction starts from."""
+    if how == "amax":
+        return lowest(dtype)
+    if how == "amin":
+        return highest(dtype)
+    return dtype.type(1 if how == "prod" else 0)

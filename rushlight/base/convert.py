@@ -6,10 +6,14 @@
 """
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, NoReturn
 
 import ml_dtypes
 import numpy as np
+
+from rushlight.base import dtype as dt
+from rushlight.base.dtype import dtype
 
 Array = np.ndarray[Any, Any]
 
@@ -33,3 +37,55 @@ def convert(array: Array, to: np.dtype[Any], *, copy: bool = False) -> Array:
         elif to in _SMALL or source in _FLOAT8:
             array = array.astype(np.float32, copy=False)
         return array.astype(to)
+
+
+def check_integer_range(low: int, high: int, of: dtype) -> None:
+    """RuntimeError unless low..high fits `of`; negative numbers may wrap in unsigned dtypes."""
+    info = np.iinfo(of.np)
+    if high > info.max or low < (info.min or -int(info.max)):
+        overflow(of.name)
+
+
+def overflow(name: str) -> NoReturn:
+    """Raise for a value that a dtype cannot hold."""
+    raise RuntimeError(f"value cannot be converted to type {name} without overflow")
+
+
+_C_NAMES = {
+    "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
+    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
+}
+
+
+def number(value: Any, of: dtype) -> Array:
+    """A Python number as a 0-d array of dtype `of`; RuntimeError where it does not fit.
+
+    Stricter than `convert`: a finite number beyond the largest float is an error, not infinity.
+    """
+    name = _C_NAMES.get(of.name, of.name + "_t" if of.category == dt.INTEGRAL else of.name)
+    if isinstance(value, complex) and not of.is_complex:
+        if value.imag:
+            overflow(name)
+        value = value.real
+    if of.category == dt.BOOL:
+        return np.array(bool(value))
+    if of.category == dt.INTEGRAL:
+        return _integer(value, of, name)
+    return _floating(value, of, name)
+
+
+def _integer(value: Any, of: dtype, name: str) -> Array:
+    info = np.iinfo(of.np)
+    wraps = not info.min and not isinstance(value, float)
+    lowest = -int(info.max) if wraps else int(info.min)
+    if not lowest <= value <= info.max:
+        overflow(name)
+    return np.array(int(value) % 2 ** (8 * of.itemsize) if wraps else int(value), of.np)
+
+
+def _floating(value: Any, of: dtype, name: str) -> Array:
+    largest = float(ml_dtypes.finfo(of.to_real().np).max)
+    for part in (value.real, value.imag):
+        if math.isfinite(part) and abs(part) > largest:
+            overflow(name)
+    return convert(np.array(value, np.complex128 if of.is_complex else np.float64), of.np)

@@ -143,8 +143,8 @@ def _extremes(name: str, along: Any, overall: Any, doc: str) -> Any:
     return composite(body, out=True)
 
 
-max = _extremes("max", _max_dim, amax, "The largest element, or (values, indices) along dim.")
-min = _extremes("min", _min_dim, amin, "The smallest element, or (values, indices) along dim.")
+max_ = _extremes("max", _max_dim, amax, "The largest element, or (values, indices) along dim.")
+min_ = _extremes("min", _min_dim, amin, "The smallest element, or (values, indices) along dim.")
 
 
 def _position(name: str, largest: bool) -> Any:

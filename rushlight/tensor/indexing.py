@@ -22,7 +22,7 @@ Array = np.ndarray[Any, Any]
 class Plan(NamedTuple):
     """An index, understood.
 
-    basic     an int or a slice for each leading dim: a NumPy basic index; () takes all
+    basic     a NumPy basic index: an int or a slice for each leading dim, then `...`
     ones      dims of size 1 that are put in, numbered as in the view
     advanced  () or, for each dim of the view, None, an index tensor or a mask; a mask of k dims
               stands for k dims of the view
@@ -50,13 +50,13 @@ def parse(index: Any, shape: Sequence[int]) -> Plan:
     return walk.plan()
 
 
-def view(a: Array, plan: Plan) -> Array:
+def view(a: Array, basic: tuple[Any, ...], ones: tuple[int, ...]) -> Array:
     """The view of `a` that a Plan's basic step makes; it always shares memory."""
-    found: Array = a[(*plan.basic, ...)]
-    if not plan.ones:
+    found: Array = a[basic]
+    if not ones:
         return found
     sizes = list(found.shape)
-    for dim in plan.ones:
+    for dim in ones:
         sizes.insert(dim, 1)
     return found.reshape(sizes)
 
@@ -81,12 +81,12 @@ class _Walk:
 
     def plan(self) -> Plan:
         basic = self.basic
-        while basic and basic[-1] is _FULL:
+        while basic and basic[-1] is FULL:
             basic.pop()
         advanced = self.advanced
         while advanced and advanced[-1] is None:
             advanced.pop()
-        return Plan(tuple(basic), tuple(self.ones), tuple(advanced), self.last)
+        return Plan((*basic, ...), tuple(self.ones), tuple(advanced), self.last)
 
     def next_size(self) -> int:
         """The size of the tensor's next dim."""
@@ -109,7 +109,8 @@ class _Walk:
         self.last = "unsqueeze"
 
 
-_FULL = slice(None)
+FULL = slice(None)
+WHOLE = (...,)
 
 
 # --- one handler per type of item -----------------------------------------------------------------
@@ -133,7 +134,7 @@ def _slice(walk: _Walk, item: slice) -> None:
     if step < 0:
         raise ValueError("step must be greater than zero; x.flip(dim) reads a dim backwards")
     if start == 0 and step == 1 and stop == size:
-        walk.keep(_FULL)
+        walk.keep(FULL)
         return
     walk.keep(slice(start, max(start, stop), step))
     walk.last = "slice"
@@ -141,7 +142,7 @@ def _slice(walk: _Walk, item: slice) -> None:
 
 def _ellipsis(walk: _Walk, item: Any) -> None:
     for _ in range(min(walk.spare, len(walk.shape) - len(walk.basic))):
-        walk.keep(_FULL)
+        walk.keep(FULL)
 
 
 def _none(walk: _Walk, item: Any) -> None:
@@ -171,7 +172,7 @@ def _indices(walk: _Walk, item: Any) -> None:
     covered = a.ndim if a.dtype in _MASKS else 1
     if len(walk.basic) + covered > len(walk.shape):
         raise _too_many(len(walk.shape))
-    walk.basic.extend([_FULL] * covered)
+    walk.basic.extend([FULL] * covered)
     walk.advanced.append(item)
     walk.dim += covered
 
