@@ -1,0 +1,109 @@
+"""The random engine: NumPy's MT19937 read, seeded and saved exactly as PyTorch's CPU generator.
+
+An `Engine` hands out raw 32-bit and 64-bit words in bulk; base/distributions.py and its neighbours
+turn them into numbers.  Its state in bytes is PyTorch's, so that either can resume the other's.
+"""
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+DEFAULT_SEED = 67280421310721  # what PyTorch gives a new generator
+STATE_BYTES = 5056
+_WORDS = 624
+# Below this many words NumPy's bulk call costs more to set up than its faster loop wins back.
+_BULK = 2048
+
+_STATE = np.dtype({
+    "names": ["seed", "left", "seeded", "next", "words", "normal", "has_normal",
+              "normal32", "has_normal32"],
+    "formats": ["<u8", "<i4", "<i4", "<u8", ("<u8", _WORDS), "<f8", "<i4", "<f4", "u1"],
+    "offsets": [0, 8, 12, 16, 24, 5024, 5040, 5048, 5052],
+    "itemsize": STATE_BYTES,
+})
+
+
+class Engine:
+    """A stream of random words, its seed, and the second normal of the last Box-Muller pair.
+
+    `lock` serialises draws: several draws that belong together are made under it.
+    """
+
+    __slots__ = ("initial_seed", "normal", "normal32", "lock", "_bits", "_bulk")
+
+    def __init__(self, seed: int = DEFAULT_SEED) -> None:
+        self._bits = np.random.MT19937(0)
+        self._bulk = np.random.Generator(self._bits)
+        self.lock = threading.RLock()
+        self.normal32: float | None = None  # PyTorch keeps one; only its state carries it
+        self.manual_seed(seed)
+
+    def manual_seed(self, seed: int) -> None:
+        """Restart from `seed`, an integer in [-2^63, 2^64); negative ones count modulo 2^64."""
+        if not -(1 << 63) <= seed < 1 << 64:
+            raise ValueError("Overflow when unpacking long long: expected a seed in "
+                             f"[-2**63, 2**64), got {seed}")
+        with self.lock:
+            self.initial_seed = seed % (1 << 64)
+            self.normal: float | None = None
+            self.normal32 = None
+            np.random.RandomState(self._bits).seed(self.initial_seed % (1 << 32))
+
+    def seed(self) -> int:
+        """Restart from a seed of the operating system; returns it."""
+        fresh = int.from_bytes(os.urandom(8), "little")
+        self.manual_seed(fresh)
+        return fresh
+
+    def words32(self, n: int) -> Array:
+        """The next `n` words, uint32."""
+        if n < _BULK:
+            return self._bits.random_raw(n).astype(np.uint32)
+        return self._bulk.integers(0, 1 << 32, n, np.uint32)
+
+    def words64(self, n: int) -> Array:
+        """The next `n` pairs of words, uint64; the first word of a pair is the upper half."""
+        if n < _BULK:
+            raw = self._bits.random_raw(2 * n)
+            return (raw[0::2] << np.uint64(32)) | raw[1::2]
+        return self._bulk.integers(0, 1 << 64, n, np.uint64)
+
+    def get_state(self) -> Array:
+        """The state as 5056 bytes (uint8) in PyTorch's layout."""
+        with self.lock:
+            inner: Any = self._bits.state["state"]
+            words, position = inner["key"], int(inner["pos"])
+            record = np.zeros((), _STATE)
+            record["seed"], record["seeded"], record["words"] = self.initial_seed, 1, words
+            record["left"] = _WORDS + 1 - position
+            unused = position == _WORDS and int(words[0]) == self.initial_seed % (1 << 32)
+            record["next"] = 0 if unused else position
+            if self.normal is not None:
+                record["normal"], record["has_normal"] = self.normal, 1
+            if self.normal32 is not None:
+                record["normal32"], record["has_normal32"] = self.normal32, 1
+        return np.frombuffer(record.tobytes(), np.uint8).copy()
+
+    def set_state(self, state: Array) -> None:
+        """Resume from `get_state`'s bytes; RuntimeError unless they are a valid state."""
+        if state.size != STATE_BYTES:
+            raise RuntimeError(f"Expected a CPUGeneratorImplState of size {STATE_BYTES} but found "
+                               f"the input RNG state size to be {state.size}")
+        record = np.frombuffer(np.ascontiguousarray(state).tobytes(), _STATE)[0]
+        left, following = int(record["left"]), int(record["next"])
+        if not (record["seeded"] == 1 and 0 < left <= _WORDS and following <= _WORDS):
+            raise RuntimeError("Invalid mt19937 state: expected the bytes of a get_state(), got "
+                               f"left={left}, next={following}, seeded={int(record['seeded'])}")
+        with self.lock:
+            self.initial_seed = int(record["seed"])
+            self.normal = float(record["normal"]) if record["has_normal"] else None
+            self.normal32 = float(record["normal32"]) if record["has_normal32"] else None
+            # One word left means that the next draw starts a new block, wherever `next` points.
+            position = _WORDS if left == 1 else following
+            self._bits.state = {"bit_generator": "MT19937", "state": {
+                "key": record["words"].astype(np.uint32), "pos": position}}
