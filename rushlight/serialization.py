@@ -1,0 +1,39 @@
+"""torch.serialization: save, load, and what governs them."""
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rushlight.serialize.api import get_unsafe_globals_in_checkpoint, load, save
+from rushlight.serialize.locations import (
+    default_restore_location, location_tag, register_package, validate_cuda_device)
+from rushlight.serialize.options import (
+    LoadEndianness, get_crc32_options, get_default_load_endianness, get_default_mmap_options,
+    set_crc32_options, set_default_load_endianness, set_default_mmap_options, skip_data)
+from rushlight.serialize.safe_globals import (
+    add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals)
+
+
+class SourceChangeWarning(Warning):
+    """The source of a saved module's class has changed since it was saved."""
+
+
+@contextmanager
+def mkdtemp() -> Iterator[str]:
+    """A temporary folder that is removed at the end of the block."""
+    path = tempfile.mkdtemp()
+    try:
+        yield path
+    finally:
+        shutil.rmtree(path)
+
+
+__all__ = [
+    "LoadEndianness", "SourceChangeWarning", "add_safe_globals", "clear_safe_globals",
+    "default_restore_location", "get_crc32_options", "get_default_load_endianness",
+    "get_default_mmap_options", "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load",
+    "location_tag", "mkdtemp", "register_package", "safe_globals", "save", "set_crc32_options",
+    "set_default_load_endianness", "set_default_mmap_options", "skip_data", "validate_cuda_device",
+]

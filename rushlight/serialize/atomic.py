@@ -1,0 +1,73 @@
+"""Files that are written as a whole or not at all.
+
+`replacing(path)` opens a temporary file beside `path`; when the block ends well, the data is flushed
+to the disk and the file takes `path`'s name in one step. When it does not (a full disk, an error, a
+killed process), what was at `path` is untouched.
+"""
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import BinaryIO
+
+
+@contextmanager
+def replacing(path: str) -> Iterator[BinaryIO]:
+    """Open a file for writing that replaces `path` when the block ends without an error.
+
+    A symbolic link is followed, an existing file keeps its permissions. What is no regular file
+    (a pipe, /dev/null) cannot be replaced and is written straight.
+    """
+    target = os.path.realpath(path)
+    mode = _mode(target)
+    if mode is not None and not stat.S_ISREG(mode):
+        with open(target, "wb") as straight:
+            yield straight
+        return
+    temporary = f"{target}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
+    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CLOSED_BY_EXEC, 0o666)
+    try:
+        with open(descriptor, "wb") as file:
+            if mode is not None:
+                os.chmod(temporary, stat.S_IMODE(mode))
+            yield file
+            file.flush()
+            os.fsync(descriptor)
+        os.replace(temporary, target)
+    except BaseException:
+        _remove(temporary)
+        raise
+    _sync_directory(os.path.dirname(target))
+
+
+_CLOSED_BY_EXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+
+
+def _mode(path: str) -> int | None:
+    try:
+        return os.stat(path).st_mode
+    except FileNotFoundError:
+        return None
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        pass  # the error that brought us here matters more
+
+
+def _sync_directory(path: str) -> None:
+    """Make the new name itself durable, where the system can."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError:
+        pass  # some file systems cannot; the file's data is safe all the same
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,131 @@
+"""The globals that load(weights_only=True) accepts: a fixed list, and what the program adds.
+
+`add_safe_globals` and the `safe_globals` context manager extend the list, for this process.
+"""
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any
+
+from rushlight.base import dtype as dt
+from rushlight.serialize.names import full_name, resolve
+
+Entry = Callable[..., Any] | tuple[Callable[..., Any], str]
+
+BLOCKED_MODULES = frozenset({"sys", "os", "posix", "nt"})
+
+_REBUILD_NAMES = (
+    "_rebuild_tensor", "_rebuild_tensor_v2", "_rebuild_tensor_v3", "_rebuild_parameter",
+    "_rebuild_parameter_with_state", "_rebuild_meta_tensor_no_storage", "_rebuild_sparse_tensor",
+    "_rebuild_device_tensor_from_numpy", "_rebuild_device_tensor_from_cpu_tensor",
+)
+# Everything but torch's storages: (module, name) pairs that `resolve` knows.
+_TORCH = (
+    *(("torch._utils", name) for name in _REBUILD_NAMES),
+    ("torch._tensor", "_rebuild_from_type_v2"),
+    ("torch.serialization", "_get_layout"),
+    ("torch", "Tensor"), ("torch", "Size"), ("torch", "device"),
+    ("torch.nn.parameter", "Parameter"),
+    ("torch.storage", "UntypedStorage"),
+    *(("torch", d.name) for d in dt.ALL),
+)
+_DEFERRED = {f"{module}.{name}": (module, name) for module, name in _TORCH}
+
+
+def _bytearray(*args: Any) -> bytearray:
+    """bytearray of text or bytes: a length alone would let a tiny file claim all memory."""
+    if args and not isinstance(args[0], (bytes, str)):
+        raise TypeError(f"bytearray: expected bytes in the file, got {type(args[0]).__name__}")
+    return bytearray(*args)
+
+
+def _encode(text: str, encoding: str = "latin1") -> bytes:
+    """What protocol 2 pickles bytes with; codecs that are programs of their own are not called."""
+    if encoding not in ("latin1", "utf-8", "ascii"):
+        raise ValueError(f"_codecs.encode: expected the encoding latin1, got {encoding!r}")
+    return text.encode(encoding)
+
+
+_PYTHON: dict[str, Any] = {
+    "collections.OrderedDict": collections.OrderedDict,
+    "collections.Counter": collections.Counter,
+    "set": set,
+    "complex": complex,
+    "bytearray": _bytearray,
+    "_codecs.encode": _encode,
+}
+_added: list[Entry] = []
+
+
+def allowed(module: str, name: str) -> Any:
+    """The object of an accepted global; None where the list has no such name."""
+    full = full_name(module, name)
+    found = _PYTHON.get(full)
+    if found is not None:
+        return found
+    if full in _DEFERRED:
+        return resolve(*_DEFERRED[full])
+    if name.endswith("Storage") and module in ("torch", "torch.cuda", "torch.storage"):
+        return resolve("torch", name)  # of any device: where it goes is not in the class
+    return added_by_name().get(full)
+
+
+def added_by_name() -> dict[str, Any]:
+    """What the program added, by the name that files use for it."""
+    table = {}
+    for entry in _added:
+        if isinstance(entry, tuple):
+            found, full = entry
+        else:
+            found, full = entry, full_name(entry.__module__, entry.__qualname__)
+        table[full] = found
+    return table
+
+
+def add_safe_globals(safe_globals: list[Entry]) -> None:
+    """Accept these functions and classes in load(weights_only=True) from now on.
+
+    Each entry is a function or class, or (function or class, "the.name.in.the.file").
+    """
+    for entry in safe_globals:
+        _check(entry)
+        if entry not in _added:
+            _added.append(entry)
+
+
+def get_safe_globals() -> list[Entry]:
+    """What the program has added."""
+    return list(_added)
+
+
+def clear_safe_globals() -> None:
+    """Forget what the program has added."""
+    _added.clear()
+
+
+class safe_globals:
+    """Context manager: accept these functions and classes inside the block."""
+
+    def __init__(self, safe_globals: list[Entry]) -> None:
+        self._entries = safe_globals
+
+    def __enter__(self) -> None:
+        before = list(_added)
+        add_safe_globals(self._entries)
+        self._new = [entry for entry in _added if entry not in before]
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        _added[:] = [entry for entry in _added if entry not in self._new]
+
+
+def _check(entry: Any) -> None:
+    if isinstance(entry, tuple):
+        if len(entry) == 2 and callable(entry[0]) and isinstance(entry[1], str):
+            return
+        raise ValueError("add_safe_globals: expected pairs (function or class, name), got "
+                         f"{entry!r}")
+    if not callable(entry):
+        raise TypeError(f"add_safe_globals: expected functions or classes, got {entry!r}")

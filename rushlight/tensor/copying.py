@@ -1,0 +1,126 @@
+"""Copies of tensors: pickle and deepcopy. Tensors that share a storage still do afterwards."""
+from __future__ import annotations
+
+import copy
+import copyreg
+from typing import Any
+
+import numpy as np
+
+from rushlight.base.dtype import dtype
+from rushlight.base.layout import Layout, extent
+from rushlight.tensor.kind import META, kind
+from rushlight.tensor.meta import meta_array
+from rushlight.tensor.storage import Storage, strided
+from rushlight.tensor.tensor import Tensor, as_subclass, storage, wrap
+
+Array = np.ndarray[Any, Any]
+Ints = tuple[int, ...]
+
+
+def storage_of(flat: Array) -> Storage:
+    """A Storage around `flat`, a 1-d uint8 array."""
+    made = Storage()
+    made._bytes = flat
+    return made
+
+
+def tensor_over(shared: Storage, of: dtype, layout: Layout) -> Tensor:
+    """A tensor that sees the bytes of `shared` with a layout; RuntimeError where it leaves them."""
+    flat: Array = shared._bytes  # type: ignore[assignment]
+    _check_bounds(layout, of.itemsize, flat.size)
+    made = wrap(strided(flat, of.np, layout.sizes, layout.strides, layout.offset))
+    made._s = shared
+    return made
+
+
+def meta_tensor(of: dtype, sizes: Ints, strides: Ints) -> Tensor:
+    """A tensor without data."""
+    return wrap(meta_array(sizes, of.np, strides), kind(of, META))
+
+
+def _check_bounds(layout: Layout, itemsize: int, available: int) -> None:
+    if any(n < 0 for n in (*layout.sizes, *layout.strides, layout.offset)) or (
+            len(layout.sizes) != len(layout.strides)):
+        raise RuntimeError(f"setStorage: sizes {list(layout.sizes)}, strides {list(layout.strides)} "
+                           f"and storage offset {layout.offset} must be non-negative and match")
+    needed = 0 if 0 in layout.sizes else extent(layout) * itemsize
+    if needed > available:
+        raise RuntimeError(
+            f"setStorage: sizes {list(layout.sizes)}, strides {list(layout.strides)}, storage offset "
+            f"{layout.offset}, and itemsize {itemsize} requiring a storage size of {needed} are out "
+            f"of bounds for storage of size {available}")
+
+
+# --- pickle ----------------------------------------------------------------------------------------
+
+
+def reduce_tensor(t: Tensor, protocol: Any) -> tuple[Any, ...]:
+    """What plain pickle writes for a tensor: class, storage, layout; then its attributes.
+
+    The storage is an object of its own to pickle, so that views of one memory stay views of one.
+    """
+    memory = None
+    if not t._k.on_meta:
+        memory = storage(t)
+        memory.bytes(t._a)
+    built = (type(t), memory, t._k.dtype, tuple(t._a.shape), t.stride(),
+             0 if memory is None else t.storage_offset(), t.requires_grad)
+    return (_rebuild, built, t.__dict__) if t.__dict__ else (_rebuild, built)
+
+
+def _rebuild(cls: type, memory: Storage | None, of: dtype, sizes: Ints, strides: Ints, offset: int,
+             requires_grad: bool) -> Any:
+    if memory is None:
+        made = meta_tensor(of, sizes, strides)
+    else:
+        made = tensor_over(memory, of, Layout(sizes, strides, offset))
+    if cls is not Tensor:
+        made = as_subclass(made, cls)
+    return made.requires_grad_() if requires_grad else made
+
+
+def _reduce_storage(memory: Storage) -> tuple[Any, ...]:
+    # A NumPy array pickles itself without a copy, and out of band in protocol 5.
+    return storage_of, (memory._bytes,)
+
+
+copyreg.pickle(Storage, _reduce_storage)  # type: ignore[arg-type]
+
+
+# --- deepcopy --------------------------------------------------------------------------------------
+
+
+def deepcopy_tensor(t: Tensor, memo: dict[int, Any]) -> Tensor:
+    """A leaf with its own memory, attributes and gradient; RuntimeError for what is no leaf."""
+    found = memo.get(id(t))
+    if found is not None:
+        return found  # type: ignore[no-any-return]
+    if not t.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol "
+            "at the moment. If you were attempting to deepcopy a module, this may be because it holds "
+            "a computed tensor (torch.nn.utils.weight_norm does); copy t.detach() instead.")
+    if t._k.on_meta:
+        made = meta_tensor(t._k.dtype, tuple(t._a.shape), t.stride())
+    else:
+        layout = Layout(tuple(t._a.shape), t.stride(), t.storage_offset())
+        made = tensor_over(_deepcopy_storage(t, memo), t._k.dtype, layout)
+    if type(t) is not Tensor:
+        made = as_subclass(made, type(t))
+    memo[id(t)] = made
+    if t.requires_grad:
+        made.requires_grad_()
+    if t.grad is not None:
+        made.grad = copy.deepcopy(t.grad, memo)
+    if t.__dict__:
+        made.__dict__.update(copy.deepcopy(t.__dict__, memo))
+    return made
+
+
+def _deepcopy_storage(t: Tensor, memo: dict[int, Any]) -> Storage:
+    memory = storage(t)
+    found = memo.get(id(memory))
+    if found is None:
+        found = memo[id(memory)] = storage_of(memory.bytes(t._a).copy())
+    return found  # type: ignore[no-any-return]
