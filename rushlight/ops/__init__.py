@@ -4,8 +4,11 @@ from __future__ import annotations
 from importlib import import_module
 
 # In order of need: a family may use the rows of those before it.
-FAMILIES = ("copying", "arithmetic", "elementary", "comparison", "activations", "views", "splitting",
-            "reductions", "products", "linear", "softmax", "einsum", "statistics", "normalization", "losses", "attention")
+FAMILIES = (
+    "copying", "arithmetic", "elementary", "comparison", "activations", "views", "splitting", "index",
+    "scatter", "indexed", "masking", "joining", "rearranging", "reductions", "products", "linear",
+    "softmax", "einsum", "statistics", "normalization", "losses", "attention",
+)
 
 
 def load() -> None:

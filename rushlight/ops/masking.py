@@ -110,13 +110,12 @@ def _fill_front(values: Any, shape: tuple[int, ...]) -> Any:
 # --- where something is ---------------------------------------------------------------------------
 
 
-@opaque(name="_nonzero", where=("aten",), out=False)
+@opaque(name="_nonzero", where=("aten",))
 def _nonzero(input) -> Array:
-    """The positions of what is not zero, one row each."""
+    """The positions of what is not zero, one row each; a dim's positions lie side by side."""
     if not input.ndim:
         return np.empty((int(bool(input)), 0), np.int64)
-    found = np.stack(np.nonzero(input), 1) if input.ndim > 1 else np.nonzero(input)[0][:, None]
-    return np.ascontiguousarray(found, np.int64)
+    return np.stack(np.nonzero(input)).T
 
 
 @composite(out=True)

@@ -1,0 +1,53 @@
+"""Results with named parts: torch.return_types.sort(values=..., indices=...) and its relatives."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from operator import itemgetter
+from typing import Any
+
+TYPES: dict[str, type] = {}
+
+
+class Result(tuple[Any, ...]):
+    """A tuple whose items have names; made from the items, or from one sequence of them."""
+
+    __slots__ = ()
+    _fields: tuple[str, ...] = ()
+    _op = ""
+
+    def __new__(cls, *items: Any) -> "Result":
+        if len(items) == 1 and len(cls._fields) != 1:
+            if not hasattr(items[0], "__iter__"):
+                raise TypeError("constructor requires a sequence")
+            items = tuple(items[0])
+        if len(items) != len(cls._fields):
+            raise TypeError(f"{cls.__name__}() takes a {len(cls._fields)}-sequence "
+                            f"({len(items)}-sequence given)")
+        return tuple.__new__(cls, items)
+
+    def __repr__(self) -> str:
+        parts = ",\n".join(f"{n}={v!r}" for n, v in zip(self._fields, self, strict=True))
+        return f"torch.return_types.{self._op}(\n{parts})"
+
+    def __reduce__(self) -> Any:
+        return restore, (self._op, tuple(self))
+
+    def __iter__(self) -> Iterator[Any]:
+        return tuple.__iter__(self)
+
+
+def result_type(op: str, *fields: str) -> type:
+    """The class of an op's results; one per op."""
+    found = TYPES.get(op)
+    if found is None:
+        parts = {name: property(itemgetter(i)) for i, name in enumerate(fields)}
+        found = TYPES[op] = type(op, (Result,), {
+            "__slots__": (), "__module__": "torch.return_types", "__match_args__": fields,
+            "_fields": fields, "_op": op, "n_fields": len(fields), "n_unnamed_fields": 0,
+            "n_sequence_fields": len(fields), **parts})
+    return found
+
+
+def restore(op: str, items: tuple[Any, ...]) -> Any:
+    """An unpickled result."""
+    return TYPES[op](*items)

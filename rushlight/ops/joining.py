@@ -1,0 +1,184 @@
+"""Tensors put together: cat, stack and their relatives for certain dims."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from rushlight.base.errors import wrap_dim
+from rushlight.base.promotion import promote_types
+from rushlight.ops.table import ROWS, composite, opaque
+
+Array = np.ndarray[Any, Any]
+
+
+def promoted(tensors: Sequence[Any]) -> Sequence[Any]:
+    """The tensors in the dtype that all of them promote to."""
+    first = tensors[0]._k
+    if all(t._k is first for t in tensors):
+        return tensors
+    target = reduce(promote_types, [t._k.dtype for t in tensors])
+    return [t.to(target) for t in tensors]
+
+
+# --- cat ------------------------------------------------------------------------------------------
+
+
+def _skipped(shape: tuple[int, ...]) -> bool:
+    """PyTorch leaves empty vectors out of any cat."""
+    return len(shape) == 1 and shape[0] == 0
+
+
+def _check_cat(shapes: list[tuple[int, ...]], dim: int) -> int:
+    for place, shape in enumerate(shapes):
+        if not shape:
+            raise RuntimeError(f"zero-dimensional tensor (at position {place}) cannot be concatenated; "
+                               "use torch.stack")
+    taken = [(i, s) for i, s in enumerate(shapes) if not _skipped(s)]
+    first = taken[0][1] if taken else (0,)
+    d = wrap_dim(dim, len(first))
+    for place, shape in taken:
+        if len(shape) != len(first):
+            raise RuntimeError("Tensors must have same number of dimensions: got "
+                               f"{len(first)} and {len(shape)}")
+        for i, (n, m) in enumerate(zip(first, shape, strict=True)):
+            if i != d and n != m:
+                raise RuntimeError(f"Sizes of tensors must match except in dimension {d}. Expected "
+                                   f"size {n} but got size {m} for tensor number {place} in the "
+                                   "list.")
+    return d
+
+
+@composite(where=("torch",), aliases=("concat", "concatenate"), out=True)
+def cat(tensors: "list[Tensor]", dim: "int" = 0):
+    """The tensors one after the other along an existing dim."""
+    if not tensors:
+        raise ValueError("torch.cat(): expected a non-empty list of Tensors")
+    return _cat(promoted(tensors), dim)
+
+
+@opaque(name="_cat", where=("aten",), node="cat")
+def _cat(tensors: "list[Tensor]", dim: "int") -> Array:
+    """cat of tensors of one dtype."""
+    try:
+        found = np.concatenate(tensors, dim)
+    except ValueError:
+        d = _check_cat([t.shape for t in tensors], dim)
+        taken = [t for t in tensors if not _skipped(t.shape)]
+        found = np.concatenate(taken, d) if taken else np.empty(0, tensors[0].dtype)
+    if not found.flags.c_contiguous and any(t.flags.c_contiguous or found.ndim != 4 for t in tensors):
+        found = np.ascontiguousarray(found)
+    return found
+
+
+@_cat.gradient
+def _(s: Any, grad: Any) -> Any:
+    shapes = s.shape("tensors")
+    d = wrap_dim(s.dim, grad.ndim)
+    parts, start = [], 0
+    for shape in shapes:
+        if _skipped(shape):
+            parts.append(grad.new_zeros(shape) if grad.ndim != 1 else grad.narrow(0, start, 0))
+            continue
+        parts.append(grad.narrow(d, start, shape[d]))
+        start += shape[d]
+    return parts
+
+
+# --- stack ----------------------------------------------------------------------------------------
+
+
+@composite(where=("torch",), out=True)
+def stack(tensors: "list[Tensor]", dim: "int" = 0):
+    """The tensors, all of one shape, side by side along a new dim."""
+    if not tensors:
+        raise RuntimeError("stack expects a non-empty TensorList")
+    return _stack(promoted(tensors), dim)
+
+
+@opaque(name="_stack", where=("aten",), node="stack")
+def _stack(tensors: "list[Tensor]", dim: "int") -> Array:
+    """stack of tensors of one dtype."""
+    first = tensors[0].shape
+    d = wrap_dim(dim, len(first) + 1)
+    for place, t in enumerate(tensors):
+        if t.shape != first:
+            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(first)} at "
+                               f"entry 0 and {list(t.shape)} at entry {place}")
+    out = np.empty((*first[:d], len(tensors), *first[d:]), tensors[0].dtype)
+    np.concatenate([t.reshape(*first[:d], 1, *first[d:]) for t in tensors], d, out=out)
+    return out
+
+
+@_stack.gradient
+def _(s: Any, grad: Any) -> Any:
+    return list(grad.unbind(s.dim))
+
+
+# --- for certain dims -----------------------------------------------------------------------------
+
+
+def _non_empty(op: str, tensors: Sequence[Any]) -> None:
+    if not tensors:
+        raise RuntimeError(f"{op} expects a non-empty TensorList")
+
+
+def _at_least(t: Any, ndim: int) -> Any:
+    """A tensor with dims of size 1 put in as atleast_2d and atleast_3d do."""
+    sizes = t._a.shape
+    if len(sizes) >= ndim:
+        return t
+    if ndim == 1:
+        return t.reshape(1)
+    if ndim == 2:
+        return t.reshape(1, -1) if sizes else t.reshape(1, 1)
+    return t.unsqueeze(-1) if len(sizes) == 2 else t.reshape(1, -1, 1)
+
+
+@composite(where=("torch",), out=True)
+def hstack(tensors: "list[Tensor]"):
+    """cat along the second dim; of vectors, along the first."""
+    _non_empty("hstack", tensors)
+    parts = [_at_least(t, 1) for t in tensors]
+    return cat(parts, 0 if parts[0].ndim == 1 else 1)
+
+
+@composite(where=("torch",), aliases=("row_stack",), out=True)
+def vstack(tensors: "list[Tensor]"):
+    """cat along the first dim, vectors being rows."""
+    _non_empty("vstack", tensors)
+    return cat([_at_least(t, 2) for t in tensors], 0)
+
+
+@composite(where=("torch",), out=True)
+def dstack(tensors: "list[Tensor]"):
+    """cat along the third dim."""
+    _non_empty("dstack", tensors)
+    return cat([_at_least(t, 3) for t in tensors], 2)
+
+
+@composite(where=("torch",), out=True)
+def column_stack(tensors: "list[Tensor]"):
+    """cat along the second dim, vectors being columns."""
+    _non_empty("column_stack", tensors)
+    return cat([t.reshape(t._a.size, 1) if t.ndim <= 1 else t for t in tensors], 1)
+
+
+@composite(where=("torch",))
+def block_diag(tensors: "list[Tensor]"):
+    """The matrices along the diagonal of a matrix of zeros."""
+    parts = [_at_least(t, 2) for t in tensors]
+    for place, t in enumerate(parts):
+        if t.ndim > 2:
+            raise RuntimeError("torch.block_diag: Input tensors must have 2 or fewer dimensions. "
+                               f"Input {place} has {t.ndim} dimensions")
+    width = sum(t._a.shape[1] for t in parts)
+    rows, start = [], 0
+    for t in promoted(parts):
+        high, wide = t._a.shape
+        left, right = t.new_zeros((high, start)), t.new_zeros((high, width - start - wide))
+        rows.append(ROWS["_cat"]([left, t, right], 1))
+        start += wide
+    return ROWS["_cat"](rows, 0)

@@ -1,0 +1,255 @@
+"""Elements in other places, or several times: flip, roll, repeat, tril, diag and their relatives."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rushlight.base.errors import wrap_dim, wrap_dims
+from rushlight.ops.table import ROWS, composite, opaque
+
+Array = np.ndarray[Any, Any]
+
+
+def as_tuple(value: Any) -> tuple[int, ...]:
+    """Ints as a tuple."""
+    return (value,) if isinstance(value, int) else tuple(value)
+
+
+# --- turning --------------------------------------------------------------------------------------
+
+
+@opaque
+def flip(input, dims: "*Ints") -> Array:
+    """The order of the elements along each of dims reversed."""
+    axes = wrap_dims(as_tuple(dims), input.ndim) if dims != () else ()
+    # The copy keeps the order of dims in memory, as PyTorch's does.
+    return np.flip(input, axes).copy("K") if axes else input.copy("K")
+
+
+@flip.gradient
+def _(s: Any, grad: Any) -> Any:
+    return grad.flip(s.dims)
+
+
+@composite
+def fliplr(input):
+    """The columns in reverse order."""
+    if input.ndim < 2:
+        raise RuntimeError("Input must be >= 2-d.")
+    return input.flip((1,))
+
+
+@composite
+def flipud(input):
+    """The rows in reverse order."""
+    if input.ndim < 1:
+        raise RuntimeError("Input must be >= 1-d.")
+    return input.flip((0,))
+
+
+@composite
+def rot90(input, k: "int" = 1, dims: "Ints" = (0, 1)):
+    """Turned k times by 90 degrees in the plane of two dims."""
+    axes = as_tuple(dims)
+    if len(axes) != 2:
+        raise RuntimeError(f"expected total rotation dims == 2, but got dims = {len(axes)}")
+    if input.ndim < 2:
+        raise RuntimeError(f"expected total dims >= 2, but got total dims = {input.ndim}")
+    if axes[0] == axes[1] or abs(axes[0] - axes[1]) == input.ndim:
+        raise RuntimeError("expected rotation dims to be different, but got dim0 = "
+                           f"{axes[0]} and dim1 = {axes[1]}")
+    first, second = (wrap_dim(d, input.ndim) for d in axes)
+    k %= 4
+    if k == 1:
+        return input.flip((second,)).transpose(first, second)
+    if k == 2:
+        return input.flip((first, second))
+    if k == 3:
+        return input.flip((first,)).transpose(first, second)
+    return input.clone()
+
+
+@opaque
+def roll(input, shifts: "Ints", dims: "Ints" = ()) -> Array:
+    """The elements moved on by shifts along dims, those that fall off entering at the start."""
+    steps, axes = as_tuple(shifts), as_tuple(dims)
+    if not steps:
+        raise RuntimeError("`shifts` required")
+    if not axes and len(steps) == 1:
+        return np.roll(input, steps[0])
+    if len(steps) != len(axes):
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(steps)}, "
+                           f"dims:{len(axes)}")
+    return np.ascontiguousarray(np.roll(input, steps, [wrap_dim(d, input.ndim) for d in axes]))
+
+
+@roll.gradient
+def _(s: Any, grad: Any) -> Any:
+    return roll(grad, tuple(-n for n in as_tuple(s.shifts)), s.dims)
+
+
+# --- triangles and diagonals ----------------------------------------------------------------------
+
+
+def _check_matrix(op: str, a: Array) -> None:
+    if a.ndim < 2:
+        raise RuntimeError(f"{op}: input tensor must have at least 2 dimensions, got {a.ndim}")
+
+
+@opaque(inplace=True, out=True)
+def tril(input, diagonal: "int" = 0) -> Array:
+    """The elements on and below a diagonal, zeros elsewhere."""
+    _check_matrix("tril", input)
+    return np.tril(input, diagonal)
+
+
+@tril.gradient
+def _(s: Any, grad: Any) -> Any:
+    return tril(grad, s.diagonal)
+
+
+@opaque(inplace=True, out=True)
+def triu(input, diagonal: "int" = 0) -> Array:
+    """The elements on and above a diagonal, zeros elsewhere."""
+    _check_matrix("triu", input)
+    return np.triu(input, diagonal)
+
+
+@triu.gradient
+def _(s: Any, grad: Any) -> Any:
+    return triu(grad, s.diagonal)
+
+
+@composite
+def trace(input):
+    """The sum of a matrix's diagonal."""
+    if input.ndim != 2:
+        raise RuntimeError(f"trace: expected a matrix, but got tensor with dim {input.ndim}")
+    return input.diagonal().sum()
+
+
+@composite(out=True)
+def diag(input, diagonal: "int" = 0):
+    """Of a vector, the matrix with it as a diagonal; of a matrix, a copy of its diagonal."""
+    if input.ndim == 1:
+        return diag_embed(input, diagonal)
+    if input.ndim == 2:
+        return input.diagonal(diagonal).clone()
+    raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
+
+
+@opaque
+def diag_embed(input, offset: "int" = 0, dim1: "int" = -2, dim2: "int" = -1) -> Array:
+    """input's last dim as the diagonal of matrices that lie in dim1 and dim2 of the result."""
+    ndim = input.ndim + 1
+    first, second = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
+    if first == second:
+        raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    side = input.shape[-1] + abs(offset)
+    out = np.zeros((*input.shape[:-1], side, side), input.dtype)
+    positions = np.arange(input.shape[-1])
+    out[..., positions + max(-offset, 0), positions + max(offset, 0)] = input
+    return np.ascontiguousarray(np.moveaxis(out, (-2, -1), (first, second)))
+
+
+@diag_embed.gradient
+def _(s: Any, grad: Any) -> Any:
+    return grad.diagonal(s.offset, s.dim1, s.dim2)
+
+
+@composite
+def diagflat(input, offset: "int" = 0):
+    """The matrix with input's elements as a diagonal."""
+    return diag_embed(input.reshape(-1), offset)
+
+
+# --- several times --------------------------------------------------------------------------------
+
+
+@opaque(where=("Tensor",))
+def repeat(input, repeats: "*Ints") -> Array:
+    """The tensor laid out repeats[i] times along each dim; more repeats than dims add dims."""
+    times = as_tuple(repeats)
+    if len(times) < input.ndim:
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of "
+                           "dimensions of tensor")
+    if any(n < 0 for n in times):
+        sizes = [n * m for n, m in zip(times, (1,) * (len(times) - input.ndim) + input.shape,
+                                       strict=True)]
+        raise RuntimeError("Trying to create tensor with negative dimension "
+                           f"{next(n for n in sizes if n < 0)}: {sizes}")
+    return np.ascontiguousarray(np.tile(input, times)) if times else input.copy()
+
+
+@repeat.gradient
+def _(s: Any, grad: Any) -> Any:
+    shape, times = s.shape("input"), as_tuple(s.repeats)
+    extra = len(times) - len(shape)
+    full = (1,) * extra + tuple(shape)
+    if 0 in times:
+        return grad.new_zeros(shape)
+    split = [n for pair in zip(times, full, strict=True) for n in pair]
+    summed = grad.reshape(split).sum(tuple(range(0, len(split), 2))) if split else grad
+    return summed.reshape(shape)
+
+
+@composite
+def tile(input, dims: "*Ints"):
+    """repeat, where fewer repeats than dims leave the first dims alone."""
+    times = as_tuple(dims)
+    return repeat(input, (1,) * (input.ndim - len(times)) + times)
+
+
+@composite
+def repeat_interleave(input, repeats: "Tensor | int | None" = None, dim: "int | None" = None, *,
+                      output_size: "int | None" = None):
+    """Each element (or slice along dim) several times, one copy after the other.
+
+    repeats: an int, or an int tensor with one number for each slice. With repeats alone, the
+    positions repeated by it. dim None flattens input.
+    """
+    if repeats is None:
+        return _positions(input, output_size)
+    if dim is None:
+        input, dim = input.reshape(-1), 0
+    d = wrap_dim(dim, input.ndim)
+    if not hasattr(repeats, "_a"):
+        return _repeat_each(input, int(repeats), d)
+    if repeats.ndim > 1:
+        raise RuntimeError("repeats must be 0-dim or 1-dim tensor")
+    size = input._a.shape[d] if input.ndim else 1
+    if repeats.ndim == 0 or repeats._a.size == 1:
+        repeats = repeats.reshape(1).expand((size,))
+    elif repeats._a.size != size:
+        raise RuntimeError("repeats must have the same size as input along dim, but got "
+                           f"repeats.size(0) = {repeats._a.size} and input.size({d}) = {size}")
+    return ROWS["index_select"](input, d, _positions(repeats, output_size))
+
+
+def _repeat_each(input: Any, times: int, d: int) -> Any:
+    if times < 0:
+        raise RuntimeError(f"Repeats must be non-negative, got {times}")
+    sizes = list(input._a.shape) or [1]
+    wide = input.reshape(sizes).unsqueeze(d + 1).expand(*sizes[:d + 1], times, *sizes[d + 1:])
+    sizes[d] *= times
+    return wide.reshape(sizes) if times > 1 else wide.clone().reshape(sizes)
+
+
+def _positions(repeats: Any, output_size: int | None) -> Any:
+    """0 .. n - 1, each repeated as often as `repeats` says."""
+    from rushlight.tensor.tensor import wrap
+
+    counts = repeats._a
+    if counts.dtype not in (np.int64, np.int32):
+        raise NotImplementedError("\"repeat_interleave_cpu\" not implemented for "
+                                  f"'{repeats._k.dtype.legacy}'; repeats are int64 or int32")
+    if counts.ndim != 1:
+        raise RuntimeError("repeat_interleave only accept 1D vector as repeat")
+    if counts.size and int(counts.min()) < 0:
+        raise RuntimeError("repeats can not be negative")
+    total = int(counts.sum())
+    if output_size is not None and output_size != total:
+        raise RuntimeError(f"allocated size does not match required size, got {output_size} and "
+                           f"{total}")
+    return wrap(np.repeat(np.arange(counts.size, dtype=counts.dtype), counts))
