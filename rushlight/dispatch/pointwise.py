@@ -137,7 +137,8 @@ def variant(row: Row, given: dict[str, Any]) -> Formula:
                      and p.name not in row.options.get("not_promoting", ())]
         root = row.body(**call)
         found = _variants[tuple(key)] = Formula(
-            row.name, root, operands, row.dtypes, row.result, row.refuse, promoting)
+            row.options.get("node", row.name), root, operands, row.dtypes, row.result, row.refuse,
+            promoting)
     return found
 
 

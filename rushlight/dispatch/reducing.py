@@ -38,9 +38,13 @@ class Reducer:
 
     def dtypes(self, given: dt.dtype, asked: dt.dtype | None) -> tuple[dt.dtype, dt.dtype]:
         """(dtype to compute in, dtype of the result)."""
-        if asked is not None:
-            return asked, asked
         rule = self.row.dtypes
+        if asked is not None:
+            if rule == "float" and asked.category < dt.FLOATING:
+                raise RuntimeError(f"{self.row.name}(): could not infer output dtype. Optional dtype "
+                                   "must be either a floating point or complex dtype. Got: "
+                                   f"{asked.legacy}")
+            return asked, asked
         if rule == "sum":
             d = dt.int64 if given.category < dt.FLOATING else given
             return d, d
@@ -83,9 +87,15 @@ class Reducer:
         return evaluate((self.meaning.map,), {"input": a}, work.name)[0]
 
     def _check_empty(self, a: Array, axes: tuple[int, ...]) -> None:
-        if self.meaning.combine in ("max", "min") and any(a.shape[i] == 0 for i in axes):
-            raise IndexError(f"{self.row.name}(): Expected reduction dim {axes[0]} to have non-zero "
-                             "size.")
+        if self.meaning.combine not in ("max", "min"):
+            return
+        empty = [i for i in axes if a.shape[i] == 0]
+        if not empty:
+            return
+        if len(axes) == a.ndim > 1 or not a.ndim:
+            raise RuntimeError(f"{self.row.name}(): Expected reduction dim to be specified for "
+                               "input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
+        raise IndexError(f"{self.row.name}(): Expected reduction dim {empty[0]} to have non-zero size.")
 
     def gradient(self, x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...],
                  keepdim: bool) -> Tensor:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rushlight.base.size import Size
 from rushlight.dispatch import arguments, outputs, overrides, state
 from rushlight.dispatch.kinds import runner
 from rushlight.dispatch.pointwise import compile_function
@@ -29,6 +30,8 @@ def build(row: Row) -> Callable[..., Any]:
         return direct(*args, **kwargs) if found is overrides.NONE else found
 
     general.__name__ = general.__qualname__ = row.name
+    if _spread_ints(params):
+        return _spread_prologue(row, run, general, params)
     if any(p.is_list or p.varargs for p in params) or not params:
         return general
     return _prologue(row, run, general, params)
@@ -51,6 +54,33 @@ def _direct(row: Row, run: Callable[..., Any], params: Any) -> Callable[..., Any
         return outputs.compute_into(row.name, out, list(bound.values()),
                                     lambda: run(*bound.values()))
     return with_out
+
+
+def _spread_ints(params: tuple[signature.Param, ...]) -> bool:
+    """Whether the row is (tensor, *ints) with nothing but keyword-only defaults behind."""
+    return (len(params) > 1 and params[0].is_tensor and params[1].type.startswith("*Ints")
+            and all(p.keyword_only for p in params[2:]))
+
+
+def _spread_prologue(row: Row, run: Callable[..., Any], general: Callable[..., Any],
+                     params: tuple[signature.Param, ...]) -> Callable[..., Any]:
+    name = params[0].name
+    rest = "".join(f", _default_{p.name}" for p in params[2:])
+    text = (f"def {row.name}({name}, *ints, **extra):\n"
+            f"    if extra or MODES or {name}.__class__ not in PLAIN or not ints:\n"
+            f"        return general({name}, *ints, **extra)\n"
+            f"    if len(ints) == 1 and ints[0].__class__ is not int:\n"
+            f"        ints = ints[0]\n"
+            f"        if ints.__class__ not in TUPLES:\n"
+            f"            return general({name}, ints)\n"
+            f"    for i in ints:\n"
+            f"        if i.__class__ is not int:\n"
+            f"            return general({name}, ints)\n"
+            f"    return run({name}, ints{rest})\n")
+    scope: dict[str, Any] = {"MODES": state.MODES, "PLAIN": state.PLAIN, "general": general,
+                             "run": run, "TUPLES": frozenset({tuple, Size}),
+                             **{f"_default_{p.name}": p.default for p in params}}
+    return compile_function(text, row.name, scope)
 
 
 def _prologue(row: Row, run: Callable[..., Any], general: Callable[..., Any],

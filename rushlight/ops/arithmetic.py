@@ -52,7 +52,7 @@ def mul(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
     return input * other
 
 
-@pointwise(name="_true_divide", where=(), dtypes="float")
+@pointwise(name="_true_divide", where=(), dtypes="float", node="div")
 def _true_divide(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
     """input / other."""
     return m.div(input, other)
@@ -65,7 +65,7 @@ def floor_divide(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
     return m.floor_divide(input, other)
 
 
-@pointwise(name="_trunc_divide", where=())
+@pointwise(name="_trunc_divide", where=(), node="div")
 def _trunc_divide(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
     """The quotient rounded towards zero."""
     return m.trunc_divide(input, other)
@@ -268,7 +268,7 @@ def addcdiv(input, tensor1, tensor2, *, value: "Number" = 1) -> Expr:
     return input + value * (tensor1 / tensor2)
 
 
-@pointwise(name="_where", where=("aten",), inplace=False, not_promoting=("condition",))
+@pointwise(name="_where", where=("aten",), inplace=False, node="where", not_promoting=("condition",))
 def _where(condition, input: "Tensor | Number", other: "Tensor | Number") -> Expr:
     """input where condition, else other."""
     return m.where(condition, input, other)

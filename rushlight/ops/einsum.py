@@ -19,7 +19,8 @@ def _einsum(operands: "list[Tensor]", equation: "str") -> Array:
         wide = [o.astype(np.float32) for o in operands]
         return np.einsum(equation, *wide, optimize=len(wide) > 1).astype(dtype)
     found = np.einsum(equation, *operands, optimize=len(operands) > 1)
-    return np.array(found, dtype, copy=found.base is not None)
+    # einsum may answer with a view of its operand (transposes, diagonals): ours is a fresh tensor.
+    return np.array(found, dtype) if np.asarray(found).base is not None else found
 
 
 @_einsum.gradient

@@ -74,7 +74,8 @@ def parse(body: Callable[..., Any]) -> tuple[Param, ...]:
             default = REQUIRED if i < missing else defaults[i - missing]
         else:
             default = (body.__kwdefaults__ or {}).get(name, REQUIRED)
-        schema = str(notes.get(name, "Tensor")).strip("'\"")
+        # A view's body sees the Layout of the tensor that the caller passes.
+        schema = str(notes.get(name, "Tensor")).strip("'\"").replace("Layout", "Tensor")
         params.append(Param(name, schema, default, i >= count))
     return tuple(params)
 
@@ -116,9 +117,9 @@ def text(name: str, params: tuple[Param, ...], out: bool = False) -> str:
 def rename_keywords(params: tuple[Param, ...], op: str, extra: dict[str, Any]) -> dict[str, Any]:
     """Keywords in NumPy's spelling as PyTorch's; TypeError for those that are neither."""
     known = {p.name for p in params}
-    renamed = {}
+    renamed: dict[str, Any] = {}
     for key, value in extra.items():
-        name = SYNONYMS.get(key, key)
+        name = key if key in known else SYNONYMS.get(key, key)
         if key == "self" and params and params[0].name == "input":
             name = "input"
         if name not in known:

@@ -239,11 +239,11 @@ def count_nonzero(input, dim: "Ints | None" = None):
 # --- norms ----------------------------------------------------------------------------------------
 
 @composite(where=("linalg",), out=True)
-def vector_norm(x, ord: "Number" = 2, dim: "Ints | None" = None, keepdim: "bool" = False, *,
+def vector_norm(input, ord: "Number" = 2, dim: "Ints | None" = None, keepdim: "bool" = False, *,
                 dtype: "dtype | None" = None):
     """(sum |x| ** ord) ** (1 / ord); the largest |x| for inf, the smallest for -inf."""
-    _check_norm(x, dtype)
-    x = x.to(dtype) if dtype is not None else x
+    _check_norm(input, dtype)
+    x = input.to(dtype) if dtype is not None else input
     if dim is None and ord in (inf, -inf):
         x, shape = x.reshape(-1), x.shape
         found = vector_norm(x, ord, 0)
@@ -272,15 +272,15 @@ def _check_norm(x: Any, dtype: Any) -> None:
 
 
 @composite(name="_euclid", where=("aten",), node="linalg_vector_norm")
-def _euclid(x, dim: "Ints | None", keepdim: "bool"):
+def _euclid(input, dim: "Ints | None", keepdim: "bool"):
     """sqrt(sum |x| ** 2)."""
-    square = (x * x.conj()).real if x.dtype.is_complex else x * x
+    square = (input * input.conj()).real if input.dtype.is_complex else input * input
     return sum(square, dim, keepdim).sqrt()
 
 
 @_euclid.gradient
 def _(s: Any, grad: Any) -> Any:
-    x, y = s.x, s.result
+    x, y = s.input, s.result
     if not s.keepdim:
         for axis in wrap_dims(s.dim, x.ndim):
             grad, y = grad.unsqueeze(axis), y.unsqueeze(axis)
