@@ -1,0 +1,260 @@
+"""Running PyTorch programs as they are: `import torch` gives Rushlight.
+
+`install_as_torch()` makes every torch.x.y the very module rushlight.x.y, in this process and in the
+Python processes that it starts. `python -m rushlight` does that and then runs a program the way
+Python itself would: same arguments, same `__main__`, same tracebacks, same exit status.
+"""
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from importlib.machinery import ModuleSpec, SourceFileLoader, SourcelessFileLoader
+from importlib.util import find_spec
+from types import ModuleType, TracebackType
+from typing import Any
+
+_PACKAGE = os.path.dirname(os.path.abspath(__file__))
+# On the path of child processes: a package and a distribution, both named torch.
+STAND_IN = os.path.join(_PACKAGE, "as_torch")
+
+USAGE = """\
+usage: python -m rushlight PROGRAM [ARGUMENT ...]      run a PyTorch program on Rushlight
+       python -m rushlight -m MODULE [ARGUMENT ...]    run a module
+       python -m rushlight -c CODE [ARGUMENT ...]      run code given as text
+       python -m rushlight - [ARGUMENT ...]            run code from the standard input
+Give options of the interpreter to Python itself: python -O -m rushlight PROGRAM
+"""
+
+
+# --- import torch ----------------------------------------------------------------------------------
+
+
+def install_as_torch() -> None:
+    """Make `import torch`, here and in Python processes started from here, mean Rushlight.
+
+    It wins over an installed PyTorch. Raises RuntimeError where that has already been imported.
+    """
+    present = sys.modules.get("torch")
+    if present is not None and present is not import_module("rushlight"):
+        raise RuntimeError("install_as_torch: expected to run before the first `import torch`, but "
+                           f"torch is already imported from {getattr(present, '__file__', '?')}; "
+                           "call it at the start of the program")
+    if _FINDER not in sys.meta_path:
+        sys.meta_path.insert(0, _FINDER)
+    _reach_children()
+
+
+def _reach_children() -> None:
+    """multiprocessing hands its children sys.path, everything else the environment."""
+    if STAND_IN not in sys.path:
+        sys.path.insert(0 if sys.flags.safe_path else 1, STAND_IN)
+    root = os.path.dirname(_PACKAGE)
+    if root not in sys.path:
+        sys.path.append(root)
+    inherited = [part for part in os.environ.get("PYTHONPATH", "").split(os.pathsep) if part]
+    if STAND_IN not in inherited:
+        os.environ["PYTHONPATH"] = os.pathsep.join([STAND_IN, *inherited])
+
+
+class _TorchFinder:
+    """Finds torch.x.y: it is the module rushlight.x.y under another name."""
+
+    @staticmethod
+    def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """The spec of a torch module; None for other modules and for what Rushlight lacks."""
+        if name != "torch" and not name.startswith("torch."):
+            return None
+        real = "rushlight" + name[len("torch"):]
+        try:
+            found = find_spec(real)
+        except ModuleNotFoundError:
+            return None
+        if found is None:
+            return None
+        spec = ModuleSpec(name, _SameModule(real, found), origin=found.origin,  # type: ignore[arg-type]
+                          is_package=found.submodule_search_locations is not None)
+        spec.submodule_search_locations = found.submodule_search_locations
+        return spec
+
+    @staticmethod
+    def find_distributions(context: Any) -> Iterable[Any]:
+        """What importlib.metadata says about torch, for programs that ask for its version."""
+        if context.name is not None and context.name.lower() != "torch":
+            return ()
+        from importlib.metadata import DistributionFinder, MetadataPathFinder
+
+        here = DistributionFinder.Context(name=context.name, path=[STAND_IN])
+        return MetadataPathFinder.find_distributions(here)
+
+
+_FINDER = _TorchFinder()
+
+
+class _SameModule:
+    """Loads torch.x.y by importing rushlight.x.y, and leaves that module as it is."""
+
+    def __init__(self, real: str, spec: ModuleSpec) -> None:
+        self._real, self._spec = real, spec
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        """The one module that both names stand for."""
+        return import_module(self._real)
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Nothing is left to run; but the import system has put our spec over the module's own."""
+        module.__spec__ = self._spec
+
+    def __getattr__(self, name: str) -> Any:
+        # What runpy, inspect and pkgutil ask a loader for; they pass the module's torch name.
+        if name.startswith("__") or self._spec.loader is None:
+            raise AttributeError(name)
+        found = getattr(self._spec.loader, name)
+        return lambda fullname=None, *args: found(self._real, *args)
+
+
+# --- running a program -----------------------------------------------------------------------------
+
+
+def main() -> None:
+    """The command `python -m rushlight`; ends as the program does."""
+    arguments = sys.argv[1:]
+    first = arguments[0] if arguments else None
+    if first is None and not sys.stdin.isatty():
+        first, arguments = "-", ["-"]
+    if first is None or first in ("-h", "--help"):
+        print(USAGE, end="")
+        return
+    if first in ("-V", "--version"):
+        print(f"Rushlight {import_module('rushlight').__version__}")
+        return
+    install_as_torch()
+    _run(_prepare(first, arguments))
+
+
+def _prepare(first: str, arguments: list[str]) -> Callable[[], Any]:
+    """Set sys.argv and sys.path[0] as Python does; a function that runs the program."""
+    if first in ("-c", "-m"):
+        if len(arguments) < 2:
+            _refuse(f"Argument expected for the {first} option")
+        sys.argv[:] = [first, *arguments[2:]]
+        return _code(arguments[1]) if first == "-c" else _module(arguments[1])
+    sys.argv[:] = arguments
+    if first == "-":
+        _set_first_path("")
+        return _compiled(sys.stdin.buffer.read(), "<stdin>")
+    if first.startswith("-"):
+        _refuse(f"unknown option {first}")
+    return _script(first)
+
+
+def _refuse(message: str) -> None:
+    print(f"{message}\n{USAGE}", end="", file=sys.stderr)
+    sys.exit(2)
+
+
+def _set_first_path(path: str) -> None:
+    if not sys.flags.safe_path:
+        sys.path[0] = path
+
+
+def _fresh_main(**attributes: Any) -> dict[str, Any]:
+    """A new, empty `__main__`; its namespace."""
+    main_module = ModuleType("__main__")
+    main_module.__dict__.update({"__builtins__": sys.modules["builtins"], **attributes})
+    sys.modules["__main__"] = main_module
+    return main_module.__dict__
+
+
+def _code(text: str) -> Callable[[], Any]:
+    _set_first_path("")
+    return _compiled(text, "<string>")
+
+
+def _compiled(text: str | bytes, name: str) -> Callable[[], Any]:
+    from importlib.machinery import BuiltinImporter
+
+    namespace = _fresh_main(__loader__=BuiltinImporter)
+    return lambda: exec(compile(text, name, "exec", dont_inherit=True), namespace)
+
+
+def _module(name: str) -> Callable[[], Any]:
+    import runpy
+
+    _set_first_path(os.getcwd())
+    _fresh_main()
+    # What the interpreter itself calls for -m: it finds the module, sets sys.argv[0], reports errors.
+    return lambda: runpy._run_module_as_main(name)  # type: ignore[attr-defined]
+
+
+def _script(path: str) -> Callable[[], Any]:
+    from pkgutil import get_importer
+
+    full = os.path.abspath(path)
+    if os.path.isdir(path) or (os.path.isfile(path) and get_importer(path) is not None):
+        return _folder(path)
+    try:
+        loader = (SourcelessFileLoader if path.endswith(".pyc") else SourceFileLoader)("__main__", full)
+        data = loader.get_data(full)
+    except OSError as error:
+        print(f"{sys.executable}: can't open file {full!r}: [Errno {error.errno}] {error.strerror}",
+              file=sys.stderr)
+        sys.exit(2)
+    _set_first_path(os.path.dirname(os.path.realpath(path)))
+    namespace = _fresh_main(__file__=full, __cached__=None, __loader__=loader)
+
+    def run() -> None:
+        if isinstance(loader, SourcelessFileLoader):
+            code = loader.get_code("__main__")
+        else:
+            code = compile(data, full, "exec", dont_inherit=True)
+        exec(code, namespace)  # type: ignore[arg-type]
+
+    return run
+
+
+def _folder(path: str) -> Callable[[], Any]:
+    """A folder or zip file with a `__main__.py` in it."""
+    import runpy
+
+    _set_first_path(os.path.abspath(path))
+    _fresh_main()
+    return lambda: runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined]
+
+
+# --- ending as Python does -------------------------------------------------------------------------
+
+
+def _run(program: Callable[[], Any]) -> None:
+    """Run the program; report what it does not catch without the frames above it."""
+    try:
+        program()
+    except SystemExit:
+        raise
+    except BaseException as error:
+        shown = error.with_traceback(_own_frames(error.__traceback__))
+        _explain(shown)
+        sys.excepthook(type(shown), shown, shown.__traceback__)
+        # Raised again for the exit status and for what Python does at its end; but told already.
+        sys.excepthook = lambda *told: None
+        raise
+
+
+def _own_frames(trace: TracebackType | None) -> TracebackType | None:
+    """The traceback from the first frame on that is not the launcher's."""
+    while trace is not None and _is_ours(trace.tb_frame.f_code.co_filename):
+        trace = trace.tb_next
+    return trace
+
+
+def _is_ours(file: str) -> bool:
+    return file == __file__ or file == "<frozen runpy>" or os.path.basename(file) == "runpy.py"
+
+
+def _explain(error: BaseException) -> None:
+    """Say why a torch module is not found: without PyTorch in sight the message alone would puzzle."""
+    name = getattr(error, "name", None) or ""
+    if isinstance(error, ModuleNotFoundError) and name.startswith("torch."):
+        if hasattr(error, "add_note"):
+            error.add_note(f"This program runs on Rushlight, which has no module {name} (yet).")
