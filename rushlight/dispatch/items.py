@@ -12,7 +12,8 @@ import numpy as np
 
 from rushlight.autograd.inplace import check_writable, track_view
 from rushlight.autograd.mode import LOCAL
-from rushlight.base.layout import broadcast_shapes
+from rushlight.base import advanced
+from rushlight.base.advanced import view
 from rushlight.dispatch import overrides
 from rushlight.dispatch.formula import scalar
 from rushlight.dispatch.methods import copy_, fill_
@@ -20,9 +21,7 @@ from rushlight.dispatch.rules import Rules
 from rushlight.dispatch.state import MODES, PLAIN, STACK
 from rushlight.ops.index import BASIC
 from rushlight.ops.table import ROWS
-from rushlight.tensor import advanced
-from rushlight.tensor.indexing import FULL, WHOLE, Plan, parse, view
-from rushlight.tensor.kind import CPU_KINDS, kind
+from rushlight.tensor.indexing import FULL, WHOLE, Plan, parse
 from rushlight.tensor.meta import meta_array
 from rushlight.tensor.tensor import Tensor, storage, wrap, wrap_view
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base import advanced
 from rushlight.base.errors import wrap_dim
 from rushlight.base.layout import Layout, broadcast_shapes
 from rushlight.ops.along import (at_least_1d, check_bounds, check_dtype, flat_along, legacy,
                                  wrap_positions)
 from rushlight.ops.table import ROWS, composite, index, opaque, view
-from rushlight.tensor import advanced, indexing
 
 Array = np.ndarray[Any, Any]
 
@@ -22,7 +22,7 @@ Array = np.ndarray[Any, Any]
 # --- x[...] ---------------------------------------------------------------------------------------
 
 
-@view(name="_basic", where=("aten",), numpy=indexing.view)
+@view(name="_basic", where=("aten",), numpy=advanced.view)
 def BASIC(input: Layout, basic: "tuple", ones: "tuple") -> Layout:
     """The view of x[ints, slices, None, ...] (see tensor/indexing.py)."""
     sizes, strides, offset = [], [], input.offset

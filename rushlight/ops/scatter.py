@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base import advanced
 from rushlight.base import dtype as dt
 from rushlight.base.accumulate import add_at, count_at, identity, reduce_at
 from rushlight.base.convert import number
@@ -13,7 +14,6 @@ from rushlight.base.errors import wrap_dim
 from rushlight.ops.along import at_least_1d, check_bounds, check_dtype, flat_along, legacy
 from rushlight.ops.index import check_flat
 from rushlight.ops.table import ROWS, composite, opaque
-from rushlight.tensor import advanced
 
 Array = np.ndarray[Any, Any]
 

@@ -1,7 +1,7 @@
 """x[...]: from what stands in the brackets to a Plan, by PyTorch's rules.
 
 A Plan says it in two steps. The basic step (ints, slices, None, `...`) makes a true view; the
-advanced step reads or writes that view at index tensors and masks (tensor/advanced.py). Tensors
+advanced step reads or writes that view at index tensors and masks (base/advanced.py). Tensors
 stay tensors in a Plan, so that whoever stands in the door sees them; lists become arrays.
 """
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from rushlight.base import dtype as dt
+from rushlight.base.advanced import out_of_bounds
 from rushlight.tensor.construct import check_array, infer
 from rushlight.tensor.conversion import Conversion
 
@@ -48,17 +49,6 @@ def parse(index: Any, shape: Sequence[int]) -> Plan:
     for item in items:
         _HANDLERS.get(item.__class__, _other)(walk, item)
     return walk.plan()
-
-
-def view(a: Array, basic: tuple[Any, ...], ones: tuple[int, ...]) -> Array:
-    """The view of `a` that a Plan's basic step makes; it always shares memory."""
-    found: Array = a[basic]
-    if not ones:
-        return found
-    sizes = list(found.shape)
-    for dim in ones:
-        sizes.insert(dim, 1)
-    return found.reshape(sizes)
 
 
 class _Walk:
@@ -260,11 +250,6 @@ def _infer(item: Any) -> Array:
 
 
 # --- errors ---------------------------------------------------------------------------------------
-
-
-def out_of_bounds(place: int, dim: int, size: int) -> IndexError:
-    """The error for an index outside a dim."""
-    return IndexError(f"index {place} is out of bounds for dimension {dim} with size {size}")
 
 
 def _too_many(ndim: int) -> IndexError:

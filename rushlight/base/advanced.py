@@ -14,7 +14,6 @@ import numpy as np
 
 from rushlight.base.accumulate import add_at
 from rushlight.base.layout import overlaps_itself
-from rushlight.tensor.indexing import out_of_bounds
 
 Array = np.ndarray[Any, Any]
 Indices = Sequence[Any]
@@ -30,6 +29,22 @@ class Read(NamedTuple):
     front: int                      # dims of the array before the index dims in the result
     shape: tuple[int, ...]          # of the broadcast index arrays
     result: tuple[int, ...]         # of all that is read
+
+
+def out_of_bounds(place: int, dim: int, size: int) -> IndexError:
+    """The error for an index outside a dim."""
+    return IndexError(f"index {place} is out of bounds for dimension {dim} with size {size}")
+
+
+def view(a: Array, basic: tuple[Any, ...], ones: tuple[int, ...]) -> Array:
+    """The view a[basic] with dims of size 1 put in at `ones`; it always shares memory."""
+    found: Array = a[basic]
+    if not ones:
+        return found
+    sizes = list(found.shape)
+    for dim in ones:
+        sizes.insert(dim, 1)
+    return found.reshape(sizes)
 
 
 # --- understanding --------------------------------------------------------------------------------

@@ -1,0 +1,246 @@
+"""Running reductions along one dim: cumsum, cumprod, cummax, cummin, logcumsumexp, and diff."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rushlight.base import dtype as dt
+from rushlight.base.errors import wrap_dim
+from rushlight.base.results import result_type
+from rushlight.ops.along import at_least_1d, legacy
+from rushlight.ops.table import ROWS, composite, opaque
+
+Array = np.ndarray[Any, Any]
+
+# Running sums are kept in the next wider type and rounded at each element, as PyTorch does.
+_WIDER = {"float32": np.float64, "complex64": np.complex128, "float16": np.float32,
+          "bfloat16": np.float32}
+
+
+def _scan(ufunc: Any, a: Array, dim: int, result: dt.dtype) -> Array:
+    d = wrap_dim(dim, a.ndim)
+    if a.dtype != result.np:
+        a = a.real.astype(result.np) if a.dtype.kind == "c" and not result.is_complex else a.astype(
+            result.np)
+    work = np.dtype(_WIDER.get(result.name, result.np))
+    out = np.empty(at_least_1d(a).shape, result.np)
+    if work == out.dtype:
+        ufunc.accumulate(at_least_1d(a), d, out=out)
+    else:
+        out[...] = ufunc.accumulate(at_least_1d(a), d, dtype=work) if work.kind == "c" or (
+            a.dtype.kind == "f") else ufunc.accumulate(at_least_1d(a).astype(work), d)
+    return out.reshape(a.shape)
+
+
+def _result(a: Array, dtype: dt.dtype | None) -> dt.dtype:
+    own = dt.from_numpy_dtype(a.dtype)
+    if dtype is not None:
+        return dtype
+    return dt.int64 if own.category < dt.FLOATING else own
+
+
+# --- cumsum, cumprod ------------------------------------------------------------------------------
+
+
+@opaque(inplace=True, out=True)
+def cumsum(input, dim: "int", *, dtype: "dtype | None" = None) -> Array:
+    """The sums of the elements up to each one along dim; integers are added in int64."""
+    return _scan(np.add, input, dim, _result(input, dtype))
+
+
+def _from_behind(t: Any, dim: int) -> Any:
+    """The sums of the elements from each one on."""
+    if not t.ndim:
+        return t
+    return t.flip((dim,)).cumsum(dim).flip((dim,))
+
+
+@cumsum.gradient
+def _(s: Any, grad: Any) -> Any:
+    return _from_behind(grad, s.dim)
+
+
+@opaque(inplace=True, out=True)
+def cumprod(input, dim: "int", *, dtype: "dtype | None" = None) -> Array:
+    """The products of the elements up to each one along dim."""
+    return _scan(np.multiply, input, dim, _result(input, dtype))
+
+
+@cumprod.gradient
+def _(s: Any, grad: Any) -> Any:
+    x = s.input if s.input.dtype is grad.dtype else s.input.to(grad.dtype)
+    if not x.ndim:
+        return grad
+    if x._a.size and not x._a.all():
+        return _cumprod_with_zeros(grad, x, wrap_dim(s.dim, x.ndim))
+    result = s.result
+    if grad.is_complex():
+        return _from_behind(grad * result.conj(), s.dim) / x.conj()
+    return _from_behind(grad * result, s.dim) / x
+
+
+def _cumprod_with_zeros(grad: Any, x: Any, d: int) -> Any:
+    """Without division: for each element, the running products that leave it out, times grad."""
+    x, grad = x.movedim(d, -1), grad.movedim(d, -1)
+    n = x._a.shape[-1]
+    own = np.eye(n, dtype=bool)
+    rows = x.unsqueeze(-2).expand(*x._a.shape[:-1], n, n)
+    without = rows.masked_fill(_constant(own), 1).cumprod(-1)
+    reached = without.masked_fill(_constant(np.tril(np.ones((n, n), bool), -1)), 0)
+    reached = reached.conj() if reached.is_complex() else reached
+    return (reached * grad.unsqueeze(-2)).sum(-1).movedim(-1, d)
+
+
+def _constant(a: Array) -> Any:
+    from rushlight.tensor.tensor import wrap
+
+    return wrap(a)
+
+
+# --- cummax, cummin -------------------------------------------------------------------------------
+
+_CUMMAX = result_type("cummax", "values", "indices")
+_CUMMIN = result_type("cummin", "values", "indices")
+
+
+def _running_extreme(op: str, ufunc: Any, a: Array, dim: int) -> tuple[Array, Array]:
+    """Running extremes and the latest position of each; the first nan stays."""
+    if a.dtype.kind == "c":
+        raise NotImplementedError(f"\"{op}_cpu\" not implemented for '{legacy(a)}'")
+    d = wrap_dim(dim, a.ndim)
+    source = at_least_1d(a)
+    if not source.size:
+        return a.copy(), np.empty(a.shape, np.int64)
+    values = ufunc.accumulate(source, d)
+    new = source == values
+    if source.dtype.kind in "fV":
+        new |= source != source
+    shape = [-1 if i == d else 1 for i in range(source.ndim)]
+    steps = np.arange(source.shape[d]).reshape(shape)
+    indices = np.maximum.accumulate(np.where(new, steps, 0), d)
+    return np.ascontiguousarray(values).reshape(a.shape), indices.reshape(a.shape)
+
+
+def selected_gradient(s: Any, grad: Any) -> Any:
+    """Of values picked along a dim: the gradient goes back to where they were picked."""
+    shape = s.shape("input")
+    indices = s.result[1]
+    if not shape:
+        return grad
+    return grad.new_zeros(shape).scatter_add(s.dim, indices, grad)
+
+
+@opaque(out=True)
+def cummax(input, dim: "int") -> tuple[Array, Array]:
+    """The largest of the elements up to each one along dim, and where it is."""
+    return _CUMMAX(*_running_extreme("cummax", np.maximum, input, dim))
+
+
+@cummax.gradient
+def _(s: Any, grad: Any, _: Any) -> Any:
+    return selected_gradient(s, grad)
+
+
+@opaque(out=True)
+def cummin(input, dim: "int") -> tuple[Array, Array]:
+    """The smallest of the elements up to each one along dim, and where it is."""
+    return _CUMMIN(*_running_extreme("cummin", np.minimum, input, dim))
+
+
+@cummin.gradient
+def _(s: Any, grad: Any, _: Any) -> Any:
+    return selected_gradient(s, grad)
+
+
+# --- logcumsumexp ---------------------------------------------------------------------------------
+
+
+@opaque(out=True)
+def logcumsumexp(input, dim: "int") -> Array:
+    """log of the running sums of exp(input) along dim, without overflow."""
+    if input.dtype.kind in "iub":
+        raise NotImplementedError("\"logcumsumexp_out_cpu\" not implemented for "
+                                  f"'{legacy(input)}'; convert with .float()")
+    d = wrap_dim(dim, input.ndim)
+    source = at_least_1d(input)
+    if not input.size:
+        return input.copy()
+    if input.dtype.kind == "c":
+        return _complex_logcumsumexp(source, d).astype(input.dtype).reshape(input.shape)
+    work = source.astype(np.float32 if input.dtype.itemsize == 2 else input.dtype, copy=False)
+    found = np.logaddexp.accumulate(work, d)
+    return np.ascontiguousarray(found.astype(input.dtype, copy=False)).reshape(input.shape)
+
+
+def _complex_logcumsumexp(a: Array, d: int) -> Array:
+    """By running maxima of the real parts: each partial sum is rescaled to its own maximum."""
+    wide = np.moveaxis(a.astype(np.complex128), d, 0)
+    out = np.empty_like(wide)
+    out[0] = total = wide[0]
+    for i in range(1, len(wide)):
+        high = np.maximum(total.real, wide[i].real)
+        high = np.where(np.isfinite(high), high, 0)
+        out[i] = total = np.log(np.exp(total - high) + np.exp(wide[i] - high)) + high
+    return np.ascontiguousarray(np.moveaxis(out, 0, d))
+
+
+@logcumsumexp.gradient
+def _(s: Any, grad: Any) -> Any:
+    x, result, dim = s.input, s.result, s.dim
+    if not x.ndim or not x._a.size:
+        return grad
+    if grad.is_complex():
+        return (_behind(grad.conj().log() - result, dim) + x).exp().conj()
+    # In logarithms, apart for either sign, so that nothing overflows.
+    logs = grad.abs().log()
+    low = float("-inf")
+    up = (_behind(logs.masked_fill(grad <= 0, low) - result, dim) + x).exp()
+    down = (_behind(logs.masked_fill(grad >= 0, low) - result, dim) + x).exp()
+    return up - down
+
+
+def _behind(t: Any, dim: int) -> Any:
+    """logcumsumexp from the end."""
+    return t.flip((dim,)).logcumsumexp(dim).flip((dim,))
+
+
+# --- diff -----------------------------------------------------------------------------------------
+
+
+@composite(out=True)
+def diff(input, n: "int" = 1, dim: "int" = -1, prepend: "Tensor | None" = None,
+         append: "Tensor | None" = None):
+    """The n-th differences of neighbours along dim, with tensors put before and behind first."""
+    if input.ndim < 1:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
+    if n < 0:
+        raise RuntimeError(f"order must be non-negative but got {n}")
+    d = wrap_dim(dim, input.ndim)
+    for other in (prepend, append):
+        _check_beside(input, other, d)
+    if n == 0:
+        return ROWS["clone"](input)
+    parts = [t for t in (prepend, input, append) if t is not None]
+    found = ROWS["cat"](parts, d) if len(parts) > 1 else input
+    for _ in range(min(n, found._a.shape[d])):
+        size = found._a.shape[d]
+        behind, before = found.narrow(d, 1, size - 1), found.narrow(d, 0, size - 1)
+        if found._k.dtype is dt.bool_:
+            found = behind.logical_xor(before)
+        else:
+            found = behind - before
+    return found
+
+
+def _check_beside(input: Any, other: Any, d: int) -> None:
+    if other is None:
+        return
+    if other.ndim != input.ndim:
+        raise RuntimeError("diff expects prepend or append to be the same dimension as input, got "
+                           f"{other.ndim} and {input.ndim}")
+    for i, (n, m) in enumerate(zip(input._a.shape, other._a.shape, strict=True)):
+        if i != d and n != m:
+            raise RuntimeError("diff expects the shape of tensor to prepend or append to match that of "
+                               "input except along the differencing dimension; input.size("
+                               f"{i}) = {n}, but got tensor.size({i}) = {m}")

@@ -1,0 +1,269 @@
+"""Finding and counting: searchsorted, bucketize, bincount, histc, unique, isin, one_hot."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rushlight.base import dtype as dt
+from rushlight.base.errors import wrap_dim
+from rushlight.base.promotion import of_number, promote_types
+from rushlight.ops.along import legacy
+from rushlight.ops.sorting import comparable
+from rushlight.ops.table import composite, opaque
+
+Array = np.ndarray[Any, Any]
+
+
+# --- searchsorted ---------------------------------------------------------------------------------
+
+
+def _check_search(edges: Array, values: Any, right: bool, side: str | None, sorter: Any) -> bool:
+    """Whether to search from the right; RuntimeError for what does not fit together."""
+    if side not in (None, "left", "right"):
+        raise RuntimeError("torch.searchsorted(): side can only be 'left' or 'right' but got "
+                           f"{side}")
+    if side == "left" and right:
+        raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got side "
+                           "of left while right was True")
+    if sorter is not None:
+        if sorter.shape != edges.shape:
+            raise RuntimeError("torch.searchsorted(): boundary and sorter must have the same size, but "
+                               f"got boundary tensor {list(edges.shape)}and got sorter tensor "
+                               f"{list(sorter.shape)}")
+        if sorter.dtype != np.int64:
+            raise RuntimeError("torch.searchsorted(): sorter must be a tensor of long dtype but got "
+                               f"dtype {legacy(sorter)}")
+    if not edges.ndim:
+        raise RuntimeError("torch.searchsorted(): boundaries tensor should have positive dimension, "
+                           "but got 0 dimension")
+    if not isinstance(values, np.ndarray):
+        if edges.ndim != 1:
+            raise RuntimeError("torch.searchsorted(): input value can be a scalar only when boundaries "
+                               f"tensor dimension is 1, but we got boundaries tensor dim({edges.ndim})")
+    elif edges.ndim != 1 and edges.shape[:-1] != values.shape[:-1]:
+        raise RuntimeError("torch.searchsorted(): boundaries tensor should be 1 dimension or the first "
+                           "N-1 dimensions of boundaries tensor and input value tensor must match, but "
+                           f"we got boundaries tensor {list(edges.shape)} and input value tensor "
+                           f"{list(values.shape)}")
+    return right or side == "right"
+
+
+def _search(edges: Array, values: Any, from_right: bool, out_int32: bool) -> Array:
+    if not isinstance(values, np.ndarray):
+        values = np.array(values)
+    edges, values = comparable(edges), comparable(values)
+    if edges.ndim == 1:
+        found = np.searchsorted(edges, values, "right" if from_right else "left")
+    else:
+        found = _search_rows(edges, values, from_right)
+    return np.asarray(found).astype(np.int32 if out_int32 else np.int64)
+
+
+def _search_rows(edges: Array, values: Array, from_right: bool) -> Array:
+    """Bisection of all rows at once; nan is larger than any number."""
+    size = edges.shape[-1]
+    low = np.zeros(values.shape, np.int64)
+    high = np.full(values.shape, size, np.int64)
+    for _ in range(size.bit_length()):
+        open_ = low < high
+        middle = (low + high) // 2
+        at = np.take_along_axis(edges, np.minimum(middle, size - 1), -1)
+        beyond = (at <= values) if from_right else ~(at >= values)
+        beyond |= (values != values) & (from_right | (at == at))
+        low = np.where(open_ & beyond, middle + 1, low)
+        high = np.where(open_ & ~beyond, middle, high)
+    return low
+
+
+@opaque(where=("torch",), out=True)
+def searchsorted(sorted_sequence, input: "Tensor | Number", *, out_int32: "bool" = False,
+                 right: "bool" = False, side: "str | None" = None,
+                 sorter: "Tensor | None" = None) -> Array:
+    """Where each value would be put into the sorted last dim of sorted_sequence."""
+    from_right = _check_search(sorted_sequence, input, right, side, sorter)
+    edges = sorted_sequence if sorter is None else np.take_along_axis(sorted_sequence, sorter, -1)
+    return _search(edges, input, from_right, out_int32)
+
+
+@opaque(where=("torch",), out=True)
+def bucketize(input: "Tensor | Number", boundaries, *, out_int32: "bool" = False,
+              right: "bool" = False) -> Array:
+    """The number of the bucket between boundaries that each value falls into."""
+    if boundaries.ndim != 1:
+        raise RuntimeError(f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    return _search(boundaries, input, right, out_int32)
+
+
+# --- counting -------------------------------------------------------------------------------------
+
+
+@opaque
+def bincount(input, weights: "Tensor | None" = None, minlength: "int" = 0) -> Array:
+    """How often each of 0, 1, 2, ... occurs in a vector; with weights, the sum of theirs."""
+    if input.dtype.kind not in "iu":
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{legacy(input)}'")
+    if input.ndim != 1 or (input.size and int(input.min()) < 0):
+        raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
+    if minlength < 0:
+        raise RuntimeError(f"minlength should be >= 0, got {minlength}")
+    if weights is None:
+        return np.bincount(input.astype(np.int64), minlength=minlength)
+    if weights.ndim != 1 or weights.size != input.size:
+        raise RuntimeError("weights should be 1-d and have the same length as input, got "
+                           f"{list(weights.shape)} and {list(input.shape)}")
+    found = np.bincount(input.astype(np.int64), weights.astype(np.float64), minlength)
+    return found.astype(np.float32 if weights.dtype == np.float32 else np.float64)
+
+
+@opaque(out=True)
+def histc(input, bins: "int" = 100, min: "Number" = 0, max: "Number" = 0) -> Array:
+    """How many elements fall into each of `bins` equal intervals between min and max.
+
+    min = max takes the smallest and largest element; elements outside are left out.
+    """
+    if input.dtype.kind not in "fV":
+        raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{legacy(input)}'")
+    if bins <= 0:
+        raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    values = input.reshape(-1)
+    low, high = _range(values, min, max)
+    inside = values[(values >= low) & (values <= high)]
+    place = ((inside - low) * input.dtype.type(bins) / (high - low)).astype(np.int64)
+    place = np.minimum(place, bins - 1)
+    return np.bincount(place, minlength=bins).astype(input.dtype)
+
+
+def _range(values: Array, low: Any, high: Any) -> tuple[Any, Any]:
+    if low > high:
+        raise RuntimeError("torch.histc: max must be larger than min, got "
+                           f"{low} and {high}")
+    if low == high and values.size:
+        low, high = values.min(), values.max()
+    if not (np.isfinite(float(low)) and np.isfinite(float(high))):
+        raise RuntimeError(f"torch.histc: range of [{float(low):g}, {float(high):g}] is not finite")
+    if low == high:
+        low, high = low - 1, high + 1
+    return values.dtype.type(low), values.dtype.type(high)
+
+
+# --- unique ---------------------------------------------------------------------------------------
+
+
+def _chosen(found: tuple[Any, ...], inverse: bool, counts: bool) -> Any:
+    values, back, count = found
+    parts = (values, *([back] if inverse else []), *([count] if counts else []))
+    return parts if len(parts) > 1 else values
+
+
+def _check_unique(a: Array, dim: int) -> int:
+    d = wrap_dim(dim, a.ndim)
+    if a.ndim and a.shape[d] and a.size == 0:
+        raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot "
+                           "be applied")
+    return d
+
+
+def _rows_of(a: Array, d: int) -> Array:
+    """The slices along d as the rows of a matrix."""
+    front = np.moveaxis(comparable(a), d, 0)
+    return np.ascontiguousarray(front).reshape(a.shape[d], -1)
+
+
+@opaque
+def unique(input, sorted: "bool" = True, return_inverse: "bool" = False,
+           return_counts: "bool" = False, dim: "int | None" = None) -> Any:
+    """The different elements in order (slices, with dim), where each element went, and counts."""
+    if dim is not None and input.ndim:
+        d = _check_unique(input, dim)
+        rows = _rows_of(input, d)
+        if not rows.shape[0]:
+            first, back, count = (np.zeros(0, np.int64),) * 3
+        else:
+            _, first, back, count = np.unique(rows, True, True, True, axis=0)
+        found = (np.ascontiguousarray(input.take(first, d)), back.reshape(-1), count)
+        return _chosen(found, return_inverse, return_counts)
+    flat = comparable(input).reshape(-1)
+    values, *more = np.unique(flat, False, return_inverse, return_counts, equal_nan=False) if (
+        return_inverse or return_counts) else (np.unique(flat, equal_nan=False),)
+    back = more.pop(0).reshape(input.shape) if return_inverse else None
+    count = more.pop(0) if return_counts else None
+    return _chosen((values.astype(input.dtype), back, count), return_inverse, return_counts)
+
+
+@opaque
+def unique_consecutive(input, return_inverse: "bool" = False, return_counts: "bool" = False,
+                       dim: "int | None" = None) -> Any:
+    """The elements (slices, with dim) without those that equal their predecessor."""
+    whole = dim is None or not input.ndim
+    d = 0 if whole else _check_unique(input, dim)  # type: ignore[arg-type]
+    source = input.reshape(-1) if whole else input
+    rows = _rows_of(source, d) if source.size else np.empty((source.shape[d], 0))
+    starts = np.ones(rows.shape[0], bool)
+    starts[1:] = (rows[1:] != rows[:-1]).any(1)
+    first = starts.nonzero()[0]
+    back = np.cumsum(starts, dtype=np.int64) - 1
+    count = np.diff(first, append=rows.shape[0])
+    values = np.ascontiguousarray(source.take(first, d))
+    back = back.reshape(input.shape) if whole else back
+    return _chosen((values, back, count), return_inverse, return_counts)
+
+
+# --- membership -----------------------------------------------------------------------------------
+
+
+@opaque(where=("torch",), out=True)
+def isin(elements: "Tensor | Number", test_elements: "Tensor | Number", *,
+         assume_unique: "bool" = False, invert: "bool" = False) -> Array:
+    """Whether each element is among test_elements."""
+    if not isinstance(elements, np.ndarray) and not isinstance(test_elements, np.ndarray):
+        raise TypeError("isin() received an invalid combination of arguments: elements or "
+                        "test_elements must be a Tensor")
+    common = promote_types(*map(_dtype_of, (elements, test_elements)))
+    for side in (elements, test_elements):
+        own = _dtype_of(side)
+        if own.category in (dt.BOOL, dt.COMPLEX):
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {own.legacy}")
+    a, b = (comparable(np.asarray(v).astype(common.np)) for v in (elements, test_elements))
+    return np.asarray(np.isin(a, b, invert=invert))
+
+
+def _dtype_of(value: Any) -> dt.dtype:
+    return dt.from_numpy_dtype(value.dtype) if isinstance(value, np.ndarray) else of_number(value)
+
+
+@opaque(where=("nn.functional",))
+def one_hot(input, num_classes: "int" = -1) -> Array:
+    """A new last dim with a 1 at the position that the element names, 0 elsewhere."""
+    if input.dtype != np.int64:
+        raise RuntimeError("one_hot is only applicable to index tensor of type LongTensor, got "
+                           f"{legacy(input)}Tensor; convert it with .long()")
+    if not input.size and num_classes <= 0:
+        raise RuntimeError("Can not infer total number of classes from empty tensor.")
+    if input.size and int(input.min()) < 0:
+        raise RuntimeError("Class values must be non-negative.")
+    count = int(input.max()) + 1 if num_classes == -1 else num_classes
+    if input.size and int(input.max()) >= count:
+        raise RuntimeError("Class values must be smaller than num_classes.")
+    out = np.zeros((*input.shape, count), np.int64)
+    if input.size:
+        np.put_along_axis(out, input[..., None], 1, -1)
+    return out
+
+
+@composite(where=("torch",))
+def unravel_index(indices, shape: "Ints"):
+    """The coordinates of flat positions in a tensor of `shape`, one tensor per dim."""
+    if indices._k.dtype.category != dt.INTEGRAL:
+        raise ValueError("expected 'indices' to be integer dtype, but got "
+                         f"{indices._k.dtype!r}")
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    if any(n < 0 for n in sizes):
+        raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
+    found, rest = [], indices
+    for size in reversed(sizes):
+        found.append(rest % size)
+        rest = rest // size
+    return tuple(reversed(found))
+
+

@@ -1,0 +1,282 @@
+"""Orders: sort, argsort, topk, kthvalue, median, mode. nan counts as larger than any number."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rushlight.base.errors import wrap_dim
+from rushlight.base.results import result_type
+from rushlight.ops.along import at_least_1d, legacy
+from rushlight.ops.scanning import selected_gradient
+from rushlight.ops.table import composite, opaque
+
+Array = np.ndarray[Any, Any]
+
+
+def comparable(a: Array) -> Array:
+    """The array in a dtype that NumPy orders by its own fast code, with equal order."""
+    return a.astype(np.float32) if a.dtype.kind == "V" else a
+
+
+def stable_order(a: Array, d: int, descending: bool) -> Array:
+    """Positions along dim d in stable order."""
+    a = comparable(a)
+    if not descending:
+        return np.argsort(a, d, kind="stable")
+    if a.dtype.kind in "iub":
+        return np.argsort(~a, d, kind="stable")     # ~a falls where a rises, without overflow
+    backwards = np.flip(np.argsort(np.flip(a, d), d, kind="stable"), d)
+    return a.shape[d] - 1 - backwards
+
+
+def _refuse_complex(op: str, a: Array) -> None:
+    if a.dtype.kind == "c":
+        raise RuntimeError(f" {op} does not support complex dtypes on CPU")
+
+
+# --- sort -----------------------------------------------------------------------------------------
+
+_SORT = result_type("sort", "values", "indices")
+
+
+@opaque(out=True)
+def sort(input, dim: "int" = -1, descending: "bool" = False, stable: "bool | None" = False) -> Any:
+    """The elements in order along dim, and where each was; equal ones keep their order."""
+    _refuse_complex("Sort", input)
+    d = wrap_dim(dim, input.ndim)
+    source = at_least_1d(input)
+    order = stable_order(source, d, descending)
+    values = np.take_along_axis(source, order, d)
+    return _SORT(_like(values, input), _like(order, input))
+
+
+def _like(found: Array, a: Array) -> Array:
+    """Results in the memory order of the operand."""
+    if a.flags.c_contiguous:
+        return np.ascontiguousarray(found).reshape(a.shape)
+    out = np.empty_like(a, found.dtype)
+    out[...] = found
+    return out
+
+
+@sort.gradient
+def _(s: Any, grad: Any, _: Any) -> Any:
+    return selected_gradient(s, grad)
+
+
+@composite
+def argsort(input, dim: "int" = -1, descending: "bool" = False, *, stable: "bool" = False):
+    """The positions that sort the elements along dim."""
+    return sort(input, dim, descending, stable)[1]
+
+
+@composite(out=True)
+def msort(input):
+    """The elements in order along the first dim."""
+    return sort(input, 0)[0]
+
+
+# --- topk, kthvalue -------------------------------------------------------------------------------
+
+_TOPK = result_type("topk", "values", "indices")
+_KTH = result_type("kthvalue", "values", "indices")
+# Below this many elements a row is sorted as a whole.
+_SMALL = 64
+
+
+@opaque(out=True)
+def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool" = True) -> Any:
+    """The k largest (or smallest) elements along dim, in order, and where they are."""
+    _refuse_complex("topk", input)
+    if input.dtype == np.bool_:
+        raise RuntimeError("topk does not support bool dtypes on CPU")
+    d = wrap_dim(dim, input.ndim)
+    source = at_least_1d(input)
+    if not 0 <= k <= source.shape[d]:
+        raise RuntimeError(f"selected index k out of range: expected 0 <= k <= {source.shape[d]}, "
+                           f"got {k}")
+    order = np.ascontiguousarray(_first(source, k, d, largest))
+    values = np.ascontiguousarray(np.take_along_axis(source, order, d))
+    if not input.ndim:
+        values, order = values.reshape(values.shape[1:]), order.reshape(order.shape[1:])
+    return _TOPK(values, order)
+
+
+def _first(a: Array, k: int, d: int, largest: bool) -> Array:
+    """Positions of the k first elements of the order along d."""
+    size = a.shape[d]
+    if size <= _SMALL or k * 4 > size:
+        return stable_order(a, d, largest).take(np.arange(k), d)
+    a = comparable(a)
+    near = np.argpartition(a, size - k if largest else k - 1 if k else 0, d)
+    near = np.sort(near.take(np.arange(size - k, size) if largest else np.arange(k), d), d)
+    picked = stable_order(np.take_along_axis(a, near, d), d, largest)
+    return np.take_along_axis(near, picked, d)
+
+
+@topk.gradient
+def _(s: Any, grad: Any, _: Any) -> Any:
+    return selected_gradient(s, grad)
+
+
+@opaque(out=True)
+def kthvalue(input, k: "int", dim: "int" = -1, keepdim: "bool" = False) -> Any:
+    """The k-th smallest element along dim (from 1), and where it is."""
+    if input.dtype.kind in "cb":
+        raise NotImplementedError(f"\"kthvalue_cpu\" not implemented for '{legacy(input)}'")
+    d = wrap_dim(dim, input.ndim)
+    check_size("kthvalue", input, d)
+    source = at_least_1d(input)
+    if not 1 <= k <= source.shape[d]:
+        raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {d}, got {k}")
+    order = stable_order(source, d, False).take([k - 1], d)
+    return _KTH(*pick(input, order, d, keepdim))
+
+
+def check_size(op: str, a: Array, d: int) -> None:
+    """A reduction needs an element to pick."""
+    if a.ndim and a.shape[d] == 0:
+        raise IndexError(f"{op}(): Expected reduction dim {d} to have non-zero size.")
+
+
+def pick(a: Array, order: Array, d: int, keepdim: bool) -> tuple[Array, Array]:
+    """(values, positions) of one element along d for each row."""
+    values = np.take_along_axis(at_least_1d(a), order, d)
+    if not a.ndim:
+        return values.reshape(()), order.reshape(())
+    if not keepdim:
+        values, order = values.squeeze(d), order.squeeze(d)
+    return np.ascontiguousarray(values).reshape(values.shape), np.ascontiguousarray(
+        order).reshape(order.shape)
+
+
+def picked_gradient(s: Any, grad: Any) -> Any:
+    """Of one picked element for each row."""
+    shape, indices = s.shape("input"), s.result[1]
+    if not shape:
+        return grad
+    if not s.keepdim:
+        grad, indices = grad.unsqueeze(s.dim), indices.unsqueeze(s.dim)
+    return grad.new_zeros(shape).scatter_add(s.dim, indices, grad)
+
+
+@kthvalue.gradient
+def _(s: Any, grad: Any, _: Any) -> Any:
+    return picked_gradient(s, grad)
+
+
+# --- median ---------------------------------------------------------------------------------------
+
+_MEDIAN = result_type("median", "values", "indices")
+_NANMEDIAN = result_type("nanmedian", "values", "indices")
+
+
+def _median_order(a: Array, d: int, skip_nan: bool) -> Array:
+    """The position of the lower median for each row; of nan, where nan wins, the first one."""
+    order = stable_order(a, d, False)
+    size = a.shape[d]
+    holes = np.count_nonzero(comparable(a) != comparable(a), d, keepdims=True)
+    middle = np.maximum(size - 1 - holes, 0) // 2
+    if not skip_nan:
+        # nan is sorted to the end: the first of them follows the last number.
+        middle = np.where(holes > 0, size - holes, (size - 1) // 2)
+    return np.take_along_axis(order, middle, d)
+
+
+def _check_median(op: str, a: Array) -> None:
+    if a.dtype.kind in "cb":
+        raise NotImplementedError(f"\"{op}_cpu\" not implemented for '{legacy(a)}'")
+
+
+def _median_along(op: str, a: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
+    _check_median("median", a)
+    d = wrap_dim(dim, a.ndim)
+    check_size(op, a, d)
+    source = at_least_1d(a)
+    return pick(a, _median_order(source, d, op == "nanmedian"), d, keepdim)
+
+
+@opaque(name="_median_dim", where=("aten",), node="median")
+def _median_dim(input, dim: "int", keepdim: "bool") -> Any:
+    """median along a dim."""
+    return _MEDIAN(*_median_along("median", input, dim, keepdim))
+
+
+@_median_dim.gradient
+def _(s: Any, grad: Any, _: Any) -> Any:
+    return picked_gradient(s, grad)
+
+
+@opaque(name="_nanmedian_dim", where=("aten",), node="nanmedian")
+def _nanmedian_dim(input, dim: "int", keepdim: "bool") -> Any:
+    """nanmedian along a dim."""
+    return _NANMEDIAN(*_median_along("nanmedian", input, dim, keepdim))
+
+
+@_nanmedian_dim.gradient
+def _(s: Any, grad: Any, _: Any) -> Any:
+    return picked_gradient(s, grad)
+
+
+@opaque(name="_median_all", where=("aten",), node="median")
+def _median_all(input, skip_nan: "bool") -> Array:
+    """median of all elements."""
+    _check_median("median", input)
+    if not input.size:
+        return np.full((), np.nan if input.dtype.kind in "fV" else np.iinfo(input.dtype).min,
+                       input.dtype)
+    flat = input.reshape(-1)
+    return flat.take(_median_order(flat, 0, skip_nan)).reshape(())
+
+
+@_median_all.gradient
+def _(s: Any, grad: Any) -> Any:
+    # All elements that equal the median share the gradient.
+    x, result = s.input, s.result
+    mask = ((x == result) | (x.isnan() & result.isnan())).to(grad.dtype)
+    return mask * (grad / mask.sum())
+
+
+@composite
+def median(input, dim: "int | None" = None, keepdim: "bool" = False):
+    """The (lower) median of all elements; with dim, (values, indices) along it. nan wins."""
+    return _median_all(input, False) if dim is None else _median_dim(input, dim, keepdim)
+
+
+@composite
+def nanmedian(input, dim: "int | None" = None, keepdim: "bool" = False):
+    """The median of what is not nan; with dim, (values, indices) along it."""
+    return _median_all(input, True) if dim is None else _nanmedian_dim(input, dim, keepdim)
+
+
+# --- mode -----------------------------------------------------------------------------------------
+
+_MODE = result_type("mode", "values", "indices")
+
+
+@opaque(out=True)
+def mode(input, dim: "int" = -1, keepdim: "bool" = False) -> Any:
+    """The most frequent element along dim (the smallest of several), and where it last is."""
+    if input.dtype.kind == "c":
+        raise NotImplementedError(f"\"mode\" not implemented for '{legacy(input)}'")
+    d = wrap_dim(dim, input.ndim)
+    check_size("mode", input, d)
+    rows = np.moveaxis(comparable(at_least_1d(input)), d, -1)
+    order = np.argsort(rows, -1, kind="stable")
+    ranked = np.take_along_axis(rows, order, -1)
+    starts = np.ones(ranked.shape, bool)
+    starts[..., 1:] = ranked[..., 1:] != ranked[..., :-1]
+    place = np.arange(ranked.shape[-1])
+    # How often the element at each place has occurred so far: it is largest at the mode's end.
+    seen = place - np.maximum.accumulate(np.where(starts, place, 0), -1)
+    end = seen.argmax(-1)[..., None] if ranked.size else np.zeros((*ranked.shape[:-1], 1), np.int64)
+    found = np.moveaxis(np.take_along_axis(order, end, -1), -1, d)
+    return _MODE(*pick(input, found, d, keepdim))
+
+
+@mode.gradient
+def _(s: Any, grad: Any, _: Any) -> Any:
+    return picked_gradient(s, grad)
+
+
