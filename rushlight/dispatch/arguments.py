@@ -14,9 +14,10 @@ from rushlight.ops.table import Row
 from rushlight.tensor.tensor import Tensor
 
 
-def bind(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+def bind(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any],
+         params: tuple[Param, ...] | None = None) -> dict[str, Any]:
     """Every parameter's value by name, in order; TypeError in PyTorch's manner."""
-    params = row.params
+    params = row.params if params is None else params
     if kwargs:
         kwargs = rename_keywords(params, row.name, kwargs)
     positional = [p for p in params if not p.keyword_only]
@@ -56,7 +57,7 @@ def check(op: str, p: Param, value: Any, position: int) -> Any:
     if p.is_list:
         return _tensor_list(op, p, value, position)
     if p.is_tensor:
-        if isinstance(value, Tensor) or value is p.default:
+        if isinstance(value, Tensor) or value is p.default or (value is None and "None" in p.type):
             return value
         if p.takes_number and is_number(value):
             return plain_number(value)

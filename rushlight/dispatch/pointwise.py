@@ -84,17 +84,19 @@ def build(row: Row) -> Callable[..., Any]:
     if any(p.default is signature.REQUIRED for p in others):
         return direct
     formula = variant(row, {p.name: p.default for p in others})
+    params = public_params(row)
+    others += [p for p in params if p not in row.params]
     text = _TEMPLATE[count].format(
-        name=row.name, sig=signature.source(row.params, out=True) + ", **extra",
+        name=row.name, sig=signature.source(params, out=True) + ", **extra",
         plain="".join(f" or {p.name} is not _default_{p.name}" for p in others) + " or extra",
-        call=", ".join(f"{p.name}={p.name}" for p in row.params) + ", out=out, **extra",
+        call=", ".join(f"{p.name}={p.name}" for p in params) + ", out=out, **extra",
         a=operands[0].name, b=operands[-1].name)
     scope: dict[str, Any] = {
         "MODES": state.MODES, "PLAIN": state.PLAIN, "general": direct, "FAST": formula.fast,
         "BIG": BIG, "new": object.__new__, "Tensor": Tensor, "ndarray": np.ndarray,
         "asarray": np.asarray, "LOCAL": LOCAL, "record": formula.record, "NUMBERS": NUMBERS,
         "scalar": scalar,
-        **{f"_default_{p.name}": p.default for p in row.params}}
+        **{f"_default_{p.name}": p.default for p in params}}
     made: Callable[..., Any] = compile_function(text, row.name, scope)
     return made
 
@@ -161,9 +163,21 @@ def resolve(row: Row, bound: dict[str, Any]) -> tuple[Formula, list[Any]]:
     return formula, values
 
 
+def public_params(row: Row) -> tuple[signature.Param, ...]:
+    """The parameters as callers see them: nn.functional's functions take `inplace` too."""
+    functional = row.inplace and "nn.functional" in row.where
+    return signature.with_inplace(row.params) if functional else row.params
+
+
 def _general(row: Row) -> Callable[..., Any]:
+    params = public_params(row)
+
     def direct(*args: Any, out: Any = None, **kwargs: Any) -> Any:
-        bound = arguments.bind(row, args, kwargs)
+        bound = arguments.bind(row, args, kwargs, params)
+        if bound.pop("inplace", False):
+            from rushlight.dispatch import inplace
+
+            return inplace.build(row)(**bound)
         formula, values = resolve(row, bound)
         if out is None:
             return formula(*values)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 from rushlight.ops.scalar import Expr, const, m
 from rushlight.ops.table import pointwise
@@ -23,7 +24,18 @@ def relu6(input) -> Expr:
     return m.hardtanh(input, const(0.0), const(6.0))
 
 
-@pointwise(where=_F)
+def _check_bounds(bound: dict[str, Any]) -> None:
+    if bound["min_val"] > bound["max_val"]:
+        raise ValueError("min_val cannot be greater than max_val")
+
+
+def _check_shrink(bound: dict[str, Any]) -> None:
+    if bound["lambd"] < 0:
+        raise RuntimeError("lambda must be in range [0, 3.40282e+38] for input dtype "
+                           f"{bound['input'].dtype.legacy}, but found {bound['lambd']}")
+
+
+@pointwise(where=_F, check=_check_bounds)
 def hardtanh(input, min_val: "Number" = -1.0, max_val: "Number" = 1.0) -> Expr:
     """input clamped to [min_val, max_val]."""
     return m.hardtanh(input, min_val, max_val)
@@ -80,7 +92,7 @@ def tanhshrink(input) -> Expr:
     return input - m.tanh(input)
 
 
-@pointwise(where=_F, inplace=False, out=True)
+@pointwise(where=_F, inplace=False, out=True, check=_check_shrink)
 def softshrink(input, lambd: "Number" = 0.5) -> Expr:
     """x moved towards 0 by lambd."""
     small = m.where(m.lt(input, -lambd), input + lambd, input * 0)

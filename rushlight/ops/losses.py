@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.activations import logsigmoid
 from rushlight.ops.arithmetic import where
 from rushlight.ops.rowexpr import at, iota, reduce_
@@ -451,6 +452,8 @@ def soft_margin_loss(input, target, size_average: "bool | None" = None,
 @composite(where=("torch", "nn.functional"))
 def cosine_similarity(x1, x2, dim: "int" = 1, eps: "float" = 1e-08):
     """x1 . x2 / (|x1| |x2|) along dim, each norm at least eps."""
+    shape = broadcast_shapes(x1.shape, x2.shape)
+    x1, x2 = x1.expand(shape), x2.expand(shape)
     size1 = (x1 * x1).sum(dim, True).sqrt()
     size2 = (x2 * x2).sum(dim, True).sqrt()
     return ((x1 / size1.clamp(min=eps)) * (x2 / size2.clamp(min=eps))).sum(dim)
@@ -486,7 +489,7 @@ def triplet_margin_loss(anchor, positive, negative, margin: "float" = 1.0, p: "f
     """max(0, d(a, p) - d(a, n) + margin) with p-norm distances."""
     reduction = reduction_of(reduction, size_average, reduce)
     if margin <= 0:
-        raise RuntimeError(f"margin must be greater than 0, got {margin}")
+        raise ValueError(f"margin must be greater than 0, got {margin}")
     near = pairwise_distance(anchor, positive, p, eps)
     far = pairwise_distance(anchor, negative, p, eps)
     if swap:

@@ -259,3 +259,19 @@ def local_response_norm(input, size: "int", alpha: "float" = 1e-4, beta: "float"
     padded = ROWS["cat"](parts, 1)
     window = padded.unfold(1, size, 1).mean(-1)
     return input / (window * alpha + k) ** beta
+
+
+@composite(name="torch_layer_norm", where=("torch.layer_norm",))
+def _torch_layer_norm(input, normalized_shape: "Ints", weight: "Tensor | None" = None,
+                      bias: "Tensor | None" = None, eps: "float" = 1e-05,
+                      cudnn_enable: "bool" = True):
+    """nn.functional.layer_norm."""
+    return layer_norm(input, normalized_shape, weight, bias, eps)
+
+
+@composite(name="torch_group_norm", where=("torch.group_norm",))
+def _torch_group_norm(input, num_groups: "int", weight: "Tensor | None" = None,
+                      bias: "Tensor | None" = None, eps: "float" = 1e-05,
+                      cudnn_enabled: "bool" = True):
+    """nn.functional.group_norm."""
+    return group_norm(input, num_groups, weight, bias, eps)

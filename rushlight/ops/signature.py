@@ -86,6 +86,12 @@ def reduce_tail(takes_dtype: bool) -> tuple[Param, ...]:
     return (*tail, Param("dtype", "dtype | None", None, True)) if takes_dtype else tail
 
 
+def with_inplace(params: tuple[Param, ...]) -> tuple[Param, ...]:
+    """The parameters with nn.functional's `inplace` behind the positional ones."""
+    count = sum(not p.keyword_only for p in params)
+    return (*params[:count], Param("inplace", "bool", False), *params[count:])
+
+
 def source(params: tuple[Param, ...], *, out: bool = False) -> str:
     """The parameter list of a generated function; defaults are bound as `_default_NAME`."""
     parts, starred = [], False

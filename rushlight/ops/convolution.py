@@ -1,0 +1,334 @@
+"""Convolutions of one to three dims: three bilinear rows that are each other's gradients.
+
+_convolution(x, w)      x (N, C, *in),  w (O, C / groups, *k) -> (N, O, *out)
+_convolution_input(g, w)   the gradient for x: also the transposed convolution
+_convolution_weight(g, x)  the gradient for w
+Each is one matrix product per group over windows laid out as columns.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rushlight.ops.table import composite, opaque
+from rushlight.ops.windows import Ints, add_windows, out_size, padded, tuple_of, windows
+
+Array = np.ndarray[Any, Any]
+
+
+def _wide(a: Array) -> Array:
+    return a.astype(np.float32) if a.dtype.itemsize <= 2 and a.dtype.kind not in "iub" else a
+
+
+def _columns(x: Array, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints, groups: int,
+             out: Ints) -> Array:
+    """(N, groups, C / groups * prod(k), prod(out)) of windows; no copy for 1x1 kernels."""
+    n, c = x.shape[:2]
+    if all(k == 1 for k in kernel) and all(s == 1 for s in stride) and not any(padding):
+        return x.reshape(n, groups, c // groups, -1)
+    view = windows(padded(x, [(p, p) for p in padding]), kernel, stride, dilation, out)
+    return view.reshape(n, groups, c // groups * int(np.prod(kernel)), int(np.prod(out)))
+
+
+def _sizes(x: Ints, w: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
+    return tuple(out_size(n, k, s, p, d) for n, k, s, p, d in zip(
+        x[2:], w[2:], stride, padding, dilation, strict=True))
+
+
+@opaque(name="_convolution", where=("aten",), node="convolution")
+def _convolution(input, weight, stride: "Any", padding: "Any", dilation: "Any",
+                 groups: "int") -> Array:
+    """(N, C, *in) by (O, C / groups, *k)."""
+    dtype = input.dtype
+    x, w = _wide(input), _wide(weight)
+    out = _sizes(x.shape, w.shape, stride, padding, dilation)
+    columns = _columns(x, w.shape[2:], stride, padding, dilation, groups, out)
+    filters = w.reshape(groups, w.shape[0] // groups, -1)
+    found = np.matmul(filters, columns)
+    return found.reshape(x.shape[0], w.shape[0], *out).astype(dtype, copy=False)
+
+
+@_convolution.gradient
+def _(s: Any, grad: Any) -> Any:
+    how = s.stride, s.padding, s.dilation, s.groups
+    return (_convolution_input(grad, s.weight, s.shape("input")[2:], *how)
+            if s.needs("input") else None,
+            _convolution_weight(grad, s.input, s.shape("weight")[2:], *how)
+            if s.needs("weight") else None)
+
+
+@opaque(name="_convolution_input", where=("aten",), node="convolution")
+def _convolution_input(grad, weight, space: "Any", stride: "Any", padding: "Any", dilation: "Any",
+                       groups: "int") -> Array:
+    """(N, O, *out) by (O, C / groups, *k) back to (N, C, *space)."""
+    dtype = grad.dtype
+    g, w = _wide(grad), _wide(weight)
+    n, out = g.shape[0], g.shape[2:]
+    kernel = w.shape[2:]
+    filters = w.reshape(groups, w.shape[0] // groups, -1)
+    columns = np.matmul(filters.swapaxes(1, 2), g.reshape(n, groups, w.shape[0] // groups, -1))
+    channels = groups * w.shape[1]
+    if all(k == 1 for k in kernel) and all(t == 1 for t in stride) and not any(padding) \
+            and tuple(space) == out:
+        return columns.reshape(n, channels, *space).astype(dtype, copy=False)
+    full = tuple(size + 2 * p for size, p in zip(space, padding, strict=True))
+    wide = add_windows(columns.reshape(n, channels, *kernel, *out), full, kernel, stride, dilation)
+    inside = tuple(slice(p, p + size) for p, size in zip(padding, space, strict=True))
+    return np.ascontiguousarray(wide[(..., *inside)]).astype(dtype, copy=False)
+
+
+@_convolution_input.gradient
+def _(s: Any, grad: Any) -> Any:
+    how = s.stride, s.padding, s.dilation, s.groups
+    to_grad = None
+    if s.needs("grad"):
+        to_grad = _convolution(grad, s.weight, *how)
+        # output_padding beyond the stride leaves room for windows that were never there.
+        for dim, size in enumerate(s.shape("grad")[2:], 2):
+            to_grad = to_grad.narrow(dim, 0, size) if to_grad.shape[dim] != size else to_grad
+    return to_grad, (_convolution_weight(s.grad, grad, s.shape("weight")[2:], *how)
+                     if s.needs("weight") else None)
+
+
+@opaque(name="_convolution_weight", where=("aten",), node="convolution")
+def _convolution_weight(grad, input, kernel: "Any", stride: "Any", padding: "Any", dilation: "Any",
+                        groups: "int") -> Array:
+    """The sum over samples and places of (N, O, *out) times the windows of (N, C, *in)."""
+    dtype = grad.dtype
+    g, x = _wide(grad), _wide(input)
+    n, outs = g.shape[:2]
+    columns = _columns(x, tuple(kernel), stride, padding, dilation, groups, g.shape[2:])
+    gg = g.reshape(n, groups, outs // groups, -1)
+    found = np.matmul(gg[:1], columns[:1].swapaxes(2, 3))[0] if n else np.zeros(
+        (groups, outs // groups, columns.shape[2]), g.dtype)
+    # A few samples at a time: all at once would hold N gradients of the weight.
+    step = max(1, 4_000_000 // max(found.size, 1))
+    for start in range(1, n, step):
+        found += np.matmul(gg[start:start + step], columns[start:start + step].swapaxes(2, 3)).sum(0)
+    return found.reshape(outs, x.shape[1] // groups, *kernel).astype(dtype, copy=False)
+
+
+@_convolution_weight.gradient
+def _(s: Any, grad: Any) -> Any:
+    how = s.stride, s.padding, s.dilation, s.groups
+    return (_convolution(s.input, grad, *how) if s.needs("grad") else None,
+            _convolution_input(s.grad, grad, s.shape("input")[2:], *how)
+            if s.needs("input") else None)
+
+
+# --- the public functions -------------------------------------------------------------------------
+
+def _check(op: str, n: int, x: Any, w: Any, bias: Any, groups: int, transposed: bool = False) -> None:
+    if x.ndim not in (n + 1, n + 2):
+        raise RuntimeError(f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {op}, but got "
+                           f"input of size: {list(x.shape)}")
+    if w.ndim != n + 2:
+        raise RuntimeError(f"expected weight to be at least {n + 2}-dimensional: {op} takes a weight of "
+                           f"{n + 2} dims, got {list(w.shape)}")
+    if x.dtype is not w.dtype:
+        raise RuntimeError(f"Input type ({x.dtype.legacy.lower()}) and weight type "
+                           f"({w.dtype.legacy.lower()}) should be the same")
+    if bias is not None and x.dtype is not bias.dtype:
+        raise RuntimeError(f"Input type ({x.dtype.legacy.lower()}) and bias type "
+                           f"({bias.dtype.legacy.lower()}) should be the same")
+    if groups <= 0:
+        raise RuntimeError("non-positive groups is not supported")
+    channels = x.shape[x.ndim - n - 1]
+    if transposed:
+        if w.shape[0] != channels:
+            raise RuntimeError(f"Given transposed=1, weight of size {list(w.shape)}, expected input"
+                               f"{list(x.shape)} to have {w.shape[0]} channels, but got {channels} "
+                               "channels instead")
+        if channels % groups:
+            raise RuntimeError(f"Given groups={groups}, expected weight to be divisible by {groups} at "
+                               f"dimension 0, but got weight of size {list(w.shape)} instead")
+    elif w.shape[0] % groups:
+        raise RuntimeError(f"Given groups={groups}, expected weight to be divisible by {groups} at "
+                           f"dimension 0, but got weight of size {list(w.shape)} instead")
+    elif w.shape[1] * groups != channels:
+        raise RuntimeError(f"Given groups={groups}, weight of size {list(w.shape)}, expected input"
+                           f"{list(x.shape)} to have {w.shape[1] * groups} channels, but got {channels} "
+                           "channels instead")
+    outs = w.shape[1] * groups if transposed else w.shape[0]
+    if bias is not None and tuple(bias.shape) != (outs,):
+        raise RuntimeError(f"Given weight of size {list(w.shape)}, expected bias to be 1-dimensional "
+                           f"with {outs} elements, but got bias of size {list(bias.shape)} instead")
+
+
+def _positive(stride: Ints, padding: Ints, dilation: Ints) -> None:
+    if any(s <= 0 for s in stride):
+        raise RuntimeError("non-positive stride is not supported")
+    if any(p < 0 for p in padding):
+        raise RuntimeError("negative padding is not supported")
+    if any(d <= 0 for d in dilation):
+        raise RuntimeError("dilation should be greater than zero")
+
+
+def _convolve(op: str, n: int, x: Any, w: Any, bias: Any, stride: Any, padding: Any, dilation: Any,
+              groups: int) -> Any:
+    stride, dilation = (tuple_of(v, n, name, op) for v, name in ((stride, "stride"),
+                                                                 (dilation, "dilation")))
+    _check(op, n, x, w, bias, groups)
+    unbatched = x.ndim == n + 1
+    x = x.unsqueeze(0) if unbatched else x
+    if isinstance(padding, str):
+        x, padding = _named_padding(x, w, stride, padding, dilation)
+    padding = tuple_of(padding, n, "padding", op)
+    _positive(stride, padding, dilation)
+    for size, k, p, d in zip(x.shape[2:], w.shape[2:], padding, dilation, strict=True):
+        if size + 2 * p < d * (k - 1) + 1:
+            have = " x ".join(str(v + 2 * q) for v, q in zip(x.shape[2:], padding, strict=True))
+            want = " x ".join(str(e * (v - 1) + 1) for v, e in zip(w.shape[2:], dilation, strict=True))
+            raise RuntimeError(f"Calculated padded input size per channel: ({have}). Kernel size: "
+                               f"({want}). Kernel size can't be greater than actual input size")
+    found = _convolution(x, w, stride, padding, dilation, groups)
+    if bias is not None:
+        found = found + bias.reshape(-1, *[1] * n)
+    return found.squeeze(0) if unbatched else found
+
+
+def _named_padding(x: Any, w: Any, stride: Ints, padding: str, dilation: Ints) -> tuple[Any, Any]:
+    if padding == "valid":
+        return x, 0
+    if padding != "same":
+        raise RuntimeError(f"Invalid padding string: '{padding}'; use 'valid', 'same' or numbers")
+    if any(s != 1 for s in stride):
+        raise RuntimeError("padding='same' is not supported for strided convolutions")
+    totals = [d * (k - 1) for d, k in zip(dilation, w.shape[2:], strict=True)]
+    if all(t % 2 == 0 for t in totals):
+        return x, tuple(t // 2 for t in totals)
+    from rushlight.ops.padding import _pad_constant
+
+    pads: list[int] = []
+    for t in reversed(totals):
+        pads += [t // 2, t - t // 2]
+    return _pad_constant(x, tuple(pads), 0.0), 0
+
+
+def _plain(n: int) -> Any:
+    def body(input, weight, bias: "Tensor | None" = None, stride: "Any" = 1, padding: "Any" = 0,
+             dilation: "Any" = 1, groups: "int" = 1):
+        return _convolve(f"conv{n}d", n, input, weight, bias, stride, padding, dilation, groups)
+    body.__name__ = f"conv{n}d"
+    body.__doc__ = f"The {n}-d convolution: (N, C, *in) by (O, C / groups, *k) -> (N, O, *out)."
+    return composite(body, where=("torch", "nn.functional"), autocast="lower")
+
+
+conv1d, conv2d, conv3d = _plain(1), _plain(2), _plain(3)
+
+
+def _transpose(op: str, n: int, x: Any, w: Any, bias: Any, stride: Any, padding: Any,
+               output_padding: Any, groups: int, dilation: Any) -> Any:
+    stride, padding, extra, dilation = (
+        tuple_of(v, n, name, op) for v, name in ((stride, "stride"), (padding, "padding"),
+                                                 (output_padding, "output_padding"),
+                                                 (dilation, "dilation")))
+    _check(op, n, x, w, bias, groups, transposed=True)
+    _positive(stride, padding, dilation)
+    for e, s, d in zip(extra, stride, dilation, strict=True):
+        if e >= s and e >= d:
+            raise RuntimeError("output padding must be smaller than either stride or dilation, but got "
+                               f"output_padding: {list(extra)} stride: {list(stride)} dilation: "
+                               f"{list(dilation)}")
+    unbatched = x.ndim == n + 1
+    x = x.unsqueeze(0) if unbatched else x
+    space = tuple((size - 1) * s - 2 * p + d * (k - 1) + e + 1 for size, s, p, d, k, e in zip(
+        x.shape[2:], stride, padding, dilation, w.shape[2:], extra, strict=True))
+    if any(size <= 0 for size in space):
+        raise RuntimeError(f"Given input size per channel: {list(x.shape[2:])}. Calculated output size "
+                           f"per channel: {list(space)}. Output size is too small")
+    found = _convolution_input(x, w, space, stride, padding, dilation, groups)
+    if bias is not None:
+        found = found + bias.reshape(-1, *[1] * n)
+    return found.squeeze(0) if unbatched else found
+
+
+def _transposed(n: int) -> Any:
+    def body(input, weight, bias: "Tensor | None" = None, stride: "Any" = 1, padding: "Any" = 0,
+             output_padding: "Any" = 0, groups: "int" = 1, dilation: "Any" = 1):
+        return _transpose(f"conv_transpose{n}d", n, input, weight, bias, stride, padding,
+                          output_padding, groups, dilation)
+    body.__name__ = f"conv_transpose{n}d"
+    body.__doc__ = f"The {n}-d transposed convolution: (N, C, *in) by (C, O / groups, *k)."
+    return composite(body, where=("torch", "nn.functional"), autocast="lower")
+
+
+conv_transpose1d, conv_transpose2d, conv_transpose3d = (
+    _transposed(1), _transposed(2), _transposed(3))
+
+
+@composite(name="unfold_columns", where=("nn.functional.unfold",))
+def unfold(input, kernel_size: "Any", dilation: "Any" = 1, padding: "Any" = 0, stride: "Any" = 1):
+    """Windows of (N, C, H, W) as columns: (N, C * kh * kw, L)."""
+    how = [tuple_of(v, 2, name, "unfold") for v, name in (
+        (kernel_size, "kernel_size"), (dilation, "dilation"), (padding, "padding"),
+        (stride, "stride"))]
+    unbatched = input.ndim == 3
+    if input.ndim not in (3, 4):
+        raise RuntimeError("Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other "
+                           f"non-zero dimensions for input, but got: {list(input.shape)}")
+    found = _unfold(input.unsqueeze(0) if unbatched else input, *how)
+    return found.squeeze(0) if unbatched else found
+
+
+@opaque(name="im2col", where=("aten",))
+def _unfold(input, kernel: "Any", dilation: "Any", padding: "Any", stride: "Any") -> Array:
+    """Windows as columns."""
+    out = tuple(out_size(n, k, s, p, d) for n, k, s, p, d in zip(
+        input.shape[2:], kernel, stride, padding, dilation, strict=True))
+    if any(o <= 0 for o in out):
+        raise RuntimeError(f"Given input with spatial size {list(input.shape[2:])}, kernel_size="
+                           f"{tuple(kernel)}, dilation={tuple(dilation)}, padding={tuple(padding)}, "
+                           f"calculated shape of the array of sliding blocks as {out}, but its "
+                           "components must be at least one.")
+    return np.array(_columns(input, kernel, stride, padding, dilation, 1, out)[:, 0])
+
+
+@_unfold.gradient
+def _(s: Any, grad: Any) -> Any:
+    return _fold(grad, s.shape("input")[2:], s.kernel, s.dilation, s.padding, s.stride)
+
+
+@composite(name="fold_columns", where=("nn.functional.fold",))
+def fold(input, output_size: "Any", kernel_size: "Any", dilation: "Any" = 1, padding: "Any" = 0,
+         stride: "Any" = 1):
+    """Columns added up where their windows lie: the transpose of unfold."""
+    how = [tuple_of(v, 2, name, "fold") for v, name in (
+        (output_size, "output_size"), (kernel_size, "kernel_size"), (dilation, "dilation"),
+        (padding, "padding"), (stride, "stride"))]
+    if input.ndim not in (2, 3):
+        raise RuntimeError("Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size "
+                           f"and non-zero dimensions for input, but got: {list(input.shape)}")
+    unbatched = input.ndim == 2
+    found = _fold(input.unsqueeze(0) if unbatched else input, *how)
+    return found.squeeze(0) if unbatched else found
+
+
+@opaque(name="col2im", where=("aten",))
+def _fold(input, space: "Any", kernel: "Any", dilation: "Any", padding: "Any",
+          stride: "Any") -> Array:
+    """Columns added up where their windows lie."""
+    n, rows, places = input.shape
+    per = int(np.prod(kernel))
+    out = tuple(out_size(size, k, s, p, d) for size, k, s, p, d in zip(
+        space, kernel, stride, padding, dilation, strict=True))
+    if rows % per:
+        raise RuntimeError("Expected size of input's dimension 1 to be divisible by the product of "
+                           f"kernel_size, but got input.size(1)={rows} and kernel_size={tuple(kernel)}.")
+    if places != int(np.prod(out)):
+        raise RuntimeError(f"Given output_size={tuple(space)}, kernel_size={tuple(kernel)}, dilation="
+                           f"{tuple(dilation)}, padding={tuple(padding)}, stride={tuple(stride)}, "
+                           "expected size of input's dimension 2 to match the calculated number of "
+                           f"sliding blocks {' * '.join(map(str, out))} = {int(np.prod(out))}, but got "
+                           f"input.size(2)={places}.")
+    full = tuple(size + 2 * p for size, p in zip(space, padding, strict=True))
+    columns = _wide(input).reshape(n, rows // per, *kernel, *out)
+    wide = add_windows(columns, full, tuple(kernel), tuple(stride), tuple(dilation))
+    inside = tuple(slice(p, p + size) for p, size in zip(padding, space, strict=True))
+    return np.ascontiguousarray(wide[(..., *inside)]).astype(input.dtype, copy=False)
+
+
+@_fold.gradient
+def _(s: Any, grad: Any) -> Any:
+    return _unfold(grad, s.kernel, s.dilation, s.padding, s.stride)

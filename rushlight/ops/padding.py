@@ -1,0 +1,113 @@
+"""torch.nn.functional.pad in its four modes."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rushlight.base.dtype import int64
+from rushlight.ops.table import composite, opaque
+
+Array = np.ndarray[Any, Any]
+
+
+def _pairs(pad: Any, ndim: int) -> list[tuple[int, int]]:
+    """(before, behind) per dim, from PyTorch's order: last dim first."""
+    pairs = [(0, 0)] * ndim
+    for i in range(len(pad) // 2):
+        pairs[ndim - 1 - i] = (pad[2 * i], pad[2 * i + 1])
+    return pairs
+
+
+@opaque(name="constant_pad_nd", where=("torch",))
+def _pad_constant(input, pad: "Ints", value: "Number" = 0) -> Array:
+    """Elements of `value` around the dims; negative numbers cut off."""
+    if len(pad) % 2:
+        raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
+    if len(pad) > 2 * input.ndim:
+        raise RuntimeError(f"Length of pad should be no more than twice the number of dimensions of the "
+                           f"input. Pad length is {len(pad)} while the input has {input.ndim} "
+                           "dimensions.")
+    pairs = _pairs(pad, input.ndim)
+    sizes = [n + low + high for n, (low, high) in zip(input.shape, pairs, strict=True)]
+    for n, (low, high), size in zip(input.shape, pairs, sizes, strict=True):
+        if size < 0:
+            raise RuntimeError(f"The input size {n}, plus negative padding {low} and {high} resulted in "
+                               "a negative output size, which is invalid.")
+    out = np.full(sizes, value, input.dtype)
+    out[_inside(pairs, input.shape, outer=True)] = input[_inside(pairs, input.shape, outer=False)]
+    return out
+
+
+def _inside(pairs: Any, shape: Any, outer: bool) -> tuple[slice, ...]:
+    cuts = []
+    for (low, high), n in zip(pairs, shape, strict=True):
+        first, last = max(-low, 0), n - max(-high, 0)
+        cuts.append(slice(first + low, last + low) if outer else slice(first, last))
+    return tuple(cuts)
+
+
+@_pad_constant.gradient
+def _(s: Any, grad: Any) -> Any:
+    return _pad_constant(grad, tuple(-p for p in s.pad), 0)
+
+
+def _reflected(n: int, low: int, high: int) -> Array:
+    places = np.arange(-low, n + high)
+    period = max(2 * (n - 1), 1)
+    places = np.abs(places) % period
+    return np.where(places >= n, period - places, places)
+
+
+def _replicated(n: int, low: int, high: int) -> Array:
+    return np.clip(np.arange(-low, n + high), 0, n - 1)
+
+
+def _wrapped(n: int, low: int, high: int) -> Array:
+    return np.arange(-low, n + high) % n
+
+
+_PLACES = {"reflect": _reflected, "replicate": _replicated, "circular": _wrapped}
+
+
+def _check_mode(input: Any, pad: Any, mode: str) -> None:
+    count = len(pad) // 2
+    if len(pad) % 2 or count not in (1, 2, 3) or input.ndim not in (count + 1, count + 2):
+        raise NotImplementedError("Only 2D, 3D, 4D, 5D padding with non-constant padding are supported "
+                                  "for now")
+    for i in range(count):
+        n, low, high = input.shape[-1 - i], pad[2 * i], pad[2 * i + 1]
+        if mode == "reflect" and (low >= n or high >= n):
+            raise RuntimeError("Argument #4: Padding size should be less than the corresponding input "
+                               f"dimension, but got: padding ({low}, {high}) at dimension "
+                               f"{input.ndim - 1 - i} of input {list(input.shape)}")
+        if mode == "circular" and (low > n or high > n):
+            raise RuntimeError("Padding value causes wrapping around more than once.")
+        if n + low + high < 0:
+            raise RuntimeError(f"input (size {n}) is too small for padding ({low}, {high})")
+
+
+@composite(where=("nn.functional",))
+def pad(input, pad: "Ints", mode: "str" = "constant", value: "Number | None" = None):
+    """input extended at both ends of its last dims: pad = (left, right, top, bottom, ...)."""
+    if mode == "constant":
+        return _pad_constant(input, pad, 0 if value is None else value)
+    if mode not in _PLACES:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}; use constant, reflect, replicate "
+                                  "or circular")
+    if value is not None and value != 0:
+        raise ValueError(f"Padding mode \"{mode}\" doesn't take in value argument")
+    _check_mode(input, pad, mode)
+    found = input
+    for i in range(len(pad) // 2):
+        dim = input.ndim - 1 - i
+        places = _PLACES[mode](input.shape[dim], pad[2 * i], pad[2 * i + 1])
+        found = found.index_select(dim, _index(found, places))
+    return found
+
+
+def _index(like: Any, places: Array) -> Any:
+    """Positions as an int64 tensor."""
+    index = like.new_zeros(len(places), dtype=int64)
+    index._a[...] = places
+    return index

@@ -1,0 +1,386 @@
+"""Pooling over one to three dims: windows reduced to their maximum, mean or norm."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rushlight.ops.table import composite, opaque
+from rushlight.ops.windows import Ints, offsets, out_size, padded, tuple_of
+
+Array = np.ndarray[Any, Any]
+_F = ("nn.functional",)
+
+
+def _check_input(op: str, n: int, x: Any, out: Ints | None = None) -> None:
+    if x.ndim not in (n + 1, n + 2) or any(size == 0 for size in x.shape[x.ndim - n - 1:]):
+        raise RuntimeError(f"{op}: Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim "
+                           f"batch size for input, but got: {list(x.shape)}")
+    if out is not None and any(o < 1 for o in out):
+        raise RuntimeError(f"Given input size: ({'x'.join(map(str, x.shape[x.ndim - n - 1:]))}). "
+                           f"Calculated output size: ({'x'.join(map(str, out))}). Output size is too "
+                           "small")
+
+
+def _window(op: str, n: int, kernel_size: Any, stride: Any, padding: Any,
+            dilation: Any = 1) -> tuple[Ints, Ints, Ints, Ints]:
+    kernel = tuple_of(kernel_size, n, "kernel_size", op)
+    empty = stride is None or (not isinstance(stride, int) and not len(stride))
+    step = kernel if empty else tuple_of(stride, n, "stride", op)
+    pad, spread = (tuple_of(v, n, name, op) for v, name in ((padding, "padding"),
+                                                            (dilation, "dilation")))
+    if any(k <= 0 for k in kernel):
+        raise RuntimeError("kernel size should be greater than zero, but got kernel_size="
+                           f"{list(kernel)}")
+    if any(s <= 0 for s in step):
+        raise RuntimeError(f"stride should be greater than zero, but got stride={list(step)}")
+    if any(d <= 0 for d in spread):
+        raise RuntimeError(f"dilation should be greater than zero, but got dilation={list(spread)}")
+    for k, p, d in zip(kernel, pad, spread, strict=True):
+        if p < 0:
+            raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
+        if p > ((k - 1) * d + 1) // 2:
+            raise RuntimeError("pad should be at most half of effective kernel size, but got pad="
+                               f"{p}, kernel_size={k} and dilation={d}")
+    return kernel, step, pad, spread
+
+
+def _reach(sizes: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Any:
+    """(before, behind) padding per dim so that every window lies inside."""
+    return [(p, max((o - 1) * s + d * (k - 1) + 1 - n - p, 0)) for n, k, s, p, d, o in zip(
+        sizes, kernel, stride, pad, dilation, out, strict=True)]
+
+
+# --- maximum --------------------------------------------------------------------------------------
+
+@opaque(name="_max_pool", where=("aten",), node="max_pool")
+def _max_pool(input, kernel: "Any", stride: "Any", pad: "Any", dilation: "Any",
+              out: "Any") -> tuple[Array, Array]:
+    """(maxima, their places): a place counts the unpadded space, row by row."""
+    n = len(kernel)
+    space = input.shape[input.ndim - n:]
+    lowest = -np.inf if input.dtype.kind not in "iu" else np.iinfo(input.dtype).min
+    pads = _reach(space, kernel, stride, pad, dilation, out)
+    wide = padded(input, pads, lowest)
+    places = padded(np.arange(int(np.prod(space))).reshape(space), pads, -1)
+    best = place = None
+    for _, cut in offsets(kernel, stride, dilation, out):
+        value, where = wide[cut], np.broadcast_to(places[cut], wide[cut].shape)
+        if best is None:
+            best, place = value.copy(), where.copy()
+            continue
+        better = (value > best) | (value != value) | ((place < 0) & (where >= 0))
+        np.copyto(best, value, where=better)
+        np.copyto(place, where, where=better)
+    return np.asarray(best), np.asarray(place, np.int64)
+
+
+@_max_pool.gradient
+def _(s: Any, grad: Any, unused: Any = None) -> Any:
+    shape, n = s.shape("input"), len(s.kernel)
+    lead = shape[:len(shape) - n]
+    flat = grad.new_zeros((*lead, int(np.prod(shape[len(shape) - n:]))))
+    places = s.result[1].reshape(*lead, -1)
+    return flat.scatter_add(-1, places, grad.reshape(*lead, -1)).reshape(shape)
+
+
+def _max(op: str, n: int, x: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
+         ceil_mode: bool) -> Any:
+    kernel, step, pad, spread = _window(op, n, kernel_size, stride, padding, dilation)
+    _check_input(op, n, x)
+    out = tuple(out_size(size, k, s, p, d, ceil_mode) for size, k, s, p, d in zip(
+        x.shape[x.ndim - n:], kernel, step, pad, spread, strict=True))
+    _check_input(op, n, x, out)
+    return _max_pool(x, kernel, step, pad, spread, out)
+
+
+def _max_rows(n: int) -> None:
+    def with_indices(input, kernel_size: "Any", stride: "Any" = None, padding: "Any" = 0,
+                     dilation: "Any" = 1, ceil_mode: "bool" = False,
+                     return_indices: "bool" = False):
+        return _max(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)
+
+    def body(input, kernel_size: "Any", stride: "Any" = None, padding: "Any" = 0,
+             dilation: "Any" = 1, ceil_mode: "bool" = False, return_indices: "bool" = False):
+        found = _max(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)
+        return found if return_indices else found[0]
+
+    def plain(input, kernel_size: "Any", stride: "Any" = (), padding: "Any" = 0,
+              dilation: "Any" = 1, ceil_mode: "bool" = False):
+        return _max(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
+    doc = f"The maximum of each window of the last {n} dims (with its place, if return_indices)."
+    for function, name, where in ((body, f"max_pool{n}d", _F),
+                                  (with_indices, f"max_pool{n}d_with_indices", _F),
+                                  (plain, f"_max_pool{n}d_plain", (f"torch.max_pool{n}d",))):
+        function.__name__, function.__doc__ = name, doc
+        composite(function, name=f"{name}_function" if function is body else name,
+                  where=tuple(f"{w}.{name}" if w in _F else w for w in where))
+
+
+for _n in (1, 2, 3):
+    _max_rows(_n)
+
+
+# --- mean -----------------------------------------------------------------------------------------
+
+def _shares(space: Ints, kernel: Ints, stride: Ints, pad: Ints, out: Ints, count_pad: bool,
+            divisor: int | None) -> Array:
+    """What each window's sum is divided by."""
+    if divisor is not None:
+        return np.full(out, divisor, np.float64)
+    total = np.ones(out)
+    for axis, (n, k, s, p, o) in enumerate(zip(space, kernel, stride, pad, out, strict=True)):
+        start = np.arange(o) * s - p
+        end = np.minimum(start + k, n + p)
+        if not count_pad:
+            start, end = np.maximum(start, 0), np.minimum(end, n)
+        total = total * (end - start).reshape([-1 if i == axis else 1 for i in range(len(out))])
+    return total
+
+
+@opaque(name="_avg_pool", where=("aten",), node="avg_pool")
+def _avg_pool(input, kernel: "Any", stride: "Any", pad: "Any", out: "Any", count_pad: "bool",
+              divisor: "int | None") -> Array:
+    """The sum of each window over its share."""
+    n = len(kernel)
+    space = input.shape[input.ndim - n:]
+    wide = input if input.dtype.itemsize > 2 else input.astype(np.float32)
+    wide = padded(wide, _reach(space, kernel, stride, pad, (1,) * n, out))
+    total = np.zeros((*input.shape[:input.ndim - n], *out), wide.dtype)
+    for _, cut in offsets(kernel, stride, (1,) * n, out):
+        total += wide[cut]
+    share = _shares(space, kernel, stride, pad, out, count_pad, divisor)
+    return (total / share.astype(wide.dtype)).astype(input.dtype, copy=False)
+
+
+@_avg_pool.gradient
+def _(s: Any, grad: Any) -> Any:
+    space = s.shape("input")[len(s.shape("input")) - len(s.kernel):]
+    return _avg_pool_back(grad, space, s.kernel, s.stride, s.pad, s.count_pad, s.divisor)
+
+
+@opaque(name="_avg_pool_back", where=("aten",), node="avg_pool_backward")
+def _avg_pool_back(grad, space: "Any", kernel: "Any", stride: "Any", pad: "Any", count_pad: "bool",
+                   divisor: "int | None") -> Array:
+    """Each window's gradient over its share, added to all that it read."""
+    n = len(kernel)
+    out, lead = grad.shape[grad.ndim - n:], grad.shape[:grad.ndim - n]
+    share = _shares(space, kernel, stride, pad, out, count_pad, divisor)
+    part = (grad / share.astype(grad.dtype)).astype(grad.dtype, copy=False)
+    reach = _reach(space, kernel, stride, pad, (1,) * n, out)
+    wide = np.zeros((*lead, *[size + low + high for size, (low, high) in zip(space, reach,
+                                                                            strict=True)]), grad.dtype)
+    for _, cut in offsets(kernel, stride, (1,) * n, out):
+        wide[cut] += part
+    inside = tuple(slice(low, low + size) for size, (low, _) in zip(space, reach, strict=True))
+    return np.ascontiguousarray(wide[(..., *inside)])
+
+
+@_avg_pool_back.gradient
+def _(s: Any, grad: Any) -> Any:
+    n = len(s.kernel)
+    out = s.shape("grad")[len(s.shape("grad")) - n:]
+    return _avg_pool(grad, s.kernel, s.stride, s.pad, out, s.count_pad, s.divisor)
+
+
+def _mean(op: str, n: int, x: Any, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool,
+          count_pad: bool, divisor: int | None) -> Any:
+    kernel, step, pad, ones = _window(op, n, kernel_size, stride, padding)
+    if divisor == 0:
+        raise RuntimeError("divisor must be not zero")
+    _check_input(op, n, x)
+    out = tuple(out_size(size, k, s, p, 1, ceil_mode) for size, k, s, p in zip(
+        x.shape[x.ndim - n:], kernel, step, pad, strict=True))
+    _check_input(op, n, x, out)
+    return _avg_pool(x, kernel, step, pad, out, count_pad, divisor)
+
+
+def _mean_row(n: int) -> None:
+    if n == 1:
+        def body(input, kernel_size: "Any", stride: "Any" = (), padding: "Any" = 0,
+                 ceil_mode: "bool" = False, count_include_pad: "bool" = True):
+            return _mean("avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode,
+                         count_include_pad, None)
+    else:
+        def body(input, kernel_size: "Any", stride: "Any" = None, padding: "Any" = 0,
+                 ceil_mode: "bool" = False, count_include_pad: "bool" = True,
+                 divisor_override: "int | None" = None):
+            return _mean(f"avg_pool{n}d", n, input, kernel_size, stride, padding, ceil_mode,
+                         count_include_pad, divisor_override)
+    body.__name__ = f"avg_pool{n}d"
+    body.__doc__ = f"The mean of each window of the last {n} dims."
+    composite(body, where=("torch", *_F) if n == 1 else _F)
+
+
+for _n in (1, 2, 3):
+    _mean_row(_n)
+
+
+# --- adaptive -------------------------------------------------------------------------------------
+
+def _adaptive_bounds(size: int, out: int) -> list[tuple[int, int]]:
+    return [((i * size) // out, -((-(i + 1) * size) // out)) for i in range(out)]
+
+
+def _adaptive_sizes(op: str, n: int, x: Any, output_size: Any) -> Ints:
+    space = x.shape[x.ndim - n:]
+    wanted = (output_size,) * n if isinstance(output_size, int) or output_size is None else tuple(
+        output_size)
+    if len(wanted) != n:
+        raise RuntimeError(f"{op}: internal error: output_size.size() must be {n}, got "
+                           f"{list(wanted)}")
+    if x.ndim not in (n + 1, n + 2):
+        raise RuntimeError(f"{op}(): Expected {n + 1}D or {n + 2}D tensor, but got {list(x.shape)}")
+    return tuple(size if o is None else int(o) for o, size in zip(wanted, space, strict=True))
+
+
+def _adaptive_mean(n: int) -> None:
+    def body(input, output_size: "Any"):
+        out = _adaptive_sizes(f"adaptive_avg_pool{n}d", n, input, output_size)
+        space = input.shape[input.ndim - n:]
+        if all(o and size % o == 0 for o, size in zip(out, space, strict=True)):
+            kernel = tuple(size // o for o, size in zip(out, space, strict=True))
+            return _avg_pool(input, kernel, kernel, (0,) * n, out, True, None)
+        return _by_matrices(input, out)
+    body.__name__ = f"adaptive_avg_pool{n}d"
+    body.__doc__ = f"The mean of windows that divide the last {n} dims into output_size parts."
+    composite(body, where=("torch", *_F) if n == 1 else _F)
+
+
+def _by_matrices(x: Any, out: Ints) -> Any:
+    """Uneven windows: one averaging matrix per dim."""
+    n = len(out)
+    for i, o in enumerate(out):
+        dim = x.ndim - n + i
+        size = x.shape[dim]
+        matrix = np.zeros((size, o), x._a.dtype)
+        for column, (low, high) in enumerate(_adaptive_bounds(size, o)):
+            matrix[low:high, column] = 1 / (high - low)
+        weights = x.detach().new_zeros((size, o))
+        weights._a[...] = matrix
+        x = x.movedim(dim, -1).matmul(weights).movedim(-1, dim)
+    return x.contiguous()
+
+
+for _n in (1, 2, 3):
+    _adaptive_mean(_n)
+
+
+@opaque(name="_adaptive_max", where=("aten",), node="adaptive_max_pool")
+def _adaptive_max(input, out: "Any") -> tuple[Array, Array]:
+    """(maxima, their places) of windows that divide the last dims."""
+    n = len(out)
+    lead, space = input.shape[:input.ndim - n], input.shape[input.ndim - n:]
+    bounds = [_adaptive_bounds(size, o) for size, o in zip(space, out, strict=True)]
+    best = np.empty((*lead, *out), input.dtype)
+    place = np.empty((*lead, *out), np.int64)
+    numbers = np.arange(int(np.prod(space))).reshape(space)
+    for where in np.ndindex(*out):
+        cut = (..., *[slice(*b[w]) for b, w in zip(bounds, where, strict=True)])
+        flat = input[cut].reshape(*lead, -1)
+        at = flat.argmax(-1)
+        best[(..., *where)] = np.take_along_axis(flat, at[..., None], -1)[..., 0]
+        place[(..., *where)] = numbers[cut].reshape(-1)[at]
+    return best, place
+
+
+@_adaptive_max.gradient
+def _(s: Any, grad: Any, unused: Any = None) -> Any:
+    shape, n = s.shape("input"), len(s.out)
+    lead = shape[:len(shape) - n]
+    flat = grad.new_zeros((*lead, int(np.prod(shape[len(shape) - n:]))))
+    places = s.result[1].reshape(*lead, -1)
+    return flat.scatter_add(-1, places, grad.reshape(*lead, -1)).reshape(shape)
+
+
+def _adaptive_max_row(n: int) -> None:
+    def body(input, output_size: "Any", return_indices: "bool" = False):
+        out = _adaptive_sizes(f"adaptive_max_pool{n}d", n, input, output_size)
+        found = _adaptive_max(input, out)
+        return found if return_indices else found[0]
+    body.__name__ = f"adaptive_max_pool{n}d"
+    body.__doc__ = f"The maximum of windows that divide the last {n} dims into output_size parts."
+    composite(body, where=_F)
+
+
+for _n in (1, 2, 3):
+    _adaptive_max_row(_n)
+
+
+# --- norm -----------------------------------------------------------------------------------------
+
+def _norm_row(n: int) -> None:
+    def body(input, norm_type: "Number", kernel_size: "Any", stride: "Any" = None,
+             ceil_mode: "bool" = False):
+        from rushlight.ops.activations import relu
+        from rushlight.ops.arithmetic import sign
+
+        kernel = tuple_of(kernel_size, n, "kernel_size", f"lp_pool{n}d")
+        mean = _mean(f"avg_pool{n}d", n, input ** norm_type, kernel, stride, 0, ceil_mode, True, None)
+        total = (sign(mean) * relu(mean.abs())) * int(np.prod(kernel))
+        return total ** (1.0 / norm_type)
+    body.__name__ = f"lp_pool{n}d"
+    body.__doc__ = f"The p-norm of each window of the last {n} dims."
+    composite(body, where=_F)
+
+
+for _n in (1, 2, 3):
+    _norm_row(_n)
+
+
+# --- shuffles -------------------------------------------------------------------------------------
+
+@composite(where=("torch", "nn.functional"))
+def pixel_shuffle(input, upscale_factor: "int"):
+    """(*, C r r, H, W) -> (*, C, H r, W r) (arXiv:1609.05158)."""
+    r = upscale_factor
+    if input.ndim < 3:
+        raise RuntimeError("pixel_shuffle expects input to have at least 3 dimensions, but got input "
+                           f"with {input.ndim} dimension(s)")
+    if r <= 0:
+        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
+    *lead, c, h, w = input.shape
+    if c % (r * r):
+        raise RuntimeError("pixel_shuffle expects its input's 'channel' dimension to be divisible by "
+                           f"the square of upscale_factor, but input.size(-3)={c} is not divisible by "
+                           f"{r * r}")
+    n = len(lead)
+    cut = input.reshape(*lead, c // (r * r), r, r, h, w)
+    order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
+    return cut.permute(order).reshape(*lead, c // (r * r), h * r, w * r)
+
+
+@composite(where=("torch", "nn.functional"))
+def pixel_unshuffle(input, downscale_factor: "int"):
+    """(*, C, H r, W r) -> (*, C r r, H, W)."""
+    r = downscale_factor
+    if input.ndim < 3:
+        raise RuntimeError("pixel_unshuffle expects input to have at least 3 dimensions, but got input "
+                           f"with {input.ndim} dimension(s)")
+    if r <= 0:
+        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
+    *lead, c, h, w = input.shape
+    for size, name in ((h, "height"), (w, "width")):
+        if size % r:
+            raise RuntimeError(f"pixel_unshuffle expects {name} to be divisible by downscale_factor, "
+                               f"but {name} {size} is not divisible by {r}")
+    n = len(lead)
+    cut = input.reshape(*lead, c, h // r, r, w // r, r)
+    order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
+    return cut.permute(order).reshape(*lead, c * r * r, h // r, w // r)
+
+
+@composite(where=("torch", "nn.functional"), aliases=("native_channel_shuffle",))
+def channel_shuffle(input, groups: "int"):
+    """Channels of (N, C, *) dealt out over groups (arXiv:1707.01083)."""
+    if input.ndim < 3:
+        raise RuntimeError("channel_shuffle expects input with > 2 dims, but got input with sizes "
+                           f"{list(input.shape)}")
+    if groups <= 0:
+        raise RuntimeError("Number of groups to divide channels in must be positive. Value of groups:"
+                           f"{groups}")
+    n, c, *space = input.shape
+    if c % groups:
+        raise RuntimeError("Number of channels must be divisible by groups. Got "
+                           f"{c} channels and {groups} groups.")
+    return input.reshape(n, groups, c // groups, *space).transpose(1, 2).reshape(n, c, *space)

@@ -1,0 +1,77 @@
+"""Sliding windows over the last dims of arrays: what convolution and pooling are made of."""
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+Ints = tuple[int, ...]
+
+
+def tuple_of(value: Any, count: int, name: str, op: str) -> Ints:
+    """An int or a sequence as `count` ints; RuntimeError in PyTorch's words otherwise."""
+    if isinstance(value, int):
+        return (value,) * count
+    found = tuple(int(v) for v in value)
+    if len(found) == 1:
+        return found * count
+    if len(found) != count:
+        raise RuntimeError(f"{op}: expected {name} to be a single integer value or a list of {count} "
+                           f"values to match the spatial dimensions, but got {name}={list(found)}")
+    return found
+
+
+def out_size(size: int, kernel: int, stride: int, pad: int, dilation: int, ceil: bool = False) -> int:
+    """How many windows fit; with `ceil`, one more that starts inside the (left-padded) input."""
+    span = size + 2 * pad - dilation * (kernel - 1) - 1
+    count = span // stride + 1
+    if ceil and span % stride and count * stride < size + pad:
+        count += 1
+    return count
+
+
+def padded(a: Array, pads: Sequence[tuple[int, int]], value: Any = 0) -> Array:
+    """The last dims extended by (before, behind) elements of `value`."""
+    if not any(p != (0, 0) for p in pads):
+        return a
+    lead = a.ndim - len(pads)
+    sizes = [*a.shape[:lead], *[n + low + high for n, (low, high) in zip(a.shape[lead:], pads,
+                                                                        strict=True)]]
+    out = np.full(sizes, value, a.dtype)
+    inside = tuple(slice(low, low + n) for n, (low, _) in zip(a.shape[lead:], pads, strict=True))
+    out[(..., *inside)] = a
+    return out
+
+
+def windows(a: Array, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> Array:
+    """A view (*lead, *kernel, *out) of an array (*lead, *space)."""
+    n = len(kernel)
+    lead = a.ndim - n
+    steps = a.strides[lead:]
+    strides = (*a.strides[:lead], *[s * d for s, d in zip(steps, dilation, strict=True)],
+               *[s * t for s, t in zip(steps, stride, strict=True)])
+    return np.lib.stride_tricks.as_strided(a, (*a.shape[:lead], *kernel, *out), strides,
+                                           writeable=False)
+
+
+def offsets(kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> Iterator[tuple[int, Any]]:
+    """For each element of the window: its flat number and the slices of the space that it reads."""
+    for flat, place in enumerate(itertools.product(*[range(k) for k in kernel])):
+        cut = tuple(slice(p * d, p * d + t * (o - 1) + 1, t)
+                    for p, d, t, o in zip(place, dilation, stride, out, strict=True))
+        yield flat, (..., *cut)
+
+
+def add_windows(columns: Array, space: Ints, kernel: Ints, stride: Ints, dilation: Ints) -> Array:
+    """The transpose of `windows`: (*lead, *kernel, *out) added up into (*lead, *space)."""
+    n = len(kernel)
+    lead = columns.shape[:columns.ndim - 2 * n]
+    out = columns.shape[columns.ndim - n:]
+    flat = columns.reshape(*lead, -1, *out)
+    into = np.zeros((*lead, *space), columns.dtype)
+    for number, cut in offsets(kernel, stride, dilation, out):
+        into[cut] += flat[(*[slice(None)] * len(lead), number)]
+    return into
