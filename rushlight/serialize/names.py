@@ -51,13 +51,12 @@ def resolve(module: str, name: str) -> Any:
         home = "rushlight.serialize.rebuild"
     elif home is None and name.endswith("Storage"):
         home = f"rushlight.tensor.{'untyped' if name == 'UntypedStorage' else 'typed'}"
-    module = home or "rushlight" + module[len("torch"):]
+    shown, module = full_name(module, name), home or "rushlight" + module[len("torch"):]
     try:
         found: Any = importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
     except (ImportError, AttributeError):
-        shown = full_name(module, name)
         raise AttributeError(f"Can't get attribute {shown}: the file holds an object of this kind, "
                              "and Rushlight has none; save tensors and plain containers (for a "
                              "model, its state_dict()) instead of whole objects") from None

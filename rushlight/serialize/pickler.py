@@ -26,6 +26,9 @@ Identify = Callable[[Any], Any]
 def dump(obj: Any, identify: Callable[[], Identify], pickle_module: Any = pickle,
          protocol: int = 2) -> bytes:
     """The pickle of `obj`. `identify()` gives a fresh function: object -> persistent id or None."""
+    if protocol == 0:
+        raise ValueError("pickle protocol 0 cannot refer to storages; use protocol 2, the default, or "
+                         "another one from 1 to 5")
     if protocol <= 2 or pickle_module is not pickle:
         data, written = _dump_fast(obj, identify(), pickle_module, protocol)
         renamed = _rename(data, written)

@@ -11,6 +11,7 @@ from typing import Any
 
 from rushlight.base import dtype as dt
 from rushlight.serialize.names import full_name, resolve
+from rushlight.tensor.typed import NAMED
 
 Entry = Callable[..., Any] | tuple[Callable[..., Any], str]
 
@@ -21,15 +22,16 @@ _REBUILD_NAMES = (
     "_rebuild_parameter_with_state", "_rebuild_meta_tensor_no_storage", "_rebuild_sparse_tensor",
     "_rebuild_device_tensor_from_numpy", "_rebuild_device_tensor_from_cpu_tensor",
 )
-# Everything but torch's storages: (module, name) pairs that `resolve` knows.
+# (module, name) pairs that `resolve` knows.
 _TORCH = (
     *(("torch._utils", name) for name in _REBUILD_NAMES),
     ("torch._tensor", "_rebuild_from_type_v2"),
     ("torch.serialization", "_get_layout"),
     ("torch", "Tensor"), ("torch", "Size"), ("torch", "device"),
     ("torch.nn.parameter", "Parameter"),
-    ("torch.storage", "UntypedStorage"),
+    ("torch.storage", "UntypedStorage"), ("torch.storage", "TypedStorage"),
     *(("torch", d.name) for d in dt.ALL),
+    *(("torch", f"{d.legacy}Storage") for d in NAMED),
 )
 _DEFERRED = {f"{module}.{name}": (module, name) for module, name in _TORCH}
 
@@ -48,12 +50,18 @@ def _encode(text: str, encoding: str = "latin1") -> bytes:
     return text.encode(encoding)
 
 
+def _empty_bytes() -> bytes:
+    """How protocol 2 spells b""."""
+    return b""
+
+
 _PYTHON: dict[str, Any] = {
     "collections.OrderedDict": collections.OrderedDict,
     "collections.Counter": collections.Counter,
     "set": set,
     "complex": complex,
     "bytearray": _bytearray,
+    "bytes": _empty_bytes,
     "_codecs.encode": _encode,
 }
 _added: list[Entry] = []
@@ -61,14 +69,14 @@ _added: list[Entry] = []
 
 def allowed(module: str, name: str) -> Any:
     """The object of an accepted global; None where the list has no such name."""
+    if module == "torch.cuda" and name.endswith("Storage"):
+        module = "torch"  # where a storage goes is told beside its class
     full = full_name(module, name)
     found = _PYTHON.get(full)
     if found is not None:
         return found
     if full in _DEFERRED:
         return resolve(*_DEFERRED[full])
-    if name.endswith("Storage") and module in ("torch", "torch.cuda", "torch.storage"):
-        return resolve("torch", name)  # of any device: where it goes is not in the class
     return added_by_name().get(full)
 
 

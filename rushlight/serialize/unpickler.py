@@ -20,7 +20,7 @@ _OPCODES: list[Callable[["WeightsUnpickler"], None] | None] = [None] * 256
 
 
 class WeightsUnpickler:
-    """Rebuilds the object in `data`, a pickle of protocols 0 to 5 that needs only allowed globals.
+    """Rebuilds the object in `data`, a pickle of protocols 1 to 5 that needs only allowed globals.
 
     persistent_load: called with each persistent id, a tuple that begins with "storage".
     Raises pickle.UnpicklingError for what is not allowed, EOFError where the data ends early.
@@ -53,7 +53,8 @@ class WeightsUnpickler:
             if self.position >= len(data):
                 raise EOFError("Ran out of input: the pickled data is cut off") from None
             raise pickle.UnpicklingError(f"the pickled data is damaged ({error})") from error
-        except (struct.error, KeyError, ValueError, TypeError, OverflowError) as error:
+        except (struct.error, KeyError, ValueError, TypeError, AttributeError,
+                OverflowError) as error:
             raise pickle.UnpicklingError(f"the pickled data is damaged: {error}") from error
 
     def take(self, count: int) -> bytes:
@@ -167,6 +168,15 @@ _counted(pickle.BINBYTES8, 8, lambda u, data: data)
 _counted(pickle.BYTEARRAY8, 8, lambda u, data: bytearray(data))
 _counted(pickle.LONG1, 1, _long)
 _counted(pickle.LONG4, 4, _long)
+
+
+@_op(pickle.INT)
+def _text_int(u: WeightsUnpickler) -> None:
+    text = u.line()  # protocol 1 spells bools this way
+    u.stack.append({b"00": False, b"01": True}[text] if text in (b"00", b"01") else int(text))
+
+
+_op(pickle.LONG)(lambda u: u.stack.append(int(u.line().rstrip(b"L"))))
 
 
 @_op(pickle.PROTO)

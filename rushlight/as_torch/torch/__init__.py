@@ -10,4 +10,4 @@ from rushlight.launcher import install_as_torch  # noqa: E402 - the path had to 
 
 del sys.modules["torch"]
 install_as_torch()
-import torch  # noqa: E402, F401 - the finder that was just installed answers
+sys.modules["torch"] = sys.modules["rushlight"]
