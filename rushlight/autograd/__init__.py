@@ -7,7 +7,9 @@ _HOME = {
     "Function": "function", "backward": "engine", "grad": "engine", "no_grad": "mode",
     "enable_grad": "mode", "set_grad_enabled": "mode", "inference_mode": "mode",
     "gradcheck": "gradcheck", "gradgradcheck": "gradcheck", "detect_anomaly": "anomaly",
-    "set_detect_anomaly": "anomaly", "Node": "node", "Variable": "function",
+    "set_detect_anomaly": "anomaly", "is_anomaly_enabled": "anomaly", "Node": "node",
+    "GradcheckError": "gradcheck", "is_grad_enabled": "mode", "Variable": "function",
+    "once_differentiable": "function",
 }
 
 

@@ -1,0 +1,91 @@
+"""Anomaly mode: says which forward op made the gradient that failed or is nan."""
+from __future__ import annotations
+
+import traceback
+import warnings
+from typing import Any
+
+import numpy as np
+
+from rushlight.autograd import hooks
+from rushlight.autograd.node import TRACES, Node
+
+
+class _State:
+    enabled = False
+    check_nan = True
+
+
+def is_anomaly_enabled() -> bool:
+    """Whether anomaly mode is on."""
+    return _State.enabled
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether anomaly mode looks for nan."""
+    return _State.check_nan
+
+
+def _remember(node: Node) -> None:
+    node.trace = traceback.format_list(traceback.extract_stack()[:-2])
+
+
+def _guarded(node: Node, grad: Any) -> Any:
+    try:
+        results = node.apply(grad)
+    except Exception:
+        _tell(node)
+        raise
+    if _State.check_nan:
+        for number, g in enumerate(results):
+            if g is not None and g._a.dtype.kind in "fc" and np.isnan(g._a).any():
+                _tell(node)
+                raise RuntimeError(f"Function '{node.name()}' returned nan values in its {number}th "
+                                   "output.")
+    return results
+
+
+def _tell(node: Node) -> None:
+    trace = getattr(node, "trace", None)
+    if trace is None:
+        warnings.warn(f"Error detected in {node.name()}. No forward pass information available. Enable "
+                      "detect anomaly during forward pass for more information.", stacklevel=4)
+        return
+    warnings.warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n"
+                  f"{''.join(trace)}", stacklevel=4)
+
+
+class set_detect_anomaly:
+    """Turn anomaly mode on or off; as a context manager, put it back at the end."""
+
+    def __init__(self, mode: bool, check_nan: bool = True) -> None:
+        self._before = (_State.enabled, _State.check_nan)
+        _set(mode, check_nan)
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *error: Any) -> None:
+        _set(*self._before)
+
+
+class detect_anomaly:
+    """Anomaly mode inside a with block."""
+
+    def __init__(self, check_nan: bool = True) -> None:
+        self.check_nan = check_nan
+        warnings.warn("Anomaly Detection has been enabled. This mode will increase the runtime and "
+                      "should only be enabled for debugging.", stacklevel=2)
+
+    def __enter__(self) -> None:
+        self._before = (_State.enabled, _State.check_nan)
+        _set(True, self.check_nan)
+
+    def __exit__(self, *error: Any) -> None:
+        _set(*self._before)
+
+
+def _set(mode: bool, check_nan: bool) -> None:
+    _State.enabled, _State.check_nan = mode, check_nan
+    TRACES.record = _remember if mode else None
+    hooks.GUARD = _guarded if mode else None
