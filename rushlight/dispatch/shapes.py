@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.device import META
-from rushlight.dispatch import kinds
 from rushlight.ops.table import Row
 from rushlight.tensor.kind import kind
 from rushlight.tensor.meta import meta_array
@@ -17,14 +16,20 @@ from rushlight.tensor.tensor import Tensor, wrap
 def meta_run(row: Row, body: Callable[..., Any], values: Sequence[Any]) -> Any:
     """The result's geometry: by the row's shape rule, or by running its body on small stand-ins."""
     if row.meta is not None:
-        return _as_meta(row.meta(*values))
+        return as_meta(row.meta(*values))
     with np.errstate(all="ignore"):
         # Meta arrays read as zeros without memory behind them, so a body can run on them.
-        found = body(*kinds.arrays_of(values))
-    return _as_meta(found)
+        found = body(*_arrays(values))
+    return as_meta(found)
 
 
-def _as_meta(found: Any) -> Any:
+def _arrays(values: Sequence[Any]) -> list[Any]:
+    return [v._a if isinstance(v, Tensor) else [_arrays([i])[0] for i in v]
+            if v.__class__ in (list, tuple) else v for v in values]
+
+
+def as_meta(found: Any) -> Any:
+    """An array-level result as tensors without data."""
     if isinstance(found, Tensor):
         return found
     if isinstance(found, (np.ndarray, np.generic)):
@@ -33,7 +38,7 @@ def _as_meta(found: Any) -> Any:
         strides = tuple(s // a.itemsize for s in a.strides)
         return wrap(meta_array(a.shape, a.dtype, strides), kind(t._k.dtype, META))
     if isinstance(found, tuple) and type(found) is not tuple:
-        return type(found)(*[_as_meta(f) for f in found])
+        return type(found)(*[as_meta(f) for f in found])
     if isinstance(found, (tuple, list)):
-        return type(found)(_as_meta(f) for f in found)
+        return type(found)(as_meta(f) for f in found)
     return found

@@ -25,9 +25,13 @@ def arranged(sizes: tuple[int, ...], strides: tuple[int, ...], dtype: Any, memor
     return fresh.transpose(sorted(range(len(sizes)), key=order.__getitem__))
 
 
+def strides_of(a: Array) -> tuple[int, ...]:
+    """Strides in elements."""
+    return tuple(s // a.itemsize for s in a.strides)
+
+
 def _copy(a: Array, dtype: Any, memory_format: Any) -> Array:
-    step = a.itemsize
-    out = arranged(a.shape, tuple(s // step for s in a.strides), dtype, memory_format)
+    out = arranged(a.shape, strides_of(a), dtype, memory_format)
     if a.dtype.kind == "c" and np.dtype(dtype).kind != "c":
         a = a.real
     out[...] = a

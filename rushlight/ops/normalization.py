@@ -173,6 +173,9 @@ def batch_norm(input, running_mean: "Tensor | None", running_var: "Tensor | None
     (arXiv:1502.03167); training updates the running ones, the variance unbiased."""
     if training:
         _check_batch(input)
+    if input.ndim < 2:
+        return batch_norm(input.unsqueeze(0), running_mean, running_var, weight, bias, training,
+                          momentum, eps).squeeze(0)
     axes = (0, *range(2, input.ndim))
     shape = (1, -1, *[1] * (input.ndim - 2))
     channels = input.shape[1]

@@ -70,7 +70,7 @@ def add_windows(columns: Array, space: Ints, kernel: Ints, stride: Ints, dilatio
     n = len(kernel)
     lead = columns.shape[:columns.ndim - 2 * n]
     out = columns.shape[columns.ndim - n:]
-    flat = columns.reshape(*lead, -1, *out)
+    flat = columns.reshape(*lead, int(np.prod(kernel)), *out)
     into = np.zeros((*lead, *space), columns.dtype)
     for number, cut in offsets(kernel, stride, dilation, out):
         into[cut] += flat[(*[slice(None)] * len(lead), number)]
