@@ -218,6 +218,9 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = contiguous_format) -
     need = int(np.prod(size, dtype=np.int64)) * a.itemsize
     offset = self.storage_offset()
     if flat.size < need + offset * a.itemsize:
+        if storage(self).foreign:
+            raise RuntimeError("Trying to resize storage that is not resizable: it belongs to a NumPy "
+                               "array; clone() the tensor first")
         grown = np.empty(need + offset * a.itemsize, np.uint8)
         grown[:flat.size] = flat
         storage(self)._bytes = flat = grown

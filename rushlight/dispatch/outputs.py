@@ -8,12 +8,18 @@ from typing import Any
 import numpy as np
 
 from rushlight.autograd.mode import LOCAL
+from rushlight.base.layout import overlaps_itself
 from rushlight.base.promotion import can_cast
+from rushlight.ops.table import ROWS
 from rushlight.tensor.tensor import Tensor, storage
 
 
 def compute_into(op: str, out: Any, values: Sequence[Any], compute: Callable[[], Any]) -> Any:
-    """Run `compute` without recording and write its result(s) into `out`; returns `out`."""
+    """Run `compute` without recording and write its result(s) into `out`; returns `out`.
+
+    Rows with the option `out_apart` refuse an `out` that shares memory with an operand, those
+    with `out_exact` one of another dtype than the result's.
+    """
     outs = out if isinstance(out, (tuple, list)) else (out,)
     for o in outs:
         if not isinstance(o, Tensor):
@@ -29,10 +35,34 @@ def compute_into(op: str, out: Any, values: Sequence[Any], compute: Callable[[],
     finally:
         LOCAL.enabled = before
     results = result if isinstance(result, (tuple, list)) else (result,)
+    _check(ROWS[op].options, outs, results, values)
     for o, r in zip(outs, results, strict=True):
         write(op, o, r)
     return out if isinstance(out, Tensor) else type(result)(outs) if type(result) in (
         tuple, list) else type(result)(*outs)
+
+
+def _check(options: Any, outs: Sequence[Tensor], results: Sequence[Any], values: Sequence[Any]) -> None:
+    for o, r in zip(outs, results, strict=True):
+        a = o._a
+        if 0 in a.strides and a.size > 1 and overlaps_itself(a.shape, a.strides):
+            raise RuntimeError("unsupported operation: more than one element of the written-to tensor "
+                               "refers to a single memory location. Please clone() the tensor before "
+                               "performing the operation.")
+        if options.get("out_exact") and o._k.dtype is not r._k.dtype:
+            raise RuntimeError(f"Expected out tensor to have dtype {r._k.dtype.legacy.lower()}, but "
+                               f"got {o._k.dtype.legacy.lower()} instead")
+    if options.get("out_apart"):
+        _check_apart(outs, values)
+
+
+def _check_apart(outs: Sequence[Tensor], values: Sequence[Any]) -> None:
+    for v in values:
+        for item in v if isinstance(v, (list, tuple)) else (v,):
+            if isinstance(item, Tensor) and any(np.may_share_memory(item._a, o._a) for o in outs):
+                raise RuntimeError("unsupported operation: some elements of the input tensor and the "
+                                   "written-to tensor refer to a single memory location. Please "
+                                   "clone() the tensor before performing the operation.")
 
 
 def write(op: str, out: Tensor, result: Tensor) -> None:

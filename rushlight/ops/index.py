@@ -97,7 +97,7 @@ def _gather(a: Array, dim: int, index: Array, sparse_grad: bool = False) -> Arra
     return found.reshape(index.shape)
 
 
-@index(fused=_gather, out=True)
+@index(fused=_gather, out=True, out_apart=True, out_exact=True)
 def gather(input, dim: "int", index, *, sparse_grad: "bool" = False) -> Any:
     """out[.., i, ..] = input[.., index[.., i, ..], ..] along dim."""
     grid = list(np.indices(index.shape, sparse=True))
@@ -131,7 +131,7 @@ def _index_select(a: Array, dim: int, index: Array) -> Array:
     return found if a.ndim else found.reshape(())
 
 
-@index(fused=_index_select, out=True)
+@index(fused=_index_select, out=True, out_apart=True)
 def index_select(input, dim: "int", index) -> Any:
     """The slices of input at the positions `index` (a vector) along dim."""
     return (*[slice(None)] * wrap_dim(dim, len(input)), index)
@@ -166,7 +166,7 @@ def _take(a: Array, index: Array) -> Array:
     return np.asarray(found)
 
 
-@index(fused=_take, out=True)
+@index(fused=_take, out=True, out_apart=True)
 def take(input, index) -> Any:
     """The elements of input, seen as flat, at the positions `index`."""
     return np.unravel_index(wrap_positions(index, int(np.prod(input))), input)
@@ -193,7 +193,10 @@ def take_along_dim(input, indices, dim: "int | None" = None):
     sizes = list(input._a.shape)
     sizes[d] = indices._a.shape[d]
     full = broadcast_shapes(tuple(sizes), indices._a.shape)
-    source = [*full[:d], input._a.shape[d], *full[d + 1:]]
+    size = input._a.shape[d]
+    source = [*full[:d], size, *full[d + 1:]]
+    if indices._a.size and not indices._k.on_meta and int(indices._a.min()) < 0:
+        indices = ROWS["where"](indices < 0, indices + size, indices)
     return gather(input.expand(source), d, indices.expand(full))
 
 
@@ -209,7 +212,7 @@ def _masked_select(a: Array, mask: Array) -> Array:
     return np.ascontiguousarray(a[mask])
 
 
-@opaque(out=True)
+@opaque(out=True, out_apart=True)
 def masked_select(input, mask) -> Array:
     """The elements of input (broadcast with mask) where mask is true, as a vector."""
     return _masked_select(input, mask)

@@ -51,7 +51,7 @@ def _check_cat(shapes: list[tuple[int, ...]], dim: int) -> int:
     return d
 
 
-@composite(where=("torch",), aliases=("concat", "concatenate"), out=True)
+@composite(where=("torch",), aliases=("concat", "concatenate"), out=True, out_apart=True)
 def cat(tensors: "list[Tensor]", dim: "int" = 0):
     """The tensors one after the other along an existing dim."""
     if not tensors:

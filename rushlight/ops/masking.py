@@ -26,7 +26,11 @@ def _check_mask(op: str, mask: Array, name: str) -> None:
 def _filled(a: Array, mask: Array, value: Any) -> Array:
     """A copy of `a`, broadcast with mask, with `value` where mask is true."""
     _check_mask("masked_fill", mask, _C_NAMES.get(legacy(mask), legacy(mask).lower()))
-    if not isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind == "c" and a.dtype.kind != "c":
+            raise RuntimeError("value cannot be converted to type "
+                               f"{a.dtype.name} without overflow: it is complex")
+    else:
         value = number(value, dt.from_numpy_dtype(a.dtype))
     if a.shape == mask.shape:
         out = a.copy("K")

@@ -22,7 +22,8 @@ def as_tuple(value: Any) -> tuple[int, ...]:
 @opaque
 def flip(input, dims: "*Ints") -> Array:
     """The order of the elements along each of dims reversed."""
-    axes = wrap_dims(as_tuple(dims), input.ndim) if dims != () else ()
+    given = as_tuple(dims)
+    axes = wrap_dims(given, input.ndim) if given else ()
     # The copy keeps the order of dims in memory, as PyTorch's does.
     return np.flip(input, axes).copy("K") if axes else input.copy("K")
 
@@ -81,6 +82,8 @@ def roll(input, shifts: "Ints", dims: "Ints" = ()) -> Array:
     if len(steps) != len(axes):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(steps)}, "
                            f"dims:{len(axes)}")
+    if not input.ndim:
+        raise IndexError(f"Dimension specified as {axes[0]} but tensor has no dimensions")
     return np.ascontiguousarray(np.roll(input, steps, [wrap_dim(d, input.ndim) for d in axes]))
 
 
@@ -202,7 +205,7 @@ def tile(input, dims: "*Ints"):
 
 
 @composite
-def repeat_interleave(input, repeats: "Tensor | int | None" = None, dim: "int | None" = None, *,
+def repeat_interleave(input, repeats: "Tensor | Number | None" = None, dim: "int | None" = None, *,
                       output_size: "int | None" = None):
     """Each element (or slice along dim) several times, one copy after the other.
 

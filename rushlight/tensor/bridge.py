@@ -6,11 +6,13 @@ from typing import Any
 import numpy as np
 
 from rushlight.tensor.construct import share
-from rushlight.tensor.tensor import Tensor, wrap
+from rushlight.tensor.tensor import Tensor, storage, wrap
 
 
 def from_numpy(ndarray: Any) -> Tensor:
     """A tensor that shares a NumPy array's memory: writes to either are seen in both."""
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
-    return wrap(share(ndarray))
+    t = wrap(share(ndarray))
+    storage(t).foreign = True
+    return t

@@ -9,14 +9,18 @@ Array = np.ndarray[Any, Any]
 
 
 class Storage:
-    """What all views of one memory share: its bytes (found when first asked for) and a version."""
+    """What all views of one memory share: its bytes (found when first asked for) and a version.
 
-    __slots__ = ("version", "_bytes", "inference", "__weakref__")
+    foreign: the memory belongs to someone else (a NumPy array) and cannot be resized.
+    """
+
+    __slots__ = ("version", "_bytes", "inference", "foreign", "__weakref__")
 
     def __init__(self, version: int = 0) -> None:
         self.version = version
         self._bytes: Array | None = None
         self.inference = False
+        self.foreign = False
 
     def bytes(self, view: Array) -> Array:
         """The whole memory as a 1-d uint8 array; `view` is any array that lies in it."""
