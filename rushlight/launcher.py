@@ -191,7 +191,7 @@ def _module(name: str) -> Callable[[], Any]:
 def _script(path: str) -> Callable[[], Any]:
     from pkgutil import get_importer
 
-    full = os.path.abspath(path)
+    full = os.path.join(os.getcwd(), path)
     if os.path.isdir(path) or (os.path.isfile(path) and get_importer(path) is not None):
         return _folder(path)
     try:

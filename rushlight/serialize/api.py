@@ -116,13 +116,18 @@ class _Replacing:
             raise RuntimeError(f"File {self._path} cannot be opened: open file failed with strerror: "
                                f"{error.strerror}") from error
 
-    def __exit__(self, *error: Any) -> Any:
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> Any:
         try:
-            return self._context.__exit__(*error)
+            done = self._context.__exit__(kind, error, trace)
         except OSError as failure:
-            raise RuntimeError(
-                f"PytorchStreamWriter failed writing file {self._path}: file write failed "
-                f"({failure.strerror}). What was there before is unchanged.") from failure
+            raise self._unwritten(failure) from failure
+        if isinstance(error, OSError):
+            raise self._unwritten(error) from error
+        return done
+
+    def _unwritten(self, failure: OSError) -> RuntimeError:
+        return RuntimeError(f"PytorchStreamWriter failed writing file {self._path}: file write failed "
+                            f"({failure.strerror}). What was there before is unchanged.")
 
 
 def _archive_name(f: Any) -> str:

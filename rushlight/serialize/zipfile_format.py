@@ -216,9 +216,10 @@ class Reader:
 
 
 def _map_file(file: Any) -> Array:
-    private = get_default_mmap_options() == mmap.MAP_PRIVATE
-    access = mmap.ACCESS_COPY if private else mmap.ACCESS_WRITE
-    return np.frombuffer(mmap.mmap(file.fileno(), 0, access=access), np.uint8)
+    if get_default_mmap_options() == getattr(mmap, "MAP_SHARED", None):
+        with open(file.name, "r+b") as writable:
+            return np.frombuffer(mmap.mmap(writable.fileno(), 0, access=mmap.ACCESS_WRITE), np.uint8)
+    return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY), np.uint8)
 
 
 def _corrupt(name: str, what: str) -> RuntimeError:
