@@ -16,8 +16,8 @@ from rushlight.base.fused import fma32
 Array = np.ndarray[Any, Any]
 
 GROUP = 16
-# Groups at a time: what the steps below work on stays in the first two levels of cache.
-_BLOCK = 512
+# Groups at a time: enough to hide the price of a NumPy call, few enough to stay in cache.
+_BLOCK = 2048
 
 _f32 = np.float32
 _LOG = tuple(map(_f32, (7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1,
@@ -29,7 +29,8 @@ _SIN = tuple(map(_f32, (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)))
 _LN2_HIGH, _LN2_LOW = _f32(0.693359375), _f32(-2.12194440e-4)
 _QUARTER_PI = tuple(map(_f32, (0.78515625, 2.4187564849853515625e-4, 3.77489497744594108e-8)))
 _FOUR_OVER_PI, _TWO_PI = _f32(4 / math.pi), _f32(2 * math.pi)
-_SQRT_HALF, _HALF, _ONE = _f32(math.sqrt(0.5)), _f32(0.5), _f32(1)
+_HALF, _ONE = _f32(0.5), _f32(1)
+_SQRT_HALF_BITS = _f32(math.sqrt(0.5)).view(np.int32)
 
 
 def normal32(uniforms: Array) -> None:
@@ -62,10 +63,10 @@ def _polynomial(x: Array, coefficients: tuple[Any, ...]) -> Array:
 
 def _log(x: Array) -> Array:
     """log of numbers in (0, 1]: x = m 2^e with m in [sqrt(1/2), sqrt(2))."""
-    m, e = np.frexp(x)
-    small = m < _SQRT_HALF
-    m = m - _ONE + np.where(small, m, _f32(0))
-    e = (e - small).astype(np.float32)
+    bits = x.view(np.int32)
+    exponent = (bits - _SQRT_HALF_BITS) >> 23
+    m = (bits - (exponent << 23)).view(np.float32) - _ONE
+    e = exponent.astype(np.float32)
     square = m * m
     y = _polynomial(m, _LOG) * m
     y = fma32(y, square, e * _LN2_LOW)
@@ -82,9 +83,9 @@ def _sincos(x: Array) -> tuple[Array, Array]:
     square = x * x
     cosine = fma32(_polynomial(square, _COS) * square, square, -(_HALF * square)) + _ONE
     sine = fma32(_polynomial(square, _SIN) * square, x, x)
-    swapped = (octant & 2) != 0
-    sines = np.where(swapped, cosine, sine)
-    cosines = np.where(swapped, sine, cosine)
-    np.negative(sines, out=sines, where=(octant & 4) != 0)
-    np.negative(cosines, out=cosines, where=((octant + 2) & 4) != 0)
-    return sines, cosines
+    # In every other quadrant the two change places; signs follow the quadrant. Bits do both.
+    sines, cosines = sine.view(np.int32), cosine.view(np.int32)
+    changed = (sines ^ cosines) & -(octant >> 1 & 1)
+    sines ^= changed ^ ((octant & 4) << 29)
+    cosines ^= changed ^ ((octant + 2 & 4) << 29)
+    return sine, cosine

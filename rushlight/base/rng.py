@@ -16,6 +16,7 @@ Array = np.ndarray[Any, Any]
 DEFAULT_SEED = 67280421310721  # what PyTorch gives a new generator
 STATE_BYTES = 5056
 _WORDS = 624
+_MASK_53 = (1 << 53) - 1
 # Below this many words NumPy's bulk call costs more to set up than its faster loop wins back.
 _BULK = 2048
 
@@ -73,6 +74,12 @@ class Engine:
             return (raw[0::2] << np.uint64(32)) | raw[1::2]
         return self._bulk.integers(0, 1 << 64, n, np.uint64)
 
+    def double(self) -> float:
+        """One uniform of [0, 1) in double precision, for samplers that draw one by one."""
+        raw = self._bits.random_raw
+        high, low = raw(), raw()
+        return ((high << 32 | low) & _MASK_53) * 2.0**-53
+
     def get_state(self) -> Array:
         """The state as 5056 bytes (uint8) in PyTorch's layout."""
         with self.lock:
@@ -107,3 +114,15 @@ class Engine:
             position = _WORDS if left == 1 else following
             self._bits.state = {"bit_generator": "MT19937", "state": {
                 "key": record["words"].astype(np.uint32), "pos": position}}
+
+
+_default: list[Engine] = []
+
+
+def default_engine() -> Engine:
+    """The engine that is used where none is named; made at first use, with a seed of its own."""
+    if not _default:
+        engine = Engine()
+        engine.seed()
+        _default.append(engine)
+    return _default[0]

@@ -1,0 +1,97 @@
+"""Draws of categories by weight: torch.multinomial on arrays."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rushlight.base import dtype as dt
+from rushlight.base.distributions import exponential, standard64
+from rushlight.base.rng import Engine
+
+Array = np.ndarray[Any, Any]
+
+_MOST = 1 << 24  # PyTorch counts categories in float32
+
+
+def choose(engine: Engine, weights: Array, k: int, replacement: bool) -> Array:
+    """k categories for each row of `weights`, (categories,) or (rows, categories), as int64.
+
+    Raises RuntimeError for weights that are no distribution, or k that cannot be drawn.
+    """
+    _check_request(weights, k, replacement)
+    shape = (*weights.shape[:-1], k)
+    if 0 in shape:
+        return np.empty(shape, np.int64)
+    rows = weights.reshape(-1, weights.shape[-1])
+    if replacement and k > 1:
+        return _with_replacement(engine, rows, k).reshape(shape)
+    return _race(engine, rows, k).reshape(shape)
+
+
+def _check_request(weights: Array, k: int, replacement: bool) -> None:
+    if not 0 < weights.ndim <= 2:
+        raise RuntimeError(f"prob_dist must be 1 or 2 dim, got {weights.ndim}")
+    of = dt.from_numpy_dtype(weights.dtype)
+    if not of.is_floating_point:
+        raise RuntimeError("multinomial only supports floating-point dtypes for input, got: "
+                           f"{of.legacy}")
+    if k <= 0:
+        raise RuntimeError(f"cannot sample n_sample <= 0 samples, got {k}")
+    if not replacement and k > weights.shape[-1]:
+        raise RuntimeError("cannot sample n_sample > prob_dist.size(-1) samples without "
+                           f"replacement, got {k} > {weights.shape[-1]}")
+    if weights.shape[-1] > _MOST:
+        raise RuntimeError("number of categories cannot exceed 2^24")
+
+
+def _race(engine: Engine, weights: Array, k: int) -> Array:
+    """Without replacement: the k largest of weight / Exp(1), the Gumbel trick without logs."""
+    wide = weights.astype(np.float32) if weights.dtype.itemsize == 2 else weights
+    if not weights.size:
+        raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the "
+                           "operation has no identity.")
+    if not (wide.max() < np.inf and wide.min() >= 0):
+        raise RuntimeError("probability tensor contains either `inf`, `nan` or element < 0")
+    if (weights.sum(-1) == 0).any():
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    of = dt.from_numpy_dtype(weights.dtype)
+    rates = exponential(engine, weights.size, of).reshape(weights.shape)
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        times = (weights / rates).astype(wide.dtype, copy=False)
+    if k == 1:
+        return np.argmax(times, axis=-1, keepdims=True)
+    return np.argsort(-times, axis=-1, kind="stable")[:, :k]
+
+
+def _with_replacement(engine: Engine, weights: Array, k: int) -> Array:
+    # Running totals of the half precisions are kept in float32.
+    wide = weights.astype(np.float32) if weights.dtype.itemsize == 2 else weights
+    _check_weights(wide)
+    totals = np.cumsum(wide, axis=-1, dtype=wide.dtype)
+    if not (totals[:, -1] > 0).all():
+        raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
+    totals /= totals[:, -1:].copy()
+    totals[:, -1] = 1
+    return _search(totals, standard64(engine, len(weights) * k).reshape(len(weights), k))
+
+
+def _check_weights(weights: Array) -> None:
+    if not (weights >= 0).all():
+        raise RuntimeError("invalid multinomial distribution (encountering probability entry < 0)")
+    if not np.isfinite(weights).all():
+        raise RuntimeError("invalid multinomial distribution (encountering probability entry = "
+                           "infinity or NaN)")
+
+
+def _search(totals: Array, samples: Array) -> Array:
+    """Per row, the first category whose running total is not below the sample, by bisection."""
+    low = np.zeros(samples.shape, np.int64)
+    high = np.full(samples.shape, totals.shape[1])
+    for _ in range(totals.shape[1].bit_length()):
+        middle = (low + high) // 2
+        left = low < high
+        below = np.take_along_axis(totals, np.minimum(middle, totals.shape[1] - 1), 1) < samples
+        low, high = (np.where(left & below, middle + 1, low),
+                     np.where(left & ~below, middle, high))
+    return low

@@ -1,0 +1,214 @@
+"""Numbers of PyTorch's distributions from an Engine's words, in bulk and to the last bit.
+
+Each function returns a flat array of `n` elements of dtype `of`, having checked its parameters.
+What is drawn per element follows PyTorch's CPU kernels: one 32-bit word for a float32 uniform, a
+64-bit pair wherever the kernel computes in double, 64-bit words for integer ranges from 2^28.
+"""
+from __future__ import annotations
+
+import math
+from typing import Any, NoReturn
+
+import ml_dtypes
+import numpy as np
+
+from rushlight.base import dtype as dt
+from rushlight.base.boxmuller import GROUP, normal32, normal64
+from rushlight.base.convert import convert
+from rushlight.base.dtype import dtype
+from rushlight.base.fused import fma32, fma64
+from rushlight.base.rng import Engine
+
+Array = np.ndarray[Any, Any]
+
+FLOATS = frozenset({dt.float16, dt.bfloat16, dt.float32, dt.float64})
+_NUMBERS = FLOATS | {dt.uint8, dt.int8, dt.int16, dt.int32, dt.int64}
+_CONTINUOUS = "{} distribution is a continuous probability distribution. dtype must be a floating "\
+              "point but you specified {}"
+
+
+# The bits of a significand, and what PyTorch's messages call the dtypes.
+DIGITS = {dt.float16: 11, dt.bfloat16: 8, dt.float32: 24, dt.float64: 53}
+C_NAMES = {"float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float",
+           "float64": "double", "int8": "signed char", "uint8": "unsigned char", "bool": "bool",
+           "int16": "short int", "int32": "int", "int64": "long int",
+           "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int"}
+
+
+def not_implemented(kernel: str, of: dtype) -> NoReturn:
+    """Raise as PyTorch does where a kernel lacks a dtype."""
+    raise NotImplementedError(f'"{kernel}" not implemented for \'{of.legacy}\'')
+
+
+def _need(of: dtype, dtypes: frozenset[dtype], kernel: str) -> None:
+    if of not in dtypes:
+        not_implemented(kernel, of)
+
+
+def standard32(engine: Engine, n: int) -> Array:
+    """float32 uniforms of [0, 1): the low 24 bits of a word each."""
+    words = engine.words32(n)
+    words &= np.uint32((1 << 24) - 1)
+    floats = words.view(np.int32).astype(np.float32)
+    floats *= np.float32(2.0**-24)
+    return floats
+
+
+def standard64(engine: Engine, n: int) -> Array:
+    """float64 uniforms of [0, 1): the low 53 bits of a pair each."""
+    words = engine.words64(n)
+    words &= np.uint64((1 << 53) - 1)
+    floats = words.view(np.int64).astype(np.float64)
+    floats *= 2.0**-53
+    return floats
+
+
+def uniform(engine: Engine, n: int, of: dtype, low: float = 0.0, high: float = 1.0) -> Array:
+    """Uniforms of [low, high); RuntimeError unless low <= high and both fit the dtype."""
+    _need(of, FLOATS, "check_uniform_bounds")
+    _check_uniform(of, low, high)
+    if of is dt.float64:
+        wide = standard64(engine, n)
+        return wide if (low, high) == (0, 1) else fma64(wide, high - low, low)
+    start, end = np.float32(low), np.float32(high)
+    single = standard32(engine, n)
+    if (low, high) != (0, 1):
+        single = fma32(single, end - start, start)
+    if of is dt.float32:
+        return single
+    made = convert(single, of.np)
+    # Rounding may reach `high`, which the interval excludes; PyTorch puts `low` there.
+    made[made >= convert(np.asarray(end), of.np)] = convert(np.asarray(start), of.np)
+    return made
+
+
+def _check_uniform(of: dtype, low: float, high: float) -> None:
+    largest = float(ml_dtypes.finfo(of.np).max)
+    for name, bound in (("from", low), ("to", high)):
+        if not -largest <= bound <= largest:
+            raise RuntimeError(f"{name} is out of bounds for {C_NAMES[of.name]}, got {bound}")
+    if low > high:
+        raise RuntimeError("uniform_ expects to return a [from, to) range, but found "
+                           f"from={low} > to={high}")
+    if high - low > largest:
+        raise RuntimeError(f"uniform_ expects to-from <= std::numeric_limits<{of.legacy}>::max(), "
+                           f"but found to={high} and from={low} which result in to-from to exceed "
+                           "the limit")
+
+
+def normal(engine: Engine, n: int, of: dtype, mean: float = 0.0, std: float = 1.0, *,
+           contiguous: bool = True) -> Array:
+    """Normals; RuntimeError unless std >= 0.
+
+    From 16 elements in contiguous memory PyTorch transforms uniforms in groups; else it makes
+    double-precision pairs one after another and keeps the odd one for the next call.
+    """
+    if not std >= 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    _need(of, FLOATS, "normal_kernel_cpu")
+    if not n:
+        return np.empty(0, of.np)
+    if n < GROUP or not contiguous:
+        return convert(_scaled(_paired_normals(engine, n), mean, std), of.np)
+    draw, transform = (standard64, normal64) if of is dt.float64 else (standard32, normal32)
+    with engine.lock:
+        # The half precisions draw no uniforms for an incomplete last group.
+        made = draw(engine, n - n % GROUP if of in dt.REDUCED else n)
+        tail = draw(engine, GROUP) if n % GROUP else made[:0]
+    if len(made) < n:
+        made = np.resize(made, n)
+    transform(made[:n - n % GROUP])
+    transform(tail)
+    made[n - len(tail):] = tail  # the last 16 are drawn anew, some of them for the second time
+    return convert(_scaled(made, mean, std), of.np)
+
+
+def _scaled(standard: Array, mean: float, std: float) -> Array:
+    if (mean, std) == (0, 1):
+        return standard
+    if standard.dtype == np.float64:
+        return fma64(standard, std, mean)
+    return fma32(standard, np.float32(std), np.float32(mean))
+
+
+def _paired_normals(engine: Engine, n: int) -> Array:
+    """`n` float64 standard normals by Box-Muller pairs, the cosine of each pair first."""
+    with engine.lock:
+        kept = [] if engine.normal is None else [engine.normal]
+        pairs = (n - len(kept) + 1) // 2
+        u = standard64(engine, 2 * pairs).reshape(pairs, 2)
+        radius, angle = np.sqrt(-2 * np.log1p(-u[:, 1])), 2 * math.pi * u[:, 0]
+        made = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
+        stream = np.concatenate([np.array(kept), made.reshape(-1)])
+        engine.normal = float(stream[n]) if len(stream) > n else None
+    return stream[:n]
+
+
+def log_normal(engine: Engine, n: int, of: dtype, mean: float = 1.0, std: float = 2.0) -> Array:
+    """exp of normals; RuntimeError unless std > 0."""
+    if not std > 0:
+        raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
+    if not n:
+        return np.empty(0, of.np)
+    _need(of, FLOATS, "log_normal_cpu")
+    return convert(np.exp(_scaled(_paired_normals(engine, n), mean, std)), of.np)
+
+
+def cauchy(engine: Engine, n: int, of: dtype, median: float = 0.0, sigma: float = 1.0) -> Array:
+    """Cauchy numbers; RuntimeError unless sigma > 0."""
+    if not sigma > 0:
+        raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
+    if not of.is_floating_point:
+        raise RuntimeError(_CONTINUOUS.format("Cauchy", of.legacy))
+    slope = np.tan(math.pi * (standard64(engine, n) - 0.5))
+    plain = (median, sigma) == (0, 1)
+    return convert(slope if plain else fma64(slope, sigma, median), of.np)
+
+
+def exponential(engine: Engine, n: int, of: dtype, rate: float = 1.0) -> Array:
+    """Exponential numbers; RuntimeError unless rate > 0."""
+    if not rate > 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate}")
+    if not of.is_floating_point:
+        raise RuntimeError(_CONTINUOUS.format("Exponential", of.legacy))
+    logs = standard64(engine, n)
+    np.log1p(np.negative(logs, out=logs), out=logs)
+    logs *= -1.0 / rate
+    return convert(logs, of.np)
+
+
+def geometric(engine: Engine, n: int, of: dtype, p: float) -> Array:
+    """Numbers of trials up to the first success; RuntimeError unless 0 < p < 1."""
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
+    if not n:
+        return np.empty(0, of.np)
+    _need(of, _NUMBERS, "geometric_cpu")
+    with np.errstate(divide="ignore"):
+        trials = np.ceil(np.log(standard64(engine, n)) / math.log(1 - p))
+    return trials.astype(np.int64).astype(of.np) if not of.is_floating_point \
+        else convert(trials, of.np)
+
+
+def bernoulli(engine: Engine, n: int, of: dtype, p: float) -> Array:
+    """Ones with probability p, else zeros; RuntimeError unless 0 <= p <= 1."""
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    if not n:
+        return np.empty(0, of.np)
+    _need(of, _NUMBERS | {dt.bool_}, "bernoulli_scalar_cpu_")
+    return (standard64(engine, n) < p).astype(of.np)
+
+
+def bernoulli_each(engine: Engine, p: Array, of: dtype) -> Array:
+    """Ones with probability p[i], else zeros; double-precision p compare with double draws."""
+    if not p.size:
+        return np.empty(p.shape, of.np)
+    _need(of, _NUMBERS | {dt.bool_}, "bernoulli_tensor_cpu_self_")
+    _need(dt.from_numpy_dtype(p.dtype), FLOATS, "bernoulli_tensor_cpu_p_")
+    if not ((p >= 0) & (p <= 1)).all():
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false. bernoulli: "
+                           "probabilities must be in [0, 1]")
+    if p.dtype == np.float64:
+        return (standard64(engine, p.size).reshape(p.shape) < p).astype(of.np)
+    return (standard32(engine, p.size).reshape(p.shape) < p.astype(np.float32)).astype(of.np)

@@ -1,0 +1,63 @@
+"""torch.random: the seed and the state of the generator that is used where none is named."""
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from rushlight.tensor.generator import Generator, default_generator
+from rushlight.tensor.tensor import Tensor
+
+__all__ = ["fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state",
+           "thread_safe_generator"]
+
+
+def manual_seed(seed: Any) -> Generator:
+    """Restart the default generator from `seed`; returns it.
+
+    seed: anything that int() takes, in [-2^63, 2^64); ValueError beyond.
+    """
+    return default_generator.manual_seed(int(seed))
+
+
+def seed() -> int:
+    """Restart the default generator from a seed of the operating system; returns it."""
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """The seed that the default generator's numbers started from."""
+    return default_generator.initial_seed()
+
+
+def get_rng_state() -> Tensor:
+    """The default generator's state: a uint8 tensor of 5056 bytes."""
+    return default_generator.get_state()
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Put the default generator into a state that get_rng_state gave."""
+    default_generator.set_state(new_state)
+
+
+def thread_safe_generator() -> Generator | None:
+    """The generator of a DataLoader's worker thread, or None outside of one."""
+    return None
+
+
+@contextlib.contextmanager
+def fork_rng(devices: Iterable[Any] | None = None, enabled: bool = True,
+             _caller: str = "fork_rng", _devices_kw: str = "devices",
+             device_type: str | None = None) -> Iterator[None]:
+    """Within it random numbers are drawn as usual; after it the state is what it was before.
+
+    devices and device_type choose accelerators whose states are kept too; there are none here.
+    """
+    if not enabled:
+        yield
+        return
+    state = get_rng_state()
+    try:
+        yield
+    finally:
+        set_rng_state(state)
