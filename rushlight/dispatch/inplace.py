@@ -17,7 +17,10 @@ from rushlight.tensor.tensor import Tensor, storage
 
 def build(row: Row) -> Callable[..., Any]:
     """The callable behind `name_`."""
-    run = _pointwise(row) if row.kind == "pointwise" else _generic(row)
+    if row.kind == "view" or row.options.get("is_view"):
+        run = _geometric(row)
+    else:
+        run = _pointwise(row) if row.kind == "pointwise" else _generic(row)
 
     def variant(*args: Any, **kwargs: Any) -> Any:
         found = overrides.intercept(row, run, args, kwargs)
@@ -93,6 +96,21 @@ def _copied(t: Tensor) -> Tensor:
     other: Tensor = object.__new__(Tensor)
     other._a, other._k, other._g, other._i, other._s = t._a.copy("K"), t._k, t._g, t._i, None
     return other
+
+
+def _geometric(row: Row) -> Callable[..., Any]:
+    """transpose_ and its like: the tensor itself takes the view's sizes, strides and node."""
+    def run(*args: Any, **kwargs: Any) -> Any:
+        from rushlight.dispatch.door import function
+
+        target, rest = _target(row, args, kwargs)
+        seen = function(row)(target, *rest, **kwargs)
+        if target._g is not None and LOCAL.enabled:
+            check_writable(target, True)
+            target._g, target._i = seen._g, seen._i
+        target._a = seen._a
+        return target
+    return run
 
 
 def _generic(row: Row) -> Callable[..., Any]:

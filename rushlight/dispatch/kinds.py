@@ -8,13 +8,14 @@ import numpy as np
 
 from rushlight.autograd.inplace import track_view
 from rushlight.autograd.mode import LOCAL
+from rushlight.base.dtype import from_numpy_dtype
 from rushlight.base.layout import Layout
 from rushlight.dispatch import transposed
 from rushlight.dispatch.reducing import reduce_runner
 from rushlight.dispatch.rules import Rules
 from rushlight.dispatch.shapes import as_meta, meta_run
 from rushlight.ops.table import Row
-from rushlight.tensor.kind import unavailable
+from rushlight.tensor.kind import kind, unavailable
 from rushlight.tensor.queries import get_default_device
 from rushlight.tensor.storage import strided
 from rushlight.tensor.tensor import Tensor, storage, wrap, wrap_view
@@ -197,7 +198,10 @@ def view_runner(row: Row) -> Run:
         return run(t, *rest)
 
     def run(t: Tensor, *rest: Any) -> Any:
-        out = wrap_view(array_view(t, rest), t)
+        array = array_view(t, rest)
+        # The parts of complex numbers are views of another dtype.
+        of = None if array.dtype == t._a.dtype else kind(from_numpy_dtype(array.dtype), t._k.device)
+        out = wrap_view(array, t, of)
         track_view(out, t, again, rest)
         if t._g is not None and LOCAL.enabled:
             rules.record(dict(zip(names, (t, *rest), strict=True)), out)

@@ -164,10 +164,9 @@ def _index_fill(input, dim: "int", index, value: "Tensor | Number") -> Array:
 
 @_index_fill.gradient
 def _(s: Any, grad: Any) -> Any:
-    value = None
-    if s.needs("value"):
-        value = grad.index_select(s.dim, s.index.reshape(-1)).sum()
-    return index_fill(grad, s.dim, s.index, 0) if s.needs("input") else None, None, value
+    own = index_fill(grad, s.dim, s.index, 0)
+    # What own leaves out went to the value, once however often its position is repeated.
+    return own, None, (grad - own).sum() if s.needs("value") else None
 
 
 @composite(inplace=True)

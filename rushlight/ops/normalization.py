@@ -204,7 +204,7 @@ def _check_batch(input: Any) -> None:
 
 def _update_running(input: Any, center: Any, spread: Any, running_mean: Any, running_var: Any,
                     momentum: float) -> None:
-    count = input.numel() // input.shape[1]
+    count = input.numel() // max(input.shape[1], 1)
     if running_mean is not None:
         fresh = center.detach().reshape(-1)
         running_mean.copy_((1 - momentum) * running_mean.detach() + momentum * fresh)

@@ -64,7 +64,9 @@ def _replicated(n: int, low: int, high: int) -> Array:
 
 
 def _wrapped(n: int, low: int, high: int) -> Array:
-    return np.arange(-low, n + high) % n
+    # What is cut off is gone before the rest wraps around.
+    kept = np.arange(max(-low, 0), n - max(-high, 0))
+    return kept[np.arange(-max(low, 0), len(kept) + max(high, 0)) % len(kept)]
 
 
 _PLACES = {"reflect": _reflected, "replicate": _replicated, "circular": _wrapped}

@@ -229,8 +229,13 @@ def _adaptive_sizes(op: str, n: int, x: Any, output_size: Any) -> Ints:
     if len(wanted) != n:
         raise RuntimeError(f"{op}: internal error: output_size.size() must be {n}, got "
                            f"{list(wanted)}")
+    if any(o is not None and o < 0 for o in wanted):
+        raise RuntimeError(f"{op}(): elements of output_size must be greater than or equal to 0, but "
+                           f"received {list(wanted)}")
     if x.ndim not in (n + 1, n + 2):
-        raise RuntimeError(f"{op}(): Expected {n + 1}D or {n + 2}D tensor, but got {list(x.shape)}")
+        # PyTorch's Python wrappers of the 2-d and 3-d forms look at the rank first.
+        kind = RuntimeError if n == 1 or x.ndim > n else ValueError
+        raise kind(f"{op}(): Expected {n + 1}D or {n + 2}D tensor, but got {list(x.shape)}")
     return tuple(size if o is None else int(o) for o, size in zip(wanted, space, strict=True))
 
 

@@ -13,7 +13,7 @@ _slice = ROWS["slice"]
 def unbind(input, dim: "int" = 0):
     """All slices along dim, as a tuple of views."""
     if not input.ndim:
-        raise RuntimeError("unbind: expected a tensor with at least one dim, got 0")
+        raise IndexError("Dimension specified as 0 but tensor has no dimensions")
     d = wrap_dim(dim, input.ndim)
     return tuple([input.select(d, i) for i in range(input._a.shape[d])])
 

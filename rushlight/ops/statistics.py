@@ -254,7 +254,8 @@ def vector_norm(input, ord: "Number" = 2, dim: "Ints | None" = None, keepdim: "b
     if ord == -inf:
         return amin(size, dim, keepdim)
     if ord == 0:
-        return (size != 0).to(size.dtype).sum(dim, keepdim)
+        # Counted in a way that has a gradient: zero everywhere.
+        return (size * 0).masked_fill(size != 0, 1).sum(dim, keepdim)
     if ord == 1:
         return sum(size, dim, keepdim)
     if ord == 2:

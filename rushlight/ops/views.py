@@ -18,7 +18,7 @@ _ALL = ("torch", "Tensor")
 
 # --- permuting ------------------------------------------------------------------------------------
 
-@view(aliases=("swapaxes", "swapdims"), inplace=False,
+@view(aliases=("swapaxes", "swapdims"), inplace=True,
       numpy=lambda a, i, j: a.swapaxes(wrap_dim(i, a.ndim), wrap_dim(j, a.ndim)) if a.ndim else a[...])
 def transpose(input: Layout, dim0: "int", dim1: "int") -> Layout:
     """Swap two dims."""
@@ -63,7 +63,7 @@ def _(s: Any, grad: Any) -> Any:
     return grad.permute(inverse)
 
 
-@view(numpy=lambda a: a.transpose() if a.ndim <= 2 else NotImplemented)
+@view(inplace=True, numpy=lambda a: a.transpose() if a.ndim <= 2 else NotImplemented)
 def t(input: Layout) -> Layout:
     """The transpose of a matrix; vectors stay as they are."""
     if len(input.sizes) > 2:
@@ -201,7 +201,7 @@ def _squeezed(sizes: Any, dims: Any) -> tuple[int, ...]:
     return tuple(i for i in range(len(sizes)) if i not in gone)
 
 
-@view(inplace=False)
+@view(inplace=True)
 def squeeze(input: Layout, dim: "*Ints | None" = None) -> Layout:
     """Without dims of size 1 (only those named)."""
     if isinstance(dim, int):
@@ -214,7 +214,7 @@ def _(s: Any, grad: Any) -> Any:
     return grad.reshape(s.shape("input"))
 
 
-@view(numpy=lambda a, dim: a[(slice(None),) * wrap_dim(dim, a.ndim + 1) + (None,)])
+@view(inplace=True, numpy=lambda a, dim: a[(slice(None),) * wrap_dim(dim, a.ndim + 1) + (None,)])
 def unsqueeze(input: Layout, dim: "int") -> Layout:
     """With a dim of size 1 put in at `dim`."""
     d = wrap_dim(dim, len(input.sizes) + 1)
@@ -428,7 +428,7 @@ def _as_strided(input: Layout, size: "Ints", stride: "Ints", offset: "int" = 0) 
     return Layout(_as_tuple(size), _as_tuple(stride), offset)
 
 
-@composite(name="as_strided")
+@composite(name="as_strided", inplace=True, is_view=True)
 def as_strided(input, size: "Ints", stride: "Ints", storage_offset: "int | None" = None):
     """A view with given sizes, strides and offset of the whole storage."""
     size, stride = _as_tuple(size), _as_tuple(stride)
