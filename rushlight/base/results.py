@@ -25,6 +25,15 @@ class Result(tuple[Any, ...]):
                             f"({len(items)}-sequence given)")
         return tuple.__new__(cls, items)
 
+    @classmethod
+    def _make(cls, items: Any) -> "Result":
+        """From a sequence, as named tuples (and the tree tools that look for them) have it."""
+        return cls(*items)
+
+    def _asdict(self) -> dict[str, Any]:
+        """Names and values."""
+        return dict(zip(self._fields, self, strict=True))
+
     def __repr__(self) -> str:
         parts = ",\n".join(f"{n}={v!r}" for n, v in zip(self._fields, self, strict=True))
         return f"torch.return_types.{self._op}(\n{parts})"
