@@ -122,13 +122,13 @@ def _running_extreme(op: str, ufunc: Any, a: Array, dim: int) -> tuple[Array, Ar
     return np.ascontiguousarray(values).reshape(a.shape), indices.reshape(a.shape)
 
 
-def selected_gradient(s: Any, grad: Any) -> Any:
+def put_back(grad: Any, shape: tuple[int, ...], dim: int, indices: Any, keepdim: bool = True) -> Any:
     """Of values picked along a dim: the gradient goes back to where they were picked."""
-    shape = s.shape("input")
-    indices = s.result[1]
     if not shape:
         return grad
-    return grad.new_zeros(shape).scatter_add(s.dim, indices, grad)
+    if not keepdim:
+        grad, indices = grad.unsqueeze(dim), indices.unsqueeze(dim)
+    return grad.new_zeros(shape).scatter_add(dim, indices, grad)
 
 
 @opaque(out=True)
@@ -138,8 +138,8 @@ def cummax(input, dim: "int") -> tuple[Array, Array]:
 
 
 @cummax.gradient
-def _(s: Any, grad: Any, _: Any) -> Any:
-    return selected_gradient(s, grad)
+def _(s: Any, grad: Any, _: Any = None) -> Any:
+    return put_back(grad, s.shape("input"), s.dim, s.result[1])
 
 
 @opaque(out=True)
@@ -149,8 +149,8 @@ def cummin(input, dim: "int") -> tuple[Array, Array]:
 
 
 @cummin.gradient
-def _(s: Any, grad: Any, _: Any) -> Any:
-    return selected_gradient(s, grad)
+def _(s: Any, grad: Any, _: Any = None) -> Any:
+    return put_back(grad, s.shape("input"), s.dim, s.result[1])
 
 
 # --- logcumsumexp ---------------------------------------------------------------------------------

@@ -167,7 +167,8 @@ def _check_unique(a: Array, dim: int) -> int:
 def _rows_of(a: Array, d: int) -> Array:
     """The slices along d as the rows of a matrix."""
     front = np.moveaxis(comparable(a), d, 0)
-    return np.ascontiguousarray(front).reshape(a.shape[d], -1)
+    width = a.size // a.shape[d] if a.shape[d] else 0
+    return np.ascontiguousarray(front).reshape(a.shape[d], width)
 
 
 @opaque

@@ -8,7 +8,7 @@ import numpy as np
 from rushlight.base.errors import wrap_dim
 from rushlight.base.results import result_type
 from rushlight.ops.along import at_least_1d, legacy
-from rushlight.ops.scanning import selected_gradient
+from rushlight.ops.scanning import put_back
 from rushlight.ops.table import composite, opaque
 
 Array = np.ndarray[Any, Any]
@@ -61,8 +61,8 @@ def _like(found: Array, a: Array) -> Array:
 
 
 @sort.gradient
-def _(s: Any, grad: Any, _: Any) -> Any:
-    return selected_gradient(s, grad)
+def _(s: Any, grad: Any, _: Any = None) -> Any:
+    return put_back(grad, s.shape("input"), s.dim, s.result[1])
 
 
 @composite
@@ -116,8 +116,8 @@ def _first(a: Array, k: int, d: int, largest: bool) -> Array:
 
 
 @topk.gradient
-def _(s: Any, grad: Any, _: Any) -> Any:
-    return selected_gradient(s, grad)
+def _(s: Any, grad: Any, _: Any = None) -> Any:
+    return put_back(grad, s.shape("input"), s.dim, s.result[1])
 
 
 @opaque(out=True)
@@ -151,19 +151,9 @@ def pick(a: Array, order: Array, d: int, keepdim: bool) -> tuple[Array, Array]:
         order).reshape(order.shape)
 
 
-def picked_gradient(s: Any, grad: Any) -> Any:
-    """Of one picked element for each row."""
-    shape, indices = s.shape("input"), s.result[1]
-    if not shape:
-        return grad
-    if not s.keepdim:
-        grad, indices = grad.unsqueeze(s.dim), indices.unsqueeze(s.dim)
-    return grad.new_zeros(shape).scatter_add(s.dim, indices, grad)
-
-
 @kthvalue.gradient
-def _(s: Any, grad: Any, _: Any) -> Any:
-    return picked_gradient(s, grad)
+def _(s: Any, grad: Any, _: Any = None) -> Any:
+    return put_back(grad, s.shape("input"), s.dim, s.result[1], s.keepdim)
 
 
 # --- median ---------------------------------------------------------------------------------------
@@ -204,8 +194,8 @@ def _median_dim(input, dim: "int", keepdim: "bool") -> Any:
 
 
 @_median_dim.gradient
-def _(s: Any, grad: Any, _: Any) -> Any:
-    return picked_gradient(s, grad)
+def _(s: Any, grad: Any, _: Any = None) -> Any:
+    return put_back(grad, s.shape("input"), s.dim, s.result[1], s.keepdim)
 
 
 @opaque(name="_nanmedian_dim", where=("aten",), node="nanmedian")
@@ -215,8 +205,8 @@ def _nanmedian_dim(input, dim: "int", keepdim: "bool") -> Any:
 
 
 @_nanmedian_dim.gradient
-def _(s: Any, grad: Any, _: Any) -> Any:
-    return picked_gradient(s, grad)
+def _(s: Any, grad: Any, _: Any = None) -> Any:
+    return put_back(grad, s.shape("input"), s.dim, s.result[1], s.keepdim)
 
 
 @opaque(name="_median_all", where=("aten",), node="median")
@@ -276,7 +266,7 @@ def mode(input, dim: "int" = -1, keepdim: "bool" = False) -> Any:
 
 
 @mode.gradient
-def _(s: Any, grad: Any, _: Any) -> Any:
-    return picked_gradient(s, grad)
+def _(s: Any, grad: Any, _: Any = None) -> Any:
+    return put_back(grad, s.shape("input"), s.dim, s.result[1], s.keepdim)
 
 
