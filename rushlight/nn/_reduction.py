@@ -1,0 +1,34 @@
+"""The deprecated arguments size_average and reduce as today's `reduction`."""
+from __future__ import annotations
+
+import warnings
+
+
+def legacy_get_string(size_average: bool | None, reduce: bool | None,
+                      emit_warning: bool = True) -> str:
+    """"mean", "sum" or "none"."""
+    if reduce is False:
+        found = "none"
+    else:
+        found = "sum" if size_average is False else "mean"
+    if emit_warning:
+        warnings.warn("size_average and reduce args will be deprecated, please use reduction="
+                      f"'{found}' instead.", stacklevel=3)
+    return found
+
+
+def get_enum(reduction: str) -> int:
+    """0, 1, 2 for "none", "mean", "sum"."""
+    numbers = {"none": 0, "mean": 1, "sum": 2, "elementwise_mean": 1}
+    if reduction not in numbers:
+        raise ValueError(f"{reduction} is not a valid value for reduction; use none, mean or sum")
+    if reduction == "elementwise_mean":
+        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' "
+                      "instead.", stacklevel=3)
+    return numbers[reduction]
+
+
+def legacy_get_enum(size_average: bool | None, reduce: bool | None, emit_warning: bool = True
+                    ) -> int:
+    """get_enum of legacy_get_string."""
+    return get_enum(legacy_get_string(size_average, reduce, emit_warning))

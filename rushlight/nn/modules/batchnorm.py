@@ -1,0 +1,241 @@
+"""Batch normalisation over 1, 2 or 3 dims, and its lazy forms."""
+from __future__ import annotations
+
+from typing import Any
+
+import rushlight as torch
+from rushlight.nn import functional as F
+from rushlight.nn import init
+from rushlight.nn.modules.lazy import LazyModuleMixin
+from rushlight.nn.modules.module import Module
+from rushlight.nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
+
+
+class _NormBase(Module):
+    """Weight, bias and running statistics of one value for each channel."""
+
+    _version = 2
+    __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
+    weight: Any
+    bias: Any
+    running_mean: Any
+    running_var: Any
+    num_batches_tracked: Any
+
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
+                 affine: bool = True, track_running_stats: bool = True, device: Any = None,
+                 dtype: Any = None, *, bias: bool = True) -> None:
+        super().__init__()
+        self.num_features = num_features
+        self.eps = eps
+        self.momentum = momentum
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        where = {"device": device, "dtype": dtype}
+        for name, wanted in (("weight", affine), ("bias", affine and bias)):
+            self.register_parameter(
+                name, Parameter(torch.empty(num_features, **where)) if wanted else None)
+        if track_running_stats:
+            self.register_buffer("running_mean", torch.zeros(num_features, **where))
+            self.register_buffer("running_var", torch.ones(num_features, **where))
+            self.register_buffer("num_batches_tracked",
+                                 torch.tensor(0, dtype=torch.long, device=device))
+        else:
+            for name in ("running_mean", "running_var", "num_batches_tracked"):
+                self.register_buffer(name, None)
+        self.reset_parameters()
+
+    def reset_running_stats(self) -> None:
+        """Mean 0, variance 1, no batch seen."""
+        if self.track_running_stats:
+            self.running_mean.zero_()
+            self.running_var.fill_(1)
+            self.num_batches_tracked.zero_()
+
+    def reset_parameters(self) -> None:
+        self.reset_running_stats()
+        if self.affine:
+            init.ones_(self.weight)
+            if self.bias is not None:
+                init.zeros_(self.bias)
+
+    def _check_input_dim(self, input: Any) -> None:
+        raise NotImplementedError(f"{type(self).__name__} does not say which inputs it takes")
+
+    def extra_repr(self) -> str:
+        return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
+                f"affine={self.affine}, bias={self.bias is not None}, "
+                f"track_running_stats={self.track_running_stats}")
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Any, strict: Any,
+                              missing_keys: Any, unexpected_keys: Any, error_msgs: Any) -> None:
+        version = local_metadata.get("version", None)
+        if (version is None or version < 2) and self.track_running_stats:
+            # Version 1 did not count batches.
+            key = prefix + "num_batches_tracked"
+            if key not in state_dict:
+                counted = self.num_batches_tracked
+                known = counted is not None and not counted.is_meta
+                state_dict[key] = counted if known else torch.tensor(0, dtype=torch.long)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys,
+                                      unexpected_keys, error_msgs)
+
+
+class _BatchNorm(_NormBase):
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
+                 affine: bool = True, track_running_stats: bool = True, device: Any = None,
+                 dtype: Any = None, *, bias: bool = True) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype,
+                         bias=bias)
+
+    def forward(self, input: Any) -> Any:
+        self._check_input_dim(input)
+        factor = 0.0 if self.momentum is None else self.momentum
+        tracked = self.track_running_stats
+        if self.training and tracked and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:  # a plain average over all batches
+                factor = 1.0 / float(self.num_batches_tracked)
+        by_batch = self.training or (self.running_mean is None and self.running_var is None)
+        use_running = not self.training or tracked
+        return F.batch_norm(
+            input, self.running_mean if use_running else None,
+            self.running_var if use_running else None, self.weight, self.bias, by_batch, factor,
+            self.eps)
+
+
+class _Dims:
+    """The check of input dims; subclasses say which numbers of dims they take."""
+
+    _dims: tuple[int, ...]
+
+    def _check_input_dim(self, input: Any) -> None:
+        if input.dim() not in self._dims:
+            wanted = " or ".join(f"{n}D" for n in self._dims)
+            raise ValueError(f"expected {wanted} input (got {input.dim()}D input)")
+
+
+class BatchNorm1d(_Dims, _BatchNorm):
+    """Normalise each channel of (N, C) or (N, C, L) over the batch.
+
+    weight, bias: (num_features,), 1 and 0. In training with the batch's statistics, which move the
+    running ones by `momentum` (None: a plain average); in evaluation with the running ones.
+    """
+
+    _dims = (2, 3)
+
+
+class BatchNorm2d(_Dims, _BatchNorm):
+    """Normalise each channel of (N, C, H, W) over the batch. See BatchNorm1d."""
+
+    _dims = (4,)
+
+
+class BatchNorm3d(_Dims, _BatchNorm):
+    """Normalise each channel of (N, C, D, H, W) over the batch. See BatchNorm1d."""
+
+    _dims = (5,)
+
+
+class SyncBatchNorm(_BatchNorm):
+    """BatchNorm over the batches of all processes of a group; in one process, BatchNorm."""
+
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
+                 affine: bool = True, track_running_stats: bool = True, process_group: Any = None,
+                 device: Any = None, dtype: Any = None, *, bias: bool = True) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype,
+                         bias=bias)
+        self.process_group = process_group
+
+    def _check_input_dim(self, input: Any) -> None:
+        if input.dim() < 2:
+            raise ValueError(f"expected at least 2D input (got {input.dim()}D input)")
+
+    def forward(self, input: Any) -> Any:
+        if input.size(1) == 0:
+            raise ValueError("SyncBatchNorm number of input channels should be non-zero")
+        if self.training and _processes(self.process_group) > 1:
+            raise NotImplementedError(
+                "SyncBatchNorm: statistics over several processes are not available; use BatchNorm "
+                "in each process (convert nothing), or GroupNorm, which needs no synchronisation")
+        return super().forward(input)
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Any, process_group: Any = None) -> Any:
+        """The module with every BatchNorm in it replaced by a SyncBatchNorm of the same state."""
+        result = module
+        if isinstance(module, _BatchNorm):
+            result = cls(module.num_features, module.eps, module.momentum, module.affine,
+                         module.track_running_stats, process_group,
+                         bias=module.bias is not None)
+            for name in ("weight", "bias"):
+                if getattr(module, name) is not None:
+                    setattr(result, name, getattr(module, name))
+            for name in ("running_mean", "running_var", "num_batches_tracked"):
+                setattr(result, name, getattr(module, name))
+            result.training = module.training
+        for name, child in module.named_children():
+            result.add_module(name, cls.convert_sync_batchnorm(child, process_group))
+        return result
+
+
+def _processes(group: Any) -> int:
+    import sys
+
+    # Without the distributed room loaded there is one process.
+    distributed = sys.modules.get("rushlight.distributed")
+    if distributed is None or not distributed.is_initialized():
+        return 1
+    return int(distributed.get_world_size(group))
+
+
+class _LazyNormBase(LazyModuleMixin):
+    """Finds `num_features` at the first call: the size of dim 1."""
+
+    def __init__(self, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
+                 track_running_stats: bool = True, device: Any = None, dtype: Any = None, *,
+                 bias: bool = True) -> None:
+        # Nothing is allocated until the first input: num_features is 0.
+        super().__init__(0, eps, momentum, False, False, device, dtype)
+        self.affine = affine
+        self.track_running_stats = track_running_stats
+        where = {"device": device, "dtype": dtype}
+        if affine:
+            self.weight = UninitializedParameter(**where)
+            self.bias = UninitializedParameter(**where) if bias else None
+        if track_running_stats:
+            self.running_mean = UninitializedBuffer(**where)
+            self.running_var = UninitializedBuffer(**where)
+            self.num_batches_tracked = torch.tensor(0, dtype=torch.long, device=device)
+
+    def reset_parameters(self) -> None:
+        if not self.has_uninitialized_params() and self.num_features != 0:
+            super().reset_parameters()  # type: ignore[misc]
+
+    def initialize_parameters(self, input: Any) -> None:
+        """Give parameters and statistics their sizes, from the first input."""
+        if not self.has_uninitialized_params():
+            return
+        self.num_features = input.shape[1]
+        for value in (self.weight, self.bias, self.running_mean, self.running_var):
+            if value is not None:
+                value.materialize((self.num_features,))
+        self.reset_parameters()
+
+
+class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):
+    """BatchNorm1d that finds `num_features` at its first call."""
+
+    cls_to_become = BatchNorm1d
+
+
+class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d):
+    """BatchNorm2d that finds `num_features` at its first call."""
+
+    cls_to_become = BatchNorm2d
+
+
+class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
+    """BatchNorm3d that finds `num_features` at its first call."""
+
+    cls_to_become = BatchNorm3d

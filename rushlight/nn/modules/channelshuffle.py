@@ -1,0 +1,23 @@
+"""ChannelShuffle: interleave the groups of channels."""
+from __future__ import annotations
+
+from typing import Any
+
+from rushlight.nn import functional as F
+from rushlight.nn.modules.module import Module
+
+
+class ChannelShuffle(Module):
+    """(*, g * n, H, W) -> the same shape, channels in the order of a transposed (g, n) table."""
+
+    __constants__ = ["groups"]
+
+    def __init__(self, groups: int) -> None:
+        super().__init__()
+        self.groups = groups
+
+    def forward(self, input: Any) -> Any:
+        return F.channel_shuffle(input, self.groups)
+
+    def extra_repr(self) -> str:
+        return f"groups={self.groups}"

@@ -1,0 +1,309 @@
+"""Modules that hold modules: Sequential, ModuleList, ModuleDict (and the deprecated Container).
+
+Children of the list-like ones are named "0", "1", ... ParameterList and ParameterDict are in
+parameters.py.
+"""
+from __future__ import annotations
+
+import operator
+import warnings
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from rushlight.nn.modules.module import Module
+from rushlight.nn.modules.parameters import ParameterDict, ParameterList
+from rushlight.nn.modules.tree import _addindent
+
+
+class Container(Module):
+    """Deprecated: children given as keywords."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__()
+        warnings.warn("nn.Container is deprecated. All of it's functionality is now implemented in "
+                      "nn.Module. Subclass that instead.", FutureWarning, stacklevel=2)
+        for name, module in kwargs.items():
+            self.add_module(name, module)
+
+
+class _ListLike(Module):
+    """Children named by their positions."""
+
+    _modules: dict[str, Any]
+
+    def _renumber(self, modules: Iterable[Any]) -> None:
+        self._modules = {str(i): module for i, module in enumerate(modules)}
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._modules.values())
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.isdigit()]
+
+    def append(self, module: Any) -> Any:
+        """Add a module at the end."""
+        self.add_module(str(len(self)), module)
+        return self
+
+    def pop(self, key: Any) -> Any:
+        """Remove and return the module at an index."""
+        module = self[key]  # type: ignore[index]
+        del self[key]  # type: ignore[attr-defined]
+        return module
+
+
+class Sequential(_ListLike):
+    """Calls its children one after the other: Sequential(a, b)(x) is b(a(x)).
+
+    Takes modules, or one OrderedDict of names and modules. Indexing, slicing, `append`, `insert`,
+    `extend`, `pop`, `+` and `*` work as on a list.
+    """
+
+    _modules: dict[str, Any]
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__()
+        if len(args) == 1 and isinstance(args[0], OrderedDict):
+            for name, module in args[0].items():
+                self.add_module(name, module)
+        else:
+            for i, module in enumerate(args):
+                self.add_module(str(i), module)
+
+    def forward(self, input: Any) -> Any:
+        for module in self._modules.values():
+            input = module(input)
+        return input
+
+    def _get_item_by_idx(self, iterator: Iterable[Any], idx: Any) -> Any:
+        """The idx-th item; negative from the end."""
+        size = len(self)
+        idx = operator.index(idx)
+        if not -size <= idx < size:
+            raise IndexError(f"index {idx} is out of range")
+        return next(islice(iterator, idx % size, None))
+
+    def _key(self, idx: Any) -> str:
+        return self._get_item_by_idx(self._modules.keys(), idx)
+
+    def __getitem__(self, idx: Any) -> Any:
+        if isinstance(idx, slice):
+            return self.__class__(OrderedDict(list(self._modules.items())[idx]))
+        return self._get_item_by_idx(self._modules.values(), idx)
+
+    def __setitem__(self, idx: Any, module: Any) -> None:
+        setattr(self, self._key(idx), module)
+
+    def __delitem__(self, idx: Any) -> None:
+        names = list(self._modules.keys())[idx] if isinstance(idx, slice) else [self._key(idx)]
+        for name in names:
+            delattr(self, name)
+        self._renumber(self)
+
+    def __add__(self, other: Any) -> "Sequential":
+        if not isinstance(other, Sequential):
+            raise ValueError("add operator supports only objects of Sequential class, but "
+                             f"{type(other)} is given.")
+        joined = Sequential()
+        for module in (*self, *other):
+            joined.append(module)
+        return joined
+
+    def __iadd__(self, other: Any) -> Any:
+        if not isinstance(other, Sequential):
+            raise ValueError("add operator supports only objects of Sequential class, but "
+                             f"{type(other)} is given.")
+        return self.extend(list(other))
+
+    def __mul__(self, other: int) -> "Sequential":
+        _check_times(other)
+        combined = Sequential()
+        for _ in range(other):
+            combined.extend(self)
+        return combined
+
+    def __rmul__(self, other: int) -> "Sequential":
+        return self * other
+
+    def __imul__(self, other: int) -> Any:
+        _check_times(other)
+        once = list(self)
+        for _ in range(other - 1):
+            self.extend(once)
+        return self
+
+    def insert(self, index: int, module: Any) -> Any:
+        """Put a module before the one at `index`."""
+        if not isinstance(module, Module):
+            raise AssertionError(f"module should be of type: {Module}")
+        size = len(self)
+        if not -size <= index <= size:
+            raise IndexError(f"Index out of range: {index}")
+        modules = list(self)
+        modules.insert(index, module)
+        self._renumber(modules)
+        return self
+
+    def extend(self, sequential: Iterable[Any]) -> Any:
+        """Add modules at the end."""
+        for module in list(sequential):
+            self.append(module)
+        return self
+
+
+def _check_times(other: Any) -> None:
+    if not isinstance(other, int):
+        raise TypeError(f"unsupported operand type(s) for *: {Sequential} and {type(other)}")
+    if other <= 0:
+        raise ValueError(f"Non-positive multiplication factor {other} for {Sequential}")
+
+
+class ModuleList(_ListLike):
+    """A list of modules that are registered; it is not called itself."""
+
+    _modules: dict[str, Any]
+
+    def __init__(self, modules: Iterable[Any] | None = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self += modules
+
+    def _get_abs_string_index(self, idx: Any) -> str:
+        idx = operator.index(idx)
+        if not -len(self) <= idx < len(self):
+            raise IndexError(f"index {idx} is out of range")
+        return str(idx + len(self) if idx < 0 else idx)
+
+    def __getitem__(self, idx: Any) -> Any:
+        if isinstance(idx, slice):
+            return self.__class__(list(self._modules.values())[idx])
+        return self._modules[self._get_abs_string_index(idx)]
+
+    def __setitem__(self, idx: Any, module: Any) -> None:
+        setattr(self, self._get_abs_string_index(idx), module)
+
+    def __delitem__(self, idx: Any) -> None:
+        if isinstance(idx, slice):
+            for i in range(len(self._modules))[idx]:
+                delattr(self, str(i))
+        else:
+            delattr(self, self._get_abs_string_index(idx))
+        self._renumber(self)
+
+    def __iadd__(self, modules: Iterable[Any]) -> Any:
+        return self.extend(modules)
+
+    def __add__(self, other: Iterable[Any]) -> "ModuleList":
+        combined = ModuleList()
+        for i, module in enumerate((*self, *other)):
+            combined.add_module(str(i), module)
+        return combined
+
+    def __repr__(self) -> str:
+        """As any module's, but a run of equal children is one line: "(0-2): 3 x Linear(...)"."""
+        texts = [repr(module) for module in self]
+        if not texts:
+            return self._get_name() + "()"
+        runs: list[tuple[int, int, str]] = []
+        for i, text in enumerate(texts):
+            if runs and runs[-1][2] == text:
+                runs[-1] = (runs[-1][0], i, text)
+            else:
+                runs.append((i, i, text))
+        lines = [_addindent(f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}", 2)
+                 for a, b, text in runs]
+        return self._get_name() + "(\n  " + "\n  ".join(lines) + "\n)"
+
+    def insert(self, index: int, module: Any) -> None:
+        """Put a module before the one at `index`."""
+        modules = list(self)
+        modules.insert(index, module)
+        self._renumber(modules)
+
+    def extend(self, modules: Iterable[Any]) -> Any:
+        """Add modules at the end."""
+        if not isinstance(modules, Iterable):
+            raise TypeError("ModuleList.extend should be called with an iterable, but got "
+                            + type(modules).__name__)
+        offset = len(self)
+        for i, module in enumerate(modules):
+            self.add_module(str(offset + i), module)
+        return self
+
+
+class ModuleDict(Module):
+    """A dict of modules that are registered; it is not called itself."""
+
+    _modules: dict[str, Any]
+
+    def __init__(self, modules: Mapping[str, Any] | None = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.update(modules)
+
+    def __getitem__(self, key: str) -> Any:
+        return self._modules[key]
+
+    def __setitem__(self, key: str, module: Any) -> None:
+        self.add_module(key, module)
+
+    def __delitem__(self, key: str) -> None:
+        del self._modules[key]
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._modules)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._modules
+
+    def clear(self) -> None:
+        """Remove all modules."""
+        self._modules.clear()
+
+    def pop(self, key: str) -> Any:
+        """Remove and return the module under a key."""
+        module = self[key]
+        del self[key]
+        return module
+
+    def keys(self) -> Iterable[str]:
+        """The keys."""
+        return self._modules.keys()
+
+    def items(self) -> Iterable[tuple[str, Any]]:
+        """(key, module) pairs."""
+        return self._modules.items()
+
+    def values(self) -> Iterable[Any]:
+        """The modules."""
+        return self._modules.values()
+
+    def update(self, modules: Any) -> None:
+        """Add or replace modules, from a mapping or from (key, module) pairs."""
+        if not isinstance(modules, Iterable):
+            raise TypeError("ModuleDict.update should be called with an iterable of key/value pairs,"
+                            " but got " + type(modules).__name__)
+        if isinstance(modules, (ModuleDict, Mapping)):
+            for key, module in modules.items():
+                self[key] = module
+            return
+        for j, pair in enumerate(modules):
+            if not isinstance(pair, Iterable):
+                raise TypeError(f"ModuleDict update sequence element #{j} should be Iterable; is "
+                                + type(pair).__name__)
+            pair = tuple(pair)
+            if len(pair) != 2:
+                raise ValueError(f"ModuleDict update sequence element #{j} has length {len(pair)}; "
+                                 "2 is required")
+            self[pair[0]] = pair[1]
+
+
+__all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]

@@ -1,0 +1,312 @@
+"""Convolutions and transposed convolutions of 1, 2 and 3 dims, and their lazy forms."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import rushlight as torch
+from rushlight.nn import functional as F
+from rushlight.nn import init
+from rushlight.nn.modules.lazy import LazyModuleMixin
+from rushlight.nn.modules.linear import _init_bias
+from rushlight.nn.modules.module import Module
+from rushlight.nn.modules.utils import _pair, _reverse_repeat_tuple, _single, _triple
+from rushlight.nn.parameter import Parameter, UninitializedParameter
+
+_PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
+
+
+class _ConvNd(Module):
+    """What all convolutions share: sizes as tuples, weight, bias, their initialisation."""
+
+    __constants__ = ["stride", "padding", "dilation", "groups", "padding_mode", "output_padding",
+                     "in_channels", "out_channels", "kernel_size"]
+    weight: Any
+    bias: Any
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: tuple[int, ...],
+                 stride: tuple[int, ...], padding: str | tuple[int, ...],
+                 dilation: tuple[int, ...], transposed: bool, output_padding: tuple[int, ...],
+                 groups: int, bias: bool, padding_mode: str, device: Any = None, dtype: Any = None
+                 ) -> None:
+        super().__init__()
+        _check(in_channels, out_channels, groups, stride, padding, padding_mode)
+        self.in_channels = in_channels
+        self.out_channels = out_channels
+        self.kernel_size = kernel_size
+        self.stride = stride
+        self.padding = padding
+        self.dilation = dilation
+        self.transposed = transposed
+        self.output_padding = output_padding
+        self.groups = groups
+        self.padding_mode = padding_mode
+        self._reversed_padding_repeated_twice = _pad_widths(padding, kernel_size, dilation)
+        shape = ((in_channels, out_channels // groups) if transposed
+                 else (out_channels, in_channels // groups))
+        self.weight = Parameter(torch.empty((*shape, *kernel_size), device=device, dtype=dtype))
+        if bias:
+            self.bias = Parameter(torch.empty(out_channels, device=device, dtype=dtype))
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.weight.numel():
+            _init_bias(self.bias, self.weight)
+
+    def extra_repr(self) -> str:
+        dims = len(self.kernel_size)
+        shown = (("padding", self.padding, (0,) * dims), ("dilation", self.dilation, (1,) * dims),
+                 ("output_padding", self.output_padding, (0,) * dims), ("groups", self.groups, 1))
+        text = (f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
+                f"stride={self.stride}")
+        text += "".join(f", {name}={value}" for name, value, default in shown if value != default)
+        text += ", bias=False" if self.bias is None else ""
+        return text + (f", padding_mode={self.padding_mode}" if self.padding_mode != "zeros" else "")
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.__dict__.setdefault("padding_mode", "zeros")
+
+
+def _check(in_channels: int, out_channels: int, groups: int, stride: tuple[int, ...],
+           padding: Any, padding_mode: str) -> None:
+    if groups <= 0:
+        raise ValueError("groups must be a positive integer")
+    if in_channels % groups != 0:
+        raise ValueError("in_channels must be divisible by groups")
+    if out_channels % groups != 0:
+        raise ValueError("out_channels must be divisible by groups")
+    if isinstance(padding, str):
+        if padding not in ("same", "valid"):
+            raise ValueError(f"Invalid padding string {padding!r}, should be one of "
+                             "{'same', 'valid'}")
+        if padding == "same" and any(s != 1 for s in stride):
+            raise ValueError("padding='same' is not supported for strided convolutions")
+    if padding_mode not in _PADDING_MODES:
+        raise ValueError(f"padding_mode must be one of {set(_PADDING_MODES)}, but got "
+                         f"padding_mode='{padding_mode}'")
+
+
+def _pad_widths(padding: str | tuple[int, ...], kernel_size: tuple[int, ...],
+                dilation: tuple[int, ...]) -> Any:
+    """The padding as F.pad takes it: last dim first, before and after."""
+    if not isinstance(padding, str):
+        return _reverse_repeat_tuple(padding, 2)
+    widths = []
+    for d, k in zip(reversed(dilation), reversed(kernel_size)):
+        total = d * (k - 1) if padding == "same" else 0
+        widths += [total // 2, total - total // 2]
+    return widths
+
+
+class _Conv(_ConvNd):
+    _tuple: Callable[[Any], tuple[int, ...]]
+    _function: str
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
+                 padding: Any = 0, dilation: Any = 1, groups: int = 1, bias: bool = True,
+                 padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:
+        sizes = self._tuple
+        super().__init__(
+            in_channels, out_channels, sizes(kernel_size), sizes(stride),
+            padding if isinstance(padding, str) else sizes(padding), sizes(dilation), False,
+            sizes(0), groups, bias, padding_mode, device, dtype)
+
+    def _conv_forward(self, input: Any, weight: Any, bias: Any) -> Any:
+        padding = self.padding
+        if self.padding_mode != "zeros":
+            input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
+            padding = self._tuple(0)
+        return getattr(F, self._function)(input, weight, bias, self.stride, padding, self.dilation,
+                                          self.groups)
+
+    def forward(self, input: Any) -> Any:
+        return self._conv_forward(input, self.weight, self.bias)
+
+
+class Conv1d(_Conv):
+    """(N, in, L) -> (N, out, L'); the batch dim may be missing.
+
+    weight: (out, in / groups, k) and bias: (out,), both from U(-b, b), b = sqrt(groups / (in * k)).
+    `padding` is a number, "same" or "valid"; `padding_mode` zeros, reflect, replicate or circular.
+    """
+
+    _tuple = staticmethod(_single)
+    _function = "conv1d"
+
+
+class Conv2d(_Conv):
+    """(N, in, H, W) -> (N, out, H', W'); weight: (out, in / groups, kh, kw). See Conv1d."""
+
+    _tuple = staticmethod(_pair)
+    _function = "conv2d"
+
+
+class Conv3d(_Conv):
+    """(N, in, D, H, W) -> (N, out, D', H', W'); weight: (out, in / groups, kd, kh, kw).
+
+    See Conv1d.
+    """
+
+    _tuple = staticmethod(_triple)
+    _function = "conv3d"
+
+
+class _ConvTransposeNd(_ConvNd):
+    _tuple: Callable[[Any], tuple[int, ...]]
+    _function: str
+
+    def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
+                 padding: Any = 0, output_padding: Any = 0, groups: int = 1, bias: bool = True,
+                 dilation: Any = 1, padding_mode: str = "zeros", device: Any = None,
+                 dtype: Any = None) -> None:
+        if padding_mode != "zeros":
+            raise ValueError('Only "zeros" padding mode is supported for '
+                             f"{self.__class__.__name__}")
+        sizes = self._tuple
+        super().__init__(in_channels, out_channels, sizes(kernel_size), sizes(stride),
+                         sizes(padding), sizes(dilation), True, sizes(output_padding), groups, bias,
+                         padding_mode, device, dtype)
+
+    def _output_padding(self, input: Any, output_size: Any) -> Any:
+        """The extra size at one side with which the result has `output_size`."""
+        if output_size is None:
+            return self.output_padding
+        dims = len(self.kernel_size)
+        leading = 2 if input.dim() == dims + 2 else 1
+        sizes = output_size[leading:] if len(output_size) == leading + dims else output_size
+        if len(sizes) != dims:
+            raise ValueError(f"ConvTranspose{dims}D: for {input.dim()}D input, output_size must "
+                             f"have {dims} or {leading + dims} elements (got {len(output_size)})")
+        least = [(input.size(leading + d) - 1) * self.stride[d] - 2 * int(self.padding[d])
+                 + self.dilation[d] * (self.kernel_size[d] - 1) + 1 for d in range(dims)]
+        most = [low + step - 1 for low, step in zip(least, self.stride)]
+        if any(not low <= size <= high for low, size, high in zip(least, sizes, most)):
+            raise ValueError(f"requested an output size of {output_size}, but valid sizes range "
+                             f"from {least} to {most} (for an input of {input.size()[2:]})")
+        return [size - low for size, low in zip(sizes, least)]
+
+    def forward(self, input: Any, output_size: Any = None) -> Any:
+        extra = self._output_padding(input, output_size)
+        return getattr(F, self._function)(input, self.weight, self.bias, self.stride, self.padding,
+                                          extra, self.groups, self.dilation)
+
+
+class ConvTranspose1d(_ConvTransposeNd):
+    """(N, in, L) -> (N, out, L'): the gradient of Conv1d with respect to its input.
+
+    weight: (in, out / groups, k) and bias: (out,), both from U(-b, b),
+    b = sqrt(groups / (out * k)). forward(input, output_size) chooses among the possible sizes.
+    """
+
+    _tuple = staticmethod(_single)
+    _function = "conv_transpose1d"
+
+
+class ConvTranspose2d(_ConvTransposeNd):
+    """(N, in, H, W) -> (N, out, H', W'); weight: (in, out / groups, kh, kw).
+
+    See ConvTranspose1d.
+    """
+
+    _tuple = staticmethod(_pair)
+    _function = "conv_transpose2d"
+
+
+class ConvTranspose3d(_ConvTransposeNd):
+    """(N, in, D, H, W) -> (N, out, D', H', W'); weight: (in, out / groups, kd, kh, kw).
+
+    See ConvTranspose1d.
+    """
+
+    _tuple = staticmethod(_triple)
+    _function = "conv_transpose3d"
+
+
+# Where `bias` stands among the arguments after kernel_size.
+_BIAS = 4
+
+
+class _LazyConvXdMixin(LazyModuleMixin):
+    """Finds `in_channels` at the first call."""
+
+    def __init__(self, out_channels: int, kernel_size: Any, *args: Any, device: Any = None,
+                 dtype: Any = None, bias: bool = True, **kwargs: Any) -> None:
+        if len(args) > _BIAS:
+            bias, args = args[_BIAS], (*args[:_BIAS], False, *args[_BIAS + 1:])
+        else:
+            kwargs["bias"] = False
+        super().__init__(0, 0, kernel_size, *args, **kwargs)
+        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        self.out_channels = out_channels
+        if bias:
+            self.bias = UninitializedParameter(device=device, dtype=dtype)
+
+    def reset_parameters(self) -> None:
+        if not self.has_uninitialized_params() and self.in_channels != 0:
+            super().reset_parameters()  # type: ignore[misc]
+
+    def initialize_parameters(self, input: Any, *args: Any, **kwargs: Any) -> None:
+        """Give the parameters their shapes, from the first input."""
+        if not self.has_uninitialized_params():
+            return
+        self.in_channels = self._get_in_channels(input)
+        if self.in_channels % self.groups != 0:
+            raise ValueError("in_channels must be divisible by groups")
+        shape = ((self.in_channels, self.out_channels // self.groups) if self.transposed
+                 else (self.out_channels, self.in_channels // self.groups))
+        self.weight.materialize((*shape, *self.kernel_size))
+        if self.bias is not None:
+            self.bias.materialize((self.out_channels,))
+        self.reset_parameters()
+
+    def _get_num_spatial_dims(self) -> int:
+        return len(self.kernel_size)
+
+    def _get_in_channels(self, input: Any) -> int:
+        dims = self._get_num_spatial_dims()
+        if input.dim() not in (dims + 1, dims + 2):
+            raise RuntimeError(
+                f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to "
+                f"{self.__class__.__name__}, but got input of size: {input.shape}")
+        return input.shape[-dims - 1]
+
+
+class LazyConv1d(_LazyConvXdMixin, Conv1d):
+    """Conv1d that finds `in_channels` at its first call."""
+
+    cls_to_become = Conv1d
+
+
+class LazyConv2d(_LazyConvXdMixin, Conv2d):
+    """Conv2d that finds `in_channels` at its first call."""
+
+    cls_to_become = Conv2d
+
+
+class LazyConv3d(_LazyConvXdMixin, Conv3d):
+    """Conv3d that finds `in_channels` at its first call."""
+
+    cls_to_become = Conv3d
+
+
+class LazyConvTranspose1d(_LazyConvXdMixin, ConvTranspose1d):
+    """ConvTranspose1d that finds `in_channels` at its first call."""
+
+    cls_to_become = ConvTranspose1d
+
+
+class LazyConvTranspose2d(_LazyConvXdMixin, ConvTranspose2d):
+    """ConvTranspose2d that finds `in_channels` at its first call."""
+
+    cls_to_become = ConvTranspose2d
+
+
+class LazyConvTranspose3d(_LazyConvXdMixin, ConvTranspose3d):
+    """ConvTranspose3d that finds `in_channels` at its first call."""
+
+    cls_to_become = ConvTranspose3d

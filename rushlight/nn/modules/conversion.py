@@ -1,0 +1,165 @@
+"""Moving and casting a whole module: to(), half(), cuda(), type(), share_memory(), ..."""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import rushlight as torch
+from rushlight.__future__ import get_overwrite_module_params_on_conversion
+
+
+class Conversion:
+    """The part of Module that replaces the data of its parameters and buffers."""
+
+    _parameters: dict[str, Any]
+    _buffers: dict[str, Any]
+
+    def _apply(self, fn: Callable[[Any], Any], recurse: bool = True) -> Any:
+        """Put every parameter, its gradient and every buffer through `fn`.
+
+        A Parameter stays the same object (optimizers hold it) unless its data cannot be exchanged,
+        as between a real device and "meta".
+        """
+        if recurse:
+            for module in self.children():  # type: ignore[attr-defined]
+                module._apply(fn)
+        overwrite = get_overwrite_module_params_on_conversion()
+        for name, param in self._parameters.items():
+            if param is not None:
+                self._parameters[name] = _converted(param, fn, overwrite)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> Any:
+        """Move and cast, in place: to(device, dtype), to(dtype), to(tensor), to(memory_format=...).
+
+        A dtype (floating point or complex, else TypeError) casts only the floating-point and
+        complex members; `memory_format` rearranges those with 4 or 5 dims.
+        """
+        device, dtype, non_blocking, memory_format = _parse_to(args, kwargs)
+        if dtype is not None:
+            if not (dtype.is_floating_point or dtype.is_complex):
+                raise TypeError("nn.Module.to only accepts floating point or complex dtypes, but "
+                                f"got desired dtype={dtype}")
+            if dtype.is_complex:
+                warnings.warn("Complex modules are a new feature under active development whose "
+                              "design may change, and some modules might not work as expected "
+                              "when using complex tensors as parameters or buffers.", stacklevel=2)
+
+        def convert(t: Any) -> Any:
+            wanted = dtype if t.is_floating_point() or t.is_complex() else None
+            if memory_format is not None and t.dim() in (4, 5):
+                return t.to(device, wanted, non_blocking, memory_format=memory_format)
+            return t.to(device, wanted, non_blocking)
+
+        return self._apply(convert)
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Any:
+        """Move to a device without copying the values: the memory there is uninitialised."""
+        return self._apply(lambda t: torch.empty_like(t, device=device), recurse=recurse)
+
+    def type(self, dst_type: Any) -> Any:
+        """Cast all parameters and buffers, also integer ones."""
+        return self._apply(lambda t: t.type(dst_type))
+
+    def float(self) -> Any:
+        """Cast the floating-point members to float32."""
+        return self._apply(lambda t: t.float() if t.is_floating_point() else t)
+
+    def double(self) -> Any:
+        """Cast the floating-point members to float64."""
+        return self._apply(lambda t: t.double() if t.is_floating_point() else t)
+
+    def half(self) -> Any:
+        """Cast the floating-point members to float16."""
+        return self._apply(lambda t: t.half() if t.is_floating_point() else t)
+
+    def bfloat16(self) -> Any:
+        """Cast the floating-point members to bfloat16."""
+        return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
+
+    def cpu(self) -> Any:
+        """Move to the CPU."""
+        return self._apply(lambda t: t.cpu())
+
+    def cuda(self, device: Any = None) -> Any:
+        """Move to a GPU."""
+        return self._apply(lambda t: t.cuda(device))
+
+    def ipu(self, device: Any = None) -> Any:
+        """Move to an IPU."""
+        return self._apply(lambda t: t.ipu(device))
+
+    def xpu(self, device: Any = None) -> Any:
+        """Move to an XPU."""
+        return self._apply(lambda t: t.xpu(device))
+
+    def mtia(self, device: Any = None) -> Any:
+        """Move to an MTIA device."""
+        return self._apply(lambda t: t.mtia(device))
+
+    def share_memory(self) -> Any:
+        """Move the data to shared memory, for other processes."""
+        return self._apply(lambda t: t.share_memory_())
+
+
+def _converted(param: Any, fn: Callable[[Any], Any], overwrite: bool) -> Any:
+    with torch.no_grad():
+        data = fn(param)
+    kept = not overwrite and data.is_meta == param.is_meta
+    if kept:
+        grad = param.grad
+        if grad is None:
+            param.data = data
+            return param
+        # The gradient's dtype is checked against the parameter's when it is set.
+        param.grad = None
+        param.data = data
+        result = param
+    else:
+        grad = param.grad
+        result = torch.nn.Parameter(data, param.requires_grad)
+    if grad is not None:
+        with torch.no_grad():
+            converted = fn(grad)
+        if kept and converted.is_meta == grad.is_meta:
+            grad.data = converted
+            result.grad = grad
+        else:
+            result.grad = converted.requires_grad_(grad.requires_grad)
+    return result
+
+
+def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
+    """(device, dtype, non_blocking, memory_format) of a call of to()."""
+    memory_format = kwargs.pop("memory_format", None)
+    if not args and not kwargs and memory_format is None:
+        raise TypeError("to() received an invalid combination of arguments - got (), but expected "
+                        "one of: (torch.device device = None, torch.dtype dtype = None, bool "
+                        "non_blocking = False), (torch.dtype dtype), (Tensor other)")
+    if args and isinstance(args[0], torch.Tensor):
+        kwargs["tensor"], args = args[0], args[1:]
+        order = ("non_blocking", "copy")
+    elif args and isinstance(args[0], torch.dtype):
+        order = ("dtype", "non_blocking", "copy")
+    else:
+        order = ("device", "dtype", "non_blocking", "copy")
+    given = {**dict(zip(order, args)), **kwargs}
+    other = given.pop("tensor", given.pop("other", None))
+    unknown = set(given) - {"device", "dtype", "non_blocking", "copy"}
+    if unknown or len(args) > len(order):
+        what = ", ".join(f"{k}={type(v).__name__}" for k, v in given.items())
+        raise TypeError(f"to() received an invalid combination of arguments - got ({what}); it "
+                        "takes device, dtype, non_blocking, or another tensor")
+    device, dtype = given.get("device"), given.get("dtype")
+    if other is not None:
+        device, dtype = other.device, other.dtype
+    if dtype is not None and not isinstance(dtype, torch.dtype):
+        raise TypeError("to() received an invalid combination of arguments - got (dtype="
+                        f"{type(dtype).__name__}), but expected a torch.dtype")
+    if device is not None and not isinstance(device, torch.device):
+        device = torch.device(device)
+    return device, dtype, bool(given.get("non_blocking", False)), memory_format

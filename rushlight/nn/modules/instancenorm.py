@@ -1,0 +1,106 @@
+"""Instance normalisation: each channel of each sample by its own statistics."""
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from rushlight.nn import functional as F
+from rushlight.nn.modules.batchnorm import _Dims, _LazyNormBase, _NormBase
+
+
+class _InstanceNorm(_NormBase):
+    _spatial: int
+
+    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1,
+                 affine: bool = False, track_running_stats: bool = False, device: Any = None,
+                 dtype: Any = None, *, bias: bool = True) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype,
+                         bias=bias)
+
+    def _get_no_batch_dim(self) -> int:
+        return self._spatial + 1
+
+    def _apply_instance_norm(self, input: Any) -> Any:
+        return F.instance_norm(
+            input, self.running_mean, self.running_var, self.weight, self.bias,
+            self.training or not self.track_running_stats,
+            0.0 if self.momentum is None else self.momentum, self.eps)
+
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Any, strict: Any,
+                              missing_keys: Any, unexpected_keys: Any, error_msgs: Any) -> None:
+        version = local_metadata.get("version", None)
+        if version is None and not self.track_running_stats:
+            running = [name for name in ("running_mean", "running_var")
+                       if prefix + name in state_dict]
+            if running:
+                error_msgs.append(_unexpected_stats(running, type(self).__name__))
+                for name in running:
+                    state_dict.pop(prefix + name)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys,
+                                      unexpected_keys, error_msgs)
+
+    def forward(self, input: Any) -> Any:
+        self._check_input_dim(input)
+        feature_dim = input.dim() - self._get_no_batch_dim()
+        if input.size(feature_dim) != self.num_features:
+            if self.affine:
+                raise ValueError(f"expected input's size at dim={feature_dim} to match num_features"
+                                 f" ({self.num_features}), but got: {input.size(feature_dim)}.")
+            warnings.warn(f"input's size at dim={feature_dim} does not match num_features. You can "
+                          "silence this warning by not passing in num_features, which is not used "
+                          "because affine=False", stacklevel=2)
+        if input.dim() == self._get_no_batch_dim():
+            return self._apply_instance_norm(input.unsqueeze(0)).squeeze(0)
+        return self._apply_instance_norm(input)
+
+
+def _unexpected_stats(names: list[str], klass: str) -> str:
+    return (f"Unexpected running stats buffer(s) {' and '.join(f'{chr(34)}{n}{chr(34)}' for n in names)}"
+            f" for {klass} with track_running_stats=False. If state_dict is a checkpoint saved before "
+            f"0.4.0, this may be expected because {klass} does not track running stats by default "
+            "since 0.4.0. Please remove these keys from state_dict. If the running stats are actually "
+            f"needed, instead set track_running_stats=True in {klass} to enable them. See the "
+            f"documentation of {klass} for details.")
+
+
+class InstanceNorm1d(_Dims, _InstanceNorm):
+    """Normalise each channel of (N, C, L) or (C, L) by itself.
+
+    `affine`: weight and bias (num_features,), 1 and 0. `track_running_stats`: in evaluation use
+    the running statistics instead of the sample's.
+    """
+
+    _dims = (2, 3)
+    _spatial = 1
+
+
+class InstanceNorm2d(_Dims, _InstanceNorm):
+    """Normalise each channel of (N, C, H, W) or (C, H, W) by itself. See InstanceNorm1d."""
+
+    _dims = (3, 4)
+    _spatial = 2
+
+
+class InstanceNorm3d(_Dims, _InstanceNorm):
+    """Normalise each channel of (N, C, D, H, W) or (C, D, H, W) by itself. See InstanceNorm1d."""
+
+    _dims = (4, 5)
+    _spatial = 3
+
+
+class LazyInstanceNorm1d(_LazyNormBase, InstanceNorm1d):
+    """InstanceNorm1d that finds `num_features` at its first call."""
+
+    cls_to_become = InstanceNorm1d
+
+
+class LazyInstanceNorm2d(_LazyNormBase, InstanceNorm2d):
+    """InstanceNorm2d that finds `num_features` at its first call."""
+
+    cls_to_become = InstanceNorm2d
+
+
+class LazyInstanceNorm3d(_LazyNormBase, InstanceNorm3d):
+    """InstanceNorm3d that finds `num_features` at its first call."""
+
+    cls_to_become = InstanceNorm3d

@@ -1,0 +1,73 @@
+"""Modules whose parameters get their shapes at the first call."""
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import rushlight as torch
+from rushlight.nn.parameter import is_lazy
+
+
+class LazyModuleMixin:
+    """Put before a Module class: `class LazyLinear(LazyModuleMixin, Linear)`.
+
+    The class has `initialize_parameters(*args)`, called with the first call's arguments, and
+    `cls_to_become`, which the instance then turns into.
+    """
+
+    cls_to_become: Any = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self._load_hook = self._register_load_state_dict_pre_hook(  # type: ignore[attr-defined]
+            self._lazy_load_hook)
+        self._initialize_hook = self.register_forward_pre_hook(  # type: ignore[attr-defined]
+            self._infer_parameters, with_kwargs=True)
+        warnings.warn("Lazy modules are a new feature under heavy development so changes to the API "
+                      "or functionality can happen at any moment.", stacklevel=2)
+
+    def _own(self) -> list[tuple[str, Any]]:
+        tables = (self._parameters, self._buffers)  # type: ignore[attr-defined]
+        return [pair for table in tables for pair in table.items() if pair[1] is not None]
+
+    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
+        # detach() would give a plain empty tensor: an uninitialised one is written as itself.
+        hidden = self._non_persistent_buffers_set  # type: ignore[attr-defined]
+        for name, value in self._own():
+            if name not in hidden:
+                whole = keep_vars or is_lazy(value)
+                destination[prefix + name] = value if whole else value.detach()
+
+    def _lazy_load_hook(self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool,
+                        missing_keys: Any, unexpected_keys: Any, error_msgs: Any) -> None:
+        """Before a load: take the shapes of the tensors that come."""
+        for name, value in self._own():
+            given = state_dict.get(prefix + name)
+            if given is not None and is_lazy(value) and not is_lazy(given):
+                with torch.no_grad():
+                    value.materialize(given.shape)
+
+    def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
+        """Give the parameters their shapes, from the first call's arguments."""
+        raise NotImplementedError(
+            f"initialize_parameters is not implemented for {self.__class__.__name__}")
+
+    def has_uninitialized_params(self) -> bool:
+        """Whether a parameter or buffer has no shape yet."""
+        return any(is_lazy(value) for _, value in self._own())
+
+    def _infer_parameters(self, module: Any, args: Any, kwargs: Any = None) -> None:
+        module.initialize_parameters(*args, **(kwargs or {}))
+        if module.has_uninitialized_params():
+            raise RuntimeError(f"module {self._get_name()} has not been "  # type: ignore[attr-defined]
+                               "fully initialized")
+        module._initialize_hook.remove()
+        module._load_hook.remove()
+        del module._initialize_hook, module._load_hook
+        if module.cls_to_become is not None:
+            module.__class__ = module.cls_to_become
+
+    def _replicate_for_data_parallel(self) -> Any:
+        raise RuntimeError("Modules with uninitialized parameters can't be used with "
+                           "`DataParallel`. Run a dummy forward pass to correctly initialize the "
+                           "modules")

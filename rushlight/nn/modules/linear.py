@@ -1,0 +1,143 @@
+"""Linear maps: Identity, Linear, Bilinear, LazyLinear."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import rushlight as torch
+from rushlight.nn import functional as F
+from rushlight.nn import init
+from rushlight.nn.modules.lazy import LazyModuleMixin
+from rushlight.nn.modules.module import Module
+from rushlight.nn.parameter import Parameter, UninitializedParameter
+
+
+class Identity(Module):
+    """Returns its input; all constructor arguments are ignored."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__()
+
+    def forward(self, input: Any) -> Any:
+        return input
+
+
+class Linear(Module):
+    """x @ weight.T + bias: (*, in_features) -> (*, out_features).
+
+    weight: (out_features, in_features) and bias: (out_features,), both from
+    U(-k, k), k = 1 / sqrt(in_features).
+    """
+
+    __constants__ = ["in_features", "out_features"]
+    weight: Any
+    bias: Any
+
+    def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None,
+                 dtype: Any = None) -> None:
+        super().__init__()
+        self.in_features = in_features
+        self.out_features = out_features
+        self.weight = Parameter(torch.empty((out_features, in_features), device=device, dtype=dtype))
+        if bias:
+            self.bias = Parameter(torch.empty(out_features, device=device, dtype=dtype))
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        _init_bias(self.bias, self.weight)
+
+    def forward(self, input: Any) -> Any:
+        own = self._parameters
+        try:  # two look-ups instead of two failing ones: this is the most called layer
+            weight, bias = own["weight"], own["bias"]
+        except KeyError:  # parametrized, or pruned: attributes
+            weight, bias = self.weight, self.bias
+        return F.linear(input, weight, bias)
+
+    def extra_repr(self) -> str:
+        return (f"in_features={self.in_features}, out_features={self.out_features}, "
+                f"bias={self.bias is not None}")
+
+
+def _init_bias(bias: Any, weight: Any) -> None:
+    """U(-k, k), k = 1 / sqrt(fan_in)."""
+    if bias is not None:
+        fan_in, _ = init._calculate_fan_in_and_fan_out(weight)
+        bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0
+        init.uniform_(bias, -bound, bound)
+
+
+class NonDynamicallyQuantizableLinear(Linear):
+    """Linear under the name that attention's output projection has in PyTorch."""
+
+
+class Bilinear(Module):
+    """x1 @ A @ x2 + bias: (*, in1_features), (*, in2_features) -> (*, out_features).
+
+    weight: (out_features, in1_features, in2_features) and bias: (out_features,), both from
+    U(-k, k), k = 1 / sqrt(in1_features).
+    """
+
+    __constants__ = ["in1_features", "in2_features", "out_features"]
+
+    def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True,
+                 device: Any = None, dtype: Any = None) -> None:
+        super().__init__()
+        if in1_features <= 0:
+            raise ValueError(f"in1_features must be > 0, but got {in1_features}")
+        self.in1_features = in1_features
+        self.in2_features = in2_features
+        self.out_features = out_features
+        self.weight = Parameter(torch.empty((out_features, in1_features, in2_features),
+                                            device=device, dtype=dtype))
+        if bias:
+            self.bias = Parameter(torch.empty(out_features, device=device, dtype=dtype))
+        else:
+            self.register_parameter("bias", None)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        bound = 1 / math.sqrt(self.weight.size(1))
+        init.uniform_(self.weight, -bound, bound)
+        if self.bias is not None:
+            init.uniform_(self.bias, -bound, bound)
+
+    def forward(self, input1: Any, input2: Any) -> Any:
+        return F.bilinear(input1, input2, self.weight, self.bias)
+
+    def extra_repr(self) -> str:
+        return (f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
+                f"out_features={self.out_features}, bias={self.bias is not None}")
+
+
+class LazyLinear(LazyModuleMixin, Linear):
+    """Linear that finds `in_features` at its first call, and is a Linear from then on."""
+
+    cls_to_become = Linear
+
+    def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+                 ) -> None:
+        super().__init__(0, 0, False)
+        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        self.out_features = out_features
+        if bias:
+            self.bias = UninitializedParameter(device=device, dtype=dtype)
+
+    def reset_parameters(self) -> None:
+        if not self.has_uninitialized_params() and self.in_features != 0:
+            super().reset_parameters()
+
+    def initialize_parameters(self, input: Any) -> None:
+        """Give the parameters their shapes, from the first input."""
+        if self.has_uninitialized_params():
+            with torch.no_grad():
+                self.in_features = input.shape[-1]
+                self.weight.materialize((self.out_features, self.in_features))
+                if self.bias is not None:
+                    self.bias.materialize((self.out_features,))
+                self.reset_parameters()
+        if self.in_features == 0:
+            self.in_features = self.weight.shape[-1]

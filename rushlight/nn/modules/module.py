@@ -1,0 +1,294 @@
+"""Module, the base class of all layers and models.
+
+Its four parts: the tree of children (tree.py), hooks (hooks.py), state dicts (state.py), moving
+and casting (conversion.py). Here: registration, attributes, the call, copying.
+
+Invariants: a name is in at most one of `_parameters`, `_buffers`, `_modules` and the instance's
+own attributes; what is in the first three is found by __getattr__.
+"""
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import rushlight as torch
+from rushlight.nn.modules.conversion import Conversion
+from rushlight.nn.modules.hooks import (  # PyTorch's programs look for the global ones here
+    Hooks,
+    WrappedHook as _WrappedHook,
+    _global_backward_hooks,
+    _global_backward_pre_hooks,
+    _global_buffer_registration_hooks,
+    _global_forward_hooks,
+    _global_forward_hooks_always_called,
+    _global_forward_hooks_with_kwargs,
+    _global_forward_pre_hooks,
+    _global_module_registration_hooks,
+    _global_parameter_registration_hooks,
+    _has_any_global_hook,
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
+from rushlight.nn.modules.state import State, _EXTRA_STATE_KEY_SUFFIX, _IncompatibleKeys
+from rushlight.nn.modules.tree import Tree, _addindent
+from rushlight.nn.parameter import Buffer, Parameter
+
+_TABLES = ("_parameters", "_buffers", "_modules")
+_HOOK_TABLES = (
+    "_backward_pre_hooks", "_backward_hooks", "_forward_hooks", "_forward_hooks_with_kwargs",
+    "_forward_hooks_always_called", "_forward_pre_hooks", "_forward_pre_hooks_with_kwargs",
+    "_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks")
+
+
+def _forward_unimplemented(self: Any, *input: Any) -> None:
+    """Define the computation; every subclass does."""
+    raise NotImplementedError(
+        f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+
+class Module(Tree, Hooks, State, Conversion):
+    """Base class of layers and models: subclass it and define `forward`.
+
+    Parameters, buffers and modules assigned to attributes are registered: they show in
+    `parameters()`, `state_dict()`, `children()`, and follow `to()`.
+    """
+
+    dump_patches: bool = False
+    _version: int = 1
+    training: bool
+    call_super_init: bool = False
+    _compiled_call_impl: Callable[..., Any] | None = None
+    T_destination = TypeVar("T_destination", bound=dict[str, Any])
+    forward: Callable[..., Any] = _forward_unimplemented
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if not self.call_super_init:
+            if kwargs:
+                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword "
+                                f"argument '{next(iter(kwargs))}'")
+            if args:
+                raise TypeError(f"{type(self).__name__}.__init__() takes 1 positional argument but "
+                                f"{len(args) + 1} were given")
+        own = self.__dict__
+        own["training"] = True
+        for name in _TABLES:
+            own[name] = {}
+        own["_non_persistent_buffers_set"] = set()
+        own["_is_full_backward_hook"] = None
+        for name in _HOOK_TABLES:
+            own[name] = OrderedDict()
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
+
+    # --- the call ---------------------------------------------------------------------------------
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks
+                or self._backward_pre_hooks or _global_forward_hooks or _global_forward_pre_hooks
+                or _global_backward_hooks or _global_backward_pre_hooks
+                or self._compiled_call_impl is not None):
+            return self._wrapped_call_impl(*args, **kwargs)
+        return self.forward(*args, **kwargs)
+
+    def _wrapped_call_impl(self, *args: Any, **kwargs: Any) -> Any:
+        if self._compiled_call_impl is not None:
+            return self._compiled_call_impl(*args, **kwargs)
+        return self._call_impl(*args, **kwargs)
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Compile this module's calls in place; arguments as of torch.compile."""
+        self._compiled_call_impl = torch.compile(self._call_impl, *args, **kwargs)
+
+    # --- registration -----------------------------------------------------------------------------
+
+    def register_buffer(self, name: str, tensor: Any, persistent: bool = True) -> None:
+        """Add a tensor that is state but not a parameter; `persistent`: it is in `state_dict()`."""
+        if "_buffers" not in self.__dict__:
+            raise AttributeError("cannot assign buffer before Module.__init__() call")
+        _check_name("buffer", name, hasattr(self, name) and name not in self._buffers
+                    if isinstance(name, str) else False)
+        if tensor is not None and not isinstance(tensor, torch.Tensor):
+            raise TypeError(f"cannot assign '{torch.typename(tensor)}' object to buffer '{name}' "
+                            "(torch Tensor or None required)")
+        self._buffers[name] = _hooked(_global_buffer_registration_hooks, self, name, tensor)
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
+
+    def register_parameter(self, name: str, param: Any) -> None:
+        """Add a Parameter; None reserves the name (and is in no state dict)."""
+        if "_parameters" not in self.__dict__:
+            raise AttributeError("cannot assign parameter before Module.__init__() call")
+        _check_name("parameter", name, hasattr(self, name) and name not in self._parameters
+                    if isinstance(name, str) else False)
+        if param is None:
+            self._parameters[name] = None
+            return
+        if not isinstance(param, Parameter):
+            raise TypeError(f"cannot assign '{torch.typename(param)}' object to parameter '{name}' "
+                            "(torch.nn.Parameter or None required)")
+        if param.grad_fn is not None:
+            raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters "
+                             f"must be created explicitly. To express '{name}' as a function of "
+                             "another Tensor, compute the value in the forward() method.")
+        self._parameters[name] = _hooked(_global_parameter_registration_hooks, self, name, param)
+
+    def add_module(self, name: str, module: Any) -> None:
+        """Add a child; None reserves the name."""
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(f"{torch.typename(module)} is not a Module subclass")
+        _check_name("module", name, hasattr(self, name) and name not in self._modules
+                    if isinstance(name, str) else False)
+        self._modules[name] = _hooked(_global_module_registration_hooks, self, name, module)
+
+    def register_module(self, name: str, module: Any) -> None:
+        """Same as add_module."""
+        self.add_module(name, module)
+
+    # --- attributes -------------------------------------------------------------------------------
+
+    def __getattr__(self, name: str) -> Any:
+        own = self.__dict__
+        if "_modules" in own:
+            if name in own["_modules"]:
+                return own["_modules"][name]
+            if name in own["_parameters"]:
+                return own["_parameters"][name]
+            if name in own["_buffers"]:
+                return own["_buffers"][name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'",
+                             name=name, obj=self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        own = self.__dict__
+        if isinstance(value, Module):
+            if "_modules" not in own:
+                raise AttributeError("cannot assign module before Module.__init__() call")
+            _forget(self, name, "_modules")
+            own["_modules"][name] = _hooked(_global_module_registration_hooks, self, name, value)
+        elif isinstance(value, torch.Tensor):
+            self._set_tensor(name, value)
+        elif "_modules" in own and (name in own["_parameters"] or name in own["_modules"]
+                                    or name in own["_buffers"]):
+            self._set_registered(name, value)
+        else:
+            object.__setattr__(self, name, value)
+
+    def _set_tensor(self, name: str, value: Any) -> None:
+        own = self.__dict__
+        if isinstance(value, Parameter):
+            if "_parameters" not in own:
+                raise AttributeError("cannot assign parameters before Module.__init__() call")
+            _forget(self, name, "_parameters")
+            self.register_parameter(name, value)
+        elif "_parameters" in own and (name in own["_parameters"] or name in own["_modules"]
+                                       or name in own["_buffers"]):
+            self._set_registered(name, value)
+        elif isinstance(value, Buffer):
+            if "_buffers" not in own:
+                raise AttributeError("cannot assign buffer before Module.__init__() call")
+            _forget(self, name, "_buffers")
+            self.register_buffer(name, value, value.persistent)
+        else:
+            object.__setattr__(self, name, value)
+
+    def _set_registered(self, name: str, value: Any) -> None:
+        """Replace what is registered under a name: by None, or a buffer by a tensor."""
+        if name in self._buffers:
+            if value is not None and not isinstance(value, torch.Tensor):
+                raise TypeError(f"cannot assign '{torch.typename(value)}' as buffer '{name}' "
+                                "(torch.nn.Buffer, torch.Tensor or None expected)")
+            persistent = name not in self._non_persistent_buffers_set
+            self.register_buffer(name, value, getattr(value, "persistent", persistent)
+                                 if isinstance(value, Buffer) else persistent)
+            return
+        if value is not None:
+            what, kind = (("parameter", "torch.nn.Parameter") if name in self._parameters
+                          else ("child module", "torch.nn.Module"))
+            raise TypeError(f"cannot assign '{torch.typename(value)}' as {what} '{name}' "
+                            f"({kind} or None expected)")
+        if name in self._parameters:
+            self.register_parameter(name, None)
+        else:
+            self._modules[name] = _hooked(_global_module_registration_hooks, self, name, None)
+
+    def __delattr__(self, name: str) -> None:
+        if name in self._parameters:
+            del self._parameters[name]
+        elif name in self._buffers:
+            del self._buffers[name]
+            self._non_persistent_buffers_set.discard(name)
+        elif name in self._modules:
+            del self._modules[name]
+        else:
+            object.__delattr__(self, name)
+
+    def __dir__(self) -> list[str]:
+        names = {*dir(self.__class__), *self.__dict__, *self._parameters, *self._buffers,
+                 *self._modules}
+        return sorted(name for name in names if not name[:1].isdigit())
+
+    # --- copying ----------------------------------------------------------------------------------
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = self.__dict__.copy()
+        state.pop("_compiled_call_impl", None)
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        # Modules pickled by older programs lack the tables that came later.
+        for name in _HOOK_TABLES:
+            self.__dict__.setdefault(name, OrderedDict())
+        self.__dict__.setdefault("_non_persistent_buffers_set", set())
+        self.__dict__.setdefault("_is_full_backward_hook", None)
+
+    def _replicate_for_data_parallel(self) -> Any:
+        replica = self.__new__(type(self))
+        replica.__dict__ = self.__dict__.copy()
+        replica._parameters = {}
+        replica._buffers = replica._buffers.copy()
+        replica._modules = replica._modules.copy()
+        replica._is_replica = True
+        return replica
+
+
+def _hooked(hooks: Any, module: Module, name: str, value: Any) -> Any:
+    for hook in hooks.values():
+        found = hook(module, name, value)
+        if found is not None:
+            value = found
+    return value
+
+
+def _forget(module: Module, name: str, keep: str) -> None:
+    """Remove a name from everywhere but the table `keep`, before it is registered there."""
+    own = module.__dict__
+    own.pop(name, None)
+    for table in _TABLES:
+        if table != keep:
+            own[table].pop(name, None)
+    own["_non_persistent_buffers_set"].discard(name)
+
+
+def _check_name(what: str, name: Any, taken: bool) -> None:
+    if not isinstance(name, str):
+        raise TypeError(f"{what} name should be a string. Got {torch.typename(name)}")
+    if taken and what == "module":
+        raise KeyError(f"attribute '{name}' already exists")
+    if "." in name:
+        got = f", got: {name}" if what == "module" else ""
+        raise KeyError(f'{what} name can\'t contain "."{got}')
+    if name == "":
+        raise KeyError(f'{what} name can\'t be empty string ""')
+    if taken:
+        raise KeyError(f"attribute '{name}' already exists")

@@ -1,0 +1,129 @@
+"""MultiheadAttention. Its arithmetic is in nn/multihead_attention.py."""
+from __future__ import annotations
+
+from typing import Any
+
+import rushlight as torch
+from rushlight.nn import functional as F
+from rushlight.nn import init
+from rushlight.nn.modules.linear import NonDynamicallyQuantizableLinear
+from rushlight.nn.modules.module import Module
+from rushlight.nn.parameter import Parameter
+
+
+class MultiheadAttention(Module):
+    """softmax(Q K^T / sqrt(D)) V by heads, then a linear map.
+
+    query (L, N, E), key (S, N, kdim), value (S, N, vdim); (N, L, E), ... with `batch_first`, or
+    without N. in_proj_weight (3 * E, E) from Xavier's uniform distribution (q_proj_weight, ... where
+    kdim or vdim differ), in_proj_bias and out_proj.bias 0. `add_bias_kv`: a learned key and value
+    more; `add_zero_attn`: zero ones.
+    """
+
+    __constants__ = ["batch_first"]
+    bias_k: Any
+    bias_v: Any
+
+    def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True,
+                 add_bias_kv: bool = False, add_zero_attn: bool = False, kdim: int | None = None,
+                 vdim: int | None = None, batch_first: bool = False, device: Any = None,
+                 dtype: Any = None) -> None:
+        if embed_dim <= 0 or num_heads <= 0:
+            raise ValueError("embed_dim and num_heads must be greater than 0, got "
+                             f"embed_dim={embed_dim} and num_heads={num_heads} instead")
+        super().__init__()
+        self.embed_dim = embed_dim
+        self.kdim = kdim if kdim is not None else embed_dim
+        self.vdim = vdim if vdim is not None else embed_dim
+        self._qkv_same_embed_dim = self.kdim == embed_dim and self.vdim == embed_dim
+        self.num_heads = num_heads
+        self.dropout = dropout
+        self.batch_first = batch_first
+        self.head_dim = embed_dim // num_heads
+        if self.head_dim * num_heads != embed_dim:
+            raise AssertionError("embed_dim must be divisible by num_heads")
+        self._register_projections(bias, {"device": device, "dtype": dtype})
+        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias,
+                                                        device=device, dtype=dtype)
+        for name in ("bias_k", "bias_v"):
+            if add_bias_kv:
+                value = torch.empty((1, 1, embed_dim), device=device, dtype=dtype)
+                setattr(self, name, Parameter(value))
+            else:
+                setattr(self, name, None)
+        self.add_zero_attn = add_zero_attn
+        self._reset_parameters()
+
+    def _register_projections(self, bias: bool, where: dict[str, Any]) -> None:
+        size = self.embed_dim
+        names = ("q_proj_weight", "k_proj_weight", "v_proj_weight")
+        if self._qkv_same_embed_dim:
+            self.in_proj_weight = Parameter(torch.empty((3 * size, size), **where))
+            for name in names:
+                self.register_parameter(name, None)
+        else:
+            for name, width in zip(names, (size, self.kdim, self.vdim)):
+                setattr(self, name, Parameter(torch.empty((size, width), **where)))
+            self.register_parameter("in_proj_weight", None)
+        self.register_parameter(
+            "in_proj_bias", Parameter(torch.empty(3 * size, **where)) if bias else None)
+
+    def _reset_parameters(self) -> None:
+        if self._qkv_same_embed_dim:
+            init.xavier_uniform_(self.in_proj_weight)
+        else:
+            for name in ("q_proj_weight", "k_proj_weight", "v_proj_weight"):
+                init.xavier_uniform_(getattr(self, name))
+        if self.in_proj_bias is not None:
+            init.constant_(self.in_proj_bias, 0.0)
+            init.constant_(self.out_proj.bias, 0.0)
+        for bias in (self.bias_k, self.bias_v):
+            if bias is not None:
+                init.xavier_normal_(bias)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        # Modules pickled by PyTorch 1.1 lack the field.
+        super().__setstate__({"_qkv_same_embed_dim": True, **state})
+
+    def forward(self, query: Any, key: Any, value: Any, key_padding_mask: Any = None,
+                need_weights: bool = True, attn_mask: Any = None,
+                average_attn_weights: bool = True, is_causal: bool = False) -> tuple[Any, Any]:
+        """(output like query, weights (N, L, S) or None).
+
+        key_padding_mask (N, S): True (or -inf) at keys to leave out. attn_mask (L, S) or
+        (N * heads, L, S): True (or -inf) where not to attend. `is_causal`: a hint that attn_mask is
+        the causal one. Without `average_attn_weights`: weights (N, heads, L, S).
+        """
+        swap = self.batch_first and query.dim() == 3
+        if swap:
+            query, key, value = self._batch_second(query, key, value)
+        output, weights = F.multi_head_attention_forward(
+            query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight,
+            self.in_proj_bias, self.bias_k, self.bias_v, self.add_zero_attn, self.dropout,
+            self.out_proj.weight, self.out_proj.bias, training=self.training,
+            key_padding_mask=key_padding_mask, need_weights=need_weights, attn_mask=attn_mask,
+            use_separate_proj_weight=not self._qkv_same_embed_dim,
+            q_proj_weight=self.q_proj_weight, k_proj_weight=self.k_proj_weight,
+            v_proj_weight=self.v_proj_weight, average_attn_weights=average_attn_weights,
+            is_causal=is_causal)
+        return (output.transpose(1, 0) if swap else output), weights
+
+    @staticmethod
+    def _batch_second(query: Any, key: Any, value: Any) -> tuple[Any, Any, Any]:
+        # Equal inputs stay one object, so that they are projected together.
+        q = query.transpose(1, 0)
+        k = q if key is query else key.transpose(1, 0)
+        return q, k, (k if value is key else value.transpose(1, 0))
+
+    def merge_masks(self, attn_mask: Any, key_padding_mask: Any, query: Any) -> tuple[Any, Any]:
+        """(one mask (N, heads, L, S), 2), or the only mask given and its kind, 0 or 1."""
+        if key_padding_mask is None:
+            return attn_mask, None if attn_mask is None else 0
+        batch, length = key_padding_mask.shape
+        merged = key_padding_mask.view(batch, 1, 1, length)
+        if attn_mask is None:
+            return key_padding_mask, 1
+        merged = merged.expand(-1, self.num_heads, -1, -1)
+        if attn_mask.dim() == 3:
+            return attn_mask.view(batch, -1, length, length) + merged, 2
+        return attn_mask.view(1, 1, length, length).expand(batch, self.num_heads, -1, -1) + merged, 2

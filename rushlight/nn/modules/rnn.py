@@ -1,0 +1,273 @@
+"""Recurrent layers: RNN, LSTM, GRU. The cells, for one step, are in rnn_cells.py."""
+from __future__ import annotations
+
+import math
+import numbers
+import warnings
+from typing import Any
+
+import rushlight as torch
+from rushlight.nn import init
+from rushlight.nn.modules import recurrence
+from rushlight.nn.modules.module import Module
+from rushlight.nn.modules.rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
+from rushlight.nn.parameter import Parameter
+from rushlight.nn.utils.rnn import PackedSequence
+
+_GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+
+
+class RNNBase(Module):
+    """Weights, checks and forward of all three; `mode` is LSTM, GRU, RNN_TANH or RNN_RELU."""
+
+    __constants__ = ["mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first",
+                     "dropout", "bidirectional", "proj_size"]
+
+    def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1,
+                 bias: bool = True, batch_first: bool = False, dropout: float = 0.0,
+                 bidirectional: bool = False, proj_size: int = 0, device: Any = None,
+                 dtype: Any = None) -> None:
+        super().__init__()
+        self.mode = mode
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.num_layers = num_layers
+        self.bias = bias
+        self.batch_first = batch_first
+        self.dropout = float(dropout) if _is_probability(dropout) else dropout
+        self.bidirectional = bidirectional
+        self.proj_size = proj_size
+        _check_sizes(self)
+        if mode not in _GATES:
+            raise ValueError("Unrecognized RNN mode: " + mode)
+        self._all_weights = [self._make_weights(layer, direction, device, dtype)
+                             for layer in range(num_layers)
+                             for direction in range(self._directions())]
+        self.reset_parameters()
+
+    def _directions(self) -> int:
+        return 2 if self.bidirectional else 1
+
+    def _make_weights(self, layer: int, direction: int, device: Any, dtype: Any) -> list[str]:
+        """Register the weights of one direction of a layer; returns their names."""
+        suffix = f"_l{layer}{'_reverse' if direction else ''}"
+        out = self.proj_size or self.hidden_size
+        rows = _GATES[self.mode] * self.hidden_size
+        shapes = {"weight_ih": (rows, out * self._directions() if layer else self.input_size),
+                  "weight_hh": (rows, out)}
+        if self.bias:
+            shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
+        if self.proj_size:
+            shapes["weight_hr"] = (self.proj_size, self.hidden_size)
+        for name, shape in shapes.items():
+            self.register_parameter(name + suffix,
+                                    Parameter(torch.empty(shape, device=device, dtype=dtype)))
+        return [name + suffix for name in shapes]
+
+    @property
+    def _flat_weights_names(self) -> list[str]:
+        return [name for names in self._all_weights for name in names]
+
+    @property
+    def _flat_weights(self) -> list[Any]:
+        return [getattr(self, name) for name in self._flat_weights_names]
+
+    @property
+    def all_weights(self) -> list[list[Any]]:
+        """The weights of each direction of each layer."""
+        return [[getattr(self, name) for name in names] for names in self._all_weights]
+
+    def flatten_parameters(self) -> None:
+        """Nothing to do: there is no cuDNN that wants one buffer."""
+
+    def reset_parameters(self) -> None:
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def extra_repr(self) -> str:
+        text = f"{self.input_size}, {self.hidden_size}"
+        for name, default in (("proj_size", 0), ("num_layers", 1), ("bias", True),
+                              ("batch_first", False), ("dropout", 0), ("bidirectional", False)):
+            if getattr(self, name) != default:
+                text += f", {name}={getattr(self, name)}"
+        return text
+
+    # --- checks -----------------------------------------------------------------------------------
+
+    def check_input(self, input: Any, batch_sizes: Any) -> None:
+        """RuntimeError where the input's dims or last size are wrong, ValueError for its dtype."""
+        wanted = getattr(self, self._all_weights[0][0]).dtype
+        if input.dtype != wanted and not torch.is_autocast_enabled():
+            raise ValueError(f"RNN input dtype ({input.dtype}) does not match weight dtype "
+                             f"({wanted}). Convert input: input.to({wanted}), or convert model: "
+                             f"model.to({input.dtype})")
+        dims = 2 if batch_sizes is not None else 3
+        if input.dim() != dims:
+            raise RuntimeError(f"input must have {dims} dimensions, got {input.dim()}")
+        if self.input_size != input.size(-1):
+            raise RuntimeError("input.size(-1) must be equal to input_size. Expected "
+                               f"{self.input_size}, got {input.size(-1)}")
+
+    def _state_size(self, batch: int, size: int) -> tuple[int, int, int]:
+        return self.num_layers * self._directions(), batch, size
+
+    def check_hidden_size(self, hx: Any, expected_hidden_size: Any,
+                          msg: str = "Expected hidden size {}, got {}") -> None:
+        """RuntimeError where a state has the wrong shape."""
+        if tuple(hx.size()) != tuple(expected_hidden_size):
+            raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
+
+    def _check_state(self, state: tuple[Any, ...], batch: int) -> None:
+        out = self.proj_size or self.hidden_size
+        if self.mode != "LSTM":
+            self.check_hidden_size(state[0], self._state_size(batch, out))
+            return
+        for i, size in ((0, out), (1, self.hidden_size)):
+            self.check_hidden_size(state[i], self._state_size(batch, size),
+                                   f"Expected hidden[{i}] size {{}}, got {{}}")
+
+    # --- forward ----------------------------------------------------------------------------------
+
+    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+        """(outputs, last state) of a sequence; see the class."""
+        if isinstance(input, PackedSequence):
+            return self._forward_packed(input, hx)
+        if input.dim() not in (2, 3):
+            raise ValueError(f"{self._name()}: Expected input to be 2D or 3D, got {input.dim()}D "
+                             "instead")
+        batched = input.dim() == 3
+        sequence = 1 if self.batch_first else 0
+        if not batched:
+            input = input.unsqueeze(1 - sequence)
+        state = None if hx is None else self._given_state(hx, batched)
+        self.check_input(input, None)
+        if self.batch_first:
+            input = input.transpose(0, 1)
+        state = self._first_state(input, input.size(1), state)
+        output, state = self._run(input, state, None)
+        if self.batch_first:
+            output = output.transpose(0, 1)
+        if not batched:
+            output, state = output.squeeze(1 - sequence), tuple(s.squeeze(1) for s in state)
+        return output, state if self.mode == "LSTM" else state[0]
+
+    def _forward_packed(self, packed: PackedSequence, hx: Any) -> tuple[Any, Any]:
+        data, batch_sizes, order, back = packed
+        sizes = batch_sizes.tolist()
+        state = None
+        if hx is not None:
+            state = hx if self.mode == "LSTM" else (hx,)
+            if order is not None:
+                state = tuple(s.index_select(1, order) for s in state)
+        self.check_input(data, batch_sizes)
+        state = self._first_state(data, sizes[0], state)
+        output, state = self._run(data, state, sizes)
+        if back is not None:
+            state = tuple(s.index_select(1, back) for s in state)
+        return (PackedSequence(output, batch_sizes, order, back),
+                state if self.mode == "LSTM" else state[0])
+
+    def _name(self) -> str:
+        return "RNN" if self.mode.startswith("RNN") else self.mode
+
+    def _given_state(self, hx: Any, batched: bool) -> tuple[Any, ...]:
+        dims, state = (3 if batched else 2), (hx if self.mode == "LSTM" else (hx,))
+        which = "batched" if batched else "unbatched"
+        if any(s.dim() != dims for s in state):
+            if self.mode == "LSTM":
+                raise RuntimeError(f"For {which} {dims}-D input, hx and cx should also be {dims}-D "
+                                   f"but got ({state[0].dim()}-D, {state[1].dim()}-D) tensors")
+            raise RuntimeError(f"For {which} {dims}-D input, hx should also be {dims}-D but got "
+                               f"{state[0].dim()}-D tensor")
+        return tuple(state) if batched else tuple(s.unsqueeze(1) for s in state)
+
+    def _first_state(self, input: Any, batch: int, state: Any) -> tuple[Any, ...]:
+        if state is not None:
+            self._check_state(state, batch)
+            return tuple(state)
+        sizes = [self.proj_size or self.hidden_size]
+        if self.mode == "LSTM":
+            sizes.append(self.hidden_size)
+        return tuple(torch.zeros(self._state_size(batch, size), dtype=input.dtype,
+                                 device=input.device) for size in sizes)
+
+    def _run(self, input: Any, state: tuple[Any, ...], batch_sizes: Any) -> tuple[Any, Any]:
+        weights = [self._weights(names) for names in self._all_weights]
+        return recurrence.stack(
+            self.mode, input, state, weights, directions=self._directions(),
+            batch_sizes=batch_sizes, dropout=self.dropout if self.training else 0.0)
+
+    def _weights(self, names: list[str]) -> recurrence.Weights:
+        found = [getattr(self, name) for name in names]
+        projection = found.pop() if self.proj_size else None
+        w_ih, w_hh, b_ih, b_hh = found if self.bias else (*found, None, None)
+        return w_ih, w_hh, b_ih, b_hh, projection
+
+
+def _is_probability(p: Any) -> bool:
+    return isinstance(p, numbers.Number) and not isinstance(p, bool) and 0 <= p <= 1
+
+
+def _check_sizes(rnn: RNNBase) -> None:
+    if not _is_probability(rnn.dropout):
+        raise ValueError("dropout should be a number in range [0, 1] representing the probability of "
+                         "an element being zeroed")
+    if rnn.dropout > 0 and rnn.num_layers == 1:
+        warnings.warn("dropout option adds dropout after all but last recurrent layer, so non-zero "
+                      "dropout expects num_layers greater than 1, but got "
+                      f"dropout={rnn.dropout} and num_layers={rnn.num_layers}", stacklevel=4)
+    for name in ("input_size", "hidden_size"):
+        if not isinstance(getattr(rnn, name), int):
+            raise TypeError(f"{name} should be of type int, got: {type(getattr(rnn, name)).__name__}")
+    for name in ("input_size", "hidden_size", "num_layers"):
+        if getattr(rnn, name) <= 0:
+            raise ValueError(f"{name} must be greater than zero")
+    if rnn.proj_size < 0:
+        raise ValueError("proj_size should be a positive integer or zero to disable projections")
+    if rnn.proj_size >= rnn.hidden_size:
+        raise ValueError("proj_size has to be smaller than hidden_size")
+
+
+class RNN(RNNBase):
+    """h' = tanh(W x + b + V h + c), or relu with nonlinearity="relu".
+
+    input: (T, B, in), (B, T, in) with `batch_first`, (T, in), or a PackedSequence. hx: (layers *
+    directions, B, hidden), zeros by default. Returns (outputs (T, B, directions * hidden), last
+    hx). weight_ih_l0: (hidden, in), ...; all weights from U(-k, k), k = 1 / sqrt(hidden).
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if "proj_size" in kwargs:
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        if len(args) > 3:
+            self.nonlinearity = args[3]
+            args = args[:3] + args[4:]
+        else:
+            self.nonlinearity = kwargs.pop("nonlinearity", "tanh")
+        if self.nonlinearity not in ("tanh", "relu"):
+            raise ValueError(f"Unknown nonlinearity '{self.nonlinearity}'. Select from 'tanh' or "
+                             "'relu'.")
+        super().__init__("RNN_" + self.nonlinearity.upper(), *args, **kwargs)
+
+
+class LSTM(RNNBase):
+    """c' = f c + i g and h' = o tanh(c'), with gates i, f, g, o (in this order in the weights).
+
+    As RNN; the state is a pair (h, c). `proj_size`: h is projected to that size by weight_hr_l0.
+    """
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__("LSTM", *args, **kwargs)
+
+
+class GRU(RNNBase):
+    """n = tanh(W x + b + r (V h + c)) and h' = (1 - z) n + z h, with gates r, z, n. As RNN."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if "proj_size" in kwargs:
+            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        super().__init__("GRU", *args, **kwargs)
+
+
+__all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "RNNCellBase"]

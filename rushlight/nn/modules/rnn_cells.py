@@ -1,0 +1,118 @@
+"""One step of a recurrence as a module: RNNCell, LSTMCell, GRUCell."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import rushlight as torch
+from rushlight.nn import functional as F
+from rushlight.nn import init
+from rushlight.nn.modules import recurrence
+from rushlight.nn.modules.module import Module
+from rushlight.nn.parameter import Parameter
+
+
+class RNNCellBase(Module):
+    """weight_ih (chunks * hidden, in), weight_hh (chunks * hidden, hidden), bias_ih, bias_hh."""
+
+    __constants__ = ["input_size", "hidden_size", "bias"]
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int,
+                 device: Any = None, dtype: Any = None) -> None:
+        super().__init__()
+        self.input_size = input_size
+        self.hidden_size = hidden_size
+        self.bias = bias
+        rows = num_chunks * hidden_size
+        for name, shape in (("weight_ih", (rows, input_size)), ("weight_hh", (rows, hidden_size)),
+                            ("bias_ih", (rows,)), ("bias_hh", (rows,))):
+            wanted = bias or name.startswith("weight")
+            self.register_parameter(
+                name, Parameter(torch.empty(shape, device=device, dtype=dtype)) if wanted else None)
+        self.reset_parameters()
+
+    def extra_repr(self) -> str:
+        text = f"{self.input_size}, {self.hidden_size}"
+        if self.bias is not True:
+            text += f", bias={self.bias}"
+        nonlinearity = self.__dict__.get("nonlinearity", "tanh")
+        return text + (f", nonlinearity={nonlinearity}" if nonlinearity != "tanh" else "")
+
+    def reset_parameters(self) -> None:
+        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+    def _step(self, mode: str, input: Any, state: Any, count: int) -> tuple[Any, ...]:
+        name = self._get_name()
+        if input.dim() not in (1, 2):
+            raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
+        for i, s in enumerate(state or ()):
+            if s.dim() not in (1, 2):
+                what = f"hx[{i}]" if count == 2 else "hidden"
+                raise ValueError(f"{name}: Expected {what} to be 1D or 2D, got {s.dim()}D instead")
+        batched = input.dim() == 2
+        if not batched:
+            input = input.unsqueeze(0)
+        if state is None:
+            blank = torch.zeros(input.size(0), self.hidden_size, dtype=input.dtype,
+                                device=input.device)
+            state = (blank,) * count
+        elif not batched:
+            state = tuple(s.unsqueeze(0) for s in state)
+        self._check(input, state)
+        gates = F.linear(input, self.weight_ih, self.bias_ih)
+        weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh, None)
+        after = recurrence.STEPS[mode](gates, state, weights)
+        return after if batched else tuple(s.squeeze(0) for s in after)
+
+    def _check(self, input: Any, state: Any) -> None:
+        if input.size(1) != self.input_size:
+            raise RuntimeError(f"input has inconsistent input_size: got {input.size(1)} expected "
+                               f"{self.input_size}")
+        for i, s in enumerate(state):
+            if s.size(1) != self.hidden_size:
+                raise RuntimeError(f"hidden{i} has inconsistent hidden_size: got {s.size(1)}, "
+                                   f"expected {self.hidden_size}")
+            if s.size(0) != input.size(0):
+                raise RuntimeError(f"Input batch size {input.size(0)} doesn't match hidden{i} batch "
+                                   f"size {s.size(0)}")
+
+
+class RNNCell(RNNCellBase):
+    """(B, in), (B, hidden) -> (B, hidden): tanh(W x + b + V h + c), or relu."""
+
+    __constants__ = ["input_size", "hidden_size", "bias", "nonlinearity"]
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True,
+                 nonlinearity: str = "tanh", device: Any = None, dtype: Any = None) -> None:
+        super().__init__(input_size, hidden_size, bias, 1, device, dtype)
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        if self.nonlinearity not in ("tanh", "relu"):
+            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
+        mode = "RNN_" + self.nonlinearity.upper()
+        return self._step(mode, input, None if hx is None else (hx,), 1)[0]
+
+
+class LSTMCell(RNNCellBase):
+    """(B, in), ((B, hidden), (B, hidden)) -> (h', c'), each (B, hidden). See LSTM."""
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None,
+                 dtype: Any = None) -> None:
+        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
+
+    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+        return self._step("LSTM", input, hx, 2)  # type: ignore[return-value]
+
+
+class GRUCell(RNNCellBase):
+    """(B, in), (B, hidden) -> (B, hidden). See GRU."""
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None,
+                 dtype: Any = None) -> None:
+        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
+
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        return self._step("GRU", input, None if hx is None else (hx,), 1)[0]

@@ -1,0 +1,316 @@
+"""Transformer encoders and decoders, as in "Attention Is All You Need"."""
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import rushlight as torch
+from rushlight.nn import functional as F
+from rushlight.nn import init
+from rushlight.nn.modules.activation import MultiheadAttention
+from rushlight.nn.modules.container import ModuleList
+from rushlight.nn.modules.dropout import Dropout
+from rushlight.nn.modules.linear import Linear
+from rushlight.nn.modules.module import Module
+from rushlight.nn.modules.normalization import LayerNorm
+
+
+def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Any:
+    """(sz, sz): -inf above the diagonal, 0 elsewhere."""
+    return torch.triu(torch.full((sz, sz), float("-inf"), dtype=dtype, device=device), diagonal=1)
+
+
+def _get_seq_len(src: Any, batch_first: bool) -> int:
+    return src.size(0 if src.dim() == 2 or not batch_first else 1)
+
+
+def _get_clones(module: Any, n: int) -> ModuleList:
+    return ModuleList([copy.deepcopy(module) for _ in range(n)])
+
+
+def _get_activation_fn(activation: str) -> Callable[[Any], Any]:
+    if activation == "relu":
+        return F.relu
+    if activation == "gelu":
+        return F.gelu
+    raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+
+
+def _detect_is_causal_mask(mask: Any, is_causal: bool | None = None, size: int | None = None
+                           ) -> bool:
+    """Whether the mask is the causal one; is_causal answers where it is given."""
+    if is_causal is not None or mask is None:
+        return is_causal is True
+    causal = _generate_square_subsequent_mask(mask.size(-2) if size is None else size,
+                                              device=mask.device, dtype=mask.dtype)
+    return bool(mask.size() == causal.size() and (mask == causal).all())
+
+
+class Transformer(Module):
+    """An encoder and a decoder: src (S, N, E), tgt (T, N, E) -> (T, N, E).
+
+    With `batch_first`: (N, S, E), ... All weight matrices from Xavier's uniform distribution.
+    """
+
+    def __init__(self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6,
+                 num_decoder_layers: int = 6, dim_feedforward: int = 2048, dropout: float = 0.1,
+                 activation: Any = F.relu, custom_encoder: Any = None, custom_decoder: Any = None,
+                 layer_norm_eps: float = 1e-5, batch_first: bool = False, norm_first: bool = False,
+                 bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+        super().__init__()
+        layer = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first,
+                 norm_first, bias, device, dtype)
+
+        def norm() -> LayerNorm:
+            return LayerNorm(d_model, eps=layer_norm_eps, bias=bias, device=device, dtype=dtype)
+
+        if custom_encoder is not None:
+            self.encoder = custom_encoder
+        else:
+            self.encoder = TransformerEncoder(TransformerEncoderLayer(*layer), num_encoder_layers,
+                                              norm())
+        if custom_decoder is not None:
+            self.decoder = custom_decoder
+        else:
+            self.decoder = TransformerDecoder(TransformerDecoderLayer(*layer), num_decoder_layers,
+                                              norm())
+        self._reset_parameters()
+        self.d_model = d_model
+        self.nhead = nhead
+        self.batch_first = batch_first
+
+    def forward(self, src: Any, tgt: Any, src_mask: Any = None, tgt_mask: Any = None,
+                memory_mask: Any = None, src_key_padding_mask: Any = None,
+                tgt_key_padding_mask: Any = None, memory_key_padding_mask: Any = None,
+                src_is_causal: bool | None = None, tgt_is_causal: bool | None = None,
+                memory_is_causal: bool = False) -> Any:
+        """Masks as of nn.MultiheadAttention."""
+        if src.dim() == 3:
+            n = 0 if self.batch_first else 1
+            if src.size(n) != tgt.size(n):
+                raise RuntimeError("the batch number of src and tgt must be equal")
+        if src.size(-1) != self.d_model or tgt.size(-1) != self.d_model:
+            raise RuntimeError("the feature number of src and tgt must be equal to d_model")
+        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask,
+                              is_causal=src_is_causal)
+        return self.decoder(tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask,
+                            tgt_key_padding_mask=tgt_key_padding_mask,
+                            memory_key_padding_mask=memory_key_padding_mask,
+                            tgt_is_causal=tgt_is_causal, memory_is_causal=memory_is_causal)
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Any:
+        """(sz, sz): -inf above the diagonal, 0 elsewhere."""
+        return _generate_square_subsequent_mask(sz, device=device, dtype=dtype)
+
+    def _reset_parameters(self) -> None:
+        for p in self.parameters():
+            if p.dim() > 1:
+                init.xavier_uniform_(p)
+
+
+class TransformerEncoder(Module):
+    """`num_layers` copies of a layer, and a norm at the end."""
+
+    __constants__ = ["norm"]
+
+    def __init__(self, encoder_layer: Any, num_layers: int, norm: Any = None,
+                 enable_nested_tensor: bool = True, mask_check: bool = True) -> None:
+        super().__init__()
+        self.layers = _get_clones(encoder_layer, num_layers)
+        self.num_layers = num_layers
+        self.norm = norm
+        self.enable_nested_tensor = enable_nested_tensor
+        self.mask_check = mask_check
+
+    def forward(self, src: Any, mask: Any = None, src_key_padding_mask: Any = None,
+                is_causal: bool | None = None) -> Any:
+        """src (S, N, E); masks as of nn.MultiheadAttention."""
+        padding = F._canonical_mask(src_key_padding_mask, "src_key_padding_mask",
+                                    F._none_or_dtype(mask), "mask", src.dtype)
+        mask = F._canonical_mask(mask, "mask", None, "", src.dtype, check_other=False)
+        causal = _detect_is_causal_mask(
+            mask, is_causal, _get_seq_len(src, self.layers[0].self_attn.batch_first))
+        output = src
+        for layer in self.layers:
+            output = layer(output, src_mask=mask, is_causal=causal, src_key_padding_mask=padding)
+        if self._zeroes_padding(src, mask, src_key_padding_mask):
+            output = output.masked_fill(src_key_padding_mask.bool().unsqueeze(-1), 0.0)
+        return output if self.norm is None else self.norm(output)
+
+    def _zeroes_padding(self, src: Any, mask: Any, padding: Any) -> bool:
+        """Whether PyTorch runs on nested tensors here: its padded positions come back as zeros."""
+        first = self.layers[0]
+        if (padding is None or mask is not None or self.training or src.dim() != 3
+                or not self.enable_nested_tensor or type(first) is not TransformerEncoderLayer):
+            return False
+        attention = first.self_attn
+        fits = (attention.batch_first and attention._qkv_same_embed_dim and not first.norm_first
+                and attention.in_proj_bias is not None and first.activation_relu_or_gelu
+                and first.norm1.eps == first.norm2.eps and attention.num_heads % 2 == 0)
+        tracked = torch.is_grad_enabled() and any(
+            p.requires_grad for p in (src, *first.parameters()))
+        if not fits or tracked or torch.is_autocast_enabled() or padding.dtype != torch.bool:
+            return False
+        # Only where each sequence is followed, not preceded, by its padding.
+        return not self.mask_check or bool((padding[:, 1:] >= padding[:, :-1]).all())
+
+
+class TransformerDecoder(Module):
+    """`num_layers` copies of a layer, and a norm at the end."""
+
+    __constants__ = ["norm"]
+
+    def __init__(self, decoder_layer: Any, num_layers: int, norm: Any = None) -> None:
+        super().__init__()
+        self.layers = _get_clones(decoder_layer, num_layers)
+        self.num_layers = num_layers
+        self.norm = norm
+
+    def forward(self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None,
+                tgt_key_padding_mask: Any = None, memory_key_padding_mask: Any = None,
+                tgt_is_causal: bool | None = None, memory_is_causal: bool = False) -> Any:
+        """tgt (T, N, E), memory (S, N, E); masks as of nn.MultiheadAttention."""
+        output = tgt
+        causal = _detect_is_causal_mask(
+            tgt_mask, tgt_is_causal, _get_seq_len(tgt, self.layers[0].self_attn.batch_first))
+        for layer in self.layers:
+            output = layer(output, memory, tgt_mask=tgt_mask, memory_mask=memory_mask,
+                           tgt_key_padding_mask=tgt_key_padding_mask,
+                           memory_key_padding_mask=memory_key_padding_mask, tgt_is_causal=causal,
+                           memory_is_causal=memory_is_causal)
+        return output if self.norm is None else self.norm(output)
+
+
+class TransformerEncoderLayer(Module):
+    """Self-attention and a feed-forward network, each with a residual and a norm.
+
+    src (S, N, E), or (N, S, E) with `batch_first`. `norm_first`: norms before, not after.
+    """
+
+    __constants__ = ["norm_first"]
+
+    def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
+                 activation: Any = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
+                 norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None
+                 ) -> None:
+        super().__init__()
+        where = {"device": device, "dtype": dtype}
+        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, bias=bias,
+                                            batch_first=batch_first, **where)
+        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **where)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **where)
+        self.norm_first = norm_first
+        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **where)
+        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **where)
+        self.dropout1 = Dropout(dropout)
+        self.dropout2 = Dropout(dropout)
+        if isinstance(activation, str):
+            activation = _get_activation_fn(activation)
+        self.activation_relu_or_gelu = _relu_or_gelu(activation)
+        self.activation = activation
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if not hasattr(self, "activation"):
+            self.activation = F.relu
+
+    def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None,
+                is_causal: bool = False) -> Any:
+        """Masks as of nn.MultiheadAttention."""
+        padding = F._canonical_mask(src_key_padding_mask, "src_key_padding_mask",
+                                    F._none_or_dtype(src_mask), "src_mask", src.dtype)
+        mask = F._canonical_mask(src_mask, "src_mask", None, "", src.dtype, check_other=False)
+        x = src
+        if self.norm_first:
+            x = x + self._sa_block(self.norm1(x), mask, padding, is_causal=is_causal)
+            return x + self._ff_block(self.norm2(x))
+        x = self.norm1(x + self._sa_block(x, mask, padding, is_causal=is_causal))
+        return self.norm2(x + self._ff_block(x))
+
+    def _sa_block(self, x: Any, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False
+                  ) -> Any:
+        x = self.self_attn(x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask,
+                           need_weights=False, is_causal=is_causal)[0]
+        return self.dropout1(x)
+
+    def _ff_block(self, x: Any) -> Any:
+        return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
+
+
+def _relu_or_gelu(activation: Any) -> int:
+    """1 for relu, 2 for gelu, 0 for others."""
+    from rushlight.nn.modules.activation import GELU, ReLU
+
+    if activation is F.relu or isinstance(activation, ReLU):
+        return 1
+    return 2 if activation is F.gelu or isinstance(activation, GELU) else 0
+
+
+class TransformerDecoderLayer(Module):
+    """Self-attention, attention to the memory and a feed-forward network, with residuals and norms.
+
+    tgt (T, N, E) and memory (S, N, E). `norm_first`: norms before, not after.
+    """
+
+    __constants__ = ["norm_first"]
+
+    def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
+                 activation: Any = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
+                 norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None
+                 ) -> None:
+        super().__init__()
+        where = {"device": device, "dtype": dtype}
+        attention = {"dropout": dropout, "batch_first": batch_first, "bias": bias, **where}
+        self.self_attn = MultiheadAttention(d_model, nhead, **attention)
+        self.multihead_attn = MultiheadAttention(d_model, nhead, **attention)
+        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **where)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **where)
+        self.norm_first = norm_first
+        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **where)
+        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **where)
+        self.norm3 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **where)
+        self.dropout1 = Dropout(dropout)
+        self.dropout2 = Dropout(dropout)
+        self.dropout3 = Dropout(dropout)
+        self.activation = (_get_activation_fn(activation) if isinstance(activation, str)
+                           else activation)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if not hasattr(self, "activation"):
+            self.activation = F.relu
+
+    def forward(self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None,
+                tgt_key_padding_mask: Any = None, memory_key_padding_mask: Any = None,
+                tgt_is_causal: bool = False, memory_is_causal: bool = False) -> Any:
+        """Masks as of nn.MultiheadAttention."""
+        own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+        other = (memory_mask, memory_key_padding_mask, memory_is_causal)
+        x = tgt
+        if self.norm_first:
+            x = x + self._sa_block(self.norm1(x), *own)
+            x = x + self._mha_block(self.norm2(x), memory, *other)
+            return x + self._ff_block(self.norm3(x))
+        x = self.norm1(x + self._sa_block(x, *own))
+        x = self.norm2(x + self._mha_block(x, memory, *other))
+        return self.norm3(x + self._ff_block(x))
+
+    def _sa_block(self, x: Any, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False
+                  ) -> Any:
+        x = self.self_attn(x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask,
+                           is_causal=is_causal, need_weights=False)[0]
+        return self.dropout1(x)
+
+    def _mha_block(self, x: Any, mem: Any, attn_mask: Any, key_padding_mask: Any,
+                   is_causal: bool = False) -> Any:
+        x = self.multihead_attn(x, mem, mem, attn_mask=attn_mask,
+                                key_padding_mask=key_padding_mask, is_causal=is_causal,
+                                need_weights=False)[0]
+        return self.dropout2(x)
+
+    def _ff_block(self, x: Any) -> Any:
+        return self.dropout3(self.linear2(self.dropout(self.activation(self.linear1(x)))))

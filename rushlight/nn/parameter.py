@@ -1,0 +1,177 @@
+"""Parameter and Buffer: tensors that a Module registers when they are assigned to it."""
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+import rushlight as torch
+from rushlight.dispatch.state import PLAIN
+
+
+class _ParameterMeta(type(torch.Tensor)):  # type: ignore[misc]
+    def __instancecheck__(cls, instance: Any) -> bool:
+        # A tensor of the user's own subclass keeps its class and is marked instead.
+        return type.__instancecheck__(cls, instance) or (
+            cls is Parameter and isinstance(instance, torch.Tensor)
+            and getattr(instance, "_is_param", False))
+
+
+class Parameter(torch.Tensor, metaclass=_ParameterMeta):
+    """A leaf tensor that a Module registers: it shows in `parameters()` and `state_dict()`.
+
+    `data` (default: an empty float tensor) is shared, not copied. A tensor of a subclass keeps its
+    class and still counts as a Parameter.
+    """
+
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+        if data is None:
+            data = torch.empty(0)
+        if type(data) is torch.Tensor or type(data) is Parameter:
+            return torch.Tensor._make_subclass(cls, data, requires_grad)
+        marked = data.detach().requires_grad_(requires_grad)
+        if type(marked) is not type(data):
+            raise RuntimeError(
+                f"Creating a Parameter from an instance of type {type(data).__name__} requires "
+                "that detach() returns an instance of the same type, but return type "
+                f"{type(marked).__name__} was found instead. To use the type as a Parameter, "
+                "correct its detach() semantics.")
+        marked._is_param = True
+        return marked
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Parameter":
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.data.clone(memory_format=torch.preserve_format),
+                                        self.requires_grad)
+        return memo[id(self)]
+
+    def __repr__(self) -> str:  # type: ignore[override]
+        return "Parameter containing:\n" + super().__repr__()
+
+    def __reduce_ex__(self, proto: Any) -> Any:
+        # Hooks are not written out: PyTorch's reader expects an (empty) table of them.
+        built = (self.data, self.requires_grad, OrderedDict())
+        if not self.__dict__:
+            return _rebuild_parameter, built
+        return _rebuild_parameter_with_state, (*built, self.__dict__)
+
+
+PLAIN.add(Parameter)
+
+
+def _rebuild_parameter(data: Any, requires_grad: bool, backward_hooks: Any) -> Parameter:
+    return Parameter(data, requires_grad)
+
+
+def _rebuild_parameter_with_state(data: Any, requires_grad: bool, backward_hooks: Any,
+                                  state: dict[str, Any]) -> Parameter:
+    param = Parameter(data, requires_grad)
+    for name, value in state.items():
+        setattr(param, name, value)
+    return param
+
+
+class _BufferMeta(type(torch.Tensor)):  # type: ignore[misc]
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type.__instancecheck__(cls, instance) or (
+            cls is Buffer and isinstance(instance, torch.Tensor)
+            and getattr(instance, "_is_buffer", False))
+
+
+class Buffer(torch.Tensor, metaclass=_BufferMeta):
+    """A tensor that a Module registers as a buffer when it is assigned.
+
+    `persistent=False` keeps it out of `state_dict()`. The result is a plain tensor with a mark.
+    """
+
+    def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
+        if data is None:
+            data = torch.empty(0)
+        marked = data.detach().requires_grad_(data.requires_grad)
+        marked.persistent = persistent
+        marked._is_buffer = True
+        return marked
+
+
+class UninitializedTensorMixin:
+    """A tensor whose shape is not known yet; `materialize(shape)` turns it into a real one."""
+
+    cls_to_become: type
+    _ALLOWED = frozenset({"copy_", "is_floating_point", "half", "float", "double", "char", "short",
+                          "int", "long", "cuda", "cpu", "to", "get_device", "_has_compatible_"
+                          "shallow_copy_type", "is_complex", "detach", "requires_grad_"})
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Become an uninitialised tensor of `shape`, of the class this one stands for."""
+        if device is None:
+            device = self.data.device
+        if dtype is None:
+            dtype = self.data.dtype
+        self.data = torch.empty(shape, device=device, dtype=dtype)
+        self.__class__ = self.cls_to_become  # type: ignore[assignment]
+
+    @property
+    def shape(self) -> Any:
+        """Not known yet: RuntimeError."""
+        raise RuntimeError(
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually "
+            "happens in `load_state_dict` when trying to load an uninitialized parameter into an "
+            "initialized one. Call `forward` to initialize the parameters before accessing their "
+            "attributes.")
+
+    def share_memory_(self) -> Any:
+        """Not possible yet: RuntimeError."""
+        raise RuntimeError(
+            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to "
+            "initialize the parameters before calling `module.share_memory()`.")
+
+    def __repr__(self) -> str:
+        return f"<{self.__class__.__name__}>"
+
+    def __reduce_ex__(self, proto: Any) -> Any:
+        return self.__class__, (self.requires_grad,)
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        name = getattr(func, "__name__", "")
+        if name in cls._ALLOWED or name in ("__get__", "__set__") or (
+                func.__class__.__name__ == "method-wrapper"):
+            return super().__torch_function__(func, types, args, kwargs or {})
+        raise ValueError(
+            f"Attempted to use an uninitialized parameter in {func}. This error happens when you "
+            "are using a `LazyModule` or explicitly manipulating `torch.nn.parameter."
+            f"{cls.__name__}` objects. When using LazyModules Call `forward` with a dummy batch "
+            "to initialize the parameters before calling torch functions")
+
+
+def is_lazy(param: Any) -> bool:
+    """Whether the shape of a parameter or buffer is still unknown."""
+    return isinstance(param, UninitializedTensorMixin)
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):
+    """A Parameter whose shape a lazy module finds at its first forward."""
+
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        return torch.Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype),
+                                           requires_grad)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "UninitializedParameter":
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.requires_grad, self.data.device, self.data.dtype)
+        return memo[id(self)]
+
+
+class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):
+    """A buffer whose shape a lazy module finds at its first forward."""
+
+    cls_to_become = torch.Tensor
+
+    def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None,
+                persistent: bool = True) -> Any:
+        made = torch.Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype),
+                                           requires_grad)
+        made.persistent = persistent
+        made._is_buffer = True
+        return made
