@@ -231,9 +231,22 @@ class Formula:
             return None, ("grad",)
         names = tuple(inputs([expression]))
         conditions = [n for n in self.operands if n not in self.promoting]
-        promoting = [n for n in names if n not in conditions]
-        made = Formula(f"{self.name}_backward", expression, names, promoting=promoting)
+        # The gradient formula has a gradient and a result of its own: "grad" and "result" must
+        # mean those when it is differentiated again.
+        fresh = {n: _unused(n, names) if n in ("grad", "result") else n for n in names}
+        expression = substitute(expression, {symbol(n): symbol(f) for n, f in fresh.items()})
+        promoting = [fresh[n] for n in names if n not in conditions]
+        made = Formula(f"{self.name}_backward", expression, tuple(fresh.values()),
+                       promoting=promoting)
         return made, names
+
+
+def _unused(name: str, taken: Sequence[str]) -> str:
+    """`name` with a number that makes it none of the taken names."""
+    number = 1
+    while f"{name}{number}" in taken:
+        number += 1
+    return f"{name}{number}"
 
 
 _CATEGORY = {dt.BOOL: "bool", dt.INTEGRAL: "int", dt.FLOATING: "float", dt.COMPLEX: "complex"}
