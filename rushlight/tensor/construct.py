@@ -61,14 +61,14 @@ def _infer_nested(data: Any, of: dtype | None) -> Array:
     stacked = _stack(data, of)
     if stacked is not None:
         return stacked
+    if 0 in sizes:  # nothing is read, so nothing is checked
+        return np.empty(sizes, (of or _leaves_dtype(data)).np)
     try:
         flat = _flatten(data, sizes)
     except (TypeError, ValueError):
         if of is None:
             _leaves_dtype(data)  # PyTorch looks at every element before it looks at sizes
         raise
-    if 0 in sizes:
-        return np.empty(sizes, (of or _leaves_dtype(data)).np)
     return _fill(flat, set(map(type, flat)), of).reshape(sizes)
 
 
@@ -104,14 +104,13 @@ def _sizes(data: Any) -> tuple[int, ...]:
 def _flatten(data: Any, sizes: tuple[int, ...]) -> list[Any]:
     """All elements in order; checks that each sequence at depth d has length sizes[d]."""
     level: list[Any] = [data]
-    checked = sizes[:-1] if 0 in sizes else sizes  # where nothing is read, nothing is checked
-    for dim, size in enumerate(checked):
+    for dim, size in enumerate(sizes):
         lengths = _lengths(level)
         if lengths != {size}:
             wrong = next(len(x) for x in level if len(x) != size)
             raise ValueError(f"expected sequence of length {size} at dim {dim} (got {wrong})")
         level = list(chain.from_iterable(level))
-    return level if 0 not in sizes else []
+    return level
 
 
 def _lengths(level: list[Any]) -> set[int]:
