@@ -183,7 +183,7 @@ class Reader:
             if read_into is not None:
                 count = read_into(view[done:])
             else:
-                piece = self._file.read(min(len(view) - done, 1 << 24))
+                piece = self._file.read(len(view) - done)
                 count = len(piece)
                 view[done:done + count] = piece
             if not count:
