@@ -192,9 +192,10 @@ def _(s: Any, grad: Any) -> Any:
         return grad
     if grad.is_complex():
         return (_behind(grad.conj().log() - result, dim) + x).exp().conj()
-    # In logarithms, apart for either sign, so that nothing overflows.
+    # In logarithms, apart for either sign, so that nothing overflows; the lowest number stands for
+    # log(0), since infinities would make the second gradient nan.
     logs = grad.abs().log()
-    low = float("-inf")
+    low = float(np.finfo(np.float32 if x._a.itemsize < 4 else x._a.dtype).min)
     up = (_behind(logs.masked_fill(grad <= 0, low) - result, dim) + x).exp()
     down = (_behind(logs.masked_fill(grad >= 0, low) - result, dim) + x).exp()
     return up - down

@@ -171,6 +171,11 @@ def _rows_of(a: Array, d: int) -> Array:
     return np.ascontiguousarray(front).reshape(a.shape[d], width)
 
 
+def _slices(a: Array, d: int, places: Array) -> Array:
+    """Slices along d; in memory they lie one after the other, as PyTorch's do."""
+    return np.moveaxis(np.ascontiguousarray(np.moveaxis(a, d, 0)[places]), 0, d)
+
+
 @opaque
 def unique(input, sorted: "bool" = True, return_inverse: "bool" = False,
            return_counts: "bool" = False, dim: "int | None" = None) -> Any:
@@ -182,7 +187,7 @@ def unique(input, sorted: "bool" = True, return_inverse: "bool" = False,
             first, back, count = (np.zeros(0, np.int64),) * 3
         else:
             _, first, back, count = np.unique(rows, True, True, True, axis=0)
-        found = (np.ascontiguousarray(input.take(first, d)), back.reshape(-1), count)
+        found = (_slices(input, d, first), back.reshape(-1), count)
         return _chosen(found, return_inverse, return_counts)
     flat = comparable(input).reshape(-1)
     values, *more = np.unique(flat, False, return_inverse, return_counts, equal_nan=False) if (
@@ -205,7 +210,7 @@ def unique_consecutive(input, return_inverse: "bool" = False, return_counts: "bo
     first = starts.nonzero()[0]
     back = np.cumsum(starts, dtype=np.int64) - 1
     count = np.diff(first, append=rows.shape[0])
-    values = np.ascontiguousarray(source.take(first, d))
+    values = _slices(source, d, first)
     back = back.reshape(input.shape) if whole else back
     return _chosen((values, back, count), return_inverse, return_counts)
 
@@ -261,10 +266,10 @@ def unravel_index(indices, shape: "Ints"):
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     if any(n < 0 for n in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
-    found, rest = [], indices
-    for size in reversed(sizes):
-        found.append(rest % size)
-        rest = rest // size
-    return tuple(reversed(found))
+    from rushlight.tensor.tensor import wrap
+
+    steps = np.cumprod((1, *reversed(sizes[1:])), dtype=np.int64)[::-1].copy()
+    found = indices.unsqueeze(-1).floor_divide(wrap(steps)) % wrap(np.array(sizes, np.int64))
+    return found.unbind(-1)
 
 

@@ -120,7 +120,7 @@ def _(s: Any, grad: Any, _: Any = None) -> Any:
     return put_back(grad, s.shape("input"), s.dim, s.result[1])
 
 
-@opaque(out=True)
+@opaque(out=True, out_apart=True)
 def kthvalue(input, k: "int", dim: "int" = -1, keepdim: "bool" = False) -> Any:
     """The k-th smallest element along dim (from 1), and where it is."""
     if input.dtype.kind in "cb":
