@@ -72,6 +72,16 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
     def __setstate__(self, state: Any) -> None:
         self.__dict__.update(state)
 
+    def as_subclass(self, cls: type) -> Any:
+        """The same data and place in the graph, as an instance of `cls`, a subclass of Tensor."""
+        return as_subclass(self, cls)
+
+    @staticmethod
+    def _make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:
+        """The same data outside the graph, as an instance of `cls`."""
+        made = as_subclass(data.detach(), cls)
+        return made.requires_grad_() if require_grad else made
+
 
 _UNSET = frozenset({"_b", "_grad", "__array_struct__", "__array_interface__", "__array_ufunc__",
                     "__torch_function__", "__cuda_array_interface__"})
