@@ -9,7 +9,7 @@ FAMILIES = (
     "scatter", "indexed", "masking", "joining", "rearranging", "scanning", "sorting",
     "searching", "embedding", "reductions", "products", "linear",
     "softmax", "einsum", "statistics", "normalization", "losses", "attention",
-    "padding", "convolution", "pooling",
+    "padding", "convolution", "pooling", "random", "sampling", "dropout",
 )
 
 

@@ -16,9 +16,9 @@ from typing import Any
 
 REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "<required>"})()
 
-# NumPy's names for PyTorch's parameters, which PyTorch accepts as keywords.
+# NumPy's names for PyTorch's parameters, which PyTorch accepts as keywords; `from` is Python's.
 SYNONYMS = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x1": "input",
-            "x2": "other", "self": "input"}
+            "x2": "other", "self": "input", "from": "from_"}
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,274 @@
+"""Dropout in all its forms, rrelu and gumbel_softmax: random numbers inside a network.
+
+The noise is drawn by rows without gradient; what is done with it is written with ordinary rows, so
+that gradients are theirs.
+"""
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+
+from rushlight.base import distributions
+from rushlight.base import dtype as dt
+from rushlight.base.convert import convert
+from rushlight.base.fused import fma64
+from rushlight.ops.random import engine_of, in_memory_order
+from rushlight.ops.table import ROWS, composite, opaque
+
+Array = np.ndarray[Any, Any]
+
+# SELU's scale times its alpha: what alpha_dropout sets the dropped elements to, before it restores
+# mean and variance.
+_ALPHA = 1.7580993408473766
+
+
+@opaque(name="_keep", where=("aten",))
+def _keep(input, p: "float", channels: "bool" = False) -> Array:
+    """Ones with probability 1 - p, else zeros: for each element, or for each of dims 0 and 1."""
+    like = np.empty((*input.shape[:2], *[1] * (input.ndim - 2)), input.dtype) if channels else input
+    flat = distributions.bernoulli(engine_of("dropout", None), like.size,
+                                   dt.from_numpy_dtype(like.dtype), 1 - p)
+    return in_memory_order(flat, like)
+
+
+_keep.shape_rule(lambda input, p, channels=False: input[(slice(None), slice(None)) + (
+    slice(0, 1),) * (input.ndim - 2)] if channels else input)
+
+
+def _check(p: float, error: type[Exception] = RuntimeError) -> None:
+    if not 0 <= p <= 1:
+        raise error(f"dropout probability has to be between 0 and 1, but got {p}")
+
+
+def _dropped(input: Any, p: float, train: bool, channels: bool = False, alpha: bool = False,
+             inplace: bool = False) -> Any:
+    """The one rule behind all forms of dropout."""
+    _check(p)
+    if not p or not train or not input.numel():
+        return input
+    if channels and input.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input, got "
+                           f"{input.ndim}")
+    times = input.mul_ if inplace else input.mul
+    if p == 1:
+        return times(input.new_zeros(()))
+    noise = _keep(input, p, channels)
+    if not alpha:
+        return times(noise.div_(1 - p))
+    scale = 1 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
+    offset = noise.add(-1).mul_(_ALPHA * scale).add_(_ALPHA * scale * p)
+    scaled = times(noise.mul_(scale))
+    return scaled.add_(offset) if inplace else scaled.add(offset)
+
+
+# --- torch.dropout and its relatives --------------------------------------------------------------
+
+
+def _of_torch(name: str) -> Any:
+    """A row for torch.NAME, where nn.functional has another of that name."""
+    return lambda body: composite(body, where=(), aliases=(f"torch.{name}",))
+
+
+@_of_torch("dropout")
+def torch_dropout(input, p: "float", train: "bool"):
+    """Each element zero with probability p, the others divided by 1 - p; input if not train."""
+    return _dropped(input, p, train)
+
+
+@composite(name="dropout_", where=("torch",))
+def dropout_(input, p: "float", train: "bool"):
+    """dropout in place."""
+    return _dropped(input, p, train, inplace=True)
+
+
+@composite(where=("torch",))
+def feature_dropout(input, p: "float", train: "bool"):
+    """dropout of whole channels (dim 1)."""
+    return _dropped(input, p, train, channels=True)
+
+
+@composite(name="feature_dropout_", where=("torch",))
+def feature_dropout_(input, p: "float", train: "bool"):
+    """feature_dropout in place."""
+    return _dropped(input, p, train, channels=True, inplace=True)
+
+
+@_of_torch("alpha_dropout")
+def torch_alpha_dropout(input, p: "float", train: "bool"):
+    """dropout that keeps SELU's mean and variance."""
+    return _dropped(input, p, train, alpha=True)
+
+
+@composite(name="alpha_dropout_", where=("torch",))
+def alpha_dropout_(input, p: "float", train: "bool"):
+    """alpha_dropout in place."""
+    return _dropped(input, p, train, alpha=True, inplace=True)
+
+
+@_of_torch("feature_alpha_dropout")
+def torch_feature_alpha_dropout(input, p: "float", train: "bool"):
+    """alpha_dropout of whole channels."""
+    return _dropped(input, p, train, channels=True, alpha=True)
+
+
+@composite(name="feature_alpha_dropout_", where=("torch",))
+def feature_alpha_dropout_(input, p: "float", train: "bool"):
+    """feature_alpha_dropout in place."""
+    return _dropped(input, p, train, channels=True, alpha=True, inplace=True)
+
+
+@composite(where=("torch",))
+def native_dropout(input, p: "float", train: "bool | None"):
+    """(dropped input, the mask of what was kept)."""
+    if train is False or not input.numel():
+        return input.clone(), ROWS["ones_like"](input, dtype=dt.bool_)
+    kept = _keep(input, p) if p < 1 else ROWS["zeros_like"](input)
+    return input.mul(kept).mul(0.0 if p == 1 else 1 / (1 - p)), kept.to(dt.bool_)
+
+
+# --- nn.functional --------------------------------------------------------------------------------
+
+
+@composite(where=("nn.functional",))
+def dropout(input, p: "float" = 0.5, training: "bool" = True, inplace: "bool" = False):
+    """Each element zero with probability p, the others divided by 1 - p, while training."""
+    _check(p, ValueError)
+    return _dropped(input, p, training, inplace=inplace)
+
+
+@composite(where=("nn.functional",))
+def alpha_dropout(input, p: "float" = 0.5, training: "bool" = False,
+                             inplace: "bool" = False):
+    """dropout that keeps SELU's mean and variance."""
+    _check(p, ValueError)
+    return _dropped(input, p, training, alpha=True, inplace=inplace)
+
+
+@composite(where=("nn.functional",))
+def feature_alpha_dropout(input, p: "float" = 0.5, training: "bool" = False,
+                                     inplace: "bool" = False):
+    """alpha_dropout of whole channels (dim 1)."""
+    _check(p, ValueError)
+    return _dropped(input, p, training, channels=True, alpha=True, inplace=inplace)
+
+
+def _batched(input: Any, p: float, training: bool, inplace: bool, unbatched: bool) -> Any:
+    if not unbatched:
+        return _dropped(input, p, training, channels=True, inplace=inplace)
+    batch = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
+    made = _dropped(batch, p, training, channels=True, inplace=inplace)
+    return made.squeeze_(0) if inplace else made.squeeze(0)
+
+
+@composite(where=("nn.functional",))
+def dropout1d(input, p: "float" = 0.5, training: "bool" = True, inplace: "bool" = False):
+    """dropout of whole channels of (N, C, L) or (C, L)."""
+    _check(p, ValueError)
+    if input.ndim not in (2, 3):
+        raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {input.ndim}D input. "
+                           "Note that dropout1d exists to provide channel-wise dropout on inputs with "
+                           "1 spatial dimension, a channel dimension, and an optional batch dimension "
+                           "(i.e. 2D or 3D inputs).")
+    return _batched(input, p, training, inplace, input.ndim == 2)
+
+
+@composite(where=("nn.functional",))
+def dropout2d(input, p: "float" = 0.5, training: "bool" = True, inplace: "bool" = False):
+    """dropout of whole channels of (N, C, H, W); of (N, C, L) too, as in PyTorch."""
+    _check(p, ValueError)
+    if input.ndim not in (3, 4):
+        warnings.warn(f"dropout2d: Received a {input.ndim}-D input to dropout2d, which is deprecated "
+                      "and will result in an error in a future release. To retain the behavior and "
+                      "silence this warning, please use dropout instead. Note that dropout2d exists "
+                      "to provide channel-wise dropout on inputs with 2 spatial dimensions, a channel "
+                      "dimension, and an optional batch dimension (i.e. 3D or 4D inputs).",
+                      stacklevel=3)
+    if input.ndim == 3:
+        warnings.warn("dropout2d: Received a 3-D input to dropout2d and assuming that channel-wise 1D "
+                      "dropout behavior is desired - input is interpreted as shape (N, C, L), where C "
+                      "is the channel dim. This behavior will change in a future release to interpret "
+                      "the input as one without a batch dimension, i.e. shape (C, H, W). To maintain "
+                      "the 1D channel-wise dropout behavior, please switch to using dropout1d instead.",
+                      stacklevel=3)
+    return _dropped(input, p, training, channels=True, inplace=inplace)
+
+
+@composite(where=("nn.functional",))
+def dropout3d(input, p: "float" = 0.5, training: "bool" = True, inplace: "bool" = False):
+    """dropout of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
+    _check(p, ValueError)
+    if input.ndim not in (4, 5):
+        warnings.warn(f"dropout3d: Received a {input.ndim}-D input to dropout3d, which is deprecated "
+                      "and will result in an error in a future release. To retain the behavior and "
+                      "silence this warning, please use dropout instead. Note that dropout3d exists "
+                      "to provide channel-wise dropout on inputs with 3 spatial dimensions, a channel "
+                      "dimension, and an optional batch dimension (i.e. 4D or 5D inputs).",
+                      stacklevel=3)
+    return _batched(input, p, training, inplace, input.ndim != 5)
+
+
+# --- rrelu, gumbel_softmax ------------------------------------------------------------------------
+
+
+@opaque(name="_rrelu_slopes", where=("aten",))
+def _rrelu_slopes(input, lower: "float", upper: "float", generator: "Any" = None) -> Array:
+    """A random slope of [lower, upper) for each element that is not positive, 1 for the others."""
+    flat = np.ascontiguousarray(input).reshape(-1)
+    steep = np.flatnonzero(flat <= 0)
+    drawn = fma64(distributions.standard64(engine_of("rrelu", generator), steep.size), upper - lower,
+                  lower)
+    slopes = np.ones(flat.shape, flat.dtype)
+    slopes[steep] = convert(drawn, flat.dtype)
+    return slopes.reshape(input.shape)
+
+
+_rrelu_slopes.shape_rule(lambda input, lower, upper, generator=None: input)
+
+
+def _rrelu(input: Any, lower: float, upper: float, training: bool, generator: Any,
+           inplace: bool) -> Any:
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound, got "
+                           f"lower={lower}, upper={upper}")
+    if training:
+        slopes = _rrelu_slopes(input, lower, upper, generator)
+        return input.mul_(slopes) if inplace else input.mul(slopes)
+    row = ROWS["leaky_relu"]
+    return input.copy_(row(input, (lower + upper) / 2)) if inplace else row(input, (lower + upper) / 2)
+
+
+@_of_torch("rrelu")
+def torch_rrelu(input, lower: "float" = 1 / 8, upper: "float" = 1 / 3, training: "bool" = False,
+          generator: "Any" = None):
+    """input where positive, else input times a slope: random while training, else the mean one."""
+    return _rrelu(input, lower, upper, training, generator, False)
+
+
+@composite(name="rrelu_", where=("torch", "nn.functional"))
+def rrelu_(input, lower: "float" = 1 / 8, upper: "float" = 1 / 3, training: "bool" = False,
+           generator: "Any" = None):
+    """rrelu in place."""
+    return _rrelu(input, lower, upper, training, generator, True)
+
+
+@composite(where=("nn.functional",))
+def rrelu(input, lower: "float" = 1 / 8, upper: "float" = 1 / 3,
+                     training: "bool" = False, inplace: "bool" = False):
+    """input where positive, else input times a slope: random while training, else the mean one."""
+    return _rrelu(input, lower, upper, training, None, inplace)
+
+
+@composite(where=("nn.functional",))
+def gumbel_softmax(logits, tau: "float" = 1, hard: "bool" = False, eps: "float" = 1e-10,
+                   dim: "int" = -1):
+    """softmax of logits plus Gumbel noise; hard: one-hot, with the soft one's gradient."""
+    noise = -ROWS["empty_like"](logits.detach()).contiguous().exponential_().log()
+    soft = ((logits + noise) / tau).softmax(dim)
+    if not hard:
+        return soft
+    index = soft.max(dim, keepdim=True)[1]
+    one_hot = ROWS["zeros_like"](logits.detach()).contiguous().scatter_(dim, index, 1.0)
+    return one_hot - soft.detach() + soft

@@ -1,0 +1,145 @@
+"""Samples whose distribution is given by tensors: bernoulli, normal, multinomial, poisson."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rushlight.base import categories, distributions, samplers
+from rushlight.base import dtype as dt
+from rushlight.base.layout import broadcast_shapes
+from rushlight.ops.creation import factory, sizes_of
+from rushlight.ops.random import engine_of, normal_array
+from rushlight.ops.table import ROWS, composite, opaque
+
+Array = np.ndarray[Any, Any]
+
+
+def _no_gradient(s: Any, grad: Any) -> Any:
+    """Samples do not depend smoothly on what they are drawn by: zeros, as PyTorch says."""
+    return grad.new_zeros(s.shape("input"))
+
+
+# --- bernoulli ------------------------------------------------------------------------------------
+
+
+@opaque(out=True)
+def bernoulli(input, p: "float | None" = None, *, generator: "Any" = None) -> Array:
+    """Ones with the probabilities in input (or all with probability p), else zeros."""
+    engine = engine_of("bernoulli", generator)
+    of = dt.from_numpy_dtype(input.dtype)
+    if p is not None:
+        return distributions.bernoulli(engine, input.size, of, p).reshape(input.shape)
+    return distributions.bernoulli_each(engine, np.ascontiguousarray(input), of).reshape(input.shape)
+
+
+bernoulli.gradient(_no_gradient)
+bernoulli.shape_rule(lambda input, p=None, generator=None: input)
+
+
+@opaque(name="_bernoulli_each", where=("aten",))
+def _bernoulli_each(input, p, generator: "Any" = None) -> Array:
+    """For each element of input, in the order of its memory, a one with probability p there."""
+    order = sorted(range(input.ndim), key=lambda i: (-abs(input.strides[i]), i))
+    probabilities = np.broadcast_to(p, input.shape).transpose(order)
+    made = distributions.bernoulli_each(engine_of("bernoulli_", generator),
+                                        np.ascontiguousarray(probabilities),
+                                        dt.from_numpy_dtype(input.dtype))
+    return made.reshape(probabilities.shape).transpose(
+        sorted(range(input.ndim), key=order.__getitem__))
+
+
+_bernoulli_each.shape_rule(lambda input, p, generator=None: input)
+
+
+@composite(name="bernoulli_", where=("Tensor",))
+def bernoulli_(input, p: "Tensor | Number" = 0.5, *, generator: "Any" = None):
+    """Write ones with probability p, else zeros; p may be a tensor that broadcasts to input."""
+    if not hasattr(p, "_a"):
+        return input.copy_(ROWS["_bernoulli_fill"](input, (float(p),), generator))
+    probabilities = p.detach().expand(input.shape)
+    return input.copy_(_bernoulli_each(input, probabilities, generator))
+
+
+# --- normal ---------------------------------------------------------------------------------------
+
+
+@opaque(name="_normal_around", where=("aten",), node="normal")
+def _normal_around(input: "Tensor | Number", std: "Tensor | Number", generator: "Any" = None) -> Array:
+    """Normals around means (input), with standard deviations std, one for each element."""
+    like = input if isinstance(input, np.ndarray) else std
+    _check_std(std)
+    shape = broadcast_shapes(np.shape(input), np.shape(std))
+    engine = engine_of("normal", generator)
+    spread = 1.0 if isinstance(std, np.ndarray) else float(std)
+    made = normal_array(engine, np.empty(shape, like.dtype), (0.0, spread))
+    if isinstance(std, np.ndarray):
+        made = _rounded(made * (std if std.ndim or not made.ndim else std.astype(made.dtype)), made)
+    return _rounded(made + (input if isinstance(input, np.ndarray) else made.dtype.type(input)), made)
+
+
+def _rounded(wide: Array, like: Array) -> Array:
+    return wide.astype(like.dtype, copy=False)
+
+
+def _check_std(std: Any) -> None:
+    if not isinstance(std, np.ndarray):
+        return
+    if std.dtype.kind == "c":
+        raise RuntimeError("normal expects standard deviation to be non-complex")
+    if std.size and not (std >= 0).all():
+        raise RuntimeError("normal expects all elements of std >= 0.0")
+
+
+@_normal_around.gradient
+def _(s: Any, grad: Any) -> Any:
+    return (grad.new_zeros(s.shape("input")) if s.needs("input") else None,
+            grad.new_zeros(s.shape("std")) if s.needs("std") else None)
+
+
+@factory(name="_normal_sized", where=("aten",), out=False)
+def _normal_sized(size: "Ints", mean: "float", std: "float", *, generator: "Any" = None,
+                  dtype: "dtype | None" = None, layout: "Any" = None,
+                  device: "device | None" = None, pin_memory: "bool" = False,
+                  requires_grad: "bool" = False) -> Array:
+    """Normals of one mean and one standard deviation."""
+    out = np.empty(sizes_of(size), (dt.get_default_dtype() if dtype is None else dtype).np)
+    if device is not None and device.type == "meta":
+        return out
+    return normal_array(engine_of("normal", generator), out, (mean, std))
+
+
+@composite(where=("torch",), out=True)
+def normal(mean: "Tensor | Number", std: "Tensor | Number" = 1.0, size: "Ints | None" = None, *,
+           generator: "Any" = None, dtype: "dtype | None" = None, layout: "Any" = None,
+           device: "device | None" = None, pin_memory: "bool" = False,
+           requires_grad: "bool" = False):
+    """Normals: normal(mean, std) with a tensor among them, or normal(mean, std, size)."""
+    if size is not None:
+        return _normal_sized(size, float(mean), float(std), generator=generator, dtype=dtype,
+                             device=device, pin_memory=pin_memory, requires_grad=requires_grad)
+    if not (hasattr(mean, "_a") or hasattr(std, "_a")):
+        raise TypeError("normal() received an invalid combination of arguments: two numbers need a "
+                        "size, as in normal(0.0, 1.0, size=(2, 3))")
+    return _normal_around(mean, std, generator)
+
+
+# --- multinomial, poisson -------------------------------------------------------------------------
+
+
+@opaque(out=True, out_exact=True)
+def multinomial(input, num_samples: "int", replacement: "bool" = False, *,
+                generator: "Any" = None) -> Array:
+    """num_samples indices for each row of weights in input, drawn by them."""
+    return categories.choose(engine_of("multinomial", generator), np.ascontiguousarray(input),
+                             num_samples, replacement)
+
+
+@opaque(where=("torch",))
+def poisson(input, generator: "Any" = None) -> Array:
+    """For each rate in input a Poisson number, in input's dtype."""
+    return samplers.poisson(engine_of("poisson", generator), np.ascontiguousarray(input)).reshape(
+        input.shape)
+
+
+poisson.gradient(_no_gradient)
