@@ -167,7 +167,7 @@ def column_stack(tensors: "list[Tensor]"):
 
 
 @composite(where=("torch",))
-def block_diag(tensors: "list[Tensor]"):
+def block_diag(tensors: "*Any" = ()):
     """The matrices along the diagonal of a matrix of zeros."""
     parts = [_at_least(t, 2) for t in tensors]
     for place, t in enumerate(parts):

@@ -174,14 +174,15 @@ def logcumsumexp(input, dim: "int") -> Array:
 
 
 def _complex_logcumsumexp(a: Array, d: int) -> Array:
-    """By running maxima of the real parts: each partial sum is rescaled to its own maximum."""
+    """Step by step: larger + log1p(exp(smaller - larger)), which keeps the larger's angle."""
     wide = np.moveaxis(a.astype(np.complex128), d, 0)
     out = np.empty_like(wide)
     out[0] = total = wide[0]
     for i in range(1, len(wide)):
-        high = np.maximum(total.real, wide[i].real)
-        high = np.where(np.isfinite(high), high, 0)
-        out[i] = total = np.log(np.exp(total - high) + np.exp(wide[i] - high)) + high
+        first = total.real >= wide[i].real
+        high, low = np.where(first, total, wide[i]), np.where(first, wide[i], total)
+        low = np.where(np.isneginf(high.real), 0, low - np.where(np.isneginf(high.real), 0, high))
+        out[i] = total = np.where(np.isneginf(high.real), high, high + np.log1p(np.exp(low)))
     return np.ascontiguousarray(np.moveaxis(out, 0, d))
 
 
