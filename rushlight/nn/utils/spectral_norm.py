@@ -1,0 +1,126 @@
+"""Spectral normalisation by a hook (see also parametrizations.spectral_norm)."""
+from __future__ import annotations
+
+from typing import Any
+
+import rushlight as torch
+from rushlight.nn import functional as F
+from rushlight.nn.parameter import Parameter, UninitializedParameter
+
+
+class SpectralNorm:
+    """Divides the weight by its largest singular value, found by power iteration."""
+
+    _version = 1
+
+    def __init__(self, name: str = "weight", n_power_iterations: int = 1, dim: int = 0,
+                 eps: float = 1e-12) -> None:
+        if n_power_iterations <= 0:
+            raise ValueError("Expected n_power_iterations to be positive, but got "
+                             f"n_power_iterations={n_power_iterations}")
+        self.name = name
+        self.n_power_iterations = n_power_iterations
+        self.dim = dim
+        self.eps = eps
+
+    def reshape_weight_to_matrix(self, weight: Any) -> Any:
+        """(size of `dim`, all the rest)."""
+        if self.dim != 0:
+            weight = weight.movedim(self.dim, 0)
+        return weight.reshape(weight.size(0), -1)
+
+    def compute_weight(self, module: Any, do_power_iteration: bool) -> Any:
+        """The weight over its largest singular value; `u` and `v` are moved in place."""
+        weight = getattr(module, self.name + "_orig")
+        u, v = getattr(module, self.name + "_u"), getattr(module, self.name + "_v")
+        matrix = self.reshape_weight_to_matrix(weight)
+        if do_power_iteration:
+            with torch.no_grad():
+                for _ in range(self.n_power_iterations):
+                    v.copy_(F.normalize(torch.mv(matrix.t(), u), dim=0, eps=self.eps))
+                    u.copy_(F.normalize(torch.mv(matrix, v), dim=0, eps=self.eps))
+            # Copies: backward needs the values of this call, a later one moves the buffers.
+            u, v = u.clone(), v.clone()
+        return weight / torch.dot(u, torch.mv(matrix, v))
+
+    def remove(self, module: Any) -> None:
+        """Make the weight a parameter again."""
+        with torch.no_grad():
+            weight = self.compute_weight(module, do_power_iteration=False)
+        for suffix in ("", "_u", "_v", "_orig"):
+            delattr(module, self.name + suffix)
+        module.register_parameter(self.name, Parameter(weight.detach()))
+
+    def __call__(self, module: Any, inputs: Any) -> None:
+        setattr(module, self.name,
+                self.compute_weight(module, do_power_iteration=module.training))
+
+    @staticmethod
+    def apply(module: Any, name: str, n_power_iterations: int, dim: int, eps: float
+              ) -> "SpectralNorm":
+        """Replace a parameter by `name`_orig, with buffers `name`_u and `name`_v."""
+        for hook in module._forward_pre_hooks.values():
+            if isinstance(hook, SpectralNorm) and hook.name == name:
+                raise RuntimeError("Cannot register two spectral_norm hooks on the same parameter "
+                                   f"{name}")
+        fn = SpectralNorm(name, n_power_iterations, dim, eps)
+        weight = module._parameters[name]
+        if weight is None:
+            raise ValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
+        if isinstance(weight, UninitializedParameter):
+            raise ValueError("The module passed to `SpectralNorm` can't have uninitialized "
+                             "parameters. Make sure to run the dummy forward before applying "
+                             "spectral normalization")
+        with torch.no_grad():
+            rows, columns = fn.reshape_weight_to_matrix(weight).size()
+            u = F.normalize(weight.new_empty(rows).normal_(0, 1), dim=0, eps=eps)
+            v = F.normalize(weight.new_empty(columns).normal_(0, 1), dim=0, eps=eps)
+        delattr(module, name)
+        module.register_parameter(name + "_orig", weight)
+        # A plain attribute: state_dict has the original.
+        setattr(module, name, weight.data)
+        module.register_buffer(name + "_u", u)
+        module.register_buffer(name + "_v", v)
+        module.register_forward_pre_hook(fn)
+        module._register_state_dict_hook(_VersionMark(fn))
+        return fn
+
+
+class _VersionMark:
+    """Writes the version into a state dict's metadata, as PyTorch does."""
+
+    def __init__(self, fn: SpectralNorm) -> None:
+        self.fn = fn
+
+    def __call__(self, module: Any, state_dict: Any, prefix: str, local_metadata: Any) -> None:
+        marks = local_metadata.setdefault("spectral_norm", {})
+        marks[self.fn.name + ".version"] = self.fn._version
+
+
+def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1,
+                  eps: float = 1e-12, dim: int | None = None) -> Any:
+    """Divide a parameter by its largest singular value before each forward.
+
+    `dim`: the dim of outputs; by default 0, and 1 for transposed convolutions.
+    """
+    if dim is None:
+        transposed = (torch.nn.ConvTranspose1d, torch.nn.ConvTranspose2d, torch.nn.ConvTranspose3d)
+        dim = 1 if isinstance(module, transposed) else 0
+    SpectralNorm.apply(module, name, n_power_iterations, dim, eps)
+    return module
+
+
+def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
+    """Undo spectral_norm; ValueError where there is none."""
+    for key, hook in module._forward_pre_hooks.items():
+        if isinstance(hook, SpectralNorm) and hook.name == name:
+            hook.remove(module)
+            del module._forward_pre_hooks[key]
+            break
+    else:
+        raise ValueError(f"spectral_norm of '{name}' not found in {module}")
+    for key, hook in module._state_dict_hooks.items():
+        if isinstance(hook, _VersionMark) and hook.fn.name == name:
+            del module._state_dict_hooks[key]
+            break
+    return module

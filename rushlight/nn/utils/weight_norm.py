@@ -1,0 +1,81 @@
+"""Weight normalisation by a hook (deprecated: see parametrizations.weight_norm)."""
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import rushlight as torch
+from rushlight.nn.parameter import Parameter, UninitializedParameter
+
+
+def norm_except_dim(v: Any, dim: int | None) -> Any:
+    """The 2-norm over all dims but one, which stay with size 1; over all dims, a scalar."""
+    if dim is None or dim == -1:
+        return v.norm()
+    dims = [d for d in range(v.dim()) if d != dim % v.dim()]
+    return torch.linalg.vector_norm(v, 2, dims, keepdim=True) if dims else v.abs()
+
+
+def scaled(v: Any, g: Any, dim: int | None) -> Any:
+    """g * v / ||v||."""
+    return v * (g / norm_except_dim(v, dim))
+
+
+class WeightNorm:
+    """Computes the weight from its length g and direction v before each forward."""
+
+    def __init__(self, name: str, dim: int | None) -> None:
+        self.name = name
+        self.dim = -1 if dim is None else dim
+
+    def compute_weight(self, module: Any) -> Any:
+        """g * v / ||v||."""
+        return scaled(getattr(module, self.name + "_v"), getattr(module, self.name + "_g"), self.dim)
+
+    @staticmethod
+    def apply(module: Any, name: str, dim: int | None) -> "WeightNorm":
+        """Replace a parameter by its length and direction; RuntimeError where that is done."""
+        for hook in module._forward_pre_hooks.values():
+            if isinstance(hook, WeightNorm) and hook.name == name:
+                raise RuntimeError("Cannot register two weight_norm hooks on the same parameter "
+                                   f"{name}")
+        fn = WeightNorm(name, dim)
+        weight = getattr(module, name)
+        if isinstance(weight, UninitializedParameter):
+            raise ValueError("The module passed to `WeightNorm` can't have uninitialized parameters. "
+                             "Make sure to run the dummy forward before applying weight normalization")
+        del module._parameters[name]
+        module.register_parameter(name + "_g", Parameter(norm_except_dim(weight, fn.dim).data))
+        module.register_parameter(name + "_v", Parameter(weight.data))
+        setattr(module, name, fn.compute_weight(module))
+        module.register_forward_pre_hook(fn)
+        return fn
+
+    def remove(self, module: Any) -> None:
+        """Make the weight a parameter again."""
+        weight = self.compute_weight(module)
+        delattr(module, self.name)
+        del module._parameters[self.name + "_g"]
+        del module._parameters[self.name + "_v"]
+        setattr(module, self.name, Parameter(weight.data))
+
+    def __call__(self, module: Any, inputs: Any) -> None:
+        setattr(module, self.name, self.compute_weight(module))
+
+
+def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
+    """Replace a parameter by `name`_g (length, one for each index of `dim`) and `name`_v."""
+    warnings.warn("`torch.nn.utils.weight_norm` is deprecated in favor of "
+                  "`torch.nn.utils.parametrizations.weight_norm`.", FutureWarning, stacklevel=2)
+    WeightNorm.apply(module, name, dim)
+    return module
+
+
+def remove_weight_norm(module: Any, name: str = "weight") -> Any:
+    """Undo weight_norm; ValueError where there is none."""
+    for key, hook in module._forward_pre_hooks.items():
+        if isinstance(hook, WeightNorm) and hook.name == name:
+            hook.remove(module)
+            del module._forward_pre_hooks[key]
+            return module
+    raise ValueError(f"weight_norm of '{name}' not found in {module}")
