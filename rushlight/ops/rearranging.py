@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.errors import wrap_dim, wrap_dims
+from rushlight.ops.along import at_least_1d
 from rushlight.ops.table import ROWS, composite, opaque
 
 Array = np.ndarray[Any, Any]
@@ -230,13 +231,19 @@ def repeat_interleave(input, repeats: "Tensor | Number | None" = None, dim: "int
     return ROWS["index_select"](input, d, _positions(repeats, output_size))
 
 
-def _repeat_each(input: Any, times: int, d: int) -> Any:
+@opaque(name="_repeat_each", where=("aten",), node="repeat_interleave")
+def _repeat_each(input, times: "int", dim: "int") -> Array:
+    """Each slice along dim the same number of times."""
     if times < 0:
         raise RuntimeError(f"Repeats must be non-negative, got {times}")
-    sizes = list(input._a.shape) or [1]
-    wide = input.reshape(sizes).unsqueeze(d + 1).expand(*sizes[:d + 1], times, *sizes[d + 1:])
-    sizes[d] *= times
-    return wide.reshape(sizes) if times > 1 else wide.clone().reshape(sizes)
+    return np.ascontiguousarray(np.repeat(at_least_1d(input), times, dim))
+
+
+@_repeat_each.gradient
+def _(s: Any, grad: Any) -> Any:
+    shape = s.shape("input") or (1,)
+    split = (*shape[:s.dim + 1], s.times, *shape[s.dim + 1:])
+    return grad.reshape(split).sum(s.dim + 1).reshape(s.shape("input"))
 
 
 def _positions(repeats: Any, output_size: int | None) -> Any:
