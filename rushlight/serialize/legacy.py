@@ -8,6 +8,7 @@ from __future__ import annotations
 import pickle
 import struct
 import sys
+from collections.abc import Callable
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -79,6 +80,7 @@ class _Storages:
         self._plan, self._swapped = plan, little != (sys.byteorder == "little")
         self._flat: dict[str, tuple[Array, dtype]] = {}
         self._placed: dict[str, Any] = {}
+        self._waiting: list[Callable[[], None]] = []
 
     def load(self, key: tuple[Any, ...]) -> Any:
         """The object of a persistent id: a storage, or a module's class beside its source."""
@@ -94,11 +96,11 @@ class _Storages:
             placed = self._plan.place(flat, location_of(location))
             self._placed[record] = getattr(placed, "_untyped_storage", placed)
         if view is None:
-            return typed(self._placed[record], of)
+            return typed(self._placed[record], of, self._waiting)
         _, offset, length = view
         step = of.itemsize
         part = self._flat[record][0][offset * step:(offset + length) * step]
-        return typed(make_storage(part), of)
+        return typed(make_storage(part), of, self._waiting)
 
     def fill(self, file: Any, keys: list[str]) -> None:
         """Read the bytes of all storages, in the order of the file."""
@@ -114,6 +116,8 @@ class _Storages:
             flat[:] = np.frombuffer(_read(file, flat.size), np.uint8)
             if self._swapped:
                 swap_bytes(flat, of)
+        for finish in self._waiting:
+            finish()
 
 
 def _read(file: Any, count: int) -> bytes:

@@ -6,6 +6,7 @@ their arguments are the file format.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from rushlight.base.layout import Layout
 from rushlight.tensor import geometry
 from rushlight.tensor.copying import meta_tensor, storage_of, tensor_over
 from rushlight.tensor.kind import META
-from rushlight.tensor.tensor import Tensor, as_subclass, storage
+from rushlight.tensor.tensor import Tensor, as_subclass, wrap
 from rushlight.tensor.typed import BY_DTYPE, TypedStorage
 from rushlight.tensor.untyped import UntypedStorage
 
@@ -119,9 +120,13 @@ def make_meta_storage(nbytes: int) -> UntypedStorage:
     return made
 
 
-def typed(untyped: UntypedStorage, of: dtype) -> TypedStorage:
-    """The storage as the loader's callers know it."""
-    return TypedStorage(wrap_storage=untyped, dtype=of)
+def typed(untyped: UntypedStorage, of: dtype,
+          waiting: list[Callable[[], None]] | None = None) -> TypedStorage:
+    """The storage with its dtype; `waiting` collects what must be done once its bytes are there."""
+    made = TypedStorage(wrap_storage=untyped, dtype=of)
+    if waiting is not None:
+        made.waiting = waiting  # type: ignore[attr-defined]
+    return made
 
 
 def swap_bytes(flat: Array, of: dtype) -> None:
@@ -141,11 +146,23 @@ def _see(held: Any, of: dtype, layout: Layout) -> Tensor:
     return tensor_over(untyped._shared, of, layout)
 
 
-def _finish(t: Tensor, requires_grad: bool, hooks: Any, metadata: Any = None) -> Tensor:
-    for name in ("conj", "neg"):
-        if metadata and metadata.get(name):
-            t = getattr(t, f"{name}_physical" if name == "conj" else name)()
+def _finish(t: Tensor, requires_grad: bool, held: Any, metadata: Any) -> Tensor:
+    if metadata:
+        # PyTorch marks a conjugated or negated view; here its values are written out.
+        t = _written_out(t, metadata, getattr(held, "waiting", None))
     return t.requires_grad_() if requires_grad else t  # type: ignore[no-any-return]
+
+
+def _written_out(seen: Tensor, metadata: dict[str, bool],
+                 waiting: list[Callable[[], None]] | None) -> Tensor:
+    def values() -> Any:
+        found = np.conj(seen._a) if metadata.get("conj") else seen._a
+        return np.negative(found) if metadata.get("neg") else found.copy()
+
+    made = wrap(values())
+    if waiting is not None:  # the storage has no bytes yet
+        waiting.append(lambda: np.copyto(made._a, values()))
+    return made
 
 
 def _rebuild_tensor(held: Any, storage_offset: int, size: Ints, stride: Ints) -> Tensor:
@@ -156,13 +173,13 @@ def _rebuild_tensor_v2(held: Any, storage_offset: int, size: Ints, stride: Ints,
                        requires_grad: bool = False, backward_hooks: Any = None,
                        metadata: Any = None) -> Tensor:
     made = _rebuild_tensor(held, storage_offset, size, stride)
-    return _finish(made, requires_grad, backward_hooks, metadata)
+    return _finish(made, requires_grad, held, metadata)
 
 
 def _rebuild_tensor_v3(held: Any, storage_offset: int, size: Ints, stride: Ints, requires_grad: bool,
                        backward_hooks: Any, of: dtype, metadata: Any = None) -> Tensor:
     made = _see(held, of, Layout(tuple(size), tuple(stride), storage_offset))
-    return _finish(made, requires_grad, backward_hooks, metadata)
+    return _finish(made, requires_grad, held, metadata)
 
 
 def _rebuild_meta_tensor_no_storage(of: dtype, size: Ints, stride: Ints,

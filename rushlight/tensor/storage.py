@@ -60,6 +60,6 @@ def strided(flat: Array, dtype: np.dtype[Any], sizes: tuple[int, ...], strides: 
             offset: int) -> Array:
     """The view of `flat` (bytes) with the given layout, in elements of `dtype`."""
     step = dtype.itemsize
-    if not flat.size:
-        return np.zeros(sizes, dtype)
-    return np.ndarray(sizes, dtype, flat, offset * step, tuple(s * step for s in strides))
+    # Without elements a view may begin behind the end of its memory.
+    start = min(offset * step, flat.size) if 0 in sizes else offset * step
+    return np.ndarray(sizes, dtype, flat, start, tuple(s * step for s in strides))
