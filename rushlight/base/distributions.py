@@ -105,9 +105,9 @@ def normal(engine: Engine, n: int, of: dtype, mean: float = 0.0, std: float = 1.
     """
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    _need(of, FLOATS, "normal_kernel_cpu")
     if not n:
         return np.empty(0, of.np)
+    _need(of, FLOATS, "normal_kernel_cpu")
     if n < GROUP or not contiguous:
         return convert(_scaled(_paired_normals(engine, n), mean, std), of.np)
     draw, transform = (standard64, normal64) if of is dt.float64 else (standard32, normal32)
@@ -169,6 +169,8 @@ def exponential(engine: Engine, n: int, of: dtype, rate: float = 1.0) -> Array:
     """Exponential numbers; RuntimeError unless rate > 0."""
     if not rate > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate}")
+    if not n:
+        return np.empty(0, of.np)
     if not of.is_floating_point:
         raise RuntimeError(_CONTINUOUS.format("Exponential", of.legacy))
     logs = standard64(engine, n)

@@ -1,0 +1,290 @@
+"""torch.nn.init: ways to fill a new parameter; the same seed gives PyTorch's numbers.
+
+Every function whose name ends in `_` writes into its first argument, without recording a gradient,
+and returns it.
+"""
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import rushlight as torch
+
+__all__ = [
+    "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_",
+    "ones_", "orthogonal_", "sparse_", "trunc_normal_", "uniform_", "xavier_normal_",
+    "xavier_uniform_", "zeros_",
+]
+
+_LINEAR = frozenset(("linear", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d",
+                     "conv_transpose3d", "sigmoid"))
+_GAINS = {"tanh": 5 / 3, "relu": math.sqrt(2), "selu": 3 / 4}
+
+
+def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
+    """What a nonlinearity shrinks the standard deviation by, to be made up for in the weights.
+
+    param: the slope of leaky_relu, 0.01 unless given.  ValueError for unknown nonlinearities.
+    """
+    if nonlinearity in _LINEAR:
+        return 1
+    if nonlinearity in _GAINS:
+        return _GAINS[nonlinearity]
+    if nonlinearity != "leaky_relu":
+        known = ", ".join(sorted((*_LINEAR, *_GAINS, "leaky_relu")))
+        raise ValueError(f"Unsupported nonlinearity {nonlinearity}; the known ones are {known}")
+    slope = 0.01 if param is None else param
+    if isinstance(slope, bool) or not isinstance(slope, (int, float)):
+        raise ValueError(f"negative_slope {param} not a valid number")
+    return math.sqrt(2.0 / (1 + slope ** 2))
+
+
+# --- plain fills ----------------------------------------------------------------------------------
+
+
+def uniform_(tensor: Any, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Any:
+    """Uniforms of [a, b)."""
+    with torch.no_grad():
+        return tensor.uniform_(a, b, generator=generator)
+
+
+def normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Any:
+    """Normals."""
+    with torch.no_grad():
+        return tensor.normal_(mean, std, generator=generator)
+
+
+def constant_(tensor: Any, val: float) -> Any:
+    """One number everywhere."""
+    with torch.no_grad():
+        return tensor.fill_(val)
+
+
+def ones_(tensor: Any) -> Any:
+    """Ones."""
+    return constant_(tensor, 1.0)
+
+
+def zeros_(tensor: Any) -> Any:
+    """Zeros."""
+    return constant_(tensor, 0.0)
+
+
+def eye_(tensor: Any) -> Any:
+    """The identity matrix; ValueError unless the tensor has 2 dims."""
+    _need_matrix(tensor)
+    with torch.no_grad():
+        tensor.zero_()
+        tensor.diagonal().fill_(1)
+    return tensor
+
+
+def dirac_(tensor: Any, groups: int = 1) -> Any:
+    """Convolution weights that pass their input channels through, as many as there are.
+
+    tensor: (out, in / groups, *kernel) with 1 to 3 kernel dims; ValueError otherwise, or where
+    groups does not divide dim 0.
+    """
+    if tensor.ndim not in (3, 4, 5):
+        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported, got "
+                         f"{tensor.ndim}")
+    if tensor.size(0) % groups:
+        raise ValueError(f"dim 0 must be divisible by groups, got {tensor.size(0)} and {groups}")
+    per_group = tensor.size(0) // groups
+    centre = tuple(n // 2 for n in tensor.shape[2:])
+    with torch.no_grad():
+        tensor.zero_()
+        for group in range(groups):
+            own = tensor[group * per_group:(group + 1) * per_group]
+            own[(slice(None), slice(None), *centre)].diagonal().fill_(1)
+    return tensor
+
+
+def _need_matrix(tensor: Any) -> None:
+    if tensor.ndim != 2:
+        raise ValueError(f"Only tensors with 2 dimensions are supported, got {tensor.ndim}")
+
+
+# --- by the size of the layer ---------------------------------------------------------------------
+
+
+def _calculate_fan_in_and_fan_out(tensor: Any) -> tuple[int, int]:
+    if tensor.dim() < 2:
+        raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 "
+                         f"dimensions, got {tensor.dim()}")
+    receptive = math.prod(tensor.shape[2:])
+    return tensor.size(1) * receptive, tensor.size(0) * receptive
+
+
+def _calculate_correct_fan(tensor: Any, mode: str) -> int:
+    modes = ("fan_in", "fan_out")
+    if mode.lower() not in modes:
+        raise ValueError(f"Mode {mode} not supported, please use one of {list(modes)}")
+    return _calculate_fan_in_and_fan_out(tensor)[modes.index(mode.lower())]
+
+
+def _xavier_std(tensor: Any, gain: float) -> float:
+    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
+    return gain * math.sqrt(2.0 / float(fan_in + fan_out)) if fan_in + fan_out else 0.0
+
+
+def xavier_uniform_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
+    """Uniforms with the variance 2 gain^2 / (fan_in + fan_out) (X. Glorot, Y. Bengio, 2010)."""
+    bound = math.sqrt(3.0) * _xavier_std(tensor, gain)
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor: Any, gain: float = 1.0, generator: Any = None) -> Any:
+    """Normals with the variance 2 gain^2 / (fan_in + fan_out) (X. Glorot, Y. Bengio, 2010)."""
+    return normal_(tensor, 0.0, _xavier_std(tensor, gain), generator)
+
+
+def _kaiming_std(tensor: Any, a: float, mode: str, nonlinearity: str) -> float | None:
+    if 0 in tensor.shape:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+        return None
+    fan = _calculate_correct_fan(tensor, mode)
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan)
+
+
+def kaiming_uniform_(tensor: Any, a: float = 0, mode: str = "fan_in",
+                     nonlinearity: str = "leaky_relu", generator: Any = None) -> Any:
+    """Uniforms with the variance gain^2 / fan (K. He et al., 2015).
+
+    a: the slope of leaky_relu.  mode: "fan_in" keeps the variance forward, "fan_out" backward.
+    """
+    std = _kaiming_std(tensor, a, mode, nonlinearity)
+    if std is None:
+        return tensor
+    bound = math.sqrt(3.0) * std
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def kaiming_normal_(tensor: Any, a: float = 0, mode: str = "fan_in",
+                    nonlinearity: str = "leaky_relu", generator: Any = None) -> Any:
+    """Normals with the variance gain^2 / fan (K. He et al., 2015); see kaiming_uniform_."""
+    std = _kaiming_std(tensor, a, mode, nonlinearity)
+    return tensor if std is None else normal_(tensor, 0.0, std, generator)
+
+
+# --- truncated, orthogonal, sparse ----------------------------------------------------------------
+
+
+def trunc_normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
+                  generator: Any = None) -> Any:
+    """Normals, drawn again until they lie in [a, b]."""
+    if tensor.is_meta:
+        return tensor
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution "
+                      "of values may be incorrect.", stacklevel=2)
+    inside = _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std)
+    with torch.no_grad():
+        if inside > 0.3:
+            _redraw_normals(tensor, mean, std, a, b, generator)
+        else:
+            _thin_uniforms(tensor, mean, std, a, b, generator)
+    return tensor
+
+
+def _normal_cdf(x: float) -> float:
+    return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
+
+
+def _redraw_normals(tensor: Any, mean: float, std: float, a: float, b: float,
+                    generator: Any) -> None:
+    """Most normals lie inside: replace the others."""
+    low, high = (tensor.new_tensor(bound, device="cpu").item() for bound in (a, b))
+    made = tensor.normal_(mean, std, generator=generator)
+    while (outside := (made < low) | (made > high)).any():
+        fresh = torch.empty_like(made).normal_(mean, std, generator=generator)
+        made = torch.where(outside, fresh, made)
+    if made is not tensor:
+        tensor.copy_(made)
+
+
+def _thin_uniforms(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> None:
+    """Few lie inside: keep uniforms of [a, b) with the probability density / its peak there."""
+    peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+    made, pending = tensor.uniform_(a, b, generator=generator), None
+    drawn = made.clone()
+    while True:
+        density = drawn.sub_(mean).div_(std).pow_(2).mul_(-0.5).sub_(peak)
+        refused = torch.empty_like(tensor).uniform_(generator=generator).log_().gt(density)
+        pending = refused if pending is None else pending & refused
+        if not pending.any():
+            break
+        drawn = torch.empty_like(tensor).uniform_(a, b, generator=generator)
+        made = torch.where(pending, drawn, made)
+    if made is not tensor:
+        tensor.copy_(made)
+
+
+def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
+    """A (semi-)orthogonal matrix, dims from the second on taken as one (A. Saxe et al., 2013).
+
+    ValueError unless the tensor has at least 2 dims.
+    """
+    if tensor.ndim < 2:
+        raise ValueError(f"Only tensors with 2 or more dimensions are supported, got {tensor.ndim}")
+    if not tensor.numel() or tensor.is_meta:
+        return tensor
+    rows = tensor.size(0)
+    wide = rows < tensor.numel() // rows
+    with torch.no_grad():
+        drawn = tensor.new_empty((rows, tensor.numel() // rows)).normal_(0, 1, generator=generator)
+        q, r = torch.linalg.qr(drawn.t() if wide else drawn)
+        # QR leaves the signs open; those of r's diagonal make q uniformly distributed.
+        q *= r.diagonal().sign()
+        tensor.view((rows, -1)).copy_(q.t() if wide else q)
+        tensor.mul_(gain)
+    return tensor
+
+
+def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = None) -> Any:
+    """Normals, with the fraction `sparsity` of each column zero (J. Martens, 2010).
+
+    ValueError unless the tensor has 2 dims.
+    """
+    _need_matrix(tensor)
+    if tensor.is_meta:
+        return tensor
+    rows, columns = tensor.shape
+    zeros = math.ceil(sparsity * rows)
+    with torch.no_grad():
+        tensor.normal_(0, std, generator=generator)
+        for column in range(columns):
+            tensor[torch.randperm(rows)[:zeros], column] = 0
+    return tensor
+
+
+# --- the names of PyTorch 0.3 ---------------------------------------------------------------------
+
+
+def _deprecated(function: Callable[..., Any]) -> Callable[..., Any]:
+    new = function.__name__
+    old = new.removesuffix("_")
+
+    def renamed(*args: Any, **kwargs: Any) -> Any:
+        warnings.warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.",
+                      FutureWarning, stacklevel=2)
+        return function(*args, **kwargs)
+
+    renamed.__name__ = renamed.__qualname__ = old
+    renamed.__doc__ = f"The old name of {new}."
+    return renamed
+
+
+uniform = _deprecated(uniform_)
+normal = _deprecated(normal_)
+constant = _deprecated(constant_)
+eye = _deprecated(eye_)
+dirac = _deprecated(dirac_)
+xavier_uniform = _deprecated(xavier_uniform_)
+xavier_normal = _deprecated(xavier_normal_)
+kaiming_uniform = _deprecated(kaiming_uniform_)
+kaiming_normal = _deprecated(kaiming_normal_)
+orthogonal = _deprecated(orthogonal_)
+sparse = _deprecated(sparse_)
