@@ -1,0 +1,21 @@
+"""torch.optim: optimizers and learning-rate schedulers."""
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from rushlight.optim.optimizer import Optimizer
+
+_HOME = {"SGD": "sgd", "Adam": "adam", "AdamW": "adam", "RMSprop": "rmsprop", "Adagrad": "adagrad"}
+
+__all__ = ["Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "SGD", "lr_scheduler"]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOME:
+        return getattr(import_module(f"rushlight.optim.{_HOME[name]}"), name)
+    try:
+        return import_module(f"rushlight.optim.{name}")
+    except ModuleNotFoundError:
+        raise AttributeError(f"module 'torch.optim' has no attribute {name!r} in Rushlight yet; it has "
+                             f"{', '.join(__all__)}") from None

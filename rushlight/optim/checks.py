@@ -1,0 +1,38 @@
+"""Checks that optimizers share."""
+from __future__ import annotations
+
+from typing import Any
+
+from rushlight.tensor.tensor import Tensor
+
+
+def check_lr(lr: Any, foreach: Any, capturable: bool = False) -> None:
+    """A learning rate must not be negative; a tensor must have one element."""
+    if isinstance(lr, Tensor):
+        if foreach and not capturable:
+            raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
+        if lr.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
+    if not 0.0 <= lr:
+        raise ValueError(f"Invalid learning rate: {lr}")
+
+
+def check_range(value: Any, name: str) -> None:
+    """A number that must not be negative."""
+    if not 0.0 <= value:
+        raise ValueError(f"Invalid {name} value: {value}")
+
+
+def check_betas(betas: Any) -> None:
+    """Decay rates lie in [0, 1)."""
+    for i, beta in enumerate(betas):
+        if not 0.0 <= beta < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+
+
+def check_fused(foreach: Any, fused: Any, differentiable: bool) -> None:
+    """fused excludes foreach and differentiable."""
+    if fused and differentiable:
+        raise RuntimeError("`fused` does not support `differentiable`")
+    if fused and foreach:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")

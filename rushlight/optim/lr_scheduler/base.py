@@ -1,0 +1,147 @@
+"""The base of all schedulers: when to step, what to keep, the warnings about order."""
+from __future__ import annotations
+
+import types
+import warnings
+from functools import wraps
+from typing import Any
+from weakref import ref
+
+from rushlight.optim.optimizer import Optimizer
+from rushlight.tensor.tensor import Tensor
+
+EPOCH_WARNING = ("The epoch parameter in `scheduler.step()` was not necessary and is being deprecated "
+                 "where possible. Please use `scheduler.step()` to step the scheduler. During the "
+                 "deprecation, if epoch is different from None, the closed form is used instead of the "
+                 "new chainable form, where available. Please open an issue if you are unable to "
+                 "replicate your use case: https://github.com/pytorch/pytorch/issues/new/choose.")
+
+
+def copy_lr(value: Any) -> Any:
+    """A learning rate that later in-place writes do not reach."""
+    return value.clone() if isinstance(value, Tensor) else value
+
+
+def set_lr(group: dict[str, Any], value: Any) -> None:
+    """Give a parameter group its learning rate; a tensor keeps its identity."""
+    if isinstance(group["lr"], Tensor):
+        group["lr"].fill_(float(value))
+    else:
+        group["lr"] = value
+
+
+class LRScheduler:
+    """Subclass with get_lr(), which gives one rate per parameter group for `last_epoch`."""
+
+    _is_initial = False
+
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        self.optimizer = optimizer
+        if last_epoch == -1:
+            for group in optimizer.param_groups:
+                group.setdefault("initial_lr", copy_lr(group["lr"]))
+        else:
+            for i, group in enumerate(optimizer.param_groups):
+                if "initial_lr" not in group:
+                    raise KeyError(f"param 'initial_lr' is not specified in param_groups[{i}] when "
+                                   "resuming scheduler with last_epoch >= 0.\nThis typically happens "
+                                   "when:\n1. You're trying to resume training from a checkpoint but "
+                                   "haven't properly loaded the optimizer state\n2. You're using "
+                                   "last_epoch >= 0 for a fresh training run (not recommended)")
+        self.base_lrs = [copy_lr(group["initial_lr"]) for group in optimizer.param_groups]
+        self.last_epoch = last_epoch
+        _count_steps(optimizer)
+        self._initial_step()
+
+    def _initial_step(self) -> None:
+        self._step_count = 0
+        self._is_initial = True
+        try:
+            self.step()
+        finally:
+            self._is_initial = False
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything but the optimizer."""
+        return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over a state_dict()."""
+        self.__dict__.update(state_dict)
+
+    def get_last_lr(self) -> list[Any]:
+        """The rates that are in force."""
+        return self._last_lr
+
+    def get_lr(self) -> list[Any]:
+        """One rate per parameter group."""
+        raise NotImplementedError(f"{type(self).__name__} must define get_lr()")
+
+    def _warn_outside_step(self) -> None:
+        if not self.__dict__.get("_get_lr_called_within_step"):
+            warnings.warn("To get the last learning rate computed by the scheduler, please use "
+                          "`get_last_lr()`.", UserWarning, stacklevel=3)
+
+    def step(self, epoch: int | None = None) -> None:
+        """Move on by one step and set the optimizer's rates."""
+        if self._step_count == 1:
+            self._check_order()
+        self._step_count += 1
+        if epoch is not None:
+            warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=2)
+        self._update_lr(epoch)
+
+    def _check_order(self) -> None:
+        if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
+            warnings.warn("Seems like `optimizer.step()` has been overridden after learning rate "
+                          "scheduler initialization. Please, make sure to call `optimizer.step()` before "
+                          "`lr_scheduler.step()`. See more details at https://pytorch.org/docs/stable/"
+                          "optim.html#how-to-adjust-learning-rate", UserWarning, stacklevel=3)
+        elif not getattr(self.optimizer, "_opt_called", False):
+            warnings.warn("Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch "
+                          "1.1.0 and later, you should call them in the opposite order: "
+                          "`optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will "
+                          "result in PyTorch skipping the first value of the learning rate schedule. See "
+                          "more details at https://pytorch.org/docs/stable/optim.html"
+                          "#how-to-adjust-learning-rate", UserWarning, stacklevel=3)
+
+    def _update_lr(self, epoch: int | None = None) -> None:
+        self._get_lr_called_within_step = True
+        try:
+            if epoch is None:
+                self.last_epoch += 1
+                values = self.get_lr()
+            else:
+                self.last_epoch = epoch
+                closed = getattr(self, "_get_closed_form_lr", None)
+                values = closed() if closed is not None else self.get_lr()
+        finally:
+            self._get_lr_called_within_step = False
+        for group, lr in zip(self.optimizer.param_groups, values, strict=True):
+            set_lr(group, lr)
+        self._last_lr = [copy_lr(group["lr"]) for group in self.optimizer.param_groups]
+
+    def _rates(self) -> list[Any]:
+        return [copy_lr(group["lr"]) for group in self.optimizer.param_groups]
+
+
+def _count_steps(optimizer: Any) -> None:
+    """Note on the optimizer that step() has been called, for the warning about order."""
+    if hasattr(optimizer.step, "_wrapped_by_lr_sched"):
+        return
+    reference, inner = ref(optimizer), optimizer.step.__func__
+
+    @wraps(inner)
+    def step(self: Any, *args: Any, **kwargs: Any) -> Any:
+        held = reference()
+        if held is not None:
+            held._opt_called = True
+        return inner(self, *args, **kwargs)
+    step._wrapped_by_lr_sched = True  # type: ignore[attr-defined]
+    optimizer.step = types.MethodType(step, optimizer)
+
+
+_LRScheduler = LRScheduler
+__all__ = ["EPOCH_WARNING", "LRScheduler", "copy_lr", "set_lr"]

@@ -1,0 +1,203 @@
+"""Cyclic rates (arXiv:1506.01186) and the one-cycle policy (arXiv:1708.07120)."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from rushlight.optim.lr_scheduler.base import LRScheduler, set_lr
+
+
+def _per_group(optimizer: Any, value: Any, name: str) -> list[Any]:
+    if isinstance(value, (list, tuple)):
+        if len(value) != len(optimizer.param_groups):
+            raise ValueError(f"{name} must have the same length as optimizer.param_groups. {name} has "
+                             f"{len(value)} values, param_groups has {len(optimizer.param_groups)}.")
+        return list(value)
+    return [value] * len(optimizer.param_groups)
+
+
+def _anneal_cos(start: float, end: float, part: float) -> float:
+    return end + (start - end) / 2.0 * (math.cos(math.pi * part) + 1)
+
+
+def _anneal_linear(start: float, end: float, part: float) -> float:
+    return (end - start) * part + start
+
+
+class OneCycleLR(LRScheduler):
+    """Up from max_lr / div_factor to max_lr, then down to a small end, in total_steps steps."""
+
+    def __init__(self, optimizer: Any, max_lr: Any, total_steps: int | None = None,
+                 epochs: int | None = None, steps_per_epoch: int | None = None, pct_start: float = 0.3,
+                 anneal_strategy: str = "cos", cycle_momentum: bool = True,
+                 base_momentum: Any = 0.85, max_momentum: Any = 0.95, div_factor: float = 25.0,
+                 final_div_factor: float = 1e4, three_phase: bool = False,
+                 last_epoch: int = -1) -> None:
+        self.optimizer = optimizer
+        self.total_steps = _total(total_steps, epochs, steps_per_epoch)
+        if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
+            raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError("anneal_strategy must be one of 'cos' or 'linear', instead got "
+                             f"{anneal_strategy}")
+        self._anneal_func_type = anneal_strategy
+        self._schedule_phases = self._phases(pct_start, three_phase)
+        if last_epoch == -1:
+            for group, top in zip(optimizer.param_groups, _per_group(optimizer, max_lr, "max_lr"),
+                                  strict=True):
+                group["initial_lr"] = top / div_factor
+                group["max_lr"] = top
+                group["min_lr"] = group["initial_lr"] / final_div_factor
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            self._take_momentum(base_momentum, max_momentum, last_epoch)
+        super().__init__(optimizer, last_epoch)
+
+    def _take_momentum(self, base: Any, top: Any, last_epoch: int) -> None:
+        defaults = self.optimizer.defaults
+        if "momentum" not in defaults and "betas" not in defaults:
+            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option "
+                             "enabled")
+        self.use_beta1 = "betas" in defaults
+        if last_epoch != -1:
+            return
+        for group, high, low in zip(self.optimizer.param_groups,
+                                    _per_group(self.optimizer, top, "max_momentum"),
+                                    _per_group(self.optimizer, base, "base_momentum"), strict=True):
+            if self.use_beta1:
+                group["betas"] = (high, *group["betas"][1:])
+            else:
+                group["momentum"] = high
+            group["max_momentum"], group["base_momentum"] = high, low
+
+    def _phases(self, pct_start: float, three_phase: bool) -> list[dict[str, Any]]:
+        total = self.total_steps
+        up = {"end_step": float(pct_start * total) - 1, "start_lr": "initial_lr", "end_lr": "max_lr",
+              "start_momentum": "max_momentum", "end_momentum": "base_momentum"}
+        if not three_phase:
+            return [up, {"end_step": total - 1, "start_lr": "max_lr", "end_lr": "min_lr",
+                         "start_momentum": "base_momentum", "end_momentum": "max_momentum"}]
+        return [up, {"end_step": float(2 * pct_start * total) - 2, "start_lr": "max_lr",
+                     "end_lr": "initial_lr", "start_momentum": "base_momentum",
+                     "end_momentum": "max_momentum"},
+                {"end_step": total - 1, "start_lr": "initial_lr", "end_lr": "min_lr",
+                 "start_momentum": "max_momentum", "end_momentum": "max_momentum"}]
+
+    def get_lr(self) -> list[Any]:
+        """One rate per group; sets the groups' momenta as well."""
+        self._warn_outside_step()
+        step = self.last_epoch
+        if step > self.total_steps:
+            raise ValueError(f"Tried to step {step} times. The specified number of total steps is "
+                             f"{self.total_steps}")
+        anneal = _anneal_cos if self._anneal_func_type == "cos" else _anneal_linear
+        values = []
+        for group in self.optimizer.param_groups:
+            start = 0.0
+            for i, phase in enumerate(self._schedule_phases):
+                end = phase["end_step"]
+                if step <= end or i == len(self._schedule_phases) - 1:
+                    part = (step - start) / (end - start)
+                    break
+                start = end
+            values.append(anneal(group[phase["start_lr"]], group[phase["end_lr"]], part))
+            if self.cycle_momentum:
+                momentum = anneal(group[phase["start_momentum"]], group[phase["end_momentum"]], part)
+                if self.use_beta1:
+                    group["betas"] = (momentum, *group["betas"][1:])
+                else:
+                    group["momentum"] = momentum
+        return values
+
+
+def _total(total_steps: int | None, epochs: int | None, steps_per_epoch: int | None) -> int:
+    if total_steps is not None:
+        if total_steps <= 0 or not isinstance(total_steps, int):
+            raise ValueError(f"Expected positive integer total_steps, but got {total_steps}")
+        return total_steps
+    if epochs is None or steps_per_epoch is None:
+        raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
+    if not isinstance(epochs, int) or epochs <= 0:
+        raise ValueError(f"Expected positive integer epochs, but got {epochs}")
+    if not isinstance(steps_per_epoch, int) or steps_per_epoch <= 0:
+        raise ValueError(f"Expected positive integer steps_per_epoch, but got {steps_per_epoch}")
+    return epochs * steps_per_epoch
+
+
+class CyclicLR(LRScheduler):
+    """Up and down between base_lr and max_lr, in step_size_up and step_size_down steps."""
+
+    def __init__(self, optimizer: Any, base_lr: Any, max_lr: Any, step_size_up: int = 2000,
+                 step_size_down: int | None = None, mode: str = "triangular", gamma: float = 1.0,
+                 scale_fn: Callable[[float], float] | None = None, scale_mode: str = "cycle",
+                 cycle_momentum: bool = True, base_momentum: Any = 0.8, max_momentum: Any = 0.9,
+                 last_epoch: int = -1) -> None:
+        self.optimizer = optimizer
+        lows = _per_group(optimizer, base_lr, "base_lr")
+        if last_epoch == -1:
+            for low, group in zip(lows, optimizer.param_groups, strict=True):
+                set_lr(group, low)
+        self.max_lrs = _per_group(optimizer, max_lr, "max_lr")
+        up = float(step_size_up)
+        down = up if step_size_down is None else float(step_size_down)
+        self.total_size, self.step_ratio = up + down, up / (up + down)
+        if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
+            raise ValueError("mode is invalid and scale_fn is None")
+        self.mode, self.gamma, self._custom = mode, gamma, scale_fn
+        self.scale_mode = scale_mode if scale_fn is not None else (
+            "iterations" if mode == "exp_range" else "cycle")
+        self.cycle_momentum = cycle_momentum
+        if cycle_momentum:
+            self._take_momentum(base_momentum, max_momentum, last_epoch)
+        super().__init__(optimizer, last_epoch)
+        self.base_lrs = lows
+
+    def _take_momentum(self, base: Any, top: Any, last_epoch: int) -> None:
+        optimizer = self.optimizer
+        if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
+            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option "
+                             "enabled")
+        self.use_beta1 = "betas" in optimizer.defaults
+        self.base_momentums = _per_group(optimizer, base, "base_momentum")
+        self.max_momentums = _per_group(optimizer, top, "max_momentum")
+        if last_epoch == -1:
+            for high, low, group in zip(self.max_momentums, self.base_momentums,
+                                        optimizer.param_groups, strict=True):
+                self._set_momentum(group, high)
+                group["max_momentum"], group["base_momentum"] = high, low
+
+    def _set_momentum(self, group: dict[str, Any], value: float) -> None:
+        if self.use_beta1:
+            group["betas"] = (value, *group["betas"][1:])
+        else:
+            group["momentum"] = value
+
+    def scale_fn(self, x: float) -> float:
+        """How far a cycle (or step) x may rise, from 0 to 1."""
+        if self._custom is not None:
+            return self._custom(x)
+        if self.mode == "triangular":
+            return 1.0
+        return 1 / (2.0 ** (x - 1)) if self.mode == "triangular2" else self.gamma ** x
+
+    def get_lr(self) -> list[Any]:
+        """One rate per group; sets the groups' momenta as well."""
+        self._warn_outside_step()
+        cycle = math.floor(1 + self.last_epoch / self.total_size)
+        x = 1.0 + self.last_epoch / self.total_size - cycle
+        height = x / self.step_ratio if x <= self.step_ratio else (x - 1) / (self.step_ratio - 1)
+        scale = self.scale_fn(cycle if self.scale_mode == "cycle" else self.last_epoch)
+        rates = [low + (high - low) * height * scale
+                 for low, high in zip(self.base_lrs, self.max_lrs, strict=True)]
+        if self.cycle_momentum:
+            for low, high, group in zip(self.base_momentums, self.max_momentums,
+                                        self.optimizer.param_groups, strict=True):
+                self._set_momentum(group, high - (high - low) * height * scale)
+        return rates
+
+    def state_dict(self) -> dict[str, Any]:
+        """Everything but the optimizer and a plain scale function."""
+        state = super().state_dict()
+        state.pop("_custom")
+        return state

@@ -1,0 +1,289 @@
+"""The base of all optimizers: parameter groups, state, hooks, checkpoints."""
+from __future__ import annotations
+
+import functools
+import warnings
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Iterable
+from copy import deepcopy
+from itertools import chain
+from typing import Any
+
+from rushlight.autograd.mode import LOCAL, enable_grad
+from rushlight.tensor.tensor import Tensor
+from rushlight.utils.hooks import RemovableHandle
+
+
+class _Required:
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _Required()
+_global_pre: "OrderedDict[int, Callable[..., Any]]" = OrderedDict()
+_global_post: "OrderedDict[int, Callable[..., Any]]" = OrderedDict()
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call hook(optimizer, args, kwargs) before every step of every optimizer."""
+    handle = RemovableHandle(_global_pre)
+    _global_pre[handle.id] = hook
+    return handle
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Call hook(optimizer, args, kwargs) after every step of every optimizer."""
+    handle = RemovableHandle(_global_post)
+    _global_post[handle.id] = hook
+    return handle
+
+
+def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(step)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not (self._optimizer_step_pre_hooks or _global_pre):
+            found = step(self, *args, **kwargs)
+        else:
+            for hook in chain(_global_pre.values(), self._optimizer_step_pre_hooks.values()):
+                changed = hook(self, args, kwargs)
+                if changed is not None:
+                    if not (isinstance(changed, tuple) and len(changed) == 2):
+                        raise RuntimeError(f"{hook} must return None or a tuple of (new_args, "
+                                           f"new_kwargs), but got {changed}.")
+                    args, kwargs = changed
+            found = step(self, *args, **kwargs)
+        if self._optimizer_step_post_hooks or _global_post:
+            for hook in chain(self._optimizer_step_post_hooks.values(), _global_post.values()):
+                hook(self, args, kwargs)
+        return found
+    wrapper.hooked = True  # type: ignore[attr-defined]
+    return wrapper
+
+
+class Optimizer:
+    """Subclass with `_update(group)`, which applies one step to a group's parameters."""
+
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        self.defaults = defaults
+        self._init_hooks()
+        if isinstance(params, Tensor):
+            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or "
+                            f"dicts, but got {params.type()}")
+        self.state: defaultdict[Any, Any] = defaultdict(dict)
+        self.param_groups: list[dict[str, Any]] = []
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        if not isinstance(groups[0], dict):
+            groups = [{"params": groups}]
+        for group in groups:
+            self.add_param_group(dict(group))
+        self._patch_step()
+
+    def _init_hooks(self) -> None:
+        self._optimizer_step_pre_hooks: OrderedDict[int, Any] = OrderedDict()
+        self._optimizer_step_post_hooks: OrderedDict[int, Any] = OrderedDict()
+        self._optimizer_state_dict_pre_hooks: OrderedDict[int, Any] = OrderedDict()
+        self._optimizer_state_dict_post_hooks: OrderedDict[int, Any] = OrderedDict()
+        self._optimizer_load_state_dict_pre_hooks: OrderedDict[int, Any] = OrderedDict()
+        self._optimizer_load_state_dict_post_hooks: OrderedDict[int, Any] = OrderedDict()
+
+    def _patch_step(self) -> None:
+        step = type(self).step
+        if not getattr(step, "hooked", False):
+            type(self).step = _hooked(step)  # type: ignore[method-assign]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if "_optimizer_step_pre_hooks" not in self.__dict__:
+            self._init_hooks()
+        self._patch_step()
+        self.defaults.setdefault("differentiable", False)
+
+    def __repr__(self) -> str:
+        text = f"{type(self).__name__} ("
+        for i, group in enumerate(self.param_groups):
+            text += f"\nParameter Group {i}\n"
+            text += "".join(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
+        return text + ")"
+
+    # --- parameters -----------------------------------------------------------------------------
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add a dict of "params" and options that differ from the defaults."""
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        params = param_group["params"]
+        if isinstance(params, Tensor):
+            param_group["params"] = [params]
+        elif isinstance(params, set):
+            raise TypeError("optimizer parameters need to be organized in ordered collections, but the "
+                            "ordering of tensors in sets will change between runs. Please use a list "
+                            "instead.")
+        else:
+            param_group["params"] = list(params)
+        self._take_names(param_group)
+        for p in param_group["params"]:
+            self._check_param(p)
+        for name, default in self.defaults.items():
+            if default is required and name not in param_group:
+                raise ValueError("parameter group didn't specify a value of required optimization "
+                                 f"parameter {name}")
+            param_group.setdefault(name, default)
+        ids = [id(p) for p in param_group["params"]]
+        if len(ids) != len(set(ids)):
+            warnings.warn("optimizer contains a parameter group with duplicate parameters; in future, "
+                          "this will cause an error; see github.com/pytorch/pytorch/issues/40967 for "
+                          "more information", stacklevel=3)
+        seen = {id(p) for group in self.param_groups for p in group["params"]}
+        if seen & set(ids):
+            raise ValueError("some parameters appear in more than one parameter group")
+        self.param_groups.append(param_group)
+
+    @staticmethod
+    def _take_names(group: dict[str, Any]) -> None:
+        pairs = [p for p in group["params"] if isinstance(p, tuple)]
+        if not pairs:
+            return
+        if len(pairs) != len(group["params"]):
+            raise ValueError("all optimizer params should be with/without names.")
+        group["param_names"] = [name for name, _ in pairs]
+        group["params"] = [p for _, p in pairs]
+
+    def _check_param(self, p: Any) -> None:
+        if not isinstance(p, Tensor):
+            raise TypeError(f"optimizer can only optimize Tensors, but one of the params is "
+                            f"{type(p).__name__}")
+        if not self.defaults.get("differentiable") and not (p.is_leaf or p.retains_grad):
+            raise ValueError("can't optimize a non-leaf Tensor")
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget all gradients (or make them zeros, with set_to_none=False)."""
+        for group in self.param_groups:
+            for p in group["params"]:
+                if set_to_none:
+                    p._grad = None
+                elif p.grad is not None:
+                    if p.grad.grad_fn is not None:
+                        p.grad.detach_()
+                    else:
+                        p.grad.requires_grad_(False)
+                    p.grad.zero_()
+
+    # --- stepping -------------------------------------------------------------------------------
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Update all parameters; `closure` recomputes the loss, which is returned."""
+        loss = None
+        if closure is not None:
+            with enable_grad():
+                loss = closure()
+        before, LOCAL.enabled = LOCAL.enabled, False
+        try:
+            for group in self.param_groups:
+                self._update(group)
+        finally:
+            LOCAL.enabled = before
+        return loss
+
+    def _update(self, group: dict[str, Any]) -> None:
+        raise TypeError(f"{type(self).__name__} defines neither step nor _update(group)")
+
+    # --- hooks ----------------------------------------------------------------------------------
+
+    def _register(self, table: "OrderedDict[int, Any]", hook: Any, prepend: bool) -> RemovableHandle:
+        handle = RemovableHandle(table)
+        table[handle.id] = hook
+        if prepend:
+            table.move_to_end(handle.id, last=False)
+        return handle
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call hook(optimizer, args, kwargs) before each step; may return new (args, kwargs)."""
+        return self._register(self._optimizer_step_pre_hooks, hook, False)
+
+    def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call hook(optimizer, args, kwargs) after each step."""
+        return self._register(self._optimizer_step_post_hooks, hook, False)
+
+    def register_state_dict_pre_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
+        """Call hook(optimizer) before state_dict()."""
+        return self._register(self._optimizer_state_dict_pre_hooks, hook, prepend)
+
+    def register_state_dict_post_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
+        """Call hook(optimizer, state_dict) after state_dict(); a result replaces it."""
+        return self._register(self._optimizer_state_dict_post_hooks, hook, prepend)
+
+    def register_load_state_dict_pre_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
+        """Call hook(optimizer, state_dict) before loading; a result replaces it."""
+        return self._register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+
+    def register_load_state_dict_post_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
+        """Call hook(optimizer) after loading."""
+        return self._register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+
+    # --- checkpoints ----------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """{"state": {number: state}, "param_groups": [...]} with parameters by number."""
+        for hook in self._optimizer_state_dict_pre_hooks.values():
+            hook(self)
+        numbers: dict[int, int] = {}
+        groups = []
+        for group in self.param_groups:
+            for p in group["params"]:
+                numbers.setdefault(id(p), len(numbers))
+            packed = {k: v for k, v in group.items() if k != "params"}
+            groups.append({**packed, "params": [numbers[id(p)] for p in group["params"]]})
+        state = {(numbers[id(k)] if isinstance(k, Tensor) else k): v for k, v in self.state.items()}
+        found: dict[str, Any] = {"state": state, "param_groups": groups}
+        for hook in self._optimizer_state_dict_post_hooks.values():
+            changed = hook(self, found)
+            found = found if changed is None else changed
+        return found
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over a state_dict(); ValueError where the groups do not fit, with nothing changed."""
+        state_dict = dict(state_dict)
+        for hook in self._optimizer_load_state_dict_pre_hooks.values():
+            changed = hook(self, state_dict)
+            state_dict = state_dict if changed is None else changed
+        groups, saved = self.param_groups, deepcopy(state_dict["param_groups"])
+        if len(groups) != len(saved):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        if any(len(g["params"]) != len(s["params"]) for g, s in zip(groups, saved, strict=True)):
+            raise ValueError("loaded state dict contains a parameter group that doesn't match the size "
+                             "of optimizer's group")
+        by_number = dict(zip(chain.from_iterable(s["params"] for s in saved),
+                             chain.from_iterable(g["params"] for g in groups), strict=True))
+        state: defaultdict[Any, Any] = defaultdict(dict)
+        for key, value in state_dict["state"].items():
+            p = by_number.get(key)
+            state[key if p is None else p] = value if p is None else _cast(p, value)
+        fresh = [{**s, "params": g["params"]} for g, s in zip(groups, saved, strict=True)]
+        for g, f in zip(groups, fresh, strict=True):
+            if "param_names" in g and "param_names" not in f:
+                f["param_names"] = g["param_names"]
+        self.__setstate__({"state": state, "param_groups": fresh})
+        for hook in self._optimizer_load_state_dict_post_hooks.values():
+            hook(self)
+
+
+def _cast(p: Tensor, value: Any, key: str | None = None) -> Any:
+    """State as the parameter needs it: floating tensors in its dtype, `step` as it is."""
+    if isinstance(value, Tensor):
+        if key == "step":
+            return value.clone() if value.dtype.name == "float32" else value.float()
+        return value.to(p.dtype, copy=True) if p.is_floating_point() else value.clone()
+    if isinstance(value, dict):
+        return {k: _cast(p, v, k) for k, v in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return type(value)(_cast(p, v) for v in value)  # type: ignore[call-arg]
+    return value
+
+
+ParamsT = Any
+__all__ = ["Optimizer", "register_optimizer_step_post_hook", "register_optimizer_step_pre_hook"]
