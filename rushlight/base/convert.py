@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any, NoReturn
 
 import ml_dtypes
@@ -83,9 +84,16 @@ def _integer(value: Any, of: dtype, name: str) -> Array:
     return np.array(int(value) % 2 ** (8 * of.itemsize) if wraps else int(value), of.np)
 
 
+@lru_cache(maxsize=None)
+def _largest(of: dtype) -> float:
+    return float(ml_dtypes.finfo(of.to_real().np).max)
+
+
 def _floating(value: Any, of: dtype, name: str) -> Array:
-    largest = float(ml_dtypes.finfo(of.to_real().np).max)
+    largest = _largest(of)
     for part in (value.real, value.imag):
         if math.isfinite(part) and abs(part) > largest:
             overflow(name)
+    if of.np.isbuiltin and of.itemsize >= 4:
+        return np.array(value, of.np)
     return convert(np.array(value, np.complex128 if of.is_complex else np.float64), of.np)

@@ -13,10 +13,9 @@ from rushlight.base.layout import Layout
 from rushlight.dispatch import transposed
 from rushlight.dispatch.reducing import reduce_runner
 from rushlight.dispatch.rules import Rules
-from rushlight.dispatch.shapes import as_meta, meta_run
+from rushlight.dispatch.shapes import meta_run
 from rushlight.ops.table import Row
-from rushlight.tensor.kind import kind, unavailable
-from rushlight.tensor.queries import get_default_device
+from rushlight.tensor.kind import kind
 from rushlight.tensor.storage import strided
 from rushlight.tensor.tensor import Tensor, storage, wrap, wrap_view
 
@@ -109,33 +108,7 @@ def _positional(row: Row, function: Callable[..., Any]) -> Callable[..., Any]:
 def opaque_runner(row: Row) -> Run:
     """A hand-written kernel on arrays."""
     rules = Rules(row, row.vjp) if row.vjp is not None else None
-    if row.options.get("factory"):
-        return factory_runner(row)
     return array_runner(row, _by_keyword(row), rules)
-
-
-def factory_runner(row: Row) -> Run:
-    """A row that makes a tensor: device, requires_grad and the like are not its body's business."""
-    names = [p.name for p in row.params]
-    body, count = row.body, sum(not p.keyword_only for p in row.params)
-    like = names[0] == "input"
-
-    def run(*values: Any) -> Any:
-        given = dict(zip(names, values, strict=True))
-        where, tracked_ = given.get("device"), given.get("requires_grad", False)
-        if where is None:
-            where = values[0]._k.device if like else get_default_device()
-        if where.type not in ("cpu", "meta"):
-            raise unavailable(where)
-        if given.get("pin_memory"):
-            raise RuntimeError("Need to provide pin_memory allocator to use pin memory: there is no "
-                               "CUDA here, leave pin_memory away")
-        arrays = arrays_of(values)
-        with np.errstate(all="ignore"):
-            found = body(*arrays[:count], **dict(zip(names[count:], arrays[count:], strict=True)))
-        out = wrapped(found) if where.type == "cpu" else as_meta(found)
-        return out.requires_grad_() if tracked_ else out
-    return run
 
 
 def composite_runner(row: Row) -> Run:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rushlight.base.size import Size
-from rushlight.dispatch import arguments, outputs, overrides, state
+from rushlight.dispatch import arguments, factories, outputs, overrides, state
 from rushlight.dispatch.kinds import runner
 from rushlight.dispatch.pointwise import compile_function
 from rushlight.ops import signature
@@ -21,6 +21,8 @@ _EXACT = {"int": "int", "bool": "bool", "float": "float", "str": "str"}
 
 def build(row: Row) -> Callable[..., Any]:
     """The functional callable of a row."""
+    if row.options.get("factory"):
+        return factories.build(row)
     run = runner(row)
     params = _public(row)
     direct = _direct(row, run, params)

@@ -1,34 +1,71 @@
-"""Creation: tensors of given values, ranges and grids.
+"""Creation: tensors of given sizes, filled with one number or with whatever memory holds.
 
-These rows are factories: their bodies make arrays, and the dispatcher handles device, layout,
-pin_memory and requires_grad alike for all of them.
+These rows are factories: a body says what to make, and the dispatcher handles device, layout,
+pin_memory, requires_grad and out= alike for all of them. A body answers with an array or with a
+Fill, which costs no memory on the meta device.
 """
 from __future__ import annotations
 
-from typing import Any
+import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rushlight.base import dtype as dt
+from rushlight.base.convert import number
+from rushlight.base.layout import Ints, Layout, contiguous_strides, extent, format_strides
 from rushlight.base.promotion import of_number
-from rushlight.ops.copying import arranged, strides_of
 from rushlight.ops.table import opaque
 
 Array = np.ndarray[Any, Any]
 
+_LIMIT = 2**63
+
+
+class Fill(NamedTuple):
+    """Memory to make: sizes, NumPy dtype, the number to write (None: nothing) and strides."""
+
+    sizes: Ints
+    np: Any
+    value: Any = None
+    strides: Ints | None = None
+
+    def array(self) -> Array:
+        """The memory, made."""
+        sizes, of, value, strides = self
+        if strides is not None and strides != contiguous_strides(sizes):
+            out = _strided(sizes, strides, of)
+            if value is not None:
+                out[...] = value
+            return out
+        if value is None:
+            return np.empty(sizes, of)
+        if value.__class__ is int and not value:
+            return np.zeros(sizes, of)  # pages that are zero already, without touching them
+        return np.full(sizes, value, of)
+
+
+def _strided(sizes: Ints, strides: Ints, of: Any) -> Array:
+    step = np.dtype(of).itemsize
+    flat = np.empty(extent(Layout(sizes, strides)), of)
+    return np.ndarray(sizes, of, flat.data, 0, tuple(s * step for s in strides))
+
 
 def factory(body: Any = None, **facts: Any) -> Any:
-    """An opaque row whose keywords device, layout, pin_memory, requires_grad the dispatcher takes."""
+    """An opaque row; the dispatcher takes its device, layout, pin_memory and requires_grad."""
     facts = {"where": ("torch",), "out": True, **facts, "factory": True}
     return opaque(body, **facts) if body is not None else lambda b: opaque(b, **facts)
 
 
-def sizes_of(size: Any) -> tuple[int, ...]:
-    """A size argument as a tuple; RuntimeError for negative ones."""
+def sizes_of(size: Any, op: str = "") -> Ints:
+    """A size argument as a tuple; RuntimeError for sizes that no memory has."""
     found = (size,) if isinstance(size, int) else tuple(size)
     for n in found:
         if n < 0:
-            raise RuntimeError(f"Trying to create tensor with negative dimension {n}: {list(found)}")
+            raise RuntimeError(f"{op or 'size'}: Dimension size must be non-negative. Trying to "
+                               f"create tensor with negative dimension {n}: {list(found)}")
+    if found and math.prod(found) >= _LIMIT // 4:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(found)}")
     return found
 
 
@@ -39,54 +76,107 @@ def _dtype(dtype: dt.dtype | None) -> Any:
 @factory
 def zeros(size: "*Ints", *, dtype: "dtype | None" = None, layout: "Any" = None,
           device: "device | None" = None, pin_memory: "bool" = False,
-          requires_grad: "bool" = False) -> Array:
+          requires_grad: "bool" = False) -> Fill:
     """Zeros."""
-    return np.zeros(sizes_of(size), _dtype(dtype))
+    return Fill(sizes_of(size, "zeros"), _dtype(dtype), 0)
 
 
 @factory
 def ones(size: "*Ints", *, dtype: "dtype | None" = None, layout: "Any" = None,
          device: "device | None" = None, pin_memory: "bool" = False,
-         requires_grad: "bool" = False) -> Array:
+         requires_grad: "bool" = False) -> Fill:
     """Ones."""
-    return np.ones(sizes_of(size), _dtype(dtype))
+    return Fill(sizes_of(size), _dtype(dtype), 1)
 
 
 @factory
 def empty(size: "*Ints", *, dtype: "dtype | None" = None, layout: "Any" = None,
           device: "device | None" = None, pin_memory: "bool" = False, requires_grad: "bool" = False,
-          memory_format: "Any" = None) -> Array:
+          memory_format: "Any" = None) -> Fill:
     """Uninitialised memory."""
     sizes = sizes_of(size)
     if memory_format is None:
-        return np.empty(sizes, _dtype(dtype))
-    return arranged(sizes, (), _dtype(dtype), memory_format)
-
-
-def _full_dtype(fill_value: Any, dtype: dt.dtype | None) -> Any:
-    return (of_number(fill_value) if dtype is None else dtype).np
+        return Fill(sizes, _dtype(dtype))
+    if memory_format.name == "preserve_format":
+        raise RuntimeError("unsupported memory format Preserve: there are no strides to keep")
+    return Fill(sizes, _dtype(dtype), None, format_strides(sizes, (), memory_format))
 
 
 @factory
 def full(size: "Ints", fill_value: "Number", *, dtype: "dtype | None" = None, layout: "Any" = None,
          device: "device | None" = None, pin_memory: "bool" = False,
-         requires_grad: "bool" = False) -> Array:
+         requires_grad: "bool" = False) -> Fill:
     """One number everywhere; its type decides the dtype."""
-    return np.full(sizes_of(size), fill_value, _full_dtype(fill_value, dtype))
+    if isinstance(size, int):
+        raise TypeError("full(): argument 'size' (position 1) must be tuple of ints, not int")
+    of = of_number(fill_value) if dtype is None else dtype
+    return Fill(sizes_of(size), of.np, number(fill_value, of))
 
 
-def _like(a: Array, dtype: dt.dtype | None, memory_format: Any) -> Array:
-    return arranged(a.shape, strides_of(a), a.dtype if dtype is None else dtype.np, memory_format)
+@factory(out=False)
+def empty_strided(size: "Ints", stride: "Ints", *, dtype: "dtype | None" = None,
+                  layout: "Any" = None, device: "device | None" = None, pin_memory: "bool" = False,
+                  requires_grad: "bool" = False) -> Fill:
+    """Uninitialised memory with the given strides."""
+    return Fill(*_checked_strides(size, _dtype(dtype), stride))
+
+
+def _checked_strides(size: Any, of: Any, stride: Any) -> tuple[Ints, Any, None, Ints]:
+    sizes, strides = sizes_of(size), tuple(stride)
+    if len(sizes) != len(strides):
+        raise RuntimeError(f"dimensionality of sizes ({len(sizes)}) must match dimensionality of "
+                           f"strides ({len(strides)})")
+    if any(s < 0 for s in strides):
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(sizes)} and "
+                           f"strides={list(strides)}: strides must not be negative")
+    return sizes, of, None, strides
+
+
+@factory(out=False)
+def empty_permuted(size: "Ints", physical_layout: "Ints", *, dtype: "dtype | None" = None,
+                   layout: "Any" = None, device: "device | None" = None,
+                   pin_memory: "bool" = False, requires_grad: "bool" = False) -> Fill:
+    """Uninitialised memory whose dims lie in the order `physical_layout`, outermost first."""
+    sizes, order = sizes_of(size), tuple(physical_layout)
+    if len(order) != len(sizes):
+        raise RuntimeError("Number of dimensions in size does not match the length of the "
+                           f"physical_layout; i.e. len(size) = {len(sizes)} is not equal to "
+                           f"len(physical_layout) = {len(order)}")
+    for i, d in enumerate(order):
+        if not 0 <= d < len(sizes):
+            raise RuntimeError(f"Dimension out of range (expected to be between 0 and "
+                               f"{len(sizes) - 1}, but got {d} at index {i}); negative dims are "
+                               "not supported here")
+    if len(set(order)) != len(order):
+        raise RuntimeError("Duplicate dim not allowed")
+    dense = contiguous_strides([sizes[d] for d in order])
+    return Fill(sizes, _dtype(dtype), None, tuple(dense[order.index(i)] for i in range(len(sizes))))
+
+
+@factory(out=False)
+def scalar_tensor(s: "Number", *, dtype: "dtype | None" = None, layout: "Any" = None,
+                  device: "device | None" = None, pin_memory: "bool" = False,
+                  requires_grad: "bool" = False) -> Array:
+    """One number as a 0-d tensor of the default dtype."""
+    return number(s, dt.get_default_dtype() if dtype is None else dtype)
+
+
+# --- like another tensor --------------------------------------------------------------------------
+
+
+def _like(a: Array, value: Any, dtype: dt.dtype | None, memory_format: Any) -> Fill:
+    of = a.dtype if dtype is None else dtype.np
+    if memory_format is None and a.flags.c_contiguous:
+        return Fill(a.shape, of, value)
+    strides = tuple(s // a.itemsize for s in a.strides)
+    return Fill(a.shape, of, value, format_strides(a.shape, strides, memory_format))
 
 
 def _filled_like(name: str, value: Any, doc: str) -> Any:
     def body(input, *, dtype: "dtype | None" = None, layout: "Any" = None,
              device: "device | None" = None, pin_memory: "bool" = False,
-             requires_grad: "bool" = False, memory_format: "Any" = None) -> Array:
-        out = _like(input, dtype, memory_format)
-        if value is not None:
-            out[...] = value
-        return out
+             requires_grad: "bool" = False, memory_format: "Any" = None) -> Fill:
+        return _like(input, value, dtype, memory_format)
     body.__name__, body.__doc__ = name, doc
     return factory(body, out=False)
 
@@ -99,19 +189,20 @@ empty_like = _filled_like("empty_like", None, "Uninitialised memory of input's s
 @factory(out=False)
 def full_like(input, fill_value: "Number", *, dtype: "dtype | None" = None, layout: "Any" = None,
               device: "device | None" = None, pin_memory: "bool" = False,
-              requires_grad: "bool" = False, memory_format: "Any" = None) -> Array:
+              requires_grad: "bool" = False, memory_format: "Any" = None) -> Fill:
     """One number in input's shape, dtype and strides."""
-    out = _like(input, dtype, memory_format)
-    out[...] = fill_value
-    return out
+    return _like(input, _number_for(input, fill_value, dtype), dtype, memory_format)
+
+
+def _number_for(a: Array, value: Any, dtype: dt.dtype | None) -> Array:
+    return number(value, dt.from_numpy_dtype(a.dtype) if dtype is None else dtype)
 
 
 def _new(name: str, value: Any, doc: str) -> Any:
     def body(input, size: "*Ints", *, dtype: "dtype | None" = None, layout: "Any" = None,
              device: "device | None" = None, pin_memory: "bool" = False,
-             requires_grad: "bool" = False) -> Array:
-        make = np.empty if value is None else np.zeros if value == 0 else np.ones
-        return make(sizes_of(size), input.dtype if dtype is None else dtype.np)
+             requires_grad: "bool" = False) -> Fill:
+        return Fill(sizes_of(size), input.dtype if dtype is None else dtype.np, value)
     body.__name__, body.__doc__ = name, doc
     return factory(body, where=("Tensor",), out=False)
 
@@ -124,6 +215,15 @@ new_empty = _new("new_empty", None, "Uninitialised memory of this tensor's dtype
 @factory(where=("Tensor",), out=False)
 def new_full(input, size: "Ints", fill_value: "Number", *, dtype: "dtype | None" = None,
              layout: "Any" = None, device: "device | None" = None, pin_memory: "bool" = False,
-             requires_grad: "bool" = False) -> Array:
+             requires_grad: "bool" = False) -> Fill:
     """One number, in this tensor's dtype."""
-    return np.full(sizes_of(size), fill_value, input.dtype if dtype is None else dtype.np)
+    value = _number_for(input, fill_value, dtype)
+    return Fill(sizes_of(size), value.dtype, value)
+
+
+@factory(where=("Tensor",), out=False)
+def new_empty_strided(input, size: "Ints", stride: "Ints", *, dtype: "dtype | None" = None,
+                      layout: "Any" = None, device: "device | None" = None,
+                      pin_memory: "bool" = False, requires_grad: "bool" = False) -> Fill:
+    """Uninitialised memory of this tensor's dtype with the given strides."""
+    return Fill(*_checked_strides(size, input.dtype if dtype is None else dtype.np, stride))

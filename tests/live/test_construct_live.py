@@ -14,7 +14,7 @@ from hypothesis import given, settings  # noqa: E402 - after the skips
 from hypothesis import strategies as st  # noqa: E402
 
 from rushlight.base import dtype as dt  # noqa: E402
-from rushlight.tensor import ranges  # noqa: E402
+from rushlight.base import ranges  # noqa: E402
 from rushlight.tensor.construct import infer  # noqa: E402
 
 # NumPy scalars are left out: where PyTorch refuses np.bool_ or np.float32 for a dtype, we convert.

@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 from rushlight.base import dtype as dt
+from rushlight.base import ranges
 from rushlight.base.convert import convert, number
-from rushlight.tensor import construct, ranges
+from rushlight.tensor import construct
 from rushlight.tensor.construct import check_array, from_buffer, infer
 
 

@@ -1,0 +1,216 @@
+"""The callables of factories: rows that make tensors out of sizes and numbers.
+
+A generated prologue lets sizes, numbers and a dtype through to the row's body; device, layout,
+pin_memory, requires_grad, out=, interpreters and mistakes go by `general`.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from rushlight.base import dtype as dt
+from rushlight.base.device import CPU, device
+from rushlight.base.errors import missing
+from rushlight.base.size import Size
+from rushlight.dispatch import arguments, outputs, overrides, state
+from rushlight.dispatch.pointwise import compile_function
+from rushlight.dispatch.shapes import as_meta
+from rushlight.ops import signature
+from rushlight.ops.creation import Fill
+from rushlight.ops.table import Row
+from rushlight.tensor.kind import META, kind, unavailable
+from rushlight.tensor.meta import meta_array
+from rushlight.tensor.queries import _DefaultDevice
+from rushlight.tensor.tensor import Tensor, wrap
+
+# Parameters that bodies do not see, and the ones that only `general` handles.
+_PLACEMENT = frozenset({"device", "layout", "pin_memory", "requires_grad"})
+_GENERAL = frozenset({"layout", "pin_memory", "memory_format"})
+_HERE = frozenset({None, "cpu", CPU})
+
+
+def build(row: Row) -> Callable[..., Any]:
+    """The callable of a factory row."""
+    sized = [(i, p.name) for i, p in enumerate(row.params) if p.varargs]
+
+    def direct(*args: Any, out: Any = None, **kwargs: Any) -> Any:
+        for at, name in sized:
+            if len(args) <= at and name not in kwargs:
+                raise TypeError(f'{row.name}() missing 1 required positional arguments: "{name}"')
+        if out is not None and not row.out:
+            kwargs["out"] = out
+        bound = arguments.bind(row, args, kwargs)
+        if out is not None:
+            return _into(row, out, bound)
+        return place(row, bound)
+
+    def general(*args: Any, **kwargs: Any) -> Any:
+        found = overrides.intercept(row, direct, args, kwargs)
+        return direct(*args, **kwargs) if found is overrides.NONE else found
+
+    general.__name__ = general.__qualname__ = row.name
+    if any(p.is_list for p in row.params):
+        return general
+    return _prologue(row, general)
+
+
+def place(row: Row, given: dict[str, Any]) -> Any:
+    """Make the tensor where the keywords say."""
+    where = _device(row, given)
+    check_placement(given)
+    with np.errstate(all="ignore"):
+        found = _call(row, given)
+    if where.type == "cpu":
+        out = wrap(found.array() if found.__class__ is Fill else found)
+    elif found.__class__ is Fill:
+        of = dt.from_numpy_dtype(np.dtype(found.np))
+        out = wrap(meta_array(found.sizes, found.np, found.strides), kind(of, META))
+    else:
+        out = as_meta(found)
+    return track(out) if given.get("requires_grad") else out
+
+
+def _call(row: Row, given: dict[str, Any]) -> Any:
+    count = sum(not p.keyword_only for p in row.params)
+    values = [v._a if isinstance(v, Tensor) else v for v in given.values()]
+    return row.body(*values[:count], **dict(zip(list(given)[count:], values[count:], strict=True)))
+
+
+def _device(row: Row, given: dict[str, Any]) -> device:
+    where = given.get("device")
+    if where is not None:
+        return where  # type: ignore[no-any-return]
+    source = given.get("input")
+    return source._k.device if source is not None else _DefaultDevice.value
+
+
+def check_placement(given: dict[str, Any]) -> None:
+    """Refuse devices, layouts and pinned memory that do not exist here."""
+    where, layout = given.get("device"), given.get("layout")
+    if where is not None and where.type not in ("cpu", "meta"):
+        raise unavailable(where)
+    if layout is not None and layout.name != "strided":
+        missing(f"layout={layout}", "leave layout away: tensors are strided")
+    if given.get("pin_memory"):
+        raise RuntimeError("pin_memory=True requires a CUDA or other accelerator backend; no "
+                           "pinned memory allocator is available on this system: leave it away.")
+
+
+def track(t: Tensor) -> Tensor:
+    """A fresh tensor as a leaf that requires grad."""
+    if t._k.dtype.category < dt.FLOATING:
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require "
+                           f"gradients, got {t._k.dtype}")
+    return t.requires_grad_()  # type: ignore[no-any-return]
+
+
+def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:
+    """Make the numbers in out's dtype and write them there; its shape is taken over silently."""
+    if not isinstance(out, Tensor):
+        raise TypeError(f"{row.name}(): argument 'out' must be Tensor, not {type(out).__name__}")
+    if "dtype" in given:
+        asked = given["dtype"]
+        if asked is not None and asked is not out._k.dtype:
+            raise RuntimeError(f"dtype {asked.legacy} does not match dtype of out parameter "
+                               f"({out._k.dtype.legacy})")
+        given["dtype"] = out._k.dtype
+    found = place(row, {**given, "device": out._k.device, "requires_grad": False})
+    if found._a.shape != out._a.shape:
+        out.resize_(found._a.shape)
+    outputs.write(row.name, out, found)
+    return out
+
+
+def _prologue(row: Row, general: Callable[..., Any]) -> Callable[..., Any]:
+    params = row.params
+    varargs = next((p.name for p in params if p.varargs), None)
+    checks = ["extra", "MODES", "DEFAULT.value not in HERE"]
+    checks += [check for p in params for check in _checks(p)]
+    checks += [f"not {varargs}"] if varargs else []
+    checks += ["out is not None"] if row.out else []
+    values = ", ".join(p.name if not p.keyword_only else f"{p.name}={p.name}" for p in params
+                       if p.name not in _PLACEMENT | _GENERAL)
+    array = _arrays(params, values)
+    tracks = "requires_grad" if any(p.name == "requires_grad" for p in params) else "False"
+    spread = "" if varargs is None else (
+        f"    if len({varargs}) == 1 and {varargs}[0].__class__ is not int:\n"
+        f"        {varargs} = {varargs}[0]\n"
+        f"        if {varargs}.__class__ not in TUPLES:\n"
+        f"            return general({_again(params, row.out, '')})\n")
+    sizes = varargs or next((p.name for p in params if p.type == "Ints"), None)
+    plain = "" if sizes is None else (
+        f"    for n in {sizes}:\n"
+        f"        if n.__class__ is not int:\n"
+        f"            return general({_again(params, row.out, '')})\n")
+    text = (f"def {row.name}({_source(params, row.out)}, **extra):\n"
+            f"    if {' or '.join(checks)}:\n"
+            f"        return general({_again(params, row.out, '*')}, **extra)\n"
+            f"{spread}{plain}"
+            f"    made = body({array})\n"
+            f"    made = wrap(made.array() if made.__class__ is Fill else made)\n"
+            f"    return track(made) if {tracks} else made\n")
+    scope: dict[str, Any] = {
+        "MODES": state.MODES, "PLAIN": state.PLAIN, "DEFAULT": _DefaultDevice, "DTYPE": dt.dtype,
+        "HERE": _HERE, "track": track, "general": general,
+        "TUPLES": frozenset({tuple, list, Size}),
+        "NUMBERS": frozenset({int, float, bool, complex}), "body": row.body, "wrap": wrap,
+        "Fill": Fill, **{f"_default_{p.name}": p.default for p in params}}
+    return compile_function(text, row.name, scope)
+
+
+def _checks(p: signature.Param) -> list[str]:
+    """Conditions under which a parameter is not plain."""
+    if p.name in _GENERAL:
+        return [f"{p.name} is not _default_{p.name}"]
+    if p.name == "device":
+        return ["device not in HERE"]
+    optional = "" if p.default is signature.REQUIRED else f"{p.name} is not _default_{p.name} and "
+    if p.is_tensor:
+        return [f"{p.name}.__class__ not in PLAIN or {p.name}._k.on_meta"]
+    if p.varargs:
+        return []
+    if p.type == "Ints":
+        return [f"{p.name}.__class__ not in TUPLES"]
+    if p.type.startswith("dtype"):
+        return [f"({optional}{p.name}.__class__ is not DTYPE)"]
+    if p.is_number:
+        return [f"({optional}{p.name}.__class__ not in NUMBERS)"]
+    exact = p.type.removesuffix(" | None")
+    if exact in ("int", "bool", "float"):
+        return [f"({optional}{p.name}.__class__ is not {exact})"]
+    return [f"{p.name} is not _default_{p.name}"]
+
+
+def _source(params: Sequence[signature.Param], out: bool) -> str:
+    parts, starred = [], False
+    for p in params:
+        if p.keyword_only and not starred:
+            parts += ["*"]
+            starred = True
+        if p.varargs:
+            parts.append(f"*{p.name}")
+            starred = True
+        else:
+            default = "" if p.default is signature.REQUIRED else f"=_default_{p.name}"
+            parts.append(p.name + default)
+    if out:
+        parts += ([] if starred else ["*"]) + ["out=None"]
+    return ", ".join(parts)
+
+
+def _again(params: Sequence[signature.Param], out: bool, star: str) -> str:
+    """The arguments handed on to `general`; star: the sizes are still spread."""
+    parts = []
+    for p in params:
+        if p.varargs:
+            parts.append(star + p.name)
+        else:
+            parts.append(f"{p.name}={p.name}" if p.keyword_only else p.name)
+    return ", ".join([*parts, *(["out=out"] if out else [])])
+
+
+def _arrays(params: Sequence[signature.Param], values: str) -> str:
+    first = params[0]
+    return values.replace(first.name, f"{first.name}._a", 1) if first.is_tensor else values
