@@ -136,10 +136,6 @@ def _converted(param: Any, fn: Callable[[Any], Any], overwrite: bool) -> Any:
 def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
     """(device, dtype, non_blocking, memory_format) of a call of to()."""
     memory_format = kwargs.pop("memory_format", None)
-    if not args and not kwargs and memory_format is None:
-        raise TypeError("to() received an invalid combination of arguments - got (), but expected "
-                        "one of: (torch.device device = None, torch.dtype dtype = None, bool "
-                        "non_blocking = False), (torch.dtype dtype), (Tensor other)")
     if args and isinstance(args[0], torch.Tensor):
         kwargs["tensor"], args = args[0], args[1:]
         order = ("non_blocking", "copy")

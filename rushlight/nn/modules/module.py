@@ -173,6 +173,8 @@ class Module(Tree, Hooks, State, Conversion):
         if isinstance(value, Module):
             if "_modules" not in own:
                 raise AttributeError("cannot assign module before Module.__init__() call")
+            if name in own["_parameters"]:
+                self._set_registered(name, value)
             _forget(self, name, "_modules")
             own["_modules"][name] = _hooked(_global_module_registration_hooks, self, name, value)
         elif isinstance(value, torch.Tensor):

@@ -127,8 +127,8 @@ class ParameterDict(Module):
         joined.update(other)
         return joined
 
-    def __ror__(self, other: Mapping[str, Any]) -> "ParameterDict":
-        joined = ParameterDict(other)
+    def __ror__(self, other: Any) -> Any:
+        joined = other.copy()
         joined.update(self)
         return joined
 

@@ -260,16 +260,24 @@ def _key_errors(missing: list[str], unexpected: list[str]) -> list[str]:
 
 def _fits(module: Any, state_dict: Any, strict: bool) -> bool:
     """Whether keys and shapes agree, so that the load cannot fail half-way."""
-    expected = module.state_dict(keep_vars=True)
-    if strict and expected.keys() != state_dict.keys():
-        return False
-    for key, current in expected.items():
-        given = state_dict.get(key)
-        if isinstance(current, torch.Tensor) and given is not None and (
-                is_lazy(current) or not isinstance(given, torch.Tensor)
-                or is_lazy(given) or given.shape != current.shape):
-            return False
-    return True
+    keys = 0
+    for path, m in module.named_modules(remove_duplicate=False):
+        prefix = f"{path}." if path else ""
+        hidden = m._non_persistent_buffers_set
+        own = [*m._parameters.items(), *((n, b) for n, b in m._buffers.items() if n not in hidden)]
+        for name, current in own:
+            if current is not None:
+                keys += 1
+                if not _suits(current, state_dict.get(prefix + name), strict):
+                    return False
+    return not strict or keys == len(state_dict)
+
+
+def _suits(current: Any, given: Any, strict: bool) -> bool:
+    if given is None:
+        return not strict
+    return (isinstance(given, torch.Tensor) and not is_lazy(current) and not is_lazy(given)
+            and given.shape == current.shape)
 
 
 class _Backup:

@@ -160,10 +160,9 @@ class _Orthogonal(Module):
             noise = torch.randn(*Q.size()[:-2], n, n - k, dtype=Q.dtype, device=Q.device)
             Q = _make_orthogonal(torch.cat([Q, noise], dim=-1))
         self.base = Q
-        # The map takes zeros (ones on the diagonal, for reflections) to the identity.
+        # Every map takes this to the identity; reflections need the -1.
         start = torch.zeros_like(Q[..., :k])
-        if self.orthogonal_map == "householder":
-            start.diagonal(dim1=-2, dim2=-1).fill_(-1)
+        start.diagonal(dim1=-2, dim2=-1).fill_(-1)
         return start.mT if transposed else start
 
     def _inverse_without_base(self, Q: Any, n: int, k: int, transposed: bool) -> Any:
