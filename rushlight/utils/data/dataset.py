@@ -1,0 +1,159 @@
+"""Datasets: by index, by iteration, and combinations."""
+from __future__ import annotations
+
+import bisect
+import itertools
+import math
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import Any, Generic, TypeVar
+
+import rushlight as torch
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Dataset(Generic[T_co]):
+    """Subclass with __getitem__(index), usually __len__(), and perhaps __getitems__(indices)."""
+
+    def __getitem__(self, index: Any) -> Any:
+        raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
+
+    def __add__(self, other: "Dataset[Any]") -> "ConcatDataset":
+        return ConcatDataset([self, other])
+
+
+class IterableDataset(Dataset[T_co]):
+    """Subclass with __iter__()."""
+
+    def __iter__(self) -> Iterator[Any]:
+        raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
+
+    def __add__(self, other: Dataset[Any]) -> "ChainDataset":  # type: ignore[override]
+        return ChainDataset([self, other])
+
+
+class TensorDataset(Dataset[Any]):
+    """Tensors cut along their first dim: item i is a tuple of their i-th slices."""
+
+    def __init__(self, *tensors: Any) -> None:
+        if not all(tensors[0].size(0) == t.size(0) for t in tensors):
+            raise AssertionError("Size mismatch between tensors")
+        self.tensors = tensors
+
+    def __getitem__(self, index: Any) -> Any:
+        return tuple(t[index] for t in self.tensors)
+
+    def __len__(self) -> int:
+        return int(self.tensors[0].size(0))
+
+
+class StackDataset(Dataset[Any]):
+    """Items of several datasets side by side, as tuples or dicts."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if args and kwargs:
+            raise ValueError("Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like "
+                             "input/output, but both types are given.")
+        if not args and not kwargs:
+            raise ValueError("At least one dataset should be passed")
+        self.datasets: Any = args or kwargs
+        held = list(args or kwargs.values())
+        self._length = len(held[0])
+        if any(len(d) != self._length for d in held):
+            raise ValueError("Size mismatch between datasets")
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(self.datasets, dict):
+            return {k: d[index] for k, d in self.datasets.items()}
+        return tuple(d[index] for d in self.datasets)
+
+    def __len__(self) -> int:
+        return self._length
+
+
+class ConcatDataset(Dataset[Any]):
+    """Datasets one after the other."""
+
+    def __init__(self, datasets: Any) -> None:
+        self.datasets = list(datasets)
+        if not self.datasets:
+            raise AssertionError("datasets should not be an empty iterable")
+        if any(isinstance(d, IterableDataset) for d in self.datasets):
+            raise AssertionError("ConcatDataset does not support IterableDataset")
+        self.cumulative_sizes = list(itertools.accumulate(len(d) for d in self.datasets))
+
+    def __len__(self) -> int:
+        return self.cumulative_sizes[-1]
+
+    def __getitem__(self, index: int) -> Any:
+        if index < 0:
+            if -index > len(self):
+                raise ValueError("absolute value of index should not exceed dataset length")
+            index += len(self)
+        place = bisect.bisect_right(self.cumulative_sizes, index)
+        before = self.cumulative_sizes[place - 1] if place else 0
+        return self.datasets[place][index - before]
+
+
+class ChainDataset(IterableDataset[Any]):
+    """Iterable datasets one after the other."""
+
+    def __init__(self, datasets: Any) -> None:
+        self.datasets = datasets
+
+    def __iter__(self) -> Iterator[Any]:
+        for d in self.datasets:
+            if not isinstance(d, IterableDataset):
+                raise AssertionError("ChainDataset only supports IterableDataset")
+            yield from d
+
+    def __len__(self) -> int:
+        return sum(len(d) for d in self.datasets)
+
+
+class Subset(Dataset[Any]):
+    """The items of a dataset at given indices."""
+
+    def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
+        self.dataset, self.indices = dataset, indices
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, list):
+            return self.dataset[[self.indices[i] for i in index]]
+        return self.dataset[self.indices[index]]
+
+    def __getitems__(self, indices: list[int]) -> list[Any]:
+        chosen = [self.indices[i] for i in indices]
+        many = getattr(self.dataset, "__getitems__", None)
+        return many(chosen) if callable(many) else [self.dataset[i] for i in chosen]
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+def random_split(dataset: Any, lengths: Sequence[Any], generator: Any = None) -> list[Subset]:
+    """The dataset cut at random into subsets of given lengths, or fractions that sum to 1."""
+    if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
+        lengths = _whole(dataset, lengths)
+    if sum(lengths) != len(dataset):
+        raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
+    generator = torch.default_generator if generator is None else generator
+    order = torch.randperm(int(sum(lengths)), generator=generator).tolist()
+    ends = list(itertools.accumulate(lengths))
+    return [Subset(dataset, order[end - n:end]) for end, n in zip(ends, lengths, strict=True)]
+
+
+def _whole(dataset: Any, fractions: Sequence[float]) -> list[int]:
+    sizes = []
+    for i, f in enumerate(fractions):
+        if f < 0 or f > 1:
+            raise ValueError(f"Fraction at index {i} is not between 0 and 1")
+        sizes.append(int(math.floor(len(dataset) * f)))
+    for i in range(len(dataset) - sum(sizes)):
+        sizes[i % len(sizes)] += 1
+    for i, n in enumerate(sizes):
+        if n == 0:
+            warnings.warn(f"Length of split at index {i} is 0. This might result in an empty dataset.",
+                          stacklevel=3)
+    return sizes
