@@ -148,7 +148,9 @@ def _to_arguments(args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, An
         where = rest.pop(0)
     elif rest and rest[0] is None:
         rest.pop(0)
-    if rest and (isinstance(rest[0], dt.dtype) or rest[0] in (float, int, bool, complex)):
+    if rest and rest[0] is None:
+        rest.pop(0)
+    elif rest and (isinstance(rest[0], dt.dtype) or rest[0] in (float, int, bool, complex)):
         found = rest.pop(0)
         dtype = {float: dt.float64, int: dt.int64, bool: dt.bool_, complex: dt.complex128}.get(
             found, found)
