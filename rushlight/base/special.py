@@ -45,18 +45,18 @@ def lgamma(x: Any) -> Any:
 
 # W. J. Cody, Rational Chebyshev approximations for the error function (1969): erfcx on
 # [0.46875, 4] and, in 1 / x^2, beyond.
-_ERFCX_MID = (
+ERFCX_MID = (
     (2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594, 66.1191906371416295,
      298.635138197400131, 881.952221241769090, 1712.04761263407058, 2051.07837782607147,
      1230.33935479799725),
     (1.0, 15.7449261107098347, 117.693950891312499, 537.181101862009858, 1621.38957456669019,
      3290.79923573345963, 4362.61909014324716, 3439.36767414372164, 1230.33935480374942))
-_ERFCX_FAR = (
+ERFCX_FAR = (
     (1.63153871373020978e-2, 3.05326634961232344e-1, 3.60344899949804439e-1,
      1.25781726111229246e-1, 1.60837851487422766e-2, 6.58749161529837803e-4),
     (1.0, 2.56852019228982242, 1.87295284992346047, 5.27905102951428412e-1,
      6.05183413124413191e-2, 2.33520497626869185e-3))
-_INV_SQRT_PI = 1 / math.sqrt(math.pi)
+INV_SQRT_PI = 1 / math.sqrt(math.pi)
 _SPLITTER = 2.0**27 + 1
 
 
@@ -74,10 +74,10 @@ def _exp_square(x: Any) -> Any:
 def erfcx(x: Any) -> Any:
     """exp(x^2) erfc(x), which does not underflow for large x."""
     size = np.abs(x)
-    mid = horner(size, _ERFCX_MID[0]) / horner(size, _ERFCX_MID[1])
+    mid = horner(size, ERFCX_MID[0]) / horner(size, ERFCX_MID[1])
     t = 1 / np.maximum(size * size, 1.0)
-    tail = t * horner(t, _ERFCX_FAR[0]) / horner(t, _ERFCX_FAR[1])
-    far = (_INV_SQRT_PI - tail) / np.maximum(size, 1.0)
+    tail = t * horner(t, ERFCX_FAR[0]) / horner(t, ERFCX_FAR[1])
+    far = (INV_SQRT_PI - tail) / np.maximum(size, 1.0)
     small = np.where(size < 0.5, x, 0)
     near = np.exp(small * small) * from_libm("erfc")(small)
     positive = np.where(size < 0.5, near, np.where(size <= 4, mid, far))
@@ -87,19 +87,19 @@ def erfcx(x: Any) -> Any:
 
 # M. J. Wichura, algorithm AS 241 (1988): the normal quantile for |p - 1/2| <= 0.425 in terms of
 # 0.180625 - (p - 1/2)^2, then in terms of r = sqrt(-log of the tail), for r <= 5 and beyond.
-_QUANTILE_CENTRE = (
+QUANTILE_CENTRE = (
     (2509.0809287301226727, 33430.575583588128105, 67265.770927008700853, 45921.953931549871457,
      13731.693765509461125, 1971.5909503065514427, 133.14166789178437745, 3.387132872796366608),
     (5226.495278852854561, 28729.085735721942674, 39307.89580009271061, 21213.794301586595867,
      5394.1960214247511077, 687.1870074920579083, 42.313330701600911252, 1.0))
-_QUANTILE_MID = (
+QUANTILE_MID = (
     (7.7454501427834140764e-4, 0.0227238449892691845833, 0.24178072517745061177,
      1.27045825245236838258, 3.64784832476320460504, 5.7694972214606914055, 4.6303378461565452959,
      1.42343711074968357734),
     (1.05075007164441684324e-9, 5.475938084995344946e-4, 0.0151986665636164571966,
      0.14810397642748007459, 0.68976733498510000455, 1.6763848301838038494, 2.05319162663775882187,
      1.0))
-_QUANTILE_FAR = (
+QUANTILE_FAR = (
     (2.01033439929228813265e-7, 2.71155556874348757815e-5, 0.0012426609473880784386,
      0.026532189526576123093, 0.29656057182850489123, 1.7848265399172913358, 5.4637849111641143699,
      6.6579046435011037772),
@@ -111,10 +111,10 @@ _QUANTILE_FAR = (
 def _normal_quantile(offset: Any, tail: Any) -> Any:
     """The x with normal distribution function 1/2 + offset; `tail` is 1/2 - |offset|, exactly."""
     r = 0.180625 - offset * offset
-    centre = offset * horner(r, _QUANTILE_CENTRE[0]) / horner(r, _QUANTILE_CENTRE[1])
+    centre = offset * horner(r, QUANTILE_CENTRE[0]) / horner(r, QUANTILE_CENTRE[1])
     r = np.sqrt(-np.log(tail))
-    mid = horner(r - 1.6, _QUANTILE_MID[0]) / horner(r - 1.6, _QUANTILE_MID[1])
-    far = horner(r - 5, _QUANTILE_FAR[0]) / horner(r - 5, _QUANTILE_FAR[1])
+    mid = horner(r - 1.6, QUANTILE_MID[0]) / horner(r - 1.6, QUANTILE_MID[1])
+    far = horner(r - 5, QUANTILE_FAR[0]) / horner(r - 5, QUANTILE_FAR[1])
     outer = np.where(tail == 0, np.inf, np.where(r <= 5, mid, far))
     return np.where(np.abs(offset) <= 0.425, centre, np.copysign(outer, offset))
 

@@ -2,8 +2,8 @@
 
 NumPy then does broadcasting, strides, `out=` and allocation at the price of one of its own calls.
 Two doors of its C API are used, through ctypes:
-  `from_loop`  registers a loop `void(context, char **args, intp *dims, intp *steps, void *)`,
-               for any dtypes (bfloat16 of ml_dtypes too), elementwise or with core dimensions;
+  `from_loop`  registers a loop `int (context, char **args, intp *dims, intp *steps, void *)`,
+               which gives 0, for any dtypes, elementwise or with core dimensions;
   `from_libm`  lifts a C function of one double (and its float twin) to arrays.
 Code and names must outlive the ufunc; everything made here is kept for the life of the process.
 """

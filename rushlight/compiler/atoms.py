@@ -1,0 +1,379 @@
+"""The LLVM column of the atoms' table: one emitter per atom name.
+
+An emitter gets the dtype name its operands were brought to, and Lanes; it gives a Lane. An atom
+without an emitter for a dtype raises `Unsupported`, and the kernel stays on NumPy.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rushlight.base import dtype as dt
+from rushlight.compiler import vectormath as vm
+from rushlight.compiler.ir import BITS, Lane, is_float
+from rushlight.compiler.polynomials import PRECISIONS
+
+Emitter = Callable[..., Lane]
+
+LLVM = {"bool": "i1", "int8": "i8", "uint8": "i8", "int16": "i16", "uint16": "i16", "int32": "i32",
+        "uint32": "i32", "int64": "i64", "uint64": "i64", "float32": "float", "float64": "double"}
+
+
+class Unsupported(Exception):
+    """There is no machine code for an atom at a dtype."""
+
+
+def unsigned(d: str) -> bool:
+    """Whether integers of dtype `d` have no sign."""
+    return d.startswith("uint") or d == "bool"
+
+
+# Largest errors in units in the last place, (float32, float64), of the vector functions; operators,
+# comparisons, roots and roundings are exact to half a unit, and the C library's to one or two.
+ULP: dict[str, tuple[float, float]] = {
+    "exp": (1.1, 1.1), "exp2": (1.1, 1.5), "expm1": (2, 2), "log": (1.2, 1.2), "log2": (2, 2),
+    "log10": (1, 2), "log1p": (1.5, 2), "sigmoid": (2.6, 2.6), "tanh": (2.6, 3), "sin": (2, 2),
+    "cos": (2, 2), "tan": (2, 2), "asin": (2, 2), "acos": (2.5, 2.5), "atan": (2, 2),
+    "atan2": (1, 2), "sinh": (2.6, 3), "cosh": (2, 2.5), "asinh": (3, 3), "acosh": (3, 3.5),
+    "atanh": (3, 3.5), "erf": (1.5, 2), "erfc": (1, 5), "erfinv": (1, 5), "pow": (1, 2),
+    "lgamma": (2, 4), "hypot": (1, 1), "rsqrt": (1.5, 1.5),
+}
+
+
+# --- conversions ----------------------------------------------------------------------------------
+
+
+def convert(x: Lane, source: str, target: str) -> Lane:
+    """A value of one compute dtype in another, as C converts."""
+    if source == target:
+        return x
+    kind, wanted = LLVM[source], LLVM[target]
+    if target == "bool":
+        return x.compare("ne", 0)
+    if is_float(kind) and is_float(wanted):
+        return x.cast("fpext" if wanted == "double" else "fptrunc", wanted)
+    if is_float(wanted):
+        return x.cast("uitofp" if unsigned(source) else "sitofp", wanted)
+    if is_float(kind):
+        return _float_to_int(x, target, wanted)
+    if BITS[kind] == BITS[wanted]:
+        return x
+    if BITS[kind] > BITS[wanted]:
+        return x.cast("trunc", wanted)
+    return x.cast("zext" if unsigned(source) else "sext", wanted)
+
+
+def _float_to_int(x: Lane, target: str, wanted: str) -> Lane:
+    # By way of a wider signed integer, so that 300.0 wraps to 44 as an uint8.
+    if target == "uint64":
+        return x.cast("fptoui", wanted)
+    middle = "i32" if BITS[wanted] <= 16 or target == "int32" else "i64"
+    x = x.cast("fptosi", middle)
+    return x if middle == wanted else x.cast("trunc", wanted)
+
+
+# --- helpers --------------------------------------------------------------------------------------
+
+
+def _floating(x: Lane, op: str) -> None:
+    if x.kind not in PRECISIONS:
+        raise Unsupported(f"{op} of {x.kind}")
+
+
+def _vector(name: str, function: Callable[..., Lane]) -> Emitter:
+    def emit(d: str, *operands: Lane) -> Lane:
+        _floating(operands[0], name)
+        return function(*operands)
+    return emit
+
+
+def _through_double(function: Callable[..., Lane]) -> Emitter:
+    """A float32 function by way of float64: rounded once, and no second set of constants."""
+    def emit(d: str, *operands: Lane) -> Lane:
+        _floating(operands[0], function.__name__)
+        if operands[0].kind == "double":
+            return function(*operands)
+        return function(*(o.cast("fpext", "double") for o in operands)).cast("fptrunc", "float")
+    return emit
+
+
+def _libm(name: str) -> Emitter:
+    def emit(d: str, *operands: Lane) -> Lane:
+        _floating(operands[0], name)
+        return operands[0].f.scalars(name + ("f" if operands[0].kind == "float" else ""), *operands)
+    return emit
+
+
+def _intrinsic(name: str) -> Emitter:
+    """Of floats; integers are left as they are."""
+    def emit(d: str, x: Lane) -> Lane:
+        return x.f.intrinsic(name, x) if is_float(x.kind) else x
+    return emit
+
+
+def _operator(method: str) -> Emitter:
+    def emit(d: str, a: Lane, b: Lane) -> Lane:
+        found: Lane = getattr(a, method)(b)
+        return found
+    return emit
+
+
+def _compare(relation: str) -> Emitter:
+    return lambda d, a, b: a.compare(relation, b, unsigned(d))
+
+
+def _truth(x: Lane) -> Lane:
+    return x if x.kind == "i1" else x.compare("ne", 0)
+
+
+def _bitwise(op: str) -> Emitter:
+    def emit(d: str, a: Lane, b: Lane) -> Lane:
+        if is_float(a.kind):
+            raise Unsupported(f"bitwise {op} of {d}")
+        return a.bits(op, b)
+    return emit
+
+
+def _logical(op: str) -> Callable[..., Lane]:
+    # Operands of these keep their own dtypes.
+    return lambda d, a, b: _truth(a).bits(op, _truth(b))
+
+
+def _on_bool(op: str) -> Callable[[Emitter], Emitter]:
+    """On bools an operator is a logical one: + is or, * is and."""
+    def wrap(emitter: Emitter) -> Emitter:
+        def emit(d: str, a: Lane, b: Lane) -> Lane:
+            return a.bits(op, b) if d == "bool" else emitter(d, a, b)
+        return emit
+    return wrap
+
+
+# --- arithmetic -----------------------------------------------------------------------------------
+
+
+def _div(d: str, a: Lane, b: Lane) -> Lane:
+    _floating(a, "div")
+    return a / b
+
+
+def _safe_divisor(d: str, a: Lane, b: Lane) -> Lane:
+    # The processor traps on x / 0 and on the smallest integer / -1; the results are then moot.
+    b = b.equal(0).where(1, b)
+    if unsigned(d):
+        return b
+    lowest = -(1 << (BITS[b.kind] - 1))
+    return (b.equal(-1) & a.equal(lowest)).where(1, b)
+
+
+def _int_quotient(d: str, a: Lane, b: Lane) -> tuple[Lane, Lane]:
+    b = _safe_divisor(d, a, b)
+    sign = "u" if unsigned(d) else "s"
+    return (a.f.lanes(a.kind, f"{sign}div {a!r}, {b.name}"),
+            a.f.lanes(a.kind, f"{sign}rem {a!r}, {b.name}"))
+
+
+def _opposed(d: str, rest: Lane, b: Lane) -> Lane:
+    """Where a remainder is not 0 and has the other sign than the divisor."""
+    return rest.compare("ne", 0) & ((rest < 0) ^ (b < 0))
+
+
+def _trunc_divide(d: str, a: Lane, b: Lane) -> Lane:
+    if is_float(a.kind):
+        return a.f.intrinsic("llvm.trunc", a / b)
+    return _int_quotient(d, a, b)[0]
+
+
+def _floor_divide(d: str, a: Lane, b: Lane) -> Lane:
+    if not is_float(a.kind):
+        quotient, rest = _int_quotient(d, a, b)
+        return quotient if unsigned(d) else _opposed(d, rest, b).where(quotient - 1, quotient)
+    rest = _fmod(d, a, b)
+    quotient = (a - rest) / b
+    quotient = _opposed(d, rest, b).where(quotient - 1, quotient)
+    whole = a.f.intrinsic("llvm.floor", quotient)
+    whole = (quotient - whole > 0.5).where(whole + 1, whole)
+    whole = quotient.equal(0).where((a.other(0.0)).copysign(a / b), whole)
+    return b.equal(0).where(a / b, whole)
+
+
+def _fmod(d: str, a: Lane, b: Lane) -> Lane:
+    if is_float(a.kind):
+        return _libm("fmod")(d, a, b)
+    return _int_quotient(d, a, b)[1]
+
+
+def _remainder(d: str, a: Lane, b: Lane) -> Lane:
+    rest = _fmod(d, a, b)
+    if unsigned(d):
+        return rest
+    rest = _opposed(d, rest, b).where(rest + b, rest)
+    return rest.equal(0).where(rest.other(0.0).copysign(b), rest) if is_float(a.kind) else rest
+
+
+def _abs(d: str, x: Lane) -> Lane:
+    if is_float(x.kind):
+        return x.abs()
+    return x if unsigned(d) else (x < 0).where(-x, x)
+
+
+def _sgn(d: str, x: Lane) -> Lane:
+    if d == "bool":
+        return x
+    if unsigned(d):
+        return x.compare("ne", 0).where(x.other(1), 0)
+    return (x > 0).where(x.other(1), (x < 0).where(x.other(-1), 0))
+
+
+def _pow(d: str, a: Lane, b: Lane) -> Lane:
+    if not is_float(a.kind):
+        raise Unsupported("pow of integers")
+    if a.kind == "float":
+        return _through_double(vm.pow_double)(d, a, b)
+    return _libm("pow")(d, a, b)
+
+
+def pow_constant(d: str, a: Lane, exponent: float) -> Lane | None:
+    """The cheap exponents; None for any other."""
+    if exponent == 3:
+        return a * a * a
+    if not is_float(a.kind):
+        return None
+    if exponent == 0.5:
+        # C's pow(-inf, 0.5) is inf and pow(-0.0, 0.5) is 0.
+        return a.equal(-vm.INF).where(vm.INF, (a + 0.0).sqrt())
+    if exponent == -1:
+        return 1 / a
+    return 1 / (a * a) if exponent == -2 else None
+
+
+def _extreme(relation: str) -> Emitter:
+    def emit(d: str, a: Lane, b: Lane) -> Lane:
+        best = a.compare(relation, b, unsigned(d)).where(a, b)
+        return a.is_nan().where(a, best) if is_float(a.kind) else best
+    return emit
+
+
+def _number_extreme(relation: str) -> Emitter:
+    """The extreme that prefers a number to nan."""
+    def emit(d: str, a: Lane, b: Lane) -> Lane:
+        best = a.compare(relation, b, unsigned(d)).where(a, b)
+        return b.is_nan().where(a, best) if is_float(a.kind) else best
+    return emit
+
+
+def _relu(d: str, x: Lane) -> Lane:
+    return x if unsigned(d) else (x < 0).where(0, x)
+
+
+_maximum, _minimum = _extreme("gt"), _extreme("lt")
+
+
+def _hardtanh(d: str, x: Lane, low: Lane, high: Lane) -> Lane:
+    return _minimum(d, _maximum(d, x, low), high)
+
+
+def _shift(op: str, signed_op: str) -> Emitter:
+    def emit(d: str, a: Lane, b: Lane) -> Lane:
+        bits = BITS[a.kind]
+        outside = b.compare("ge", bits, True)
+        arithmetic = signed_op == "ashr" and not unsigned(d)
+        count = outside.where(bits - 1 if arithmetic else 0, b)
+        shifted = a.bits(signed_op if arithmetic else op, count)
+        return shifted if arithmetic else outside.where(0, shifted)
+    return emit
+
+
+# --- classification -------------------------------------------------------------------------------
+
+
+def _never(x: Lane) -> Lane:
+    return x.f.const("i1", 0)
+
+
+def _isnan(d: str, x: Lane) -> Lane:
+    return x.is_nan() if is_float(x.kind) else _never(x)
+
+
+def _isinf(d: str, x: Lane) -> Lane:
+    return x.abs().equal(vm.INF) if is_float(x.kind) else _never(x)
+
+
+def _isfinite(d: str, x: Lane) -> Lane:
+    return x.abs() < vm.INF if is_float(x.kind) else x.f.const("i1", 1)
+
+
+def _signbit(d: str, x: Lane) -> Lane:
+    if is_float(x.kind):
+        return x.cast("bitcast", PRECISIONS[x.kind].integer) < 0
+    return _never(x) if unsigned(d) else x < 0
+
+
+def _trigonometric(name: str, moderate: Callable[[Lane], Lane]) -> Emitter:
+    """The vector body, and the C library where any lane is too large for its reduction."""
+    def emit(d: str, x: Lane) -> Lane:
+        _floating(x, name)
+        f = x.f
+        if not f.module.fma:
+            return _libm(name)(d, x)
+        small = moderate(x)
+        slow, done, before = f.fresh("huge"), f.fresh("done"), f.block
+        huge = f.any(~(x.abs() <= PRECISIONS[x.kind].trig_limit))
+        f.emit(f"br i1 {huge}, label %{slow}, label %{done}, !prof !0")
+        f.start(slow)
+        full = _libm(name)(d, x)
+        f.emit(f"br label %{done}")
+        f.start(done)
+        return f.lanes(x.kind, f"phi {x.type} [{small.name}, %{before}], [{full.name}, %{slow}]")
+    return emit
+
+
+EMITTERS: dict[str, Emitter] = {
+    "add": _on_bool("or")(_operator("__add__")), "sub": _operator("__sub__"),
+    "mul": _on_bool("and")(_operator("__mul__")), "div": _div, "neg": lambda d, x: -x,
+    "reciprocal": lambda d, x: _div(d, x.other(1), x), "pow": _pow, "abs": _abs, "sgn": _sgn,
+    "floor_divide": _floor_divide, "trunc_divide": _trunc_divide, "remainder": _remainder,
+    "fmod": _fmod, "copysign": lambda d, a, b: a.copysign(b), "nextafter": _libm("nextafter"),
+    "hypot": _libm("hypot"),
+    "floor": _intrinsic("llvm.floor"), "ceil": _intrinsic("llvm.ceil"),
+    "trunc": _intrinsic("llvm.trunc"), "round": _intrinsic("llvm.rint"),
+    "exp": _vector("exp", vm.exp), "exp2": _vector("exp2", vm.exp2),
+    "expm1": _vector("expm1", vm.expm1), "log": _vector("log", vm.log),
+    "log2": _vector("log2", vm.log2), "log10": _libm("log10"),
+    "log1p": _vector("log1p", vm.log1p), "sigmoid": _vector("sigmoid", vm.sigmoid),
+    "sqrt": _vector("sqrt", lambda x: x.sqrt()), "rsqrt": _vector("rsqrt", lambda x: 1 / x.sqrt()),
+    "sin": _trigonometric("sin", vm.sin_moderate), "cos": _trigonometric("cos", vm.cos_moderate),
+    "tan": _libm("tan"), "asin": _vector("asin", vm.asin), "acos": _vector("acos", vm.acos),
+    "atan": _vector("atan", vm.atan), "atan2": _libm("atan2"), "sinh": _vector("sinh", vm.sinh),
+    "cosh": _vector("cosh", vm.cosh), "tanh": _vector("tanh", vm.tanh),
+    "asinh": _vector("asinh", vm.asinh), "acosh": _vector("acosh", vm.acosh),
+    "atanh": _vector("atanh", vm.atanh),
+    "erf": _vector("erf", vm.erf), "erfc": _through_double(vm.erfc),
+    "erfinv": _through_double(vm.erfinv), "lgamma": _libm("lgamma"),
+    "maximum": _maximum, "minimum": _minimum, "clamp_min": _maximum, "clamp_max": _minimum,
+    "fmax": _number_extreme("gt"), "fmin": _number_extreme("lt"), "relu": _relu,
+    "hardtanh": _hardtanh, "where": lambda d, c, a, b: _truth(c).where(a, b),
+    "eq": _compare("eq"), "ne": _compare("ne"), "lt": _compare("lt"), "le": _compare("le"),
+    "gt": _compare("gt"), "ge": _compare("ge"),
+    "logical_and": _logical("and"), "logical_or": _logical("or"), "logical_xor": _logical("xor"),
+    "logical_not": lambda d, x: ~_truth(x), "isnan": _isnan, "isinf": _isinf,
+    "isfinite": _isfinite, "signbit": _signbit,
+    "bitwise_and": _bitwise("and"), "bitwise_or": _bitwise("or"), "bitwise_xor": _bitwise("xor"),
+    "bitwise_not": lambda d, x: ~x, "shift_left": _shift("shl", "shl"),
+    "shift_right": _shift("lshr", "ashr"),
+    "conj": lambda d, x: x, "real": lambda d, x: x,
+    "imag": lambda d, x: x.other(0),
+}
+
+
+def largest(storage: str) -> Any:
+    """The largest finite number of a dtype."""
+    import numpy as np
+
+    found = dt.BY_NAME[storage].np
+    if found.kind in "iu":
+        return int(np.iinfo(found).max)
+    if found.kind == "b":
+        return True
+    import ml_dtypes
+
+    return float(ml_dtypes.finfo(found).max)

@@ -1,0 +1,303 @@
+"""Scalar expressions to LLVM IR: the body that every kernel's loops run.
+
+A body is a function `void body(ptr frame, i64 vectors, i64 valid)`. The frame is an array of
+eight-byte slots:
+  0          pointer to the state (per-row scalars and accumulators, eight bytes or more each)
+  1 .. K     pointers of the K vector operands, advanced past what was read on return
+  K+1 .. 2K  by how many bytes they advance per vector of `width` lanes (0: the same lanes again)
+Every operand has `width` lanes at its pointer; of the last vector only `valid` lanes count for
+reductions, stores write them all. runtime.py has the loops that call bodies.
+"""
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from rushlight.base import dtype as dt
+from rushlight.compiler.atoms import (EMITTERS, LLVM, Unsupported, convert, largest,
+                                      pow_constant)
+from rushlight.compiler.ir import BITS, Function, Lane
+from rushlight.compiler.target import host
+from rushlight.derive.types import infer, operand_type
+from rushlight.ops.atoms import ATOMS
+from rushlight.ops.scalar import Expr, toposort
+
+# Of these many bytes of the widest element is a body's vector: two to four registers.
+VECTOR_BYTES = 64
+_STAY_IN_LOOP = frozenset({"sin", "cos"})
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """Expressions with the dtypes of their arrays: what a kernel computes."""
+
+    outputs: tuple[Expr, ...]
+    inputs: tuple[tuple[str, str], ...]
+    out_dtypes: tuple[str, ...]
+    work: str
+
+    def types(self) -> dict[Expr, str]:
+        """The dtype of every node."""
+        return infer(self.outputs, dict(self.inputs), self.work)
+
+    def text(self) -> str:
+        """A canonical text: equal meanings, equal text (for the cache on disk)."""
+        number: dict[Expr, int] = {}
+        lines = [f"in {self.inputs} work {self.work} out {self.out_dtypes}"]
+        for node in toposort(self.outputs):
+            number[node] = len(number)
+            operands = " ".join(f"%{number[s]}" for s in node.src)
+            lines.append(f"%{number[node]} = {node.op} {operands} {node.arg!r}")
+        return "\n".join([*lines, " ".join(f"%{number[o]}" for o in self.outputs)])
+
+
+def storage_kind(d: str) -> str:
+    """The LLVM type in which a dtype lies in memory."""
+    if d in LLVM:
+        return "i8" if d == "bool" else LLVM[d]
+    if d in ("bfloat16", "float16"):
+        return "i16" if d == "bfloat16" else "half"
+    raise Unsupported(f"dtype {d}")
+
+
+def check(meaning: Meaning, types: Mapping[Expr, str]) -> None:
+    """Raise Unsupported for a dtype without machine code."""
+    stored = {d for _, d in meaning.inputs} | set(meaning.out_dtypes)
+    for d in stored:
+        storage_kind(d)
+    for d in set(types.values()):
+        if d not in LLVM:
+            raise Unsupported(f"computing in {d}")
+    if "float16" in stored and not host().half:
+        raise Unsupported("float16 on a processor that does not convert it")
+
+
+def lanes_for(types: Mapping[Expr, str]) -> int:
+    """How many lanes a body's vectors have."""
+    return VECTOR_BYTES // max((BITS[LLVM[t]] // 8 or 1 for t in types.values()), default=4)
+
+
+def widen(x: Lane, storage: str) -> Lane:
+    """A value as it lies in memory, in its compute dtype."""
+    if storage == "bool":
+        return x.compare("ne", 0)
+    if storage == "bfloat16":
+        return x.cast("zext", "i32").bits("shl", 16).cast("bitcast", "float")
+    return x.cast("fpext", "float") if storage == "float16" else x
+
+
+def narrow(x: Lane, storage: str) -> Lane:
+    """A computed value as it lies in memory; half precisions round to nearest, ties to even."""
+    if storage == "bool":
+        return x.cast("zext", "i8")
+    if storage == "float16":
+        return x.cast("fptrunc", "half")
+    if storage == "bfloat16":
+        bits = x.cast("bitcast", "i32")
+        rounded = (bits + ((bits.bits("lshr", 16) & 1) + 0x7FFF)).bits("lshr", 16)
+        return x.is_nan().where(0x7FC0, rounded).cast("trunc", "i16")
+    return x
+
+
+def rounded_through(x: Lane, storage: str) -> Lane:
+    """A float32 rounded to a half precision and widened again."""
+    return widen(narrow(x, storage), storage) if storage in ("float16", "bfloat16") else x
+
+
+def load(f: Function, pointer: str, storage: str) -> Lane:
+    """`width` elements from memory, in their compute dtype."""
+    kind = storage_kind(storage)
+    align = BITS[kind] // 8
+    return widen(f.lanes(kind, f"load {f.type(kind)}, ptr {pointer}, align {align}"), storage)
+
+
+def store(f: Function, x: Lane, pointer: str, storage: str) -> None:
+    """Computed values to memory."""
+    x = narrow(x, storage)
+    f.emit(f"store {x!r}, ptr {pointer}, align {BITS[x.kind] // 8}")
+
+
+def load_scalar(f: Function, pointer: str, offset: int, storage: str) -> Lane:
+    """One element, in every lane."""
+    kind = storage_kind(storage)
+    return widen(f.splat(kind, f.load(kind, pointer, offset)), storage)
+
+
+class Body:
+    """The nodes of expressions as Lanes of one function."""
+
+    def __init__(self, f: Function, meaning: Meaning, types: Mapping[Expr, str]) -> None:
+        self.f, self.types = f, types
+        self.storage = dict(meaning.inputs)
+        self.values: dict[Expr, Lane] = {}
+        self.invariant: set[Expr] = set()
+        self._converted: dict[tuple[Expr, str], Lane] = {}
+
+    def give(self, node: Expr, value: Lane, invariant: bool = False) -> None:
+        """Say what a node (an input, a reduction's result) is."""
+        self.values[node] = value
+        if invariant:
+            self.invariant.add(node)
+
+    def compute(self, outputs: Sequence[Expr]) -> list[Lane]:
+        """The values of expressions whose inputs were given."""
+        pending = [o for o in outputs if o not in self.values]
+        for node in self._order(pending):
+            fixed = all(s in self.invariant for s in node.src) and node.op not in _STAY_IN_LOOP
+            self.f.early(fixed)
+            self.values[node] = self._node(node)
+            self.f.early(False)
+            if fixed:
+                self.invariant.add(node)
+        return [self.values[o] for o in outputs]
+
+    def _order(self, outputs: Sequence[Expr]) -> list[Expr]:
+        """Nodes to compute; what was given cuts the walk off."""
+        order: list[Expr] = []
+        seen = set(self.values)
+        stack = [(o, False) for o in reversed(list(outputs))]
+        while stack:
+            node, finished = stack.pop()
+            if finished:
+                order.append(node)
+            elif node not in seen:
+                seen.add(node)
+                stack.append((node, True))
+                stack.extend((s, False) for s in reversed(node.src))
+        return order
+
+    def _node(self, node: Expr) -> Lane:
+        own = self.types[node]
+        if node.op == "const":
+            return self.f.const(LLVM[own], number(node.arg, own))
+        if node.op == "cast":
+            found = convert(self.values[node.src[0]], self.types[node.src[0]], own)
+            return rounded_through(found, node.arg)
+        if node.op == "largest":
+            return self._largest(node, own)
+        emitter = EMITTERS.get(node.op)
+        if emitter is None or node.arg is not None:
+            raise Unsupported(node.op)
+        operands = [self.operand(node, i) for i in range(len(node.src))]
+        d = operand_type(node, self.types, len(node.src) - 1)
+        if node.op == "pow" and node.src[1].op == "const":
+            cheap = pow_constant(d, operands[0], float(node.src[1].arg))
+            if cheap is not None:
+                return cheap
+        return emitter(d, *operands)
+
+    def _largest(self, node: Expr, own: str) -> Lane:
+        source = node.src[0]
+        storage = self.storage[source.arg] if source.op == "in" else self.types[source]
+        return self.f.const(LLVM[own], largest(storage))
+
+    def operand(self, node: Expr, which: int) -> Lane:
+        """An operand, converted to the dtype in which the atom is applied."""
+        source = node.src[which]
+        own, wanted = self.types[source], operand_type(node, self.types, which)
+        if own == wanted:
+            return self.values[source]
+        found = self._converted.get((source, wanted))
+        if found is None:
+            fixed = source in self.invariant
+            self.f.early(fixed)
+            found = self._converted[source, wanted] = convert(self.values[source], own, wanted)
+            self.f.early(False)
+        return found
+
+
+def number(value: bool | int | float | complex, d: str) -> int | float:
+    """A literal of the expression as one of the dtype."""
+    if isinstance(value, complex):
+        value = value.real
+    if d == "bool":
+        return bool(value)
+    return float(value) if dt.BY_NAME[d].is_floating_point else int(value)
+
+
+def result(body: Body, root: Expr, out_dtype: str) -> Lane:
+    """An output in the compute dtype of the dtype it is stored in."""
+    wanted = dt.opmath(dt.BY_NAME[out_dtype]).name
+    fixed = root in body.invariant
+    body.f.early(fixed)
+    found = convert(body.values[root], body.types[root], wanted)
+    body.f.early(False)
+    return found
+
+
+class Cursor:
+    """The loop of a body: one phi per operand pointer and per accumulator."""
+
+    def __init__(self, f: Function, operands: int) -> None:
+        self.f = f
+        self.count = operands
+        self.state = f.load("ptr", "%frame")
+        self._starts = [f.load("ptr", "%frame", 8 * (1 + k)) for k in range(operands)]
+        self._steps = [f.load("i64", "%frame", 8 * (1 + operands + k)) for k in range(operands)]
+        self.pointers = [f"%p{k}" for k in range(operands)]
+        self._accumulators: list[tuple[Lane, Lane]] = []
+
+    def open(self, accumulators: Sequence[Lane] = ()) -> list[Lane]:
+        """Start the loop; the accumulators' running values."""
+        f = self.f
+        f.mark_early()
+        f.emit("br label %loop")
+        f.start("loop")
+        self._phis = len(f._lines)
+        running = [Lane(f, a.kind, f"%acc{k}") for k, a in enumerate(accumulators)]
+        self._initial = list(accumulators)
+        return running
+
+    def close(self, updated: Sequence[Lane] = ()) -> None:
+        """End the loop; on exit pointers are written back."""
+        f = self.f
+        nexts = [f.at(p, s) if s != "0" else p
+                 for p, s in zip(self.pointers, self._steps, strict=True)]
+        after = f.i64("add", "%i", 1)
+        latch = f.block
+        phis = [f"  %i = phi i64 [0, %entry], [{after}, %{latch}]"]
+        for p, start, following in zip(self.pointers, self._starts, nexts, strict=True):
+            phis.append(f"  {p} = phi ptr [{start}, %entry], [{following}, %{latch}]")
+        for k, (initial, value) in enumerate(zip(self._initial, updated, strict=True)):
+            phis.append(f"  %acc{k} = phi {initial.type} [{initial.name}, %entry], "
+                        f"[{value.name}, %{latch}]")
+        f._lines[self._phis:self._phis] = phis
+        more = f.i64("icmp ult", after, "%vectors")
+        f.emit(f"br i1 {more}, label %loop, label %done")
+        f.start("done")
+        for k, following in enumerate(nexts):
+            f.store("ptr", following, "%frame", 8 * (1 + k))
+
+
+def pointwise_body(f: Function, meaning: Meaning, types: Mapping[Expr, str],
+                   scalars: Mapping[str, int]) -> None:
+    """Write a body that stores expressions; `scalars` maps names to slots of the state."""
+    vectors = [(n, d) for n, d in meaning.inputs if n not in scalars]
+    cursor = Cursor(f, len(vectors) + len(meaning.outputs))
+    body = Body(f, meaning, types)
+    nodes = {n.arg: n for n in toposort(meaning.outputs) if n.op == "in"}
+    f.early(True)
+    for name, slot in scalars.items():
+        if name in nodes:
+            body.give(nodes[name], load_scalar(f, cursor.state, 8 * slot, body.storage[name]), True)
+    f.early(False)
+    cursor.open()
+    for pointer, (name, d) in zip(cursor.pointers, vectors, strict=False):
+        if name in nodes:
+            body.give(nodes[name], load(f, pointer, d))
+    body.compute(meaning.outputs)
+    for pointer, root, d in zip(cursor.pointers[len(vectors):], meaning.outputs,
+                                meaning.out_dtypes, strict=True):
+        store(f, result(body, root, d), pointer, d)
+    cursor.close()
+    f.emit("ret void")
+    f.finish()
+
+
+def descriptor(name: str, body: str, dtypes: Sequence[str], reads: int, lanes: int) -> str:
+    """The global that tells runtime.py's loops about a body and its vector operands."""
+    sizes = [BITS[storage_kind(d)] // 8 for d in dtypes]
+    head = f"ptr @{body}, i64 {len(sizes)}, i64 {reads}, i64 {lanes}"
+    array = ", ".join(f"i64 {s}" for s in sizes)
+    return (f"@{name} = internal constant {{ptr, i64, i64, i64, [{len(sizes)} x i64]}} "
+            f"{{{head}, [{len(sizes)} x i64] [{array}]}}")

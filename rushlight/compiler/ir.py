@@ -1,0 +1,371 @@
+"""LLVM IR as text, written by functions that look like the arithmetic they mean.
+
+A `Function` collects instructions; a `Lane` is a value of `width` lanes (a vector, whose element
+type is `kind`: float, double, i1, i8 ... i64) with Python's operators. Instructions go to the
+current section: loop-invariant ones can be written before the loop while its body is built.
+"""
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Union
+
+Number = Union[int, float]
+_FLOATS = ("float", "double", "half")
+BITS = {"float": 32, "double": 64, "half": 16, "i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
+INT_OF = {"float": "i32", "double": "i64", "half": "i16"}
+
+
+def is_float(kind: str) -> bool:
+    """Whether an element type is a floating one."""
+    return kind in _FLOATS
+
+
+def literal(kind: str, value: Number) -> str:
+    """A scalar constant in LLVM's notation; floats by their bits, so that nothing is rounded."""
+    if kind == "i1":
+        return "true" if value else "false"
+    if not is_float(kind):
+        # LLVM reads integers as signed; 255 is -1 in eight bits.
+        half = 1 << (BITS[kind] - 1)
+        return str((int(value) + half) % (2 * half) - half)
+    if kind == "half":
+        return "0xH" + struct.pack(">e", value).hex().upper()
+    if kind == "float":
+        value = struct.unpack("f", struct.pack("f", max(min(value, _F32_MAX), -_F32_MAX)
+                                               if abs(value) != float("inf") else value))[0]
+    return "0x" + struct.pack(">d", value).hex().upper()
+
+
+_F32_MAX = 3.4028234663852886e38
+
+
+class Module:
+    """The text of a module: declarations appear once, functions in order."""
+
+    def __init__(self, fma: bool = True) -> None:
+        self.fma = fma
+        self._declared: dict[str, str] = {}
+        self.functions: list[str] = []
+
+    def declare(self, name: str, text: str) -> str:
+        """Note an external function; gives its name."""
+        self._declared[name] = text
+        return name
+
+    def text(self) -> str:
+        """The whole module."""
+        rare = '!0 = !{!"branch_weights", i32 1, i32 100000}'
+        return "\n".join([*self._declared.values(), *self.functions, rare])
+
+
+class Function:
+    """One function being written."""
+
+    def __init__(self, module: Module, header: str, width: int = 1) -> None:
+        self.module, self.header, self.width = module, header, width
+        self._lines: list[str] = ["entry:"]
+        self._early: list[str] = []
+        self._variables: list[str] = []
+        self._count = 0
+        self._in_early = False
+        self.block = "entry"
+
+    # --- instructions ---------------------------------------------------------------------------
+
+    def emit(self, text: str) -> None:
+        """An instruction without a result."""
+        (self._early if self._in_early else self._lines).append("  " + text)
+
+    def op(self, text: str) -> str:
+        """An instruction with a result, whose name is given back."""
+        self._count += 1
+        name = f"%v{self._count}"
+        self.emit(f"{name} = {text}")
+        return name
+
+    def fresh(self, stem: str) -> str:
+        """A label that is not taken."""
+        self._count += 1
+        return f"{stem}{self._count}"
+
+    def start(self, block: str) -> None:
+        """Begin a basic block."""
+        self._lines.append(f"{block}:")
+        self.block = block
+
+    def mark_early(self) -> None:
+        """Instructions written with `early(True)` go here."""
+        self._lines.append(_EARLY)
+
+    def early(self, on: bool) -> None:
+        """Write loop-invariant instructions (before the loop), or back to the current place."""
+        self._in_early = on
+
+    def finish(self) -> None:
+        """Close the function and put it into the module."""
+        at = self._lines.index(_EARLY) if _EARLY in self._lines else len(self._lines)
+        lines = (self._lines[:1] + self._variables + self._lines[1:at] + self._early
+                 + self._lines[at + 1:])
+        self.module.functions.append(f"{self.header} {{\n" + "\n".join(lines) + "\n}")
+
+    # --- scalar code: pointers, counters, control flow -------------------------------------------
+
+    def load(self, kind: str, pointer: str, offset: "str | int" = 0) -> str:
+        """Read a scalar at a byte offset."""
+        return self.op(f"load {kind}, ptr {self.at(pointer, offset)}, align 1")
+
+    def store(self, kind: str, value: "str | int", pointer: str, offset: "str | int" = 0) -> None:
+        """Write a scalar at a byte offset."""
+        self.emit(f"store {kind} {value}, ptr {self.at(pointer, offset)}, align 1")
+
+    def at(self, pointer: str, offset: "str | int") -> str:
+        """The pointer moved by bytes."""
+        if offset == 0:
+            return pointer
+        return self.op(f"getelementptr i8, ptr {pointer}, i64 {offset}")
+
+    def i64(self, op: str, a: "str | int", b: "str | int") -> str:
+        """An i64 operation, such as add or `icmp ult`."""
+        return self.op(f"{op} i64 {a}, {b}")
+
+    def var(self, init: "str | int", kind: str = "i64") -> "Variable":
+        """A mutable variable (LLVM's passes make it a register)."""
+        name = f"%v{self._count + 1}"
+        self._count += 1
+        self._variables.append(f"  {name} = alloca {kind}, align 8")
+        made = Variable(self, kind, name)
+        made.set(init)
+        return made
+
+    @contextmanager
+    def loop(self, count: str, start: "str | int" = 0) -> Iterator[str]:
+        """Run the block with an i64 counter from `start` below `count`."""
+        i = self.var(start)
+        head, body, done = self.fresh("head"), self.fresh("body"), self.fresh("done")
+        self.emit(f"br label %{head}")
+        self.start(head)
+        value = i.get()
+        self.emit(f"br i1 {self.i64('icmp slt', value, count)}, label %{body}, label %{done}")
+        self.start(body)
+        yield value
+        i.set(self.i64("add", value, 1))
+        self.emit(f"br label %{head}")
+        self.start(done)
+
+    @contextmanager
+    def when(self, condition: str) -> Iterator[None]:
+        """Run the block if an i1 is set."""
+        body, done = self.fresh("then"), self.fresh("end")
+        self.emit(f"br i1 {condition}, label %{body}, label %{done}")
+        self.start(body)
+        yield
+        self.emit(f"br label %{done}")
+        self.start(done)
+
+    # --- lanes ----------------------------------------------------------------------------------
+
+    def type(self, kind: str) -> str:
+        """The type of `width` lanes of `kind`."""
+        return f"<{self.width} x {kind}>"
+
+    def const(self, kind: str, value: Number) -> "Lane":
+        """A number in every lane."""
+        return Lane(self, kind, f"splat ({kind} {literal(kind, value)})")
+
+    def splat(self, kind: str, scalar: str) -> "Lane":
+        """A scalar register in every lane."""
+        vec = self.type(kind)
+        one = self.op(f"insertelement {vec} poison, {kind} {scalar}, i64 0")
+        return Lane(self, kind, self.op(
+            f"shufflevector {vec} {one}, {vec} poison, <{self.width} x i32> zeroinitializer"))
+
+    def lanes(self, kind: str, text: str) -> "Lane":
+        """The Lane of an instruction's result."""
+        return Lane(self, kind, self.op(text))
+
+    def intrinsic(self, name: str, *operands: "Lane", kind: str | None = None) -> "Lane":
+        """LLVM's `name` (such as llvm.sqrt) applied lane by lane; `kind` of the result."""
+        first = operands[0].kind
+        result = kind or first
+        full = f"@{name}.v{self.width}{_SUFFIX[first]}"
+        types = ", ".join(o.type for o in operands)
+        self.module.declare(full, f"declare {self.type(result)} {full}({types})")
+        arguments = ", ".join(map(repr, operands))
+        return self.lanes(result, f"call {self.type(result)} {full}({arguments})")
+
+    def scalars(self, name: str, *operands: "Lane") -> "Lane":
+        """A C function called once per lane."""
+        kind = operands[0].kind
+        types = ", ".join([kind] * len(operands))
+        self.module.declare("@" + name, f"declare {kind} @{name}({types})")
+        vec, total = self.type(kind), "poison"
+        for i in range(self.width):
+            parts = [self.op(f"extractelement {o!r}, i64 {i}") for o in operands]
+            called = self.op(f"call {kind} @{name}({', '.join(f'{kind} {p}' for p in parts)})")
+            total = self.op(f"insertelement {vec} {total}, {kind} {called}, i64 {i}")
+        return Lane(self, kind, total)
+
+    def any(self, mask: "Lane") -> str:
+        """An i1 register: whether any lane of a mask is set."""
+        name = f"@llvm.vector.reduce.or.v{self.width}i1"
+        self.module.declare(name, f"declare i1 {name}({mask.type})")
+        return self.op(f"call i1 {name}({mask!r})")
+
+
+class Variable:
+    """A mutable scalar."""
+
+    def __init__(self, f: Function, kind: str, name: str) -> None:
+        self.f, self.kind, self.name = f, kind, name
+
+    def get(self) -> str:
+        """Its value now."""
+        return self.f.op(f"load {self.kind}, ptr {self.name}, align 8")
+
+    def set(self, value: "str | int") -> None:
+        """Change it."""
+        self.f.emit(f"store {self.kind} {value}, ptr {self.name}, align 8")
+
+
+_EARLY = "; loop-invariant"
+_SUFFIX = {"float": "f32", "double": "f64", "half": "f16", "i1": "i1", "i8": "i8", "i16": "i16",
+           "i32": "i32", "i64": "i64"}
+
+
+class Lane:
+    """A value of every lane; `+ - * /` and comparisons are ordered IEEE or signed integer ones."""
+
+    __slots__ = ("f", "kind", "name")
+
+    def __init__(self, f: Function, kind: str, name: str) -> None:
+        self.f, self.kind, self.name = f, kind, name
+
+    def __repr__(self) -> str:
+        return f"{self.type} {self.name}"
+
+    @property
+    def type(self) -> str:
+        """The LLVM type."""
+        return f"<{self.f.width} x {self.kind}>"
+
+    def other(self, operand: "Lane | Number") -> "Lane":
+        """An operand as a Lane of this kind."""
+        return operand if isinstance(operand, Lane) else self.f.const(self.kind, operand)
+
+    def _binary(self, op: str, left: "Lane", right: "Lane") -> "Lane":
+        prefix = "f" if is_float(self.kind) else ""
+        return self.f.lanes(self.kind, f"{prefix}{op} {left!r}, {right.name}")
+
+    def __add__(self, b: "Lane | Number") -> "Lane":
+        return self._binary("add", self, self.other(b))
+
+    def __radd__(self, b: "Lane | Number") -> "Lane":
+        return self._binary("add", self.other(b), self)
+
+    def __sub__(self, b: "Lane | Number") -> "Lane":
+        return self._binary("sub", self, self.other(b))
+
+    def __rsub__(self, b: "Lane | Number") -> "Lane":
+        return self._binary("sub", self.other(b), self)
+
+    def __mul__(self, b: "Lane | Number") -> "Lane":
+        return self._binary("mul", self, self.other(b))
+
+    def __rmul__(self, b: "Lane | Number") -> "Lane":
+        return self._binary("mul", self.other(b), self)
+
+    def __truediv__(self, b: "Lane | Number") -> "Lane":
+        return self._binary("div", self, self.other(b))
+
+    def __rtruediv__(self, b: "Lane | Number") -> "Lane":
+        return self._binary("div", self.other(b), self)
+
+    def __neg__(self) -> "Lane":
+        if is_float(self.kind):
+            return self.f.lanes(self.kind, f"fneg {self!r}")
+        return 0 - self
+
+    def bits(self, op: str, b: "Lane | Number") -> "Lane":
+        """A bit operation: and, or, xor, shl, lshr, ashr."""
+        return self.f.lanes(self.kind, f"{op} {self!r}, {self.other(b).name}")
+
+    def __and__(self, b: "Lane | Number") -> "Lane":
+        return self.bits("and", b)
+
+    def __or__(self, b: "Lane | Number") -> "Lane":
+        return self.bits("or", b)
+
+    def __invert__(self) -> "Lane":
+        return self.bits("xor", 1 if self.kind == "i1" else -1)
+
+    def __xor__(self, b: "Lane | Number") -> "Lane":
+        return self.bits("xor", b)
+
+    def compare(self, relation: str, b: "Lane | Number", unsigned: bool = False) -> "Lane":
+        """A mask: relation is eq, ne, lt, le, gt, ge (nan compares false, but for ne)."""
+        if is_float(self.kind):
+            code = "fcmp " + ("une" if relation == "ne" else "o" + relation)
+        elif relation in ("eq", "ne"):
+            code = "icmp " + relation
+        else:
+            code = f"icmp {'u' if unsigned or self.kind == 'i1' else 's'}{relation}"
+        return self.f.lanes("i1", f"{code} {self!r}, {self.other(b).name}")
+
+    def __lt__(self, b: "Lane | Number") -> "Lane":
+        return self.compare("lt", b)
+
+    def __le__(self, b: "Lane | Number") -> "Lane":
+        return self.compare("le", b)
+
+    def __gt__(self, b: "Lane | Number") -> "Lane":
+        return self.compare("gt", b)
+
+    def __ge__(self, b: "Lane | Number") -> "Lane":
+        return self.compare("ge", b)
+
+    def equal(self, b: "Lane | Number") -> "Lane":
+        """The mask of equal lanes."""
+        return self.compare("eq", b)
+
+    def is_nan(self) -> "Lane":
+        """The mask of nans."""
+        return self.f.lanes("i1", f"fcmp uno {self!r}, {self.name}")
+
+    def where(self, a: "Lane | Number", b: "Lane | Number") -> "Lane":
+        """For a mask: `a` where it is set, else `b`; one of them must be a Lane."""
+        like = a if isinstance(a, Lane) else b
+        if not isinstance(like, Lane):
+            raise TypeError("where: expected a Lane among the choices, got two numbers")
+        a, b = like.other(a), like.other(b)
+        return self.f.lanes(like.kind, f"select {self!r}, {a!r}, {b!r}")
+
+    def fma(self, b: "Lane | Number", c: "Lane | Number") -> "Lane":
+        """self * b + c, rounded once where the processor can."""
+        return self.f.intrinsic("llvm.fmuladd", self, self.other(b), self.other(c))
+
+    def cast(self, op: str, kind: str) -> "Lane":
+        """A conversion instruction: bitcast, fpext, fptrunc, sext, zext, trunc, sitofp ..."""
+        return self.f.lanes(kind, f"{op} {self!r} to {self.f.type(kind)}")
+
+    def abs(self) -> "Lane":
+        """The absolute value of floating lanes."""
+        return self.f.intrinsic("llvm.fabs", self)
+
+    def sqrt(self) -> "Lane":
+        """The square root."""
+        return self.f.intrinsic("llvm.sqrt", self)
+
+    def copysign(self, sign: "Lane") -> "Lane":
+        """This magnitude with the sign of `sign`."""
+        return self.f.intrinsic("llvm.copysign", self, sign)
+
+
+def polynomial(x: Lane, coefficients: Iterable[float]) -> Lane:
+    """Horner's rule, highest power first."""
+    it = iter(coefficients)
+    total: Lane | float = next(it)
+    for c in it:
+        total = x.other(total).fma(x, c)
+    return x.other(total)

@@ -1,0 +1,64 @@
+"""From a kernel's meaning to the address of its machine code: cache, assembler, engine."""
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import lru_cache
+
+from rushlight.compiler import cache, runtime, target
+from rushlight.compiler.ir import Module
+
+_lock = threading.RLock()
+_addresses: dict[str, int] = {}
+
+
+@lru_cache(maxsize=None)
+def _host_text() -> str:
+    host = target.host()
+    return f"{host.triple} {host.cpu} {host.features} {host.llvm}"
+
+
+@lru_cache(maxsize=None)
+def _runtime() -> dict[str, int]:
+    name = cache.key("runtime", _host_text())
+    code = cache.find(name)
+    if code is None:
+        code = target.assemble(runtime.text(), tidy=True)
+        cache.keep(name, code)
+    found = target.load(code, runtime.SYMBOLS, {})
+    return dict(zip(runtime.SYMBOLS, found, strict=True))
+
+
+def address(kind: str, text: str, write: Callable[[Module, str], None]) -> int:
+    """The address of the kernel with a canonical `text`.
+
+    Unless it is in memory or on disk, `write(module, symbol)` writes its IR, `symbol` being the
+    name of its entry; what that raises (Unsupported) is passed on.
+    """
+    with _lock:
+        externals = _runtime()
+        name = cache.key(kind, text, _host_text())
+        found = _addresses.get(name)
+        if found is None:
+            symbol = f"rl_{name}"
+            code = cache.find(name)
+            if code is None:
+                module = Module(target.host().fma)
+                write(module, symbol)
+                code = target.assemble(module.text())
+                cache.keep(name, code)
+            found = _addresses[name] = target.load(code, (symbol,), externals)[0]
+        return found
+
+
+def ir(write: Callable[[Module, str], None]) -> str:
+    """The LLVM IR of a kernel, for reading."""
+    module = Module(target.host().fma)
+    write(module, "kernel")
+    return module.text()
+
+
+def runtime_address(symbol: str) -> int:
+    """Where a function of the shared loops is."""
+    with _lock:
+        return _runtime()[symbol]

@@ -1,0 +1,180 @@
+"""The loops around bodies: one small module of machine code that all kernels share.
+
+A kernel's descriptor, an array of eight-byte slots, says what it runs:
+  0 body   1 K, its vector operands   2 how many of them are read   3 lanes   4.. K item sizes
+`rl_strip` runs a body over n elements at any byte steps: straight through memory where all steps
+are those of contiguous (or repeated) elements, else, and for the last partial vector, by way of
+buffers in the stack. Results therefore depend neither on layout nor on position.
+`rl_pointwise` is NumPy's elementwise inner loop on top of it.
+"""
+from __future__ import annotations
+
+from rushlight.compiler.ir import Function, Module
+
+# Elements that pass through a buffer at a time; a multiple of every lane count.
+BUFFER = 256
+DESCRIPTOR_HEAD = 4
+SLOT = 8
+
+
+def text() -> str:
+    """The module's IR."""
+    module = Module()
+    for size in (1, 2, 4, 8):
+        _copy(module, size)
+    _pack(module)
+    _strip(module)
+    _pointwise(module)
+    return module.text()
+
+
+SYMBOLS = ("rl_strip", "rl_pointwise", "rl_pack")
+
+
+def _copy(module: Module, size: int) -> None:
+    f = Function(module, f"define internal void @copy{size}(ptr %to, i64 %to_step, ptr %from, "
+                         "i64 %from_step, i64 %n) noinline")
+    kind = f"i{8 * size}"
+    with f.loop("%n") as i:
+        value = f.load(kind, "%from", f.i64("mul", i, "%from_step"))
+        f.store(kind, value, "%to", f.i64("mul", i, "%to_step"))
+    f.emit("ret void")
+    f.finish()
+
+
+def _pack(module: Module) -> None:
+    """Copy n elements of 1, 2, 4 or 8 bytes at byte steps."""
+    f = Function(module, "define void @rl_pack(ptr %to, i64 %to_step, ptr %from, i64 %from_step, "
+                         "i64 %n, i64 %size)")
+    for size in (1, 2, 4, 8):
+        with f.when(f.i64("icmp eq", "%size", size)):
+            f.emit(f"call void @copy{size}(ptr %to, i64 %to_step, ptr %from, i64 %from_step, "
+                   "i64 %n)")
+    f.emit("ret void")
+    f.finish()
+
+
+def _slot(f: Function, base: str, index: str, extra: int = 0) -> str:
+    """The address of slot index + extra of an array."""
+    return f.at(f.at(base, f.i64("shl", index, 3)), SLOT * extra)
+
+
+def _frame_parts(f: Function, frame: str, count: str) -> tuple[str, str]:
+    """Where a frame keeps its pointers and its increments."""
+    pointers = f.at(frame, SLOT)
+    return pointers, _slot(f, pointers, count)
+
+
+class _Strip:
+    """The parts of rl_strip share what the descriptor says."""
+
+    def __init__(self, f: Function) -> None:
+        self.f = f
+        self.body = f.load("ptr", "%desc")
+        self.count, self.reads, self.lanes = (f.load("i64", "%desc", SLOT * k) for k in (1, 2, 3))
+        self.sizes = f.at("%desc", SLOT * DESCRIPTOR_HEAD)
+        self.pointers, self.increments = _frame_parts(f, "%frame", self.count)
+        room = f.i64("mul", self.count, BUFFER * 8)
+        self.buffers = f.op(f"alloca i8, i64 {room}, align 64")
+
+    def operand(self, k: str) -> tuple[str, str, str, str]:
+        """Base, byte step, item size and buffer of operand k."""
+        f = self.f
+        return (f.load("ptr", _slot(f, "%bases", k)), f.load("i64", _slot(f, "%steps", k)),
+                f.load("i64", _slot(f, self.sizes, k)),
+                f.at(self.buffers, f.i64("mul", k, BUFFER * 8)))
+
+    def point(self, k: str, pointer: str, size: str) -> None:
+        """Let the frame's operand k walk from `pointer`."""
+        f = self.f
+        f.store("ptr", pointer, _slot(f, self.pointers, k))
+        f.store("i64", f.i64("mul", size, self.lanes), _slot(f, self.increments, k))
+
+    def straight(self) -> str:
+        """Point the frame at the operands themselves; whether a body can run on them so."""
+        f = self.f
+        good = f.var("true", "i1")
+        with f.loop(self.count) as k:
+            base, step, size, buffer = self.operand(k)
+            self.point(k, base, size)
+            repeated = f.op(f"and i1 {f.i64('icmp eq', step, 0)}, "
+                            f"{f.i64('icmp ult', k, self.reads)}")
+            with f.when(repeated):
+                _call_pack(f, buffer, size, base, "0", self.lanes, size)
+                f.store("ptr", buffer, _slot(f, self.pointers, k))
+                f.store("i64", 0, _slot(f, self.increments, k))
+            fits = f.op(f"or i1 {repeated}, {f.i64('icmp eq', step, size)}")
+            good.set(f.op(f"and i1 {good.get()}, {fits}"))
+        return good.get()
+
+    def call(self, vectors: str, valid: str) -> None:
+        """Run the body on some vectors, if any."""
+        f = self.f
+        with f.when(f.i64("icmp ne", vectors, 0)):
+            f.emit(f"call void {self.body}(ptr %frame, i64 {vectors}, i64 {valid})")
+
+    def buffered(self, begin: str) -> None:
+        """The elements from `begin` on, by way of the buffers."""
+        f = self.f
+        rest = f.i64("sub", "%n", begin)
+        chunks = f.i64("udiv", f.i64("add", rest, BUFFER - 1), BUFFER)
+        with f.loop(chunks) as c:
+            start = f.i64("add", begin, f.i64("mul", c, BUFFER))
+            left = f.i64("sub", "%n", start)
+            m = f.op(f"call i64 @llvm.smin.i64(i64 {left}, i64 {BUFFER})")
+            self._exchange(start, m, inward=True)
+            self.call(f.i64("udiv", m, self.lanes), self.lanes)
+            rem = f.i64("urem", m, self.lanes)
+            self.call(f.op(f"zext i1 {f.i64('icmp ne', rem, 0)} to i64"), rem)
+            self._exchange(start, m, inward=False)
+
+    def _exchange(self, start: str, m: str, inward: bool) -> None:
+        f = self.f
+        if inward:
+            with f.loop(self.reads) as k:
+                base, step, size, buffer = self.operand(k)
+                with f.when(f.i64("icmp ne", step, 0)):
+                    self.point(k, buffer, size)
+                    there = f.at(base, f.i64("mul", start, step))
+                    _call_pack(f, buffer, size, there, step, m, size)
+        with f.loop(self.count, self.reads) as k:
+            base, step, size, buffer = self.operand(k)
+            if inward:
+                self.point(k, buffer, size)
+            else:
+                there = f.at(base, f.i64("mul", start, step))
+                _call_pack(f, there, step, buffer, size, m, size)
+
+
+def _call_pack(f: Function, to: str, to_step: str, source: str, step: str, n: str,
+               size: str) -> None:
+    f.emit(f"call void @rl_pack(ptr {to}, i64 {to_step}, ptr {source}, i64 {step}, i64 {n}, "
+           f"i64 {size})")
+
+
+def _strip(module: Module) -> None:
+    module.declare("smin", "declare i64 @llvm.smin.i64(i64, i64)")
+    f = Function(module, "define void @rl_strip(ptr %desc, ptr %frame, ptr %bases, ptr %steps, "
+                         "i64 %n)")
+    with f.when(f.i64("icmp sgt", "%n", 0)):
+        strip = _Strip(f)
+        begin = f.var(0)
+        with f.when(strip.straight()):
+            vectors = f.i64("udiv", "%n", strip.lanes)
+            strip.call(vectors, strip.lanes)
+            begin.set(f.i64("mul", vectors, strip.lanes))
+        strip.buffered(begin.get())
+    f.emit("ret void")
+    f.finish()
+
+
+def _pointwise(module: Module) -> None:
+    f = Function(module, "define void @rl_pointwise(ptr %desc, ptr %args, ptr %dims, ptr %steps)")
+    count = f.load("i64", "%desc", SLOT)
+    slots = f.i64("add", f.i64("shl", count, 1), 1)
+    frame = f.op(f"alloca i64, i64 {slots}, align 16")
+    f.store("ptr", "null", frame)
+    n = f.load("i64", "%dims")
+    f.emit(f"call void @rl_strip(ptr %desc, ptr {frame}, ptr %args, ptr %steps, i64 {n})")
+    f.emit("ret void")
+    f.finish()

@@ -1,0 +1,130 @@
+"""The machine: LLVM for the host processor, from text to object code to addresses.
+
+One engine holds all loaded code for the life of the process. llvmlite is imported at first need;
+`available()` says whether it is there.
+"""
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.util import find_spec
+from typing import Any
+
+_lock = threading.RLock()
+
+
+@lru_cache(maxsize=None)
+def available() -> bool:
+    """Whether llvmlite is installed."""
+    return find_spec("llvmlite") is not None
+
+
+@lru_cache(maxsize=None)
+def _llvm() -> Any:
+    import llvmlite.binding as binding
+
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+    return binding
+
+
+@dataclass(frozen=True)
+class Host:
+    """What code is generated for."""
+
+    triple: str
+    cpu: str
+    features: str
+    llvm: str
+
+    @property
+    def fma(self) -> bool:
+        """Whether a product and sum can be rounded once."""
+        return "+fma" in self.features.split(",") or not self.triple.startswith("x86_64")
+
+    @property
+    def half(self) -> bool:
+        """Whether the processor converts float16."""
+        return "+f16c" in self.features.split(",") or self.triple.startswith("aarch64")
+
+    @property
+    def vector_bytes(self) -> int:
+        """The width of a vector register."""
+        features = self.features.split(",")
+        if "+avx512f" in features:
+            return 64
+        return 32 if "+avx2" in features else 16
+
+
+@lru_cache(maxsize=None)
+def host() -> Host:
+    """The processor that this process runs on."""
+    with _lock:
+        llvm = _llvm()
+        import llvmlite
+
+        return Host(llvm.get_process_triple(), llvm.get_host_cpu_name(),
+                    llvm.get_host_cpu_features().flatten(), llvmlite.__version__)
+
+
+def _machine(level: int) -> Any:
+    found = host()
+    return _llvm().Target.from_triple(found.triple).create_target_machine(
+        cpu=found.cpu, features=found.features, opt=level, reloc="pic", codemodel="small",
+        jit=True)
+
+
+@lru_cache(maxsize=None)
+def _compiler() -> Any:
+    return _machine(2)
+
+
+@lru_cache(maxsize=None)
+def _engine() -> Any:
+    # The engine owns its machine, so it has one of its own.
+    return _llvm().create_mcjit_compiler(_llvm().parse_assembly(""), _machine(2))
+
+
+def assemble(text: str, tidy: bool = False) -> bytes:
+    """LLVM IR compiled to an object file; `tidy` runs the passes that scalar code wants.
+
+    RuntimeError with LLVM's message if the text is not valid.
+    """
+    with _lock:
+        module = _llvm().parse_assembly(text)
+        if tidy:
+            module.verify()
+            _tidy(module)
+        found: bytes = _compiler().emit_object(module)
+        return found
+
+
+def _tidy(module: Any) -> None:
+    llvm = _llvm()
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    builder = llvm.create_pass_builder(_compiler(), options)
+    passes = llvm.create_new_module_pass_manager()
+    passes.add_sroa_pass()
+    passes.add_instruction_combine_pass()
+    passes.add_simplify_cfg_pass()
+    passes.run(module, builder)
+
+
+def assembly(text: str) -> str:
+    """LLVM IR as the processor's assembly, for reading."""
+    with _lock:
+        found: str = _compiler().emit_assembly(_llvm().parse_assembly(text))
+        return found
+
+
+def load(code: bytes, symbols: tuple[str, ...], externals: Mapping[str, int]) -> list[int]:
+    """Put object code into memory; the addresses of `symbols`. Names must be new."""
+    with _lock:
+        llvm, engine = _llvm(), _engine()
+        for name, address in externals.items():
+            llvm.add_symbol(name, address)
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        return [engine.get_function_address(s) for s in symbols]
