@@ -98,7 +98,8 @@ class UninitializedTensorMixin:
     cls_to_become: type
     _ALLOWED = frozenset({"copy_", "is_floating_point", "half", "float", "double", "char", "short",
                           "int", "long", "cuda", "cpu", "to", "get_device", "_has_compatible_"
-                          "shallow_copy_type", "is_complex", "detach", "requires_grad_"})
+                          "shallow_copy_type", "is_complex", "detach", "requires_grad_",
+                          "_to_dtype"})
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Become an uninitialised tensor of `shape`, of the class this one stands for."""
