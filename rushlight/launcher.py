@@ -58,6 +58,11 @@ def _reach_children() -> None:
         os.environ["PYTHONPATH"] = os.pathsep.join([STAND_IN, *inherited])
 
 
+# Rooms of the engine: PyTorch has no modules of these names, and torch.tensor is a function.
+_NOT_PYTORCHS = frozenset(("base", "ops", "derive", "tensor", "dispatch", "serialize", "launcher",
+                           "as_torch", "__main__"))
+
+
 class _TorchFinder:
     """Finds torch.x.y: it is the module rushlight.x.y under another name."""
 
@@ -66,6 +71,9 @@ class _TorchFinder:
         """The spec of a torch module; None for other modules and for what Rushlight lacks."""
         if name != "torch" and not name.startswith("torch."):
             return None
+        if name.split(".", 2)[1:] and name.split(".", 2)[1] in _NOT_PYTORCHS:
+            # Not None: the next finder would look into our folder, and load the room once more.
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
         real = "rushlight" + name[len("torch"):]
         try:
             found = find_spec(real)
@@ -73,8 +81,8 @@ class _TorchFinder:
             return None
         if found is None:
             return None
-        spec = ModuleSpec(name, _SameModule(real, found), origin=found.origin,  # type: ignore[arg-type]
-                          is_package=found.submodule_search_locations is not None)
+        loader: Any = _SameModule(real, found)
+        spec = ModuleSpec(name, loader, origin=found.origin)
         spec.submodule_search_locations = found.submodule_search_locations
         return spec
 

@@ -15,34 +15,38 @@ from typing import BinaryIO
 
 @contextmanager
 def replacing(path: str) -> Iterator[BinaryIO]:
-    """Open a file for writing that replaces `path` when the block ends without an error.
+    """Open a file for writing that replaces `path` when the block ends without an error."""
+    with replacing_path(path) as temporary, open(temporary, "wb") as file:
+        yield file
+        file.flush()
+
+
+@contextmanager
+def replacing_path(path: str) -> Iterator[str]:
+    """The path of an empty file that replaces `path` when the block ends without an error.
 
     A symbolic link is followed, an existing file keeps its permissions. What is no regular file
-    (a pipe, /dev/null) cannot be replaced and is written straight.
+    (a pipe, /dev/null) cannot be replaced: its own path is given.
     """
     target = os.path.realpath(path)
     mode = _mode(target)
     if mode is not None and not stat.S_ISREG(mode):
-        with open(target, "wb") as straight:
-            yield straight
+        yield target
         return
     temporary = f"{target}.{os.getpid()}-{os.urandom(4).hex()}.tmp"
-    descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _CLOSED_BY_EXEC, 0o666)
+    held = os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb")
     try:
-        with open(descriptor, "wb") as file:
-            if mode is not None:
-                os.chmod(temporary, stat.S_IMODE(mode))
-            yield file
-            file.flush()
-            os.fsync(descriptor)
+        if mode is not None:
+            os.chmod(temporary, stat.S_IMODE(mode))
+        yield temporary
+        os.fsync(held.fileno())
+        held.close()
         os.replace(temporary, target)
     except BaseException:
+        held.close()
         _remove(temporary)
         raise
     _sync_directory(os.path.dirname(target))
-
-
-_CLOSED_BY_EXEC = getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 def _mode(path: str) -> int | None:

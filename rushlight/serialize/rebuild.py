@@ -15,7 +15,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.dtype import dtype
 from rushlight.base.layout import Layout
 from rushlight.tensor import geometry
-from rushlight.tensor.copying import meta_tensor, storage_of, tensor_over
+from rushlight.tensor.copying import meta_tensor, tensor_over
 from rushlight.tensor.kind import META
 from rushlight.tensor.tensor import Tensor, as_subclass, wrap
 from rushlight.tensor.typed import BY_DTYPE, TypedStorage
@@ -106,9 +106,7 @@ def storage_dtype(cls: Any) -> dtype:
 
 def make_storage(flat: Array) -> UntypedStorage:
     """An UntypedStorage around bytes, a 1-d uint8 array."""
-    made = UntypedStorage(0)
-    made._shared, made._view = storage_of(flat), flat
-    return made
+    return UntypedStorage._over(flat)
 
 
 def make_meta_storage(nbytes: int) -> UntypedStorage:

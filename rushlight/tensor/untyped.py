@@ -1,6 +1,9 @@
 """torch.UntypedStorage: the bytes behind a tensor, as an object."""
 from __future__ import annotations
 
+import mmap
+import os
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,12 +14,19 @@ from rushlight.tensor.tensor import Tensor, storage
 
 
 class UntypedStorage:
-    """A flat run of bytes, shared by every tensor that views it."""
+    """A flat run of bytes, shared by every tensor that views it.
 
-    def __init__(self, size: int = 0) -> None:
-        self._shared = Storage()
-        self._view = np.zeros(int(size), np.uint8)
-        self.device = device("cpu")
+    UntypedStorage(n): n bytes. UntypedStorage(sequence): these bytes.
+    """
+
+    def __init__(self, size: Any = 0, *, device: Any = "cpu") -> None:
+        if str(device) != "cpu":
+            raise RuntimeError(f"UntypedStorage: expected device 'cpu', got {device}")
+        self._hold(np.zeros(size, np.uint8) if isinstance(size, int) else np.array(size, np.uint8))
+
+    def _hold(self, flat: np.ndarray[Any, Any]) -> None:
+        self._shared, self._view, self.device = Storage(), flat, device("cpu")
+        self._shared._bytes = flat
 
     @classmethod
     def _of(cls, t: Tensor) -> "UntypedStorage":
@@ -24,14 +34,49 @@ class UntypedStorage:
         made._shared, made._view, made.device = storage(t), t._a, t._k.device
         return made
 
+    @classmethod
+    def _over(cls, flat: np.ndarray[Any, Any]) -> "UntypedStorage":
+        """A storage around bytes: a 1-d uint8 array."""
+        made: UntypedStorage = object.__new__(cls)
+        made._hold(flat)
+        return made
+
+    @classmethod
+    def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> "UntypedStorage":
+        """A storage over a mapped file; writes reach the file (which is made as long) if `shared`."""
+        with open(filename, "r+b" if shared else "rb") as file:
+            length = os.fstat(file.fileno()).st_size
+            if length < nbytes:
+                if not shared:
+                    raise RuntimeError(f"unable to map file {filename}: expected at least {nbytes} "
+                                       f"bytes, got {length}")
+                file.truncate(nbytes)
+            if not (nbytes or length):
+                return cls._over(np.empty(0, np.uint8))
+            access = mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY
+            mapped = mmap.mmap(file.fileno(), nbytes or length, access=access)
+        return cls._over(np.frombuffer(mapped, np.uint8))
+
     def _bytes(self) -> Any:
         return self._shared.bytes(self._view)
+
+    @property
+    def __array_interface__(self) -> Any:
+        return self._bytes().__array_interface__
 
     def nbytes(self) -> int:
         """The number of bytes."""
         return int(self._bytes().size)
 
     size = nbytes
+
+    def untyped(self) -> "UntypedStorage":
+        """Itself."""
+        return self
+
+    def element_size(self) -> int:
+        """1: elements are bytes."""
+        return 1
 
     def data_ptr(self) -> int:
         """The address of the first byte; 0 when empty."""
@@ -40,17 +85,50 @@ class UntypedStorage:
     def __len__(self) -> int:
         return self.nbytes()
 
+    def __iter__(self) -> Iterator[int]:
+        return iter(self.tolist())
+
     def __getitem__(self, index: Any) -> Any:
-        found = self._bytes()[index]
-        return int(found) if np.ndim(found) == 0 else found.tolist()
+        """A byte, or for a slice a storage that shares the bytes."""
+        if isinstance(index, slice):
+            if index.step not in (None, 1):
+                raise RuntimeError(f"Trying to slice with a step of {index.step}, but only a step of 1 "
+                                   "is supported")
+            return UntypedStorage._over(self._bytes()[index])
+        return int(self._bytes()[index])
 
     def __setitem__(self, index: Any, value: Any) -> None:
         self._bytes()[index] = value
         self._shared.version += 1
 
+    def fill_(self, value: int) -> "UntypedStorage":
+        """Set every byte."""
+        self[:] = value
+        return self
+
+    def copy_(self, source: "UntypedStorage", non_blocking: bool = False) -> "UntypedStorage":
+        """Copy another storage's bytes, of the same number."""
+        if source.nbytes() != self.nbytes():
+            raise RuntimeError(f"size does not match, self was {self.nbytes()} bytes but src was "
+                               f"{source.nbytes()} bytes")
+        self[:] = source._bytes()
+        return self
+
+    def clone(self) -> "UntypedStorage":
+        """A storage with its own copy of the bytes."""
+        return UntypedStorage._over(self._bytes().copy())
+
+    def cpu(self) -> "UntypedStorage":
+        """Itself: it is in the CPU's memory."""
+        return self
+
+    def is_shared(self) -> bool:
+        """False: memory is private to the process."""
+        return False
+
     def tolist(self) -> list[int]:
         """The bytes as ints."""
-        return [int(b) for b in self._bytes()]
+        return list(self._bytes().tolist())
 
     def resize_(self, nbytes: int) -> "UntypedStorage":
         """Refused: tensors that view the storage would lose their memory."""
@@ -68,3 +146,7 @@ class UntypedStorage:
 
     def __hash__(self) -> int:
         return id(self._shared)
+
+    def __repr__(self) -> str:
+        values = "".join(f" {value}\n" for value in self)
+        return f"{values}[torch.storage.UntypedStorage(device={self.device}) of size {len(self)}]"
