@@ -14,9 +14,6 @@ from rushlight.autograd.node import AccumulateGrad, Node, edge
 from rushlight.base.layout import overlaps_itself
 from rushlight.tensor.tensor import Tensor, storage
 
-# Storage -> weak references to its tracked views, for rebase.
-_views: "weakref.WeakKeyDictionary[Any, list[weakref.ref[Tensor]]]" = weakref.WeakKeyDictionary()
-
 
 def check_writable(target: Tensor, tracked: bool) -> None:
     """Refuse writes that PyTorch refuses: leaves that require grad, expanded memory, ..."""
@@ -61,12 +58,18 @@ def track_view(view: Tensor, base: Tensor, again: Any, args: tuple[Any, ...]) ->
     if g is not None and g.__class__ is AccumulateGrad:
         return                       # no write can ever be recorded through a leaf's views
     s = view._s
-    known = _views.get(s)
+    known = s.views
     if known is None:
-        known = _views[s] = []
-    elif len(known) >= 32:
+        s.views = [_reference(view)]
+        return
+    if len(known) >= s.prune_at:
         known[:] = [r for r in known if r() is not None]
-    known.append(weakref.ref(view))
+        # Twice what is alive: pruning costs a constant for each view, however many there are.
+        s.prune_at = 2 * len(known) + 64
+    known.append(_reference(view))
+
+
+_reference = weakref.ref
 
 
 class CopySlices(Node):
@@ -108,7 +111,7 @@ def rebase(target: Tensor, result: Tensor) -> None:
         root._g, root._i = result._g, result._i
     else:
         root._g, root._i = CopySlices((edge(root), edge(result)), chain), 0
-    for reference in _views.get(storage(root), ()):
+    for reference in storage(root).views or ():
         view = reference()
         if view is not None and view is not root:
             above, steps = _chain(view)

@@ -12,15 +12,19 @@ class Storage:
     """What all views of one memory share: its bytes (found when first asked for) and a version.
 
     foreign: the memory belongs to someone else (a NumPy array) and cannot be resized.
+    views: weak references to tensors that autograd must know of when the memory is written to;
+    dead ones are dropped when there are `prune_at`.
     """
 
-    __slots__ = ("version", "_bytes", "inference", "foreign", "__weakref__")
+    __slots__ = ("version", "_bytes", "inference", "foreign", "views", "prune_at", "__weakref__")
 
     def __init__(self, version: int = 0) -> None:
         self.version = version
         self._bytes: Array | None = None
         self.inference = False
         self.foreign = False
+        self.views: list[Any] | None = None
+        self.prune_at = 64
 
     def bytes(self, view: Array) -> Array:
         """The whole memory as a 1-d uint8 array; `view` is any array that lies in it."""
