@@ -50,6 +50,7 @@ _HOMES = {
     "get_rng_state": "random", "set_rng_state": "random", "Generator": "tensor.generator",
     "default_generator": "random", "set_printoptions": "tensor.printing",
     "install_as_torch": "launcher", "from_numpy": "tensor.bridge",
+    "as_tensor": "tensor.data", "asarray": "tensor.data",
     "finfo": "tensor.limits", "iinfo": "tensor.limits", "is_tensor": "tensor.queries",
     "is_storage": "tensor.queries", "numel": "tensor.queries", "is_floating_point": "tensor.queries",
     "is_complex": "tensor.queries", "is_nonzero": "tensor.queries", "is_signed": "tensor.queries",
@@ -101,6 +102,14 @@ def _module(path: str, name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted({*globals(), *_door.names("torch"), *_HOMES, *_PACKAGES})
+
+
+def tensor(data: Any, **options: Any) -> Tensor:
+    """See rushlight.tensor.data.tensor: this name is also the package of the engine's tensor room."""
+    from rushlight.tensor.data import tensor as make
+
+    globals()["tensor"] = make
+    return make(data, **options)
 
 
 __all__ = ["Size", "Tensor", "device", "dtype", "enable_grad", "get_default_dtype", "inference_mode",

@@ -1,0 +1,46 @@
+"""The size report: files and functions beyond the house's measure, and the package's total.
+
+    python tools/size.py          fails when a budget is broken; budgets only fall
+"""
+from __future__ import annotations
+
+import ast
+import sys
+from pathlib import Path
+
+FILE_LINES, FUNCTION_LINES = 400, 40
+# How many may be beyond the measure, and the most lines that the package may have.
+BUDGET = {"files": 6, "functions": 30, "package": 40_000}
+
+
+def functions(path: Path) -> list[tuple[str, int]]:
+    """(name, lines) of every function of a file."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    return [(node.name, (node.end_lineno or node.lineno) - node.lineno + 1)
+            for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+
+
+def main() -> int:
+    """Print the report; exit status 1 where a budget is broken."""
+    root = Path(__file__).resolve().parent.parent / "rushlight"
+    files = {path: len(path.read_text(encoding="utf-8").splitlines())
+             for path in sorted(root.rglob("*.py"))}
+    long_files = [(n, p) for p, n in files.items() if n > FILE_LINES]
+    long_functions = [(n, f"{path.relative_to(root)}:{name}") for path in files
+                      for name, n in functions(path) if n > FUNCTION_LINES]
+    for n, what in sorted([(n, str(p.relative_to(root))) for n, p in long_files], reverse=True):
+        print(f"{n:6} lines  {what}")
+    for n, what in sorted(long_functions, reverse=True):
+        print(f"{n:6} lines  {what}()")
+    total = sum(files.values())
+    print(f"{len(files)} files, {total} lines; {len(long_files)} files over {FILE_LINES}, "
+          f"{len(long_functions)} functions over {FUNCTION_LINES}")
+    have = {"files": len(long_files), "functions": len(long_functions), "package": total}
+    broken = [f"{name}: {have[name]}, budget {most}" for name, most in BUDGET.items()
+              if have[name] > most]
+    print("\n".join(f"over budget: {b}" for b in broken) or "within budget")
+    return 1 if broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
