@@ -19,7 +19,6 @@ from rushlight.compiler.atoms import (EMITTERS, LLVM, Unsupported, convert, larg
 from rushlight.compiler.ir import BITS, Function, Lane
 from rushlight.compiler.target import host
 from rushlight.derive.types import infer, operand_type
-from rushlight.ops.atoms import ATOMS
 from rushlight.ops.scalar import Expr, toposort
 
 # Of these many bytes of the widest element is a body's vector: two to four registers.

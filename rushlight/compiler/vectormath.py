@@ -157,7 +157,7 @@ def _split_any(x: Lane) -> tuple[Lane, Lane]:
 
 def _log_specials(x: Lane, y: Lane) -> Lane:
     y = (x < INF).where(y, x)
-    return (x > 0).where(y, x.equal(0).where(-INF, NAN))
+    return (x > 0).where(y, x.equal(0).where(x.other(-INF), NAN))
 
 
 def log(x: Lane) -> Lane:

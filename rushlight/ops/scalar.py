@@ -83,7 +83,8 @@ class Expr:
         return show(self)
 
 
-def _intern(op: str, src: tuple[Expr, ...], arg: Any) -> Expr:
+def intern(op: str, src: tuple[Expr, ...], arg: Any) -> Expr:
+    """The one node with these parts."""
     # repr tells 0.0 from -0.0 and keeps nan equal to itself; the type tells 1 from 1.0 and True.
     tag = (type(arg), repr(arg)) if op == "const" else arg
     key = (op, src, tag)
@@ -97,12 +98,12 @@ def _intern(op: str, src: tuple[Expr, ...], arg: Any) -> Expr:
 
 def symbol(name: str) -> Expr:
     """The input called `name`."""
-    return _intern("in", (), name)
+    return intern("in", (), name)
 
 
 def const(value: bool | int | float | complex) -> Expr:
     """A literal; int literals adapt to the dtype of the kernel, floats need a floating one."""
-    return _intern("const", (), value)
+    return intern("const", (), value)
 
 
 def lift(value: Operand) -> Expr:
@@ -122,7 +123,7 @@ def make(op: str, *operands: Operand, arg: Any = None) -> Expr:
     src = tuple(map(lift, operands))
     rule = _SIMPLIFY.get(op)
     found = rule(*src) if rule is not None else None
-    return _intern(op, src, arg) if found is None else found
+    return intern(op, src, arg) if found is None else found
 
 
 # --- simplification: only identities that hold for every value, nan, inf and signed zero included,
