@@ -1,0 +1,127 @@
+"""Counted values: arange, range, linspace, logspace, eye, and the indices of triangles.
+
+The numbers are base/ranges.py's; here are signatures, dtype rules and refusals.
+"""
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from rushlight.base import dtype as dt
+from rushlight.base import ranges
+from rushlight.ops.creation import factory
+from rushlight.ops.table import ROWS, composite
+
+Array = np.ndarray[Any, Any]
+
+
+@factory
+def arange(start: "Number | None" = None, end: "Number | None" = None, step: "Number" = 1, *,
+           dtype: "dtype | None" = None, layout: "Any" = None, device: "device | None" = None,
+           pin_memory: "bool" = False, requires_grad: "bool" = False) -> Array:
+    """start (0), start + step, ... up to but not including end; int64 when all three are ints."""
+    if end is None:
+        start, end = 0, start
+    if end is None:
+        raise TypeError('arange() missing 1 required positional arguments: "end"')
+    start = 0 if start is None else start
+    return ranges.arange(start, end, step, dtype or ranges.arange_dtype(start, end, step))
+
+
+@factory(name="range")
+def range_(start: "Number" = 0, end: "Number | None" = None, step: "Number" = 1, *,
+           dtype: "dtype | None" = None, layout: "Any" = None, device: "device | None" = None,
+           pin_memory: "bool" = False, requires_grad: "bool" = False) -> Array:
+    """start, start + step, ... with end included; deprecated in favour of arange."""
+    warnings.warn("torch.range is deprecated and will be removed in a future release because its "
+                  "behavior is inconsistent with Python's range builtin. Instead, use "
+                  "torch.arange, which produces values in [start, end).", UserWarning, stacklevel=4)
+    if end is None:
+        raise TypeError('range() missing 1 required positional arguments: "end"')
+    return ranges.range_with_end(start, end, step, dtype or dt.get_default_dtype())
+
+
+def _bounds(op: str, start: Any, end: Any) -> tuple[Any, Any]:
+    """The numbers behind start and end, each a number or a 0-d tensor."""
+    dims = [getattr(value, "ndim", 0) for value in (start, end)]
+    if any(dims):
+        raise RuntimeError(f"{op} only supports 0-dimensional start and end tensors, but got start "
+                           f"with {dims[0]} dimension(s) and end with {dims[1]} dimension(s).")
+    first, last = (value.item() if hasattr(value, "_a") else value for value in (start, end))
+    return first, last
+
+
+@factory(name="_linspace", where=("aten",))
+def _linspace(start: "Number", end: "Number", steps: "int", *, dtype: "dtype | None" = None,
+              layout: "Any" = None, device: "device | None" = None, pin_memory: "bool" = False,
+              requires_grad: "bool" = False) -> Array:
+    """linspace between numbers."""
+    return ranges.linspace(start, end, steps, ranges.linspace_dtype("linspace", start, end, dtype))
+
+
+@factory(name="_logspace", where=("aten",))
+def _logspace(start: "Number", end: "Number", steps: "int", base: "float" = 10.0, *,
+              dtype: "dtype | None" = None, layout: "Any" = None, device: "device | None" = None,
+              pin_memory: "bool" = False, requires_grad: "bool" = False) -> Array:
+    """logspace between numbers."""
+    return ranges.logspace(start, end, steps, base,
+                           ranges.linspace_dtype("logspace", start, end, dtype))
+
+
+@composite(where=("torch",))
+def linspace(start: "Tensor | Number", end: "Tensor | Number", steps: "int", *, out: "Any" = None,
+             dtype: "dtype | None" = None, layout: "Any" = None, device: "device | None" = None,
+             pin_memory: "bool" = False, requires_grad: "bool" = False):
+    """`steps` values from start to end, both included; numbers or 0-d tensors."""
+    first, last = _bounds("linspace", start, end)
+    return ROWS["_linspace"](first, last, steps, out=out, dtype=dtype, layout=layout, device=device,
+                             pin_memory=pin_memory, requires_grad=requires_grad)
+
+
+@composite(where=("torch",))
+def logspace(start: "Tensor | Number", end: "Tensor | Number", steps: "int",
+             base: "float" = 10.0, *, out: "Any" = None, dtype: "dtype | None" = None,
+             layout: "Any" = None, device: "device | None" = None, pin_memory: "bool" = False,
+             requires_grad: "bool" = False):
+    """base to the powers linspace(start, end, steps)."""
+    first, last = _bounds("logspace", start, end)
+    return ROWS["_logspace"](first, last, steps, base, out=out, dtype=dtype, layout=layout,
+                             device=device, pin_memory=pin_memory, requires_grad=requires_grad)
+
+
+@factory
+def eye(n: "int", m: "int | None" = None, *, dtype: "dtype | None" = None, layout: "Any" = None,
+        device: "device | None" = None, pin_memory: "bool" = False,
+        requires_grad: "bool" = False) -> Array:
+    """An n x m (n x n) matrix with ones on the diagonal."""
+    return ranges.eye(n, n if m is None else m, dtype or dt.get_default_dtype())
+
+
+# --- triangles ------------------------------------------------------------------------------------
+
+
+def _triangle(op: str, find: Any, row: int, col: int, offset: int, of: dt.dtype) -> Array:
+    for name, size in (("row", row), ("col", col)):
+        if size < 0:
+            raise RuntimeError(f"{name} must be non-negative, got{size}")
+    if of not in (dt.int32, dt.int64):
+        raise NotImplementedError(f'"{op}" not implemented for \'{of.legacy}\'; use torch.int64')
+    return np.stack(find(row, offset, col)).astype(of.np)
+
+
+@factory(out=False)
+def tril_indices(row: "int", col: "int", offset: "int" = 0, *, dtype: "dtype" = dt.int64,
+                 layout: "Any" = None, device: "device | None" = None,
+                 pin_memory: "bool" = False) -> Array:
+    """Row and column numbers of the lower triangle of a row x col matrix, row by row."""
+    return _triangle("tril_indices", np.tril_indices, row, col, offset, dtype)
+
+
+@factory(out=False)
+def triu_indices(row: "int", col: "int", offset: "int" = 0, *, dtype: "dtype" = dt.int64,
+                 layout: "Any" = None, device: "device | None" = None,
+                 pin_memory: "bool" = False) -> Array:
+    """Row and column numbers of the upper triangle of a row x col matrix, row by row."""
+    return _triangle("triu_indices", np.triu_indices, row, col, offset, dtype)
