@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.base.distributions import exponential, standard64
+from rushlight.base.distributions import exponential, in_memory_order, standard64
 from rushlight.base.rng import Engine
 
 Array = np.ndarray[Any, Any]
@@ -56,12 +56,12 @@ def _race(engine: Engine, weights: Array, k: int) -> Array:
     if (weights.sum(-1) == 0).any():
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     of = dt.from_numpy_dtype(weights.dtype)
-    rates = exponential(engine, weights.size, of).reshape(weights.shape)
+    rates = in_memory_order(exponential(engine, weights.size, of), weights)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         times = (weights / rates).astype(wide.dtype, copy=False)
     if k == 1:
         return np.argmax(times, axis=-1, keepdims=True)
-    return np.argsort(-times, axis=-1, kind="stable")[:, :k]
+    return np.argsort(-times, axis=-1, kind="stable")[:, :k].copy()
 
 
 def _with_replacement(engine: Engine, weights: Array, k: int) -> Array:

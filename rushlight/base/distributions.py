@@ -45,6 +45,20 @@ def _need(of: dtype, dtypes: frozenset[dtype], kernel: str) -> None:
         not_implemented(kernel, of)
 
 
+def memory_order(a: Array) -> list[int]:
+    """a's dims from the one with the longest steps in memory to the one with the shortest."""
+    return sorted(range(a.ndim), key=lambda i: (-abs(a.strides[i]), i))
+
+
+def in_memory_order(flat: Array, a: Array) -> Array:
+    """`flat`'s elements in a's shape, the first ones where a's memory begins."""
+    if a.flags.c_contiguous:
+        return flat.reshape(a.shape)
+    order = memory_order(a)
+    made = flat.reshape([a.shape[i] for i in order])
+    return made.transpose(sorted(range(a.ndim), key=order.__getitem__))
+
+
 def standard32(engine: Engine, n: int) -> Array:
     """float32 uniforms of [0, 1): the low 24 bits of a word each."""
     words = engine.words32(n)

@@ -145,8 +145,9 @@ def _target(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[An
 
 def write(target: Tensor, result: Tensor) -> None:
     """`target` takes the values of `result`, and its place in the graph."""
-    with np.errstate(all="ignore"):
-        target._a[...] = result._a
+    if not target._k.on_meta:
+        with np.errstate(all="ignore"):
+            target._a[...] = result._a
     storage(target).version += 1
     if LOCAL.enabled and (result._g is not None or target._g is not None):
         rebase(target, result)

@@ -14,8 +14,8 @@ import numpy as np
 from rushlight.base import distributions
 from rushlight.base import dtype as dt
 from rushlight.base.convert import convert
-from rushlight.base.fused import fma64
-from rushlight.ops.random import engine_of, in_memory_order
+from rushlight.base.distributions import in_memory_order
+from rushlight.ops.random import engine_of
 from rushlight.ops.table import ROWS, composite, opaque
 
 Array = np.ndarray[Any, Any]
@@ -26,16 +26,25 @@ _ALPHA = 1.7580993408473766
 
 
 @opaque(name="_keep", where=("aten",))
-def _keep(input, p: "float", channels: "bool" = False) -> Array:
-    """Ones with probability 1 - p, else zeros: for each element, or for each of dims 0 and 1."""
+def _keep(input, p: "float", channels: "bool" = False, share: "float" = 1.0) -> Array:
+    """1 / share with probability 1 - p, else zero, for each element, or each of dims 0 and 1."""
     like = np.empty((*input.shape[:2], *[1] * (input.ndim - 2)), input.dtype) if channels else input
-    flat = distributions.bernoulli(engine_of("dropout", None), like.size,
-                                   dt.from_numpy_dtype(like.dtype), 1 - p)
-    return in_memory_order(flat, like)
+    of = dt.from_numpy_dtype(like.dtype)
+    if share != 1 and of.category < dt.FLOATING:
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {of.legacy}: "
+                           "dropout scales what it keeps; convert the input to a floating dtype")
+    kept = distributions.bernoulli(engine_of("dropout", None), like.size, of, 1 - p)
+    if share != 1:
+        one = dt.opmath(of).np.type(1)
+        kept *= convert(np.asarray(one / one.dtype.type(share)), of.np)
+    return in_memory_order(kept, like)
 
 
-_keep.shape_rule(lambda input, p, channels=False: input[(slice(None), slice(None)) + (
-    slice(0, 1),) * (input.ndim - 2)] if channels else input)
+def _keep_on_meta(input: Any, p: float, channels: bool = False, share: float = 1.0) -> Any:
+    return input.new_empty((*input.shape[:2], *[1] * (input.ndim - 2))) if channels else input
+
+
+_keep.shape_rule(_keep_on_meta)
 
 
 def _check(p: float, error: type[Exception] = RuntimeError) -> None:
@@ -49,18 +58,18 @@ def _dropped(input: Any, p: float, train: bool, channels: bool = False, alpha: b
     _check(p)
     if not p or not train or not input.numel():
         return input
-    if channels and input.ndim < 2:
-        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input, got "
-                           f"{input.ndim}")
     times = input.mul_ if inplace else input.mul
     if p == 1:
         return times(input.new_zeros(()))
-    noise = _keep(input, p, channels)
+    if channels and input.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input, got "
+                           f"{input.ndim}")
     if not alpha:
-        return times(noise.div_(1 - p))
+        return times(_keep(input, p, channels, 1 - p))
+    noise = _keep(input, p, channels)
     scale = 1 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
-    offset = noise.add(-1).mul_(_ALPHA * scale).add_(_ALPHA * scale * p)
-    scaled = times(noise.mul_(scale))
+    offset = noise.add(-1).mul(_ALPHA * scale).add(_ALPHA * scale * p)
+    scaled = times(noise.mul(scale))
     return scaled.add_(offset) if inplace else scaled.add(offset)
 
 
@@ -69,7 +78,7 @@ def _dropped(input: Any, p: float, train: bool, channels: bool = False, alpha: b
 
 def _of_torch(name: str) -> Any:
     """A row for torch.NAME, where nn.functional has another of that name."""
-    return lambda body: composite(body, where=(), aliases=(f"torch.{name}",))
+    return lambda body: composite(body, where=(f"torch.{name}",))
 
 
 @_of_torch("dropout")
@@ -125,8 +134,8 @@ def native_dropout(input, p: "float", train: "bool | None"):
     """(dropped input, the mask of what was kept)."""
     if train is False or not input.numel():
         return input.clone(), ROWS["ones_like"](input, dtype=dt.bool_)
-    kept = _keep(input, p) if p < 1 else ROWS["zeros_like"](input)
-    return input.mul(kept).mul(0.0 if p == 1 else 1 / (1 - p)), kept.to(dt.bool_)
+    kept = _keep(ROWS["zeros_like"](input, dtype=dt.bool_), p)
+    return input.mul(kept.to(input.dtype).mul(0.0 if p == 1 else 1 / (1 - p))), kept
 
 
 # --- nn.functional --------------------------------------------------------------------------------
@@ -215,13 +224,20 @@ def dropout3d(input, p: "float" = 0.5, training: "bool" = True, inplace: "bool" 
 
 @opaque(name="_rrelu_slopes", where=("aten",))
 def _rrelu_slopes(input, lower: "float", upper: "float", generator: "Any" = None) -> Array:
-    """A random slope of [lower, upper) for each element that is not positive, 1 for the others."""
-    flat = np.ascontiguousarray(input).reshape(-1)
+    """A random slope of [lower, upper) for each element that is not positive, 1 for the others.
+
+    The half precisions get slopes in float32.
+    """
+    of = dt.from_numpy_dtype(input.dtype)
+    if of not in (dt.float32, dt.float64, dt.bfloat16):
+        distributions.not_implemented("rrelu_with_noise_out_cpu", of)
+    work = dt.opmath(of).np
+    flat = np.asarray(input, order="C").reshape(-1)
     steep = np.flatnonzero(flat <= 0)
-    drawn = fma64(distributions.standard64(engine_of("rrelu", generator), steep.size), upper - lower,
-                  lower)
-    slopes = np.ones(flat.shape, flat.dtype)
-    slopes[steep] = convert(drawn, flat.dtype)
+    low, high = (float(work.type(bound)) for bound in (lower, upper))
+    drawn = distributions.standard64(engine_of("rrelu", generator), steep.size)
+    slopes = np.ones(flat.shape, work)
+    slopes[steep] = drawn * (high - low) + low
     return slopes.reshape(input.shape)
 
 
@@ -235,9 +251,9 @@ def _rrelu(input: Any, lower: float, upper: float, training: bool, generator: An
                            f"lower={lower}, upper={upper}")
     if training:
         slopes = _rrelu_slopes(input, lower, upper, generator)
-        return input.mul_(slopes) if inplace else input.mul(slopes)
-    row = ROWS["leaky_relu"]
-    return input.copy_(row(input, (lower + upper) / 2)) if inplace else row(input, (lower + upper) / 2)
+        return input.mul_(slopes) if inplace else input.mul(slopes).to(input.dtype)
+    mean = ROWS["leaky_relu"](input.contiguous(), (lower + upper) / 2)
+    return input.copy_(mean) if inplace else mean
 
 
 @_of_torch("rrelu")

@@ -2,8 +2,7 @@
 
 The numbers are PyTorch's for the same seed, strides and dtype included: a fill goes through memory
 in its own order, as PyTorch's iterators do, and normals of contiguous memory come in groups of 16.
-A fill (uniform_, normal_, ...) makes an array in the tensor's memory order and copies it in, so that
-copy_ does what every write must: check, count the version, tell autograd.
+A fill (uniform_, normal_, ...) is the in-place form of a row that has no other public form.
 """
 from __future__ import annotations
 
@@ -16,10 +15,11 @@ import numpy as np
 
 from rushlight.base import distributions, integers
 from rushlight.base import dtype as dt
+from rushlight.base.distributions import in_memory_order
 from rushlight.base.rng import Engine, default_engine
 from rushlight.ops.copying import arranged, strides_of
 from rushlight.ops.creation import factory, sizes_of
-from rushlight.ops.table import ROWS, composite, opaque
+from rushlight.ops.table import opaque
 
 Array = np.ndarray[Any, Any]
 
@@ -38,37 +38,14 @@ def engine_of(op: str, generator: Any) -> Engine:
 # --- fills ----------------------------------------------------------------------------------------
 
 
-def _memory_order(a: Array) -> list[int]:
-    """The dims from the one with the longest steps to the one with the shortest."""
-    return sorted(range(a.ndim), key=lambda i: (-abs(a.strides[i]), i))
-
-
-def in_memory_order(flat: Array, a: Array) -> Array:
-    """`flat`'s elements in a's shape, the first ones where a's memory begins."""
-    if a.flags.c_contiguous:
-        return flat.reshape(a.shape)
-    order = _memory_order(a)
-    made = flat.reshape([a.shape[i] for i in order])
-    return made.transpose(sorted(range(a.ndim), key=order.__getitem__))
-
-
-def _filler(name: str, draw: Callable[..., Array]) -> Any:
-    """A row that gives an array to fill `input` with; `draw` gets (engine, input, parameters)."""
-    def body(input, parameters: "Any", generator: "Any" = None) -> Array:
-        return draw(engine_of(name, generator), input, parameters)
-    row = opaque(body, name=f"_{name}fill", where=("aten",), doc=f"The elements that {name} writes.")
-    row.shape_rule(lambda input, parameters, generator=None: input)
-    return row
-
-
 def _of(a: Array) -> dt.dtype:
     return dt.from_numpy_dtype(a.dtype)
 
 
-def _drawn(distribution: Callable[..., Array]) -> Callable[..., Array]:
-    """A draw of real numbers in memory order, by a function (engine, n, dtype, *parameters)."""
-    return lambda engine, a, parameters: in_memory_order(
-        distribution(engine, a.size, _of(a), *parameters), a)
+def _drawn(distribution: Callable[..., Array], op: str, generator: Any, a: Array,
+           *parameters: float) -> Array:
+    flat = distribution(engine_of(op, generator), a.size, _of(a), *parameters)
+    return in_memory_order(flat, a)
 
 
 def uniform_array(engine: Engine, a: Array, parameters: tuple[float, float]) -> Array:
@@ -97,69 +74,70 @@ def _random_array(engine: Engine, a: Array, parameters: tuple[Any, ...]) -> Arra
     return in_memory_order(make(engine, a.size, _of(a), *parameters), a)
 
 
-_uniform = _filler("uniform_", uniform_array)
-_normal = _filler("normal_", normal_array)
-_random = _filler("random_", _random_array)
-_exponential = _filler("exponential_", _drawn(distributions.exponential))
-_geometric = _filler("geometric_", _drawn(distributions.geometric))
-_log_normal = _filler("log_normal_", _drawn(distributions.log_normal))
-_cauchy = _filler("cauchy_", _drawn(distributions.cauchy))
-_bernoulli = _filler("bernoulli_", _drawn(distributions.bernoulli))
+def fill(name: str) -> Callable[[Callable[..., Array]], Any]:
+    """An opaque row for Tensor.NAME, which writes what the body draws and gives no gradient."""
+    def decorate(body: Callable[..., Array]) -> Any:
+        row = opaque(body, where=(f"Tensor.{name}",), inplace=True, node=name.rstrip("_"))
+        row.shape_rule(lambda input, *rest: input)
+        row.gradient(no_gradient)
+        return row
+    return decorate
 
 
-def _fill(name: str) -> Callable[[Any], Any]:
-    return lambda body: composite(body, name=name, where=("Tensor",))
+def no_gradient(s: Any, grad: Any) -> Any:
+    """Random numbers do not depend smoothly on what they replace, or are drawn by: zeros."""
+    return grad.new_zeros(s.shape("input"))
 
 
-@_fill("uniform_")
-def uniform_(input, from_: "float" = 0.0, to: "float" = 1.0, *, generator: "Any" = None):
-    """Write uniforms of [from, to)."""
-    return input.copy_(_uniform(input, (from_, to), generator))
+@fill("uniform_")
+def uniform(input, from_: "float" = 0.0, to: "float" = 1.0, *, generator: "Any" = None) -> Array:
+    """Uniforms of [from, to)."""
+    return uniform_array(engine_of("uniform_", generator), input, (from_, to))
 
 
-@_fill("normal_")
-def normal_(input, mean: "float" = 0.0, std: "float" = 1.0, *, generator: "Any" = None):
-    """Write normals."""
-    return input.copy_(_normal(input, (mean, std), generator))
+@fill("normal_")
+def normal_fill(input, mean: "float" = 0.0, std: "float" = 1.0, *, generator: "Any" = None) -> Array:
+    """Normals."""
+    return normal_array(engine_of("normal_", generator), input, (mean, std))
 
 
-@_fill("exponential_")
-def exponential_(input, lambd: "float" = 1.0, *, generator: "Any" = None):
-    """Write exponential numbers of rate lambd."""
-    return input.copy_(_exponential(input, (lambd,), generator))
+@fill("exponential_")
+def exponential(input, lambd: "float" = 1.0, *, generator: "Any" = None) -> Array:
+    """Exponential numbers of rate lambd."""
+    return _drawn(distributions.exponential, "exponential_", generator, input, lambd)
 
 
-@_fill("geometric_")
-def geometric_(input, p: "float", *, generator: "Any" = None):
-    """Write numbers of trials up to the first success."""
-    return input.copy_(_geometric(input, (p,), generator))
+@fill("geometric_")
+def geometric(input, p: "float", *, generator: "Any" = None) -> Array:
+    """Numbers of trials up to the first success."""
+    return _drawn(distributions.geometric, "geometric_", generator, input, p)
 
 
-@_fill("log_normal_")
-def log_normal_(input, mean: "float" = 1.0, std: "float" = 2.0, *, generator: "Any" = None):
-    """Write exp of normals with this mean and std."""
-    return input.copy_(_log_normal(input, (mean, std), generator))
+@fill("log_normal_")
+def log_normal(input, mean: "float" = 1.0, std: "float" = 2.0, *, generator: "Any" = None) -> Array:
+    """exp of normals with this mean and std."""
+    return _drawn(distributions.log_normal, "log_normal_", generator, input, mean, std)
 
 
-@_fill("cauchy_")
-def cauchy_(input, median: "float" = 0.0, sigma: "float" = 1.0, *, generator: "Any" = None):
-    """Write Cauchy numbers."""
-    return input.copy_(_cauchy(input, (median, sigma), generator))
+@fill("cauchy_")
+def cauchy(input, median: "float" = 0.0, sigma: "float" = 1.0, *, generator: "Any" = None) -> Array:
+    """Cauchy numbers."""
+    return _drawn(distributions.cauchy, "cauchy_", generator, input, median, sigma)
 
 
 _LEFT_OUT: Any = type("LeftOut", (), {"__repr__": lambda self: "..."})()
 
 
-@_fill("random_")
-def random_(input, from_: "Any" = None, to: "Any" = _LEFT_OUT, *, generator: "Any" = None):
-    """Write integers: of [from, to), of [0, to) for random_(to), or up to the dtype's largest."""
+@fill("random_")
+def random(input, from_: "Any" = None, to: "Any" = _LEFT_OUT, *, generator: "Any" = None) -> Array:
+    """Integers: of [from, to), of [0, to) for random_(to), else up to the dtype's largest."""
+    engine = engine_of("random_", generator)
     if from_ is None and to is _LEFT_OUT:
-        return input.copy_(_random(input, (), generator))
+        return _random_array(engine, input, ())
     if to is _LEFT_OUT:
         from_, to = None, from_
-    bounds = (_whole("random_", "from", 0 if from_ is None else from_),
-              None if to is None else _whole("random_", "to", to))
-    return input.copy_(_random(input, bounds, generator))
+    low = 0 if from_ is None else _whole("random_", "from", from_)
+    return _random_array(engine, input, (low, None if to is None else _whole("random_", "to", to)))
 
 
 def _whole(op: str, name: str, value: Any) -> int:

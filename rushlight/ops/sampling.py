@@ -9,15 +9,14 @@ from rushlight.base import categories, distributions, samplers
 from rushlight.base import dtype as dt
 from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.creation import factory, sizes_of
-from rushlight.ops.random import engine_of, normal_array
-from rushlight.ops.table import ROWS, composite, opaque
+from rushlight.ops.random import engine_of, fill, no_gradient, normal_array
+from rushlight.ops.table import composite, opaque
 
 Array = np.ndarray[Any, Any]
 
 
-def _no_gradient(s: Any, grad: Any) -> Any:
-    """Samples do not depend smoothly on what they are drawn by: zeros, as PyTorch says."""
-    return grad.new_zeros(s.shape("input"))
+def _in_c_order(a: Array) -> Array:
+    return np.asarray(a, order="C")
 
 
 # --- bernoulli ------------------------------------------------------------------------------------
@@ -30,35 +29,27 @@ def bernoulli(input, p: "float | None" = None, *, generator: "Any" = None) -> Ar
     of = dt.from_numpy_dtype(input.dtype)
     if p is not None:
         return distributions.bernoulli(engine, input.size, of, p).reshape(input.shape)
-    return distributions.bernoulli_each(engine, np.ascontiguousarray(input), of).reshape(input.shape)
+    return distributions.bernoulli_each(engine, _in_c_order(input), of)
 
 
-bernoulli.gradient(_no_gradient)
+bernoulli.gradient(no_gradient)
 bernoulli.shape_rule(lambda input, p=None, generator=None: input)
 
 
-@opaque(name="_bernoulli_each", where=("aten",))
-def _bernoulli_each(input, p, generator: "Any" = None) -> Array:
-    """For each element of input, in the order of its memory, a one with probability p there."""
-    order = sorted(range(input.ndim), key=lambda i: (-abs(input.strides[i]), i))
-    probabilities = np.broadcast_to(p, input.shape).transpose(order)
-    made = distributions.bernoulli_each(engine_of("bernoulli_", generator),
-                                        np.ascontiguousarray(probabilities),
-                                        dt.from_numpy_dtype(input.dtype))
-    return made.reshape(probabilities.shape).transpose(
-        sorted(range(input.ndim), key=order.__getitem__))
-
-
-_bernoulli_each.shape_rule(lambda input, p, generator=None: input)
-
-
-@composite(name="bernoulli_", where=("Tensor",))
-def bernoulli_(input, p: "Tensor | Number" = 0.5, *, generator: "Any" = None):
-    """Write ones with probability p, else zeros; p may be a tensor that broadcasts to input."""
-    if not hasattr(p, "_a"):
-        return input.copy_(ROWS["_bernoulli_fill"](input, (float(p),), generator))
-    probabilities = p.detach().expand(input.shape)
-    return input.copy_(_bernoulli_each(input, probabilities, generator))
+@fill("bernoulli_")
+def bernoulli_fill(input, p: "Tensor | Number" = 0.5, *, generator: "Any" = None) -> Array:
+    """Ones with probability p, else zeros; p may be a tensor that broadcasts to input."""
+    engine, of = engine_of("bernoulli_", generator), dt.from_numpy_dtype(input.dtype)
+    if not isinstance(p, np.ndarray):
+        return distributions.in_memory_order(
+            distributions.bernoulli(engine, input.size, of, float(p)), input)
+    if broadcast_shapes(input.shape, p.shape) != input.shape:
+        raise RuntimeError(f"expand: p of shape {list(p.shape)} must broadcast to the tensor's shape "
+                           f"{list(input.shape)}: the number of sizes provided ({input.ndim}) must be "
+                           f"greater or equal to the number of dimensions in the tensor ({p.ndim})")
+    ordered = np.broadcast_to(p, input.shape).transpose(distributions.memory_order(input))
+    made = distributions.bernoulli_each(engine, _in_c_order(ordered), of)
+    return distributions.in_memory_order(made.reshape(-1), input)
 
 
 # --- normal ---------------------------------------------------------------------------------------
@@ -74,7 +65,9 @@ def _normal_around(input: "Tensor | Number", std: "Tensor | Number", generator: 
     spread = 1.0 if isinstance(std, np.ndarray) else float(std)
     made = normal_array(engine, np.empty(shape, like.dtype), (0.0, spread))
     if isinstance(std, np.ndarray):
-        made = _rounded(made * (std if std.ndim or not made.ndim else std.astype(made.dtype)), made)
+        if made.ndim and not std.ndim:  # a single number takes no part in promotion
+            std = std.astype(dt.opmath(dt.from_numpy_dtype(made.dtype).to_real()).np)
+        made = _rounded(made * std, made)
     return _rounded(made + (input if isinstance(input, np.ndarray) else made.dtype.type(input)), made)
 
 
@@ -117,7 +110,7 @@ def normal(mean: "Tensor | Number", std: "Tensor | Number" = 1.0, size: "Ints | 
     """Normals: normal(mean, std) with a tensor among them, or normal(mean, std, size)."""
     if size is not None:
         return _normal_sized(size, float(mean), float(std), generator=generator, dtype=dtype,
-                             device=device, pin_memory=pin_memory, requires_grad=requires_grad)
+                              device=device, pin_memory=pin_memory, requires_grad=requires_grad)
     if not (hasattr(mean, "_a") or hasattr(std, "_a")):
         raise TypeError("normal() received an invalid combination of arguments: two numbers need a "
                         "size, as in normal(0.0, 1.0, size=(2, 3))")
@@ -131,15 +124,13 @@ def normal(mean: "Tensor | Number", std: "Tensor | Number" = 1.0, size: "Ints | 
 def multinomial(input, num_samples: "int", replacement: "bool" = False, *,
                 generator: "Any" = None) -> Array:
     """num_samples indices for each row of weights in input, drawn by them."""
-    return categories.choose(engine_of("multinomial", generator), np.ascontiguousarray(input),
-                             num_samples, replacement)
+    return categories.choose(engine_of("multinomial", generator), input, num_samples, replacement)
 
 
 @opaque(where=("torch",))
 def poisson(input, generator: "Any" = None) -> Array:
     """For each rate in input a Poisson number, in input's dtype."""
-    return samplers.poisson(engine_of("poisson", generator), np.ascontiguousarray(input)).reshape(
-        input.shape)
+    return samplers.poisson(engine_of("poisson", generator), _in_c_order(input))
 
 
-poisson.gradient(_no_gradient)
+poisson.gradient(no_gradient)
