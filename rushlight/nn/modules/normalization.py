@@ -31,7 +31,11 @@ class LocalResponseNorm(Module):
 
 
 class CrossMapLRN2d(Module):
-    """LocalResponseNorm whose window is centred: an even `size` sees size - 1 channels."""
+    """x / (k + alpha / size * sum of x^2 over neighbouring channels) ** beta, for (N, C, H, W).
+
+    As in PyTorch the first channel, once it should leave the sum, stays in it: see
+    LocalResponseNorm for the same without that.
+    """
 
     def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
         super().__init__()
@@ -41,10 +45,14 @@ class CrossMapLRN2d(Module):
         self.k = k
 
     def forward(self, input: Any) -> Any:
-        window = 2 * ((self.size - 1) // 2) + 1
-        # local_response_norm divides alpha by its window; here it is divided by `size`.
-        return F.local_response_norm(input, window, self.alpha * window / self.size, self.beta,
-                                     self.k)
+        if input.dim() != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
+        reach = (self.size - 1) // 2
+        channel = torch.arange(input.size(1), device=input.device)
+        apart = (channel.unsqueeze(1) - channel).abs()
+        summed = (apart <= reach) | ((channel == 0) & (channel.unsqueeze(1) > reach))
+        total = torch.einsum("cj,njhw->nchw", summed.to(input.dtype), input * input)
+        return input * (self.k + self.alpha / self.size * total) ** -self.beta
 
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
