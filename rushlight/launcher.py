@@ -28,7 +28,7 @@ Give options of the interpreter to Python itself: python -O -m rushlight PROGRAM
 """
 
 
-# --- import torch ----------------------------------------------------------------------------------
+# --- import torch -------------------------------------------------------------------------------
 
 
 def install_as_torch() -> None:
@@ -122,7 +122,7 @@ class _SameModule:
         return lambda fullname=None, *args: found(self._real, *args)
 
 
-# --- running a program -----------------------------------------------------------------------------
+# --- running a program --------------------------------------------------------------------------
 
 
 def main() -> None:
@@ -192,7 +192,7 @@ def _module(name: str) -> Callable[[], Any]:
 
     _set_first_path(os.getcwd())
     _fresh_main()
-    # What the interpreter itself calls for -m: it finds the module, sets sys.argv[0], reports errors.
+    # What the interpreter itself calls for -m: it finds the module and sets sys.argv[0].
     return lambda: runpy._run_module_as_main(name)  # type: ignore[attr-defined]
 
 
@@ -203,7 +203,8 @@ def _script(path: str) -> Callable[[], Any]:
     if os.path.isdir(path) or (os.path.isfile(path) and get_importer(path) is not None):
         return _folder(path)
     try:
-        loader = (SourcelessFileLoader if path.endswith(".pyc") else SourceFileLoader)("__main__", full)
+        kind = SourcelessFileLoader if path.endswith(".pyc") else SourceFileLoader
+        loader = kind("__main__", full)
         data = loader.get_data(full)
     except OSError as error:
         print(f"{sys.executable}: can't open file {full!r}: [Errno {error.errno}] {error.strerror}",
@@ -231,7 +232,7 @@ def _folder(path: str) -> Callable[[], Any]:
     return lambda: runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined]
 
 
-# --- ending as Python does -------------------------------------------------------------------------
+# --- ending as Python does ----------------------------------------------------------------------
 
 
 def _run(program: Callable[[], Any]) -> None:
@@ -261,7 +262,7 @@ def _is_ours(file: str) -> bool:
 
 
 def _explain(error: BaseException) -> None:
-    """Say why a torch module is not found: without PyTorch in sight the message alone would puzzle."""
+    """Say why a torch module is not found: the message alone would puzzle."""
     name = getattr(error, "name", None) or ""
     if isinstance(error, ModuleNotFoundError) and name.startswith("torch."):
         if hasattr(error, "add_note"):

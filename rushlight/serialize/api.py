@@ -25,7 +25,7 @@ from rushlight.serialize.zipfile_format import ALIGNMENT, Reader, Writer
 _TRUE = ("1", "y", "yes", "true")
 
 
-# --- saving ----------------------------------------------------------------------------------------
+# --- saving -------------------------------------------------------------------------------------
 
 
 def save(obj: object, f: Any, pickle_module: Any = pickle, pickle_protocol: int = 2,
@@ -36,7 +36,7 @@ def save(obj: object, f: Any, pickle_module: Any = pickle, pickle_protocol: int 
     PyTorch reads the file, and the other way round. Views of one storage are saved as views, with
     the whole storage. A path is replaced when all is written and on the disk: if saving fails, what
     was there stays.
-    Raises RuntimeError where the path cannot be written, pickle.PicklingError for what pickle refuses.
+    Raises RuntimeError where the path cannot be written, and what pickle raises.
     """
     held = _HeldStorages(by_address=not _use_new_zipfile_serialization)
     if not _use_new_zipfile_serialization:
@@ -76,9 +76,9 @@ class _HeldStorages:
         cls, identity, flat, step = storage_bytes(value)
         key, known = self._keys.get(identity, (None, cls))
         if known is not cls:
-            raise RuntimeError("Cannot save multiple tensors or storages that view the same data as "
-                               f"different types: got {known.__name__} and {cls.__name__}; clone() "
-                               "one of them")
+            raise RuntimeError("Cannot save multiple tensors or storages that view the same data "
+                               f"as different types: got {known.__name__} and {cls.__name__}; "
+                               "clone() one of them")
         if key is None:
             key = str(identity) if self._by_address else str(len(self._keys))
             self._keys[identity] = key, cls
@@ -91,8 +91,8 @@ class _HeldStorages:
 def _opened_for_writing(f: Any) -> Any:
     if not _is_path(f):
         if not hasattr(f, "write"):
-            raise AttributeError("expected 'f' to be string, path, or a file-like object with a 'write' "
-                                 f"attribute, got {type(f).__name__}")
+            raise AttributeError("expected 'f' to be string, path, or a file-like object with a "
+                                 f"'write' attribute, got {type(f).__name__}")
         return nullcontext(f)
     return _Replacing(os.fspath(f))
 
@@ -105,16 +105,16 @@ class _Replacing:
         if parent and not os.path.isdir(parent):
             raise RuntimeError(f"Parent directory {parent} does not exist.")
         if os.path.isdir(path):
-            raise RuntimeError(f"File {path} cannot be opened: open file failed with strerror: Is a "
-                               "directory")
+            raise RuntimeError(f"File {path} cannot be opened: open file failed with strerror: Is "
+                               "a directory")
         self._path, self._context = path, replacing(path)
 
     def __enter__(self) -> Any:
         try:
             return self._context.__enter__()
         except OSError as error:
-            raise RuntimeError(f"File {self._path} cannot be opened: open file failed with strerror: "
-                               f"{error.strerror}") from error
+            raise RuntimeError(f"File {self._path} cannot be opened: open file failed with "
+                               f"strerror: {error.strerror}") from error
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> Any:
         try:
@@ -126,8 +126,8 @@ class _Replacing:
         return done
 
     def _unwritten(self, failure: OSError) -> RuntimeError:
-        return RuntimeError(f"PytorchStreamWriter failed writing file {self._path}: file write failed "
-                            f"({failure.strerror}). What was there before is unchanged.")
+        return RuntimeError(f"PytorchStreamWriter failed writing file {self._path}: file write "
+                            f"failed ({failure.strerror}). What was there before is unchanged.")
 
 
 def _archive_name(f: Any) -> str:
@@ -141,17 +141,19 @@ def _archive_name(f: Any) -> str:
     return stem if stem.isascii() else "archive"
 
 
-# --- loading ---------------------------------------------------------------------------------------
+# --- loading ------------------------------------------------------------------------------------
 
 
 def load(f: Any, map_location: Any = None, pickle_module: Any = None, *,
-         weights_only: bool | None = None, mmap: bool | None = None, **pickle_load_args: Any) -> Any:
+         weights_only: bool | None = None, mmap: bool | None = None,
+         **pickle_load_args: Any) -> Any:
     """Read an object that `save` (PyTorch's or this one) wrote to `f`, a path or a seekable file.
 
     map_location: None, a device, a string, a dict of locations, or a function (storage, location).
     weights_only (default True): accept tensors and plain data only, and execute nothing; False runs
     whatever the file asks for. mmap=True (with a path): map the file, read data when it is used.
-    Raises pickle.UnpicklingError for what is not allowed, RuntimeError or EOFError for damaged files.
+    Raises pickle.UnpicklingError for what is not allowed, RuntimeError or EOFError for a damaged
+    file.
     """
     plan = Plan(map_location, pickle_module, _decide_trust(weights_only, pickle_module), bool(mmap),
                 pickle_load_args)
@@ -186,9 +188,9 @@ def _opened_for_reading(f: Any) -> Any:
     for method in ("seek", "tell", "read"):
         if not hasattr(f, method):
             raise AttributeError(
-                f"'{type(f).__name__}' object has no attribute '{method}'. You can only torch.load from "
-                "a file that is seekable. Please pre-load the data into a buffer like io.BytesIO and "
-                "try to load from it instead.")
+                f"'{type(f).__name__}' object has no attribute '{method}'. You can only torch.load "
+                "from a file that is seekable. Please pre-load the data into a buffer like "
+                "io.BytesIO and try to load from it instead.")
     try:
         f.seek(f.tell())
     except (io.UnsupportedOperation, OSError) as error:

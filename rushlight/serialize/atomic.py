@@ -1,8 +1,8 @@
 """Files that are written as a whole or not at all.
 
-`replacing(path)` opens a temporary file beside `path`; when the block ends well, the data is flushed
-to the disk and the file takes `path`'s name in one step. When it does not (a full disk, an error, a
-killed process), what was at `path` is untouched.
+`replacing(path)` opens a temporary file beside `path`; when the block ends well, the data is
+flushed to the disk and the file takes `path`'s name in one step. When it does not (a full disk, an
+error, a killed process), what was at `path` is untouched.
 """
 from __future__ import annotations
 

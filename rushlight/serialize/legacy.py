@@ -47,11 +47,12 @@ def load_legacy(file: Any, plan: Plan) -> Any:
     _refuse_tar(file)
     magic = plan.unpickle(file, _no_storage)
     if magic != MAGIC:
-        raise RuntimeError("Invalid magic number; corrupt file? torch.save did not write it: expected "
-                           f"{MAGIC:#x} first, got {str(magic)[:40]!r}")
+        raise RuntimeError("Invalid magic number; corrupt file? torch.save did not write it: "
+                           f"expected {MAGIC:#x} first, got {str(magic)[:40]!r}")
     version = plan.unpickle(file, _no_storage)
     if version != PROTOCOL:
-        raise RuntimeError(f"Invalid protocol version: expected {PROTOCOL}, got {str(version)[:40]}")
+        raise RuntimeError(f"Invalid protocol version: expected {PROTOCOL}, got "
+                           f"{str(version)[:40]}")
     facts = plan.unpickle(file, _no_storage)
     storages = _Storages(plan, isinstance(facts, dict) and facts.get("little_endian", True))
     found = plan.unpickle(file, storages.load)
@@ -69,8 +70,8 @@ def _refuse_tar(file: Any) -> None:
     head = file.read(262)
     file.seek(start)
     if head[257:262] == b"ustar":
-        raise RuntimeError("the file is in PyTorch's .tar format of before 2017, which Rushlight does "
-                           "not read: load it with PyTorch and torch.save it again")
+        raise RuntimeError("the file is in PyTorch's .tar format of before 2017, which Rushlight "
+                           "does not read: load it with PyTorch and torch.save it again")
 
 
 class _Storages:
@@ -87,7 +88,8 @@ class _Storages:
         if location_of(key[0]) == "module":
             return key[1]
         if len(key) != 6:
-            raise pickle.UnpicklingError(f"expected a storage's 6 fields in the file, got {len(key)}")
+            raise pickle.UnpicklingError("expected a storage's 6 fields in the file, got "
+                                         f"{len(key)}")
         _, cls, record, location, count, view = key
         record, of = str(location_of(record)), storage_dtype(cls)
         if record not in self._placed:
@@ -106,8 +108,8 @@ class _Storages:
         """Read the bytes of all storages, in the order of the file."""
         for key in keys:
             if key not in self._flat:
-                raise RuntimeError(f"the file has bytes for a storage {key!r} that nothing uses; it is "
-                                   "damaged")
+                raise RuntimeError(f"the file has bytes for a storage {key!r} that nothing uses; "
+                                   "it is damaged")
             flat, of = self._flat[key]
             count = _SAVED_IN_LITTLE.unpack(_read(file, 8))[0]
             if count * of.itemsize != flat.size:
@@ -123,6 +125,6 @@ class _Storages:
 def _read(file: Any, count: int) -> bytes:
     data: bytes = file.read(count)
     if len(data) != count:
-        raise RuntimeError(f"unexpected EOF, expected {count - len(data)} more bytes. The file might be "
-                           "corrupted.")
+        raise RuntimeError(f"unexpected EOF, expected {count - len(data)} more bytes. The file "
+                           "might be corrupted.")
     return data

@@ -42,8 +42,8 @@ def default_restore_location(storage: Any, location: str) -> Any:
         found = deserializer(storage, location)
         if found is not None:
             return found
-    raise RuntimeError(f"don't know how to restore data location of {_type_name(storage)} (tagged with "
-                       f"{location}); give map_location='cpu' to load it into memory")
+    raise RuntimeError(f"don't know how to restore data location of {_type_name(storage)} (tagged "
+                       f"with {location}); give map_location='cpu' to load it into memory")
 
 
 def _type_name(storage: Any) -> str:
@@ -62,8 +62,8 @@ def restorer(map_location: Any) -> Restorer:
         return lambda storage, location: default_restore_location(storage, target)
     if not callable(map_location):
         raise TypeError("map_location: expected None, a device, a string, a dict or a function "
-                        f"(storage, location) -> storage, got {type(map_location).__name__}, which is "
-                        "not callable")
+                        f"(storage, location) -> storage, got {type(map_location).__name__}, which "
+                        "is not callable")
 
     def restore(storage: Any, location: str) -> Any:
         found = map_location(storage, location)
@@ -80,8 +80,8 @@ def is_meta(map_location: Any) -> bool:
 def validate_cuda_device(location: str) -> int:
     """The index in "cuda:1"; RuntimeError, because this build has no CUDA devices."""
     raise RuntimeError(
-        "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If "
-        "you are running on a CPU-only machine, please use torch.load with "
+        "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. "
+        "If you are running on a CPU-only machine, please use torch.load with "
         "map_location=torch.device('cpu') to map your storages to the CPU.")
 
 

@@ -25,7 +25,7 @@ _EXCEPTIONS = {
     ("rushlight.nn.parameter", "_rebuild_parameter"): "torch._utils",
     ("rushlight.nn.parameter", "_rebuild_parameter_with_state"): "torch._utils",
 }
-# PyTorch's (module, name) -> Rushlight's module, for the same; the other rebuilders are in one file.
+# PyTorch's (module, name) -> Rushlight's module, for the same.
 _BACK = {(theirs, name): ours for (ours, name), theirs in _EXCEPTIONS.items()}
 _PYTHON_2 = {"__builtin__": "builtins", "copy_reg": "copyreg"}
 

@@ -27,8 +27,8 @@ def dump(obj: Any, identify: Callable[[], Identify], pickle_module: Any = pickle
          protocol: int = 2) -> bytes:
     """The pickle of `obj`. `identify()` gives a fresh function: object -> persistent id or None."""
     if protocol == 0:
-        raise ValueError("pickle protocol 0 cannot refer to storages; use protocol 2, the default, or "
-                         "another one from 1 to 5")
+        raise ValueError("pickle protocol 0 cannot refer to storages; use protocol 2, the default, "
+                         "or another one from 1 to 5")
     if protocol <= 2 or pickle_module is not pickle:
         data, written = _dump_fast(obj, identify(), pickle_module, protocol)
         renamed = _rename(data, written)
@@ -43,7 +43,7 @@ def _dump_fast(obj: Any, identify: Identify, pickle_module: Any,
                protocol: int) -> tuple[bytes, set[tuple[bytes, bytes]]]:
     written: set[tuple[bytes, bytes]] = set()
 
-    class Pickler(pickle_module.Pickler):  # type: ignore[misc, name-defined]
+    class Pickler(pickle_module.Pickler):  # type: ignore[misc]
         def persistent_id(self, value: Any) -> Any:
             return identify(value)
 
@@ -96,11 +96,14 @@ def _dump_exact(obj: Any, identify: Identify, protocol: int) -> bytes:
     return buffer.getvalue()
 
 
-class _ExactPickler(pickle._Pickler):  # type: ignore[name-defined, misc]
+_PythonPickler: Any = pickle._Pickler
+
+
+class _ExactPickler(_PythonPickler):  # type: ignore[misc]
     """Python's own pickler in Python, which lets us write a global's module ourselves."""
 
     identify: Identify
-    dispatch = dict(pickle._Pickler.dispatch)  # type: ignore[attr-defined]
+    dispatch = dict(_PythonPickler.dispatch)
 
     def persistent_id(self, value: Any) -> Any:
         return self.identify(value)

@@ -12,7 +12,12 @@ from rushlight.base.dtype import dtype
 from rushlight.serialize.locations import Restorer, is_meta, restorer
 from rushlight.serialize.options import LoadEndianness, get_default_load_endianness, skipping_data
 from rushlight.serialize.rebuild import (
-    make_meta_storage, make_storage, storage_dtype, swap_bytes, typed)
+    make_meta_storage,
+    make_storage,
+    storage_dtype,
+    swap_bytes,
+    typed,
+)
 from rushlight.serialize.unpickler import load_weights, trusting_unpickler
 from rushlight.serialize.zipfile_format import Reader
 
@@ -31,7 +36,7 @@ class Plan:
         self.arguments = {"encoding": "utf-8", **arguments}
 
     def unpickle(self, file: Any, persistent_load: Any) -> Any:
-        """The object of the pickle that starts at the file's position; leaves it behind the pickle."""
+        """The object of the pickle at the file's position, which moves behind it."""
         if self.weights_only:
             start = file.tell()
             encoding = self.arguments["encoding"]
@@ -55,8 +60,8 @@ def load_archive(file: Any, name: str, plan: Plan) -> Any:
     """The object of a file in the zip format."""
     reader = Reader(file, name)
     if reader.has("constants.pkl"):
-        raise RuntimeError(f"{name} is a TorchScript archive: torch.load reads what torch.save writes; "
-                           "save the model's state_dict() with torch.save and load that")
+        raise RuntimeError(f"{name} is a TorchScript archive: torch.load reads what torch.save "
+                           "writes; save the model's state_dict() with torch.save and load that")
     if not reader.has("data.pkl"):
         raise RuntimeError("PytorchStreamReader failed locating file data.pkl: file not found in "
                            f"archive {name}")
@@ -75,7 +80,8 @@ class _Storages:
     def load(self, key: tuple[Any, ...]) -> Any:
         """The storage of a persistent id: ("storage", class, record, location, elements)."""
         if len(key) != 5:
-            raise pickle.UnpicklingError(f"expected a storage's 5 fields in the file, got {len(key)}")
+            raise pickle.UnpicklingError("expected a storage's 5 fields in the file, got "
+                                         f"{len(key)}")
         _, cls, record, location, count = key
         of = storage_dtype(cls)
         if record not in self._loaded:
@@ -106,7 +112,8 @@ def _byte_order(reader: Reader) -> str:
     if reader.has("byteorder"):
         found = reader.read("byteorder").decode("ascii", "replace")
         if found not in ("little", "big"):
-            raise ValueError(f"Unknown endianness type in the file: expected little or big, got {found}")
+            raise ValueError("Unknown endianness type in the file: expected little or big, got "
+                             f"{found}")
         return found
     default = get_default_load_endianness()
     if default is None or default is LoadEndianness.NATIVE:

@@ -1,7 +1,7 @@
 """The only part of this room that knows tensors: to PyTorch's pickled form, and back from it.
 
-Functions whose names begin with `_rebuild_` appear in files under PyTorch's module names (names.py);
-their arguments are the file format.
+Functions whose names begin with `_rebuild_` appear in files under PyTorch's module names
+(names.py); their arguments are the file format.
 """
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
+from rushlight.base.device import META
 from rushlight.base.dtype import dtype
 from rushlight.base.layout import Layout
 from rushlight.tensor import geometry
 from rushlight.tensor.copying import meta_tensor, tensor_over
-from rushlight.tensor.kind import META
 from rushlight.tensor.tensor import Tensor, as_subclass, wrap
 from rushlight.tensor.typed import BY_DTYPE, TypedStorage
 from rushlight.tensor.untyped import UntypedStorage
@@ -39,7 +39,7 @@ def is_tensor(value: Any) -> bool:
     return isinstance(value, Tensor)
 
 
-# --- writing ---------------------------------------------------------------------------------------
+# --- writing ------------------------------------------------------------------------------------
 
 
 def torch_form(value: Any) -> tuple[Any, ...] | None:
@@ -65,7 +65,7 @@ def _plain_form(t: Tensor) -> tuple[Any, tuple[Any, ...]]:
     if t._k.on_meta:
         return _rebuild_meta_tensor_no_storage, (of, sizes, strides, t.requires_grad)
     # PyTorch's reader expects an (empty) table of backward hooks; hooks are not written.
-    place = (t.storage_offset(), sizes, strides, t.requires_grad, OrderedDict())
+    place: tuple[Any, ...] = (t.storage_offset(), sizes, strides, t.requires_grad, OrderedDict())
     _warn_of_hooks(t)
     bytes_ = UntypedStorage._of(t)
     if of in BY_DTYPE:
@@ -88,13 +88,14 @@ def _warn_of_hooks(t: Tensor) -> None:
 def storage_bytes(held: Any) -> tuple[type, int, Array, int]:
     """(class in the file, identity, bytes, bytes of an element) of a storage object."""
     if isinstance(held, TypedStorage):
-        cls, untyped, step = BY_DTYPE[held.dtype], held._untyped_storage, held.dtype.itemsize
+        cls: type = BY_DTYPE[held.dtype]
+        untyped, step = held._untyped_storage, held.dtype.itemsize
     else:
         cls, untyped, step = UntypedStorage, held, 1
     return cls, id(untyped._shared), untyped._bytes(), step
 
 
-# --- reading ---------------------------------------------------------------------------------------
+# --- reading ------------------------------------------------------------------------------------
 
 
 def storage_dtype(cls: Any) -> dtype:
@@ -148,7 +149,7 @@ def _finish(t: Tensor, requires_grad: bool, held: Any, metadata: Any) -> Tensor:
     if metadata:
         # PyTorch marks a conjugated or negated view; here its values are written out.
         t = _written_out(t, metadata, getattr(held, "waiting", None))
-    return t.requires_grad_() if requires_grad else t  # type: ignore[no-any-return]
+    return t.requires_grad_() if requires_grad else t
 
 
 def _written_out(seen: Tensor, metadata: dict[str, bool],
@@ -174,8 +175,9 @@ def _rebuild_tensor_v2(held: Any, storage_offset: int, size: Ints, stride: Ints,
     return _finish(made, requires_grad, held, metadata)
 
 
-def _rebuild_tensor_v3(held: Any, storage_offset: int, size: Ints, stride: Ints, requires_grad: bool,
-                       backward_hooks: Any, of: dtype, metadata: Any = None) -> Tensor:
+def _rebuild_tensor_v3(held: Any, storage_offset: int, size: Ints, stride: Ints,
+                       requires_grad: bool, backward_hooks: Any, of: dtype,
+                       metadata: Any = None) -> Tensor:
     made = _see(held, of, Layout(tuple(size), tuple(stride), storage_offset))
     return _finish(made, requires_grad, held, metadata)
 
@@ -183,7 +185,7 @@ def _rebuild_tensor_v3(held: Any, storage_offset: int, size: Ints, stride: Ints,
 def _rebuild_meta_tensor_no_storage(of: dtype, size: Ints, stride: Ints,
                                     requires_grad: bool) -> Tensor:
     made = meta_tensor(of, tuple(size), tuple(stride))
-    return made.requires_grad_() if requires_grad else made  # type: ignore[no-any-return]
+    return made.requires_grad_() if requires_grad else made
 
 
 def _rebuild_from_type_v2(function: Any, cls: type, args: tuple[Any, ...], state: Any) -> Any:
@@ -207,7 +209,8 @@ def _rebuild_sparse_tensor(layout: Any, data: tuple[Any, ...]) -> Any:
     return rushlight.sparse_coo_tensor(indices, values, size)
 
 
-def _rebuild_device_tensor_from_numpy(data: Array, of: dtype, device: Any, requires_grad: bool) -> Any:
+def _rebuild_device_tensor_from_numpy(data: Array, of: dtype, device: Any,
+                                      requires_grad: bool) -> Any:
     import rushlight
 
     made = rushlight.from_numpy(data).to(dtype=of, device=device)

@@ -1,7 +1,7 @@
 """The safetensors format for Rushlight's tensors: what `safetensors.torch` does for PyTorch's.
 
-The package `safetensors` writes files and checks headers; its NumPy side lacks float8, so tensors are
-taken here from the mapped file, at the places that the checked header tells. Under the launcher
+The package `safetensors` writes files and checks headers; its NumPy side lacks float8, so tensors
+are taken here from the mapped file, at the places that the checked header tells. Under the launcher
 `safetensors.torch` itself works; this module is for programs that import Rushlight by its name.
 """
 from __future__ import annotations
@@ -23,9 +23,10 @@ _DTYPES: dict[str, dtype] = {
     name: BY_NAME[torch_name] for name, torch_name in (
         ("F64", "float64"), ("F32", "float32"), ("F16", "float16"), ("BF16", "bfloat16"),
         ("F8_E4M3", "float8_e4m3fn"), ("F8_E5M2", "float8_e5m2"),
-        ("F8_E4M3FNUZ", "float8_e4m3fnuz"), ("F8_E5M2FNUZ", "float8_e5m2fnuz"), ("C64", "complex64"),
-        ("I64", "int64"), ("I32", "int32"), ("I16", "int16"), ("I8", "int8"), ("U64", "uint64"),
-        ("U32", "uint32"), ("U16", "uint16"), ("U8", "uint8"), ("BOOL", "bool"))}
+        ("F8_E4M3FNUZ", "float8_e4m3fnuz"), ("F8_E5M2FNUZ", "float8_e5m2fnuz"),
+        ("C64", "complex64"), ("I64", "int64"), ("I32", "int32"), ("I16", "int16"),
+        ("I8", "int8"), ("U64", "uint64"), ("U32", "uint32"), ("U16", "uint16"), ("U8", "uint8"),
+        ("BOOL", "bool"))}
 
 
 def _package() -> Any:
@@ -33,19 +34,20 @@ def _package() -> Any:
         import safetensors
     except ImportError:
         raise ModuleNotFoundError(
-            "safetensors files need the package safetensors (0.8 or later), which is not installed; "
-            "install it, or use torch.save and torch.load", name="safetensors") from None
+            "safetensors files need the package safetensors (0.8 or later), which is not "
+            "installed; install it, or use torch.save and torch.load", name="safetensors") from None
     return safetensors
 
 
-# --- tensors ---------------------------------------------------------------------------------------
+# --- tensors ------------------------------------------------------------------------------------
 
 
 def save_file(tensors: dict[str, Tensor], filename: Path,
               metadata: dict[str, str] | None = None) -> None:
     """Write a dict of contiguous tensors; the file is replaced as a whole.
 
-    Raises ValueError for what is no dict of contiguous tensors, RuntimeError where two share memory.
+    Raises ValueError for what is no dict of contiguous tensors, RuntimeError where two share
+    memory.
     """
     package = _package()
     specs = _specs(package, tensors)
@@ -104,18 +106,19 @@ def _check(tensors: Any) -> None:
         raise ValueError(f"Expected a dict of [str, torch.Tensor] but received {type(tensors)}")
     for name, t in tensors.items():
         if not isinstance(t, Tensor):
-            raise ValueError(f"Key `{name}` is invalid, expected torch.Tensor but received {type(t)}")
+            raise ValueError(f"Key `{name}` is invalid, expected torch.Tensor but received "
+                             f"{type(t)}")
         if t.dtype not in _DTYPES.values():
             raise ValueError(f"Key `{name}` is invalid, safetensors has no dtype for {t.dtype}")
     shared = [names for names in _sharing(tensors) if len(names) > 1]
     if shared:
-        raise RuntimeError(f"Some tensors share memory, this will lead to duplicate memory on disk and "
-                           f"potential differences when loading them again: {shared}. Use save_model, "
-                           "or clone() them.")
+        raise RuntimeError("Some tensors share memory, this will lead to duplicate memory on disk "
+                           f"and potential differences when loading them again: {shared}. Use "
+                           "save_model, or clone() them.")
     for name, t in tensors.items():
         if not t.is_contiguous():
-            raise ValueError(f"You are trying to save a non contiguous tensor: `{name}` which is not "
-                             "allowed. Call `.contiguous()` on it before saving.")
+            raise ValueError(f"You are trying to save a non contiguous tensor: `{name}` which is "
+                             "not allowed. Call `.contiguous()` on it before saving.")
 
 
 def _sharing(tensors: dict[str, Any]) -> list[list[str]]:
@@ -138,12 +141,12 @@ def _end(t: Any) -> int:
     return int(t.data_ptr() + (last + 1) * t.element_size())
 
 
-# --- models ----------------------------------------------------------------------------------------
+# --- models -------------------------------------------------------------------------------------
 
 
 def save_model(model: Any, filename: Path, metadata: dict[str, str] | None = None,
                force_contiguous: bool = True) -> None:
-    """Write a module's state_dict; of parameters that share memory one is kept, and named for the others.
+    """Write a module's state_dict; of parameters that share memory one is kept for all.
 
     Raises RuntimeError where of tensors that share memory none covers all of it.
     """
@@ -194,9 +197,9 @@ def _duplicates(state: dict[str, Any], preferred: tuple[str, ...]) -> dict[str, 
         whole = sorted(name for name in names if _covers_its_storage(state[name]))
         if not whole:
             raise RuntimeError(
-                "Error while trying to find names to remove to save state dict, but found no suitable "
-                f"name to keep for saving amongst: {set(names)}. None is covering the entire storage. "
-                "Clone the tensors that share memory.")
+                "Error while trying to find names to remove to save state dict, but found no "
+                f"suitable name to keep for saving amongst: {set(names)}. None is covering the "
+                "entire storage. Clone the tensors that share memory.")
         kept = next((name for name in whole if name in preferred), whole[0])
         found[kept] = sorted(name for name in names if name != kept)
     return found

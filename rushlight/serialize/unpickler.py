@@ -94,8 +94,8 @@ class WeightsUnpickler:
         if found is None:
             full = full_name(module, name)
             raise pickle.UnpicklingError(
-                f"Unsupported global: GLOBAL {full} was not an allowed global by default. Please use "
-                f"`torch.serialization.add_safe_globals([{full}])` or the "
+                f"Unsupported global: GLOBAL {full} was not an allowed global by default. Please "
+                f"use `torch.serialization.add_safe_globals([{full}])` or the "
                 f"`torch.serialization.safe_globals([{full}])` context manager to allowlist this "
                 "global if you trust this class/function.")
         self.callable_ids.add(id(found))
@@ -349,18 +349,18 @@ def _persistent(u: WeightsUnpickler) -> None:
 
 
 _REMEDY = (
-    "Weights only load failed. {advice}\n\t{reason}\n\nOnly tensors, numbers, text and plain containers "
-    "are read with weights_only=True. See the documentation of torch.load.")
+    "Weights only load failed. {advice}\n\t{reason}\n\nOnly tensors, numbers, text and plain "
+    "containers are read with weights_only=True. See the documentation of torch.load.")
 _ADVICE_GLOBAL = (
-    "This file can still be loaded, to do so you have two options, do those steps only if you trust "
-    "the source of the checkpoint.\n\t(1) Re-running `torch.load` with `weights_only` set to `False` "
-    "will likely succeed, but it can result in arbitrary code execution. Do it only if you got the "
-    "file from a trusted source.\n\t(2) Alternatively, to load with `weights_only=True` please check "
-    "the recommended steps in the following error message.")
+    "This file can still be loaded, to do so you have two options, do those steps only if you "
+    "trust the source of the checkpoint.\n\t(1) Re-running `torch.load` with `weights_only` set to "
+    "`False` will likely succeed, but it can result in arbitrary code execution. Do it only if you "
+    "got the file from a trusted source.\n\t(2) Alternatively, to load with `weights_only=True` "
+    "please check the recommended steps in the following error message.")
 _ADVICE_OTHER = (
-    "The file is damaged, or holds more than weights. Re-running `torch.load` with `weights_only` set "
-    "to `False` can help in the second case, but it can result in arbitrary code execution. Do it only "
-    "if you got the file from a trusted source.")
+    "The file is damaged, or holds more than weights. Re-running `torch.load` with `weights_only` "
+    "set to `False` can help in the second case, but it can result in arbitrary code execution. Do "
+    "it only if you got the file from a trusted source.")
 
 
 def weights_only_error(error: pickle.UnpicklingError) -> pickle.UnpicklingError:
@@ -386,7 +386,7 @@ def trusting_unpickler(pickle_module: Any, persistent_load: Load) -> type:
     It runs whatever the file asks for: only for files from people you trust.
     """
 
-    class Unpickler(pickle_module.Unpickler):  # type: ignore[misc, name-defined]
+    class Unpickler(pickle_module.Unpickler):  # type: ignore[misc]
         def find_class(self, module: str, name: str) -> Any:
             return resolve(module, name) if is_torch(module) else super().find_class(module, name)
 

@@ -1,8 +1,8 @@
 """The archive behind torch.save since PyTorch 1.6: a zip of stored, 64-byte aligned records.
 
-The writer lays out bytes as PyTorch's does (header flags, 'FB' padding, data descriptors, zip64), so
-that a file differs from PyTorch's in its serialization_id alone. The reader takes the directory from
-the standard library's zipfile and reads records straight into NumPy memory.
+The writer lays out bytes as PyTorch's does (header flags, 'FB' padding, data descriptors, zip64),
+so that a file differs from PyTorch's in its serialization_id alone. The reader takes the directory
+from the standard library's zipfile and reads records straight into NumPy memory.
 """
 from __future__ import annotations
 
@@ -138,12 +138,13 @@ class Reader:
         if info.compress_type != zipfile.ZIP_STORED:
             return self._inflate(info, name)
         start = self._start(info, name)
-        data = np.empty(info.file_size, np.uint8)
+        data: Any = np.empty(info.file_size, np.uint8)
         self._file.seek(start)
-        self._fill(data, name)
-        if info.CRC and get_crc32_options() and zlib.crc32(data) != info.CRC:
-            raise _corrupt(self._name, f"file {name} does not match its checksum (if it was changed "
-                           "on purpose, load it after torch.serialization.set_crc32_options(False))")
+        self._fill(memoryview(data), name)
+        if info.CRC and get_crc32_options() and zlib.crc32(memoryview(data)) != info.CRC:
+            raise _corrupt(self._name, f"file {name} does not match its checksum (if it was "
+                           "changed on purpose, load it after "
+                           "torch.serialization.set_crc32_options(False))")
         return data
 
     def map_array(self, name: str) -> Array:
@@ -160,8 +161,8 @@ class Reader:
     def _info(self, name: str) -> zipfile.ZipInfo:
         info = self._infos.get(f"{self.archive}/{name}")
         if info is None:
-            raise RuntimeError(f"PytorchStreamReader failed locating file {name}: file not found in "
-                               f"archive {self._name}")
+            raise RuntimeError(f"PytorchStreamReader failed locating file {name}: file not found "
+                               f"in archive {self._name}")
         return info
 
     def _start(self, info: zipfile.ZipInfo, name: str) -> int:
@@ -176,8 +177,8 @@ class Reader:
             raise _corrupt(self._name, f"file {name} ends beyond the end of the archive")
         return int(start)
 
-    def _fill(self, data: Array, name: str) -> None:
-        view, done = memoryview(data), 0
+    def _fill(self, view: memoryview, name: str) -> None:
+        done = 0
         read_into = getattr(self._file, "readinto", None)
         while done < len(view):
             if read_into is not None:
@@ -211,17 +212,21 @@ class Reader:
                                f"{self._name} is a zip file, but torch.save did not write it")
         text = self.read("version").strip()
         if not text.isdigit() or int(text) > MAX_VERSION:
-            raise RuntimeError(f"Attempted to read a PyTorch file with version {text.decode('latin1')}"
-                               f", but the maximum supported version for reading is {MAX_VERSION}")
+            raise RuntimeError("Attempted to read a PyTorch file with version "
+                               f"{text.decode('latin1')}, but the maximum supported version for "
+                               f"reading is {MAX_VERSION}")
 
 
 def _map_file(file: Any) -> Array:
     if get_default_mmap_options() == getattr(mmap, "MAP_SHARED", None):
         with open(file.name, "r+b") as writable:
-            return np.frombuffer(mmap.mmap(writable.fileno(), 0, access=mmap.ACCESS_WRITE), np.uint8)
-    return np.frombuffer(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY), np.uint8)
+            mapped = mmap.mmap(writable.fileno(), 0, access=mmap.ACCESS_WRITE)
+    else:
+        mapped = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_COPY)
+    return np.frombuffer(mapped, np.uint8)
 
 
 def _corrupt(name: str, what: str) -> RuntimeError:
-    return RuntimeError(f"PytorchStreamReader failed reading zip archive: {what}. {name} is damaged, or "
-                        "was cut off when it was saved or copied; get it again or use another one.")
+    return RuntimeError(f"PytorchStreamReader failed reading zip archive: {what}. {name} is "
+                        "damaged, or was cut off when it was saved or copied; get it again or use "
+                        "another one.")

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.device import META
 from rushlight.base.dtype import dtype
 from rushlight.base.layout import Layout, extent
-from rushlight.tensor.kind import META, kind
+from rushlight.tensor.kind import kind
 from rushlight.tensor.meta import meta_array
 from rushlight.tensor.storage import Storage, strided
 from rushlight.tensor.tensor import Tensor, as_subclass, storage, wrap
@@ -42,17 +43,18 @@ def meta_tensor(of: dtype, sizes: Ints, strides: Ints) -> Tensor:
 def _check_bounds(layout: Layout, itemsize: int, available: int) -> None:
     if any(n < 0 for n in (*layout.sizes, *layout.strides, layout.offset)) or (
             len(layout.sizes) != len(layout.strides)):
-        raise RuntimeError(f"setStorage: sizes {list(layout.sizes)}, strides {list(layout.strides)} "
-                           f"and storage offset {layout.offset} must be non-negative and match")
+        raise RuntimeError(f"setStorage: sizes {list(layout.sizes)}, strides "
+                           f"{list(layout.strides)} and storage offset {layout.offset} must be "
+                           "non-negative and match")
     needed = 0 if 0 in layout.sizes else extent(layout) * itemsize
     if needed > available:
         raise RuntimeError(
-            f"setStorage: sizes {list(layout.sizes)}, strides {list(layout.strides)}, storage offset "
-            f"{layout.offset}, and itemsize {itemsize} requiring a storage size of {needed} are out "
-            f"of bounds for storage of size {available}")
+            f"setStorage: sizes {list(layout.sizes)}, strides {list(layout.strides)}, storage "
+            f"offset {layout.offset}, and itemsize {itemsize} requiring a storage size of {needed} "
+            f"are out of bounds for storage of size {available}")
 
 
-# --- pickle ----------------------------------------------------------------------------------------
+# --- pickle -------------------------------------------------------------------------------------
 
 
 def reduce_tensor(t: Tensor, protocol: Any) -> tuple[Any, ...]:
@@ -85,10 +87,10 @@ def _reduce_storage(memory: Storage) -> tuple[Any, ...]:
     return storage_of, (memory._bytes,)
 
 
-copyreg.pickle(Storage, _reduce_storage)  # type: ignore[arg-type]
+copyreg.pickle(Storage, _reduce_storage)
 
 
-# --- deepcopy --------------------------------------------------------------------------------------
+# --- deepcopy -----------------------------------------------------------------------------------
 
 
 def deepcopy_tensor(t: Tensor, memo: dict[int, Any]) -> Tensor:
@@ -98,9 +100,10 @@ def deepcopy_tensor(t: Tensor, memo: dict[int, Any]) -> Tensor:
         return found  # type: ignore[no-any-return]
     if not t.is_leaf:
         raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol "
-            "at the moment. If you were attempting to deepcopy a module, this may be because it holds "
-            "a computed tensor (torch.nn.utils.weight_norm does); copy t.detach() instead.")
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+            "protocol at the moment. If you were attempting to deepcopy a module, this may be "
+            "because it holds a computed tensor (torch.nn.utils.weight_norm does); copy t.detach() "
+            "instead.")
     if t._k.on_meta:
         made = meta_tensor(t._k.dtype, tuple(t._a.shape), t.stride())
     else:
@@ -123,4 +126,4 @@ def _deepcopy_storage(t: Tensor, memo: dict[int, Any]) -> Storage:
     found = memo.get(id(memory))
     if found is None:
         found = memo[id(memory)] = storage_of(memory.bytes(t._a).copy())
-    return found  # type: ignore[no-any-return]
+    return found

@@ -85,8 +85,8 @@ class TypedStorage:
 
 
 # The dtypes for which PyTorch's files have a storage class; the others go untyped.
-NAMED = (dt.float32, dt.float64, dt.float16, dt.bfloat16, dt.complex64, dt.complex128, dt.uint8, dt.int8,
-         dt.int16, dt.int32, dt.int64, dt.bool_)
+NAMED = (dt.float32, dt.float64, dt.float16, dt.bfloat16, dt.complex64, dt.complex128, dt.uint8,
+         dt.int8, dt.int16, dt.int32, dt.int64, dt.bool_)
 BY_DTYPE: dict[dt.dtype, type[TypedStorage]] = {}
 for _d in NAMED:
     BY_DTYPE[_d] = type(f"{_d.legacy}Storage", (TypedStorage,), {

@@ -43,7 +43,7 @@ class UntypedStorage:
 
     @classmethod
     def from_file(cls, filename: Any, shared: bool = False, nbytes: int = 0) -> "UntypedStorage":
-        """A storage over a mapped file; writes reach the file (which is made as long) if `shared`."""
+        """A storage over a mapped file; if `shared`, writes reach it and it is made long enough."""
         with open(filename, "r+b" if shared else "rb") as file:
             length = os.fstat(file.fileno()).st_size
             if length < nbytes:
@@ -92,8 +92,8 @@ class UntypedStorage:
         """A byte, or for a slice a storage that shares the bytes."""
         if isinstance(index, slice):
             if index.step not in (None, 1):
-                raise RuntimeError(f"Trying to slice with a step of {index.step}, but only a step of 1 "
-                                   "is supported")
+                raise RuntimeError(f"Trying to slice with a step of {index.step}, but only a step "
+                                   "of 1 is supported")
             return UntypedStorage._over(self._bytes()[index])
         return int(self._bytes()[index])
 
@@ -134,8 +134,8 @@ class UntypedStorage:
         """Refused: tensors that view the storage would lose their memory."""
         if nbytes == self.nbytes():
             return self
-        raise RuntimeError(f"UntypedStorage.resize_: expected the present size {self.nbytes()}, got "
-                           f"{nbytes}; make a new tensor instead")
+        raise RuntimeError(f"UntypedStorage.resize_: expected the present size {self.nbytes()}, "
+                           f"got {nbytes}; make a new tensor instead")
 
     @property
     def _cdata(self) -> int:

@@ -9,8 +9,8 @@ from typing import Any
 import torch
 
 HERE = Path(__file__).parent / "serialize"
-DTYPES = ("float32 float64 float16 bfloat16 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz "
-          "complex64 complex128 uint8 int8 int16 int32 int64 uint16 uint32 uint64 bool").split()
+DTYPES = ("float32 float64 float16 bfloat16 float8_e4m3fn float8_e5m2 float8_e4m3fnuz "
+          "float8_e5m2fnuz complex64 complex128 uint8 int8 int16 int32 int64 uint16 uint32 uint64 bool").split()
 
 
 def mixed() -> dict[str, Any]:
@@ -25,7 +25,8 @@ def mixed() -> dict[str, Any]:
             [1 + 2j]).conj(), "parameter": torch.nn.Parameter(torch.arange(3.)),
         "frozen": torch.nn.Parameter(torch.arange(2.), requires_grad=False),
         "tracked": torch.ones(2, requires_grad=True), "meta": torch.empty(2, 3, device="meta"),
-        "channels_last": torch.arange(24.).reshape(1, 2, 3, 4).to(memory_format=torch.channels_last),
+        "channels_last": torch.arange(24.).reshape(1, 2, 3, 4).to(
+            memory_format=torch.channels_last),
     }
     return found
 
@@ -33,7 +34,8 @@ def mixed() -> dict[str, Any]:
 def plain() -> dict[str, Any]:
     """What surrounds tensors in checkpoints."""
     return {
-        "numbers": [0, -1, 255, 256, 65536, -2**31, 2**40, -2**80, 1.5, float("inf"), True, None, 1 + 2j],
+        "numbers": [0, -1, 255, 256, 65536, -2**31, 2**40, -2**80, 1.5, float("inf"), True,
+                    None, 1 + 2j],
         "text": ["", "abc", "\u00e9\u4e2d\U0001f600", b"\x00\xff", bytearray(b"12")],
         "containers": [(), (1,), (1, 2), (1, 2, 3), (1, 2, 3, 4), {1, 2}, {}, {"a": {"b": []}}],
         "ordered": OrderedDict(b=1, a=2), "counter": Counter("aab"), "size": torch.Size([2, 3]),
@@ -46,7 +48,8 @@ def described(value: Any) -> dict[str, Any]:
     flat = value.detach().resolve_conj()
     data = None
     if not value.is_meta:
-        data = bytes(flat.contiguous().view(-1).view(torch.uint8).tolist()).hex() if flat.numel() else ""
+        raw = flat.contiguous().view(-1).view(torch.uint8) if flat.numel() else flat
+        data = bytes(raw.flatten().tolist()).hex()
     return {"dtype": str(value.dtype), "shape": list(value.shape), "stride": list(value.stride()),
             "offset": value.storage_offset(), "requires_grad": value.requires_grad,
             "kind": type(value).__name__, "device": str(value.device), "bytes": data}
@@ -69,7 +72,8 @@ def main() -> None:
     torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 3},
                HERE / "training.pt")
     torch.save(torch.nn.Linear(3, 2), HERE / "module.pt")
-    (HERE / "mixed.json").write_text(json.dumps({k: described(v) for k, v in tensors.items()}, indent=1))
+    facts = {k: described(v) for k, v in tensors.items()}
+    (HERE / "mixed.json").write_text(json.dumps(facts, indent=1))
 
 
 if __name__ == "__main__":

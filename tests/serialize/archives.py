@@ -1,4 +1,4 @@
-"""Pickles and archives made by hand, and tensors over NumPy arrays, for the tests beside this file."""
+"""Pickles and archives made by hand, and tensors over NumPy arrays, for the tests here."""
 from __future__ import annotations
 
 import io

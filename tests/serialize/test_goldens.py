@@ -21,7 +21,8 @@ def described(t: Any) -> dict[str, Any]:
             "kind": type(t).__name__, "device": str(t.device), "bytes": data}
 
 
-@pytest.mark.parametrize("how", [{}, {"mmap": True}, {"weights_only": False}, {"map_location": "cpu"}])
+@pytest.mark.parametrize("how", [{}, {"mmap": True}, {"weights_only": False},
+                                 {"map_location": "cpu"}])
 def test_all_tensors(how: dict[str, Any]) -> None:
     loaded = torch.load(FILES / "mixed.pt", **how)
     assert {k: described(v) for k, v in loaded.items() if k != "meta"} == {
@@ -40,8 +41,8 @@ def test_legacy_format() -> None:
 
 def test_plain_data() -> None:
     loaded = torch.load(FILES / "plain.pt")
-    assert loaded["numbers"] == [0, -1, 255, 256, 65536, -2**31, 2**40, -2**80, 1.5, float("inf"), True,
-                                 None, 1 + 2j]
+    assert loaded["numbers"] == [0, -1, 255, 256, 65536, -2**31, 2**40, -2**80, 1.5, float("inf"),
+                                 True, None, 1 + 2j]
     assert loaded["text"] == ["", "abc", "\u00e9\u4e2d\U0001f600", b"\x00\xff", bytearray(b"12")]
     assert loaded["containers"] == [(), (1,), (1, 2), (1, 2, 3), (1, 2, 3, 4), {1, 2}, {},
                                     {"a": {"b": []}}]

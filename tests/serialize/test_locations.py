@@ -20,13 +20,15 @@ def from_cuda() -> io.BytesIO:
     out = io.BytesIO()
     with zipfile.ZipFile(saved(tensor(3))) as file, zipfile.ZipFile(out, "w") as changed:
         for name in file.namelist():
-            changed.writestr(name, file.read(name).replace(b"X\x03\0\0\0cpuq", b"X\x06\0\0\0cuda:0q"))
+            content = file.read(name)
+            changed.writestr(name, content.replace(b"X\x03\0\0\0cpuq", b"X\x06\0\0\0cuda:0q"))
     out.seek(0)
     return out
 
 
 def test_a_gpu_file_needs_a_place_on_the_cpu() -> None:
-    with pytest.raises(RuntimeError, match="Attempting to deserialize object on a CUDA device but torch"):
+    with pytest.raises(RuntimeError, match="Attempting to deserialize object on a CUDA device but "
+                                           "torch"):
         torch.load(from_cuda())
     with pytest.raises(RuntimeError, match="map_location=torch.device\\('cpu'\\)"):
         torch.load(from_cuda(), map_location={"cuda:1": "cpu"})
@@ -42,12 +44,13 @@ def test_a_gpu_file_needs_a_place_on_the_cpu() -> None:
 
 
 def test_places() -> None:
-    assert torch.load(saved(tensor(3)), map_location=lambda s, l: None).tolist() == [0, 1, 2]
+    assert torch.load(saved(tensor(3)), map_location=lambda s, where: None).tolist() == [0, 1, 2]
     meta = torch.load(saved([tensor(2, 3), tensor(2)]), map_location="meta")
     assert [(t.device.type, t.shape) for t in meta] == [("meta", (2, 3)), ("meta", (2,))]
     with pytest.raises(TypeError, match="not callable"):
         torch.load(saved(1), map_location=3)
-    with pytest.raises(RuntimeError, match="don't know how to restore data location of .* \\(tagged with"):
+    with pytest.raises(RuntimeError, match="don't know how to restore data location of .* "
+                                           "\\(tagged with"):
         torch.load(saved(tensor(1)), map_location="somewhere")
     with pytest.raises(RuntimeError, match="CUDA"):
         torch.load(saved(tensor(1)), map_location="cuda")
@@ -74,7 +77,7 @@ def test_a_package_for_another_device() -> None:
     assert torch.serialization.location_tag(tensor(1).untyped_storage()) == "cpu"
 
 
-# --- memory maps -----------------------------------------------------------------------------------
+# --- memory maps ----------------------------------------------------------------------------------
 
 
 def test_a_mapped_file_is_read_when_used_and_not_written(tmp_path: Path) -> None:
@@ -112,7 +115,7 @@ def test_what_cannot_be_mapped(tmp_path: Path) -> None:
         torch.load(tmp_path / "old.pt", mmap=True)
 
 
-# --- files -----------------------------------------------------------------------------------------
+# --- files ----------------------------------------------------------------------------------------
 
 
 class Bare:
@@ -131,7 +134,8 @@ def test_file_objects(tmp_path: Path) -> None:
         assert torch.load(file).tolist() == [0, 1, 2]
     with (tmp_path / "a.pt").open("rb", buffering=0) as file:
         assert torch.load(file).tolist() == [0, 1, 2]
-    with pytest.raises(AttributeError, match="You can only torch.load from a file that is seekable"):
+    with pytest.raises(AttributeError, match="You can only torch.load from a file that is "
+                                             "seekable"):
         torch.load(3)
 
 

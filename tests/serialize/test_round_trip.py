@@ -1,4 +1,4 @@
-"""What is saved comes back: sharing, layout, gradients, plain data, in every format and protocol."""
+"""What is saved comes back: sharing, layout, plain data, in every format and protocol."""
 from __future__ import annotations
 
 import collections
@@ -104,7 +104,8 @@ def test_protocol_0_has_no_room_for_storages() -> None:
 
 def test_two_types_for_one_storage_are_refused() -> None:
     t = tensor(4)
-    with pytest.raises(RuntimeError, match="Cannot save multiple tensors or storages that view the same"):
+    with pytest.raises(RuntimeError, match="Cannot save multiple tensors or storages that view the "
+                                           "same"):
         torch.save([t, t.view(torch.int32)], io.BytesIO())
 
 
@@ -122,7 +123,7 @@ def test_plain_data(obj: Any, how: dict[str, Any]) -> None:
     assert torch.load(saved(obj, **how)) == obj
 
 
-# --- the archive -----------------------------------------------------------------------------------
+# --- the archive ----------------------------------------------------------------------------------
 
 
 def test_records(tmp_path: Path) -> None:
@@ -143,8 +144,8 @@ def test_records(tmp_path: Path) -> None:
             assert info.compress_type == zipfile.ZIP_STORED
 
 
-@pytest.mark.parametrize(("name", "folder"), [("a", "a"), ("a.b.c", "a.b"), ("\u00e9.pt", "archive"),
-                                              ("x y.pt", "x y")])
+@pytest.mark.parametrize(("name", "folder"), [("a", "a"), ("a.b.c", "a.b"), ("x y.pt", "x y"),
+                                              ("\u00e9.pt", "archive")])
 def test_archive_name(tmp_path: Path, name: str, folder: str) -> None:
     torch.save(1, tmp_path / name)
     assert zipfile.ZipFile(tmp_path / name).namelist()[0] == f"{folder}/data.pkl"
@@ -208,7 +209,7 @@ def test_order_of_old_files_is_set_by_hand() -> None:
     assert loaded._a.tobytes() == values._a.byteswap().tobytes()
 
 
-# --- plain pickle and copies -----------------------------------------------------------------------
+# --- plain pickle and copies ----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("protocol", range(6))

@@ -41,13 +41,14 @@ class Plain:
         self.a = 1
 
 
-# --- what is not allowed ---------------------------------------------------------------------------
+# --- what is not allowed --------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("protocol", [1, 2, 4])
 @pytest.mark.parametrize("hostile", [
     Calls(os.system, "touch {path}"), Calls(eval, "1"), Calls(getattr, torch, "load"),
-    Calls(builtins.exec, "open('{path}', 'w')"), Calls(open, "{path}", "w"), Calls(os.mkdir, "{path}"),
+    Calls(builtins.exec, "open('{path}', 'w')"), Calls(open, "{path}", "w"),
+    Calls(os.mkdir, "{path}"),
     Calls(__import__, "os"), Calls(torch.load, "x"), Calls(torch.save, 1, "{path}"),
 ], ids=lambda hostile: hostile._call[0].__name__)
 def test_no_call_is_made(tmp_path: Path, hostile: Calls, protocol: int) -> None:
@@ -113,7 +114,7 @@ def build(setup: bytes, state: Any) -> bytes:
     build(b"ctorch\nTensor\n", (None, {"numpy": 1})),            # state on a class
     build(b"ctorch._utils\n_rebuild_tensor_v2\n", {"__wrapped__": 1}),
     build(b"]", {"a": 1}),
-    b"\x80\x02ctorch\nTensor\n)\x81.",                           # NEWOBJ of a class that is not listed
+    b"\x80\x02ctorch\nTensor\n)\x81.",                           # NEWOBJ of an unlisted class
     b"\x80\x02N)R.", b"\x80\x02K\x01)R.", b"\x80\x02ctorch\nfloat32\n)R.",
     b"\x80\x02]q\x00h\x00K\x01K\x02s.",                          # items of a list
     b"\x80\x02}K\x01a.", b"\x80\x02X\x01\x00\x00\x00aQ.",
@@ -121,7 +122,8 @@ def build(setup: bytes, state: Any) -> bytes:
     b"\x80\x02(i__main__\nx\n.", b"\x80\x04\x82\x01.",            # INST, EXT1
     b"\x80\x02c__builtin__\nbytearray\nJ\xff\xff\xff\x7f\x85R.",   # a length alone
     b"\x80\x02c_codecs\nencode\nX\x01\x00\x00\x00aX\x05\x00\x00\x00rot13\x86R.",
-    b"\x80\x02R.", b"\x80\x02h\x05.", b"\x80\x02\x85.", b"\x80\x02e.", b"\x80\x02X\x01\x00\x00\x00\xff.",
+    b"\x80\x02R.", b"\x80\x02h\x05.", b"\x80\x02\x85.", b"\x80\x02e.",
+    b"\x80\x02X\x01\x00\x00\x00\xff.",
     b"\x80\x63N.", b"hello world this is text",
 ], ids=range(23))
 def test_odd_pickles_are_refused(pickled: bytes) -> None:
@@ -130,8 +132,8 @@ def test_odd_pickles_are_refused(pickled: bytes) -> None:
     assert torch.float32.itemsize == 4
 
 
-@pytest.mark.parametrize("pickled", [b"", b"\x80", b"\x80\x02", b"\x80\x02X\xff\x00\x00", b"\x80\x02ctorch",
-                                     b"\x80\x02]q\x00(K\x01K", b"\x80\x02\x8a\x0a\x01"])
+@pytest.mark.parametrize("pickled", [b"", b"\x80", b"\x80\x02", b"\x80\x02X\xff\x00\x00",
+                                     b"\x80\x02ctorch", b"\x80\x02]q\x00(K\x01K", b"\x80\x02\x8a\x0a\x01"])
 def test_pickles_that_end_early(pickled: bytes) -> None:
     with pytest.raises(EOFError):
         torch.load(archive(pickled))
@@ -155,8 +157,8 @@ def storage_pickle(size: int, stride: int, offset: int, count: int = 4) -> bytes
             .replace(b"crushlight.tensor.typed\n", b"ctorch\n"))
 
 
-@pytest.mark.parametrize("layout", [(5, 1, 0), (4, 2, 0), (4, 1, 1), (1, 1, 4), (4, -1, 3), (1, 1, -1),
-                                    (-1, 1, 0), (10**12, 1, 0), (2, 10**12, 0)])
+@pytest.mark.parametrize("layout", [(5, 1, 0), (4, 2, 0), (4, 1, 1), (1, 1, 4), (4, -1, 3),
+                                    (1, 1, -1), (-1, 1, 0), (10**12, 1, 0), (2, 10**12, 0)])
 def test_layouts_outside_the_storage(layout: tuple[int, int, int]) -> None:
     file = archive(storage_pickle(*layout), {"data/0": bytes(16)})
     with pytest.raises(RuntimeError, match="setStorage"):
@@ -177,7 +179,7 @@ def test_storages_that_are_missing_or_too_short() -> None:
         torch.load(archive(storage_pickle(4, 1, 0, count=10**15), {"data/0": bytes(16)}))
 
 
-# --- damaged files ---------------------------------------------------------------------------------
+# --- damaged files --------------------------------------------------------------------------------
 
 
 def test_every_truncation_is_an_error(tmp_path: Path) -> None:
@@ -197,7 +199,8 @@ def test_every_truncation_of_the_old_format_is_an_error() -> None:
 
 ALLOWED_TO_FAIL = (RuntimeError, EOFError, pickle.UnpicklingError, ValueError)
 RAW = {legacy: saved({"a": tensor(20), "b": [1, "x", None], "c": tensor(3, dtype=np.int64)},
-                     _use_new_zipfile_serialization=not legacy).getvalue() for legacy in (False, True)}
+                     _use_new_zipfile_serialization=not legacy).getvalue()
+       for legacy in (False, True)}
 
 
 @settings(max_examples=400, deadline=None)
