@@ -60,6 +60,8 @@ def place(row: Row, given: dict[str, Any]) -> Any:
     """Make the tensor where the keywords say."""
     where = _device(row, given)
     check_placement(given)
+    if "device" in given:
+        given = {**given, "device": where}  # bodies that draw numbers draw none for meta
     with np.errstate(all="ignore"):
         found = _call(row, given)
     if where.type == "cpu":

@@ -196,7 +196,7 @@ def _normal_cdf(x: float) -> float:
 def _redraw_normals(tensor: Any, mean: float, std: float, a: float, b: float,
                     generator: Any) -> None:
     """Most normals lie inside: replace the others."""
-    low, high = (tensor.new_tensor(bound, device="cpu").item() for bound in (a, b))
+    low, high = (tensor.new_full((), bound).item() for bound in (a, b))
     made = tensor.normal_(mean, std, generator=generator)
     while (outside := (made < low) | (made > high)).any():
         fresh = torch.empty_like(made).normal_(mean, std, generator=generator)

@@ -16,9 +16,10 @@ import numpy as np
 from rushlight.base import distributions, integers
 from rushlight.base import dtype as dt
 from rushlight.base.distributions import in_memory_order
+from rushlight.base.layout import format_strides
 from rushlight.base.rng import Engine, default_engine
-from rushlight.ops.copying import arranged, strides_of
-from rushlight.ops.creation import factory, sizes_of
+from rushlight.ops.copying import strides_of
+from rushlight.ops.creation import Fill, factory, sizes_of
 from rushlight.ops.table import opaque
 
 Array = np.ndarray[Any, Any]
@@ -150,9 +151,17 @@ def _whole(op: str, name: str, value: Any) -> int:
 
 
 def _made(draw: Callable[..., Array], size: Any, dtype: dt.dtype | None, op: str, generator: Any,
-          parameters: tuple[Any, ...], on: Any) -> Array:
-    out = np.empty(sizes_of(size), (dt.get_default_dtype() if dtype is None else dtype).np)
-    return out if _no_data(on) else draw(engine_of(op, generator), out, parameters)
+          parameters: tuple[Any, ...], on: Any) -> Array | Fill:
+    of = dt.get_default_dtype() if dtype is None else dtype
+    return filled(Fill(sizes_of(size), of.np), draw, op, generator, parameters, on)
+
+
+def filled(memory: Fill, draw: Callable[..., Array], op: str, generator: Any,
+           parameters: tuple[Any, ...], on: Any) -> Array | Fill:
+    """Random numbers for `memory`; just the memory on the meta device, where none are drawn."""
+    if _no_data(on):
+        return memory
+    return draw(engine_of(op, generator), memory.array(), parameters)
 
 
 def _no_data(on: Any) -> bool:
@@ -162,7 +171,7 @@ def _no_data(on: Any) -> bool:
 @factory
 def rand(size: "*Ints", *, generator: "Any" = None, dtype: "dtype | None" = None,
          layout: "Any" = None, device: "device | None" = None, pin_memory: "bool" = False,
-         requires_grad: "bool" = False) -> Array:
+         requires_grad: "bool" = False) -> Array | Fill:
     """Uniforms of [0, 1)."""
     return _made(uniform_array, size, dtype, "rand", generator, (0.0, 1.0), device)
 
@@ -170,7 +179,7 @@ def rand(size: "*Ints", *, generator: "Any" = None, dtype: "dtype | None" = None
 @factory
 def randn(size: "*Ints", *, generator: "Any" = None, dtype: "dtype | None" = None,
           layout: "Any" = None, device: "device | None" = None, pin_memory: "bool" = False,
-          requires_grad: "bool" = False) -> Array:
+          requires_grad: "bool" = False) -> Array | Fill:
     """Normals of mean 0 and variance 1."""
     return _made(normal_array, size, dtype, "randn", generator, (0.0, 1.0), device)
 
@@ -178,7 +187,7 @@ def randn(size: "*Ints", *, generator: "Any" = None, dtype: "dtype | None" = Non
 @factory
 def randint(low: "Any" = None, high: "Any" = None, size: "Any" = None, *, generator: "Any" = None,
             dtype: "dtype | None" = None, layout: "Any" = None, device: "device | None" = None,
-            pin_memory: "bool" = False, requires_grad: "bool" = False) -> Array:
+            pin_memory: "bool" = False, requires_grad: "bool" = False) -> Array | Fill:
     """Integers of [low, high), or of [0, high) for randint(high, size)."""
     if size is None:
         low, high, size = None, low if low is not None else high, high if low is not None else None
@@ -196,26 +205,26 @@ def randint(low: "Any" = None, high: "Any" = None, size: "Any" = None, *, genera
 @factory
 def randperm(n: "int", *, generator: "Any" = None, dtype: "dtype | None" = None,
              layout: "Any" = None, device: "device | None" = None, pin_memory: "bool" = False,
-             requires_grad: "bool" = False) -> Array:
+             requires_grad: "bool" = False) -> Array | Fill:
     """0 .. n - 1 in random order."""
     sizes_of(n)
     of = dt.int64 if dtype is None else dtype
     if _no_data(device):
-        return np.empty(n, of.np)
+        return Fill((n,), of.np)
     return integers.permutation(engine_of("randperm", generator), n, of)
 
 
 def _like(draw: Callable[..., Array], input: Array, dtype: dt.dtype | None, memory_format: Any,
-          op: str, generator: Any, parameters: tuple[Any, ...], on: Any) -> Array:
-    like = arranged(input.shape, strides_of(input), input.dtype if dtype is None else dtype.np,
-                    memory_format)
-    return like if _no_data(on) else draw(engine_of(op, generator), like, parameters)
+          op: str, generator: Any, parameters: tuple[Any, ...], on: Any) -> Array | Fill:
+    memory = Fill(input.shape, input.dtype if dtype is None else dtype.np, None,
+                  format_strides(input.shape, strides_of(input), memory_format))
+    return filled(memory, draw, op, generator, parameters, on)
 
 
 @factory(out=False)
 def rand_like(input, *, generator: "Any" = None, dtype: "dtype | None" = None,
               layout: "Any" = None, device: "device | None" = None, pin_memory: "bool" = False,
-              requires_grad: "bool" = False, memory_format: "Any" = None) -> Array:
+              requires_grad: "bool" = False, memory_format: "Any" = None) -> Array | Fill:
     """Uniforms of [0, 1) in input's shape, dtype and strides."""
     return _like(uniform_array, input, dtype, memory_format, "rand_like", generator, (0.0, 1.0),
                  device)
@@ -224,7 +233,7 @@ def rand_like(input, *, generator: "Any" = None, dtype: "dtype | None" = None,
 @factory(out=False)
 def randn_like(input, *, generator: "Any" = None, dtype: "dtype | None" = None,
                layout: "Any" = None, device: "device | None" = None, pin_memory: "bool" = False,
-               requires_grad: "bool" = False, memory_format: "Any" = None) -> Array:
+               requires_grad: "bool" = False, memory_format: "Any" = None) -> Array | Fill:
     """Normals in input's shape, dtype and strides."""
     return _like(normal_array, input, dtype, memory_format, "randn_like", generator, (0.0, 1.0),
                  device)
@@ -234,7 +243,7 @@ def randn_like(input, *, generator: "Any" = None, dtype: "dtype | None" = None,
 def randint_like(input, low: "Any" = None, high: "Any" = None, *, generator: "Any" = None,
                  dtype: "dtype | None" = None, layout: "Any" = None,
                  device: "device | None" = None, pin_memory: "bool" = False,
-                 requires_grad: "bool" = False, memory_format: "Any" = None) -> Array:
+                 requires_grad: "bool" = False, memory_format: "Any" = None) -> Array | Fill:
     """Integers of [low, high), or of [0, high) for one bound, in input's shape, dtype, strides."""
     if high is None:
         low, high = 0, low

@@ -8,8 +8,8 @@ import numpy as np
 from rushlight.base import categories, distributions, samplers
 from rushlight.base import dtype as dt
 from rushlight.base.layout import broadcast_shapes
-from rushlight.ops.creation import factory, sizes_of
-from rushlight.ops.random import engine_of, fill, no_gradient, normal_array
+from rushlight.ops.creation import Fill, factory, sizes_of
+from rushlight.ops.random import engine_of, fill, filled, no_gradient, normal_array
 from rushlight.ops.table import composite, opaque
 
 Array = np.ndarray[Any, Any]
@@ -94,12 +94,10 @@ def _(s: Any, grad: Any) -> Any:
 def _normal_sized(size: "Ints", mean: "float", std: "float", *, generator: "Any" = None,
                   dtype: "dtype | None" = None, layout: "Any" = None,
                   device: "device | None" = None, pin_memory: "bool" = False,
-                  requires_grad: "bool" = False) -> Array:
+                  requires_grad: "bool" = False) -> Array | Fill:
     """Normals of one mean and one standard deviation."""
-    out = np.empty(sizes_of(size), (dt.get_default_dtype() if dtype is None else dtype).np)
-    if device is not None and device.type == "meta":
-        return out
-    return normal_array(engine_of("normal", generator), out, (mean, std))
+    of = dt.get_default_dtype() if dtype is None else dtype
+    return filled(Fill(sizes_of(size), of.np), normal_array, "normal", generator, (mean, std), device)
 
 
 @composite(where=("torch",), out=True)
