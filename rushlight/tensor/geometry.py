@@ -7,7 +7,7 @@ from typing import Any
 from rushlight.base import dtype as dt
 from rushlight.base.device import device
 from rushlight.base.errors import wrap_dim
-from rushlight.base.layout import is_contiguous
+from rushlight.base.layout import contiguous_strides, is_contiguous
 from rushlight.base.size import Size
 from rushlight.tensor.storage import Storage, address
 
@@ -172,10 +172,12 @@ class Geometry:
 
     def stride(self, dim: int | None = None) -> Any:
         """Strides in elements: all, or of one dim."""
-        step = self._a.itemsize
-        if dim is None:
-            return tuple([s // step for s in self._a.strides])
-        return self._a.strides[wrap_dim(dim, self._a.ndim)] // step
+        a = self._a
+        step = a.itemsize
+        strides = tuple([s // step for s in a.strides])
+        if not a.size and not any(strides):
+            strides = contiguous_strides(a.shape)  # NumPy's empty arrays have none
+        return strides if dim is None else strides[wrap_dim(dim, a.ndim)]
 
     def storage_offset(self) -> int:
         """Elements from the start of the storage to the first element."""

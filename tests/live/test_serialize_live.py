@@ -129,7 +129,7 @@ def test_training_goes_on_in_the_other_library(lib: Any, tmp_path: Path) -> None
     other = torch if lib is rushlight else rushlight
 
     def parts(of: Any) -> Any:
-        model = of.nn.Sequential(of.nn.Linear(3, 4), of.nn.BatchNorm1d(4), of.nn.Linear(4, 1))
+        model = of.nn.Sequential(of.nn.Linear(3, 4, bias=False), of.nn.BatchNorm1d(4), of.nn.Linear(4, 1))
         return model, of.optim.AdamW(model.parameters(), lr=0.05)
 
     def train(of: Any, model: Any, optimizer: Any) -> None:
