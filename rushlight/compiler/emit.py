@@ -270,7 +270,10 @@ class Cursor:
 
 def pointwise_body(f: Function, meaning: Meaning, types: Mapping[Expr, str],
                    scalars: Mapping[str, int]) -> None:
-    """Write a body that stores expressions; `scalars` maps names to slots of the state."""
+    """Write a body that stores expressions.
+
+    `scalars` maps names of inputs that are not vectors to their slots of the state.
+    """
     vectors = [(n, d) for n, d in meaning.inputs if n not in scalars]
     cursor = Cursor(f, len(vectors) + len(meaning.outputs))
     body = Body(f, meaning, types)
@@ -293,10 +296,14 @@ def pointwise_body(f: Function, meaning: Meaning, types: Mapping[Expr, str],
     f.finish()
 
 
-def descriptor(name: str, body: str, dtypes: Sequence[str], reads: int, lanes: int) -> str:
-    """The global that tells runtime.py's loops about a body and its vector operands."""
+def descriptor(name: str, body: str, dtypes: Sequence[str], reads: int, lanes: int,
+               targets: Sequence[int] = ()) -> str:
+    """The global that tells runtime.py's loops about a body and its vector operands.
+
+    `targets` are appended to the sizes, for rl_multi.
+    """
     sizes = [BITS[storage_kind(d)] // 8 for d in dtypes]
     head = f"ptr @{body}, i64 {len(sizes)}, i64 {reads}, i64 {lanes}"
-    array = ", ".join(f"i64 {s}" for s in sizes)
-    return (f"@{name} = internal constant {{ptr, i64, i64, i64, [{len(sizes)} x i64]}} "
-            f"{{{head}, [{len(sizes)} x i64] [{array}]}}")
+    array = ", ".join(f"i64 {s}" for s in (*sizes, *targets))
+    tail = f"[{len(sizes) + len(targets)} x i64]"
+    return f"@{name} = constant {{ptr, i64, i64, i64, {tail}}} {{{head}, {tail} [{array}]}}"

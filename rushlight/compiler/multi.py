@@ -1,36 +1,174 @@
-"""Updates of many tensors at once, in place (optimizers)."""
+"""Updates of many tensors at once, in place: one native call over a list (optimizers).
+
+The call hands over the addresses of NumPy's array objects; machine code finds data and sizes in
+them. Lists that it refuses (strided arrays, mixed dtypes) are updated by NumPy, tensor by tensor.
+"""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import ctypes
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
+from itertools import chain
+from struct import Struct
 from typing import Any
 
 import numpy as np
 
 from rushlight.base import dtype as dt
+from rushlight.base.config import knobs
+from rushlight.compiler import native, pool
+from rushlight.compiler.atoms import Unsupported
+from rushlight.compiler.emit import Meaning, check, descriptor, lanes_for, pointwise_body
+from rushlight.compiler.ir import Function, Module
+from rushlight.compiler.target import available
+from rushlight.compiler.tier import READY, Tiered
 from rushlight.derive.reference import evaluate
-from rushlight.ops.scalar import Expr
+from rushlight.ops.scalar import Expr, m, substitute, toposort
+
+# From how many elements in all an update is split over threads.
+LARGE = 1 << 17
+
+
+@lru_cache(maxsize=None)
+def _entry() -> Callable[..., int]:
+    address, integer = ctypes.c_void_p, ctypes.c_int64
+    prototype = ctypes.CFUNCTYPE(integer, address, ctypes.c_char_p, address, integer, integer,
+                                 integer, address)
+    return prototype(native.runtime_address("rl_multi"))
+
+
+class _Kernel(Tiered):
+    """The updates for one dtype."""
+
+    def __init__(self, updates: Mapping[str, Expr], inputs: tuple[str, ...],
+                 scalars: tuple[str, ...], dtype: dt.dtype) -> None:
+        super().__init__()
+        self.work = dt.opmath(dtype).name
+        self.inputs, self.scalars, self.dtype = inputs, scalars, dtype
+        self.roots = _scalars_in_double(tuple(updates.values()), scalars, self.work)
+        self.targets = [inputs.index(name) for name in updates]
+
+    def reference(self, *arrays: Any, out: Any = None) -> None:
+        """Update one tensor with NumPy; arrays, then scalars."""
+        env = dict(zip((*self.inputs, *self.scalars), arrays, strict=True))
+        for target, value in zip(self.targets, evaluate(self.roots, env, self.work), strict=True):
+            with np.errstate(all="ignore"):
+                arrays[target][...] = value
+
+    def build(self) -> Callable[..., int] | None:
+        """A function (scalars, arrays, tensors, part, parts) of packed bytes and numbers."""
+        if not available():
+            return None
+        inputs = (*((n, self.dtype.name) for n in self.inputs),
+                  *((s, "float64") for s in self.scalars))
+        meaning = Meaning(self.roots, inputs, (self.dtype.name,) * len(self.roots), self.work)
+        try:
+            types = meaning.types()
+            check(meaning, types)
+            text = f"{meaning.text()} targets {self.targets} scalars {len(self.scalars)}"
+            desc = native.address("multi", text, lambda module, name: self._write(
+                module, name, meaning, types))
+        except Unsupported:
+            return None
+        dtype = id(self.dtype.np)
+        return lambda scalars, arrays, tensors, part, parts: _entry()(
+            desc, scalars, arrays, tensors, part, parts, dtype)
+
+    def _write(self, module: Module, name: str, meaning: Meaning, types: Any) -> None:
+        f = Function(module, "define internal void @body(ptr %frame, i64 %vectors, i64 %valid)",
+                     lanes_for(types))
+        pointwise_body(f, meaning, types, {s: i for i, s in enumerate(self.scalars)})
+        count = len(self.inputs)
+        module.functions.append(descriptor(
+            name, "body", [self.dtype.name] * (count + len(self.roots)), count, f.width,
+            self.targets))
+
+
+def _scalars_in_double(roots: tuple[Expr, ...], scalars: Sequence[str],
+                       work: str) -> tuple[Expr, ...]:
+    """Expressions whose parts of scalars alone are computed in double and rounded once.
+
+    1 - beta is a Python number in PyTorch's optimizers; in float32 it would lose digits.
+    """
+    order = toposort(roots)
+    alone: set[Expr] = set()
+    for node in order:
+        if node.op == "const" or node.arg in scalars and node.op == "in" or (
+                node.src and all(s in alone for s in node.src)):
+            alone.add(node)
+    edges = {s for node in order if node not in alone for s in node.src} | set(roots)
+    mapping = {node: m.cast(node, arg=work) for node in edges & alone if node.op != "const"}
+    return tuple(substitute(root, mapping) for root in roots)
 
 
 class Multi:
-    """In-place updates of lists of tensors; call with one tuple of arrays a tensor, and scalars."""
+    """In-place updates of lists of tensors.
+
+    Call it with one tuple of arrays per tensor (one array per input, in order) and the scalars;
+    the arrays named by the updates are overwritten, the others read.
+    """
 
     def __init__(self, updates: Mapping[str, Expr], inputs: Sequence[str],
                  scalars: Sequence[str]) -> None:
         self.updates, self.inputs, self.scalars = dict(updates), tuple(inputs), tuple(scalars)
-        self.targets = [self.inputs.index(name) for name in self.updates]
-        self.roots = tuple(self.updates.values())
+        self._kernels: dict[Any, _Kernel] = {}
+        self._packers: dict[int, Struct] = {}
+        self._pack_scalars = Struct(f"{len(self.scalars)}d").pack
+
+    def kernel(self, np_dtype: np.dtype[Any]) -> _Kernel:
+        """The kernel for arrays of a dtype."""
+        found = self._kernels.get(np_dtype)
+        if found is None:
+            found = self._kernels[np_dtype] = _Kernel(self.updates, self.inputs, self.scalars,
+                                                      dt.from_numpy_dtype(np_dtype))
+        return found
 
     def __call__(self, tensors: Sequence[Sequence[Any]], scalars: Sequence[float]) -> None:
-        with np.errstate(all="ignore"):
-            for arrays in tensors:
-                work = dt.opmath(dt.from_numpy_dtype(arrays[0].dtype))
-                env = dict(zip(self.inputs, arrays, strict=True))
-                env.update((n, work.np.type(s)) for n, s in zip(self.scalars, scalars, strict=True))
-                for target, value in zip(self.targets, evaluate(self.roots, env, work.name),
-                                         strict=True):
-                    arrays[target][...] = value
+        """Update every tensor; `scalars` are numbers, those that meet
+        only each other are computed with in double precision."""
+        if not tensors:
+            return
+        kernel = self._kernels.get(tensors[0][0].dtype) or self.kernel(tensors[0][0].dtype)
+        if kernel._state == READY or self._heat(kernel, tensors):
+            count = len(tensors)
+            packer = self._packers.get(count)
+            if packer is None:
+                packer = self._packers[count] = Struct(f"{count * len(self.inputs)}Q")
+            arrays = packer.pack(*map(id, chain.from_iterable(tensors)))
+            if self._native(kernel, arrays, tensors, self._pack_scalars(*scalars)):
+                return
+        self._by_numpy(tensors, scalars)
+
+    def _heat(self, kernel: _Kernel, tensors: Any) -> bool:
+        kernel._count(chain.from_iterable(tensors))
+        return kernel._state == READY
+
+    def _native(self, kernel: _Kernel, arrays: bytes, tensors: Any, scalars: bytes) -> bool:
+        count = len(tensors)
+        size = 0
+        for t in tensors:
+            size += t[0].size
+        if size < LARGE or knobs.num_threads == 1:
+            return kernel.fn(scalars, arrays, count, 0, 1) == 0
+        parts = pool.get_num_threads()
+        refused: list[int] = []
+        jobs = [partial(self._part, kernel, scalars, arrays, count, p, parts, refused)
+                for p in range(parts)]
+        pool.run(jobs)
+        return not refused
+
+    @staticmethod
+    def _part(kernel: _Kernel, scalars: bytes, arrays: bytes, count: int, part: int, parts: int,
+              refused: list[int]) -> None:
+        if kernel.fn(scalars, arrays, count, part, parts):
+            refused.append(part)
+
+    def _by_numpy(self, tensors: Any, scalars: Sequence[float]) -> None:
+        for arrays in tensors:
+            kernel = self.kernel(arrays[0].dtype)
+            kernel.reference(*arrays, *map(np.float64, scalars))
 
 
 def multi(updates: Mapping[str, Expr], inputs: Sequence[str], scalars: Sequence[str]) -> Multi:
-    """The callable for these updates."""
+    """The callable for these updates: {name of the input to overwrite: its new value}."""
     return Multi(updates, inputs, scalars)

@@ -75,11 +75,11 @@ def write(module: Module, name: str, meaning: Meaning, types: Mapping[Expr, str]
     f = Function(module, "define internal void @body(ptr %frame, i64 %vectors, i64 %valid)",
                  lanes_for(types))
     pointwise_body(f, meaning, types, {})
-    module.functions.append(descriptor("desc", "body", operands, len(meaning.inputs), f.width))
+    module.functions.append(descriptor(f"{name}_desc", "body", operands, len(meaning.inputs), f.width))
     module.functions.append(
         "declare void @rl_pointwise(ptr, ptr, ptr, ptr)\n"
         f"define i32 @{name}(ptr %c, ptr %args, ptr %dims, ptr %steps, ptr %d) {{\n"
-        "  call void @rl_pointwise(ptr @desc, ptr %args, ptr %dims, ptr %steps)\n"
+        "  call void @rl_pointwise(ptr @{name}_desc, ptr %args, ptr %dims, ptr %steps)\n"
         "  ret i32 0\n}")
 
 

@@ -5,7 +5,8 @@ A kernel's descriptor, an array of eight-byte slots, says what it runs:
 `rl_strip` runs a body over n elements at any byte steps: straight through memory where all steps
 are those of contiguous (or repeated) elements, else, and for the last partial vector, by way of
 buffers in the stack. Results therefore depend neither on layout nor on position.
-`rl_pointwise` is NumPy's elementwise inner loop on top of it.
+`rl_pointwise` is NumPy's elementwise inner loop on top of it; `rl_multi` runs a body over each
+tensor of a list.
 """
 from __future__ import annotations
 
@@ -25,10 +26,15 @@ def text() -> str:
     _pack(module)
     _strip(module)
     _pointwise(module)
+    _multi(module)
     return module.text()
 
 
-SYMBOLS = ("rl_strip", "rl_pointwise", "rl_pack")
+SYMBOLS = ("rl_strip", "rl_pointwise", "rl_pack", "rl_multi")
+# Where NumPy's array object has its data, number of axes, extents, dtype and flags, after the head
+# that every Python object has: part of NumPy's ABI.
+ARRAY_FIELDS = tuple(object.__basicsize__ + k for k in (0, 8, 16, 40, 48))
+_CONTIGUOUS = 1
 
 
 def _copy(module: Module, size: int) -> None:
@@ -178,3 +184,69 @@ def _pointwise(module: Module) -> None:
     f.emit(f"call void @rl_strip(ptr %desc, ptr {frame}, ptr %args, ptr %steps, i64 {n})")
     f.emit("ret void")
     f.finish()
+
+
+def _multi(module: Module) -> None:
+    """i64 rl_multi(desc, scalars, arrays, tensors, part, parts, dtype): the slice `part` of each.
+
+    `arrays` has, tensor after tensor, the addresses of the array objects that are read; the results
+    go where `desc` says: after its sizes come the numbers of the arrays that are written. Gives 0,
+    or 1 with nothing done if an array is not contiguous, not of `dtype` or of another size.
+    """
+    f = Function(module, "define i64 @rl_multi(ptr %desc, ptr %scalars, ptr %arrays, i64 %tensors, "
+                         "i64 %part, i64 %parts, ptr %dtype)")
+    count, reads = f.load("i64", "%desc", SLOT), f.load("i64", "%desc", 2 * SLOT)
+    sizes = f.at("%desc", SLOT * DESCRIPTOR_HEAD)
+    size = f.load("i64", sizes)
+    bad = f.var(0)
+    total = f.i64("mul", "%tensors", reads)
+    with f.loop(total) as i:
+        array = f.load("ptr", _slot(f, "%arrays", i))
+        first = f.load("ptr", _slot(f, "%arrays", f.i64("sub", i, f.i64("urem", i, reads))))
+        wrong = f.op(f"icmp ne ptr {f.load('ptr', array, ARRAY_FIELDS[3])}, %dtype")
+        flags = f.op(f"and i32 {f.load('i32', array, ARRAY_FIELDS[4])}, {_CONTIGUOUS}")
+        strided = f.op(f"icmp eq i32 {flags}, 0")
+        unlike = f.i64("icmp ne", _extent(f, array), _extent(f, first))
+        either = f.op(f"or i1 {f.op(f'or i1 {wrong}, {strided}')}, {unlike}")
+        bad.set(f.i64("or", bad.get(), f.op(f"zext i1 {either} to i64")))
+    frame = f.op(f"alloca i64, i64 {f.i64('add', f.i64('shl', count, 1), 1)}, align 16")
+    bases = f.op(f"alloca i64, i64 {count}, align 16")
+    f.store("ptr", "%scalars", frame)
+    tensors = f.op(f"select i1 {f.i64('icmp eq', bad.get(), 0)}, i64 %tensors, i64 0")
+    with f.loop(tensors) as t:
+        arrays = _slot(f, "%arrays", f.i64("mul", t, reads))
+        n = _extent(f, f.load("ptr", arrays))
+        begin, end = (_cut(f, n, p) for p in ("%part", f.i64("add", "%part", 1)))
+        offset = f.i64("mul", begin, size)
+        with f.loop(count) as k:
+            which = f.var(k)
+            with f.when(f.i64("icmp uge", k, reads)):
+                target = f.i64("add", count, f.i64("sub", k, reads))
+                which.set(f.load("i64", _slot(f, sizes, target)))
+            array = f.load("ptr", _slot(f, arrays, which.get()))
+            data = f.load("ptr", array, ARRAY_FIELDS[0])
+            f.store("ptr", f.at(data, offset), _slot(f, bases, k))
+        length = f.i64("sub", end, begin)
+        f.emit(f"call void @rl_strip(ptr %desc, ptr {frame}, ptr {bases}, ptr {sizes}, "
+               f"i64 {length})")
+    f.emit(f"ret i64 {bad.get()}")
+    f.finish()
+
+
+def _extent(f: Function, array: str) -> str:
+    """The number of elements of an array object."""
+    product = f.var(1)
+    axes = f.op(f"sext i32 {f.load('i32', array, ARRAY_FIELDS[1])} to i64")
+    dims = f.load("ptr", array, ARRAY_FIELDS[2])
+    with f.loop(axes) as i:
+        product.set(f.i64("mul", product.get(), f.load("i64", _slot(f, dims, i))))
+    return product.get()
+
+
+def _cut(f: Function, n: str, part: str) -> str:
+    """Where a part begins: n * part / parts, at a multiple of 64 elements unless it is the end."""
+    raw = f.i64("udiv", f.i64("mul", n, part), "%parts")
+    rounded = f.i64("and", f.i64("add", raw, 63), -64)
+    least = f.op(f"call i64 @llvm.smin.i64(i64 {rounded}, i64 {n})")
+    last = f.i64("icmp eq", part, "%parts")
+    return f.op(f"select i1 {last}, i64 {n}, i64 {least}")
