@@ -12,7 +12,6 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.device import CPU, device
-from rushlight.base.errors import missing
 from rushlight.base.size import Size
 from rushlight.dispatch import arguments, outputs, overrides, state
 from rushlight.dispatch.pointwise import compile_function
@@ -20,8 +19,9 @@ from rushlight.dispatch.shapes import as_meta
 from rushlight.ops import signature
 from rushlight.ops.creation import Fill
 from rushlight.ops.table import Row
-from rushlight.tensor.kind import META, kind, unavailable
+from rushlight.tensor.kind import META, kind
 from rushlight.tensor.meta import meta_array
+from rushlight.tensor.placement import refuse_placement, track
 from rushlight.tensor.queries import _DefaultDevice
 from rushlight.tensor.tensor import Tensor, wrap
 
@@ -59,7 +59,7 @@ def build(row: Row) -> Callable[..., Any]:
 def place(row: Row, given: dict[str, Any]) -> Any:
     """Make the tensor where the keywords say."""
     where = _device(row, given)
-    check_placement(given)
+    refuse_placement(where, given.get("layout"), given.get("pin_memory", False))
     if "device" in given:
         given = {**given, "device": where}  # bodies that draw numbers draw none for meta
     with np.errstate(all="ignore"):
@@ -86,26 +86,6 @@ def _device(row: Row, given: dict[str, Any]) -> device:
         return where  # type: ignore[no-any-return]
     source = given.get("input")
     return source._k.device if source is not None else _DefaultDevice.value
-
-
-def check_placement(given: dict[str, Any]) -> None:
-    """Refuse devices, layouts and pinned memory that do not exist here."""
-    where, layout = given.get("device"), given.get("layout")
-    if where is not None and where.type not in ("cpu", "meta"):
-        raise unavailable(where)
-    if layout is not None and layout.name != "strided":
-        missing(f"layout={layout}", "leave layout away: tensors are strided")
-    if given.get("pin_memory"):
-        raise RuntimeError("pin_memory=True requires a CUDA or other accelerator backend; no "
-                           "pinned memory allocator is available on this system: leave it away.")
-
-
-def track(t: Tensor) -> Tensor:
-    """A fresh tensor as a leaf that requires grad."""
-    if t._k.dtype.category < dt.FLOATING:
-        raise RuntimeError("Only Tensors of floating point and complex dtype can require "
-                           f"gradients, got {t._k.dtype}")
-    return t.requires_grad_()  # type: ignore[no-any-return]
 
 
 def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:

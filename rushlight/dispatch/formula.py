@@ -229,16 +229,8 @@ class Formula:
             return "grad", ("grad",)
         if expression.op == "const":
             return None, ("grad",)
-        names = tuple(inputs([expression]))
         conditions = [n for n in self.operands if n not in self.promoting]
-        # The gradient formula has a gradient and a result of its own: "grad" and "result" must
-        # mean those when it is differentiated again.
-        fresh = {n: _unused(n, names) if n in ("grad", "result") else n for n in names}
-        expression = substitute(expression, {symbol(n): symbol(f) for n, f in fresh.items()})
-        promoting = [fresh[n] for n in names if n not in conditions]
-        made = Formula(f"{self.name}_backward", expression, tuple(fresh.values()),
-                       promoting=promoting)
-        return made, names
+        return gradient_formula(f"{self.name}_backward", expression, conditions)
 
 
 def _unused(name: str, taken: Sequence[str]) -> str:
@@ -247,6 +239,20 @@ def _unused(name: str, taken: Sequence[str]) -> str:
     while f"{name}{number}" in taken:
         number += 1
     return f"{name}{number}"
+
+
+def gradient_formula(name: str, expression: Expr,
+                     conditions: Sequence[str] = ()) -> tuple[Formula, tuple[str, ...]]:
+    """A derived gradient as a Formula, and what its operands are called in the expression.
+
+    The gradient formula has a gradient and a result of its own: "grad" and "result" must mean
+    those when it is differentiated again, so its operands of these names are called otherwise.
+    """
+    names = tuple(inputs([expression]))
+    fresh = {n: _unused(n, names) if n in ("grad", "result") else n for n in names}
+    expression = substitute(expression, {symbol(n): symbol(f) for n, f in fresh.items()})
+    promoting = [fresh[n] for n in names if n not in conditions]
+    return Formula(name, expression, tuple(fresh.values()), promoting=promoting), names
 
 
 _CATEGORY = {dt.BOOL: "bool", dt.INTEGRAL: "int", dt.FLOATING: "float", dt.COMPLEX: "complex"}

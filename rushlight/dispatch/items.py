@@ -14,20 +14,18 @@ from rushlight.autograd.inplace import check_writable, track_view
 from rushlight.autograd.mode import LOCAL
 from rushlight.base import advanced
 from rushlight.base.advanced import view
-from rushlight.dispatch import overrides
-from rushlight.dispatch.formula import scalar
+from rushlight.base.convert import number
+from rushlight.dispatch import itemnodes, overrides
 from rushlight.dispatch.methods import copy_, fill_
-from rushlight.dispatch.rules import Rules
 from rushlight.dispatch.state import MODES, PLAIN, STACK
-from rushlight.ops.index import BASIC
 from rushlight.ops.table import ROWS
 from rushlight.tensor.indexing import FULL, WHOLE, Plan, parse
 from rushlight.tensor.meta import meta_array
 from rushlight.tensor.tensor import Tensor, storage, wrap, wrap_view
 
+Basic = tuple[Any, ...]
+Indices = tuple["Tensor | None", ...]
 _NUMBERS = (int, float, complex, bool)
-# PyTorch names the view after its last step.
-_RULES = {name: Rules(BASIC, BASIC.vjp, name) for name in ("select", "slice", "unsqueeze", "alias")}
 
 
 def getitem(self: Tensor, index: Any) -> Any:
@@ -38,10 +36,14 @@ def getitem(self: Tensor, index: Any) -> Any:
     if key is not None:
         try:
             return _view(self, self._a[key], key, (), None)
-        except IndexError:
+        except (IndexError, OverflowError):
             pass                          # named by the parser
-    elif index.__class__ is Tensor and index._a.ndim:
-        return _read(self, (index,))
+    elif index is None:
+        return _view(self, self._a.reshape((1, *self._a.shape)), WHOLE, (0,), "unsqueeze")
+    else:
+        indices = _plain_indices(index)
+        if indices is not None:
+            return _read(self, indices)
     return _getitem(self, index)
 
 
@@ -63,6 +65,23 @@ def _plain_key(index: Any) -> Any:
             return None
         rest = ()
     return index + rest
+
+
+def _plain_indices(index: Any) -> Indices | None:
+    """An index tensor, or several with full slices before and between them."""
+    if index.__class__ is Tensor:
+        return (index,) if index._a.ndim else None
+    if index.__class__ is not tuple:
+        return None
+    found: list[Tensor | None] = []
+    for item in index:
+        if item.__class__ is Tensor and item._a.ndim:
+            found.append(item)
+        elif item.__class__ is slice and item == FULL:
+            found.append(None)
+        else:
+            return None
+    return tuple(found) if found[-1] is not None else None
 
 
 def _getitem(self: Tensor, index: Any) -> Any:
@@ -108,17 +127,17 @@ def _by_rows(self: Tensor, plan: Plan) -> Any:
 # --- views ----------------------------------------------------------------------------------------
 
 
-def _view(self: Tensor, array: Any, basic: tuple[Any, ...], ones: tuple[int, ...],
+def _view(self: Tensor, array: Any, basic: Basic, ones: tuple[int, ...],
           last: str | None) -> Tensor:
     out = wrap_view(array, self)
     track_view(out, self, _again, (basic, ones))
     if self._g is not None and LOCAL.enabled:
         last = last or parse(basic, self._a.shape).last
-        _RULES[last].record({"input": self, "basic": basic, "ones": ones}, out)
+        itemnodes.record_view(self, out, basic, ones, last)
     return out
 
 
-def _again(self: Tensor, basic: tuple[Any, ...], ones: tuple[int, ...]) -> Tensor:
+def _again(self: Tensor, basic: Basic, ones: tuple[int, ...]) -> Tensor:
     """The view taken anew, of a base that was written to."""
     return _view(self, view(self._a, basic, ones), basic, ones, None)
 
@@ -126,31 +145,23 @@ def _again(self: Tensor, basic: tuple[Any, ...], ones: tuple[int, ...]) -> Tenso
 # --- index tensors --------------------------------------------------------------------------------
 
 
-def _tensors(plan: Plan) -> tuple[Tensor | None, ...]:
+def _tensors(plan: Plan) -> Indices:
     return tuple([wrap(i) if isinstance(i, np.ndarray) else i for i in plan.advanced])
 
 
-def _arrays(indices: tuple[Tensor | None, ...]) -> list[Any]:
+def _arrays(indices: Indices) -> list[Any]:
     return [None if i is None else i._a for i in indices]
 
 
-def _read(self: Tensor, indices: tuple[Tensor | None, ...]) -> Tensor:
+def _read(self: Tensor, indices: Indices) -> Tensor:
     if self._k.on_meta:
         shape = advanced.understand(self._a.shape, _arrays(indices)).result
         out = wrap(meta_array(shape, self._k.np), self._k)
     else:
         out = wrap(advanced.read(self._a, _arrays(indices)), self._k)
     if self._g is not None and LOCAL.enabled:
-        _index_rules().record({"input": self, "indices": indices}, out)
+        itemnodes.record_index(self, out, indices)
     return out
-
-
-def _index_rules() -> Rules:
-    found = _RULES.get("index")
-    if found is None:
-        row = ROWS["index"]
-        found = _RULES["index"] = Rules(row, row.vjp)
-    return found
 
 
 # --- writing --------------------------------------------------------------------------------------
@@ -161,53 +172,49 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if MODES or self.__class__ not in PLAIN:
         _watched(_setitem, operator.setitem, self, index, value)
         return
-    if value.__class__ not in _NUMBERS and not isinstance(value, Tensor):
-        _check_value(self, value)
-    if self._g is None and not (isinstance(value, Tensor) and value._g is not None):
-        key = _plain_key(index)
-        if key is not None and _write_plain(self, key, value):
-            return
+    if not isinstance(value, (Tensor, *_NUMBERS)):
+        _refuse_value(self, value)
+    if self._g is None and not (isinstance(value, Tensor) and value._g is not None) and (
+            _write_plain(self, index, value)):
+        return
     _setitem(self, index, value)
 
 
-def _check_value(self: Tensor, value: Any) -> None:
-    if not isinstance(value, _NUMBERS):
-        raise TypeError(f"can't assign a {_type_name(value)} to a torch.{self._k.dtype.legacy}Tensor; "
-                        "make it a tensor first, with torch.as_tensor")
-
-
-def _type_name(value: Any) -> str:
+def _refuse_value(self: Tensor, value: Any) -> None:
     kind = type(value)
-    return kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+    name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+    raise TypeError(f"can't assign a {name} to a torch.{self._k.dtype.legacy}Tensor; "
+                    "make it a tensor first, with torch.as_tensor")
 
 
-def _write_plain(self: Tensor, key: Any, value: Any) -> bool:
-    """The short way: no gradients, no index tensors, a value of the right shape; else False."""
-    try:
-        target = self._a[key]
-    except IndexError:
+def _write_plain(self: Tensor, index: Any, value: Any) -> bool:
+    """The short way: no gradients, plain memory, a value that NumPy takes as it is; else False."""
+    a, shared = self._a, self._s
+    if 0 in a.strides or self._k.on_meta or shared is not None and shared.inference:
         return False
     if isinstance(value, Tensor):
+        if value._k is not self._k or value._s is shared is not None:
+            return False
         source = value._a
-        if source.dtype.kind == "c" or source.ndim > target.ndim or self._k.on_meta:
-            return False
-        if source.shape != target.shape and not advanced.broadcasts(source.shape, target.shape):
-            return False
-    elif value.__class__ is complex or self._k.on_meta:
-        return False
+    elif value.__class__ is float and a.dtype.kind == "f" and -65000.0 < value < 65000.0:
+        source = value
     else:
-        source = scalar(value, self._k.np)
-    shared = self._s if self._s is not None else storage(self)
-    if 0 in self._a.strides or shared.inference:
-        return False
-    with np.errstate(all="ignore"):
-        target[...] = source
-    shared.version += 1
+        source = number(value, self._k.dtype)
+    key = _plain_key(index)
+    try:
+        if key is not None:
+            a[key] = source
+        elif index.__class__ is Tensor and index._a.ndim:
+            advanced.write(a, (index._a,), np.asarray(source, a.dtype))
+        else:
+            return False
+    except (IndexError, ValueError, RuntimeError, OverflowError):
+        return False                      # said again, in PyTorch's words, by the long way
+    (storage(self) if shared is None else shared).version += 1
     return True
 
 
 def _setitem(self: Tensor, index: Any, value: Any) -> None:
-    _check_value(self, value) if not isinstance(value, Tensor) else None
     plan = parse(index, self._a.shape)
     target = _by_rows(self, plan._replace(advanced=())) if MODES and STACK.modes else self
     if target is self and (plan.basic != WHOLE or plan.ones):
@@ -227,8 +234,8 @@ def _expand(value: Tensor, shape: tuple[int, ...]) -> Tensor:
         return value
     if value._a.ndim > len(shape):
         raise RuntimeError(f"expand(torch.{value._k.dtype.legacy}Tensor{{{list(value._a.shape)}}}, "
-                           f"size={list(shape)}): the number of sizes provided ({len(shape)}) must be "
-                           "greater or equal to the number of dimensions in the tensor "
+                           f"size={list(shape)}): the number of sizes provided ({len(shape)}) must "
+                           "be greater or equal to the number of dimensions in the tensor "
                            f"({value._a.ndim})")
     return ROWS["expand"](value, shape)
 
@@ -236,48 +243,41 @@ def _expand(value: Tensor, shape: tuple[int, ...]) -> Tensor:
 def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:
     sizes = value._a.shape
     extra = 0
-    while len(sizes) - extra > 0 and sizes[extra] == 1 and len(sizes) - extra > ndim:
+    while len(sizes) - extra > ndim and sizes[extra] == 1:
         extra += 1
     return ROWS["_view"](value, sizes[extra:]) if extra else value
 
 
-def _put(target: Tensor, indices: tuple[Tensor | None, ...], value: Any) -> None:
-    mask = _only_mask(indices)
+def _put(target: Tensor, indices: Indices, value: Any) -> None:
     if not isinstance(value, Tensor):
-        value = wrap(np.array(_number(target, value), target._k.np), target._k)
-    elif mask and value._a.size == 1 and value._k is not target._k:
+        value = wrap(number(value, target._k.dtype), target._k)
+    elif value._a.size == 1 and value._k is not target._k and _only_mask(indices):
         value = value.reshape(()).to(target._k.dtype)
     if not (MODES and STACK.modes):
-        shape = advanced.understand(target._a.shape, _arrays(indices)).result if (
-            value._a.ndim > 1) else ()
-        value = _without_leading_ones(value, len(shape)) if shape else value
+        if value._a.ndim > 1:
+            ndim = len(advanced.understand(target._a.shape, _arrays(indices)).result)
+            value = _without_leading_ones(value, ndim)
         if not (LOCAL.enabled and (target._g is not None or value._g is not None)):
-            put(target, _arrays(indices), value)
+            _put_plain(target, _arrays(indices), value)
             return
     from rushlight.dispatch.door import lookup
 
     lookup("Tensor", "index_put_")(target, indices, value)
 
 
-def _only_mask(indices: tuple[Tensor | None, ...]) -> bool:
+def _only_mask(indices: Indices) -> bool:
     given = [i for i in indices if i is not None]
     return len(given) == 1 and given[0]._a.dtype.kind == "b"
 
 
-def _number(target: Tensor, value: Any) -> Any:
-    if isinstance(value, complex) and not target._k.dtype.is_complex:
-        raise RuntimeError(f"value cannot be converted to type {target._k.dtype.name} without "
-                           f"overflow: {value}")
-    return scalar(value, target._k.np)
-
-
-def put(target: Tensor, indices: list[Any], value: Tensor, accumulate: bool = False) -> None:
+def _put_plain(target: Tensor, indices: list[Any], value: Tensor) -> None:
     """index_put_ where nothing is recorded: written where it stands."""
     if target._k is not value._k:
         raise RuntimeError("Index put requires the source and destination dtypes match, got "
                            f"{target._k.dtype.legacy} for the destination and "
                            f"{value._k.dtype.legacy} for the source.")
-    if not 0 in target._a.strides:
+    if 0 not in target._a.strides:
         check_writable(target, False)
-    advanced.write(target._a, indices, value._a, accumulate)
+    if not target._k.on_meta:
+        advanced.write(target._a, indices, value._a)
     storage(target).version += 1

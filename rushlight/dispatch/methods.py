@@ -13,8 +13,10 @@ from rushlight.base.device import device
 from rushlight.base.layout import broadcast_shapes, contiguous_strides, format_strides
 from rushlight.dispatch import inplace
 from rushlight.ops.table import ROWS
+from rushlight.tensor.data import new_tensor
 from rushlight.tensor.geometry import MemoryFormat, contiguous_format, preserve_format
 from rushlight.tensor.kind import Kind, kind
+from rushlight.tensor.legacy import new
 from rushlight.tensor.meta import meta_array
 from rushlight.tensor.storage import strided
 from rushlight.tensor.tensor import Tensor, storage, wrap, wrap_view
@@ -269,7 +271,7 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
 METHODS: dict[str, Callable[..., Any]] = {
     "copy_": copy_, "fill_": fill_, "zero_": zero_, "contiguous": contiguous, "view": view, "to": to,
     "type": type_, "cpu": cpu, "cuda": cuda, "resize_": resize_, "resize_as_": resize_as_,
-    "set_": set_, "share_memory_": share_memory_, "pin_memory": pin_memory,
+    "set_": set_, "new_tensor": new_tensor, "new": new, "share_memory_": share_memory_, "pin_memory": pin_memory,
     "float": _converter(dt.float32), "double": _converter(dt.float64), "half": _converter(dt.float16),
     "bfloat16": _converter(dt.bfloat16), "int": _converter(dt.int32), "long": _converter(dt.int64),
     "short": _converter(dt.int16), "char": _converter(dt.int8), "byte": _converter(dt.uint8),

@@ -11,10 +11,10 @@ from rushlight.base import dtype as dt
 from rushlight.base.errors import wrap_dims
 from rushlight.derive import cast, vjp
 from rushlight.derive.reference import evaluate
-from rushlight.dispatch.formula import Formula
+from rushlight.dispatch.formula import Formula, gradient_formula
 from rushlight.dispatch.rules import Rules
 from rushlight.ops.reduction import Reduction
-from rushlight.ops.scalar import Expr, inputs, symbol
+from rushlight.ops.scalar import Expr, symbol
 from rushlight.ops.table import Row
 from rushlight.tensor.kind import kind
 from rushlight.tensor.tensor import Tensor, wrap
@@ -118,8 +118,7 @@ class Reducer:
     def _through_finish(self, g: Tensor, result: Tensor, count: int) -> Tensor:
         if self._finish_gradient is None:
             expression = vjp.differentiate(self.finish, [ACC])[0]  # type: ignore[arg-type]
-            names = tuple(inputs([expression]))
-            self._finish_gradient = Formula(f"{self.row.name}_backward", expression, names), names
+            self._finish_gradient = gradient_formula(f"{self.row.name}_backward", expression)
         formula, names = self._finish_gradient
         env = {"grad": g, "result": result, "count": float(count)}
         found: Tensor = formula(*[env[n] for n in names])
@@ -131,9 +130,8 @@ class Reducer:
         complex_ = x._k.dtype.is_complex
         if self._map_gradient is None or self._map_gradient[2] is not complex_:
             expression = vjp.differentiate(self.meaning.map, [X], complex_)[0]
-            names = tuple(inputs([expression]))
-            formula = Formula(f"{self.row.name}_backward", expression, names)
-            self._map_gradient = formula, names, complex_
+            made = gradient_formula(f"{self.row.name}_backward", expression)
+            self._map_gradient = *made, complex_
         formula, names, _ = self._map_gradient
         mapped = Formula(self.row.name, self.meaning.map, ("input",)) if "result" in names else None
         env = {"grad": g, "input": x, "result": mapped(x) if mapped is not None else None}

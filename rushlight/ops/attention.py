@@ -79,9 +79,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask: "Tensor | None" =
 def causal_mask(query: Any, key: Any) -> Any:
     """True where a query may look: at its own position and before."""
     rows, columns = query.shape[-2], key.shape[-2]
-    mask = query.new_zeros((rows, columns), dtype=bool_)
-    mask._a[...] = np.tri(rows, columns, dtype=bool)
-    return mask
+    return query.detach().new_ones((rows, columns), dtype=bool_).tril()
 
 
 def _masked(scores: Any, mask: Any) -> Any:
@@ -134,8 +132,14 @@ def _hide_future(scores: Array) -> None:
 def _(s: Any, grad: Any, grad_weights: Any = None) -> Any:
     weights = s.result[1]
     q, k, v = s.query, s.key, s.value
-    to_value = weights.transpose(-2, -1).matmul(grad) if s.needs("value") else None
-    to_weights = grad.matmul(v.transpose(-2, -1))
+    if grad is None:
+        # Only the weights' gradient arrives, in gradients of gradients.
+        to_value, to_weights = None, grad_weights
+    else:
+        to_value = weights.transpose(-2, -1).matmul(grad) if s.needs("value") else None
+        to_weights = grad.matmul(v.transpose(-2, -1))
+        if grad_weights is not None:
+            to_weights = to_weights + grad_weights
     to_scores = _scores_backward(to_weights, weights, s.scale)
     return (to_scores.matmul(k) if s.needs("query") else None,
             to_scores.transpose(-2, -1).matmul(q) if s.needs("key") else None, to_value)

@@ -49,7 +49,7 @@ def _(s: Any, grad: Any) -> Any:
     return grad
 
 
-@opaque(name="_to_dtype", where=("aten",))
+@opaque(name="_to_dtype", where=("aten",), node="to_copy")
 def _to_dtype(input, dtype: "dtype", memory_format: "memory_format | None" = None) -> Array:
     """A copy converted to another dtype; C's conversions for floats out of range."""
     return _copy(input, dtype.np, memory_format)

@@ -59,20 +59,22 @@ def _constant(a: Any, eps: float) -> Any:
 
 @_normalize_rows.gradient
 def _(s: Any, grad: Any, grad_mean: Any, grad_rstd: Any) -> Any:
+    # The moments are handed over for the kernel alone: gradients of this gradient recompute them.
     _, center, rstd = s.result
-    return _rows_backward(grad, s.input, center, rstd)
+    return _rows_backward(grad, s.input, center.detach(), rstd.detach(), s.eps)
 
 
 @composite(name="_rows_backward", where=("aten",))
-def _rows_backward(grad, input, center, rstd):
+def _rows_backward(grad, input, center, rstd, eps: "float"):
     """rstd * (g - mean(g) - xhat * mean(g * xhat)) along the last dim."""
     apart = input - input.mean(-1, True)
+    rstd = (apart * apart).mean(-1, True).add(eps).rsqrt()
     hat = apart * rstd
     return rstd * (grad - grad.mean(-1, True) - hat * (grad * hat).mean(-1, True))
 
 
 @_rows_backward.kernel
-def _(g: Any, x: Any, center: Any, rstd: Any) -> Any:
+def _(g: Any, x: Any, center: Any, rstd: Any, eps: float) -> Any:
     return _backward(-1, g, x, center, rstd)
 
 
