@@ -121,26 +121,13 @@ def multi_head_attention_forward(
     """
     batched = _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:
-        same = key is query, value is key
-        query = query.unsqueeze(1)
-        key = query if same[0] else key.unsqueeze(1)
-        value = key if same[1] else value.unsqueeze(1)
+        query, key, value = _with_batch(query, key, value)
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     attn_mask, padding, is_causal = _masks(attn_mask, key_padding_mask, is_causal, need_weights,
                                            query.dtype)
     _check_sizes(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
-    if use_separate_proj_weight:
-        for name, w in (("q", q_proj_weight), ("k", k_proj_weight), ("v", v_proj_weight)):
-            if w is None:
-                raise AssertionError(f"use_separate_proj_weight is True but {name}_proj_weight is "
-                                     "None")
-        biases = (None,) * 3 if in_proj_bias is None else in_proj_bias.chunk(3)
-        q, k, v = _in_projection(query, key, value, q_proj_weight, k_proj_weight, v_proj_weight,
-                                 *biases)
-    else:
-        if in_proj_weight is None:
-            raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
-        q, k, v = _in_projection_packed(query, key, value, in_proj_weight, in_proj_bias)
+    separate = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
+    q, k, v = _project(query, key, value, separate, in_proj_weight, in_proj_bias)
     operands = _Heads(q, k, v, _mask_by_heads(attn_mask, query, key, num_heads), padding,
                       query.shape[1], num_heads)
     _append_biases(operands, bias_k, bias_v, static_k, static_v)
@@ -154,10 +141,30 @@ def multi_head_attention_forward(
     output = output.view(query.shape[0], operands.batch, -1)
     if weights is not None and average_attn_weights:
         weights = weights.mean(dim=1)
-    if not batched:
-        output = output.squeeze(1)
-        weights = None if weights is None else weights.squeeze(0)
-    return output, weights
+    if batched:
+        return output, weights
+    return output.squeeze(1), None if weights is None else weights.squeeze(0)
+
+
+def _with_batch(query: Any, key: Any, value: Any) -> tuple[Any, Any, Any]:
+    # Equal inputs stay one object, so that they are projected together.
+    q = query.unsqueeze(1)
+    k = q if key is query else key.unsqueeze(1)
+    return q, k, (k if value is key else value.unsqueeze(1))
+
+
+def _project(query: Any, key: Any, value: Any, separate: Any, in_proj_weight: Any,
+             in_proj_bias: Any) -> Any:
+    """q, k, v by one weight for all, or by `separate` ones."""
+    if separate is None:
+        if in_proj_weight is None:
+            raise AssertionError("use_separate_proj_weight is False but in_proj_weight is None")
+        return _in_projection_packed(query, key, value, in_proj_weight, in_proj_bias)
+    for name, weight in zip("qkv", separate):
+        if weight is None:
+            raise AssertionError(f"use_separate_proj_weight is True but {name}_proj_weight is None")
+    biases = (None,) * 3 if in_proj_bias is None else in_proj_bias.chunk(3)
+    return _in_projection(query, key, value, *separate, *biases)
 
 
 def _masks(attn_mask: Any, key_padding_mask: Any, is_causal: bool, need_weights: bool, dtype: Any
