@@ -5,6 +5,8 @@ One table lists the places that differ; everything else differs by its first wor
 from __future__ import annotations
 
 import importlib
+from _compat_pickle import IMPORT_MAPPING as _PYTHON_2_MODULES
+from _compat_pickle import NAME_MAPPING as _PYTHON_2_NAMES
 from typing import Any
 
 # Rushlight's module -> PyTorch's, for what is not at the same path.
@@ -27,7 +29,6 @@ _EXCEPTIONS = {
 }
 # PyTorch's (module, name) -> Rushlight's module, for the same.
 _BACK = {(theirs, name): ours for (ours, name), theirs in _EXCEPTIONS.items()}
-_PYTHON_2 = {"__builtin__": "builtins", "copy_reg": "copyreg"}
 
 
 def torch_module(module: str, name: str) -> str:
@@ -40,7 +41,9 @@ def torch_module(module: str, name: str) -> str:
 
 def full_name(module: str, name: str) -> str:
     """How a global of a pickle is spelled in messages and allow-lists: torch.nn.Linear, len."""
-    module = torch_module(_PYTHON_2.get(module, module), name)
+    # Pickles of protocol 2 and below spell the standard library as Python 2 did.
+    module, name = _PYTHON_2_NAMES.get((module, name), (module, name))
+    module = torch_module(_PYTHON_2_MODULES.get(module, module), name)
     return name if module == "builtins" else f"{module}.{name}"
 
 

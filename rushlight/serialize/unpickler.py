@@ -250,16 +250,24 @@ def _add_items(u: WeightsUnpickler) -> None:
     _expect(u.stack[-1], (set,), "add to sets").update(items)
 
 
+def _settable(u: WeightsUnpickler) -> Any:
+    target = u.stack[-1]
+    if type(target) in _DICTS or (id(type(target)) in u.added and isinstance(target, dict)):
+        return target
+    raise pickle.UnpicklingError("Can only SETITEM for dict, collections.OrderedDict, "
+                                 f"collections.Counter, but got {type(target)}")
+
+
 @_op(pickle.SETITEM)
 def _set_item(u: WeightsUnpickler) -> None:
     value, key = u.stack.pop(), u.stack.pop()
-    _expect(u.stack[-1], _DICTS, "set items of dicts")[key] = value
+    _settable(u)[key] = value
 
 
 @_op(pickle.SETITEMS)
 def _set_items(u: WeightsUnpickler) -> None:
     items = u.since_mark()
-    target = _expect(u.stack[-1], _DICTS, "set items of dicts")
+    target = _settable(u)
     for key, value in zip(items[::2], items[1::2], strict=True):
         target[key] = value
 

@@ -55,7 +55,8 @@ class Writer:
             self._put(struct.pack("<IIQQ" if wide else "<IIII", 0x08074B50, checksum, size, size))
         self._directory.append(_entry(path, flags, checksum, size, start))
         self._names.append(name)
-        self._checksums = _mix(self._checksums, checksum)
+        if size:
+            self._checksums = _mix(self._checksums, checksum)
 
     def finish(self) -> None:
         """Write the format version, the id of the content, and the directory."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 import builtins
 import collections
 import datetime
+import enum
 import io
 import os
 import pickle
@@ -89,6 +90,27 @@ def test_allowing_a_class() -> None:
         torch.load(file())
     assert torch.load(file(), weights_only=False)["a"].a == 1
     assert torch.serialization.get_unsafe_globals_in_checkpoint(file()) == [f"{__name__}.Plain"]
+
+
+class Color(enum.Enum):
+    """An enum of the program's own."""
+
+    RED = 1
+
+
+@pytest.mark.parametrize(("obj", "needed"), [
+    (np.arange(3.0), [np._core.multiarray._reconstruct, np.ndarray, np.dtype,
+                      np.dtypes.Float64DType]),
+    (np.float64(3.0), [np._core.multiarray.scalar, np.dtype, np.dtypes.Float64DType]),
+    (Color.RED, [Color]), (datetime.timedelta(3), [datetime.timedelta]), (range(3), [range]),
+    (frozenset([1]), [frozenset]),
+    (collections.defaultdict(list, a=[1]), [collections.defaultdict, list]),
+], ids=lambda value: type(value).__name__)
+def test_kinds_that_programs_allow(obj: Any, needed: list[Any]) -> None:
+    with pytest.raises(REFUSED):
+        torch.load(saved(obj))
+    with torch.serialization.safe_globals(needed):
+        assert np.array_equal(torch.load(saved(obj)), obj)
 
 
 def test_environment_and_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
