@@ -1,0 +1,23 @@
+"""The house's own checkers."""
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import layers  # noqa: E402
+
+
+def test_layers_finds_an_import_that_points_down(tmp_path):
+    room = tmp_path / "rushlight" / "base"
+    room.mkdir(parents=True)
+    (room / "wrong.py").write_text("from rushlight.tensor.tensor import Tensor\n")
+    (room / "right.py").write_text("from rushlight.base import dtype\n")
+    found = layers.violations(tmp_path)
+    assert len(found) == 1 and "wrong.py:1" in found[0]
+
+
+def test_layers_of_the_package():
+    assert layers.violations(ROOT) == []
