@@ -6,6 +6,7 @@ they stand side by side the result has their dims in that place, otherwise in fr
 """
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -124,15 +125,10 @@ def _refuse(shape: Sequence[int], read: Read) -> None:
 
 def read(a: Array, indices: Indices) -> Array:
     """a[indices] as a fresh array, laid out as PyTorch lays it out."""
-    if len(indices) == 1 and a.flags.c_contiguous:
-        index = indices[0]
-        if index.dtype in _POSITIONS and index.flags.c_contiguous:
-            try:
-                return a[index] if a.ndim == 1 and index.ndim else np.asarray(a.take(index, 0))
-            except IndexError:
-                pass                      # found again, and named, below
-        elif index.dtype == _BOOL and index.shape == a.shape:
-            return a.reshape(-1).take(index.reshape(-1).nonzero()[0])
+    if a.flags.c_contiguous:
+        found = _read_plain(a, indices)
+        if found is not None:
+            return found
     plan = understand(a.shape, indices)
     try:
         return _gather(a, plan)
@@ -143,6 +139,31 @@ def read(a: Array, indices: Indices) -> Array:
         raise
 
 
+def _read_plain(a: Array, indices: Indices) -> Array | None:
+    """The usual reads of a contiguous array: one index array, one mask, or one array per dim."""
+    index, count = indices[-1], len(indices)
+    if index is None or not index.flags.c_contiguous:
+        return None
+    try:
+        if index.dtype in _POSITIONS:
+            if count == 1 and a.ndim == 1 and index.ndim:
+                return a[index]
+            if count == 1 or not any([i is not None for i in indices[:-1]]):
+                return np.asarray(a.take(index, count - 1))
+            if count == a.ndim and all([i is not None and i.dtype in _POSITIONS and i.ndim
+                                        and i.shape == index.shape and i.flags.c_contiguous
+                                        for i in indices]):
+                return a[tuple(indices)]
+        elif index.dtype == _BOOL and count == 1 and index.shape == a.shape[:index.ndim]:
+            if index.ndim == a.ndim:
+                return a.reshape(-1).take(index.reshape(-1).nonzero()[0])
+            if index.ndim == 1:
+                return a.take(index.nonzero()[0], 0)
+    except (IndexError, ValueError):
+        pass                              # found again, and named, by the general way
+    return None
+
+
 def _gather(a: Array, plan: Read) -> Array:
     arrays = [index for index in plan.indices if index is not None]
     plain = a.flags.c_contiguous and all(index.flags.c_contiguous for index in arrays)
@@ -151,7 +172,7 @@ def _gather(a: Array, plan: Read) -> Array:
         return a.take(arrays[0], plan.front)
     if plain and side_by_side and plan.front + len(arrays) < a.ndim:
         sizes = a.shape[plan.front:len(plan.indices)]
-        merged = a.reshape(*a.shape[:plan.front], -1, *a.shape[len(plan.indices):])
+        merged = a.reshape(*a.shape[:plan.front], math.prod(sizes), *a.shape[len(plan.indices):])
         return merged.take(flat_positions(arrays, sizes), plan.front)
     found = a[_key(plan)]
     if plain:
@@ -240,10 +261,12 @@ def write(a: Array, indices: Indices, values: Array, accumulate: bool = False) -
 
     `values` broadcasts to what the index reads and has a's dtype; RuntimeError otherwise.
     """
-    if 0 in a.strides and overlaps_itself(a.shape, a.strides):
+    if a.size and 0 in a.strides and overlaps_itself(a.shape, a.strides):
         warnings.warn("Use of index_put_ on expanded tensors is deprecated. Please clone() the "
                       "tensor before performing this operation. This also applies to advanced "
                       "indexing e.g. tensor[indices] = tensor", UserWarning, stacklevel=4)
+    if not accumulate and len(indices) == 1 and _write_plain(a, indices[0], values):
+        return
     plan = understand(a.shape, indices)
     if not broadcasts(values.shape, plan.result):
         raise RuntimeError(f"shape mismatch: value tensor of shape {list(values.shape)} cannot be "
@@ -257,6 +280,25 @@ def write(a: Array, indices: Indices, values: Array, accumulate: bool = False) -
         _refuse(a.shape, plan)
         if 0 not in plan.result:
             raise
+
+
+def _write_plain(a: Array, index: Array, values: Array) -> bool:
+    """Write at one index array or mask; False where the general way must look closer."""
+    try:
+        if index.dtype in _POSITIONS:
+            if values.ndim > a.ndim - 1 + index.ndim:
+                return False
+            a[index] = values
+        elif index.dtype == _BOOL and index.shape == a.shape[:index.ndim] and not values.ndim:
+            if index.ndim == a.ndim:
+                np.copyto(a, values, where=index)
+            else:
+                a[index] = values
+        else:
+            return False
+    except (IndexError, ValueError):
+        return False                      # NumPy looks at all positions before it writes one
+    return True
 
 
 def broadcasts(shape: Sequence[int], to: Sequence[int]) -> bool:
@@ -278,7 +320,7 @@ def _accumulate(a: Array, plan: Read, values: Array) -> None:
     rest = [a.shape[i] for i in others]
     rows = full.reshape(flat.size, *rest)
     turned = a.transpose(*where, *others)
-    merged = turned.reshape(-1, *rest)
+    merged = turned.reshape(math.prod(sizes), *rest)
     add_at(merged, flat, rows)
     if not np.may_share_memory(merged, a):
         turned[...] = merged.reshape(turned.shape)
@@ -294,9 +336,9 @@ def coordinates(shape: Sequence[int], indices: Indices) -> tuple[Array, ...]:
         index = plan.indices[i] if i < len(plan.indices) else None
         if index is not None:
             after = ndim - plan.front - count
-            found.append(index.reshape(*index.shape, *[1] * after))
+            found.append(index.reshape((*index.shape, *[1] * after)))
             continue
         place += count if place == plan.front else 0
-        found.append(np.arange(size).reshape([-1 if j == place else 1 for j in range(ndim)]))
+        found.append(np.arange(size).reshape([size if j == place else 1 for j in range(ndim)]))
         place += 1
     return tuple(found)
