@@ -19,7 +19,7 @@ from rushlight.serialize.pickler import dump
 from rushlight.serialize.reading import Plan, load_archive
 from rushlight.serialize.rebuild import is_storage_types, storage_bytes
 from rushlight.serialize.safe_globals import allowed
-from rushlight.serialize.unpickler import globals_of
+from rushlight.serialize.trust import globals_of
 from rushlight.serialize.zipfile_format import ALIGNMENT, Reader, Writer
 
 _TRUE = ("1", "y", "yes", "true")

@@ -18,7 +18,7 @@ from rushlight.serialize.rebuild import (
     swap_bytes,
     typed,
 )
-from rushlight.serialize.unpickler import load_weights, trusting_unpickler
+from rushlight.serialize.trust import load_weights, trusting_unpickler
 from rushlight.serialize.zipfile_format import Reader
 
 Array = np.ndarray[Any, Any]
