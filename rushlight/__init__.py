@@ -39,7 +39,7 @@ newaxis = None
 # Sub-packages, imported at first mention.
 _PACKAGES = frozenset((
     "amp", "autograd", "backends", "cuda", "fft", "func", "jit", "linalg", "nn", "onnx", "optim",
-    "profiler", "random", "serialization", "special", "testing", "utils", "compiler", "distributed",
+    "profiler", "random", "serialization", "signal", "special", "storage", "testing", "utils", "compiler", "distributed",
     "export", "fx", "hub", "mps", "overrides", "types", "version", "cpu", "return_types",
 ))
 
@@ -50,7 +50,8 @@ _HOMES = {
     "get_rng_state": "random", "set_rng_state": "random", "Generator": "tensor.generator",
     "default_generator": "random", "set_printoptions": "tensor.printing",
     "install_as_torch": "launcher", "from_numpy": "tensor.bridge",
-    "as_tensor": "tensor.data", "asarray": "tensor.data",
+    "from_dlpack": "tensor.bridge", "to_dlpack": "tensor.bridge", "as_tensor": "tensor.data",
+    "asarray": "tensor.data", "frombuffer": "tensor.data",
     "finfo": "tensor.limits", "iinfo": "tensor.limits", "is_tensor": "tensor.queries",
     "is_storage": "tensor.queries", "numel": "tensor.queries", "is_floating_point": "tensor.queries",
     "is_complex": "tensor.queries", "is_nonzero": "tensor.queries", "is_signed": "tensor.queries",
@@ -66,7 +67,7 @@ _HOMES = {
     "get_float32_matmul_precision": "tensor.threads",
     "set_deterministic_debug_mode": "tensor.threads",
     "is_deterministic_algorithms_warn_only_enabled": "tensor.threads",
-    "UntypedStorage": "tensor.untyped", "FloatTensor": "tensor.legacy",
+    "UntypedStorage": "tensor.untyped", "TypedStorage": "tensor.typed", "FloatTensor": "tensor.legacy",
     "autocast": "amp", "get_autocast_dtype": "amp", "is_autocast_enabled": "amp",
 }
 
@@ -85,7 +86,8 @@ def _elsewhere(name: str) -> Any:
     if name in _PACKAGES:
         return _module(name, name)
     if name.endswith("Tensor") or name.endswith("Storage"):
-        legacy = import_module("rushlight.tensor.legacy")
+        home = "typed" if name.endswith("Storage") else "legacy"
+        legacy = import_module(f"rushlight.tensor.{home}")
         if hasattr(legacy, name):
             return getattr(legacy, name)
     raise AttributeError(f"module 'torch' has no attribute {name!r}")

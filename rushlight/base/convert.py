@@ -25,6 +25,13 @@ _FLOAT8 = frozenset({_E4M3, *map(np.dtype, (ml_dtypes.float8_e5m2, ml_dtypes.flo
 _SMALL = _FLOAT8 | {np.dtype(np.float16), np.dtype(ml_dtypes.bfloat16)}
 
 
+def needs_care(source: np.dtype[Any], to: np.dtype[Any]) -> bool:
+    """Whether NumPy's own conversion would give other numbers than `convert`."""
+    if source == to:
+        return False
+    return to in _SMALL or source in _FLOAT8 or (source.kind == "c") != (to.kind == "c")
+
+
 def convert(array: Array, to: np.dtype[Any], *, copy: bool = False) -> Array:
     """`array` with element type `to`; itself where nothing changes, unless `copy`."""
     source = array.dtype

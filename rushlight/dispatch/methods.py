@@ -9,6 +9,7 @@ import numpy as np
 from rushlight.autograd.inplace import check_writable, track_view
 from rushlight.autograd.mode import LOCAL
 from rushlight.base import dtype as dt
+from rushlight.base.convert import convert, needs_care
 from rushlight.base.device import device
 from rushlight.base.layout import broadcast_shapes, contiguous_strides, format_strides
 from rushlight.dispatch import inplace
@@ -41,7 +42,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         return self
     if not self._k.on_meta:
         with np.errstate(all="ignore"):
-            a[...] = b.real if b.dtype.kind == "c" and a.dtype.kind != "c" else b
+            a[...] = convert(b, a.dtype) if needs_care(b.dtype, a.dtype) else b
     storage(self).version += 1
     return self
 
@@ -271,7 +272,8 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
 METHODS: dict[str, Callable[..., Any]] = {
     "copy_": copy_, "fill_": fill_, "zero_": zero_, "contiguous": contiguous, "view": view, "to": to,
     "type": type_, "cpu": cpu, "cuda": cuda, "resize_": resize_, "resize_as_": resize_as_,
-    "set_": set_, "new_tensor": new_tensor, "new": new, "share_memory_": share_memory_, "pin_memory": pin_memory,
+    "set_": set_, "new_tensor": new_tensor, "new": new, "share_memory_": share_memory_,
+    "pin_memory": pin_memory,
     "float": _converter(dt.float32), "double": _converter(dt.float64), "half": _converter(dt.float16),
     "bfloat16": _converter(dt.bfloat16), "int": _converter(dt.int32), "long": _converter(dt.int64),
     "short": _converter(dt.int16), "char": _converter(dt.int8), "byte": _converter(dt.uint8),

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
+from rushlight.base.convert import convert, needs_care
 from rushlight.base.layout import Layout, contiguous_strides
 from rushlight.ops.scalar import Expr, m
 from rushlight.ops.table import composite, opaque, pointwise, view
@@ -32,9 +33,7 @@ def strides_of(a: Array) -> tuple[int, ...]:
 
 def _copy(a: Array, dtype: Any, memory_format: Any) -> Array:
     out = arranged(a.shape, strides_of(a), dtype, memory_format)
-    if a.dtype.kind == "c" and np.dtype(dtype).kind != "c":
-        a = a.real
-    out[...] = a
+    out[...] = convert(a, out.dtype) if needs_care(a.dtype, out.dtype) else a
     return out
 
 

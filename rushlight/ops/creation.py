@@ -32,6 +32,14 @@ class Fill(NamedTuple):
 
     def array(self) -> Array:
         """The memory, made."""
+        try:
+            return self._made()
+        except MemoryError:
+            need = math.prod(self.sizes) * np.dtype(self.np).itemsize
+            raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate "
+                               f"{need} bytes for sizes {list(self.sizes)}.") from None
+
+    def _made(self) -> Array:
         sizes, of, value, strides = self
         if strides is not None and strides != contiguous_strides(sizes):
             out = _strided(sizes, strides, of)

@@ -44,7 +44,8 @@ def infer(data: Any, of: dtype | None = None) -> Array:
     """
     if isinstance(data, np.ndarray):
         check_array(data)
-        return convert(data, of.np if of else data.dtype, copy=True)
+        dense = data if all(data.strides) else np.ascontiguousarray(data)
+        return convert(dense, of.np if of else data.dtype, copy=dense is data)
     if type(data) in _NUMBERS:
         return _fill([data], {type(data)}, of).reshape(())
     if type(data) is list:
@@ -75,7 +76,8 @@ def _infer_nested(data: Any, of: dtype | None) -> Array:
 # --- sizes --------------------------------------------------------------------
 
 
-def _is_sequence(value: Any) -> bool:
+def is_sequence(value: Any) -> bool:
+    """Whether torch.tensor would look inside: lists, arrays and the like, but no dict or tensor."""
     kind = type(value)
     if kind in (list, tuple, range, np.ndarray):
         return True
@@ -87,7 +89,7 @@ def _is_sequence(value: Any) -> bool:
 def _sizes(data: Any) -> tuple[int, ...]:
     """The lengths along the first element of each depth."""
     sizes: list[int] = []
-    while _is_sequence(data):
+    while is_sequence(data):
         sizes.append(len(data))
         if len(sizes) > _MAX_DIMS:
             raise ValueError(f"too many dimensions '{type(data).__name__}'")
@@ -116,9 +118,9 @@ def _flatten(data: Any, sizes: tuple[int, ...]) -> list[Any]:
 def _lengths(level: list[Any]) -> set[int]:
     for kind in set(map(type, level)) & {str, bytes}:
         _refuse_text(kind)
-    if not all(map(_is_sequence, level)):
+    if not all(map(is_sequence, level)):
         raise TypeError("not a sequence: expected nested sequences of equal depth, got a "
-                        f"{next(type(x).__name__ for x in level if not _is_sequence(x))} "
+                        f"{next(type(x).__name__ for x in level if not is_sequence(x))} "
                         "beside a sequence")
     return set(map(len, level))
 
@@ -128,7 +130,7 @@ def _leaves(data: Any) -> Iterable[Any]:
     pending = [data]
     while pending:
         value = pending.pop()
-        if isinstance(value, (str, bytes)) or not _is_sequence(value):
+        if isinstance(value, (str, bytes)) or not is_sequence(value):
             yield value
         else:
             pending.extend(reversed(list(value)) if len(value) else [0.0])
@@ -188,7 +190,8 @@ def _fill(flat: list[Any], kinds: set[type], of: dtype | None) -> Array:
     if of is None:
         of = _common_dtype(flat, kinds)
     if not kinds <= _NUMBERS:
-        flat = [x.item() if isinstance(x, (Conversion, np.generic)) else x for x in flat]
+        flat = [x.item() if isinstance(x, np.generic) else
+                _single(x, of) if isinstance(x, Conversion) else x for x in flat]
         kinds = set(map(type, flat))
     if of.category == dt.INTEGRAL:
         return _fill_integers(flat, kinds, of)
@@ -203,6 +206,17 @@ def _fill(flat: list[Any], kinds: set[type], of: dtype | None) -> Array:
     if not kinds <= _NUMBERS:
         flat = list(map(complex, flat))
     return convert(np.array(flat, np.complex128), of.np)
+
+
+def _single(t: Any, of: dtype) -> Any:
+    """The number in a tensor of one element."""
+    if t._a.size != 1:
+        if of.category == dt.INTEGRAL:
+            raise TypeError("only integer tensors of a single element can be converted to an "
+                            f"index, got shape {list(t.shape)}; torch.stack puts tensors together")
+        raise ValueError("only one element tensors can be converted to Python scalars, got shape "
+                         f"{list(t.shape)}; torch.stack puts tensors together")
+    return t.item()
 
 
 def _as_float(value: Any) -> float:
@@ -305,6 +319,9 @@ def from_buffer(buffer: Any, of: dtype, count: int = -1, offset: int = 0) -> Arr
         view = memoryview(buffer)
     except TypeError:
         raise ValueError("object does not implement Python buffer protocol.") from None
+    if not view.c_contiguous:
+        raise RuntimeError("could not retrieve buffer from object: its elements do not lie in "
+                           "order without gaps; make a contiguous copy first")
     length, size = view.nbytes, of.itemsize
     if not length or not count:
         raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")

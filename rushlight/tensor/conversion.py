@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.convert import overflow
+
 
 class Conversion:
     """item, tolist, numpy, float(), bool(), iteration, printing."""
@@ -28,6 +30,8 @@ class Conversion:
     def tolist(self) -> Any:
         """The values as nested lists of Python numbers; of a 0-d tensor, the number."""
         a = self._a
+        if self._k.on_meta:
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
         if a.dtype.kind == "V" or a.dtype.name.startswith(("bfloat16", "float8")):
             a = a.astype(np.float32)
         return a.tolist()
@@ -52,6 +56,16 @@ class Conversion:
             return array.copy() if copy else array
         return array.astype(dtype, copy=bool(copy))
 
+    def __dlpack__(self, **options: Any) -> Any:
+        from rushlight.tensor.bridge import dlpack
+
+        return dlpack(self, **options)  # type: ignore[arg-type]
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        from rushlight.tensor.bridge import dlpack_device
+
+        return dlpack_device(self)  # type: ignore[arg-type]
+
     def __array_wrap__(self, array: Any, context: Any = None, return_scalar: bool = False) -> Any:
         from rushlight.tensor.tensor import wrap
 
@@ -71,10 +85,10 @@ class Conversion:
         return bool(self.item())
 
     def __float__(self) -> float:
-        return float(self._single())
+        return float(_real(self._single(), "double"))
 
     def __int__(self) -> int:
-        return int(self._single())
+        return int(_real(self._single(), "int64_t"))
 
     def __complex__(self) -> complex:
         return complex(self._single())
@@ -101,7 +115,7 @@ class Conversion:
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         from rushlight.tensor.printing import tensor_repr
 
-        return tensor_repr(self)
+        return tensor_repr(self, contents=tensor_contents)
 
     def __str__(self) -> str:
         return self.__repr__()
@@ -120,6 +134,14 @@ class Conversion:
         from rushlight.tensor.copying import deepcopy_tensor
 
         return deepcopy_tensor(self, memo)
+
+
+def _real(value: Any, name: str) -> Any:
+    if not isinstance(value, complex):
+        return value
+    if value.imag:
+        overflow(name)
+    return value.real
 
 
 _PYTHON = frozenset({bool, int, float, complex})

@@ -1,4 +1,7 @@
-"""Tensors from Python data: torch.tensor, as_tensor, asarray."""
+"""Tensors from Python data: torch.tensor, as_tensor, asarray, frombuffer, Tensor.new_tensor.
+
+The rules of inference are tensor/construct.py's; here are devices, sharing and autograd.
+"""
 from __future__ import annotations
 
 import warnings
@@ -6,73 +9,172 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base import dtype as dt
-from rushlight.base.device import device as _device
+from rushlight.base.device import device as Device
+from rushlight.base.dtype import dtype as Dtype
+from rushlight.base.dtype import get_default_dtype
 from rushlight.tensor.bridge import from_numpy
-from rushlight.tensor.construct import infer
-from rushlight.tensor.kind import unavailable
+from rushlight.tensor.construct import from_buffer, infer
+from rushlight.tensor.placement import (
+    checked_device, checked_dtype, checked_flag, refuse_placement, track)
 from rushlight.tensor.queries import get_default_device
-from rushlight.tensor.tensor import Tensor, wrap
+from rushlight.tensor.tensor import Tensor, storage, wrap
 
-_BUILTIN = {float: dt.float64, int: dt.int64, bool: dt.bool_, complex: dt.complex128}
-
-
-def _dtype(dtype: Any) -> Any:
-    return _BUILTIN.get(dtype, dtype) if isinstance(dtype, type) else dtype
-
-
-def _placed(t: Tensor, device: Any, requires_grad: bool, pin_memory: bool) -> Tensor:
-    where = get_default_device() if device is None else _device(device)
-    if where.type not in ("cpu", "meta"):
-        raise unavailable(where)
-    if pin_memory:
-        raise RuntimeError("Need to provide pin_memory allocator to use pin memory: there is no CUDA "
-                           "here, leave pin_memory away")
-    if where.type == "meta":
-        t = t.to(where)
-    return t.requires_grad_() if requires_grad else t
+_COPY_ADVICE = ("To copy construct from a tensor, it is recommended to use sourceTensor.detach()."
+                "clone() or sourceTensor.detach().clone().requires_grad_(True), rather than {}.")
 
 
 def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False,
            pin_memory: bool = False) -> Tensor:
-    """A new leaf with a copy of data (numbers, nested sequences, arrays, tensors).
+    """A new leaf with a copy of data: a number, nested sequences, an array, a tensor.
 
-    The dtype is inferred unless given: bool, int64, the default floating dtype, or its complex twin.
+    The dtype is inferred unless given: bool, int64, the default floating dtype or its complex
+    twin; arrays and tensors keep theirs. Raises ValueError for ragged sequences, TypeError or
+    RuntimeError for what is no number.
     """
+    if dtype is not None and dtype.__class__ is not Dtype:
+        dtype = checked_dtype("tensor", dtype)
+    if device is not None or pin_memory:
+        device = checked_device("tensor", device)
+        refuse_placement(device, pin_memory=pin_memory)
     if isinstance(data, Tensor):
-        warnings.warn("To copy construct from a tensor, it is recommended to use sourceTensor.detach()."
-                      "clone() or sourceTensor.detach().clone().requires_grad_(True), rather than "
-                      "torch.tensor(sourceTensor).", UserWarning, stacklevel=2)
-        made = data.detach().clone()
-        made = made if dtype is None else made.to(_dtype(dtype))
-        return _placed(made, data.device if device is None else device, requires_grad, pin_memory)
-    return _placed(wrap(infer(data, _dtype(dtype))), device, requires_grad, pin_memory)
+        warnings.warn(_COPY_ADVICE.format("torch.tensor(sourceTensor)"), UserWarning, stacklevel=2)
+        made = _copied(data, dtype, device)
+    else:
+        made = _moved(wrap(infer(data, dtype)), device)
+    if requires_grad is False:
+        return made
+    return track(made) if checked_flag("tensor", "requires_grad", requires_grad) else made
+
+
+def _copied(source: Tensor, dtype: Dtype | None, where: Device | None) -> Tensor:
+    kept = source.detach()
+    return kept.to(kept.device if where is None else where,  # type: ignore[no-any-return]
+                   kept.dtype if dtype is None else dtype, copy=True)
+
+
+def _moved(t: Tensor, where: Device | None) -> Tensor:
+    if where is None:
+        where = get_default_device()
+    return t if where.type == "cpu" else t.to(where)  # type: ignore[no-any-return]
 
 
 def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
-    """data as a tensor, sharing memory (and the graph) where no conversion is needed."""
+    """data as a tensor, sharing its memory (and graph) where no conversion is needed."""
+    of, where = checked_dtype("as_tensor", dtype), checked_device("as_tensor", device)
+    refuse_placement(where)
     if isinstance(data, Tensor):
-        wanted = data.dtype if dtype is None else _dtype(dtype)
-        return data.to(data.device if device is None else _device(device), wanted)
+        return data.to(data.device if where is None else where,  # type: ignore[no-any-return]
+                       data.dtype if of is None else of)
     if isinstance(data, np.ndarray):
-        found = from_numpy(data)
-        return _placed(found if dtype is None else found.to(_dtype(dtype)), device, False, False)
-    return tensor(data, dtype=dtype, device=device)
+        found = _moved(from_numpy(data), where)
+        return found if of is None else found.to(of)  # type: ignore[no-any-return]
+    return _moved(wrap(infer(data, of)), where)
+
+
+def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None,
+               requires_grad: bool = False, layout: Any = None, pin_memory: bool = False) -> Tensor:
+    """A new leaf with a copy of data, in this tensor's dtype and on its device."""
+    of, where = checked_dtype("new_tensor", dtype), checked_device("new_tensor", device)
+    refuse_placement(where, layout, pin_memory)
+    of, where = of or self.dtype, where or self.device
+    if isinstance(data, Tensor):
+        warnings.warn(_COPY_ADVICE.format("tensor.new_tensor(sourceTensor)"), UserWarning,
+                      stacklevel=2)
+        made = _copied(data, of, where)
+    else:
+        made = _moved(wrap(infer(data, of)), where)
+    return track(made) if requires_grad else made
+
+
+# --- asarray --------------------------------------------------------------------------------------
 
 
 def asarray(obj: Any, *, dtype: Any = None, device: Any = None, copy: bool | None = None,
-            requires_grad: bool = False) -> Tensor:
-    """obj as a tensor: shared where possible, always (copy=False) or never (copy=True)."""
+            requires_grad: bool | None = None) -> Tensor:
+    """obj as a tensor: a tensor, array, buffer, number or sequence.
+
+    copy: None shares memory where it can, False insists (ValueError where it cannot), True copies.
+    requires_grad: None keeps a tensor's own; other objects do not require grad.
+    """
+    of, where = checked_dtype("asarray", dtype), checked_device("asarray", device)
+    refuse_placement(where)
+    found = _aliased(obj, of, copy)
+    if found is None:
+        if copy is False:
+            raise ValueError("can't alias arbitrary sequence into a tensor: leave copy=False away.")
+        made = _moved(wrap(infer(obj, of)), where)
+    else:
+        made = _converted(found, of, where, copy)
+    return _with_grad(made, obj, requires_grad)
+
+
+def _aliased(obj: Any, of: Dtype | None, copy: bool | None) -> Tensor | None:
+    """A tensor on the object's own memory, or None."""
+    if isinstance(obj, Tensor):
+        return obj
     if isinstance(obj, np.generic):
-        obj = np.asarray(obj)
-    shared = isinstance(obj, (Tensor, np.ndarray))
-    found = as_tensor(obj, dtype, device)
-    if isinstance(obj, Tensor) and not requires_grad:
-        found = found.detach() if found.requires_grad else found
-    same = shared and found.data_ptr() == as_tensor(obj).data_ptr()
-    if copy is False and not same:
-        raise ValueError("can't alias an arbitrary sequence or change its dtype into a tensor: leave "
-                         "copy=False away")
-    if copy and same:
-        found = found.detach().clone()
-    return found.detach().requires_grad_() if requires_grad else found
+        if copy is False:
+            raise RuntimeError("can't alias NumPy scalars. Either remove copy=False or transform "
+                               "it in a ndarray.")
+        return wrap(infer(obj))
+    if isinstance(obj, np.ndarray):
+        return from_numpy(obj)
+    if hasattr(type(obj), "__dlpack__"):
+        return from_numpy(np.from_dlpack(obj))
+    try:
+        view = memoryview(obj)
+    except TypeError:
+        return None
+    return _buffer_tensor(view, of or get_default_dtype())
+
+
+def _converted(found: Tensor, of: Dtype | None, where: Device | None, copy: bool | None) -> Tensor:
+    of, where = of or found.dtype, where or found.device
+    if copy is False and (of is not found.dtype or where != found.device):
+        what, old, new = "dtype", found.dtype.legacy, of.legacy
+        if of is found.dtype:
+            what, old, new = "device", str(found.device), str(where)
+        raise ValueError(f"can't alias tensor with {what} '{old}' into {what} '{new}'.")
+    return found.to(where, of, copy=bool(copy))  # type: ignore[no-any-return]
+
+
+def _with_grad(made: Tensor, obj: Any, requires_grad: bool | None) -> Tensor:
+    if requires_grad is None:
+        if isinstance(obj, Tensor) and obj.requires_grad:
+            _warn_inherited()
+        return made
+    if made.requires_grad == requires_grad:
+        return made
+    if not made.is_leaf:
+        return made.detach()  # type: ignore[no-any-return]
+    return track(made) if requires_grad else made.requires_grad_(False)  # type: ignore[no-any-return]
+
+
+_warned: list[bool] = []
+
+
+def _warn_inherited() -> None:
+    if not _warned:
+        _warned.append(True)
+        warnings.warn("torch.asarray: unspecified requires_grad now defaults to obj.requires_grad "
+                      "instead of False. Pass requires_grad=False explicitly to get the old "
+                      "behavior and silence this warning.", UserWarning, stacklevel=4)
+
+
+# --- buffers --------------------------------------------------------------------------------------
+
+
+def frombuffer(buffer: Any, *, dtype: Any, count: int = -1, offset: int = 0,
+               requires_grad: bool = False) -> Tensor:
+    """A 1-d tensor on the memory of a Python buffer; writes to either are seen in both.
+
+    count: elements to take, all when negative.  offset: bytes to skip.
+    """
+    made = _buffer_tensor(buffer, checked_dtype("frombuffer", dtype), count, offset)
+    return track(made) if requires_grad else made
+
+
+def _buffer_tensor(buffer: Any, of: Any, count: int = -1, offset: int = 0) -> Tensor:
+    made = wrap(from_buffer(buffer, of, count, offset))
+    storage(made).foreign = True
+    return made

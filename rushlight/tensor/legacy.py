@@ -6,35 +6,65 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
+from rushlight.base.size import Size
+from rushlight.tensor.construct import infer, is_sequence
 from rushlight.tensor.tensor import Tensor, as_subclass, wrap
 
 
 def legacy_new(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """torch.Tensor(...): sizes make uninitialised memory, data makes a copy in the default dtype."""
-    made = _make(dt.get_default_dtype(), args, kwargs)
+    """torch.Tensor(...): sizes give uninitialised memory, data a copy in the default dtype."""
+    made = _make(dt.get_default_dtype(), args, kwargs, any_dtype=True)
     return made if cls is Tensor else as_subclass(made, cls)
 
 
-def _make(dtype: dt.dtype, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
-    from rushlight.tensor.construct import infer
+def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """Tensor.new(...): like torch.Tensor(...), in this tensor's dtype."""
+    return _make(self.dtype, args, kwargs)
 
-    kwargs.pop("device", None)
-    if kwargs.get("data") is not None:
-        args = (kwargs["data"],)
-    if not args:
-        return wrap(np.empty((0,), dtype.np))
-    first = args[0]
-    if isinstance(first, Tensor) and len(args) == 1:
-        return first.detach() if first._k.dtype is dtype else first.detach().to(dtype)
-    if all(isinstance(n, (int, np.integer)) for n in args):
-        return wrap(np.empty(args, dtype.np))
-    if len(args) == 1 and type(first).__name__ == "Size":
-        return wrap(np.empty(tuple(first), dtype.np))
-    if len(args) == 1:
-        return wrap(infer(first, dtype))
-    raise TypeError("new() received an invalid combination of arguments - got ("
-                    f"{', '.join(type(a).__name__ for a in args)}); expected sizes or one sequence: "
-                    "torch.tensor(data) is the modern spelling")
+
+def _make(of: dt.dtype, args: tuple[Any, ...], kwargs: dict[str, Any],
+          any_dtype: bool = False) -> Tensor:
+    args = _positional(args, kwargs)
+    first = args[0] if args else Size((0,))
+    if len(args) == 1 and isinstance(first, Tensor):
+        if first._k.dtype is not of and not any_dtype:
+            raise TypeError(f"expected a tensor of dtype {of} (got {first.dtype}); convert it with "
+                            ".to()")
+        return first.detach()  # type: ignore[no-any-return]
+    if len(args) == 1 and type(first).__name__ in ("UntypedStorage", "TypedStorage"):
+        return wrap(np.empty(0, of.np)).set_(first)  # type: ignore[attr-defined,no-any-return]
+    if isinstance(first, Size) or all(_is_size(n) for n in args):
+        sizes = tuple(first) if isinstance(first, Size) else tuple(map(int, args))
+        if any(n < 0 for n in sizes):
+            raise RuntimeError("Trying to create tensor with negative dimension "
+                               f"{min(sizes)}: {list(sizes)}")
+        return wrap(np.empty(sizes, of.np))
+    if len(args) > 1:
+        raise TypeError("new() received an invalid combination of arguments - got ("
+                        f"{', '.join(type(a).__name__ for a in args)}); expected sizes or one "
+                        "sequence: torch.tensor(data) is the modern spelling")
+    if not isinstance(first, (str, bytes)) and not is_sequence(first):
+        raise TypeError(f"new(): data must be a sequence (got {type(first).__name__})")
+    return wrap(infer(first, of))
+
+
+def _positional(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    kwargs = dict(kwargs)
+    where = kwargs.pop("device", None)
+    if where is not None and str(where) not in ("cpu", "cpu:0"):
+        raise RuntimeError("legacy constructor expects device type: cpu but device type: "
+                           f"{where} was passed; torch.tensor and torch.empty take any device")
+    for name in ("data", "other", "storage", "size"):
+        if kwargs.get(name) is not None and not args:
+            args = (kwargs.pop(name),)
+    if kwargs:
+        raise TypeError("new() received an invalid combination of arguments - unexpected keywords "
+                        f"{sorted(kwargs)}; torch.tensor takes dtype, device and requires_grad")
+    return args
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 class _LegacyType(type):

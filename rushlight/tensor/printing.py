@@ -229,10 +229,10 @@ def format_array(array: np.ndarray, indent: int = 0, options: PrintOptions = PRI
 # --- tensors ------------------------------------------------------------------
 
 
-def _spelled_dtype(of: dtype, *, empty: bool) -> str | None:
-    """The dtype's suffix, or None where the numbers already tell it."""
+def _spelled_dtype(of: dtype, *, hidden: bool) -> str | None:
+    """The dtype's suffix, or None where the numbers (unless none are shown) already tell it."""
     default = get_default_dtype()
-    implied = (default,) if empty else (default, default.to_complex(), int64, bool_)
+    implied = (default,) if hidden else (default, default.to_complex(), int64, bool_)
     return None if of in implied else f"dtype={of!r}"
 
 
@@ -243,7 +243,7 @@ def _body(t: Tensor, indent: int, contents: str | None) -> tuple[str, list[str]]
     suffixes = [f"device='{t.device}'"] if meta else []
     if meta or (t.dim() != 1 if empty else not PRINT_OPTS.edgeitems):
         suffixes.append(f"size={tuple(t.shape)}")
-    spelled = _spelled_dtype(t.dtype, empty=empty and not meta)
+    spelled = _spelled_dtype(t.dtype, hidden=empty or meta)
     if spelled is not None:
         suffixes.append(spelled)
     if contents is None:

@@ -1,0 +1,6 @@
+"""torch.signal: window functions."""
+from __future__ import annotations
+
+from rushlight.signal import windows
+
+__all__ = ["windows"]
