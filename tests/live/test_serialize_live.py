@@ -48,9 +48,15 @@ def exchanged(obj: Any, lib: Any, how: dict[str, Any]) -> Any:
 @pytest.mark.parametrize("lib", BOTH, ids=["rushlight", "torch"])
 @pytest.mark.parametrize("d", dt.ALL, ids=str)
 def test_every_dtype(d: Any, lib: Any, how: dict[str, Any]) -> None:
-    if how and d.name.startswith(("uint16", "uint32", "uint64", "float8")) and lib is rushlight:
-        pytest.skip("PyTorch cannot read these dtypes in its own old format")
     t = make(lib, d)
+    if how and d.name.startswith(("uint16", "uint32", "uint64", "float8")) and lib is rushlight:
+        for writer in BOTH:  # PyTorch cannot read these dtypes in the old format, even its own
+            with pytest.raises(AttributeError, match="has no attribute 'dtype'"):
+                buffer = io.BytesIO()
+                writer.save(make(writer, d), buffer, **how)
+                buffer.seek(0)
+                torch.load(buffer)
+        return
     assert facts(t) == facts(exchanged(t, lib, how))
 
 
