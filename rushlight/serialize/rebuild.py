@@ -15,7 +15,9 @@ from rushlight.base import dtype as dt
 from rushlight.base.device import META
 from rushlight.base.dtype import dtype
 from rushlight.base.layout import Layout
+from rushlight.serialize.names import resolve
 from rushlight.tensor import geometry
+from rushlight.tensor.bridge import from_numpy
 from rushlight.tensor.copying import meta_tensor, tensor_over
 from rushlight.tensor.tensor import Tensor, as_subclass, wrap
 from rushlight.tensor.typed import BY_DTYPE, TypedStorage
@@ -200,20 +202,16 @@ def _rebuild_from_type_v2(function: Any, cls: type, args: tuple[Any, ...], state
 
 
 def _rebuild_sparse_tensor(layout: Any, data: tuple[Any, ...]) -> Any:
-    import rushlight
-
     if layout is not geometry.sparse_coo:
         raise RuntimeError(f"{layout} tensors cannot be loaded into Rushlight; save them dense "
                            "(t.to_dense()) or as sparse_coo")
     indices, values, size = data[:3]
-    return rushlight.sparse_coo_tensor(indices, values, size)
+    return resolve("torch", "sparse_coo_tensor")(indices, values, size)
 
 
 def _rebuild_device_tensor_from_numpy(data: Array, of: dtype, device: Any,
                                       requires_grad: bool) -> Any:
-    import rushlight
-
-    made = rushlight.from_numpy(data).to(dtype=of, device=device)
+    made: Any = from_numpy(data).to(dtype=of, device=device)  # type: ignore[attr-defined]
     return made.requires_grad_(requires_grad)
 
 
