@@ -199,9 +199,8 @@ def recurrence_errors(torch: Any, nn: Any) -> Any:
     h, small = torch.zeros(1, 2, 4), torch.zeros(1, 4)
     found = []
     for name in ("RNN", "GRU"):
-        found += [run(name, torch.zeros(5, 2, 2)), run(name, torch.zeros(3)),
-                  run(name, x, small), run(name, unbatched, h), run(name, x, torch.zeros(1, 2, 3))]
-    return [*found, run("LSTM", x, (h, small)), run("LSTM", x, (h, torch.zeros(1, 2, 3))),
+        found += [run(name, torch.zeros(5, 2, 2)), run(name, x, small), run(name, unbatched, h), run(name, x, torch.zeros(1, 2, 3))]
+    return [*found, run("GRU", torch.zeros(3)), run("LSTM", x, (h, small)), run("LSTM", x, (h, torch.zeros(1, 2, 3))),
             run("LSTM", unbatched, (h, h)), run("RNN", x, num_layers=0), run("RNN", x, dropout=2.0),
             run("GRU", x, proj_size=2), run("LSTM", x, proj_size=4),
             run("RNN", x, nonlinearity="foo"), run("RNNCell", torch.zeros(1, 2, 3)),

@@ -10,11 +10,11 @@ from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import Parameter
 
 
-def _padding_index(padding_idx: int | None, num_embeddings: int) -> int | None:
+def _padding_index(padding_idx: int | None, num_embeddings: int, name: str) -> int | None:
     if padding_idx is None:
         return None
     if not -num_embeddings <= padding_idx < num_embeddings:
-        raise AssertionError("Padding_idx must be within num_embeddings")
+        raise AssertionError(f"{name} must be within num_embeddings")
     return padding_idx + num_embeddings if padding_idx < 0 else padding_idx
 
 
@@ -65,7 +65,7 @@ class Embedding(_Table):
         super().__init__()
         self.num_embeddings = num_embeddings
         self.embedding_dim = embedding_dim
-        self.padding_idx = _padding_index(padding_idx, num_embeddings)
+        self.padding_idx = _padding_index(padding_idx, num_embeddings, "Padding_idx")
         self.max_norm = max_norm
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
@@ -119,7 +119,7 @@ class EmbeddingBag(_Table):
         self.max_norm = max_norm
         self.norm_type = norm_type
         self.scale_grad_by_freq = scale_grad_by_freq
-        self.padding_idx = _padding_index(padding_idx, num_embeddings)
+        self.padding_idx = _padding_index(padding_idx, num_embeddings, "padding_idx")
         self._make_weight(_weight, False, device, dtype)
         self.mode = mode
         self.sparse = sparse

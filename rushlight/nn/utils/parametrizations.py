@@ -193,9 +193,8 @@ def _is_orthogonal(Q: Any) -> bool:
 
 def _make_orthogonal(A: Any) -> Any:
     """The Q factor with the signs that make R's diagonal positive."""
-    X, tau = torch.geqrf(A)
-    Q = torch.linalg.householder_product(X, tau)
-    return Q * X.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
+    Q, R = torch.linalg.qr(A)
+    return Q * R.diagonal(dim1=-2, dim2=-1).sgn().unsqueeze(-2)
 
 
 def orthogonal(module: Any, name: str = "weight", orthogonal_map: str | None = None, *,
