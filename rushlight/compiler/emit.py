@@ -225,16 +225,16 @@ def result(body: Body, root: Expr, out_dtype: str) -> Lane:
 
 
 class Cursor:
-    """The loop of a body: one phi per operand pointer and per accumulator."""
+    """The loop of a body: one phi per operand pointer that it uses, and per accumulator."""
 
-    def __init__(self, f: Function, operands: int) -> None:
+    def __init__(self, f: Function, operands: int, used: Sequence[int] | None = None) -> None:
         self.f = f
-        self.count = operands
+        self.used = range(operands) if used is None else used
         self.state = f.load("ptr", "%frame")
-        self._starts = [f.load("ptr", "%frame", 8 * (1 + k)) for k in range(operands)]
-        self._steps = [f.load("i64", "%frame", 8 * (1 + operands + k)) for k in range(operands)]
+        self._starts = {k: f.load("ptr", "%frame", 8 * (1 + k)) for k in self.used}
+        self._steps = {k: f.load("i64", "%frame", 8 * (1 + operands + k)) for k in self.used}
         self.pointers = [f"%p{k}" for k in range(operands)]
-        self._accumulators: list[tuple[Lane, Lane]] = []
+        self._initial: Sequence[Lane] = ()
 
     def open(self, accumulators: Sequence[Lane] = ()) -> list[Lane]:
         """Start the loop; the accumulators' running values."""
@@ -242,29 +242,24 @@ class Cursor:
         f.mark_early()
         f.emit("br label %loop")
         f.start("loop")
-        self._phis = len(f._lines)
-        running = [Lane(f, a.kind, f"%acc{k}") for k, a in enumerate(accumulators)]
-        self._initial = list(accumulators)
-        return running
+        f.mark_phis()
+        self._initial = accumulators
+        return [Lane(f, a.kind, f"%acc{k}") for k, a in enumerate(accumulators)]
 
     def close(self, updated: Sequence[Lane] = ()) -> None:
         """End the loop; on exit pointers are written back."""
         f = self.f
-        nexts = [f.at(p, s) if s != "0" else p
-                 for p, s in zip(self.pointers, self._steps, strict=True)]
+        nexts = {k: f.at(self.pointers[k], self._steps[k]) for k in self.used}
         after = f.i64("add", "%i", 1)
-        latch = f.block
-        phis = [f"  %i = phi i64 [0, %entry], [{after}, %{latch}]"]
-        for p, start, following in zip(self.pointers, self._starts, nexts, strict=True):
-            phis.append(f"  {p} = phi ptr [{start}, %entry], [{following}, %{latch}]")
+        f.phi("i64", "%i", "0", after)
+        for k, following in nexts.items():
+            f.phi("ptr", self.pointers[k], self._starts[k], following)
         for k, (initial, value) in enumerate(zip(self._initial, updated, strict=True)):
-            phis.append(f"  %acc{k} = phi {initial.type} [{initial.name}, %entry], "
-                        f"[{value.name}, %{latch}]")
-        f._lines[self._phis:self._phis] = phis
+            f.phi(initial.type, f"%acc{k}", initial.name, value.name)
         more = f.i64("icmp ult", after, "%vectors")
         f.emit(f"br i1 {more}, label %loop, label %done")
         f.start("done")
-        for k, following in enumerate(nexts):
+        for k, following in nexts.items():
             f.store("ptr", following, "%frame", 8 * (1 + k))
 
 

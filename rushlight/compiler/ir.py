@@ -44,8 +44,8 @@ _F32_MAX = 3.4028234663852886e38
 class Module:
     """The text of a module: declarations appear once, functions in order."""
 
-    def __init__(self, fma: bool = True) -> None:
-        self.fma = fma
+    def __init__(self, fma: bool = True, arm: bool = False) -> None:
+        self.fma, self.arm = fma, arm
         self._declared: dict[str, str] = {}
         self.functions: list[str] = []
 
@@ -70,6 +70,7 @@ class Function:
         self._variables: list[str] = []
         self._count = 0
         self._in_early = False
+        self._phis_at = 0
         self.block = "entry"
 
     # --- instructions ---------------------------------------------------------------------------
@@ -98,6 +99,15 @@ class Function:
     def mark_early(self) -> None:
         """Instructions written with `early(True)` go here."""
         self._lines.append(_EARLY)
+
+    def mark_phis(self) -> None:
+        """The phis of a loop go here, at the start of its block."""
+        self._phis_at = len(self._lines)
+
+    def phi(self, kind: str, name: str, initial: str, following: str) -> None:
+        """What the loop that began at `mark_phis` carries, from the entry and from here."""
+        self._lines.insert(self._phis_at, f"  {name} = phi {kind} [{initial}, %entry], "
+                                          f"[{following}, %{self.block}]")
 
     def early(self, on: bool) -> None:
         """Write loop-invariant instructions (before the loop), or back to the current place."""

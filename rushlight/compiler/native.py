@@ -5,8 +5,11 @@ import threading
 from collections.abc import Callable
 from functools import lru_cache
 
-from rushlight.compiler import cache, runtime, target
+from rushlight.compiler import cache, rowloops, runtime, target
 from rushlight.compiler.ir import Module
+
+# Functions of the runtime, the loops that all kernels share.
+_SHARED = ("rl_strip", "rl_pointwise", "rl_pack", "rl_multi", "rl_rows")
 
 _lock = threading.RLock()
 _addresses: dict[str, int] = {}
@@ -18,15 +21,23 @@ def _host_text() -> str:
     return f"{host.triple} {host.cpu} {host.features} {host.llvm}"
 
 
+def _module() -> Module:
+    host = target.host()
+    return Module(host.fma, host.arm)
+
+
 @lru_cache(maxsize=None)
 def _runtime() -> dict[str, int]:
     name = cache.key("runtime", _host_text())
     code = cache.find(name)
     if code is None:
-        code = target.assemble(runtime.text(), tidy=True)
+        module = _module()
+        for part in (runtime, rowloops):
+            part.write(module)
+        code = target.assemble(module.text(), tidy=True)
         cache.keep(name, code)
-    found = target.load(code, runtime.SYMBOLS, {})
-    return dict(zip(runtime.SYMBOLS, found, strict=True))
+    found = target.load(code, _SHARED, {})
+    return dict(zip(_SHARED, found, strict=True))
 
 
 def address(kind: str, text: str, write: Callable[[Module, str], None]) -> int:
@@ -43,7 +54,7 @@ def address(kind: str, text: str, write: Callable[[Module, str], None]) -> int:
             symbol = f"rl_{name}"
             code = cache.find(name)
             if code is None:
-                module = Module(target.host().fma)
+                module = _module()
                 write(module, symbol)
                 code = target.assemble(module.text())
                 cache.keep(name, code)
@@ -53,7 +64,7 @@ def address(kind: str, text: str, write: Callable[[Module, str], None]) -> int:
 
 def ir(write: Callable[[Module, str], None]) -> str:
     """The LLVM IR of a kernel, for reading."""
-    module = Module(target.host().fma)
+    module = _module()
     write(module, "kernel")
     return module.text()
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.ufunc import from_loop
-from rushlight.compiler import native
+from rushlight.compiler import native, pool
 from rushlight.compiler.atoms import Unsupported
 from rushlight.compiler.emit import Meaning, check, descriptor, lanes_for, pointwise_body
 from rushlight.compiler.ir import Function, Module
@@ -20,6 +20,8 @@ from rushlight.ops.scalar import Expr
 
 Array = np.ndarray[Any, Any]
 Inputs = tuple[tuple[str, str], ...]
+# From how many elements on threads are worth waking.
+PARALLEL = 1 << 17
 
 
 def work_dtype(dtypes: tuple[str, ...]) -> str:
@@ -68,6 +70,13 @@ class Pointwise(Tiered):
         ins = [dt.BY_NAME[d].np for _, d in self.inputs]
         return from_loop("kernel", address, ins, self._out)
 
+    def parallel(self, *arrays: Any, out: Any = None) -> Any:
+        """The elements shared out over threads."""
+        if max(a.size for a in arrays) < PARALLEL:
+            return self(*arrays, out=out)
+        return pool.split(self.fn, arrays, (False,) * (len(arrays) + len(self._out)), self._out,
+                          out)
+
 
 def write(module: Module, name: str, meaning: Meaning, types: Mapping[Expr, str]) -> None:
     """The IR of a pointwise kernel: its body, its descriptor and NumPy's inner loop `name`."""
@@ -75,7 +84,8 @@ def write(module: Module, name: str, meaning: Meaning, types: Mapping[Expr, str]
     f = Function(module, "define internal void @body(ptr %frame, i64 %vectors, i64 %valid)",
                  lanes_for(types))
     pointwise_body(f, meaning, types, {})
-    module.functions.append(descriptor(f"{name}_desc", "body", operands, len(meaning.inputs), f.width))
+    module.functions.append(descriptor(f"{name}_desc", "body", operands, len(meaning.inputs),
+                                       f.width))
     module.functions.append(
         "declare void @rl_pointwise(ptr, ptr, ptr, ptr)\n"
         f"define i32 @{name}(ptr %c, ptr %args, ptr %dims, ptr %steps, ptr %d) {{\n"

@@ -138,3 +138,62 @@ def _forget() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
+
+
+def split(function: Callable[..., Any], arrays: Sequence[Any], cores: Sequence[bool],
+          dtypes: Sequence[Any], out: Any) -> Any:
+    """A ufunc applied over threads, each to a range of one axis; results are those of one call.
+
+    `cores` says of each operand, results included, whether its last axis is the row's own; the
+    others broadcast. `out` is None, an array, or a tuple of them.
+    """
+    import numpy as np
+
+    leading = [a.shape[:-1] if core else a.shape for a, core in zip(arrays, cores, strict=False)]
+    shape = np.broadcast_shapes(*leading)
+    if out is None:
+        extent = next((a.shape[-1:] for a, core in zip(arrays, cores, strict=False) if core), ())
+        results = tuple(np.empty(shape + (extent if core else ()), d)
+                        for core, d in zip(cores[len(arrays):], dtypes, strict=True))
+    else:
+        results = out if isinstance(out, tuple) else (out,)
+    answer = results[0] if len(results) == 1 else results
+    operands = (*arrays, *results)
+    threads = get_num_threads()
+    axis = max(range(len(shape)), key=shape.__getitem__, default=0)
+    # The first axis keeps threads on pages of their own; a short one could not be shared out.
+    if shape and shape[0] >= 4 * threads:
+        axis = 0
+    if threads < 2 or not shape or shape[axis] < 2 or _overlapping(np, arrays, results):
+        function(*arrays, out=results)
+        return answer
+    pieces = threads * 4 if shape[axis] >= threads * 16 else threads
+    cuts = [shape[axis] * i // pieces for i in range(pieces + 1)]
+
+    def job(low: int, high: int) -> Callable[[], Any]:
+        parts = [_piece(a, core, len(shape), axis, low, high)
+                 for a, core in zip(operands, cores, strict=True)]
+        return lambda: function(*parts[:len(arrays)], out=tuple(parts[len(arrays):]))
+
+    run([job(a, b) for a, b in zip(cuts, cuts[1:], strict=False) if b > a])
+    return answer
+
+
+def _piece(a: Any, core: bool, axes: int, axis: int, low: int, high: int) -> Any:
+    """The range of an operand along an axis of the broadcast shape; all of it if it repeats."""
+    own = axis - (axes - (a.ndim - core))
+    if own < 0 or a.shape[own] == 1:
+        return a
+    return a[(slice(None),) * own + (slice(low, high),)]
+
+
+def _overlapping(np: Any, arrays: Sequence[Any], results: Sequence[Any]) -> bool:
+    """Whether a result shares memory with an operand other than elementwise."""
+    for r in results:
+        for a in arrays:
+            if a.__array_interface__["data"] == r.__array_interface__["data"] and (
+                    a.shape == r.shape and a.strides == r.strides and a.dtype == r.dtype):
+                continue
+            if np.may_share_memory(a, r):
+                return True
+    return False

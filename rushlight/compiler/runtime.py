@@ -10,6 +10,9 @@ tensor of a list.
 """
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from rushlight.compiler.ir import Function, Module
 
 # Elements that pass through a buffer at a time; a multiple of every lane count.
@@ -18,19 +21,16 @@ DESCRIPTOR_HEAD = 4
 SLOT = 8
 
 
-def text() -> str:
-    """The module's IR."""
-    module = Module()
+def write(module: Module) -> None:
+    """Put these functions into the runtime's module."""
     for size in (1, 2, 4, 8):
         _copy(module, size)
     _pack(module)
     _strip(module)
     _pointwise(module)
     _multi(module)
-    return module.text()
 
 
-SYMBOLS = ("rl_strip", "rl_pointwise", "rl_pack", "rl_multi")
 # Where NumPy's array object has its data, number of axes, extents, dtype and flags, after the head
 # that every Python object has: part of NumPy's ABI.
 ARRAY_FIELDS = tuple(object.__basicsize__ + k for k in (0, 8, 16, 40, 48))
@@ -60,15 +60,15 @@ def _pack(module: Module) -> None:
     f.finish()
 
 
-def _slot(f: Function, base: str, index: str, extra: int = 0) -> str:
-    """The address of slot index + extra of an array."""
+def slot(f: Function, base: str, index: str, extra: int = 0) -> str:
+    """The address of slot index + extra of an array of eight-byte slots."""
     return f.at(f.at(base, f.i64("shl", index, 3)), SLOT * extra)
 
 
 def _frame_parts(f: Function, frame: str, count: str) -> tuple[str, str]:
     """Where a frame keeps its pointers and its increments."""
     pointers = f.at(frame, SLOT)
-    return pointers, _slot(f, pointers, count)
+    return pointers, slot(f, pointers, count)
 
 
 class _Strip:
@@ -86,15 +86,15 @@ class _Strip:
     def operand(self, k: str) -> tuple[str, str, str, str]:
         """Base, byte step, item size and buffer of operand k."""
         f = self.f
-        return (f.load("ptr", _slot(f, "%bases", k)), f.load("i64", _slot(f, "%steps", k)),
-                f.load("i64", _slot(f, self.sizes, k)),
+        return (f.load("ptr", slot(f, "%bases", k)), f.load("i64", slot(f, "%steps", k)),
+                f.load("i64", slot(f, self.sizes, k)),
                 f.at(self.buffers, f.i64("mul", k, BUFFER * 8)))
 
     def point(self, k: str, pointer: str, size: str) -> None:
         """Let the frame's operand k walk from `pointer`."""
         f = self.f
-        f.store("ptr", pointer, _slot(f, self.pointers, k))
-        f.store("i64", f.i64("mul", size, self.lanes), _slot(f, self.increments, k))
+        f.store("ptr", pointer, slot(f, self.pointers, k))
+        f.store("i64", f.i64("mul", size, self.lanes), slot(f, self.increments, k))
 
     def straight(self) -> str:
         """Point the frame at the operands themselves; whether a body can run on them so."""
@@ -106,9 +106,9 @@ class _Strip:
             repeated = f.op(f"and i1 {f.i64('icmp eq', step, 0)}, "
                             f"{f.i64('icmp ult', k, self.reads)}")
             with f.when(repeated):
-                _call_pack(f, buffer, size, base, "0", self.lanes, size)
-                f.store("ptr", buffer, _slot(f, self.pointers, k))
-                f.store("i64", 0, _slot(f, self.increments, k))
+                call_pack(f, buffer, size, base, "0", self.lanes, size)
+                f.store("ptr", buffer, slot(f, self.pointers, k))
+                f.store("i64", 0, slot(f, self.increments, k))
             fits = f.op(f"or i1 {repeated}, {f.i64('icmp eq', step, size)}")
             good.set(f.op(f"and i1 {good.get()}, {fits}"))
         return good.get()
@@ -142,18 +142,19 @@ class _Strip:
                 with f.when(f.i64("icmp ne", step, 0)):
                     self.point(k, buffer, size)
                     there = f.at(base, f.i64("mul", start, step))
-                    _call_pack(f, buffer, size, there, step, m, size)
+                    call_pack(f, buffer, size, there, step, m, size)
         with f.loop(self.count, self.reads) as k:
             base, step, size, buffer = self.operand(k)
             if inward:
                 self.point(k, buffer, size)
             else:
                 there = f.at(base, f.i64("mul", start, step))
-                _call_pack(f, there, step, buffer, size, m, size)
+                call_pack(f, there, step, buffer, size, m, size)
 
 
-def _call_pack(f: Function, to: str, to_step: str, source: str, step: str, n: str,
-               size: str) -> None:
+def call_pack(f: Function, to: str, to_step: str, source: str, step: str, n: str,
+              size: str) -> None:
+    """Copy n elements of `size` bytes at byte steps."""
     f.emit(f"call void @rl_pack(ptr {to}, i64 {to_step}, ptr {source}, i64 {step}, i64 {n}, "
            f"i64 {size})")
 
@@ -174,6 +175,22 @@ def _strip(module: Module) -> None:
     f.finish()
 
 
+@contextmanager
+def quiet(f: Function) -> Iterator[None]:
+    """Leave the processor's floating-point exception flags as they were, or NumPy would warn."""
+    if f.module.arm:
+        kept = f.op('call i64 asm sideeffect "mrs $0, fpsr", "=r"()')
+        yield
+        f.emit(f'call void asm sideeffect "msr fpsr, $0", "r"(i64 {kept})')
+        return
+    place = f.op("alloca i32, align 4")
+    for name in ("st", "ld"):
+        f.module.declare(name, f"declare void @llvm.x86.sse.{name}mxcsr(ptr)")
+    f.emit(f"call void @llvm.x86.sse.stmxcsr(ptr {place})")
+    yield
+    f.emit(f"call void @llvm.x86.sse.ldmxcsr(ptr {place})")
+
+
 def _pointwise(module: Module) -> None:
     f = Function(module, "define void @rl_pointwise(ptr %desc, ptr %args, ptr %dims, ptr %steps)")
     count = f.load("i64", "%desc", SLOT)
@@ -181,7 +198,8 @@ def _pointwise(module: Module) -> None:
     frame = f.op(f"alloca i64, i64 {slots}, align 16")
     f.store("ptr", "null", frame)
     n = f.load("i64", "%dims")
-    f.emit(f"call void @rl_strip(ptr %desc, ptr {frame}, ptr %args, ptr %steps, i64 {n})")
+    with quiet(f):
+        f.emit(f"call void @rl_strip(ptr %desc, ptr {frame}, ptr %args, ptr %steps, i64 {n})")
     f.emit("ret void")
     f.finish()
 
@@ -201,8 +219,8 @@ def _multi(module: Module) -> None:
     bad = f.var(0)
     total = f.i64("mul", "%tensors", reads)
     with f.loop(total) as i:
-        array = f.load("ptr", _slot(f, "%arrays", i))
-        first = f.load("ptr", _slot(f, "%arrays", f.i64("sub", i, f.i64("urem", i, reads))))
+        array = f.load("ptr", slot(f, "%arrays", i))
+        first = f.load("ptr", slot(f, "%arrays", f.i64("sub", i, f.i64("urem", i, reads))))
         wrong = f.op(f"icmp ne ptr {f.load('ptr', array, ARRAY_FIELDS[3])}, %dtype")
         flags = f.op(f"and i32 {f.load('i32', array, ARRAY_FIELDS[4])}, {_CONTIGUOUS}")
         strided = f.op(f"icmp eq i32 {flags}, 0")
@@ -214,7 +232,7 @@ def _multi(module: Module) -> None:
     f.store("ptr", "%scalars", frame)
     tensors = f.op(f"select i1 {f.i64('icmp eq', bad.get(), 0)}, i64 %tensors, i64 0")
     with f.loop(tensors) as t:
-        arrays = _slot(f, "%arrays", f.i64("mul", t, reads))
+        arrays = slot(f, "%arrays", f.i64("mul", t, reads))
         n = _extent(f, f.load("ptr", arrays))
         begin, end = (_cut(f, n, p) for p in ("%part", f.i64("add", "%part", 1)))
         offset = f.i64("mul", begin, size)
@@ -222,10 +240,10 @@ def _multi(module: Module) -> None:
             which = f.var(k)
             with f.when(f.i64("icmp uge", k, reads)):
                 target = f.i64("add", count, f.i64("sub", k, reads))
-                which.set(f.load("i64", _slot(f, sizes, target)))
-            array = f.load("ptr", _slot(f, arrays, which.get()))
+                which.set(f.load("i64", slot(f, sizes, target)))
+            array = f.load("ptr", slot(f, arrays, which.get()))
             data = f.load("ptr", array, ARRAY_FIELDS[0])
-            f.store("ptr", f.at(data, offset), _slot(f, bases, k))
+            f.store("ptr", f.at(data, offset), slot(f, bases, k))
         length = f.i64("sub", end, begin)
         f.emit(f"call void @rl_strip(ptr %desc, ptr {frame}, ptr {bases}, ptr {sizes}, "
                f"i64 {length})")
@@ -239,7 +257,7 @@ def _extent(f: Function, array: str) -> str:
     axes = f.op(f"sext i32 {f.load('i32', array, ARRAY_FIELDS[1])} to i64")
     dims = f.load("ptr", array, ARRAY_FIELDS[2])
     with f.loop(axes) as i:
-        product.set(f.i64("mul", product.get(), f.load("i64", _slot(f, dims, i))))
+        product.set(f.i64("mul", product.get(), f.load("i64", slot(f, dims, i))))
     return product.get()
 
 

@@ -45,9 +45,14 @@ class Host:
         return "+fma" in self.features.split(",") or not self.triple.startswith("x86_64")
 
     @property
+    def arm(self) -> bool:
+        """Whether this is a 64-bit ARM."""
+        return self.triple.startswith(("aarch64", "arm64"))
+
+    @property
     def half(self) -> bool:
         """Whether the processor converts float16."""
-        return "+f16c" in self.features.split(",") or self.triple.startswith("aarch64")
+        return "+f16c" in self.features.split(",") or self.arm
 
     @property
     def vector_bytes(self) -> int:

@@ -41,10 +41,11 @@ class Tiered:
         raise NotImplementedError
 
     def parallel(self, *arrays: Any, out: Any = None) -> Any:
-        return self.fn(*arrays, out=out)
+        return self(*arrays, out=out)
 
     def __call__(self, *arrays: Any, out: Any = None) -> Any:
-        return self.fn(*arrays, out=out)
+        # NumPy's ufuncs of several results do not take out=None.
+        return self.fn(*arrays) if out is None else self.fn(*arrays, out=out)
 
     def large(self, *arrays: Any, out: Any = None) -> Any:
         """For big arrays: over several threads once compiled, and compiled at once."""
@@ -54,7 +55,7 @@ class Tiered:
 
     def _counted(self, *arrays: Any, out: Any = None) -> Any:
         if self._state == READY:
-            return self.fn(*arrays, out=out)
+            return self(*arrays, out=out)
         if self._state == COLD:
             self._count(arrays)
             if self._state == READY:

@@ -1,0 +1,100 @@
+"""base/boxmuller.py's float32 normals as machine code: eight pairs at a time, the same bits.
+
+The polynomials and their constants are those of base/boxmuller.py; its fused multiply-adds are
+the processor's here, so that there is no machine code for a processor without them.
+"""
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from rushlight.base import boxmuller as b
+from rushlight.compiler import native
+from rushlight.compiler.ir import Function, Lane, Module, polynomial
+from rushlight.compiler.target import available, host
+from rushlight.compiler.tier import Tiered
+
+Array = np.ndarray[Any, Any]
+
+_PAIRS = b.GROUP // 2
+
+
+class Normals(Tiered):
+    """Called with (words, mean, std): float32 normals in the memory of uint32 words."""
+
+    def reference(self, *arrays: Any, out: Any = None) -> None:
+        """On NumPy."""
+        b.by_numpy(*arrays)
+
+    def build(self) -> Callable[..., None] | None:
+        """The machine code behind a function of NumPy arrays."""
+        if not available() or not host().fma:
+            return None
+        code = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_float,
+                                ctypes.c_float)(native.address("normals", "float32", write))
+
+        def run(words: Array, mean: Any, std: Any, out: Any = None) -> None:
+            if not words.flags.c_contiguous or words.dtype != np.uint32:
+                raise ValueError("normals: expected contiguous uint32 words, got "
+                                 f"{words.dtype} with strides {words.strides}")
+            code(words.__array_interface__["data"][0], words.size // b.GROUP, mean, std)
+        return run
+
+
+@lru_cache(maxsize=None)
+def normals() -> Normals:
+    """The one kernel."""
+    return Normals()
+
+
+def write(module: Module, name: str) -> None:
+    """The IR of `void name(ptr words, i64 groups, float mean, float std)`."""
+    f = Function(module, f"define void @{name}(ptr %words, i64 %groups, float %mean, float %std)",
+                 _PAIRS)
+    mean, std = f.splat("float", "%mean"), f.splat("float", "%std")
+    with f.loop("%groups") as group:
+        first = f.at("%words", f.i64("mul", group, 4 * b.GROUP))
+        second = f.at(first, 4 * _PAIRS)
+        radius = (_log(1 - _uniforms(f, first)) * -2.0).sqrt()
+        sine, cosine = _sincos(_uniforms(f, second) * b.TWO_PI)
+        for turned, place in ((cosine, first), (sine, second)):
+            f.emit(f"store {(radius * turned).fma(std, mean)!r}, ptr {place}, align 4")
+    f.emit("ret void")
+    f.finish()
+
+
+def _uniforms(f: Function, place: str) -> Lane:
+    words = f.lanes("i32", f"load {f.type('i32')}, ptr {place}, align 4")
+    return (words & b.LOW_24).cast("sitofp", "float") * b.UNIT_24
+
+
+def _log(x: Lane) -> Lane:
+    bits = x.cast("bitcast", "i32")
+    exponent = (bits - b.SQRT_HALF_BITS).bits("ashr", 23)
+    m = (bits - exponent.bits("shl", 23)).cast("bitcast", "float") - 1
+    e = exponent.cast("sitofp", "float")
+    square = m * m
+    y = (polynomial(m, b.LOG) * m).fma(square, e * b.LN2_LOW)
+    return e.fma(b.LN2_HIGH, m + square.fma(-0.5, y))
+
+
+def _sincos(x: Lane) -> tuple[Lane, Lane]:
+    octant = ((x * b.FOUR_OVER_PI).cast("fptosi", "i32") + 1) & ~1
+    turns = octant.cast("sitofp", "float")
+    for part in b.QUARTER_PI:
+        x = turns.fma(-part, x)
+    square = x * x
+    cosine = (polynomial(square, b.COS) * square).fma(square, square * -0.5) + 1
+    sine = (polynomial(square, b.SIN) * square).fma(x, x)
+    odd = (octant & 2).compare("ne", 0)
+    return (_signed(odd.where(cosine, sine), octant & 4),
+            _signed(odd.where(sine, cosine), (octant + 2) & 4))
+
+
+def _signed(x: Lane, flag: Lane) -> Lane:
+    """x negated where bit 2 of `flag` is set."""
+    return (x.cast("bitcast", "i32") ^ flag.bits("shl", 29)).cast("bitcast", "float")
