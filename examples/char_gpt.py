@@ -127,58 +127,73 @@ DIGITS = {
 }
 
 
-def draw_curve(losses, path, width=900, height=480):
-    """Losses (grey) and their running mean (blue) over the steps, with labelled axes."""
-    left, right, top, bottom = 70, 20, 20, 50
-    pixels = bytearray(b"\xff" * (3 * width * height))
+class Picture:
+    """A white picture to draw lines and digits on, written as a PNG."""
 
-    def dot(x, y, colour):
-        if 0 <= x < width and 0 <= y < height:
-            pixels[3 * (y * width + x):3 * (y * width + x) + 3] = bytes(colour)
+    def __init__(self, width, height):
+        self.width, self.height = width, height
+        self.pixels = bytearray(b"\xff" * (3 * width * height))
 
-    def line(x0, y0, x1, y1, colour, thick=1):
+    def dot(self, x, y, colour):
+        if 0 <= x < self.width and 0 <= y < self.height:
+            self.pixels[3 * (y * self.width + x):3 * (y * self.width + x) + 3] = bytes(colour)
+
+    def line(self, x0, y0, x1, y1, colour, thick=1):
         n = max(abs(x1 - x0), abs(y1 - y0), 1)
         for i in range(n + 1):
             x, y = round(x0 + (x1 - x0) * i / n), round(y0 + (y1 - y0) * i / n)
-            for dx in range(thick):
-                for dy in range(thick):
-                    dot(x + dx, y + dy, colour)
+            for k in range(thick * thick):
+                self.dot(x + k % thick, y + k // thick, colour)
 
-    def write(text, x, y, scale=3):
-        for c in text:
-            for row, bits in enumerate(DIGITS[c]):
-                for column, bit in enumerate(bits):
-                    if bit == "1":
-                        for i in range(scale * scale):
-                            dot(x + column * scale + i % scale, y + row * scale + i // scale,
-                                (70, 70, 70))
-            x += 4 * scale
+    def write(self, text, x, y, scale=3):
+        for place, c in enumerate(text):
+            bits = "".join(DIGITS[c])
+            for k in range(len(bits) * scale * scale):
+                bit, part = divmod(k, scale * scale)
+                if bits[bit] == "1":
+                    self.dot(x + (4 * place + bit % 3) * scale + part % scale,
+                             y + bit // 3 * scale + part // scale, (70, 70, 70))
 
+    def save(self, path):
+        def chunk(kind, data):
+            return (struct.pack(">I", len(data)) + kind + data
+                    + struct.pack(">I", zlib.crc32(kind + data)))
+        row = 3 * self.width
+        rows = b"".join(b"\0" + bytes(self.pixels[row * y:row * (y + 1)]) for y in range(self.height))
+        header = struct.pack(">IIBBBBB", self.width, self.height, 8, 2, 0, 0, 0)
+        Path(path).write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header)
+                               + chunk(b"IDAT", zlib.compress(rows, 9)) + chunk(b"IEND", b""))
+
+
+def draw_curve(losses, path, width=900, height=480):
+    """Losses (grey) and their running mean (blue) over the steps, with labelled axes."""
+    left, right, top, bottom = 70, 20, 20, 50
+    picture = Picture(width, height)
     high = math.ceil(max(losses) * 2) / 2
-    to_x = lambda step: left + round((width - left - right) * step / max(len(losses) - 1, 1))  # noqa: E731
-    to_y = lambda loss: top + round((height - top - bottom) * (1 - loss / high))               # noqa: E731
+
+    def to_x(step):
+        return left + round((width - left - right) * step / max(len(losses) - 1, 1))
+
+    def to_y(loss):
+        return top + round((height - top - bottom) * (1 - loss / high))
+
     for i in range(6):
         value, step = high * i / 5, round((len(losses) - 1) * i / 5)
-        line(left, to_y(value), width - right, to_y(value), (228, 228, 228))
-        write(f"{value:.1f}", 18, to_y(value) - 7)
-        write(str(step), to_x(step) - 6 * len(str(step)), height - bottom + 14)
+        picture.line(left, to_y(value), width - right, to_y(value), (228, 228, 228))
+        picture.write(f"{value:.1f}", 18, to_y(value) - 7)
+        picture.write(str(step), to_x(step) - 6 * len(str(step)), height - bottom + 14)
+    for step in range(1, len(losses)):
+        picture.line(to_x(step - 1), to_y(losses[step - 1]), to_x(step), to_y(losses[step]),
+                     (205, 213, 226))
     mean, previous = losses[0], (to_x(0), to_y(losses[0]))
-    for step, loss in enumerate(losses[1:], 1):
-        line(to_x(step - 1), to_y(losses[step - 1]), to_x(step), to_y(loss), (205, 213, 226))
     for step, loss in enumerate(losses):
         mean = 0.95 * mean + 0.05 * loss
         point = (to_x(step), to_y(mean))
-        line(*previous, *point, (31, 95, 191), thick=2)
+        picture.line(*previous, *point, (31, 95, 191), thick=2)
         previous = point
-    line(left, top, left, height - bottom, (70, 70, 70))
-    line(left, height - bottom, width - right, height - bottom, (70, 70, 70))
-
-    rows = b"".join(b"\0" + bytes(pixels[3 * width * y:3 * width * (y + 1)]) for y in range(height))
-    chunk = lambda kind, data: (struct.pack(">I", len(data)) + kind + data                     # noqa: E731
-                                + struct.pack(">I", zlib.crc32(kind + data)))
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    Path(path).write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header)
-                           + chunk(b"IDAT", zlib.compress(rows, 9)) + chunk(b"IEND", b""))
+    picture.line(left, top, left, height - bottom, (70, 70, 70))
+    picture.line(left, height - bottom, width - right, height - bottom, (70, 70, 70))
+    picture.save(path)
 
 
 def main():

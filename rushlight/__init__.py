@@ -39,8 +39,9 @@ newaxis = None
 # Sub-packages, imported at first mention.
 _PACKAGES = frozenset((
     "amp", "autograd", "backends", "cuda", "fft", "func", "jit", "linalg", "nn", "onnx", "optim",
-    "profiler", "random", "serialization", "signal", "special", "storage", "testing", "utils", "compiler", "distributed",
-    "export", "fx", "hub", "mps", "overrides", "types", "version", "cpu", "return_types",
+    "profiler", "random", "serialization", "signal", "special", "storage", "testing", "utils",
+    "compiler", "distributed", "export", "fx", "hub", "mps", "overrides", "types", "version",
+    "cpu", "return_types",
 ))
 
 # Public functions that are not ops: name -> module.

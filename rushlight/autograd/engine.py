@@ -13,6 +13,7 @@ from typing import Any
 from rushlight.autograd import hooks
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad, Node
+from rushlight.ops.table import ROWS
 
 Tensor = Any
 
@@ -46,6 +47,14 @@ class _Wanted:
                 useful.add(node)
         return useful
 
+    def stops_at(self, node: Node, grad: Any, accumulate: bool) -> bool:
+        """Keep what is wanted of a node's gradients; whether nothing wanted lies beyond it."""
+        if node in self.nodes:
+            self.take(node, grad)
+            if node.__class__ is AccumulateGrad:
+                return not accumulate
+        return not any(e is not None and e[0] in self.useful for e in node.next)
+
     def take(self, node: Node, grad: Any) -> None:
         grads = grad if node.multi else [grad]
         for number, g in enumerate(grads):
@@ -78,17 +87,11 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
         grad = buffers.pop(node)
         if node.hooks is not None:
             grad = hooks.before(node, grad)
-        if wanted is not None:
-            if node in wanted.nodes:
-                wanted.take(node, grad)
-            if node not in wanted.useful:
-                continue
-        if node.__class__ is AccumulateGrad:
-            if accumulate and (wanted is None or node in wanted.nodes):
-                _accumulate(node, grad, create)
+        if wanted is not None and wanted.stops_at(node, grad, accumulate):
             continue
-        if wanted is not None and not any(e is not None and e[0] in wanted.useful
-                                          for e in node.next):
+        if node.__class__ is AccumulateGrad:
+            if accumulate:
+                _accumulate(node, grad, create)
             continue
         results = _apply(node, grad)
         if not keep:
@@ -257,10 +260,8 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
 
 def _batched(outs: list[Any], ins: list[Any], grads: Any, retain: bool | None, create: bool,
              unused: bool | None) -> tuple[Any, ...]:
-    from rushlight import stack
-
     batches = _listed(grads, len(outs))
     count = batches[0].shape[0]
     rows = [grad(outs, ins, [g[i] for g in batches], True if i + 1 < count else retain, create,
                  True, unused) for i in range(count)]
-    return tuple(None if column[0] is None else stack(list(column)) for column in zip(*rows))
+    return tuple(None if column[0] is None else ROWS["stack"](list(column)) for column in zip(*rows))

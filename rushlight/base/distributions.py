@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.base.boxmuller import GROUP, normal32, normal64
+from rushlight.base.boxmuller import GROUP, LOW_24, UNIT_24, normal32, normal64
 from rushlight.base.convert import convert
 from rushlight.base.dtype import dtype
 from rushlight.base.fused import fma32, fma64
@@ -62,9 +62,9 @@ def in_memory_order(flat: Array, a: Array) -> Array:
 def standard32(engine: Engine, n: int) -> Array:
     """float32 uniforms of [0, 1): the low 24 bits of a word each."""
     words = engine.words32(n)
-    words &= np.uint32((1 << 24) - 1)
+    words &= np.uint32(LOW_24)
     floats = words.view(np.int32).astype(np.float32)
-    floats *= np.float32(2.0**-24)
+    floats *= np.float32(UNIT_24)
     return floats
 
 
@@ -124,25 +124,34 @@ def normal(engine: Engine, n: int, of: dtype, mean: float = 0.0, std: float = 1.
     _need(of, FLOATS, "normal_kernel_cpu")
     if n < GROUP or not contiguous:
         return convert(_scaled(_paired_normals(engine, n), mean, std), of.np)
-    draw, transform = (standard64, normal64) if of is dt.float64 else (standard32, normal32)
+    if of is not dt.float64:
+        return convert(_grouped32(engine, n, mean, std, of in dt.REDUCED), of.np)
     with engine.lock:
-        # The half precisions draw no uniforms for an incomplete last group.
-        made = draw(engine, n - n % GROUP if of in dt.REDUCED else n)
-        tail = draw(engine, GROUP) if n % GROUP else made[:0]
-    if len(made) < n:
-        made = np.resize(made, n)
-    transform(made[:n - n % GROUP])
-    transform(tail)
-    made[n - len(tail):] = tail  # the last 16 are drawn anew, some of them for the second time
-    return convert(_scaled(made, mean, std), of.np)
+        made = standard64(engine, n)
+        tail = standard64(engine, GROUP) if n % GROUP else made[:0]
+    normal64(made[:n - n % GROUP])
+    normal64(tail)
+    made[n - len(tail):] = tail
+    return _scaled(made, mean, std)
 
 
-def _scaled(standard: Array, mean: float, std: float) -> Array:
-    if (mean, std) == (0, 1):
-        return standard
-    if standard.dtype == np.float64:
-        return fma64(standard, std, mean)
-    return fma32(standard, np.float32(std), np.float32(mean))
+def _grouped32(engine: Engine, n: int, mean: float, std: float, reduced: bool) -> Array:
+    whole = n - n % GROUP
+    with engine.lock:
+        # The half precisions draw no words for an incomplete last group.
+        words = engine.words32(whole if reduced else n)
+        tail = engine.words32(GROUP) if n % GROUP else words[:0]
+    if len(words) < n:
+        words = np.resize(words, n)
+    made = words.view(np.float32)
+    normal32(words[:whole], mean, std)
+    # The last 16 are drawn anew, some of them for the second time.
+    made[n - len(tail):] = normal32(tail, mean, std)
+    return made
+
+
+def _scaled(standard: Array, mean: float, std: float) -> Any:
+    return standard if (mean, std) == (0, 1) else fma64(standard, std, mean)
 
 
 def _paired_normals(engine: Engine, n: int) -> Array:
@@ -213,7 +222,10 @@ def bernoulli(engine: Engine, n: int, of: dtype, p: float) -> Array:
     if not n:
         return np.empty(0, of.np)
     _need(of, _NUMBERS | {dt.bool_}, "bernoulli_scalar_cpu_")
-    return (standard64(engine, n) < p).astype(of.np)
+    # u < p for u = word / 2^53, compared as integers.
+    words = engine.words64(n)
+    words &= np.uint64((1 << 53) - 1)
+    return (words < np.uint64(math.ceil(p * 2.0**53))).astype(of.np)
 
 
 def bernoulli_each(engine: Engine, p: Array, of: dtype) -> Array:

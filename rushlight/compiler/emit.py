@@ -292,13 +292,23 @@ def pointwise_body(f: Function, meaning: Meaning, types: Mapping[Expr, str],
 
 
 def descriptor(name: str, body: str, dtypes: Sequence[str], reads: int, lanes: int,
-               targets: Sequence[int] = ()) -> str:
+               targets: Sequence[int] = (), internal: bool = False) -> str:
     """The global that tells runtime.py's loops about a body and its vector operands.
 
     `targets` are appended to the sizes, for rl_multi.
     """
-    sizes = [BITS[storage_kind(d)] // 8 for d in dtypes]
-    head = f"ptr @{body}, i64 {len(sizes)}, i64 {reads}, i64 {lanes}"
-    array = ", ".join(f"i64 {s}" for s in (*sizes, *targets))
-    tail = f"[{len(sizes) + len(targets)} x i64]"
-    return f"@{name} = constant {{ptr, i64, i64, i64, {tail}}} {{{head}, {tail} [{array}]}}"
+    sizes = [item_size(d) for d in dtypes]
+    return record(name, [f"@{body}", len(sizes), reads, lanes, *sizes, *targets], internal)
+
+
+def record(name: str, parts: Sequence[int | str], internal: bool = False) -> str:
+    """A global of eight-byte slots: numbers, and names of functions and globals (or null)."""
+    kinds = ["ptr" if isinstance(p, str) else "i64" for p in parts]
+    values = ", ".join(f"{k} {p}" for k, p in zip(kinds, parts, strict=True))
+    linkage = "internal constant" if internal else "constant"
+    return f"@{name} = {linkage} {{{', '.join(kinds)}}} {{{values}}}"
+
+
+def item_size(d: str) -> int:
+    """Bytes of an element in memory."""
+    return BITS[storage_kind(d)] // 8

@@ -16,7 +16,7 @@ from rushlight.base import dtype as dt
 from rushlight.compiler.atoms import EMITTERS, LLVM, Unsupported, convert
 from rushlight.compiler.emit import (Body, Cursor, Meaning, lanes_for, load, load_scalar, narrow,
                                      result, storage_kind, store, widen)
-from rushlight.compiler.ir import BITS, Function, Lane, Module
+from rushlight.compiler.ir import Function, Lane, Module
 from rushlight.ops.rowexpr import is_vector
 from rushlight.ops.scalar import Expr, toposort
 
@@ -346,8 +346,3 @@ def finish(module: Module, plan: Plan) -> None:
         _store_first(f, result(body, plan.meaning.outputs[i], d), d, SLOT * plan.output_slot[i])
     f.emit("ret void")
     f.finish()
-
-
-def item_size(d: str) -> int:
-    """Bytes of an element in memory."""
-    return BITS[storage_kind(d)] // 8

@@ -14,10 +14,10 @@ from rushlight.base import dtype as dt
 from rushlight.base.ufunc import from_loop
 from rushlight.compiler import native, pool
 from rushlight.compiler.atoms import Unsupported
-from rushlight.compiler.emit import Meaning, check
+from rushlight.compiler.emit import Meaning, check, item_size, record
 from rushlight.compiler.ir import Module
 from rushlight.compiler.pointwise import work_dtype
-from rushlight.compiler.rowbody import (Plan, begin, final_body, finish, item_size, level_body,
+from rushlight.compiler.rowbody import (Plan, begin, final_body, finish, level_body,
                                         level_end)
 from rushlight.compiler.target import available
 from rushlight.compiler.tier import Tiered
@@ -134,9 +134,7 @@ def _descriptor(name: str, plan: Plan) -> str:
         parts += [item_size(plan.meaning.out_dtypes[i]), first + i, plan.output_slot[i]]
     for number in range(len(plan.levels)):
         parts += [f"@level{number}", f"@end{number}"]
-    kinds = ["ptr" if isinstance(p, str) else "i64" for p in parts]
-    values = ", ".join(f"{k} {p}" for k, p in zip(kinds, parts, strict=True))
-    return f"@{name} = constant {{{', '.join(kinds)}}} {{{values}}}"
+    return record(name, parts)
 
 
 @lru_cache(maxsize=None)

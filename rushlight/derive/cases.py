@@ -50,11 +50,12 @@ def pointwise_cases(row: Row, dtype: str = "float64") -> Iterator[Case]:
     """Same shapes, broadcast shapes, 0-d and empty operands; default and other attributes."""
     rng = np.random.default_rng(sum(map(ord, row.name)))
     count = sum(p.is_tensor for p in row.params)
-    layouts = {"same": [(3, 4)] * count, "zero_dim": [()] * count, "empty": [(0, 3)] * count}
+    layouts: dict[str, list[tuple[int, ...]]] = {
+        "same": [(3, 4)] * count, "zero_dim": [()] * count, "empty": [(0, 3)] * count}
     if count > 1:
         layouts["broadcast"] = [(3, 1), *[(1, 4)] * (count - 1)]
     for name, shapes in layouts.items():
-        yield Case(name, _arguments(row, iter(shapes), rng, dtype))
+        yield Case(name, _arguments(row, iter(list(shapes)), rng, dtype))
 
 
 def _arguments(row: Row, shapes: Iterator[tuple[int, ...]], rng: np.random.Generator,

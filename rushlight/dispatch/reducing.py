@@ -15,7 +15,7 @@ from rushlight.dispatch.formula import Formula, gradient_formula
 from rushlight.dispatch.rules import Rules
 from rushlight.ops.reduction import Reduction
 from rushlight.ops.scalar import Expr, symbol
-from rushlight.ops.table import Row
+from rushlight.ops.table import ROWS, Row
 from rushlight.tensor.kind import kind
 from rushlight.tensor.tensor import Tensor, wrap
 
@@ -157,8 +157,7 @@ def product_gradient(x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...]
     flat = turned.reshape(*[x._a.shape[i] for i in kept], -1)
     one = flat.new_ones((*flat.shape[:-1], 1))
     n = flat.shape[-1]
-    from rushlight import cat
-
+    cat = ROWS["cat"]
     before = cat([one, flat.narrow(-1, 0, n - 1)], -1).cumprod(-1) if n else flat
     behind = cat([one, flat.flip(-1).narrow(-1, 0, n - 1)], -1).cumprod(-1).flip(-1) if n else flat
     others = (before * behind).reshape(turned.shape)

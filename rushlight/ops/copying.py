@@ -37,6 +37,12 @@ def _copy(a: Array, dtype: Any, memory_format: Any) -> Array:
     return out
 
 
+@opaque(name="_tensor_of", where=("aten",))
+def tensor_of(array: "Any") -> Array:
+    """A tensor around an array that a composite row or a gradient rule has computed."""
+    return array
+
+
 @opaque
 def clone(input, *, memory_format: "memory_format | None" = None) -> Array:
     """A copy with its own memory."""

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.accumulate import add_at, count_at
+from rushlight.ops.copying import tensor_of
 from rushlight.ops.along import legacy
 from rushlight.ops.table import composite, opaque
 
@@ -88,10 +89,8 @@ def renorm_rows(weight: Any, indices: Any, max_norm: float, norm_type: float) ->
     large = norms > max_norm
     if large.any():
         scale = (max_norm / (norms[large] + 1e-7)).astype(np.float64)
-        from rushlight.tensor.tensor import storage
-
-        weight._a[used[large]] = (rows[large] * scale[:, None]).astype(weight._a.dtype)
-        storage(weight).version += 1
+        fresh = (rows[large] * scale[:, None]).astype(weight._a.dtype)
+        weight.detach()[tensor_of(used[large])] = tensor_of(fresh)
 
 
 @composite(name="_embedding", where=("aten",), aliases=("nn.functional.embedding",))

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.errors import wrap_dim, wrap_dims
+from rushlight.ops.copying import tensor_of
 from rushlight.ops.along import at_least_1d
 from rushlight.ops.table import ROWS, composite, opaque
 
@@ -248,8 +249,6 @@ def _(s: Any, grad: Any) -> Any:
 
 def _positions(repeats: Any, output_size: int | None) -> Any:
     """0 .. n - 1, each repeated as often as `repeats` says."""
-    from rushlight.tensor.tensor import wrap
-
     counts = repeats._a
     if counts.dtype not in (np.int64, np.int32):
         raise NotImplementedError("\"repeat_interleave_cpu\" not implemented for "
@@ -262,4 +261,4 @@ def _positions(repeats: Any, output_size: int | None) -> Any:
     if output_size is not None and output_size != total:
         raise RuntimeError(f"allocated size does not match required size, got {output_size} and "
                            f"{total}")
-    return wrap(np.repeat(np.arange(counts.size, dtype=counts.dtype), counts))
+    return tensor_of(np.repeat(np.arange(counts.size, dtype=counts.dtype), counts))

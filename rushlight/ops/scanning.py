@@ -8,6 +8,7 @@ import numpy as np
 from rushlight.base import dtype as dt
 from rushlight.base.errors import wrap_dim
 from rushlight.base.results import result_type
+from rushlight.ops.copying import tensor_of
 from rushlight.ops.along import at_least_1d, legacy
 from rushlight.ops.table import ROWS, composite, opaque
 
@@ -93,9 +94,7 @@ def _cumprod_with_zeros(grad: Any, x: Any, d: int) -> Any:
 
 
 def _constant(a: Array) -> Any:
-    from rushlight.tensor.tensor import wrap
-
-    return wrap(a)
+    return tensor_of(a)
 
 
 # --- cummax, cummin -------------------------------------------------------------------------------

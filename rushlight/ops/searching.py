@@ -8,6 +8,7 @@ import numpy as np
 from rushlight.base import dtype as dt
 from rushlight.base.errors import wrap_dim
 from rushlight.base.promotion import of_number, promote_types
+from rushlight.ops.copying import tensor_of
 from rushlight.ops.along import legacy
 from rushlight.ops.sorting import comparable
 from rushlight.ops.table import composite, opaque
@@ -266,10 +267,9 @@ def unravel_index(indices, shape: "Ints"):
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
     if any(n < 0 for n in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
-    from rushlight.tensor.tensor import wrap
-
     steps = np.cumprod((1, *reversed(sizes[1:])), dtype=np.int64)[::-1].copy()
-    found = indices.unsqueeze(-1).floor_divide(wrap(steps)) % wrap(np.array(sizes, np.int64))
+    found = indices.unsqueeze(-1).floor_divide(tensor_of(steps))
+    found = found % tensor_of(np.array(sizes, np.int64))
     return found.unbind(-1)
 
 

@@ -29,8 +29,8 @@ def transpose(input: Layout, dim0: "int", dim1: "int") -> Layout:
     return _permuted(input, order)
 
 
-def _permuted(l: Layout, order: Any) -> Layout:
-    return Layout(tuple(l.sizes[i] for i in order), tuple(l.strides[i] for i in order))
+def _permuted(layout: Layout, order: Any) -> Layout:
+    return Layout(tuple(layout.sizes[i] for i in order), tuple(layout.strides[i] for i in order))
 
 
 @transpose.gradient
@@ -328,13 +328,13 @@ def unflatten(input, dim: "int", sizes: "Ints"):
 
 # --- repeating ------------------------------------------------------------------------------------
 
-def _expanded(l: Layout, sizes: Any) -> Layout:
+def _expanded(layout: Layout, sizes: Any) -> Layout:
     sizes = _as_tuple(sizes)
-    extra = len(sizes) - len(l.sizes)
+    extra = len(sizes) - len(layout.sizes)
     if extra < 0:
-        raise RuntimeError(f"expand({{{list(l.sizes)}}}, size={list(sizes)}): the number of sizes "
+        raise RuntimeError(f"expand({{{list(layout.sizes)}}}, size={list(sizes)}): the number of sizes "
                            f"provided ({len(sizes)}) must be greater or equal to the number of "
-                           f"dimensions in the tensor ({len(l.sizes)})")
+                           f"dimensions in the tensor ({len(layout.sizes)})")
     out, strides = [], []
     for i, wanted in enumerate(sizes):
         if i < extra:
@@ -344,7 +344,7 @@ def _expanded(l: Layout, sizes: Any) -> Layout:
             out.append(wanted)
             strides.append(0)
             continue
-        size, stride = l.sizes[i - extra], l.strides[i - extra]
+        size, stride = layout.sizes[i - extra], layout.strides[i - extra]
         if wanted in (-1, size):
             out.append(size)
             strides.append(stride)
@@ -354,7 +354,7 @@ def _expanded(l: Layout, sizes: Any) -> Layout:
         else:
             raise RuntimeError(f"The expanded size of the tensor ({wanted}) must match the existing "
                                f"size ({size}) at non-singleton dimension {i}.  Target sizes: "
-                               f"{list(sizes)}.  Tensor sizes: {list(l.sizes)}")
+                               f"{list(sizes)}.  Tensor sizes: {list(layout.sizes)}")
     return Layout(tuple(out), tuple(strides))
 
 

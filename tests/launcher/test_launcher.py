@@ -149,7 +149,7 @@ def test_rushlight_wins_over_an_installed_torch(tmp_path: Path) -> None:
     other = tmp_path / "site"
     write(other / "torch" / "__init__.py", "raise SystemExit('the other torch')")
     write(other / "torch" / "nn" / "__init__.py", "raise SystemExit('the other torch')")
-    write(other / "torch-1.0.dist-info" / "METADATA", 
+    write(other / "torch-1.0.dist-info" / "METADATA",
           "Metadata-Version: 2.1\nName: torch\nVersion: 1.0\n")
     write(tmp_path / "p.py", NAMES + """
     import subprocess

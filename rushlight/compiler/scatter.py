@@ -1,0 +1,101 @@
+"""Adding rows at given places: the gradient of a table look-up, and index_add.
+
+Rows are added in order, so that the result is always the same; threads share out the columns.
+"""
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from rushlight.base import dtype as dt
+from rushlight.base.config import knobs
+from rushlight.compiler import native, pool
+from rushlight.compiler.atoms import Unsupported
+from rushlight.compiler.emit import Meaning, check, descriptor, lanes_for, pointwise_body
+from rushlight.compiler.ir import Function, Module
+from rushlight.compiler.target import available
+from rushlight.ops.scalar import symbol
+
+Array = np.ndarray[Any, Any]
+_LARGE, _COLUMNS = 1 << 17, 256
+
+
+@lru_cache(maxsize=None)
+def _descriptor(dtype: str) -> int | None:
+    """The address of the descriptor of an addition, or None where it cannot be compiled."""
+    if not available():
+        return None
+    meaning = Meaning((symbol("a") + symbol("b"),), (("a", dtype), ("b", dtype)), (dtype,),
+                      dt.opmath(dt.BY_NAME[dtype]).name)
+
+    def write(module: Module, name: str) -> None:
+        types = meaning.types()
+        f = Function(module, "define internal void @body(ptr %frame, i64 %vectors, i64 %valid)",
+                     lanes_for(types))
+        pointwise_body(f, meaning, types, {})
+        module.functions.append(descriptor(name, "body", [dtype] * 3, 2, f.width))
+
+    try:
+        check(meaning, meaning.types())
+        return native.address("add rows", meaning.text(), write)
+    except Unsupported:
+        return None
+
+
+@lru_cache(maxsize=None)
+def _entry() -> Callable[..., None]:
+    address, integer = ctypes.c_void_p, ctypes.c_int64
+    prototype = ctypes.CFUNCTYPE(None, address, address, address, address, integer, integer,
+                                 address)
+    return prototype(native.runtime_address("rl_add_rows"))
+
+
+def add_rows(out: Array, index: Array, values: Array) -> None:
+    """out[index[i]] += values[i] for every i in order, in place; rows may come repeatedly.
+
+    out is (rows, n), index (m,) of int64 within range, values (m, n) of out's dtype. IndexError
+    for an index out of range.
+    """
+    if index.size == 0 or out.shape[1] == 0:
+        return
+    low, high = int(index.min()), int(index.max())
+    if low < 0 or high >= out.shape[0]:
+        raise IndexError(f"add_rows: expected indices from 0 to {out.shape[0] - 1}, got "
+                         f"{low if low < 0 else high}")
+    found = None if knobs.kernels == "numpy" else _descriptor(
+        dt.from_numpy_dtype(out.dtype).name)
+    if found is None or index.dtype != np.int64:
+        _by_numpy(out, index, values)
+        return
+    columns = out.shape[1]
+    pieces = 1
+    if values.size >= _LARGE:
+        pieces = max(1, min(pool.get_num_threads(), columns // _COLUMNS))
+    cuts = [columns * i // pieces for i in range(pieces + 1)]
+    pool.run([_job(found, out[:, a:b], index, values[:, a:b])
+              for a, b in zip(cuts, cuts[1:], strict=False)])
+
+
+def _job(descriptor: int, out: Array, index: Array, values: Array) -> Callable[[], None]:
+    steps = np.array([out.strides[0], index.strides[0], values.strides[0], out.strides[1],
+                      values.strides[1]], np.int64)
+    rows, columns = values.shape
+
+    def run() -> None:
+        _entry()(descriptor, out.ctypes.data, index.ctypes.data, values.ctypes.data, rows, columns,
+                 steps.ctypes.data)
+    return run
+
+
+def _by_numpy(out: Array, index: Array, values: Array) -> None:
+    """Rows of one target are brought together and summed up; np.add.at would take them singly."""
+    order = np.argsort(index, kind="stable")
+    targets, starts = np.unique(index[order], return_index=True)
+    wide = dt.opmath(dt.from_numpy_dtype(out.dtype)).np
+    with np.errstate(all="ignore"):
+        sums = np.add.reduceat(values[order].astype(wide, copy=False), starts, axis=0, dtype=wide)
+        out[targets] = (out[targets].astype(wide, copy=False) + sums).astype(out.dtype, copy=False)
