@@ -205,6 +205,17 @@ class Geometry:
 
         return UntypedStorage._of(self)
 
+    def storage(self) -> Any:
+        """The storage with this tensor's dtype; PyTorch advises untyped_storage()."""
+        import warnings
+
+        from rushlight.tensor.typed import TypedStorage
+
+        warnings.warn("TypedStorage is deprecated. It will be removed in the future and "
+                      "UntypedStorage will be the only storage class. Use tensor.untyped_storage() "
+                      "instead of tensor.storage()", UserWarning, stacklevel=2)
+        return TypedStorage(wrap_storage=self.untyped_storage(), dtype=self._k.dtype)
+
     def is_contiguous(self, memory_format: MemoryFormat = contiguous_format) -> bool:
         """Whether the elements lie in the order of `memory_format` without gaps."""
         a = self._a

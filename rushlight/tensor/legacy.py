@@ -84,5 +84,3 @@ for _d in dt.ALL:
                                                           "uint64")):
         _name = f"{_d.legacy}Tensor"
         globals()[_name] = _LegacyType(_name, (), {"dtype": _d})
-        _storage = f"{_d.legacy}Storage"
-        globals()[_storage] = type(_storage, (), {"dtype": _d})

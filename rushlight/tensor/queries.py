@@ -9,6 +9,7 @@ from rushlight.base.device import device
 from rushlight.base.size import Size
 from rushlight.derive import cast
 from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.typed import TypedStorage
 from rushlight.tensor.untyped import UntypedStorage
 
 
@@ -19,7 +20,7 @@ def is_tensor(obj: Any) -> bool:
 
 def is_storage(obj: Any) -> bool:
     """Whether obj is a storage."""
-    return isinstance(obj, UntypedStorage)
+    return isinstance(obj, (UntypedStorage, TypedStorage))
 
 
 def numel(input: Tensor) -> int:
