@@ -80,7 +80,8 @@ class TypedStorage:
         return hash(self._untyped_storage)
 
     def __repr__(self) -> str:
-        return (f"[torch.storage.{type(self).__name__}(dtype={self.dtype}, device={self.device}) "
+        values = "".join(f" {value}\n" for value in self.tolist())
+        return (f"{values}[torch.storage.{type(self).__name__}(dtype={self.dtype}, device={self.device}) "
                 f"of size {len(self)}]")
 
 
