@@ -2,7 +2,7 @@
 
 A column kernel's descriptor, in slots of eight bytes:
   0 main   1 merge   2 final (descriptors of strips, see runtime.py)   3 V, vector inputs
-  4 S, scalars of a row   5 O, outputs   6 slots of the state
+  4 S, scalars of a row   5 O, outputs   6 slots of the state   7 position of m in dims (1 or 2)
 then V triples (argument number, position of its step along m among the core steps or -1, position
 of its step along n), S quadruples (item size, argument number, position of its step along m, slot
 of the state), O triples (argument number, size of an accumulator's element, position of its step).
@@ -14,7 +14,7 @@ from rushlight.compiler.ir import Function, Module
 from rushlight.compiler.runtime import SLOT, call_pack, quiet, slot
 
 ROWS_AT_ONCE = 64
-HEAD = 7
+HEAD = 8
 
 
 class _Columns:
@@ -26,12 +26,13 @@ class _Columns:
         f.module.declare("free", "declare void @free(ptr)")
         f.module.declare("memset", "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
         self.main, self.merge, self.final = (f.load("ptr", "%desc", SLOT * k) for k in range(3))
-        self.vectors, self.scalars, self.outputs, slots = (
+        self.vectors, self.scalars, self.outputs, slots, first = (
             f.load("i64", "%desc", SLOT * k) for k in range(3, HEAD))
         self.inputs = f.at("%desc", SLOT * HEAD)
         self.inward = slot(f, self.inputs, f.i64("mul", self.vectors, 3))
         self.outward = slot(f, self.inward, f.i64("mul", self.scalars, 4))
-        self.m, self.n = f.load("i64", "%dims", SLOT), f.load("i64", "%dims", 2 * SLOT)
+        self.m = f.load("i64", slot(f, "%dims", first))
+        self.n = f.load("i64", slot(f, "%dims", f.i64("sub", 3, first)))
         arguments = f.i64("add", self.vectors, f.i64("add", self.scalars, self.outputs))
         self.core = slot(f, "%steps", arguments)
         most = f.i64("add", self.vectors, f.i64("shl", self.outputs, 2))

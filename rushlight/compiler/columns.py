@@ -55,7 +55,7 @@ class Columns(Tiered):
         """Evaluate with NumPy."""
         shaped = [a[..., None] if role == "perrow" else a[..., None, :] if role == "percol" else a
                   for a, role in zip(arrays, self.roles, strict=True)]
-        wanted = [None] * len(self.outputs) if out is None else [out] if len(self._out) == 1 else out
+        wanted = [None] * len(self._out) if out is None else [out] if len(self._out) == 1 else out
         results = []
         with np.errstate(all="ignore"):
             shape = np.broadcast_shapes(*[a.shape for a in shaped])
@@ -174,7 +174,8 @@ class Columns(Tiered):
             position += 2 if role == "matrix" else 1
         vectors = [i for i, role in enumerate(self.roles) if role != "perrow"]
         parts: list[int | str] = ["@main_desc", "@merge_desc", "@final_desc", len(vectors),
-                                  len(scalars), len(self.outputs), max(len(scalars), 1)]
+                                  len(scalars), len(self.outputs), max(len(scalars), 1),
+                                  2 if self.roles[0] == "percol" else 1]
         for i in vectors:
             matrix = self.roles[i] == "matrix"
             parts += [i, steps[i] if matrix else -1, steps[i] + 1 if matrix else steps[i]]
@@ -194,7 +195,8 @@ def _results(out: Any, width: int, dtypes: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 @lru_cache(maxsize=None)
-def columns(outputs: tuple[Expr, ...], inputs: ColumnInputs, out_dtypes: tuple[str, ...]) -> Columns:
+def columns(outputs: tuple[Expr, ...], inputs: ColumnInputs,
+            out_dtypes: tuple[str, ...]) -> Columns:
     """The kernel for sums over the leading axis, kept; inputs are (name, dtype name, role).
 
     Roles: "matrix" (m, n), "perrow" (m), "percol" (n); results have n elements. ValueError for

@@ -46,7 +46,7 @@ class Full:
         blocks = [f[:whole * CHUNK].reshape(whole, CHUNK) for f in flat]
         self.kernel.large(*blocks, out=partials[:whole])
         if n % CHUNK:
-            self.kernel(*[f[whole * CHUNK:] for f in flat], out=partials[whole])
+            self.kernel(*[f[None, whole * CHUNK:] for f in flat], out=partials[whole:])
         with np.errstate(all="ignore"):
             extra = {} if self._wide is None else {"dtype": self._wide}
             return np.asarray(self.combine.reduce(partials, **extra)).astype(self.out)

@@ -89,7 +89,7 @@ def write(module: Module, name: str, meaning: Meaning, types: Mapping[Expr, str]
     module.functions.append(
         "declare void @rl_pointwise(ptr, ptr, ptr, ptr)\n"
         f"define i32 @{name}(ptr %c, ptr %args, ptr %dims, ptr %steps, ptr %d) {{\n"
-        "  call void @rl_pointwise(ptr @{name}_desc, ptr %args, ptr %dims, ptr %steps)\n"
+        f"  call void @rl_pointwise(ptr @{name}_desc, ptr %args, ptr %dims, ptr %steps)\n"
         "  ret i32 0\n}")
 
 

@@ -68,7 +68,7 @@ class Rows(Tiered):
                 for a, core in zip(arrays, self._core, strict=False)]
         shape = np.broadcast_shapes(*[w.shape[:-1] for w in wide])
         extent = wide[self.roles.index("vector")].shape[-1:]
-        wanted = [None] * len(self.outputs) if out is None else [out] if len(self._out) == 1 else out
+        wanted = [None] * len(self._out) if out is None else [out] if len(self._out) == 1 else out
         results = []
         with np.errstate(all="ignore"):
             for value, core, d, o in zip(self._program(wide), self._core[count:], self._out, wanted,

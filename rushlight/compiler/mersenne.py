@@ -1,0 +1,142 @@
+"""Words of the Mersenne Twister as machine code, on the state that NumPy's generator holds.
+
+NumPy makes one word at a time; here 624 are made at once, eight side by side: laid out in a row,
+word k + 624 depends on the words k, k + 1 and k + 397 alone (M. Matsumoto, T. Nishimura, 1998).
+"""
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from rushlight.compiler import native
+from rushlight.compiler.ir import Function, Lane, Module
+from rushlight.compiler.target import available
+from rushlight.compiler.tier import Tiered
+
+Array = np.ndarray[Any, Any]
+
+_N, _M = 624, 397
+_LANES = 8
+_UPPER, _LOWER, _MATRIX = -(1 << 31), (1 << 31) - 1, 0x9908B0DF
+_BYTES = 4 * _N
+
+
+class Words(Tiered):
+    """Called with (words, state): fill uint32 words; whether that was done.
+
+    state: the 624 words and the position of a numpy.random.MT19937, as 625 uint32.
+    """
+
+    def reference(self, *arrays: Any, out: Any = None) -> bool:
+        """Nothing is done: NumPy's generator is the other way."""
+        return False
+
+    def build(self) -> Callable[..., bool] | None:
+        """The machine code; None without LLVM, or if this NumPy keeps its state in another way."""
+        if not available():
+            return None
+        code = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(
+            native.address("words", "mt19937", write))
+
+        def run(words: Array, state: Array, out: Any = None) -> bool:
+            code(state.__array_interface__["data"][0], words.__array_interface__["data"][0],
+                 words.size)
+            return True
+        return run if _agrees(run) else None
+
+
+def state_of(bits: np.random.MT19937) -> Array:
+    """The memory that holds a generator's state; `bits` must outlive it."""
+    address = bits.ctypes.state_address
+    return np.ctypeslib.as_array((ctypes.c_uint32 * (_N + 1)).from_address(address))
+
+
+def _agrees(run: Callable[..., bool]) -> bool:
+    ours, theirs = np.random.MT19937(1), np.random.MT19937(1)
+    for n in (5, 1300, 620):
+        made = np.empty(n, np.uint32)
+        run(made, state_of(ours))
+        if not np.array_equal(made, theirs.random_raw(n)):
+            return False
+    return True
+
+
+@lru_cache(maxsize=None)
+def words() -> Words:
+    """The one kernel."""
+    return Words()
+
+
+def write(module: Module, name: str) -> None:
+    """The IR of `void name(ptr state, ptr words, i64 n)`."""
+    f = Function(module, f"define void @{name}(ptr %state, ptr %words, i64 %n)", _LANES)
+    buffer = f.op(f"alloca [{2 * _N + _LANES} x i32], align 64")
+    rest = f.op(f"alloca [{_LANES} x i32], align 64")
+    _copy(f, buffer, "%state", _BYTES)
+    start = f.op(f"zext i32 {f.load('i32', '%state', _BYTES)} to i64")
+    position, done = f.var(start), f.var(0)
+    # As many blocks as the words reach into; a block that is used up counts for none.
+    used_up = f.op(f"select i1 {f.i64('icmp eq', start, _N)}, i64 0, i64 {start}")
+    blocks = f.i64("udiv", f.i64("add", f.i64("add", used_up, "%n"), _N - 1), _N)
+    with f.loop(blocks):
+        with f.when(f.i64("icmp eq", position.get(), _N)):
+            _twist(f, buffer)
+            position.set(0)
+        at, made = position.get(), done.get()
+        left, wanted = f.i64("sub", _N, at), f.i64("sub", "%n", made)
+        count = f.op(f"select i1 {f.i64('icmp slt', left, wanted)}, i64 {left}, i64 {wanted}")
+        _temper(f, f.at(buffer, f.i64("mul", at, 4)), f.at("%words", f.i64("mul", made, 4)), count,
+                rest)
+        position.set(f.i64("add", at, count))
+        done.set(f.i64("add", made, count))
+    _copy(f, "%state", buffer, _BYTES)
+    f.store("i32", f.op(f"trunc i64 {position.get()} to i32"), "%state", _BYTES)
+    f.emit("ret void")
+    f.finish()
+
+
+def _copy(f: Function, to: str, source: str, size: "str | int") -> None:
+    memcpy = f.module.declare("@llvm.memcpy.p0.p0.i64",
+                              "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
+    f.emit(f"call void {memcpy}(ptr {to}, ptr {source}, i64 {size}, i1 false)")
+
+
+def _load(f: Function, pointer: str) -> Lane:
+    return f.lanes("i32", f"load {f.type('i32')}, ptr {pointer}, align 4")
+
+
+def _store(f: Function, x: Lane, pointer: str) -> None:
+    f.emit(f"store {x!r}, ptr {pointer}, align 4")
+
+
+def _twist(f: Function, buffer: str) -> None:
+    """The next 624 words behind the present ones, then in their place."""
+    with f.loop(str(_N // _LANES)) as k:
+        here = f.at(buffer, f.i64("mul", k, 4 * _LANES))
+        mixed = (_load(f, here) & _UPPER) | (_load(f, f.at(here, 4)) & _LOWER)
+        odd = -(mixed & 1)
+        _store(f, _load(f, f.at(here, 4 * _M)) ^ mixed.bits("lshr", 1) ^ (odd & _MATRIX),
+               f.at(here, _BYTES))
+    _copy(f, buffer, f.at(buffer, _BYTES), _BYTES)
+
+
+def _temper(f: Function, source: str, to: str, count: str, rest: str) -> None:
+    """`count` words of the state as they are handed out; the last few by way of `rest`."""
+    whole = f.i64("udiv", count, _LANES)
+    with f.loop(whole) as k:
+        offset = f.i64("mul", k, 4 * _LANES)
+        _store(f, _tempered(_load(f, f.at(source, offset))), f.at(to, offset))
+    offset = f.i64("mul", whole, 4 * _LANES)
+    _store(f, _tempered(_load(f, f.at(source, offset))), rest)
+    _copy(f, f.at(to, offset), rest, f.i64("sub", f.i64("mul", count, 4), offset))
+
+
+def _tempered(y: Lane) -> Lane:
+    y = y ^ y.bits("lshr", 11)
+    y = y ^ (y.bits("shl", 7) & 0x9D2C5680)
+    y = y ^ (y.bits("shl", 15) & 0xEFC60000)
+    return y ^ y.bits("lshr", 18)
