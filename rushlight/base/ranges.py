@@ -18,6 +18,7 @@ from rushlight.base.dtype import dtype
 Array = np.ndarray[Any, Any]
 
 _REGISTER_BYTES = 32
+_LIMIT = 2**62
 # What the kernels compute in, and a wider type whose rounding stands for a fused multiply-add.
 _COMPUTED: dict[dtype, Any] = {dt.float32: np.float64, dt.float64: np.float64,
                                dt.float16: np.float32, dt.bfloat16: np.float32}
@@ -51,6 +52,10 @@ def arange_size(start: Any, end: Any, step: Any, of: dtype) -> int:
 
 def arange(start: Any, end: Any, step: Any, of: dtype) -> Array:
     """start, start + step, ... up to but not including `end`, as a 1-d array of dtype `of`."""
+    if of is dt.int64 and type(start) is type(end) is type(step) is int:
+        inside = -_LIMIT < start < _LIMIT and -_LIMIT < end < _LIMIT and abs(step) < _LIMIT
+        if inside and (start <= end if step > 0 else start >= end and step):
+            return np.arange(start, end, step, np.int64)
     size = arange_size(start, end, step, of)
     return _filled(start, step, size, of, lanes=_REGISTER_BYTES // of.itemsize)
 

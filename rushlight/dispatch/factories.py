@@ -149,6 +149,8 @@ def _checks(p: signature.Param) -> list[str]:
     if p.name == "device":
         return ["device not in HERE"]
     optional = "" if p.default is signature.REQUIRED else f"{p.name} is not _default_{p.name} and "
+    if p.takes_number:
+        return [f"{p.name}.__class__ not in NUMBERS"]
     if p.is_tensor:
         return [f"{p.name}.__class__ not in PLAIN or {p.name}._k.on_meta"]
     if p.varargs:
@@ -195,4 +197,6 @@ def _again(params: Sequence[signature.Param], out: bool, star: str) -> str:
 
 def _arrays(params: Sequence[signature.Param], values: str) -> str:
     first = params[0]
-    return values.replace(first.name, f"{first.name}._a", 1) if first.is_tensor else values
+    if not first.is_tensor or first.takes_number:
+        return values
+    return values.replace(first.name, f"{first.name}._a", 1)

@@ -55,8 +55,8 @@ class Fill(NamedTuple):
 
 def _strided(sizes: Ints, strides: Ints, of: Any) -> Array:
     step = np.dtype(of).itemsize
-    flat = np.empty(extent(Layout(sizes, strides)), of)
-    return np.ndarray(sizes, of, flat.data, 0, tuple(s * step for s in strides))
+    flat = np.empty(extent(Layout(sizes, strides)) * step, np.uint8)
+    return np.ndarray(sizes, of, flat, 0, tuple(s * step for s in strides))  # type: ignore[arg-type]
 
 
 def factory(body: Any = None, **facts: Any) -> Any:

@@ -12,7 +12,6 @@ import numpy as np
 from rushlight.base import dtype as dt
 from rushlight.base import ranges
 from rushlight.ops.creation import factory
-from rushlight.ops.table import ROWS, composite
 
 Array = np.ndarray[Any, Any]
 
@@ -44,51 +43,33 @@ def range_(start: "Number" = 0, end: "Number | None" = None, step: "Number" = 1,
 
 
 def _bounds(op: str, start: Any, end: Any) -> tuple[Any, Any]:
-    """The numbers behind start and end, each a number or a 0-d tensor."""
+    """The numbers behind start and end, each a number or a 0-d array."""
     dims = [getattr(value, "ndim", 0) for value in (start, end)]
     if any(dims):
         raise RuntimeError(f"{op} only supports 0-dimensional start and end tensors, but got start "
                            f"with {dims[0]} dimension(s) and end with {dims[1]} dimension(s).")
-    first, last = (value.item() if hasattr(value, "_a") else value for value in (start, end))
+    first, last = (value.tolist() if hasattr(value, "tolist") else value for value in (start, end))
     return first, last
 
 
-@factory(name="_linspace", where=("aten",))
-def _linspace(start: "Number", end: "Number", steps: "int", *, dtype: "dtype | None" = None,
-              layout: "Any" = None, device: "device | None" = None, pin_memory: "bool" = False,
-              requires_grad: "bool" = False) -> Array:
-    """linspace between numbers."""
-    return ranges.linspace(start, end, steps, ranges.linspace_dtype("linspace", start, end, dtype))
-
-
-@factory(name="_logspace", where=("aten",))
-def _logspace(start: "Number", end: "Number", steps: "int", base: "float" = 10.0, *,
-              dtype: "dtype | None" = None, layout: "Any" = None, device: "device | None" = None,
-              pin_memory: "bool" = False, requires_grad: "bool" = False) -> Array:
-    """logspace between numbers."""
-    return ranges.logspace(start, end, steps, base,
-                           ranges.linspace_dtype("logspace", start, end, dtype))
-
-
-@composite(where=("torch",))
-def linspace(start: "Tensor | Number", end: "Tensor | Number", steps: "int", *, out: "Any" = None,
+@factory
+def linspace(start: "Tensor | Number", end: "Tensor | Number", steps: "int", *,
              dtype: "dtype | None" = None, layout: "Any" = None, device: "device | None" = None,
-             pin_memory: "bool" = False, requires_grad: "bool" = False):
+             pin_memory: "bool" = False, requires_grad: "bool" = False) -> Array:
     """`steps` values from start to end, both included; numbers or 0-d tensors."""
     first, last = _bounds("linspace", start, end)
-    return ROWS["_linspace"](first, last, steps, out=out, dtype=dtype, layout=layout, device=device,
-                             pin_memory=pin_memory, requires_grad=requires_grad)
+    return ranges.linspace(first, last, steps, ranges.linspace_dtype("linspace", first, last, dtype))
 
 
-@composite(where=("torch",))
+@factory
 def logspace(start: "Tensor | Number", end: "Tensor | Number", steps: "int",
-             base: "float" = 10.0, *, out: "Any" = None, dtype: "dtype | None" = None,
-             layout: "Any" = None, device: "device | None" = None, pin_memory: "bool" = False,
-             requires_grad: "bool" = False):
+             base: "float" = 10.0, *, dtype: "dtype | None" = None, layout: "Any" = None,
+             device: "device | None" = None, pin_memory: "bool" = False,
+             requires_grad: "bool" = False) -> Array:
     """base to the powers linspace(start, end, steps)."""
     first, last = _bounds("logspace", start, end)
-    return ROWS["_logspace"](first, last, steps, base, out=out, dtype=dtype, layout=layout,
-                             device=device, pin_memory=pin_memory, requires_grad=requires_grad)
+    return ranges.logspace(first, last, steps, base,
+                           ranges.linspace_dtype("logspace", first, last, dtype))
 
 
 @factory

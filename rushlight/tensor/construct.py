@@ -49,12 +49,28 @@ def infer(data: Any, of: dtype | None = None) -> Array:
     if type(data) in _NUMBERS:
         return _fill([data], {type(data)}, of).reshape(())
     if type(data) is list:
-        kinds = set(map(type, data))
-        if kinds and kinds <= _NUMBERS:
-            return _fill(data, kinds, of)
+        plain = _infer_lists(data, of)
+        if plain is not None:
+            return plain
     if isinstance(data, (str, bytes)):
         _refuse_text(type(data))
     return _infer_nested(data, of)
+
+
+def _infer_lists(data: list[Any], of: dtype | None) -> Array | None:
+    """Lists of lists of Python numbers, by the shortest way; None for anything else."""
+    sizes, level, kinds = [len(data)], data, set(map(type, data))
+    while len(kinds) == 1 and list in kinds:
+        lengths = set(map(len, level))
+        if len(lengths) != 1 or len(sizes) == _MAX_DIMS:
+            return None
+        sizes += lengths
+        level = list(chain.from_iterable(level))
+        kinds = set(map(type, level))
+    if not kinds or not kinds <= _NUMBERS:
+        return None
+    flat = _fill(level, kinds, of)
+    return flat if len(sizes) == 1 else flat.reshape(sizes)
 
 
 def _infer_nested(data: Any, of: dtype | None) -> Array:

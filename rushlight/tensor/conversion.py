@@ -32,7 +32,7 @@ class Conversion:
         a = self._a
         if self._k.on_meta:
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-        if a.dtype.kind == "V" or a.dtype.name.startswith(("bfloat16", "float8")):
+        if a.dtype.isbuiltin != 1:  # bfloat16, float8
             a = a.astype(np.float32)
         return a.tolist()
 
