@@ -210,6 +210,7 @@ def main():
     parser.add_argument("--text", help="a text file to learn from (default: the standard library)")
     parser.add_argument("--out", default=".", help="folder for char_gpt.pt and char_gpt.png")
     parser.add_argument("--resume", action="store_true", help="continue from char_gpt.pt")
+    parser.add_argument("--stop-after", type=int, help="stop early, at this step, and save")
     parser.add_argument("--sample", type=int, default=400, help="characters to write at the end")
     options = parser.parse_args()
 
@@ -233,7 +234,8 @@ def main():
     count = sum(p.numel() for p in model.parameters())
     print(f"{len(text):,} characters, {len(characters)} of them different; {count:,} parameters")
     start, first = time.perf_counter(), len(losses)
-    for step in range(first, options.steps):
+    stop = min(options.steps, options.stop_after or options.steps)
+    for step in range(first, stop):
         for group in optimizer.param_groups:
             group["lr"] = learning_rate(step, options.steps)
         x, y = get_batch(data, options.batch, options.context)
@@ -243,11 +245,11 @@ def main():
         nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()
         losses.append(loss.item())
-        if step % options.print_every == 0 or step == options.steps - 1:
+        if step % options.print_every == 0 or step == stop - 1:
             done = step - first + 1
             seconds = time.perf_counter() - start
             speed = done * options.batch * options.context / seconds
-            left = seconds / done * (options.steps - 1 - step)
+            left = seconds / done * (stop - 1 - step)
             print(f"step {step:5d}  loss {losses[-1]:.4f}  {speed:7,.0f} characters/s  "
                   f"{left:4.0f} s to go", flush=True)
 

@@ -5,8 +5,11 @@ turn them into numbers.  Its state in bytes is PyTorch's, so that either can res
 """
 from __future__ import annotations
 
+import ctypes
 import os
+import sys
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,8 +20,12 @@ DEFAULT_SEED = 67280421310721  # what PyTorch gives a new generator
 STATE_BYTES = 5056
 _WORDS = 624
 _MASK_53 = (1 << 53) - 1
-# Below this many words NumPy's bulk call costs more to set up than its faster loop wins back.
-_BULK = 2048
+# Below this many words a bulk call costs more to set up than its faster loop wins back.
+_BULK = 1024
+
+# Set by dispatch: gives a kernel (words, state) -> bool that fills words by machine code, or
+# answers False while there is none.
+machine: Callable[[], Callable[[Array, Array], bool]] | None = None
 
 _STATE = np.dtype({
     "names": ["seed", "left", "seeded", "next", "words", "normal", "has_normal",
@@ -35,11 +42,12 @@ class Engine:
     `lock` serialises draws: several draws that belong together are made under it.
     """
 
-    __slots__ = ("initial_seed", "normal", "normal32", "lock", "_bits", "_bulk")
+    __slots__ = ("initial_seed", "normal", "normal32", "lock", "_bits", "_bulk", "_memory")
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
         self._bits = np.random.MT19937(0)
         self._bulk = np.random.Generator(self._bits)
+        self._memory: Array | None = None
         self.lock = threading.RLock()
         self.normal32: float | None = None  # PyTorch keeps one; only its state carries it
         self.manual_seed(seed)
@@ -64,15 +72,42 @@ class Engine:
     def words32(self, n: int) -> Array:
         """The next `n` words, uint32."""
         if n < _BULK:
-            return self._bits.random_raw(n).astype(np.uint32)
-        return self._bulk.integers(0, 1 << 32, n, np.uint32)
+            return self.single_words(n)
+        words = np.empty(n, np.uint32)
+        return words if self._fill(words) else self._bulk.integers(0, 1 << 32, n, np.uint32)
 
     def words64(self, n: int) -> Array:
         """The next `n` pairs of words, uint64; the first word of a pair is the upper half."""
         if n < _BULK:
             raw = self._bits.random_raw(2 * n)
             return (raw[0::2] << np.uint64(32)) | raw[1::2]
-        return self._bulk.integers(0, 1 << 64, n, np.uint64)
+        words = np.empty(n, np.uint64)
+        if not self._fill(words.view(np.uint32)):
+            return self._bulk.integers(0, 1 << 64, n, np.uint64)
+        if sys.byteorder == "little":
+            second = words >> np.uint64(32)
+            words <<= np.uint64(32)
+            words |= second
+        return words
+
+    def single_words(self, n: int) -> Array:
+        """The next `n` words, uint32, made by NumPy one at a time."""
+        return self._bits.random_raw(n).astype(np.uint32)
+
+    @property
+    def memory(self) -> Array:
+        """NumPy's state in place: 624 words and the position of the next one, uint32."""
+        if self._memory is None:
+            address = self._bits.ctypes.state_address
+            self._memory = np.frombuffer((ctypes.c_uint32 * (_WORDS + 1)).from_address(address),
+                                         np.uint32)
+        return self._memory
+
+    def _fill(self, words: Array) -> bool:
+        if machine is None:
+            return False
+        with self._bits.lock:
+            return machine()(words, self.memory)
 
     def double(self) -> float:
         """One uniform of [0, 1) in double precision, for samplers that draw one by one."""

@@ -74,7 +74,7 @@ def from_loop(name: str, address: int, inputs: Sequence[np.dtype[Any]],
     """
     made = _new(name, doc, len(inputs), len(outputs), signature)
     classes = (ctypes.py_object * (len(inputs) + len(outputs)))(
-        *[ctypes.py_object(type(np.dtype(d))) for d in (*inputs, *outputs)])
+        *[type(np.dtype(d)) for d in (*inputs, *outputs)])  # type: ignore[misc]
     slots = (_Slot * 2)(_Slot(_STRIDED_LOOP, address), _Slot(0, None))
     spec = _Spec(name.encode(), len(inputs), len(outputs), _NO_CASTING, _NO_FLOAT_ERRORS, classes,
                  slots)

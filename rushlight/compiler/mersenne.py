@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.rng import Engine
 from rushlight.compiler import native
 from rushlight.compiler.ir import Function, Lane, Module
 from rushlight.compiler.target import available
@@ -28,7 +29,7 @@ _BYTES = 4 * _N
 class Words(Tiered):
     """Called with (words, state): fill uint32 words; whether that was done.
 
-    state: the 624 words and the position of a numpy.random.MT19937, as 625 uint32.
+    state: Engine.memory, the 624 words and the position of the next one.
     """
 
     def reference(self, *arrays: Any, out: Any = None) -> bool:
@@ -49,18 +50,12 @@ class Words(Tiered):
         return run if _agrees(run) else None
 
 
-def state_of(bits: np.random.MT19937) -> Array:
-    """The memory that holds a generator's state; `bits` must outlive it."""
-    address = bits.ctypes.state_address
-    return np.ctypeslib.as_array((ctypes.c_uint32 * (_N + 1)).from_address(address))
-
-
 def _agrees(run: Callable[..., bool]) -> bool:
-    ours, theirs = np.random.MT19937(1), np.random.MT19937(1)
     for n in (5, 1300, 620):
+        ours, theirs = Engine(n), Engine(n)
         made = np.empty(n, np.uint32)
-        run(made, state_of(ours))
-        if not np.array_equal(made, theirs.random_raw(n)):
+        run(made, ours.memory)
+        if not np.array_equal(made, theirs.single_words(n)):
             return False
     return True
 

@@ -6,8 +6,10 @@ first use and kept. A name's callable is shared by all namespaces that publish t
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
+from rushlight.base import boxmuller, rng
 from rushlight.dispatch import inplace, methods, operators, pointwise, running
 from rushlight.ops.table import NAMES, Row
 from rushlight.tensor import tensor
@@ -58,5 +60,12 @@ def namespace(space: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]
     return find, lambda: names(space)
 
 
+def _machine(module: str, name: str) -> Callable[[], Any]:
+    """A kernel of the compiler, imported when it is first asked for."""
+    return lambda: getattr(import_module(f"rushlight.compiler.{module}"), name)()
+
+
+rng.machine = _machine("mersenne", "words")
+boxmuller.machine = _machine("boxmuller", "normals")
 Row.binder = staticmethod(function)  # type: ignore[assignment]
 tensor.lookup = lookup

@@ -4,20 +4,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from rushlight.autograd.inplace import track_view
 from rushlight.autograd.mode import LOCAL
 from rushlight.base.dtype import from_numpy_dtype
 from rushlight.base.layout import Layout
 from rushlight.dispatch import transposed
+from rushlight.dispatch.arrayrun import array_runner, tracked
 from rushlight.dispatch.reducing import reduce_runner
 from rushlight.dispatch.rules import Rules
-from rushlight.dispatch.shapes import meta_run
 from rushlight.ops.table import Row
 from rushlight.tensor.kind import kind
 from rushlight.tensor.storage import strided
-from rushlight.tensor.tensor import Tensor, storage, wrap, wrap_view
+from rushlight.tensor.tensor import Tensor, storage, wrap_view
 
 Run = Callable[..., Any]
 
@@ -27,67 +25,9 @@ def runner(row: Row) -> Run:
     return _RUNNERS[row.kind](row)
 
 
-def tracked(values: Sequence[Any]) -> bool:
-    """Whether the op must be recorded."""
-    if not LOCAL.enabled:
-        return False
-    for v in values:
-        if isinstance(v, Tensor):
-            if v._g is not None:
-                return True
-        elif v.__class__ in (list, tuple):
-            for item in v:
-                if isinstance(item, Tensor) and item._g is not None:
-                    return True
-    return False
-
-
-def arrays_of(values: Sequence[Any]) -> list[Any]:
-    """Arguments with arrays in the place of tensors."""
-    return [v._a if isinstance(v, Tensor) else [i._a if isinstance(i, Tensor) else i for i in v]
-            if v.__class__ in (list, tuple) else v for v in values]
-
-
-def wrapped(found: Any, on_meta: Any = None) -> Any:
-    """An array-level result as tensors."""
-    if isinstance(found, (np.ndarray, np.generic)):
-        return wrap(found)
-    if isinstance(found, tuple) and type(found) is not tuple:
-        return type(found)(*[wrapped(f) for f in found])
-    if isinstance(found, (tuple, list)):
-        return type(found)(wrapped(f) for f in found)
-    return found
-
-
-def _any_meta(values: Sequence[Any]) -> bool:
-    for v in values:
-        if isinstance(v, Tensor):
-            if v._k.on_meta:
-                return True
-        elif v.__class__ in (list, tuple) and any(isinstance(i, Tensor) and i._k.on_meta for i in v):
-            return True
-    return False
-
-
-def array_runner(row: Row, body: Callable[..., Any], rules: Rules | None) -> Run:
-    """Run an array-level body, wrap what it gives, and record the declared gradient."""
-    names = [p.name for p in row.params]
-
-    def run(*values: Any) -> Any:
-        if _any_meta(values):
-            out = meta_run(row, body, values)
-            if out is NotImplemented:
-                return _composite_with_rule(row, rules, values)
-        else:
-            with np.errstate(all="ignore"):
-                found = body(*arrays_of(values))
-            if found is NotImplemented:
-                return _composite_with_rule(row, rules, values)
-            out = wrapped(found)
-        if rules is not None and tracked(values):
-            rules.record(dict(zip(names, values, strict=True)), out)
-        return out
-    return run
+def _composite(row: Row, rules: Rules | None) -> Run:
+    """The composite body, run as one op with the row's own gradient."""
+    return lambda *values: _composite_with_rule(row, rules, values)
 
 
 def _by_keyword(row: Row) -> Callable[..., Any]:
@@ -100,15 +40,10 @@ def _by_keyword(row: Row) -> Callable[..., Any]:
     return lambda *values: body(*values[:count], **dict(zip(names, values[count:], strict=True)))
 
 
-def _positional(row: Row, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel or fused function, called with all parameters in order."""
-    return function
-
-
 def opaque_runner(row: Row) -> Run:
     """A hand-written kernel on arrays."""
     rules = Rules(row, row.vjp) if row.vjp is not None else None
-    return array_runner(row, _by_keyword(row), rules)
+    return array_runner(row, row.body, rules, _composite(row, rules), by_name=True)
 
 
 def composite_runner(row: Row) -> Run:
@@ -118,13 +53,13 @@ def composite_runner(row: Row) -> Run:
         return body if row.fused is None else _fused_or_body(row, body)
     rules = Rules(row, row.vjp)
     if row.fused is not None:
-        return array_runner(row, row.fused, rules)
-    return lambda *values: _composite_with_rule(row, rules, values)
+        return array_runner(row, row.fused, rules, _composite(row, rules))
+    return _composite(row, rules)
 
 
 def _fused_or_body(row: Row, body: Callable[..., Any]) -> Run:
     """The fused kernel where nothing is recorded; else the body, whose rows bring gradients."""
-    fused = array_runner(row, row.fused, None)  # type: ignore[arg-type]
+    fused = array_runner(row, row.fused, None, _composite(row, None))  # type: ignore[arg-type]
     return lambda *values: body(*values) if tracked(values) else fused(*values)
 
 
@@ -186,14 +121,14 @@ def index_runner(row: Row) -> Run:
     """A read at coordinates; its gradient adds at the same coordinates."""
     rules = Rules(row, row.vjp or transposed.index_rule(row))
     body = row.fused or transposed.index_read(row)
-    return array_runner(row, body, rules)
+    return array_runner(row, body, rules, _composite(row, rules))
 
 
 def contract_runner(row: Row) -> Run:
     """A contraction by labels; its gradients are contractions with permuted labels."""
     rules = Rules(row, row.vjp or transposed.contract_rule(row))
     body = row.fused or transposed.contract_run(row)
-    return array_runner(row, body, rules)
+    return array_runner(row, body, rules, _composite(row, rules))
 
 
 _RUNNERS: dict[str, Callable[[Row], Run]] = {

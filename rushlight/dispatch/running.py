@@ -34,7 +34,7 @@ def build(row: Row) -> Callable[..., Any]:
     general.__name__ = general.__qualname__ = row.name
     if _spread_ints(params):
         return _spread_prologue(row, run, general, params)
-    if any(p.is_list or p.varargs for p in params) or not params:
+    if any(p.varargs for p in params) or not params:
         return general
     return _prologue(row, run, general, params)
 
@@ -91,10 +91,17 @@ def _prologue(row: Row, run: Callable[..., Any], general: Callable[..., Any],
     for p in params:
         exact = _EXACT.get(p.type.removesuffix(" | None"))
         given = "" if p.default is signature.REQUIRED else f"{p.name} is not _default_{p.name} and "
-        if p.is_tensor:
+        if p.takes_number:
+            checks.append(f"{given}{p.name}.__class__ not in PLAIN and "
+                          f"{p.name}.__class__ not in NUMBERS")
+        elif p.is_tensor:
             checks.append(f"{given}{p.name}.__class__ not in PLAIN")
+        elif p.is_list:
+            checks.append(f"{given}{p.name}.__class__ not in LISTS")
+            checks.append(f"{given}not PLAIN.issuperset(map(type, {p.name}))")
         elif p.type.startswith("Ints"):
-            checks.append(f"{given}{p.name}.__class__ is not int")
+            checks.append(f"{given}{p.name}.__class__ is not int and not "
+                          f"({p.name}.__class__ is tuple and INT.issuperset(map(type, {p.name})))")
         elif exact:
             checks.append(f"{given}{p.name}.__class__ is not {exact}")
         elif p.is_number:
@@ -109,5 +116,6 @@ def _prologue(row: Row, run: Callable[..., Any], general: Callable[..., Any],
             f"    return run({names})\n")
     scope: dict[str, Any] = {"MODES": state.MODES, "PLAIN": state.PLAIN, "general": general,
                              "run": run, "NUMBERS": frozenset({int, float, bool, complex}),
+                             "LISTS": frozenset({list, tuple}), "INT": frozenset({int}),
                              **{f"_default_{p.name}": p.default for p in params}}
     return compile_function(text, row.name, scope)

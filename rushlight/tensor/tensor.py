@@ -36,9 +36,6 @@ class TensorMeta(type):
                 return found
         raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
 
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return type.__instancecheck__(cls, instance)
-
     def __dir__(cls) -> list[str]:
         from rushlight.ops.table import NAMES
 

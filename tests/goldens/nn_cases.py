@@ -93,15 +93,18 @@ def numpy_of(t: Any) -> np.ndarray[Any, Any]:
     return np.array(t.detach().numpy())
 
 
-def run(torch: Any, nn: Any, case: Case) -> dict[str, Any]:
-    """repr, state, outputs and gradients of one case; arrays and strings by name."""
+def run(torch: Any, nn: Any, case: Case, salt: str = "") -> dict[str, Any]:
+    """repr, state, outputs and gradients of one case; arrays and strings by name.
+
+    Another `salt` gives other inputs.
+    """
     torch.manual_seed(11)
     module = getattr(nn, case.name)(*case.args, **case.kwargs)
     found: dict[str, Any] = {"repr": repr(module)}
     found |= {f"state:{k}": numpy_of(v) for k, v in module.state_dict().items()}
     module.train(case.training)
-    inputs = make_inputs(torch, case.inputs, case.id)
-    keywords = dict(zip(case.call, make_inputs(torch, tuple(case.call.values()), case.id + "k")))
+    inputs = make_inputs(torch, case.inputs, case.id + salt)
+    keywords = dict(zip(case.call, make_inputs(torch, tuple(case.call.values()), case.id + "k" + salt)))
     torch.manual_seed(5)
     result = tensors(module(*inputs, **keywords))
     found |= {f"out:{i}": numpy_of(t) for i, t in enumerate(result)}

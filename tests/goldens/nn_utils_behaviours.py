@@ -231,7 +231,6 @@ def constructor_errors(torch: Any, nn: Any) -> Any:
             "padding_idx": -7}), ("MultiheadAttention", (5, 2), {}),
         ("MultiheadAttention", (0, 2), {}), ("Bilinear", (0, 2, 3), {}),
         ("MultiMarginLoss", (3,), {}), ("TripletMarginLoss", (0.0,), {}), ("Unflatten", (1, 3), {}),
-        ("Unflatten", (1.5, (3,)), {}), ("AdaptiveLogSoftmaxWithLoss", (8, 20, []), {}),
         ("AdaptiveLogSoftmaxWithLoss", (8, 20, [3, 20]), {}),
         ("TransformerEncoderLayer", (4, 2), {"activation": "tanh"}))]
 
@@ -268,3 +267,34 @@ def adaptive_softmaxes(torch: Any, nn: Any) -> Any:
     x = _ramp(torch, 5, 8) * 3
     return [m.log_prob(x), m.predict(x), attempt(lambda: m(x, torch.tensor([0, 1, 2, 3, 12]))),
             attempt(lambda: m(x, torch.tensor([0, 1])))]
+
+
+@behaviour
+def pruning(torch: Any, nn: Any) -> Any:
+    import importlib
+
+    P = importlib.import_module(nn.utils.__name__ + ".prune")
+    m = nn.Linear(4, 3)
+    P.l1_unstructured(m, "weight", 0.3)
+    found = [list(m.state_dict()), m.weight, m(torch.ones(4)), P.is_pruned(m)]
+    P.random_unstructured(m, "weight", 2)
+    found.append(m.weight_mask)
+    P.ln_structured(m, "weight", 1, 2, 0)
+    found += [m.weight_mask, len(m._forward_pre_hooks)]
+    P.remove(m, "weight")
+    found += [list(m.state_dict()), m.weight, P.is_pruned(m), attempt(lambda: P.remove(m, "weight"))]
+    a, b = nn.Linear(2, 2), nn.Linear(2, 3)
+    P.global_unstructured([(a, "weight"), (b, "weight")], P.L1Unstructured, amount=0.4)
+    found += [a.weight_mask, b.weight_mask]
+    P.random_structured(b, "weight", 1, 0)
+    found.append(b.weight_mask)
+    P.custom_from_mask(a, "bias", torch.tensor([1, 0]))
+    found.append(a.bias)
+    P.l1_unstructured(m, "weight", 3, importance_scores=_ramp(torch, 3, 4))
+    found.append(m.weight_mask)
+    for amount in (-1, 1.5, "a", 100):
+        found.append(attempt(lambda amount=amount: P.l1_unstructured(nn.Linear(4, 3), "weight",
+                                                                     amount)))
+    return [*found, attempt(lambda: P.ln_structured(nn.Linear(4, 3), "bias", 1, 2, 0)),
+            attempt(lambda: P.ln_structured(nn.Linear(4, 3), "weight", 1, 2, 5)),
+            attempt(lambda: P.global_unstructured(3, P.L1Unstructured, amount=0.4))]

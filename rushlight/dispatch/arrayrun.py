@@ -1,0 +1,162 @@
+"""Runners of array-level bodies, generated for each row's parameters: no loop over metadata.
+
+A runner hands the operands' arrays to the body, wraps what it gives, and records the declared
+gradient. Rows with the option `quiet` (their kernels move or count elements and raise no
+floating-point flags) are spared NumPy's errstate. Parameters that may hold anything take `general`.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from rushlight.autograd.mode import LOCAL
+from rushlight.dispatch.pointwise import compile_function
+from rushlight.dispatch.rules import Rules
+from rushlight.dispatch.shapes import meta_run
+from rushlight.ops.signature import Param
+from rushlight.ops.table import Row
+from rushlight.tensor.tensor import Tensor, wrap
+
+Run = Callable[..., Any]
+# Schema types of attributes, which hold no tensors.
+_ATTRIBUTES = ("int", "bool", "float", "str", "dtype", "device", "Ints", "*Ints", "Number",
+               "memory_format")
+
+
+def array_runner(row: Row, body: Run, rules: Rules | None, otherwise: Run,
+                 by_name: bool = False) -> Run:
+    """The runner of `body` for a row.
+
+    otherwise: what to call where the body answers NotImplemented.  by_name: whether keyword-only
+    parameters are handed to the body by name.
+    """
+    general = _general(row, _by_name(row, body) if by_name else body, rules, otherwise)
+    if not all(map(_is_plain, row.params)):
+        return general
+    return _specialised(row, body, rules, otherwise, general, by_name)
+
+
+def _is_plain(p: Param) -> bool:
+    if p.is_tensor:
+        return True
+    if p.is_list:
+        return p.type == "list[Tensor]"
+    return all(part in _ATTRIBUTES for part in p.type.removesuffix(" | None").split(" | "))
+
+
+def _specialised(row: Row, body: Run, rules: Rules | None, otherwise: Run, general: Run,
+                 by_name: bool) -> Run:
+    names = ", ".join(p.name for p in row.params)
+    tensors = [p for p in row.params if p.is_tensor or p.is_list]
+    arguments = ", ".join(f"{p.name}={_array(p)}" if by_name and p.keyword_only else _array(p)
+                          for p in row.params)
+    meta = " or ".join(_any_of(p, "_k.on_meta") for p in tensors) or "False"
+    grads = " or ".join(_any_of(p, "_g is not None") for p in tensors) or "False"
+    lines = [f"def {row.name}({names}):", f"    if {meta}:", f"        return _general({names})"]
+    lines += ["    if True:" if row.options.get("quiet") else "    with _errstate(all='ignore'):",
+              f"        _found = _body({arguments})"]
+    lines += ["    if _found is NotImplemented:", f"        return _otherwise({names})",
+              "    _out = _wrap(_found) if _found.__class__ is _ndarray else _wrapped(_found)"]
+    if rules is not None:
+        values = ", ".join(f"{p.name!r}: {p.name}" for p in row.params)
+        lines += [f"    if _LOCAL.enabled and ({grads}):",
+                  f"        _record({{{values}}}, _out)"]
+    lines += ["    return _out", ""]
+    scope = {"_general": general, "_errstate": np.errstate, "_body": body, "_otherwise": otherwise,
+             "_wrap": wrap, "_wrapped": wrapped, "_ndarray": np.ndarray, "_LOCAL": LOCAL,
+             "_Tensor": Tensor, "_record": None if rules is None else rules.record}
+    return compile_function("\n".join(lines), row.name, scope)
+
+
+def _array(p: Param) -> str:
+    """Code for what the body gets."""
+    if p.is_list:
+        return f"[_t._a for _t in {p.name}]"
+    if p.type == "Tensor":
+        return f"{p.name}._a"
+    return f"({p.name}._a if isinstance({p.name}, _Tensor) else {p.name})" if p.is_tensor else p.name
+
+
+def _any_of(p: Param, fact: str) -> str:
+    """Code for whether `fact` holds of the operand, or of one in the list."""
+    if p.is_list:
+        return f"any([_t.{fact} for _t in {p.name}])"
+    if p.type == "Tensor":
+        return f"{p.name}.{fact}"
+    return f"(isinstance({p.name}, _Tensor) and {p.name}.{fact})"
+
+
+# --- the general way ------------------------------------------------------------------------------
+
+
+def _by_name(row: Row, body: Run) -> Run:
+    count = sum(not p.keyword_only for p in row.params)
+    names = [p.name for p in row.params][count:]
+    if not names:
+        return body
+    return lambda *values: body(*values[:count], **dict(zip(names, values[count:], strict=True)))
+
+
+def _general(row: Row, body: Run, rules: Rules | None, otherwise: Run) -> Run:
+    names = [p.name for p in row.params]
+
+    def run(*values: Any) -> Any:
+        if any_meta(values):
+            out = meta_run(row, body, values)
+            if out is NotImplemented:
+                return otherwise(*values)
+        else:
+            with np.errstate(all="ignore"):
+                found = body(*arrays_of(values))
+            if found is NotImplemented:
+                return otherwise(*values)
+            out = wrapped(found)
+        if rules is not None and tracked(values):
+            rules.record(dict(zip(names, values, strict=True)), out)
+        return out
+    return run
+
+
+def tracked(values: Sequence[Any]) -> bool:
+    """Whether the op must be recorded."""
+    if not LOCAL.enabled:
+        return False
+    for v in values:
+        if isinstance(v, Tensor):
+            if v._g is not None:
+                return True
+        elif v.__class__ in (list, tuple):
+            for item in v:
+                if isinstance(item, Tensor) and item._g is not None:
+                    return True
+    return False
+
+
+def arrays_of(values: Sequence[Any]) -> list[Any]:
+    """Arguments with arrays in the place of tensors."""
+    return [v._a if isinstance(v, Tensor) else [i._a if isinstance(i, Tensor) else i for i in v]
+            if v.__class__ in (list, tuple) else v for v in values]
+
+
+def wrapped(found: Any) -> Any:
+    """An array-level result as tensors."""
+    if isinstance(found, (np.ndarray, np.generic)):
+        return wrap(found)
+    if isinstance(found, tuple) and type(found) is not tuple:
+        return type(found)(*[wrapped(f) for f in found])
+    if isinstance(found, (tuple, list)):
+        return type(found)(wrapped(f) for f in found)
+    return found
+
+
+def any_meta(values: Sequence[Any]) -> bool:
+    """Whether an operand is on the meta device."""
+    for v in values:
+        if isinstance(v, Tensor):
+            if v._k.on_meta:
+                return True
+        elif v.__class__ in (list, tuple) and any(isinstance(i, Tensor) and i._k.on_meta for i in v):
+            return True
+    return False

@@ -1,0 +1,396 @@
+"""Pruning: masks on parameters, kept in buffers and applied before each forward.
+
+A pruned parameter NAME becomes NAME_orig, a buffer NAME_mask and an attribute NAME, their product.
+"""
+from __future__ import annotations
+
+import numbers
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+import rushlight as torch
+
+
+class BasePruningMethod(ABC):
+    """One way to choose what is pruned: subclasses define compute_mask()."""
+
+    # "unstructured" and "structured" see only what earlier methods left; "global" sees all.
+    PRUNING_TYPE: str
+    _tensor_name: str
+
+    @abstractmethod
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """The mask (of t's shape, 0 where pruned) on top of `default_mask`."""
+
+    def __call__(self, module: Any, inputs: Any) -> None:
+        setattr(module, self._tensor_name, self.apply_mask(module))
+
+    def apply_mask(self, module: Any) -> Any:
+        """The original times the mask."""
+        name = self._tensor_name
+        mask = getattr(module, name + "_mask")
+        return mask.to(dtype=getattr(module, name + "_orig").dtype) * getattr(module, name + "_orig")
+
+    @classmethod
+    def apply(cls, module: Any, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any
+              ) -> Any:
+        """Prune a parameter of a module; `importance_scores` (default: itself) decide."""
+        method: Any = cls(*args, **kwargs)
+        method._tensor_name = name
+        earlier = _hook_of(module, name)
+        if earlier is not None:
+            method = _combined(module, name, earlier, method)
+        original = getattr(module, name)
+        _check_scores(importance_scores, original, name, module)
+        scores = original if importance_scores is None else importance_scores
+        if earlier is None:
+            module.register_parameter(name + "_orig", original)
+            del module._parameters[name]
+            mask = torch.ones_like(original)
+        else:
+            mask = getattr(module, name + "_mask").detach().clone()
+        try:
+            with torch.no_grad():
+                mask = method.compute_mask(scores, default_mask=mask)
+            module.register_buffer(name + "_mask", mask)
+            setattr(module, name, method.apply_mask(module))
+            module.register_forward_pre_hook(method)
+        except Exception:
+            if earlier is None:
+                module.register_parameter(name, getattr(module, name + "_orig"))
+                del module._parameters[name + "_orig"]
+            raise
+        return method
+
+    def prune(self, t: Any, default_mask: Any = None, importance_scores: Any = None) -> Any:
+        """A tensor times the mask that this method chooses for it."""
+        scores = t if importance_scores is None else importance_scores
+        mask = torch.ones_like(t) if default_mask is None else default_mask
+        return t * self.compute_mask(scores, default_mask=mask)
+
+    def remove(self, module: Any) -> None:
+        """Make the pruned values permanent."""
+        name = self._tensor_name
+        weight = self.apply_mask(module)
+        if hasattr(module, name):
+            delattr(module, name)
+        original = module._parameters[name + "_orig"]
+        original.data = weight.data
+        del module._parameters[name + "_orig"]
+        del module._buffers[name + "_mask"]
+        setattr(module, name, original)
+
+
+def _hook_of(module: Any, name: str) -> Any:
+    for hook in module._forward_pre_hooks.values():
+        if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
+            return hook
+    return None
+
+
+def _combined(module: Any, name: str, earlier: Any, method: Any) -> "PruningContainer":
+    """Take the earlier hook off; what replaces it applies both."""
+    for key, hook in list(module._forward_pre_hooks.items()):
+        if hook is earlier:
+            del module._forward_pre_hooks[key]
+    container = earlier
+    if not isinstance(earlier, PruningContainer):
+        container = PruningContainer()
+        container._tensor_name = name
+        container.add_pruning_method(earlier)
+    container.add_pruning_method(method)
+    return container
+
+
+def _check_scores(scores: Any, original: Any, name: str, module: Any) -> None:
+    if scores is not None and scores.shape != original.shape:
+        raise AssertionError("importance_scores should have the same shape as parameter "
+                             f"{name} of {module}, got {scores.shape} vs {original.shape}")
+
+
+class PruningContainer(BasePruningMethod):
+    """Several methods on one parameter, in the order they were added."""
+
+    def __init__(self, *args: Any) -> None:
+        self._pruning_methods: tuple[Any, ...] = ()
+        for method in args:
+            if len(args) == 1:
+                self._tensor_name = method._tensor_name
+            self.add_pruning_method(method)
+
+    def add_pruning_method(self, method: Any) -> None:
+        """Add a method for the same parameter; TypeError or ValueError for anything else."""
+        if method is not None and not isinstance(method, BasePruningMethod):
+            raise TypeError(f"{type(method)} is not a BasePruningMethod subclass")
+        if method is not None and self._tensor_name != method._tensor_name:
+            raise ValueError("Can only add pruning methods acting on the parameter named "
+                             f"'{self._tensor_name}' to PruningContainer {self}. Found "
+                             f"'{method._tensor_name}'")
+        self._pruning_methods += (method,)
+
+    def __len__(self) -> int:
+        return len(self._pruning_methods)
+
+    def __iter__(self) -> Any:
+        return iter(self._pruning_methods)
+
+    def __getitem__(self, idx: Any) -> Any:
+        return self._pruning_methods[idx]
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        """The last method's choice among what the mask leaves."""
+        method = self._pruning_methods[-1]
+        mask = default_mask.to(dtype=t.dtype)
+        left = _left(method, t, mask)
+        new = mask.clone()
+        new[left] = method.compute_mask(t[left], default_mask=mask[left]).to(dtype=mask.dtype)
+        return new
+
+
+def _left(method: Any, t: Any, mask: Any) -> Any:
+    """The index of what a method sees."""
+    if method.PRUNING_TYPE == "unstructured":
+        return mask == 1
+    if method.PRUNING_TYPE == "global":
+        return tuple(slice(None) for _ in range(t.dim()))
+    if method.PRUNING_TYPE != "structured":
+        raise ValueError(f"Unrecognized PRUNING_TYPE {method.PRUNING_TYPE}")
+    dim = method.dim % t.dim()
+    kept = mask.sum(dim=[d for d in range(t.dim()) if d != dim]) != 0
+    return tuple(kept if d == dim else slice(None) for d in range(t.dim()))
+
+
+class Identity(BasePruningMethod):
+    """Prunes nothing; it only makes the mask."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        return default_mask
+
+
+class _Amount(BasePruningMethod):
+    """Methods told how much to prune: a number of entries, or a share of them."""
+
+    def __init__(self, amount: Any) -> None:
+        _validate_pruning_amount_init(amount)
+        self.amount = amount
+
+    def _count(self, size: int) -> int:
+        _validate_pruning_amount(self.amount, size)
+        return _compute_nparams_toprune(self.amount, size)
+
+
+class RandomUnstructured(_Amount):
+    """Prunes entries at random."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        count = self._count(t.nelement())
+        return _without(torch.rand_like(t), default_mask, count, largest=True)
+
+
+class L1Unstructured(_Amount):
+    """Prunes the entries of smallest absolute value."""
+
+    PRUNING_TYPE = "unstructured"
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        return _without(torch.abs(t), default_mask, self._count(t.nelement()), largest=False)
+
+
+def _without(scores: Any, mask: Any, count: int, largest: bool) -> Any:
+    mask = mask.clone()
+    if count:
+        found = torch.topk(scores.reshape(-1), k=count, largest=largest)
+        mask.view(-1)[found.indices] = 0
+    return mask
+
+
+class RandomStructured(_Amount):
+    """Prunes whole channels along a dim at random."""
+
+    PRUNING_TYPE = "structured"
+
+    def __init__(self, amount: Any, dim: int = -1) -> None:
+        super().__init__(amount)
+        self.dim = dim
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        count = _structured_count(self, t)
+        if not count:
+            return default_mask
+        chance = torch.rand(t.shape[self.dim])
+        kept = chance > torch.kthvalue(chance, k=count).values
+        return _only_channels(t, self.dim, kept) * default_mask.to(dtype=t.dtype)
+
+
+class LnStructured(_Amount):
+    """Prunes the channels along a dim with the smallest n-norm."""
+
+    PRUNING_TYPE = "structured"
+
+    def __init__(self, amount: Any, n: Any, dim: int = -1) -> None:
+        super().__init__(amount)
+        self.n = n
+        self.dim = dim
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        count = _structured_count(self, t)
+        if not count:
+            return default_mask
+        norm = _compute_norm(t, self.n, self.dim)
+        best = torch.topk(norm, k=t.shape[self.dim] - count, largest=True).indices
+        return _only_channels(t, self.dim, best) * default_mask.to(dtype=t.dtype)
+
+
+def _structured_count(method: Any, t: Any) -> int:
+    _validate_structured_pruning(t)
+    _validate_pruning_dim(t, method.dim)
+    size = t.shape[method.dim]
+    count = _compute_nparams_toprune(method.amount, size)
+    _validate_pruning_amount(count, size)
+    return count
+
+
+def _only_channels(t: Any, dim: int, index: Any) -> Any:
+    mask = torch.zeros_like(t)
+    where: list[Any] = [slice(None)] * t.dim()
+    where[dim] = index
+    mask[tuple(where)] = 1
+    return mask
+
+
+class CustomFromMask(BasePruningMethod):
+    """Prunes where a given mask is 0."""
+
+    PRUNING_TYPE = "global"
+
+    def __init__(self, mask: Any) -> None:
+        self.mask = mask
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        if default_mask.shape != self.mask.shape:
+            raise AssertionError(f"mask of shape {self.mask.shape} does not fit a tensor of shape "
+                                 f"{default_mask.shape}")
+        return default_mask * self.mask.to(dtype=default_mask.dtype)
+
+
+def identity(module: Any, name: str) -> Any:
+    """Make a parameter a pruned one with nothing pruned."""
+    Identity.apply(module, name)
+    return module
+
+
+def random_unstructured(module: Any, name: str, amount: Any) -> Any:
+    """Prune entries of a parameter at random: a number of them, or a share."""
+    RandomUnstructured.apply(module, name, amount)
+    return module
+
+
+def l1_unstructured(module: Any, name: str, amount: Any, importance_scores: Any = None) -> Any:
+    """Prune the entries of smallest absolute value (or score)."""
+    L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
+    return module
+
+
+def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
+    """Prune whole channels along `dim` at random."""
+    RandomStructured.apply(module, name, amount, dim)
+    return module
+
+
+def ln_structured(module: Any, name: str, amount: Any, n: Any, dim: int,
+                  importance_scores: Any = None) -> Any:
+    """Prune the channels along `dim` with the smallest n-norm."""
+    LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
+    return module
+
+
+def custom_from_mask(module: Any, name: str, mask: Any) -> Any:
+    """Prune a parameter where `mask` is 0."""
+    CustomFromMask.apply(module, name, mask)
+    return module
+
+
+def global_unstructured(parameters: Any, pruning_method: Any, importance_scores: Any = None,
+                        **kwargs: Any) -> None:
+    """Prune several (module, name) pairs as one tensor, by an unstructured method."""
+    if not isinstance(parameters, Iterable):
+        raise TypeError("global_unstructured(): parameters is not an Iterable")
+    scores = {} if importance_scores is None else importance_scores
+    if not isinstance(scores, dict):
+        raise TypeError("global_unstructured(): importance_scores must be of type dict")
+    pairs = list(parameters)
+    all_scores = torch.cat([scores.get(pair, getattr(*pair)).detach().reshape(-1)
+                            for pair in pairs])
+    masks = [getattr(m, name + "_mask", torch.ones_like(getattr(m, name))) for m, name in pairs]
+    method = PruningContainer()
+    method._tensor_name = "temp"
+    one = pruning_method(**kwargs)
+    one._tensor_name = "temp"
+    if one.PRUNING_TYPE != "unstructured":
+        raise TypeError("Only \"unstructured\" PRUNING_TYPE supported for the `pruning_method`. Found "
+                        f"method {pruning_method} of type {one.PRUNING_TYPE}")
+    method.add_pruning_method(one)
+    final = method.compute_mask(all_scores, torch.cat([m.reshape(-1) for m in masks]))
+    start = 0
+    for module, name in pairs:
+        param = getattr(module, name)
+        size = param.numel()
+        custom_from_mask(module, name, mask=final[start:start + size].view_as(param))
+        start += size
+
+
+def remove(module: Any, name: str) -> Any:
+    """Make a pruning permanent; ValueError where there is none."""
+    for key, hook in module._forward_pre_hooks.items():
+        if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
+            hook.remove(module)
+            del module._forward_pre_hooks[key]
+            return module
+    raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be "
+                     "removed")
+
+
+def is_pruned(module: Any) -> bool:
+    """Whether any parameter here or below is pruned."""
+    return any(isinstance(hook, BasePruningMethod)
+               for m in module.modules() for hook in m._forward_pre_hooks.values())
+
+
+def _validate_pruning_amount_init(amount: Any) -> None:
+    if not isinstance(amount, numbers.Real):
+        raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
+    whole = isinstance(amount, numbers.Integral)
+    if amount < 0 or (not whole and amount > 1):
+        raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a "
+                         "non-negative integer")
+
+
+def _validate_pruning_amount(amount: Any, tensor_size: int) -> None:
+    if isinstance(amount, numbers.Integral) and amount > tensor_size:
+        raise ValueError(f"amount={amount} should be smaller than the number of parameters to "
+                         f"prune={tensor_size}")
+
+
+def _validate_structured_pruning(t: Any) -> None:
+    if t.dim() <= 1:
+        raise ValueError("Structured pruning can only be applied to multidimensional tensors. Found "
+                         f"tensor of shape {t.shape} with {t.dim()} dims")
+
+
+def _validate_pruning_dim(t: Any, dim: int) -> None:
+    if dim >= t.dim():
+        raise IndexError(f"Invalid index {dim} for tensor of size {t.shape}")
+
+
+def _compute_nparams_toprune(amount: Any, tensor_size: int) -> int:
+    return int(amount) if isinstance(amount, numbers.Integral) else round(amount * tensor_size)
+
+
+def _compute_norm(t: Any, n: Any, dim: int) -> Any:
+    dims = [d for d in range(t.dim()) if d != dim % t.dim()]
+    return torch.norm(t, p=n, dim=dims)

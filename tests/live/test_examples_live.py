@@ -1,0 +1,33 @@
+"""The examples beside PyTorch: the same program, run by both, prints the same numbers."""
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+sys.path.insert(0, str(Path(__file__).parents[1] / "goldens"))
+import record_examples as examples  # noqa: E402 - the recorder and the test run the same commands
+
+
+def test_char_gpt(tmp_path: Path) -> None:
+    theirs = examples.run_char_gpt([sys.executable], tmp_path)
+    ours = examples.run_char_gpt([sys.executable, "-m", "rushlight"], tmp_path)
+    assert examples.losses(ours) == pytest.approx(examples.losses(theirs), abs=1.01e-4)
+    assert examples.sample(ours) == examples.sample(theirs)
+
+
+def test_a_checkpoint_of_pytorch_is_resumed(tmp_path: Path) -> None:
+    whole = examples.run_char_gpt([sys.executable], tmp_path)
+    examples.run_char_gpt([sys.executable], tmp_path, extra=("--stop-after", "30"))
+    rest = examples.run_char_gpt([sys.executable, "-m", "rushlight"], tmp_path, extra=("--resume",))
+    assert examples.losses(rest) == pytest.approx(examples.losses(whole)[30:], abs=1.01e-4)
+
+
+def test_digits() -> None:
+    pytest.importorskip("sklearn")
+    command = [str(examples.EXAMPLES / "digits.py"), *examples.DIGITS]
+    theirs = examples.run([sys.executable, *command])
+    ours = examples.run([sys.executable, "-m", "rushlight", *command])
+    assert examples.losses(ours) == pytest.approx(examples.losses(theirs), abs=1e-3)

@@ -1,0 +1,80 @@
+"""nn beside PyTorch: layers on fresh inputs, behaviours, signatures."""
+from __future__ import annotations
+
+import inspect
+import json
+import sys
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rushlight
+
+torch = pytest.importorskip("torch")
+
+_TESTS = Path(__file__).parents[1]
+sys.path[:0] = [str(_TESTS / "goldens"), str(_TESTS / "nn")]
+import nn_utils_behaviours  # noqa: E402, F401 - adds to BEHAVIOURS
+from nn_behaviours import BEHAVIOURS, answer  # noqa: E402
+from nn_cases import Case, cases, run  # noqa: E402
+from test_behaviours import first_difference, same  # noqa: E402
+from test_layers import close  # noqa: E402
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda c: c.id)
+def test_layer_beside_pytorch(case: Case) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        wanted = run(torch, torch.nn, case, "live")
+        got = run(rushlight, rushlight.nn, case, "live")
+    assert list(got) == list(wanted)
+    for name, value in wanted.items():
+        if isinstance(value, str):
+            assert got[name] == value
+        else:
+            assert close(got[name], value), f"{name}: {got[name]} instead of {value}"
+
+
+@pytest.mark.parametrize("name", sorted(BEHAVIOURS))
+def test_behaviour_beside_pytorch(name: str) -> None:
+    wanted, got = (json.loads(json.dumps(answer(BEHAVIOURS[name], t, t.nn)))
+                   for t in (torch, rushlight))
+    assert same(got, wanted), first_difference(got, wanted)
+
+
+def _parameters(function: Any) -> list[tuple[str, Any, Any]]:
+    return [(p.name, p.kind, p.default if isinstance(p.default, (int, float, str, type(None), tuple))
+             else "...") for p in inspect.signature(function).parameters.values()]
+
+
+_MODULES = [name for name in dir(torch.nn) if inspect.isclass(getattr(torch.nn, name))
+            and issubclass(getattr(torch.nn, name), torch.nn.Module)
+            and name not in ("DataParallel", "Module", "Container")]
+# Built from *args and **kwargs here: the real arguments are those of the class they become.
+_BY_KEYWORDS = {name for name in _MODULES if name.startswith("LazyConv")}
+
+
+@pytest.mark.parametrize("name", sorted(set(_MODULES) - _BY_KEYWORDS))
+def test_signatures_beside_pytorch(name: str) -> None:
+    theirs, ours = getattr(torch.nn, name), getattr(rushlight.nn, name)
+    if theirs.__init__ is not torch.nn.Module.__init__:
+        assert _parameters(ours.__init__) == _parameters(theirs.__init__)
+    if theirs.forward is not torch.nn.Module.forward:
+        assert [p[0] for p in _parameters(ours.forward)] == [
+            p[0] for p in _parameters(theirs.forward)]
+
+
+def test_every_method_of_module_is_there() -> None:
+    missing = [n for n in dir(torch.nn.Module) if not hasattr(rushlight.nn.Module, n)]
+    assert set(missing) <= {"_slow_forward", "_maybe_warn_non_full_backward_hook"}
+
+
+def test_every_name_is_there() -> None:
+    theirs = {n for n in dir(torch.nn) if n[0].isupper()}
+    assert theirs - set(dir(rushlight.nn)) <= {"DataParallel"}
+    for name in ("clip_grad", "init", "prune", "parametrize", "parametrizations", "rnn", "stateless"):
+        assert hasattr(rushlight.nn.utils, name)
+    assert np.all([hasattr(rushlight.nn.utils, n) for n in torch.nn.utils.__all__])

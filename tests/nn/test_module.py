@@ -1,0 +1,124 @@
+"""Laws of nn.Module that are ours, or that a recorded answer cannot show."""
+from __future__ import annotations
+
+import gc
+import inspect
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+
+import rushlight as torch
+from rushlight import nn
+from rushlight.nn import modules
+
+
+def _values(module: Any) -> dict[str, Any]:
+    return {name: t.detach().numpy().copy() for name, t in module.state_dict().items()}
+
+
+def _net() -> Any:
+    return nn.Sequential(nn.Linear(2, 3), nn.BatchNorm1d(3), nn.Linear(3, 1))
+
+
+@pytest.mark.parametrize(("change", "strict"), [
+    ({"2.bias": torch.zeros(7)}, True), ({"2.bias": torch.zeros(7)}, False),
+    ({"extra": torch.zeros(1)}, True), ({"2.bias": 3}, True)])
+@pytest.mark.parametrize("assign", [False, True])
+def test_a_failed_load_leaves_the_module_as_it_was(change: Any, strict: bool, assign: bool) -> None:
+    net = _net()
+    before, weight = _values(net), net[0].weight
+    other = {k: torch.full_like(v, 9) for k, v in _net().state_dict().items()}
+    with pytest.raises(RuntimeError, match="Error.s. in loading state_dict for Sequential"):
+        net.load_state_dict({**other, **change}, strict=strict, assign=assign)
+    assert net[0].weight is weight
+    for name, value in _values(net).items():
+        np.testing.assert_array_equal(value, before[name])
+
+
+def test_a_failed_load_in_an_overridden_loader_is_undone() -> None:
+    class Refusing(nn.Linear):
+        def _load_from_state_dict(self, state_dict: Any, prefix: str, *rest: Any) -> None:
+            super()._load_from_state_dict(state_dict, prefix, *rest)
+            rest[-1].append("refused")
+
+    net = nn.Sequential(nn.Linear(2, 2), Refusing(2, 2))
+    before = _values(net)
+    state = {k: torch.zeros_like(v) for k, v in net.state_dict().items()}
+    del state["1.bias"]  # not a sure success: the tensors are kept until it is one
+    with pytest.raises(RuntimeError, match="refused"):
+        net.load_state_dict(state)
+    for name, value in _values(net).items():
+        np.testing.assert_array_equal(value, before[name])
+
+
+def test_a_module_dies_with_its_last_reference() -> None:
+    gc.disable()
+    try:
+        net = _net()
+        net(torch.randn(4, 2)).sum().backward()
+        net.register_forward_hook(lambda *a: None)
+        net.load_state_dict(net.state_dict())
+        gone = weakref.ref(net[0])
+        del net
+        assert gone() is None
+    finally:
+        gc.enable()
+
+
+def test_every_public_class_is_published() -> None:
+    for file in {*modules.HOMES.values()}:
+        home = getattr(modules, file)
+        own = {name for name, value in vars(home).items()
+               if inspect.isclass(value) and value.__module__ == home.__name__
+               and not name.startswith("_") and issubclass(value, nn.Module)}
+        listed = {name for name, where in modules.HOMES.items() if where == file}
+        assert own - {"NonDynamicallyQuantizableLinear"} <= listed, file
+        for name in listed:
+            assert getattr(home, name) is getattr(nn, name)
+
+
+def test_names_of_pytorchs_files_lead_to_the_classes() -> None:
+    from rushlight.nn.modules.activation import MultiheadAttention
+    from rushlight.nn.modules.batchnorm import _BatchNorm
+    from rushlight.nn.modules.container import ParameterList
+    from rushlight.nn.modules.rnn import LSTMCell
+
+    assert (MultiheadAttention, ParameterList, LSTMCell) == (nn.MultiheadAttention,
+                                                            nn.ParameterList, nn.LSTMCell)
+    assert issubclass(nn.BatchNorm2d, _BatchNorm)
+
+
+def test_a_replaced_weight_is_the_one_that_is_used() -> None:
+    layer = nn.Linear(2, 2, bias=False)
+    x = torch.ones(2)
+    layer._parameters["weight"] = nn.Parameter(torch.eye(2))
+    np.testing.assert_array_equal(layer(x).detach().numpy(), [1, 1])
+    del layer._parameters["weight"]
+    layer.weight = torch.eye(2) * 3  # an attribute, as a hook or a pruning leaves it
+    np.testing.assert_array_equal(layer(x).numpy(), [3, 3])
+
+
+def test_changing_the_hook_tables_by_hand_works() -> None:
+    layer, seen = nn.Identity(), []
+    layer._forward_hooks[99] = lambda *a: seen.append(a[0])
+    layer(1)
+    layer._forward_hooks.clear()
+    layer(1)
+    assert seen == [layer]
+
+
+def test_compile_replaces_the_call() -> None:
+    layer = nn.Identity()
+    layer._compiled_call_impl = lambda x: x + 1
+    assert layer(1) == 2
+    assert "_compiled_call_impl" not in layer.__getstate__()
+
+
+def test_deep_nesting_prints_and_walks() -> None:
+    net: Any = nn.Identity()
+    for _ in range(60):
+        net = nn.Sequential(net)
+    assert repr(net).count("(0)") == 60
+    assert len(list(net.modules())) == 61
