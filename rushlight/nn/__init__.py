@@ -19,6 +19,8 @@ def __getattr__(name: str) -> Any:
         found: Any = _package(name)
     elif name in _PARAMETERS:
         found = getattr(import_module("rushlight.nn.parameter"), name)
+    elif name == "DataParallel":
+        found = import_module("rushlight.nn.parallel").DataParallel
     elif name == "factory_kwargs":
         found = _factory_kwargs
     else:
@@ -53,7 +55,7 @@ def _factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_PACKAGES, *_PARAMETERS, *HOMES})
+    return sorted({*globals(), *_PACKAGES, *_PARAMETERS, *HOMES, "DataParallel"})
 
 
-__all__ = sorted((*_PARAMETERS, *HOMES))  # noqa: PLE0605
+__all__ = sorted((*_PARAMETERS, *HOMES, "DataParallel"))  # noqa: PLE0605

@@ -1,0 +1,41 @@
+"""DataParallel: the wrapper that PyTorch's older programs put around a model."""
+from __future__ import annotations
+
+from typing import Any
+
+import rushlight as torch
+from rushlight.nn.modules.module import Module
+
+
+class DataParallel(Module):
+    """Calls `module`: without a GPU there is nothing to split, as in PyTorch.
+
+    Its state dict has PyTorch's keys: those of the module behind "module.".
+    """
+
+    def __init__(self, module: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0
+                 ) -> None:
+        super().__init__()
+        self.dim = dim
+        self.module = module
+        self.device_ids: list[Any] = []
+        if _gpus() > 1 and (device_ids is None or len(device_ids) > 1):
+            raise NotImplementedError("DataParallel over several GPUs is not available; use one "
+                                      "device (device_ids=[0]), or one process for each GPU")
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        return self.module(*inputs, **kwargs)
+
+
+def data_parallel(module: Any, inputs: Any, device_ids: Any = None, output_device: Any = None,
+                  dim: int = 0, module_kwargs: dict[str, Any] | None = None) -> Any:
+    """module(*inputs, **module_kwargs), as DataParallel calls it."""
+    inputs = inputs if isinstance(inputs, tuple) else (inputs,)
+    return DataParallel(module, device_ids, output_device, dim)(*inputs, **(module_kwargs or {}))
+
+
+def _gpus() -> int:
+    try:
+        return int(torch.cuda.device_count())
+    except AttributeError:  # no CUDA room
+        return 0
