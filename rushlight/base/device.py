@@ -51,9 +51,24 @@ class device:
         extra = "" if self.index is None else f", index={self.index}"
         return f"device(type='{self.type}'{extra})"
 
+    def __enter__(self) -> "device":
+        _outer.append(Default.value)
+        Default.value = self
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        Default.value = _outer.pop()
+
     def __reduce__(self) -> tuple[Any, ...]:
         return device, (self.type,) if self.index is None else (self.type, self.index)
 
 
-CPU = device("cpu")
+class Default:
+    """The device of new tensors; `with device(...)` and set_default_device change it."""
+
+    value: device
+
+
+_outer: list[device] = []
+CPU = Default.value = device("cpu")
 META = device("meta")

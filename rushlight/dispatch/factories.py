@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.base.device import CPU, device
+from rushlight.base.device import CPU, Default, device
 from rushlight.base.size import Size
 from rushlight.dispatch import arguments, outputs, overrides, state
 from rushlight.dispatch.pointwise import compile_function
@@ -22,7 +22,6 @@ from rushlight.ops.table import Row
 from rushlight.tensor.kind import META, kind
 from rushlight.tensor.meta import meta_array
 from rushlight.tensor.placement import refuse_placement, track
-from rushlight.tensor.queries import _DefaultDevice
 from rushlight.tensor.tensor import Tensor, wrap
 
 # Parameters that bodies do not see, and the ones that only `general` handles.
@@ -85,7 +84,7 @@ def _device(row: Row, given: dict[str, Any]) -> device:
     if where is not None:
         return where  # type: ignore[no-any-return]
     source = given.get("input")
-    return source._k.device if source is not None else _DefaultDevice.value
+    return source._k.device if source is not None else Default.value
 
 
 def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:
@@ -134,7 +133,7 @@ def _prologue(row: Row, general: Callable[..., Any]) -> Callable[..., Any]:
             f"    made = wrap(made.array() if made.__class__ is Fill else made)\n"
             f"    return track(made) if {tracks} else made\n")
     scope: dict[str, Any] = {
-        "MODES": state.MODES, "PLAIN": state.PLAIN, "DEFAULT": _DefaultDevice, "DTYPE": dt.dtype,
+        "MODES": state.MODES, "PLAIN": state.PLAIN, "DEFAULT": Default, "DTYPE": dt.dtype,
         "HERE": _HERE, "track": track, "general": general,
         "TUPLES": frozenset({tuple, list, Size}),
         "NUMBERS": frozenset({int, float, bool, complex}), "body": row.body, "wrap": wrap,

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.device import Default
 from rushlight.base.device import device as Device
 from rushlight.base.dtype import dtype as Dtype
 from rushlight.base.dtype import get_default_dtype
@@ -16,7 +17,6 @@ from rushlight.tensor.bridge import from_numpy
 from rushlight.tensor.construct import from_buffer, infer
 from rushlight.tensor.placement import (
     checked_device, checked_dtype, checked_flag, refuse_placement, track)
-from rushlight.tensor.queries import get_default_device
 from rushlight.tensor.tensor import Tensor, storage, wrap
 
 _COPY_ADVICE = ("To copy construct from a tensor, it is recommended to use sourceTensor.detach()."
@@ -54,7 +54,7 @@ def _copied(source: Tensor, dtype: Dtype | None, where: Device | None) -> Tensor
 
 def _moved(t: Tensor, where: Device | None) -> Tensor:
     if where is None:
-        where = get_default_device()
+        where = Default.value
     return t if where.type == "cpu" else t.to(where)  # type: ignore[no-any-return]
 
 
@@ -63,8 +63,9 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     of, where = checked_dtype("as_tensor", dtype), checked_device("as_tensor", device)
     refuse_placement(where)
     if isinstance(data, Tensor):
-        return data.to(data.device if where is None else where,  # type: ignore[no-any-return]
-                       data.dtype if of is None else of)
+        if where is None:
+            where = data.device if Default.value.type == "cpu" else Default.value
+        return data.to(where, data.dtype if of is None else of)  # type: ignore[no-any-return]
     if isinstance(data, np.ndarray):
         found = _moved(from_numpy(data), where)
         return found if of is None else found.to(of)  # type: ignore[no-any-return]
@@ -129,7 +130,9 @@ def _aliased(obj: Any, of: Dtype | None, copy: bool | None) -> Tensor | None:
 
 
 def _converted(found: Tensor, of: Dtype | None, where: Device | None, copy: bool | None) -> Tensor:
-    of, where = of or found.dtype, where or found.device
+    of = of or found.dtype
+    if where is None:
+        where = found.device if Default.value.type == "cpu" else Default.value
     if copy is False and (of is not found.dtype or where != found.device):
         what, old, new = "dtype", found.dtype.legacy, of.legacy
         if of is found.dtype:

@@ -5,7 +5,7 @@ from typing import Any
 
 from rushlight.base import dtype as dt
 from rushlight.base import layout, promotion
-from rushlight.base.device import device
+from rushlight.base.device import Default, device
 from rushlight.base.size import Size
 from rushlight.derive import cast
 from rushlight.tensor.tensor import Tensor
@@ -112,13 +112,9 @@ def set_default_tensor_type(t: Any) -> None:
     raise TypeError(f"invalid type object: only floating-point types are supported, got {t!r}")
 
 
-class _DefaultDevice:
-    value = device("cpu")
-
-
 def get_default_device() -> device:
     """The device of new tensors."""
-    return _DefaultDevice.value
+    return Default.value
 
 
 def set_default_device(where: Any) -> None:
@@ -128,4 +124,4 @@ def set_default_device(where: Any) -> None:
         from rushlight.tensor.kind import unavailable
 
         raise unavailable(wanted)
-    _DefaultDevice.value = wanted
+    Default.value = wanted
