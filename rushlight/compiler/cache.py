@@ -17,7 +17,7 @@ from rushlight.base.config import knobs
 
 _DIGEST = 32
 # Modules whose text decides what code a kernel's text becomes.
-_SOURCES = ("compiler", "derive/types.py", "base/special.py")
+_SOURCES = ("compiler", "derive/types.py", "base/special.py", "base/boxmuller.py")
 
 
 def directory() -> Path:

@@ -101,10 +101,10 @@ def sigmoid(x: Lane) -> Lane:
 
 def _half_exp(x: Lane) -> tuple[Lane, Lane]:
     """e^x / 2, finite wherever sinh and cosh are, and (e^x - 1) / 2; for x >= 0."""
-    p = _precision(x)
-    less_one, rounded = _reduced(_clamp(x, 0, p.exp_range[1] + 2))
-    half = _power_of_two(rounded - 1)
-    return half * (less_one + 1), half.fma(less_one, half - 0.5)
+    less_one, rounded = _reduced(_clamp(x, 0, _precision(x).exp_range[1] + 0.5))
+    # 2^(n - 1) may overflow where the result does not.
+    quarter = _power_of_two(rounded - 2)
+    return quarter * (less_one + 1) * 2, quarter.fma(less_one, quarter - 0.25) * 2
 
 
 def sinh(x: Lane) -> Lane:
@@ -175,9 +175,10 @@ def log1p(x: Lane) -> Lane:
     back = u - 1
     lost = (1 - (u - back)) + (x - back)
     e, f, biased = _split(u)
-    # What 1 + x lost by rounding goes back into the mantissa, scaled by 2^-e.
+    # What 1 + x lost by rounding goes back into the mantissa, scaled by 2^-e (which is no normal
+    # number for the largest x, where it does not matter).
     scale = (2 * p.bias - biased).bits("shl", p.mantissa).cast("bitcast", p.kind)
-    f = f + lost * scale
+    f = f + (x > p.big).where(0, lost * scale)
     y = e.fma(p.ln2[0], f + e.fma(p.ln2[1], _log_tail(f)))
     return (x.abs() < p.tiny).where(x, _log_specials(u, y))
 

@@ -30,6 +30,8 @@ def compute_dtype(rule: str, common: dtype) -> dtype:
     """The dtype in which a row of `rule` computes ("float": ints become the default dtype)."""
     if rule == "float" and common.category < dt.FLOATING:
         return dt.get_default_dtype()
+    if rule == "to_float64":
+        return dt.complex128 if common.category == dt.COMPLEX else dt.float64
     if rule == "int" and common is dt.bool_:
         return dt.int64
     return common

@@ -62,7 +62,8 @@ def fill_(self: Tensor, value: Any) -> Tensor:
         raise RuntimeError(f"value cannot be converted to type {self._k.dtype.name} without overflow")
     number = scalar(value, self._k.np)
     if tracked:
-        inplace.write(self, wrap(np.broadcast_to(number, self._a.shape), self._k))
+        # Recorded as an op that forgets its operand: the gradient stops here, as zeros.
+        inplace.write(self, self.masked_fill(wrap(np.ones((), bool)), value))
     else:
         if not self._k.on_meta:
             self._a[...] = number

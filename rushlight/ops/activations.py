@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 from rushlight.ops.scalar import Expr, const, m
-from rushlight.ops.table import pointwise
+from rushlight.ops.table import composite, pointwise
 
 _F = ("nn.functional",)
 _BOTH = ("torch", "Tensor", "nn.functional")
@@ -153,3 +153,39 @@ def threshold(input, threshold: "Number", value: "Number") -> Expr:
     return m.where(m.gt(input, threshold), input, value)
 
 
+
+
+@composite(where=("nn.functional",))
+def glu(input, dim: "int" = -1):
+    """The first half along dim times the sigmoid of the second (arXiv:1612.08083)."""
+    if not input.ndim:
+        raise RuntimeError("glu does not support 0-dimensional tensors")
+    if input.shape[dim] % 2:
+        raise RuntimeError(f"Halving dimension must be even, but dimension {dim % input.ndim} is size "
+                           f"{input.shape[dim]}")
+    first, gate = input.chunk(2, dim)
+    return first * gate.sigmoid()
+
+
+@pointwise(name="_prelu_kernel", where=("aten",), inplace=False, out=False)
+def _prelu(input, weight) -> Expr:
+    """x above 0, else weight * x."""
+    return m.where(m.gt(input, 0), input, weight * input)
+
+
+@composite(where=("torch", "Tensor", "nn.functional"))
+def prelu(input, weight):
+    """x above 0, else weight * x, with one weight, or one a channel (arXiv:1502.01852)."""
+    if weight.ndim > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = "
+                           f"{weight.ndim}")
+    if weight.numel() != 1:
+        if not input.ndim:
+            raise RuntimeError("Not allow zero-dim input tensor.")
+        channels = input.shape[1] if input.ndim >= 2 else 1
+        if channels != weight.numel():
+            raise RuntimeError("Mismatch of parameter numbers and input channel size. Found parameter "
+                               f"numbers = {weight.numel()} and channel size = {channels}.")
+        if input.ndim > 2:
+            weight = weight.reshape(-1, *[1] * (input.ndim - 2))
+    return _prelu(input, weight)

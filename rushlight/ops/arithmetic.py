@@ -176,7 +176,7 @@ def frac(input) -> Expr:
     return input - m.trunc(input)
 
 
-@pointwise
+@pointwise(aliases=("special.round",))
 def round(input, *, decimals: "int" = 0) -> Expr:
     """The nearest integer, halves to even; `decimals` digits after the point."""
     if decimals == 0:

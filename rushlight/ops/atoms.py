@@ -178,7 +178,7 @@ def _numpy_shift(function: Callable[..., Any]) -> Callable[..., Any]:
         bits = a.dtype.itemsize * 8
         outside = (b < 0) | (b >= bits) if b.dtype.kind == "i" else b >= bits
         inside = function(a, np.where(outside, 0, b).astype(b.dtype))
-        if function is np.left_shift:
+        if function is np.left_shift or a.dtype.kind == "u":
             return np.where(outside, np.zeros_like(a), inside)
         # Shifting right by too much leaves the sign, which is what a shift by bits - 1 leaves.
         return np.where(outside, np.right_shift(a, np.array(bits - 1, a.dtype)), inside)

@@ -189,3 +189,17 @@ def _dot_dims(a: Any, b: Any, dims: Any) -> tuple[list[int], list[int]]:
     if len(left) != len(right):
         raise RuntimeError("both dimension lists should have same length")
     return [d % a.ndim for d in left], [d % b.ndim for d in right]
+
+
+@composite(where=("torch", "nn.functional"))
+def bilinear(input1, input2, weight, bias: "Tensor | None" = None):
+    """x1 @ weight[k] @ x2 for each k: (*, in1), (*, in2), (out, in1, in2) -> (*, out)."""
+    for number, x in ((1, input1), (2, input2)):
+        if x.shape[-1] != weight.shape[number]:
+            raise RuntimeError(f"bilinear(): input{number} size does not match weight size: got "
+                               f"{x.shape[-1]} but expected {weight.shape[number]}")
+    lead = input1.shape[:-1]
+    a, b = input1.reshape(-1, input1.shape[-1]), input2.reshape(-1, input2.shape[-1])
+    left = tensordot(a, weight, ((1,), (1,)))                       # (N, out, in2)
+    found = (left * b.unsqueeze(1)).sum(-1).reshape(*lead, weight.shape[0])
+    return found if bias is None else found + bias

@@ -139,7 +139,8 @@ def _batched(a: Any, b: Any) -> Any:
     if b.ndim == 2 and a.ndim > 2:
         # One matrix on the right: fold the batch into the rows, one big product.
         _check_inner(a, b)
-        return mm(a.reshape(-1, a.shape[-1]), b).reshape(*a.shape[:-1], b.shape[-1])
+        rows = int(np.prod(a.shape[:-1], dtype=np.int64))
+        return mm(a.reshape(rows, a.shape[-1]), b).reshape(*a.shape[:-1], b.shape[-1])
     return _matmul(a, b)
 
 

@@ -5,9 +5,8 @@ from math import inf
 from typing import Any
 
 from rushlight.base.dtype import get_default_dtype
-from rushlight.base.errors import wrap_dim
+from rushlight.base.errors import wrap_dim, wrap_dims
 from rushlight.ops.arithmetic import abs as abs_
-from rushlight.ops.arithmetic import where
 from rushlight.ops.elementary import exp, log
 from rushlight.ops.reductions import amax, sum
 from rushlight.ops.rowexpr import reduce_
@@ -136,9 +135,26 @@ def logsumexp(input, dim: "Ints", keepdim: "bool" = False):
     """log(sum(exp(input))) over dims, without overflow."""
     if input.dtype.category < 2:
         input = input.to(get_default_dtype())
+    return _logsumexp(input, dim, keepdim)
+
+
+@composite(name="_logsumexp", where=("aten",))
+def _logsumexp(input, dim: "Ints", keepdim: "bool"):
+    """log(sum(exp(input)))."""
     if not input.numel():
         return log(sum(exp(input), dim, keepdim))
-    high = amax(abs_(input) if input.is_complex() else input, dim, True).detach()
-    high = where(abs_(high) == inf, high * 0, high)
+    high = amax(abs_(input) if input.is_complex() else input, dim, True)
+    high = high.masked_fill(abs_(high) == inf, 0)
     total = log(sum(exp(input - high), dim, keepdim))
     return total + (high if keepdim else high.reshape(total.shape))
+
+
+@_logsumexp.gradient
+def _(s: Any, grad: Any) -> Any:
+    x, y = s.input, s.result
+    if not s.keepdim:
+        for axis in wrap_dims(s.dim, x.ndim):
+            grad, y = grad.unsqueeze(axis), y.unsqueeze(axis)
+    # Where everything is -inf the sum has no slope: 0, not nan.
+    part = exp(x - y.masked_fill(y == -inf, 0))
+    return grad * (part.conj() if x.is_complex() else part)

@@ -1,0 +1,153 @@
+"""Losses of classes and margins: multi-margin, multi-label margin, connectionist temporal."""
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from rushlight.ops.copying import tensor_of
+from rushlight.ops.losses import pairwise_distance, reduced, reduction_of
+from rushlight.ops.table import ROWS, composite
+
+_F = ("nn.functional",)
+
+
+def _rows(input: Any, target: Any, labels: int) -> tuple[Any, Any]:
+    """Input as (N, C) and target as (N,) or (N, C)."""
+    if not input.ndim:
+        input = input.reshape(1)
+        target = target.reshape(1) if labels else target
+    if input.ndim not in (1, 2) or not input.shape[-1]:
+        raise RuntimeError("Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
+                           f"{list(input.shape)}")
+    batch = input.shape[0] if input.ndim == 2 else 1
+    wanted = (batch, input.shape[-1])[:1 + labels] if input.ndim == 2 else (
+        (input.shape[-1],) if labels else ())
+    if tuple(target.shape) != wanted and not (not labels and input.ndim == 1 and target.numel() == 1):
+        raise RuntimeError(f"inconsistent target size: {list(target.shape)} for input of size: "
+                           f"{list(input.shape)}")
+    return input.reshape(batch, -1), target.reshape((batch, -1) if labels else (batch,))
+
+
+@composite(where=_F)
+def multi_margin_loss(input, target, p: "Number" = 1, margin: "float" = 1.0,
+                      weight: "Tensor | None" = None, size_average: "bool | None" = None,
+                      reduce: "bool | None" = None, reduction: "str" = "mean"):
+    """The sum over other classes of max(0, margin - x[y] + x[i]) ** p, over C."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    if p not in (1, 2):
+        raise ValueError("only p == 1 and p == 2 supported")
+    if weight is not None and (weight.ndim != 1 or weight.numel() != input.shape[-1]):
+        raise RuntimeError(f"inconsistent weight size, expected {input.shape[-1]} but got "
+                           f"{list(weight.shape)}")
+    rows, places = _rows(input, target, 0)
+    places = places.unsqueeze(1)
+    apart = (margin - rows.gather(1, places) + rows).clamp(min=0)
+    apart = apart if p == 1 else apart * apart
+    if weight is not None:
+        apart = apart * weight[places]
+    found = apart.scatter(1, places, 0.0).sum(1) / rows.shape[1]
+    return reduced(found if input.ndim == 2 else found.reshape(()), reduction)
+
+
+@composite(where=_F)
+def multilabel_margin_loss(input, target, size_average: "bool | None" = None,
+                           reduce: "bool | None" = None, reduction: "str" = "mean"):
+    """Over labels j (up to the first -1) and other classes i: max(0, 1 - x[j] + x[i]), over C."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    rows, labels = _rows(input, target, 1)
+    listed = (labels >= 0).to(rows.dtype).cumprod(1)
+    places = labels.clamp(min=0)
+    member = rows.detach().new_zeros(rows.shape).scatter_add(1, places, listed).clamp(max=1)
+    # (N, label, class): each listed label against each class that is no label.
+    apart = (1 - rows.gather(1, places).unsqueeze(2) + rows.unsqueeze(1)).clamp(min=0)
+    found = (apart * listed.unsqueeze(2) * (1 - member).unsqueeze(1)).sum((1, 2)) / rows.shape[1]
+    return reduced(found if input.ndim == 2 else found.reshape(()), reduction)
+
+
+@composite(where=_F)
+def triplet_margin_with_distance_loss(anchor, positive, negative, *,
+                                      distance_function: "Any" = None, margin: "float" = 1.0,
+                                      swap: "bool" = False, reduction: "str" = "mean"):
+    """max(0, d(a, p) - d(a, n) + margin) with any distance."""
+    if reduction not in ("mean", "sum", "none"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    dims = {anchor.ndim, positive.ndim, negative.ndim}
+    if len(dims) > 1:
+        raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same "
+                           f"number of dimensions, but got: anchor {anchor.ndim}D, positive "
+                           f"{positive.ndim}D, and negative {negative.ndim}D inputs")
+    distance = pairwise_distance if distance_function is None else distance_function
+    far = distance(anchor, negative)
+    if swap:
+        far = far.minimum(distance(positive, negative))
+    return reduced((margin + distance(anchor, positive) - far).clamp(min=0), reduction)
+
+
+@composite(where=("torch", "nn.functional"))
+def ctc_loss(log_probs, targets, input_lengths: "Any", target_lengths: "Any", blank: "int" = 0,
+             reduction: "str" = "mean", zero_infinity: "bool" = False):
+    """The negative log-likelihood of label sequences, over all alignments (Graves et al., ICML 2006).
+
+    log_probs (T, N, C) or (T, C); targets (N, S) or all labels in one row.
+    """
+    single = log_probs.ndim == 2
+    logs = log_probs.unsqueeze(1) if single else log_probs
+    times, labels = _lengths(input_lengths), _lengths(target_lengths)
+    if not 0 <= blank < logs.shape[2]:
+        raise RuntimeError("blank must be in label range")
+    extended, counts = _with_blanks(targets, labels, blank)
+    losses = -_alignments(logs, extended, counts, times)
+    if zero_infinity:
+        losses = ROWS["where"](losses == inf, 0.0, losses)
+    if reduction == "mean":
+        return (losses / tensor_of(np.maximum(labels, 1).astype(logs._a.dtype))).mean()
+    found = losses.sum() if reduction == "sum" else losses
+    return found.squeeze(0) if single and reduction == "none" else found
+
+
+def _lengths(value: Any) -> np.ndarray[Any, Any]:
+    value = value.tolist() if hasattr(value, "tolist") else value
+    return np.atleast_1d(np.asarray(value, np.int64))
+
+
+def _with_blanks(targets: Any, lengths: Any, blank: int) -> tuple[Any, Any]:
+    """(N, 2 S + 1) labels with blanks between and around, and how many of each row count."""
+    flat, ends = targets._a, np.cumsum(lengths)
+    longest = int(lengths.max(initial=0))
+    rows = np.full((len(lengths), 2 * longest + 1), blank, np.int64)
+    for i, n in enumerate(lengths):
+        row = flat[i] if flat.ndim == 2 else flat[ends[i] - n:ends[i]]
+        rows[i, 1:2 * n:2] = row[:n]
+    return rows, 2 * lengths + 1
+
+
+def _alignments(logs: Any, labels: Any, counts: Any, times: Any) -> Any:
+    """log of the sum over alignments: the forward variables, one time step after the other."""
+    n, width = labels.shape
+    steps, batch = logs.shape[0], np.arange(n)
+    emitted = logs.gather(2, tensor_of(np.broadcast_to(labels, (steps, n, width)).copy()))
+    # A label may be reached from two before it unless that is the same label (or a blank).
+    skip = np.zeros((n, width), bool)
+    skip[:, 2:] = (labels[:, 2:] != labels[:, :-2]) & (np.arange(2, width) % 2 == 1)
+    start = np.full((n, width), -inf)
+    start[:, :2] = 0
+    low = tensor_of(start.astype(logs._a.dtype))
+    alpha, kept = low + emitted[0], []
+    gone = logs.detach().new_full((n, 2), -inf)
+    barred = tensor_of(np.where(skip, 0.0, -inf).astype(logs._a.dtype))
+    kept.append(alpha)
+    for t in range(1, steps):
+        wide = ROWS["cat"]([gone, alpha], 1)
+        ways = ROWS["stack"]([alpha, wide[:, 1:-1], wide[:, :-2] + barred], 0)
+        alpha = ROWS["logsumexp"](ways, 0) + emitted[t]
+        kept.append(alpha)
+    table = ROWS["stack"](kept, 0)
+    last = table[tensor_of(times - 1), tensor_of(batch)]
+    ends = np.stack([counts - 1, np.maximum(counts - 2, 0)], 1)
+    final = last.gather(1, tensor_of(ends))
+    only = tensor_of(np.where(np.stack([counts > 0, counts > 1], 1), 0.0, -inf).astype(logs._a.dtype))
+    return ROWS["logsumexp"](final + only, 1)

@@ -1,0 +1,118 @@
+"""Resampling of space: nn.functional.interpolate, by one sparse matrix per dim."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from rushlight.ops.copying import tensor_of
+from rushlight.ops.table import composite
+
+Array = np.ndarray[Any, Any]
+
+
+def _nearest(size: int, out: int, scale: float | None, exact: bool) -> Array:
+    step = size / out if scale is None else 1.0 / scale
+    places = (np.arange(out) + 0.5) * step if exact else np.arange(out) * step
+    return np.minimum(np.floor(places.astype(np.float32)), size - 1).astype(np.int64)
+
+
+def _positions(size: int, out: int, scale: float | None, align: bool) -> Array:
+    """Where each output element lies in the input."""
+    if align:
+        return np.arange(out) * ((size - 1) / (out - 1) if out > 1 else 0.0)
+    step = size / out if scale is None else 1.0 / scale
+    return (np.arange(out) + 0.5) * step - 0.5
+
+
+def _linear_weights(size: int, out: int, scale: float | None, align: bool) -> Array:
+    at = np.maximum(_positions(size, out, scale, align), 0)
+    low = np.minimum(np.floor(at).astype(int), size - 1)
+    high = np.minimum(low + 1, size - 1)
+    part = at - low
+    weights = np.zeros((size, out))
+    columns = np.arange(out)
+    np.add.at(weights, (low, columns), 1 - part)
+    np.add.at(weights, (high, columns), part)
+    return weights
+
+
+def _cubic_weights(size: int, out: int, scale: float | None, align: bool, a: float = -0.75) -> Array:
+    """Keys' cubic convolution, a = -0.75 as PyTorch and OpenCV have it."""
+    at = _positions(size, out, scale, align)
+    low = np.floor(at).astype(int)
+    part = at - low
+    weights, columns = np.zeros((size, out)), np.arange(out)
+    for k in range(-1, 3):
+        d = np.abs(part - k)
+        near = ((a + 2) * d - (a + 3)) * d * d + 1
+        far = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+        np.add.at(weights, (np.clip(low + k, 0, size - 1), columns), np.where(d <= 1, near, far))
+    return weights
+
+
+def _area_weights(size: int, out: int) -> Array:
+    weights = np.zeros((size, out))
+    for column in range(out):
+        low, high = column * size // out, -(-(column + 1) * size // out)
+        weights[low:high, column] = 1 / (high - low)
+    return weights
+
+
+_MODES = {"nearest": (1, 2, 3), "nearest-exact": (1, 2, 3), "area": (1, 2, 3), "linear": (1,),
+          "bilinear": (2,), "bicubic": (2,), "trilinear": (3,)}
+
+
+def _out_sizes(space: Any, size: Any, scale_factor: Any) -> tuple[list[int], list[Any]]:
+    if (size is None) == (scale_factor is None):
+        raise ValueError("only one of size or scale_factor should be defined" if size is not None else
+                         "either size or scale_factor should be defined")
+    given = size if size is not None else scale_factor
+    listed = list(given) if isinstance(given, (tuple, list)) else [given] * len(space)
+    if len(listed) != len(space):
+        raise ValueError("Input and output must have the same number of spatial dimensions, but got input "
+                         f"with spatial dimensions of {list(space)} and output size of {given}. Please "
+                         "provide input tensor in (N, C, d1, d2, ...,dK) format and output size in (o1, "
+                         "o2, ...,oK) format.")
+    if size is not None:
+        return [int(n) for n in listed], [None] * len(space)
+    return [int(math.floor(n * s)) for n, s in zip(space, listed, strict=True)], [float(s) for s in listed]
+
+
+@composite(where=("nn.functional",))
+def interpolate(input, size: "Any" = None, scale_factor: "Any" = None, mode: "str" = "nearest",
+                align_corners: "bool | None" = None, recompute_scale_factor: "bool | None" = None,
+                antialias: "bool" = False):
+    """(N, C, *space) resampled to `size`, or by `scale_factor`, in one of PyTorch's modes."""
+    dims = input.ndim - 2
+    if mode not in _MODES or dims not in _MODES[mode]:
+        raise NotImplementedError("Input Error: Only 3D, 4D and 5D input Tensors supported (got "
+                                  f"{input.ndim}D) for the modes: nearest | linear | bilinear | bicubic | "
+                                  f"trilinear | area | nearest-exact (got {mode})")
+    if antialias:
+        raise NotImplementedError("interpolate(antialias=True) is not part of Rushlight yet; use "
+                                  "antialias=False, or mode='area' to shrink")
+    if align_corners is not None and mode in ("nearest", "area", "nearest-exact"):
+        raise ValueError("align_corners option can only be set with the interpolating modes: linear | "
+                         "bilinear | bicubic | trilinear")
+    out, scales = _out_sizes(input.shape[2:], size, scale_factor)
+    if recompute_scale_factor:
+        scales = [None] * dims
+    for i, (o, s) in enumerate(zip(out, scales, strict=True)):
+        input = _along(input, 2 + i, o, s, mode, bool(align_corners))
+    return input
+
+
+def _along(x: Any, dim: int, out: int, scale: float | None, mode: str, align: bool) -> Any:
+    size = x.shape[dim]
+    if mode in ("nearest", "nearest-exact"):
+        return x.index_select(dim, tensor_of(_nearest(size, out, scale, mode != "nearest")))
+    if mode == "area":
+        weights = _area_weights(size, out)
+    elif mode == "bicubic":
+        weights = _cubic_weights(size, out, scale, align)
+    else:
+        weights = _linear_weights(size, out, scale, align)
+    turned = x.movedim(dim, -1).matmul(tensor_of(weights.astype(x._a.dtype)))
+    return turned.movedim(-1, dim).contiguous()

@@ -1,0 +1,15 @@
+"""Kernels of these tests are cached in a directory of their own, new for each session."""
+import pytest
+
+from rushlight.base.config import knobs
+
+
+@pytest.fixture(autouse=True, scope="session")
+def cache_directory(tmp_path_factory):
+    with knobs.using(cache_dir=str(tmp_path_factory.mktemp("kernels"))):
+        yield
+
+
+@pytest.fixture
+def llvm():
+    pytest.importorskip("llvmlite")
