@@ -18,8 +18,7 @@ def __getattr__(name: str) -> Any:
 
     if name in _HOME:
         found = getattr(import_module(f"rushlight.autograd.{_HOME[name]}"), name)
-        if name not in ("gradcheck",):
-            globals()[name] = found
+        globals()[name] = found  # gradcheck is a module as well; the function wins, as in PyTorch
         return found
     try:
         return import_module(f"rushlight.autograd.{name}")
