@@ -58,7 +58,8 @@ def by_numpy(words: Array, mean: Any, std: Any) -> None:
 
 
 def _scaled(standard: Array, mean: Any, std: Any) -> Any:
-    return standard if (mean, std) == (0, 1) else fma32(standard, std, mean)
+    # The sum is made for a mean of 0 too: it turns -0 into 0.
+    return standard + mean if std == 1 else fma32(standard, std, mean)
 
 
 def normal64(uniforms: Array) -> None:

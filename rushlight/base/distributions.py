@@ -151,7 +151,8 @@ def _grouped32(engine: Engine, n: int, mean: float, std: float, reduced: bool) -
 
 
 def _scaled(standard: Array, mean: float, std: float) -> Any:
-    return standard if (mean, std) == (0, 1) else fma64(standard, std, mean)
+    # The sum is made for a mean of 0 too: it turns -0 into 0.
+    return standard + mean if std == 1 else fma64(standard, std, mean)
 
 
 def _paired_normals(engine: Engine, n: int) -> Array:

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -142,28 +143,41 @@ def check_permutation(n: int, of: dtype) -> None:
         not_implemented("randperm", of)
 
 
-def permutation(engine: Engine, n: int, of: dtype) -> Array:
-    """0 .. n - 1 in random order, by the exchanges of Fisher and Yates.
+# Set by dispatch: gives a kernel (places, words) -> bool that makes the exchanges one by one in
+# machine code, or answers False while there is none.
+machine: Callable[[], Callable[[Array, Array], bool]] | None = None
 
-    Step i exchanges places i and target[i] = i + word % (n - i).  Done without a loop: what lies
-    at place i when its step comes was put there by the last earlier step that had i for target,
-    and was then at that step's own place, and so on back; `origin` follows these links, doubling
-    its stride.  Step i takes what the step before it with the same target left there.
-    """
+
+def permutation(engine: Engine, n: int, of: dtype) -> Array:
+    """0 .. n - 1 in random order, by the exchanges of Fisher and Yates."""
     check_permutation(n, of)
-    if n < 2:
-        return convert(np.arange(n), of.np)
+    places = np.arange(n, dtype=np.int64)
+    if n > 1:
+        short = n < (1 << 32) // 20
+        words = engine.words32(n - 1) if short else engine.words64(n - 1)
+        if machine is None or not short or not machine()(places, words):
+            places = exchanged(words)
+    return convert(places, of.np)
+
+
+def exchanged(words: Array) -> Array:
+    """0 .. n - 1 after the exchanges of places i and target[i] = i + words[i] % (n - i).
+
+    Done without a loop: what lies at place i when its step comes was put there by the last earlier
+    step that had i for target, and was then at that step's own place, and so on back; `origin`
+    follows these links, doubling its stride.  Step i takes what the step before it with the same
+    target left there.
+    """
+    n = len(words) + 1
     step = np.arange(n, dtype=np.int64)
     target = step.copy()
-    words = engine.words32(n - 1) if n < (1 << 32) // 20 else engine.words64(n - 1)
     target[:-1] += words % np.arange(n, 1, -1, dtype=words.dtype)
     same, last = _previous_uses(target)
     origin = np.where(last < 0, step, last)
     further = origin[origin]
     while not np.array_equal(origin, further):
         origin, further = further, further[further]
-    made = np.where(same < 0, target, origin[same])
-    return convert(made, of.np)
+    return np.where(same < 0, target, origin[same])
 
 
 def _previous_uses(target: Array) -> tuple[Array, Array]:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from rushlight.base import boxmuller, rng
+from rushlight.base import boxmuller, integers, rng
 from rushlight.dispatch import inplace, methods, operators, pointwise, running
 from rushlight.ops.table import NAMES, Row
 from rushlight.tensor import tensor
@@ -67,5 +67,6 @@ def _machine(module: str, name: str) -> Callable[[], Any]:
 
 rng.machine = _machine("mersenne", "words")
 boxmuller.machine = _machine("boxmuller", "normals")
+integers.machine = _machine("shuffle", "exchanges")
 Row.binder = staticmethod(function)  # type: ignore[assignment]
 tensor.lookup = lookup
