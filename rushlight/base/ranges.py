@@ -55,7 +55,7 @@ def arange(start: Any, end: Any, step: Any, of: dtype) -> Array:
     if of is dt.int64 and type(start) is type(end) is type(step) is int:
         inside = -_LIMIT < start < _LIMIT and -_LIMIT < end < _LIMIT and abs(step) < _LIMIT
         if inside and (start <= end if step > 0 else start >= end and step):
-            return np.arange(start, end, step, dtype=np.int64)
+            return np.arange(*(start, end, step), dtype="int64")
     size = arange_size(start, end, step, of)
     return _filled(start, step, size, of, lanes=_REGISTER_BYTES // of.itemsize)
 

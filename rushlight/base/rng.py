@@ -99,8 +99,8 @@ class Engine:
         """NumPy's state in place: 624 words and the position of the next one, uint32."""
         if self._memory is None:
             address = self._bits.ctypes.state_address
-            self._memory = np.frombuffer((ctypes.c_uint32 * (_WORDS + 1)).from_address(address),
-                                         np.uint32)
+            block: Any = (ctypes.c_uint32 * (_WORDS + 1)).from_address(address)
+            self._memory = np.frombuffer(block, np.uint32)
         return self._memory
 
     def _fill(self, words: Array) -> bool:
