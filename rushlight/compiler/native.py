@@ -1,6 +1,7 @@
 """From a kernel's meaning to the address of its machine code: cache, assembler, engine."""
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
 from functools import lru_cache
@@ -14,6 +15,11 @@ _SHARED = ("rl_strip", "rl_pointwise", "rl_pack", "rl_multi", "rl_rows", "rl_col
 
 _lock = threading.RLock()
 _addresses: dict[str, int] = {}
+
+if hasattr(os, "register_at_fork"):
+    # Nobody is inside LLVM while the process is copied.
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release,
+                        after_in_child=_lock.release)
 
 
 @lru_cache(maxsize=None)

@@ -70,6 +70,11 @@ class Pointwise(Tiered):
         ins = [dt.BY_NAME[d].np for _, d in self.inputs]
         return from_loop("kernel", address, ins, self._out)
 
+    def ir(self) -> str:
+        """The kernel's LLVM IR, for reading."""
+        meaning = self.meaning()
+        return native.ir(lambda module, name: write(module, name, meaning, meaning.types()))
+
     def parallel(self, *arrays: Any, out: Any = None) -> Any:
         """The elements shared out over threads."""
         if max(a.size for a in arrays) < PARALLEL:

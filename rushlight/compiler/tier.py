@@ -5,6 +5,7 @@ without the interpreter lock), in the order in which kernels became hot.
 """
 from __future__ import annotations
 
+import os
 import queue
 import threading
 import warnings
@@ -15,9 +16,18 @@ from rushlight.base.config import knobs
 
 COLD, QUEUED, READY, NUMPY_ONLY = range(4)
 
-_queue: queue.SimpleQueue["Tiered"] = queue.SimpleQueue()
-_worker: list[threading.Thread] = []
 _lock = threading.Lock()
+
+
+class _Compiler:
+    """The queue and the thread that serves it."""
+
+    def __init__(self) -> None:
+        self.queue: queue.SimpleQueue[Tiered] = queue.SimpleQueue()
+        self.thread: threading.Thread | None = None
+
+
+_compiler = _Compiler()
 
 
 class Tiered:
@@ -104,21 +114,33 @@ class Tiered:
 
 def _enqueue(kernel: Tiered) -> None:
     with _lock:
-        if not _worker or not _worker[0].is_alive():
-            _worker[:] = [threading.Thread(target=_work, name="rushlight-compiler", daemon=True)]
-            _worker[0].start()
-    _queue.put(kernel)
+        if _compiler.thread is None or not _compiler.thread.is_alive():
+            _compiler.thread = threading.Thread(target=_work, args=(_compiler.queue,),
+                                                name="rushlight-compiler", daemon=True)
+            _compiler.thread.start()
+    _compiler.queue.put(kernel)
 
 
-def _work() -> None:
+def _work(pending: queue.SimpleQueue[Tiered]) -> None:
     while True:
-        kernel = _queue.get()
+        kernel = pending.get()
         try:
             kernel.compile_now()
         except Exception as error:  # noqa: BLE001 - the program goes on, on NumPy
             kernel._install(None)
             warnings.warn(f"rushlight: a kernel could not be compiled and stays on NumPy: {error}",
                           RuntimeWarning, stacklevel=1)
+
+
+def _forget() -> None:
+    """A forked child has no compiling thread; locks and queue may have been in use."""
+    global _lock
+    _lock = threading.Lock()
+    _compiler.__init__()  # type: ignore[misc]
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
 
 
 def wait() -> None:
@@ -129,6 +151,6 @@ def wait() -> None:
         def build(self) -> None:
             done.set()
 
-    if _worker:
+    if _compiler.thread is not None:
         _enqueue(Mark())
         done.wait()

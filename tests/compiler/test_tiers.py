@@ -1,0 +1,216 @@
+"""Tiers, the cache on disk, processes and threads, life without llvmlite."""
+import subprocess
+import sys
+import threading
+
+import numpy as np
+import pytest
+
+from rushlight.base.config import knobs
+from rushlight.compiler import cache, pool, tier
+from rushlight.compiler.pointwise import Pointwise, pointwise
+from rushlight.ops.scalar import m, symbol
+
+X = symbol("x")
+F32 = (("x", "float32"),)
+ONES = np.ones(4, "float32")
+
+
+def fresh(number):
+    """A kernel that no other test has compiled."""
+    return Pointwise((m.exp(X) + number,), F32, ("float32",))
+
+
+def test_hot_kernels_are_compiled_behind_the_callers_back(llvm):
+    kernel, seen = fresh(0.125), []
+    kernel.on_ready(seen.append)
+    with knobs.using(kernels="auto", hot_calls=5):
+        for _ in range(4):
+            kernel(ONES)
+        tier.wait()
+        assert not seen
+        kernel(ONES)
+        tier.wait()
+    assert isinstance(kernel.fn, np.ufunc) and seen == [kernel.fn]
+    kernel.on_ready(seen.append)
+    assert len(seen) == 2
+    np.testing.assert_allclose(kernel(ONES), np.exp(ONES) + 0.125, rtol=1e-6)
+
+
+def test_large_arrays_are_compiled_at_once(llvm):
+    kernel = fresh(0.25)
+    with knobs.using(kernels="auto", hot_size=1000):
+        kernel(np.ones(2000, "float32"))
+        tier.wait()
+    assert isinstance(kernel.fn, np.ufunc)
+
+
+def test_numpy_alone():
+    kernel = fresh(0.5)
+    with knobs.using(kernels="numpy", hot_calls=2):
+        for _ in range(10):
+            kernel(ONES)
+        tier.wait()
+    assert not isinstance(kernel.fn, np.ufunc)
+
+
+def test_llvm_from_the_first_call(llvm):
+    kernel = fresh(0.75)
+    with knobs.using(kernels="llvm"):
+        np.testing.assert_allclose(kernel(ONES), np.exp(ONES) + 0.75, rtol=1e-6)
+    assert isinstance(kernel.fn, np.ufunc)
+
+
+PROGRAM = """
+import sys
+import numpy as np
+from rushlight.ops.scalar import m, symbol
+from rushlight.compiler import target
+from rushlight.compiler.pointwise import pointwise
+made = []
+assemble = target.assemble
+target.assemble = lambda *a, **k: made.append(1) or assemble(*a, **k)
+x = symbol("x")
+kernel = pointwise((m.exp(x) * 3,), (("x", "float32"),), ("float32",))
+compiled = kernel.compile_now()
+print(compiled, len(made), float(kernel(np.ones(1, "float32"))[0]))
+"""
+
+
+def run(directory, program=PROGRAM, **variables):
+    import os
+
+    environment = {**os.environ, "RUSHLIGHT_CACHE_DIR": str(directory), **variables}
+    return subprocess.Popen([sys.executable, "-c", program], stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, env=environment, text=True)
+
+
+def answer(process):
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    return out.split()
+
+
+def test_second_process_compiles_nothing(llvm, tmp_path):
+    first, second = answer(run(tmp_path)), answer(run(tmp_path))
+    assert first[:2] == ["True", "2"] and second[:2] == ["True", "0"]
+    assert first[2] == second[2]
+
+
+def test_damaged_entries_are_made_again(llvm, tmp_path):
+    answer(run(tmp_path))
+    for k, file in enumerate(sorted(tmp_path.iterdir())):
+        data = file.read_bytes()
+        file.write_bytes(data[:len(data) // 2] if k % 2 else data[:-1] + bytes([data[-1] ^ 1]))
+    assert answer(run(tmp_path))[:2] == ["True", "2"]
+    assert answer(run(tmp_path))[:2] == ["True", "0"]
+    for file in tmp_path.iterdir():
+        file.write_bytes(b"")
+    assert answer(run(tmp_path))[:2] == ["True", "2"]
+
+
+def test_two_processes_at_once(llvm, tmp_path):
+    both = [run(tmp_path) for _ in range(2)]
+    assert [answer(p)[0] for p in both] == ["True", "True"]
+    assert not [f for f in tmp_path.iterdir() if f.name.startswith(".new")]
+
+
+def test_directory_that_cannot_be_written(llvm, tmp_path):
+    blocked = tmp_path / "file"
+    blocked.write_text("in the way")
+    assert answer(run(blocked / "cache"))[:2] == ["True", "2"]
+
+
+def test_without_llvmlite(tmp_path):
+    program = "import sys\nsys.modules['llvmlite'] = None\n" + PROGRAM.replace(
+        "from rushlight.compiler import target",
+        "from importlib import util\nfind = util.find_spec\n"
+        "util.find_spec = lambda name: None if name == 'llvmlite' else find(name)\n"
+        "from rushlight.compiler import target")
+    found = answer(run(tmp_path, program))
+    assert found[:2] == ["False", "0"]
+    np.testing.assert_allclose(float(found[2]), 3 * np.e, rtol=1e-6)
+
+
+def test_keys_depend_on_all_that_decides_the_code():
+    one = cache.key("pointwise", "a")
+    assert cache.key("rows", "a") != one and cache.key("pointwise", "b") != one
+    assert cache.key("pointwise", "a") == one
+
+
+def test_kernels_can_be_read(llvm):
+    kernel = pointwise((m.exp(X),), F32, ("float32",))
+    text = kernel.ir()
+    assert "define i32 @kernel" in text and "fmuladd" in text
+
+
+# --- threads --------------------------------------------------------------------------------------
+
+
+def test_jobs_run_once_each_and_errors_are_raised():
+    done = []
+    pool.run([lambda i=i: done.append(i) for i in range(50)])
+    assert sorted(done) == list(range(50))
+
+    def fail():
+        raise KeyError("x")
+
+    with pytest.raises(KeyError):
+        pool.run([fail, lambda: done.append(99)])
+    pool.run([lambda: done.append(100), lambda: done.append(101)])
+    assert {100, 101} <= set(done)
+
+
+def test_nested_and_concurrent_jobs():
+    total = []
+
+    def outer():
+        pool.run([lambda: total.append(1) for _ in range(3)])
+
+    threads = [threading.Thread(target=lambda: pool.run([outer, outer])) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(30)
+    assert len(total) == 24
+
+
+def test_number_of_threads():
+    before = pool.get_num_threads()
+    assert before >= 1 and pool.processors() >= 1
+    try:
+        pool.set_num_threads(3)
+        assert pool.get_num_threads() == 3
+        with pytest.raises(RuntimeError, match="positive"):
+            pool.set_num_threads(0)
+    finally:
+        pool.set_num_threads(before)
+
+
+FORK = """
+import os
+import numpy as np
+from rushlight.compiler import pool, tier
+from rushlight.compiler.pointwise import pointwise
+from rushlight.base.config import knobs
+from rushlight.ops.scalar import m, symbol
+x = symbol("x")
+kernel = pointwise((m.exp(x) * 5,), (("x", "float32"),), ("float32",))
+kernel.compile_now()
+pool.set_num_threads(2)
+a = np.ones((64, 8192), "float32")
+kernel.large(a)
+child = os.fork()
+if child == 0:
+    kernel.large(a)
+    other = pointwise((m.exp(x) * 6,), (("x", "float32"),), ("float32",))
+    knobs.hot_size = 10
+    other(a)
+    tier.wait()
+    os._exit(0 if isinstance(other.fn, np.ufunc) else 7)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_forked_processes_have_threads_of_their_own(llvm, tmp_path):
+    assert answer(run(tmp_path, FORK)) == ["0"]
