@@ -5,11 +5,17 @@ scatter_reduce and index_put(accumulate=True).
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 Array = np.ndarray[Any, Any]
+
+# Set by dispatch: adds rows (out (m, n), positions, rows (k, n)) in machine code.
+machine: Callable[[Array, Array, Array], None] | None = None
+# Fewer elements than this are added before machine code is even asked for.
+_MANY = 4096
 
 _COMBINE = {"sum": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
 
@@ -20,7 +26,18 @@ def add_at(target: Array, positions: Array, rows: Array) -> None:
     positions: one-dimensional, in range and not negative.  rows: (len(positions),
     *target.shape[1:]) of target's dtype, or broadcast to it (strides of 0).
     """
+    if machine is not None and target.ndim > 1 and rows.size >= _MANY and _addable(target):
+        width = rows.size // len(positions)
+        flat = target.reshape(len(target), width)
+        machine(flat, positions.astype(np.int64, copy=False),
+                np.ascontiguousarray(rows).reshape(len(positions), width))
+        return
     reduce_at("sum", target, positions, rows)
+
+
+def _addable(target: Array) -> bool:
+    """Whether the machine code can work in place: rows of numbers that lie dense."""
+    return target.flags.c_contiguous and target.dtype.kind in "fiV"
 
 
 def reduce_at(how: str, target: Array, positions: Array, rows: Array) -> None:

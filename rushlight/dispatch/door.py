@@ -9,7 +9,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from rushlight.base import boxmuller, integers, rng
+from rushlight.base import accumulate, boxmuller, integers, rng
 from rushlight.dispatch import inplace, methods, operators, pointwise, running
 from rushlight.ops.table import NAMES, Row
 from rushlight.tensor import tensor
@@ -65,6 +65,13 @@ def _machine(module: str, name: str) -> Callable[[], Any]:
     return lambda: getattr(import_module(f"rushlight.compiler.{module}"), name)()
 
 
+def _add_rows(out: Any, positions: Any, rows: Any) -> None:
+    from rushlight.compiler.scatter import add_rows
+
+    add_rows(out, positions, rows)
+
+
+accumulate.machine = _add_rows
 rng.machine = _machine("mersenne", "words")
 boxmuller.machine = _machine("boxmuller", "normals")
 integers.machine = _machine("shuffle", "exchanges")
