@@ -168,6 +168,18 @@ def _paired_normals(engine: Engine, n: int) -> Array:
     return stream[:n]
 
 
+def one_normal(engine: Engine) -> float:
+    """One standard normal in double precision, for samplers that draw one by one."""
+    kept = engine.normal
+    if kept is not None:
+        engine.normal = None
+        return kept
+    u, v = engine.double(), engine.double()
+    radius, angle = math.sqrt(-2 * math.log1p(-v)), 2 * math.pi * u
+    engine.normal = radius * math.sin(angle)
+    return radius * math.cos(angle)
+
+
 def log_normal(engine: Engine, n: int, of: dtype, mean: float = 1.0, std: float = 2.0) -> Array:
     """exp of normals; RuntimeError unless std > 0."""
     if not std > 0:

@@ -7,6 +7,7 @@ import numpy as np
 
 from rushlight.base import categories, distributions, samplers
 from rushlight.base import dtype as dt
+from rushlight.base.errors import missing
 from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.creation import Fill, factory, sizes_of
 from rushlight.ops.random import engine_of, fill, filled, no_gradient, normal_array
@@ -132,3 +133,49 @@ def poisson(input, generator: "Any" = None) -> Array:
 
 
 poisson.gradient(no_gradient)
+
+
+@opaque(where=("torch",))
+def binomial(count, prob, generator: "Any" = None) -> Array:
+    """For each count and probability, the number of successes; both of one floating dtype."""
+    of = dt.from_numpy_dtype(count.dtype)
+    if not of.is_floating_point:
+        raise ValueError(f"binomial only supports floating-point dtypes for count, got: {of.legacy}")
+    if prob.dtype != count.dtype:
+        raise RuntimeError(f"Found dtype {dt.from_numpy_dtype(prob.dtype).legacy} but expected "
+                           f"{of.legacy}: count and prob must have one dtype")
+    shape = broadcast_shapes(count.shape, prob.shape)
+    counts, probabilities = (np.array(np.broadcast_to(a, shape)) for a in (count, prob))
+    return samplers.binomial(engine_of("binomial", generator), counts, probabilities)
+
+
+@binomial.gradient
+def _(s: Any, grad: Any) -> Any:
+    _no_rule("binomial")
+
+
+@opaque(where=("torch",))
+def _standard_gamma(input, generator: "Any" = None) -> Array:
+    """For each shape parameter a gamma number of rate 1."""
+    return samplers.gamma(engine_of("_standard_gamma", generator), _in_c_order(input))
+
+
+@_standard_gamma.gradient
+def _(s: Any, grad: Any) -> Any:
+    _no_rule("_standard_gamma")
+
+
+@opaque(where=("torch",))
+def _sample_dirichlet(input, generator: "Any" = None) -> Array:
+    """Dirichlet numbers along the last dim."""
+    return samplers.dirichlet(engine_of("_sample_dirichlet", generator), _in_c_order(input))
+
+
+@_sample_dirichlet.gradient
+def _(s: Any, grad: Any) -> Any:
+    _no_rule("_sample_dirichlet")
+
+
+def _no_rule(op: str) -> Any:
+    missing(f"the gradient of {op} by its parameters",
+            "use the score function (log_prob of the sample, detached) instead of rsample")

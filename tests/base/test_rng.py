@@ -132,6 +132,13 @@ _MOMENTS = {  # draw -> its mean and standard deviation
     "wide integers": (lambda e, n: integers.integers(e, n, dtype.float64, -2**40, 2**40), 0,
                       2**40 / 3**0.5),
     "poisson": (lambda e, n: samplers.poisson(e, np.full(n // 10, 3.0)), 3, 3**0.5),
+    "binomial": (lambda e, n: samplers.binomial(e, np.full(n // 10, 9.0), np.full(n // 10, 0.3)),
+                 2.7, 1.89**0.5),
+    "large binomial": (lambda e, n: samplers.binomial(e, np.full(n // 10, 100.0),
+                                                      np.full(n // 10, 0.75)), 75, 18.75**0.5),
+    "gamma": (lambda e, n: samplers.gamma(e, np.full(n // 10, 2.5)), 2.5, 2.5**0.5),
+    "small gamma": (lambda e, n: samplers.gamma(e, np.full(n // 10, 0.4, np.float32)), 0.4,
+                    0.4**0.5),
     "large poisson": (lambda e, n: samplers.poisson(e, np.full(n // 10, 40.0)), 40, 40**0.5),
 }
 
@@ -212,6 +219,12 @@ def test_categories_follow_their_weights(replacement: bool) -> None:
     assert np.abs(share - weights[0]).max() < 0.03
     if not replacement:
         assert (made[:, 0] != made[:, 1]).all()
+
+
+def test_dirichlet_shares_sum_to_one() -> None:
+    made = samplers.dirichlet(Engine(3), np.tile(np.array([1.0, 2.0, 5.0]), (2000, 1)))
+    assert np.allclose(made.sum(-1), 1)
+    assert np.allclose(made.mean(0), [0.125, 0.25, 0.625], atol=0.02)
 
 
 def test_nothing_is_drawn_for_nothing() -> None:

@@ -140,6 +140,12 @@ def _sampled(m: Any) -> Iterator[Case]:
         for k, replacement in ((1, True), (1, False), (3, False), (9, True)):
             yield (f"multinomial {k} {replacement} {name}",
                    lambda: m.multinomial(p + 0.1, k, replacement))
+    for name in ("float32", "float64"):
+        shapes = m.linspace(0.1, 20, 24).to(getattr(m, name))
+        yield f"gamma {name}", lambda: m._standard_gamma(shapes)
+        yield f"dirichlet {name}", lambda: m._sample_dirichlet(shapes.reshape(4, 6))
+        yield f"binomial {name}", lambda: m.binomial((shapes * 5).round(), shapes / 20)
+    yield "binomial half", lambda: m.binomial(m.ones(3).half(), m.ones(3).half())
     yield "normal size", lambda: m.normal(0.3, 1.7, (3, 7))
     yield "normal mixed", lambda: m.normal(m.zeros(3), m.ones(3, dtype=m.float64))
     yield "normal negative std", lambda: m.normal(m.zeros(3), -1.0)
