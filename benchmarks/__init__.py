@@ -1,0 +1,1 @@
+"""Rushlight beside PyTorch, measured in one run: python -m benchmarks --help"""

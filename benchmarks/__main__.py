@@ -1,0 +1,96 @@
+"""python -m benchmarks: Rushlight / PyTorch, medians of interleaved rounds, as a table."""
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from importlib.metadata import version
+from pathlib import Path
+
+from benchmarks.measure import ROOT, Result, Worker, compare, import_time, installed_size
+from benchmarks.workloads import WORKLOADS
+
+PAGE = ROOT / "docs" / "performance.md"
+IMPORT_BAR, SIZE_BAR = 0.1, 0.35
+
+
+def options() -> argparse.Namespace:
+    """What was asked for."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("--torch-python", default=sys.executable,
+                        help="an interpreter that has PyTorch (default: this one)")
+    parser.add_argument("--only", default="", help="regular expression found in the names to run")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--seconds", type=float, default=0.05, help="about how long a round is")
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)}")
+    return parser.parse_args()
+
+
+def results(asked: argparse.Namespace) -> Iterator[Result]:
+    """One result after the other, as they are measured."""
+    pythons = (sys.executable, asked.torch_python)
+    if re.search(asked.only, "import"):
+        yield import_time(pythons, asked.rounds, IMPORT_BAR)
+    if re.search(asked.only, "size"):
+        yield installed_size(pythons, SIZE_BAR)
+    with ExitStack() as stack:
+        workers = (stack.enter_context(Worker(pythons[0], "rushlight", asked.threads)),
+                   stack.enter_context(Worker(pythons[1], "torch", asked.threads)))
+        for name, workload in WORKLOADS.items():
+            if re.search(asked.only, name):
+                yield compare(name, workload.title, workload.bar, workers, asked.rounds,
+                              asked.seconds)
+
+
+def amount(value: float, unit: str) -> str:
+    """A time in a readable unit, or megabytes."""
+    if unit != "s":
+        return f"{value:.0f} {unit}"
+    for scale, name in ((1.0, "s"), (1e-3, "ms")):
+        if value >= scale:
+            return f"{value / scale:.3g} {name}"
+    return f"{value * 1e6:.3g} us"
+
+
+def cells(result: Result) -> list[str]:
+    """A row of the table."""
+    if result.error:
+        return [result.title, "-", "-", "-", f"{result.bar:g}", result.error]
+    return [result.title, amount(result.ours, result.unit), amount(result.theirs, result.unit),
+            f"{result.ratio:.2f}", f"{result.bar:g}", "yes" if result.met else "no"]
+
+
+HEAD = ["workload", "Rushlight", "PyTorch", "ratio", "bar", "met"]
+
+
+def page(rows: list[list[str]], asked: argparse.Namespace) -> str:
+    """docs/performance.md."""
+    lines = ["# Performance", "",
+             f"Written by `python -m benchmarks --write`. Medians of {asked.rounds} interleaved rounds,",
+             f"{asked.threads} threads each, float32, on {os.cpu_count()} cores "
+             f"({platform.machine()}), Python {platform.python_version()}, NumPy {version('numpy')}.",
+             "The ratio is Rushlight's time divided by PyTorch's: below 1 is faster. The bar is the",
+             "ratio that we hold ourselves to.", "",
+             "| " + " | ".join(HEAD) + " |", "|---" * len(HEAD) + "|"]
+    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)]) + "\n"
+
+
+def main() -> None:
+    """Measure, print, and write the page where asked."""
+    asked, rows = options(), []
+    print("{:48} {:>10} {:>10} {:>6} {:>5}  {}".format(*HEAD))
+    for result in results(asked):
+        rows.append(cells(result))
+        print("{:48} {:>10} {:>10} {:>6} {:>5}  {}".format(*rows[-1]), flush=True)
+    if asked.write:
+        Path(PAGE).write_text(page(rows, asked), encoding="utf-8")
+        print(f"wrote {PAGE}")
+
+
+if __name__ == "__main__":
+    main()

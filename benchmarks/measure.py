@@ -1,0 +1,139 @@
+"""Measuring: two workers asked in turn, so that a busy moment of the machine falls on both."""
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from types import TracebackType
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@dataclass(frozen=True)
+class Result:
+    """Medians of seconds a call, and of the rounds' ratios ours / theirs."""
+
+    title: str
+    ours: float
+    theirs: float
+    ratio: float
+    bar: float
+    unit: str = "s"
+    error: str = ""
+
+    @property
+    def met(self) -> bool:
+        """Whether the bar is reached."""
+        return not self.error and self.ratio <= self.bar
+
+
+def environment(threads: int) -> dict[str, str]:
+    """Ours, with the thread counts that the frameworks and their BLAS read at their start."""
+    number = str(threads)
+    return {**os.environ, "OMP_NUM_THREADS": number, "OPENBLAS_NUM_THREADS": number,
+            "MKL_NUM_THREADS": number, "RUSHLIGHT_NUM_THREADS": number, "PYTHONPATH": str(ROOT)}
+
+
+class Worker:
+    """One framework in a process of its own; a context manager that ends it."""
+
+    def __init__(self, python: str, package: str, threads: int) -> None:
+        self.process = subprocess.Popen(
+            [python, "-m", "benchmarks.worker", package], cwd=ROOT, text=True,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment(threads))
+
+    def __enter__(self) -> Worker:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def seconds(self, workload: str, count: int) -> float:
+        """For `count` calls. RuntimeError with the worker's error, or if it has died."""
+        asked = json.dumps({"workload": workload, "count": count})
+        try:
+            print(asked, file=self.process.stdin, flush=True)
+        except BrokenPipeError:
+            raise RuntimeError(f"the worker ended (exit {self.process.wait()})") from None
+        line = self.process.stdout.readline()  # type: ignore[union-attr]
+        if not line:
+            raise RuntimeError(f"the worker ended (exit {self.process.wait()})")
+        answer: dict[str, Any] = json.loads(line)
+        if "error" in answer:
+            raise RuntimeError(answer["error"])
+        return float(answer["seconds"])
+
+
+def warm(worker: Worker, workload: str, seconds: float) -> int:
+    """Run for at least `seconds` (kernels get compiled meanwhile); the calls that a round takes."""
+    count, spent, last = 1, 0.0, 0.0
+    while spent < 4 * seconds or last < seconds / 2:
+        last = worker.seconds(workload, count)
+        spent += last
+        if last < seconds / 2:
+            count = min(count * 2, max(count + 1, int(count * seconds / max(last, 1e-9))))
+    return count
+
+
+def compare(name: str, title: str, bar: float, workers: tuple[Worker, Worker], rounds: int,
+            seconds: float) -> Result:
+    """One workload on both, in turn."""
+    try:
+        counts = [warm(worker, name, seconds) for worker in workers]
+        times = [[worker.seconds(name, count) / count for worker, count in zip(workers, counts,
+                                                                               strict=True)]
+                 for _ in range(rounds)]
+    except RuntimeError as error:
+        return Result(title, 0.0, 0.0, 0.0, bar, error=str(error)[:80])
+    return Result(title, median(ours for ours, _ in times), median(theirs for _, theirs in times),
+                  median(ours / theirs for ours, theirs in times), bar)
+
+
+def fresh(python: str, code: str) -> float:
+    """What a program printed last, a number, in a fresh process."""
+    done = subprocess.run([python, "-c", code], cwd=ROOT, env=environment(2), text=True, check=True,
+                          capture_output=True, timeout=120)
+    return float(done.stdout.split()[-1])
+
+
+IMPORT = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
+
+
+def import_time(pythons: tuple[str, str], rounds: int, bar: float) -> Result:
+    """Seconds to import, in fresh processes, in turn."""
+    times = [[fresh(python, IMPORT.format(package))
+              for python, package in zip(pythons, ("rushlight", "torch"), strict=True)]
+             for _ in range(rounds + 1)][1:]  # the first reads the files from the disk
+    return Result("import", median(a for a, _ in times), median(b for _, b in times),
+                  median(a / b for a, b in times), bar)
+
+
+SIZE = """
+import importlib.metadata, os, re
+seen, queue = {}, ROOTS
+while queue:
+    name = re.split(r"[ ;<>=!(~\\[]", queue.pop())[0].lower().replace("_", "-")
+    if name not in seen:
+        found = importlib.metadata.distribution(name)
+        files = [found.locate_file(f) for f in found.files or () if "__pycache__" not in str(f)]
+        seen[name] = sum(os.path.getsize(f) for f in files if os.path.exists(f))
+        queue += [r for r in found.requires or () if ";" not in r]
+print(sum(seen.values()) / 1e6)
+"""
+
+
+def installed_size(pythons: tuple[str, str], bar: float) -> Result:
+    """Megabytes of the files of each package with all that it requires."""
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    package = sum(file.stat().st_size for file in (ROOT / "rushlight").rglob("*")
+                  if file.is_file() and "__pycache__" not in str(file))
+    ours = package / 1e6 + fresh(pythons[0], SIZE.replace("ROOTS", str(declared["dependencies"])))
+    theirs = fresh(pythons[1], SIZE.replace("ROOTS", "['torch']"))
+    return Result("installed size", ours, theirs, ours / theirs, bar, unit="MB")

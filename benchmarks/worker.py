@@ -1,0 +1,59 @@
+"""A process that times workloads on one framework: python -m benchmarks.worker rushlight|torch
+
+It reads lines of JSON, {"workload": name, "count": calls}, and answers each with one line,
+{"seconds": for all the calls} or {"error": text}. It ends with its input.
+"""
+from __future__ import annotations
+
+import gc
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.workloads import WORKLOADS
+
+
+def load(package: str) -> Any:
+    """The module under test, also found by `import torch` from then on."""
+    if package == "rushlight":
+        from rushlight.launcher import install_as_torch
+        install_as_torch()
+    import torch
+    return torch
+
+
+def time_calls(call: Callable[[], Any], count: int) -> float:
+    """Seconds for `count` calls, without the garbage collector, as timeit does."""
+    gc.collect()
+    gc.disable()
+    try:
+        start = time.perf_counter()
+        for _ in range(count):
+            call()
+        return time.perf_counter() - start
+    finally:
+        gc.enable()
+
+
+def main(package: str) -> None:
+    """Answer until the input ends."""
+    answers, sys.stdout = sys.stdout, sys.stderr  # what a workload prints must not be an answer
+    torch = load(package)
+    name, call = "", None
+    for line in sys.stdin:
+        asked = json.loads(line)
+        try:
+            if asked["workload"] != name:  # one at a time, so that the last one's memory is free
+                name, call = asked["workload"], None
+                torch.manual_seed(0)
+                call = WORKLOADS[name].prepare(torch)
+            answer = {"seconds": time_calls(call, asked["count"])}  # type: ignore[arg-type]
+        except Exception as error:  # noqa: BLE001 - reported in the table, the run goes on
+            answer, name = {"error": f"{type(error).__name__}: {error}"}, ""
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
