@@ -11,6 +11,7 @@ FAMILIES = (
     "searching", "embedding", "reductions", "products", "linear",
     "softmax", "einsum", "statistics", "normalization", "losses", "attention",
     "padding", "convolution", "pooling", "margins", "resampling", "random", "sampling", "dropout",
+    "recurrent",
 )
 
 

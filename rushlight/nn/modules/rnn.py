@@ -8,7 +8,6 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.nn import init
-from rushlight.nn.modules import recurrence
 from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
 from rushlight.nn.parameter import Parameter
@@ -137,39 +136,41 @@ class RNNBase(Module):
             raise ValueError(f"{self._name()}: Expected input to be 2D or 3D, got {input.dim()}D "
                              "instead")
         batched = input.dim() == 3
-        sequence = 1 if self.batch_first else 0
+        batch_dim = 0 if self.batch_first else 1
         if not batched:
-            input = input.unsqueeze(1 - sequence)
+            input = input.unsqueeze(batch_dim)
         state = None if hx is None else self._given_state(hx, batched)
         self.check_input(input, None)
-        if self.batch_first:
-            input = input.transpose(0, 1)
-        state = self._first_state(input, input.size(1), state)
-        output, state = self._run(input, state, None)
-        if self.batch_first:
-            output = output.transpose(0, 1)
+        state = self._first_state(input, input.size(batch_dim), state)
+        output, *after = self._function()(
+            input, state if self.mode == "LSTM" else state[0], self._flat_weights, self.bias,
+            self.num_layers, self.dropout, self.training, self.bidirectional, self.batch_first)
         if not batched:
-            output, state = output.squeeze(1 - sequence), tuple(s.squeeze(1) for s in state)
-        return output, state if self.mode == "LSTM" else state[0]
+            output, after = output.squeeze(batch_dim), [s.squeeze(1) for s in after]
+        return output, tuple(after) if self.mode == "LSTM" else after[0]
 
     def _forward_packed(self, packed: PackedSequence, hx: Any) -> tuple[Any, Any]:
         data, batch_sizes, order, back = packed
-        sizes = batch_sizes.tolist()
         state = None
         if hx is not None:
             state = hx if self.mode == "LSTM" else (hx,)
             if order is not None:
                 state = tuple(s.index_select(1, order) for s in state)
         self.check_input(data, batch_sizes)
-        state = self._first_state(data, sizes[0], state)
-        output, state = self._run(data, state, sizes)
+        state = self._first_state(data, int(batch_sizes[0]), state)
+        output, *after = self._function()(
+            data, batch_sizes, state if self.mode == "LSTM" else state[0], self._flat_weights,
+            self.bias, self.num_layers, self.dropout, self.training, self.bidirectional)
         if back is not None:
-            state = tuple(s.index_select(1, back) for s in state)
+            after = [s.index_select(1, back) for s in after]
         return (PackedSequence(output, batch_sizes, order, back),
-                state if self.mode == "LSTM" else state[0])
+                tuple(after) if self.mode == "LSTM" else after[0])
 
     def _name(self) -> str:
         return "RNN" if self.mode.startswith("RNN") else self.mode
+
+    def _function(self) -> Any:
+        return getattr(torch, self.mode.lower())
 
     def _given_state(self, hx: Any, batched: bool) -> tuple[Any, ...]:
         dims, state = (3 if batched else 2), (hx if self.mode == "LSTM" else (hx,))
@@ -191,18 +192,6 @@ class RNNBase(Module):
             sizes.append(self.hidden_size)
         return tuple(torch.zeros(self._state_size(batch, size), dtype=input.dtype,
                                  device=input.device) for size in sizes)
-
-    def _run(self, input: Any, state: tuple[Any, ...], batch_sizes: Any) -> tuple[Any, Any]:
-        weights = [self._weights(names) for names in self._all_weights]
-        return recurrence.stack(
-            self.mode, input, state, weights, directions=self._directions(),
-            batch_sizes=batch_sizes, dropout=self.dropout if self.training else 0.0)
-
-    def _weights(self, names: list[str]) -> recurrence.Weights:
-        found = [getattr(self, name) for name in names]
-        projection = found.pop() if self.proj_size else None
-        w_ih, w_hh, b_ih, b_hh = found if self.bias else (*found, None, None)
-        return w_ih, w_hh, b_ih, b_hh, projection
 
 
 def _is_probability(p: Any) -> bool:

@@ -5,9 +5,7 @@ import math
 from typing import Any
 
 import rushlight as torch
-from rushlight.nn import functional as F
 from rushlight.nn import init
-from rushlight.nn.modules import recurrence
 from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import Parameter
 
@@ -43,7 +41,8 @@ class RNNCellBase(Module):
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
-    def _step(self, mode: str, input: Any, state: Any, count: int) -> tuple[Any, ...]:
+    def _step(self, function: Any, input: Any, state: Any, count: int) -> Any:
+        """The cell's function on a batch, which one sample becomes for the call."""
         name = self._get_name()
         if input.dim() not in (1, 2):
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
@@ -55,16 +54,16 @@ class RNNCellBase(Module):
         if not batched:
             input = input.unsqueeze(0)
         if state is None:
-            blank = torch.zeros(input.size(0), self.hidden_size, dtype=input.dtype,
-                                device=input.device)
-            state = (blank,) * count
+            state = (torch.zeros(input.size(0), self.hidden_size, dtype=input.dtype,
+                                 device=input.device),) * count
         elif not batched:
             state = tuple(s.unsqueeze(0) for s in state)
         self._check(input, state)
-        gates = F.linear(input, self.weight_ih, self.bias_ih)
-        weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh, None)
-        after = recurrence.STEPS[mode](gates, state, weights)
-        return after if batched else tuple(s.squeeze(0) for s in after)
+        after = function(input, state[0] if count == 1 else state, self.weight_ih, self.weight_hh,
+                         self.bias_ih, self.bias_hh)
+        if batched:
+            return after
+        return after.squeeze(0) if count == 1 else tuple(s.squeeze(0) for s in after)
 
     def _check(self, input: Any, state: Any) -> None:
         if input.size(1) != self.input_size:
@@ -92,8 +91,8 @@ class RNNCell(RNNCellBase):
     def forward(self, input: Any, hx: Any = None) -> Any:
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
-        mode = "RNN_" + self.nonlinearity.upper()
-        return self._step(mode, input, None if hx is None else (hx,), 1)[0]
+        function = torch.rnn_tanh_cell if self.nonlinearity == "tanh" else torch.rnn_relu_cell
+        return self._step(function, input, None if hx is None else (hx,), 1)
 
 
 class LSTMCell(RNNCellBase):
@@ -104,7 +103,7 @@ class LSTMCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
-        return self._step("LSTM", input, hx, 2)  # type: ignore[return-value]
+        return self._step(torch.lstm_cell, input, hx, 2)
 
 
 class GRUCell(RNNCellBase):
@@ -115,4 +114,4 @@ class GRUCell(RNNCellBase):
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input: Any, hx: Any = None) -> Any:
-        return self._step("GRU", input, None if hx is None else (hx,), 1)[0]
+        return self._step(torch.gru_cell, input, None if hx is None else (hx,), 1)
