@@ -41,15 +41,16 @@ def main(package: str) -> None:
     """Answer until the input ends."""
     answers, sys.stdout = sys.stdout, sys.stderr  # what a workload prints must not be an answer
     torch = load(package)
-    name, call = "", None
+    name, call = "", lambda: None
+    answer: dict[str, Any]
     for line in sys.stdin:
         asked = json.loads(line)
         try:
             if asked["workload"] != name:  # one at a time, so that the last one's memory is free
-                name, call = asked["workload"], None
+                name, call = asked["workload"], lambda: None
                 torch.manual_seed(0)
                 call = WORKLOADS[name].prepare(torch)
-            answer = {"seconds": time_calls(call, asked["count"])}  # type: ignore[arg-type]
+            answer = {"seconds": time_calls(call, asked["count"])}
         except Exception as error:  # noqa: BLE001 - reported in the table, the run goes on
             answer, name = {"error": f"{type(error).__name__}: {error}"}, ""
         print(json.dumps(answer), file=answers, flush=True)
