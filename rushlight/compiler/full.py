@@ -48,8 +48,7 @@ class Full:
         if n % CHUNK:
             self.kernel(*[f[None, whole * CHUNK:] for f in flat], out=partials[whole:])
         with np.errstate(all="ignore"):
-            extra = {} if self._wide is None else {"dtype": self._wide}
-            return np.asarray(self.combine.reduce(partials, **extra)).astype(self.out)
+            return np.asarray(self.combine.reduce(partials, dtype=self._wide)).astype(self.out)
 
 
 @lru_cache(maxsize=None)

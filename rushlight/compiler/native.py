@@ -22,12 +22,6 @@ if hasattr(os, "register_at_fork"):
                         after_in_child=_lock.release)
 
 
-@lru_cache(maxsize=None)
-def _host_text() -> str:
-    host = target.host()
-    return f"{host.triple} {host.cpu} {host.features} {host.llvm}"
-
-
 def _module() -> Module:
     host = target.host()
     return Module(host.fma, host.arm)
@@ -35,7 +29,7 @@ def _module() -> Module:
 
 @lru_cache(maxsize=None)
 def _runtime() -> dict[str, int]:
-    name = cache.key("runtime", _host_text())
+    name = cache.key("runtime", target.identity())
     code = cache.find(name)
     if code is None:
         module = _module()
@@ -55,7 +49,7 @@ def address(kind: str, text: str, write: Callable[[Module, str], None]) -> int:
     """
     with _lock:
         externals = _runtime()
-        name = cache.key(kind, text, _host_text())
+        name = cache.key(kind, text, target.identity())
         found = _addresses.get(name)
         if found is None:
             symbol = f"rl_{name}"

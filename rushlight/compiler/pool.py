@@ -126,9 +126,9 @@ def _run(jobs: Sequence[Callable[[], Any]], threads: int) -> None:
     except BaseException as error:  # noqa: BLE001 - raised below, when the others ended
         errors.append(error)
     errors += [worker.join() for worker in helpers]
-    for error in errors:
-        if error is not None:
-            raise error
+    for found in errors:
+        if found is not None:
+            raise found
 
 
 def _forget() -> None:

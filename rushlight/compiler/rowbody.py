@@ -44,15 +44,18 @@ class Plan:
         self.scalars = [i for i, role in named if role == "scalar"]
         self.order = toposort(self.meaning.outputs)
         self._classify({name for name, _ in self.vectors})
-        self.lanes = lanes_for({n: t for n, t in self.types.items() if self.varies[n]})
+        varying = {n: t for n, t in self.types.items() if self.varies[n]}
+        # Cheap sums wait for the last addition: more lanes are more additions under way.
+        cheap = not any(n.op in _COSTLY for n in varying)
+        self.lanes = lanes_for(varying) * (2 if cheap and self.levels else 1)
         self.out_vectors = [i for i, o in enumerate(self.meaning.outputs) if self.varies[o]]
         self.out_scalars = [i for i, o in enumerate(self.meaning.outputs) if not self.varies[o]]
         self._place()
         self.kept = self._kept()
 
     def _classify(self, vectors: set[str]) -> None:
-        self.varies, after = {}, {}
-        self.levels = []
+        after: dict[Expr, int] = {}
+        self.varies, self.levels = {}, []
         for node in self.order:
             if node.op == "in":
                 self.varies[node] = node.arg in vectors

@@ -1,10 +1,11 @@
 """The machine: LLVM for the host processor, from text to object code to addresses.
 
-One engine holds all loaded code for the life of the process. llvmlite is imported at first need;
-`available()` says whether it is there.
+llvmlite is imported at first need; `available()` says whether it is there. Where our own loader
+does not serve, one engine of LLVM's holds all loaded code for the life of the process.
 """
 from __future__ import annotations
 
+import platform
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,7 +13,13 @@ from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
 
+from rushlight.compiler import loader
+
 _lock = threading.RLock()
+# Our own loader puts an object's sections side by side; LLVM's may put them more than 2 GiB apart,
+# where only the large model's addresses reach.
+_ADDRESSES = ({"reloc": "pic", "codemodel": "small"} if loader.supported()
+              else {"reloc": "static", "codemodel": "large"})
 
 
 @lru_cache(maxsize=None)
@@ -28,6 +35,25 @@ def _llvm() -> Any:
     binding.initialize_native_target()
     binding.initialize_native_asmprinter()
     return binding
+
+
+@lru_cache(maxsize=None)
+def identity() -> str:
+    """A text that differs between processors and LLVM versions, found without loading LLVM."""
+    import llvmlite
+
+    try:
+        with open("/proc/cpuinfo") as file:
+            first = file.read(8192).split("\n\n")[0]
+    except OSError:
+        return str(host())
+    # Neither the clock's present rate nor the core's number says what code suits.
+    lines = [line for line in first.splitlines() if not line.startswith(_VARYING)]
+    return "\n".join([llvmlite.__version__, platform.machine(), *lines])
+
+
+_VARYING = ("processor", "cpu MHz", "bogomips", "core id", "apicid", "initial apicid", "microcode",
+            "physical id", "siblings", "cpu cores", "BogoMIPS")
 
 
 @dataclass(frozen=True)
@@ -77,8 +103,7 @@ def host() -> Host:
 def _machine(level: int) -> Any:
     found = host()
     return _llvm().Target.from_triple(found.triple).create_target_machine(
-        cpu=found.cpu, features=found.features, opt=level, reloc="pic", codemodel="small",
-        jit=True)
+        cpu=found.cpu, features=found.features, opt=level, jit=True, **_ADDRESSES)
 
 
 @lru_cache(maxsize=None)
@@ -126,6 +151,8 @@ def assembly(text: str) -> str:
 
 def load(code: bytes, symbols: tuple[str, ...], externals: Mapping[str, int]) -> list[int]:
     """Put object code into memory; the addresses of `symbols`. Names must be new."""
+    if loader.supported():
+        return loader.load(code, symbols, externals)
     with _lock:
         llvm, engine = _llvm(), _engine()
         for name, address in externals.items():

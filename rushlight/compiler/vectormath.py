@@ -11,8 +11,8 @@ import math
 from rushlight.base.special import (ERFCX_FAR, ERFCX_MID, INV_SQRT_PI, QUANTILE_CENTRE,
                                     QUANTILE_FAR, QUANTILE_MID)
 from rushlight.compiler.ir import Lane, Number, polynomial
-from rushlight.compiler.polynomials import (ERF_FAR, ERF_LIMIT, LOG_DOUBLE, LOG_SINGLE, PRECISIONS,
-                                            Precision)
+from rushlight.compiler.polynomials import (ERF_BETWEEN, ERF_FAR, ERF_LIMIT, EXP2_SINGLE, LOG_DOUBLE,
+                                            LOG_SINGLE, PRECISIONS, Precision)
 
 INF, NAN = math.inf, math.nan
 
@@ -291,12 +291,17 @@ def erf(x: Lane) -> Lane:
     if x.kind == "double":
         near = x.fma(polynomial(x * x, _precision(x).erf), x)
         return (x.abs() < 0.5).where(near, (1 - _erfc_outer(x.abs())).copysign(x))
-    size = (x.abs() > ERF_LIMIT).where(ERF_LIMIT, x.abs())
-    z = size * size
-    near = size.fma(polynomial(z, _precision(x).erf), size)
-    less_one, rounded = _reduced(-(size * polynomial(size, ERF_FAR)))
-    far = 1 - (less_one + 1) * _power_of_two(rounded)
-    return (size < 1).where(near, far).copysign(x)
+    magnitude = x.abs()
+    size = (magnitude > ERF_LIMIT).where(ERF_LIMIT, magnitude)
+    near = x.fma(polynomial(x * x, _precision(x).erf), x)
+    # Beyond, 1 - 2^y: y is short enough for one step of scaling.
+    y = size * polynomial(size, ERF_FAR)
+    rounded = _precision(x).magic - y
+    r = (rounded - _precision(x).magic) + y
+    far = 1 - polynomial(-r, EXP2_SINGLE) * _power_of_two(rounded)
+    sign = x.cast("bitcast", "i32") & -(1 << 31)
+    far = (far.cast("bitcast", "i32") | sign).cast("bitcast", "float")
+    return (magnitude < ERF_BETWEEN).where(near, far)
 
 
 def _erfc_outer(size: Lane) -> Lane:
