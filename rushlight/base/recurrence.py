@@ -28,11 +28,11 @@ def spans(sizes: Sequence[int], reverse: bool) -> list[Span]:
 
 
 def sigmoid(x: Array) -> Array:
-    """1 / (1 + exp(-x)); the caller silences the overflow of exp."""
-    e = np.negative(x)
-    np.exp(e, out=e)
-    e += 1
-    return np.reciprocal(e, out=e)
+    """1 / (1 + exp(-x)) in the place of x; the caller silences the overflow of exp."""
+    np.negative(x, out=x)
+    np.exp(x, out=x)
+    x += 1
+    return np.reciprocal(x, out=x)
 
 
 def forward(mode: str, gates: Array, h0: Array, c0: Array | None, weights: Weights,
@@ -44,12 +44,12 @@ def forward(mode: str, gates: Array, h0: Array, c0: Array | None, weights: Weigh
         return _lstm(gates, h, np.array(c0), weights, steps, out)
     if mode == "GRU":
         return _gru(gates, h, weights, steps, out)
-    w, b, _ = weights
+    if weights[1] is not None:
+        gates = gates + weights[1]
+    w = np.ascontiguousarray(weights[0].T)
     for i, j, n in steps:
-        x = h[:n] @ w.T
+        x = h[:n] @ w
         x += gates[i:j]
-        if b is not None:
-            x += b
         h[:n] = out[i:j] = np.tanh(x, out=x) if mode == "RNN_TANH" else np.maximum(x, 0, out=x)
     return out, h, None, None
 
@@ -57,23 +57,25 @@ def forward(mode: str, gates: Array, h0: Array, c0: Array | None, weights: Weigh
 def _lstm(gates: Array, h: Array, c: Array, weights: Weights, steps: list[Span], out: Array
           ) -> tuple[Array, Array, Array, Array]:
     """Keeps the four activated gates and the cell of each row: (rows, 5, H)."""
-    w, b, projection = weights
+    _, b, projection = weights
+    if b is not None:
+        gates = gates + b
+    w = np.ascontiguousarray(weights[0].T)
     size = c.shape[1]
     kept = np.empty((gates.shape[0], 5, size), gates.dtype)
     for i, j, n in steps:
-        x = h[:n] @ w.T
+        x = h[:n] @ w
         x += gates[i:j]
-        if b is not None:
-            x += b
         x = x.reshape(n, 4, size)
         g = np.tanh(x[:, 2])
-        x = sigmoid(x)
+        sigmoid(x)
         x[:, 2] = g
         kept[i:j, :4] = x
-        cell = x[:, 1] * c[:n]
+        cell = c[:n]
+        cell *= x[:, 1]
         cell += np.multiply(x[:, 0], g, out=g)
-        c[:n] = kept[i:j, 4] = cell
-        y = np.tanh(cell, out=cell)
+        kept[i:j, 4] = cell
+        y = np.tanh(cell, out=g)
         y *= x[:, 3]
         h[:n] = out[i:j] = y if projection is None else y @ projection.T
     return out, h, c, kept
@@ -82,12 +84,12 @@ def _lstm(gates: Array, h: Array, c: Array, weights: Weights, steps: list[Span],
 def _gru(gates: Array, h: Array, weights: Weights, steps: list[Span], out: Array
          ) -> tuple[Array, Array, None, Array]:
     """Keeps r, z, n and the state's part of n of each row: (rows, 4, H)."""
-    w, b, _ = weights
+    b, w = weights[1], np.ascontiguousarray(weights[0].T)
     size = h.shape[1]
     kept = np.empty((gates.shape[0], 4, size), gates.dtype)
     for i, j, n in steps:
         held = h[:n]
-        from_state = held @ w.T
+        from_state = held @ w
         if b is not None:
             from_state += b
         x, y = gates[i:j].reshape(n, 3, size), from_state.reshape(n, 3, size)

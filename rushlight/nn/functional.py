@@ -51,48 +51,6 @@ def normalize(input: Any, p: float = 2.0, dim: int | tuple[int, ...] = 1, eps: f
     return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
 
 
-def gumbel_softmax(logits: Any, tau: float = 1, hard: bool = False, eps: float = 1e-10,
-                   dim: int = -1) -> Any:
-    """A sample from the Gumbel-softmax distribution; `hard`: one-hot, with the soft one's gradient."""
-    if eps != 1e-10:
-        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
-    gumbels = -torch.empty_like(logits, memory_format=torch.preserve_format).exponential_().log()
-    soft = ((logits + gumbels) / tau).softmax(dim)
-    if not hard:
-        return soft
-    index = soft.max(dim, keepdim=True)[1]
-    one_hot = torch.zeros_like(logits).scatter_(dim, index, 1.0)
-    return one_hot - soft.detach() + soft
-
-
-def triplet_margin_with_distance_loss(
-        anchor: Any, positive: Any, negative: Any, *, distance_function: Any = None,
-        margin: float = 1.0, swap: bool = False, reduction: str = "mean") -> Any:
-    """max(0, d(anchor, positive) - d(anchor, negative) + margin). See the loss module."""
-    if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
-    if not anchor.dim() == positive.dim() == negative.dim():
-        raise RuntimeError(
-            "The anchor, positive, and negative tensors are expected to have the same number of "
-            f"dimensions, but got: anchor {anchor.dim()}D, positive {positive.dim()}D, and negative "
-            f"{negative.dim()}D inputs")
-    distance = torch.pairwise_distance if distance_function is None else distance_function
-    near, far = distance(anchor, positive), distance(anchor, negative)
-    if swap:
-        far = torch.minimum(far, distance(positive, negative))
-    return _reduced(torch.clamp_min(margin + near - far, 0), reduction)
-
-
-def _reduced(loss: Any, reduction: str) -> Any:
-    if reduction == "mean":
-        return loss.mean()
-    if reduction == "sum":
-        return loss.sum()
-    if reduction == "none":
-        return loss
-    raise ValueError(f"{reduction} is not a valid value for reduction; use none, mean or sum")
-
-
 def linear_cross_entropy(input: Any, linear_weight: Any, target: Any, *, linear_bias: Any = None,
                          weight: Any = None, reduction: str = "mean",
                          ignore_index: int | None = None, label_smoothing: float = 0.0,
