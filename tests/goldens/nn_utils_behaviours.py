@@ -298,3 +298,16 @@ def pruning(torch: Any, nn: Any) -> Any:
     return [*found, attempt(lambda: P.ln_structured(nn.Linear(4, 3), "bias", 1, 2, 0)),
             attempt(lambda: P.ln_structured(nn.Linear(4, 3), "weight", 1, 2, 5)),
             attempt(lambda: P.global_unstructured(3, P.L1Unstructured, amount=0.4))]
+
+
+@behaviour
+def temporal_classification(torch: Any, nn: Any) -> Any:
+    found = []
+    for reduction in ("mean", "sum", "none"):
+        logits = (_ramp(torch, 6, 2, 4) * 3).requires_grad_()
+        loss = nn.CTCLoss(reduction=reduction, zero_infinity=True)(
+            logits.log_softmax(-1), torch.tensor([[1, 2, 2], [3, 1, 0]]), torch.tensor([6, 5]),
+            torch.tensor([3, 2]))
+        loss.sum().backward()
+        found += [loss, logits.grad]
+    return found
