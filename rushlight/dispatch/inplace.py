@@ -10,6 +10,7 @@ from rushlight.autograd.inplace import check_writable, rebase
 from rushlight.autograd.mode import LOCAL
 from rushlight.base.promotion import can_cast
 from rushlight.dispatch import arguments, overrides, pointwise
+from rushlight.dispatch.arrayrun import arrays_of
 from rushlight.dispatch.formula import Formula
 from rushlight.ops.table import Row
 from rushlight.tensor.tensor import Tensor, storage
@@ -124,6 +125,8 @@ def _generic(row: Row) -> Callable[..., Any]:
         operands = [v for v in (*args, *kwargs.values()) if isinstance(v, Tensor)]
         tracked = LOCAL.enabled and any(v._g is not None for v in operands)
         check_writable(target, tracked)
+        if not tracked and "into" in row.options and not target._k.on_meta:
+            return _written(row, target, arguments.bind(row, (target, *rest), kwargs))
         source = _copied(target) if tracked else target
         result = function(row)(source, *rest, **kwargs)
         if result._a.shape != target._a.shape:
@@ -135,6 +138,17 @@ def _generic(row: Row) -> Callable[..., Any]:
         write(target, result)
         return target
     return run
+
+
+def _written(row: Row, target: Tensor, bound: dict[str, Any]) -> Tensor:
+    """Rows with the option `into` write where the tensor stands: into(array, the other arguments)."""
+    values = arrays_of(list(bound.values()))
+    if any(isinstance(v, np.ndarray) and np.may_share_memory(v, values[0]) for v in values[1:]):
+        values = [values[0], *[v.copy() if isinstance(v, np.ndarray) else v for v in values[1:]]]
+    with np.errstate(all="ignore"):
+        row.options["into"](*values)
+    storage(target).version += 1
+    return target
 
 
 def _target(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, tuple[Any, ...]]:

@@ -1,6 +1,7 @@
 """Index arrays along one dim, as gather and scatter take them: checks and flat positions."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -53,3 +54,13 @@ def flat_along(shape: tuple[int, ...], dim: int, index: Array) -> Array:
 def at_least_1d(a: Array) -> Array:
     """A 0-d array as one of a single element, sharing memory."""
     return a.reshape(1) if a.ndim == 0 else a
+
+
+def on_dense(out: Array, write: Callable[[Array], None]) -> None:
+    """Let `write` change `out`, or a contiguous copy whose contents `out` then takes."""
+    if out.flags.c_contiguous:
+        write(out)
+    else:
+        dense = np.ascontiguousarray(out)
+        write(dense)
+        out[...] = dense

@@ -54,7 +54,7 @@ def _(s: Any, grad: Any) -> Any:
     return into
 
 
-@index(name="index", where=("aten",), fused=advanced.read)
+@index(name="index", where=("aten",), fused=advanced.read, quiet=True)
 def index_(input, indices: "list[Tensor | None]") -> Any:
     """x[index tensors and masks]: a copy."""
     return advanced.coordinates(input, indices)
@@ -97,7 +97,7 @@ def _gather(a: Array, dim: int, index: Array, sparse_grad: bool = False) -> Arra
     return found.reshape(index.shape)
 
 
-@index(fused=_gather, out=True, out_apart=True, out_exact=True)
+@index(fused=_gather, quiet=True, out=True, out_apart=True, out_exact=True)
 def gather(input, dim: "int", index, *, sparse_grad: "bool" = False) -> Any:
     """out[.., i, ..] = input[.., index[.., i, ..], ..] along dim."""
     grid = list(np.indices(index.shape, sparse=True))
@@ -131,7 +131,7 @@ def _index_select(a: Array, dim: int, index: Array) -> Array:
     return found if a.ndim else found.reshape(())
 
 
-@index(fused=_index_select, out=True, out_apart=True)
+@index(fused=_index_select, quiet=True, out=True, out_apart=True)
 def index_select(input, dim: "int", index) -> Any:
     """The slices of input at the positions `index` (a vector) along dim."""
     return (*[slice(None)] * wrap_dim(dim, len(input)), index)
@@ -166,7 +166,7 @@ def _take(a: Array, index: Array) -> Array:
     return np.asarray(found)
 
 
-@index(fused=_take, out=True, out_apart=True)
+@index(fused=_take, quiet=True, out=True, out_apart=True)
 def take(input, index) -> Any:
     """The elements of input, seen as flat, at the positions `index`."""
     return np.unravel_index(wrap_positions(index, int(np.prod(input))), input)
@@ -212,7 +212,7 @@ def _masked_select(a: Array, mask: Array) -> Array:
     return np.ascontiguousarray(a[mask])
 
 
-@opaque(out=True, out_apart=True)
+@opaque(out=True, out_apart=True, quiet=True)
 def masked_select(input, mask) -> Array:
     """The elements of input (broadcast with mask) where mask is true, as a vector."""
     return _masked_select(input, mask)

@@ -10,26 +10,16 @@ from rushlight.base import dtype as dt
 from rushlight.base.accumulate import add_at
 from rushlight.base.convert import number
 from rushlight.base.errors import wrap_dim
-from rushlight.ops.along import at_least_1d, check_bounds, legacy, wrap_positions
+from rushlight.ops.along import at_least_1d, check_bounds, legacy, on_dense, wrap_positions
 from rushlight.ops.scatter import reduce_into, reduce_rule
 from rushlight.ops.table import ROWS, composite, opaque
 
 Array = np.ndarray[Any, Any]
 
 
-def _rows(a: Array, d: int) -> tuple[Array, Array]:
-    """(a fresh copy of `a`, the copy with dim d in front): writing to one writes to the other."""
-    if d == 0 or a.ndim < 2:
-        out = np.array(a, order="C")
-        return out, at_least_1d(out)
-    front = np.ascontiguousarray(np.moveaxis(a, d, 0))
-    if front is a or np.may_share_memory(front, a):
-        front = front.copy()
-    return np.moveaxis(front, 0, d), front
-
-
-def _dense(a: Array) -> Array:
-    return a if a.flags.c_contiguous else np.ascontiguousarray(a).reshape(a.shape)
+def _rows(a: Array, d: int) -> Array:
+    """The array with dim d in front, as a view; a 0-d one as a single row."""
+    return np.moveaxis(at_least_1d(a), d, 0)
 
 
 def _check_vector(op: str, index: Array) -> None:
@@ -60,18 +50,22 @@ def _check_add(op: str, a: Array, d: int, index: Array, source: Array) -> None:
                            f"{list(source.shape)}")
 
 
-@opaque(inplace=True, out=True)
+def _index_add_into(out: Array, dim: int, index: Array, source: Array, alpha: Any = 1) -> None:
+    d = wrap_dim(dim, out.ndim)
+    _check_add("index_add", out, d, index, source)
+    check_bounds(index, 0, at_least_1d(out).shape[d])
+    values = _rows(source, d)
+    if alpha != 1:
+        values = (values * number(alpha, dt.from_numpy_dtype(out.dtype))).astype(out.dtype)
+    on_dense(_rows(out, d), lambda rows: add_at(rows, at_least_1d(index), values))
+
+
+@opaque(inplace=True, out=True, into=_index_add_into)
 def index_add(input, dim: "int", index, source, *, alpha: "Number" = 1) -> Array:
     """input with alpha * source's slices added to the slices at `index` along dim."""
-    d = wrap_dim(dim, input.ndim)
-    _check_add("index_add", input, d, index, source)
-    check_bounds(index, 0, at_least_1d(input).shape[d])
-    out, rows = _rows(input, d)
-    values = np.moveaxis(at_least_1d(source), d, 0)
-    if alpha != 1:
-        values = (values * number(alpha, dt.from_numpy_dtype(input.dtype))).astype(input.dtype)
-    add_at(rows, at_least_1d(index), values)
-    return _dense(out)
+    out = np.array(input, order="C")
+    _index_add_into(out, dim, index, source, alpha)
+    return out
 
 
 @index_add.gradient
@@ -114,18 +108,22 @@ def _check_copy(a: Array, d: int, index: Array, source: Array) -> None:
                          f"source.size(dim) ({source.shape[d]})")
 
 
-@opaque(inplace=True, out=True)
-def index_copy(input, dim: "int", index, source) -> Array:
-    """input with the slices at `index` along dim replaced by source's slices."""
-    d = wrap_dim(dim, input.ndim)
-    _check_copy(input, d, index, source)
+def _index_copy_into(out: Array, dim: int, index: Array, source: Array) -> None:
+    d = wrap_dim(dim, out.ndim)
+    _check_copy(out, d, index, source)
     try:
-        check_bounds(index, d, at_least_1d(input).shape[d])
+        check_bounds(index, d, at_least_1d(out).shape[d])
     except RuntimeError as error:
         raise IndexError(f"index_copy_(): {error}") from None
-    out, rows = _rows(input, d)
-    rows[at_least_1d(index)] = np.moveaxis(at_least_1d(source), d, 0) if source.ndim else source
-    return _dense(out)
+    _rows(out, d)[at_least_1d(index)] = _rows(source, d) if source.ndim else source
+
+
+@opaque(inplace=True, out=True, into=_index_copy_into, quiet=True)
+def index_copy(input, dim: "int", index, source) -> Array:
+    """input with the slices at `index` along dim replaced by source's slices."""
+    out = np.array(input, order="C")
+    _index_copy_into(out, dim, index, source)
+    return out
 
 
 @index_copy.gradient
@@ -147,58 +145,64 @@ def _check_fill(a: Array, index: Array, value: Any) -> None:
                            "supported")
 
 
-@opaque(name="_index_fill", where=("aten",))
-def _index_fill(input, dim: "int", index, value: "Tensor | Number") -> Array:
-    """index_fill by a number or a 0-d tensor."""
-    d = wrap_dim(dim, input.ndim)
-    _check_fill(input, index, value)
-    out, rows = _rows(input, d)
+def _index_fill_into(out: Array, dim: int, index: Array, value: Any) -> None:
+    d = wrap_dim(dim, out.ndim)
+    _check_fill(out, index, value)
+    if isinstance(value, np.ndarray):
+        if value.ndim:
+            raise RuntimeError("index_fill_ only supports a 0-dimensional value tensor, but got tensor "
+                               f"with {value.ndim} dimension(s).")
+    else:
+        value = number(value, dt.from_numpy_dtype(out.dtype))
+    rows = _rows(out, d)
     size = rows.shape[0]
     if index.size and (int(index.min()) < -size or int(index.max()) >= size):
         wrong = index[(index < -size) | (index >= size)].reshape(-1)[0]
         raise IndexError(f"index {int(wrong)} is out of bounds for dimension {d} with size {size}")
-    given = value if isinstance(value, np.ndarray) else number(value, dt.from_numpy_dtype(input.dtype))
-    rows[wrap_positions(at_least_1d(index), size)] = given
-    return _dense(out)
+    rows[wrap_positions(at_least_1d(index), size)] = value
 
 
-@_index_fill.gradient
+@opaque(inplace=True, into=_index_fill_into)
+def index_fill(input, dim: "int", index, value: "Tensor | Number") -> Array:
+    """input with the slices at `index` along dim filled with one number (or 0-d tensor)."""
+    out = input.copy("K")
+    _index_fill_into(out, dim, index, value)
+    return out
+
+
+@index_fill.gradient
 def _(s: Any, grad: Any) -> Any:
     own = index_fill(grad, s.dim, s.index, 0)
     # What own leaves out went to the value, once however often its position is repeated.
     return own, None, (grad - own).sum() if s.needs("value") else None
 
 
-@composite(inplace=True)
-def index_fill(input, dim: "int", index, value: "Tensor | Number"):
-    """input with the slices at `index` along dim filled with one number (or 0-d tensor)."""
-    if hasattr(value, "_a") and value._a.ndim:
-        raise RuntimeError("index_fill_ only supports a 0-dimensional value tensor, but got tensor "
-                           f"with {value._a.ndim} dimension(s).")
-    return _index_fill(input, dim, index, value)
-
-
 # --- index_reduce ---------------------------------------------------------------------------------
 
 
-@opaque(inplace=True, out=True)
-def index_reduce(input, dim: "int", index, source, reduce: "str", *,
-                 include_self: "bool" = True) -> Array:
-    """input with source's slices combined in at `index`; reduce: prod, mean, amax or amin."""
+def _index_reduce_into(out: Array, dim: int, index: Array, source: Array, reduce: str,
+                       include_self: bool = True) -> None:
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError("index_reduce(): Expected reduce to be one of prod, mean, amax or amin but "
                            f"got {reduce}.")
     _warn_beta()
-    d = wrap_dim(dim, input.ndim)
-    _check_add("index_reduce", input, d, index, source)
-    if index.size and (int(index.min()) < 0 or int(index.max()) >= at_least_1d(input).shape[d]):
-        raise IndexError("index out of range in self: expected 0 <= index < "
-                         f"{at_least_1d(input).shape[d]}")
-    out, rows = _rows(input, d)
+    d = wrap_dim(dim, out.ndim)
+    _check_add("index_reduce", out, d, index, source)
+    size = at_least_1d(out).shape[d]
+    if index.size and (int(index.min()) < 0 or int(index.max()) >= size):
+        raise IndexError(f"index out of range in self: expected 0 <= index < {size}")
+    where, values = at_least_1d(index), _rows(source, d)
     if index.size:
-        values = np.moveaxis(at_least_1d(source), d, 0)
-        reduce_into(reduce, rows, at_least_1d(index), values, include_self)
-    return _dense(out)
+        on_dense(_rows(out, d), lambda rows: reduce_into(reduce, rows, where, values, include_self))
+
+
+@opaque(inplace=True, out=True, into=_index_reduce_into)
+def index_reduce(input, dim: "int", index, source, reduce: "str", *,
+                 include_self: "bool" = True) -> Array:
+    """input with source's slices combined in at `index`; reduce: prod, mean, amax or amin."""
+    out = np.array(input, order="C")
+    _index_reduce_into(out, dim, index, source, reduce, include_self)
+    return out
 
 
 class _Warned:

@@ -59,7 +59,7 @@ def cat(tensors: "list[Tensor]", dim: "int" = 0):
     return _cat(promoted(tensors), dim)
 
 
-@opaque(name="_cat", where=("aten",), node="cat")
+@opaque(name="_cat", where=("aten",), node="cat", quiet=True)
 def _cat(tensors: "list[Tensor]", dim: "int") -> Array:
     """cat of tensors of one dtype."""
     try:
@@ -98,7 +98,7 @@ def stack(tensors: "list[Tensor]", dim: "int" = 0):
     return _stack(promoted(tensors), dim)
 
 
-@opaque(name="_stack", where=("aten",), node="stack")
+@opaque(name="_stack", where=("aten",), node="stack", quiet=True)
 def _stack(tensors: "list[Tensor]", dim: "int") -> Array:
     """stack of tensors of one dtype."""
     first = tensors[0].shape

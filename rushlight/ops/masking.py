@@ -23,50 +23,46 @@ def _check_mask(op: str, mask: Array, name: str) -> None:
 # --- masked_fill ----------------------------------------------------------------------------------
 
 
-def _filled(a: Array, mask: Array, value: Any) -> Array:
-    """A copy of `a`, broadcast with mask, with `value` where mask is true."""
+def _fill_into(out: Array, mask: Array, value: Any) -> None:
+    """Write value where mask is true; mask broadcasts to `out`."""
     _check_mask("masked_fill", mask, _C_NAMES.get(legacy(mask), legacy(mask).lower()))
     if isinstance(value, np.ndarray):
-        if value.dtype.kind == "c" and a.dtype.kind != "c":
+        if value.ndim:
+            raise RuntimeError("masked_fill_ only supports a 0-dimensional value tensor, but got tensor "
+                               f"with {value.ndim} dimension(s).")
+        if value.dtype.kind == "c" and out.dtype.kind != "c":
             raise RuntimeError("value cannot be converted to type "
-                               f"{a.dtype.name} without overflow: it is complex")
+                               f"{out.dtype.name} without overflow: it is complex")
     else:
-        value = number(value, dt.from_numpy_dtype(a.dtype))
-    if a.shape == mask.shape:
-        out = a.copy("K")
-    else:
-        shape = broadcast_shapes(a.shape, mask.shape)
-        out = a.copy("K") if shape == a.shape else np.array(np.broadcast_to(a, shape), order="C")
+        value = number(value, dt.from_numpy_dtype(out.dtype))
+    if mask.shape != out.shape:
+        full = broadcast_shapes(out.shape, mask.shape)
+        if full != out.shape:
+            raise RuntimeError(f"output with shape {list(out.shape)} doesn't match the broadcast shape "
+                               f"{list(full)}")
     np.copyto(out, value, where=mask, casting="unsafe")
-    return out
 
 
 _C_NAMES = {"Long": "long int", "Byte": "unsigned char", "Char": "signed char", "Short": "short int"}
 
 
-@opaque(name="_masked_fill", where=("aten",))
-def _masked_fill(input, mask, value: "Tensor | Number") -> Array:
-    """masked_fill by a number or a 0-d tensor."""
-    return _filled(input, mask, value)
+@opaque(inplace=True, into=_fill_into, quiet=True)
+def masked_fill(input, mask, value: "Tensor | Number") -> Array:
+    """input (broadcast with mask) with one number (or 0-d tensor) where mask is true."""
+    shape = input.shape if input.shape == mask.shape else broadcast_shapes(input.shape, mask.shape)
+    out = input.copy("K") if shape == input.shape else np.array(np.broadcast_to(input, shape), order="C")
+    _fill_into(out, mask, value)
+    return out
 
 
-@_masked_fill.gradient
+@masked_fill.gradient
 def _(s: Any, grad: Any) -> Any:
     own = value = None
     if s.needs("input"):
-        own = _masked_fill(grad, s.mask, 0).sum_to_size(s.shape("input"))
+        own = masked_fill(grad, s.mask, 0).sum_to_size(s.shape("input"))
     if s.needs("value"):
-        value = _masked_fill(grad, ~s.mask, 0).sum()
+        value = masked_fill(grad, ~s.mask, 0).sum()
     return own, None, value
-
-
-@composite(inplace=True)
-def masked_fill(input, mask, value: "Tensor | Number"):
-    """input (broadcast with mask) with one number (or 0-d tensor) where mask is true."""
-    if hasattr(value, "_a") and value._a.ndim:
-        raise RuntimeError("masked_fill_ only supports a 0-dimensional value tensor, but got tensor "
-                           f"with {value._a.ndim} dimension(s).")
-    return _masked_fill(input, mask, value)
 
 
 # --- masked_scatter -------------------------------------------------------------------------------
@@ -114,12 +110,15 @@ def _fill_front(values: Any, shape: tuple[int, ...]) -> Any:
 # --- where something is ---------------------------------------------------------------------------
 
 
-@opaque(name="_nonzero", where=("aten",))
+@opaque(name="_nonzero", where=("aten",), quiet=True)
 def _nonzero(input) -> Array:
     """The positions of what is not zero, one row each; a dim's positions lie side by side."""
     if not input.ndim:
         return np.empty((int(bool(input)), 0), np.int64)
-    return np.stack(np.nonzero(input)).T
+    if input.ndim == 1 or not input.flags.c_contiguous or not input.size:
+        return np.stack(np.nonzero(input)).T
+    flat = input.reshape(-1).nonzero()[0]
+    return np.stack(np.unravel_index(flat, input.shape)).T
 
 
 @composite(out=True)

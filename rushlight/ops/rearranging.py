@@ -21,7 +21,7 @@ def as_tuple(value: Any) -> tuple[int, ...]:
 # --- turning --------------------------------------------------------------------------------------
 
 
-@opaque
+@opaque(quiet=True)
 def flip(input, dims: "*Ints") -> Array:
     """The order of the elements along each of dims reversed."""
     given = as_tuple(dims)
@@ -73,7 +73,7 @@ def rot90(input, k: "int" = 1, dims: "Ints" = (0, 1)):
     return input.clone()
 
 
-@opaque
+@opaque(quiet=True)
 def roll(input, shifts: "Ints", dims: "Ints" = ()) -> Array:
     """The elements moved on by shifts along dims, those that fall off entering at the start."""
     steps, axes = as_tuple(shifts), as_tuple(dims)
@@ -102,7 +102,7 @@ def _check_matrix(op: str, a: Array) -> None:
         raise RuntimeError(f"{op}: input tensor must have at least 2 dimensions, got {a.ndim}")
 
 
-@opaque(inplace=True, out=True)
+@opaque(inplace=True, out=True, quiet=True)
 def tril(input, diagonal: "int" = 0) -> Array:
     """The elements on and below a diagonal, zeros elsewhere."""
     _check_matrix("tril", input)
@@ -114,7 +114,7 @@ def _(s: Any, grad: Any) -> Any:
     return tril(grad, s.diagonal)
 
 
-@opaque(inplace=True, out=True)
+@opaque(inplace=True, out=True, quiet=True)
 def triu(input, diagonal: "int" = 0) -> Array:
     """The elements on and above a diagonal, zeros elsewhere."""
     _check_matrix("triu", input)
@@ -144,7 +144,7 @@ def diag(input, diagonal: "int" = 0):
     raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.ndim}D")
 
 
-@opaque
+@opaque(quiet=True)
 def diag_embed(input, offset: "int" = 0, dim1: "int" = -2, dim2: "int" = -1) -> Array:
     """input's last dim as the diagonal of matrices that lie in dim1 and dim2 of the result."""
     ndim = input.ndim + 1
@@ -172,7 +172,7 @@ def diagflat(input, offset: "int" = 0):
 # --- several times --------------------------------------------------------------------------------
 
 
-@opaque(where=("Tensor",))
+@opaque(where=("Tensor",), quiet=True)
 def repeat(input, repeats: "*Ints") -> Array:
     """The tensor laid out repeats[i] times along each dim; more repeats than dims add dims."""
     times = as_tuple(repeats)
@@ -232,7 +232,7 @@ def repeat_interleave(input, repeats: "Tensor | Number | None" = None, dim: "int
     return ROWS["index_select"](input, d, _positions(repeats, output_size))
 
 
-@opaque(name="_repeat_each", where=("aten",), node="repeat_interleave")
+@opaque(name="_repeat_each", where=("aten",), node="repeat_interleave", quiet=True)
 def _repeat_each(input, times: "int", dim: "int") -> Array:
     """Each slice along dim the same number of times."""
     if times < 0:

@@ -11,9 +11,9 @@ from rushlight.base import dtype as dt
 from rushlight.base.accumulate import add_at, count_at, identity, reduce_at
 from rushlight.base.convert import number
 from rushlight.base.errors import wrap_dim
-from rushlight.ops.along import at_least_1d, check_bounds, check_dtype, flat_along, legacy
+from rushlight.ops.along import at_least_1d, check_bounds, check_dtype, flat_along, legacy, on_dense
 from rushlight.ops.index import check_flat
-from rushlight.ops.table import ROWS, composite, opaque
+from rushlight.ops.table import ROWS, opaque
 
 Array = np.ndarray[Any, Any]
 
@@ -21,16 +21,20 @@ Array = np.ndarray[Any, Any]
 # --- index_put ------------------------------------------------------------------------------------
 
 
-@opaque(inplace=True)
-def index_put(input, indices: "list[Tensor | None]", values, accumulate: "bool" = False) -> Array:
-    """input with input[indices] = values; accumulate adds, repeated positions too."""
+def _index_put_into(out: Array, indices: Any, values: Array, accumulate: bool) -> None:
     if not indices:
         raise RuntimeError("index_put: expected at least one index tensor, got none")
-    if input.dtype != values.dtype:
+    if out.dtype != values.dtype:
         raise RuntimeError("Index put requires the source and destination dtypes match, got "
-                           f"{legacy(input)} for the destination and {legacy(values)} for the source.")
-    out = input.copy("K")
+                           f"{legacy(out)} for the destination and {legacy(values)} for the source.")
     advanced.write(out, indices, values, accumulate)
+
+
+@opaque(inplace=True, into=_index_put_into, quiet=True)
+def index_put(input, indices: "list[Tensor | None]", values, accumulate: "bool" = False) -> Array:
+    """input with input[indices] = values; accumulate adds, repeated positions too."""
+    out = input.copy("K")
+    _index_put_into(out, indices, values, accumulate)
     return out
 
 
@@ -78,134 +82,129 @@ def _check_sizes(a: Array, d: int, index: Array, source: Array | None) -> None:
                            f"{list(a.shape)} apart from dimension {d}{tail}")
 
 
-def _used_part(source: Any, index: Any) -> Any:
-    """The first elements of a source along each dim, as many as the index has."""
-    if source._a.ndim == index._a.ndim:
-        for i, n in enumerate(index._a.shape):
-            if source._a.shape[i] > n:
-                source = source.narrow(i, 0, n)
-    return source
+def _write_at(out: Array, d: int, index: Array, source: Any, how: str | None = None,
+              include_self: bool = True) -> None:
+    """Write (or combine by `how`) source at the positions of index along d; `out` is changed."""
+    where = at_least_1d(index)
+    flat = flat_along(at_least_1d(out).shape, d, where).reshape(-1)
+    if isinstance(source, np.ndarray):
+        # Only as much of the source as the index has.
+        source = at_least_1d(source)[tuple([slice(n) for n in where.shape])].reshape(-1)
 
-
-def _places(a: Array, d: int, index: Array) -> tuple[Array, Array, Array]:
-    """A contiguous copy, its flat view, and the flat positions that a scatter writes."""
-    out = np.array(a, order="C")
-    where = flat_along(at_least_1d(a).shape, d, at_least_1d(index))
-    return out, out.reshape(-1), where.reshape(-1)
+    def write(dense: Array) -> None:
+        target = dense.reshape(-1)
+        if how is None:
+            target[flat] = source
+        else:
+            reduce_into(how, target, flat, np.broadcast_to(source, flat.shape), include_self)
+    on_dense(out, write)
 
 
 # --- scatter --------------------------------------------------------------------------------------
 
-
-@opaque(name="_scatter_src", where=("aten",))
-def scatter_src(input, dim: "int", index, src) -> Array:
-    """input with src written at index along dim; src has index's shape."""
-    if not index.size:
-        return input.copy()
-    out, flat, where = _places(input, wrap_dim(dim, input.ndim), index)
-    flat[where] = src.reshape(-1)
-    return out
+_OLD_NAMES = {"add": "sum", "multiply": "prod", None: None}
 
 
-@scatter_src.gradient
-def _(s: Any, grad: Any) -> Any:
-    own = scatter_value(grad, s.dim, s.index, 0) if s.needs("input") else None
-    return own, None, grad.gather(s.dim, s.index) if s.needs("src") else None
+def _scatter_into(out: Array, dim: int, index: Array, src: Any, value: Any,
+                  reduce: str | None = None) -> None:
+    written = src if value is None else value
+    if written is None:
+        raise TypeError("scatter() missing 1 required positional arguments: \"src\" or \"value\"")
+    array = written if isinstance(written, np.ndarray) else None
+    d = check_scatter("scatter", out, dim, index, array)
+    if reduce not in _OLD_NAMES:
+        raise RuntimeError(f"reduce argument must be either add or multiply, got {reduce!r}.")
+    if reduce is not None and array is not None:
+        warnings.warn("The reduce argument of torch.scatter with Tensor src is deprecated and will be "
+                      "removed in a future PyTorch release. Use torch.scatter_reduce instead for more "
+                      "reduction options.", UserWarning, stacklevel=5)
+    if array is None:
+        written = number(written, dt.from_numpy_dtype(out.dtype))
+    if index.size:
+        _write_at(out, d, index, written if array is not None else written[()], _OLD_NAMES[reduce])
 
 
-@opaque(name="_scatter_value", where=("aten",))
-def scatter_value(input, dim: "int", index, value: "Number") -> Array:
-    """input with one number written at index along dim."""
-    if not index.size:
-        return input.copy()
-    out, flat, where = _places(input, wrap_dim(dim, input.ndim), index)
-    flat[where] = number(value, dt.from_numpy_dtype(input.dtype))
-    return out
-
-
-@scatter_value.gradient
-def _(s: Any, grad: Any) -> Any:
-    return scatter_value(grad, s.dim, s.index, 0), None
-
-
-@composite(inplace=True, out=True)
+@opaque(inplace=True, out=True, into=_scatter_into)
 def scatter(input, dim: "int", index, src: "Tensor | Number | None" = None,
-            value: "Number | None" = None, *, reduce: "str | None" = None):
+            value: "Number | None" = None, *, reduce: "str | None" = None) -> Array:
     """input with src (or one number) written at [.., index[.., i, ..], ..] along dim.
 
     reduce: None writes; "add" and "multiply" combine with what is there.
     """
-    if src is None and value is None:
-        raise TypeError("scatter() missing 1 required positional arguments: \"src\" or \"value\"")
-    written = src if value is None else value
-    array = getattr(written, "_a", None)
-    check_scatter("scatter", input._a, dim, index._a, array)
-    if reduce is not None:
-        return _scatter_reducing(input, dim, index, written, reduce)
-    if array is None:
-        return scatter_value(input, dim, index, written)
-    return scatter_src(input, dim, index, _used_part(written, index))
-
-
-def _scatter_reducing(input: Any, dim: int, index: Any, written: Any, reduce: str) -> Any:
-    how = {"add": "sum", "multiply": "prod"}.get(reduce)
-    if how is None:
-        raise RuntimeError("reduce argument must be either add or multiply, got "
-                           f"{reduce!r}.")
-    if not hasattr(written, "_a"):
-        written = input.new_full(index._a.shape, written)
-    else:
-        warnings.warn("The reduce argument of torch.scatter with Tensor src is deprecated and will be "
-                      "removed in a future PyTorch release. Use torch.scatter_reduce instead for more "
-                      "reduction options.", UserWarning, stacklevel=4)
-    return _scatter_reduce(input, dim, index, _used_part(written, index), how, True)
-
-
-@composite(inplace=True, out=True)
-def scatter_add(input, dim: "int", index, src):
-    """input with src added at [.., index[.., i, ..], ..] along dim."""
-    check_scatter("scatter_add", input._a, dim, index._a, src._a)
-    return _scatter_add(input, dim, index, _used_part(src, index))
-
-
-@opaque(where=("aten",), name="_scatter_add")
-def _scatter_add(input, dim: "int", index, src) -> Array:
-    """scatter_add of a source of index's shape."""
-    if not index.size:
-        return input.copy()
-    out, flat, where = _places(input, wrap_dim(dim, input.ndim), index)
-    add_at(flat, where, src.reshape(-1))
+    out = np.array(input, order="C")
+    _scatter_into(out, dim, index, src, value, reduce)
     return out
 
 
-@_scatter_add.gradient
+@scatter.gradient
 def _(s: Any, grad: Any) -> Any:
-    return grad, None, grad.gather(s.dim, s.index) if s.needs("src") else None
+    if s.reduce is not None:
+        raise RuntimeError("the derivative for 'scatter' with reduce= is not implemented; use "
+                           "scatter_add or scatter_reduce")
+    own = scatter(grad, s.dim, s.index, 0) if s.needs("input") else None
+    source = _read_back(grad, s.dim, s.index, s.shape("src")) if s.needs("src") else None
+    return own, None, source
+
+
+def _read_back(grad: Any, dim: int, index: Any, shape: tuple[int, ...]) -> Any:
+    """The gradient of a source: grad where the source was written, zeros in its unused part."""
+    return _padded(grad.gather(dim, index), shape)
+
+
+def _padded(part: Any, shape: tuple[int, ...]) -> Any:
+    """`part` as the first elements along each dim of a tensor of zeros."""
+    if part._a.shape == shape:
+        return part
+    whole = part.new_zeros(shape)
+    place = whole
+    for i, n in enumerate(part._a.shape):
+        place = place.narrow(i, 0, n)
+    place.copy_(part)
+    return whole
+
+
+def _scatter_add_into(out: Array, dim: int, index: Array, src: Array) -> None:
+    d = check_scatter("scatter_add", out, dim, index, src)
+    if index.size:
+        _write_at(out, d, index, src, "sum")
+
+
+@opaque(inplace=True, out=True, into=_scatter_add_into)
+def scatter_add(input, dim: "int", index, src) -> Array:
+    """input with src added at [.., index[.., i, ..], ..] along dim."""
+    out = np.array(input, order="C")
+    _scatter_add_into(out, dim, index, src)
+    return out
+
+
+@scatter_add.gradient
+def _(s: Any, grad: Any) -> Any:
+    source = _read_back(grad, s.dim, s.index, s.shape("src")) if s.needs("src") else None
+    return grad, None, source
 
 
 # --- scatter_reduce -------------------------------------------------------------------------------
 
 
-@composite(inplace=True, out=True)
-def scatter_reduce(input, dim: "int", index, src, reduce: "str", *, include_self: "bool" = True):
+def _scatter_reduce_into(out: Array, dim: int, index: Array, src: Array, reduce: str,
+                         include_self: bool = True) -> None:
+    if reduce not in ("sum", "prod", "mean", "amax", "amin"):
+        raise RuntimeError("reduce argument must be either sum, prod, mean, amax or amin, got "
+                           f"{reduce}")
+    d = check_scatter("scatter", out, dim, index, src)
+    if index.size:
+        _write_at(out, d, index, src, reduce, include_self)
+
+
+@opaque(inplace=True, out=True, into=_scatter_reduce_into)
+def scatter_reduce(input, dim: "int", index, src, reduce: "str", *,
+                   include_self: "bool" = True) -> Array:
     """input with src combined in along dim; reduce: "sum", "prod", "mean", "amax" or "amin".
 
     include_self: whether the elements of input that are written to take part.
     """
-    if reduce not in ("sum", "prod", "mean", "amax", "amin"):
-        raise RuntimeError("reduce argument must be either sum, prod, mean, amax or amin, got "
-                           f"{reduce}")
-    check_scatter("scatter", input._a, dim, index._a, src._a)
-    return _scatter_reduce(input, dim, index, _used_part(src, index), reduce, include_self)
-
-
-@opaque(where=("aten",), name="_scatter_reduce")
-def _scatter_reduce(input, dim: "int", index, src, reduce: "str", include_self: "bool") -> Array:
-    """scatter_reduce of a source of index's shape."""
-    if not index.size:
-        return input.copy()
-    out, flat, where = _places(input, wrap_dim(dim, input.ndim), index)
-    reduce_into(reduce, flat, where, src.reshape(-1), include_self)
+    out = np.array(input, order="C")
+    _scatter_reduce_into(out, dim, index, src, reduce, include_self)
     return out
 
 
@@ -225,10 +224,13 @@ def reduce_into(reduce: str, flat: Array, where: Array, values: Array, include_s
         flat[...] = work
 
 
-@_scatter_reduce.gradient
+@scatter_reduce.gradient
 def _(s: Any, grad: Any) -> Any:
-    own, source = reduce_rule(s.reduce, s.include_self, grad, s.input, s.dim, s.index, s.src, s.result)
-    return own, None, source
+    src = s.src
+    for i, n in enumerate(s.index._a.shape):
+        src = src.narrow(i, 0, n) if n < src._a.shape[i] else src
+    own, source = reduce_rule(s.reduce, s.include_self, grad, s.input, s.dim, s.index, src, s.result)
+    return own, None, _padded(source, s.shape("src"))
 
 
 def reduce_rule(reduce: str, include_self: bool, grad: Any, input: Any, dim: int, index: Any,
@@ -242,12 +244,12 @@ def reduce_rule(reduce: str, include_self: bool, grad: Any, input: Any, dim: int
         own, source = _prod_rule(include_self, grad, input, dim, index, src, result)
     else:
         own, source = _extreme_rule(include_self, grad, input, dim, index, src, result)
-    return own if include_self else scatter_value(own, dim, index, 0), source
+    return own if include_self else scatter(own, dim, index, 0), source
 
 
 def _mean_rule(include_self: bool, grad: Any, dim: int, index: Any) -> tuple[Any, Any]:
     start = grad.new_full(grad._a.shape, 1 if include_self else 0)
-    count = _scatter_add(start, dim, index, grad.new_ones(index._a.shape))
+    count = scatter_add(start, dim, index, grad.new_ones(index._a.shape))
     count = count.masked_fill(count == 0, 1)
     return grad / count, grad.gather(dim, index) / count.gather(dim, index)
 
@@ -258,8 +260,8 @@ def _extreme_rule(include_self: bool, grad: Any, input: Any, dim: int, index: An
     mine = (input == result).to(grad.dtype)
     theirs = (src == result.gather(dim, index)).to(grad.dtype)
     if not include_self:
-        mine = scatter_value(mine, dim, index, 0)
-    count = _scatter_add(mine, dim, index, theirs)
+        mine = scatter(mine, dim, index, 0)
+    count = scatter_add(mine, dim, index, theirs)
     share = grad / count.masked_fill(count == 0, 1)
     return mine * share, theirs * share.gather(dim, index)
 
@@ -268,11 +270,11 @@ def _prod_rule(include_self: bool, grad: Any, input: Any, dim: int, index: Any, 
                result: Any) -> tuple[Any, Any]:
     """The product of all other factors; a factor of 0 is left out rather than divided by."""
     safe = input.masked_fill(input == 0, 1)
-    own = grad * _scatter_reduce(safe, dim, index, src, "prod", include_self) / safe
+    own = grad * scatter_reduce(safe, dim, index, src, "prod", include_self=include_self) / safe
     zero = src == 0
-    zeros = _scatter_add(input.new_zeros(input._a.shape), dim, index, zero.to(src.dtype))
+    zeros = scatter_add(input.new_zeros(input._a.shape), dim, index, zero.to(src.dtype))
     single = zero & (zeros.gather(dim, index) == 1)
-    without = _scatter_reduce(input, dim, index, src.masked_fill(single, 1), "prod", include_self)
+    without = scatter_reduce(input, dim, index, src.masked_fill(single, 1), "prod", include_self=include_self)
     divided = (grad * result).gather(dim, index) / src.masked_fill(zero, 1)
     return own, ROWS["where"](single, (grad * without).gather(dim, index), divided)
 
@@ -280,25 +282,32 @@ def _prod_rule(include_self: bool, grad: Any, input: Any, dim: int, index: Any, 
 # --- put ------------------------------------------------------------------------------------------
 
 
-@opaque(inplace=True)
-def put(input, index, source, accumulate: "bool" = False) -> Array:
-    """input, seen as flat, with source written (or added) at the positions `index`."""
-    if input.dtype != source.dtype:
+def _put_into(out: Array, index: Array, source: Array, accumulate: bool = False) -> None:
+    if out.dtype != source.dtype:
         raise RuntimeError("put_(): self and source expected to have the same dtype, but got "
-                           f"self.dtype = {legacy(input)} and source.dtype = {legacy(source)}")
+                           f"self.dtype = {legacy(out)} and source.dtype = {legacy(source)}")
     if index.dtype != np.int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {legacy(index)}")
     if index.size != source.size:
         raise IndexError("put_(): Expected source and index to have the same number of elements, but "
                          f"got source.numel() = {source.size}, index.numel() = {index.size}")
-    if index.size and not input.size:
+    if index.size and not out.size:
         raise IndexError("put_(): Expected a non-empty tensor to put elements into")
-    where = check_flat("put", index, input.size).reshape(-1)
-    out = np.array(input, order="C")
-    if accumulate:
-        add_at(out.reshape(-1), where, source.reshape(-1))
-    else:
-        out.reshape(-1)[where] = source.reshape(-1)
+    where, values = check_flat("put", index, out.size).reshape(-1), source.reshape(-1)
+
+    def write(dense: Array) -> None:
+        if accumulate:
+            add_at(dense.reshape(-1), where, values)
+        else:
+            dense.reshape(-1)[where] = values
+    on_dense(out, write)
+
+
+@opaque(inplace=True, into=_put_into)
+def put(input, index, source, accumulate: "bool" = False) -> Array:
+    """input, seen as flat, with source written (or added) at the positions `index`."""
+    out = input.copy("K")
+    _put_into(out, index, source, accumulate)
     return out
 
 
