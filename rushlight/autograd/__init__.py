@@ -6,9 +6,9 @@ from typing import Any
 _HOME = {
     "Function": "function", "backward": "engine", "grad": "engine", "no_grad": "mode",
     "enable_grad": "mode", "set_grad_enabled": "mode", "inference_mode": "mode",
-    "gradcheck": "gradcheck", "gradgradcheck": "gradcheck", "detect_anomaly": "anomaly",
+    "gradcheck": "gradchecking", "gradgradcheck": "gradchecking", "detect_anomaly": "anomaly",
     "set_detect_anomaly": "anomaly", "is_anomaly_enabled": "anomaly", "Node": "node",
-    "GradcheckError": "gradcheck", "is_grad_enabled": "mode", "Variable": "function",
+    "GradcheckError": "gradchecking", "is_grad_enabled": "mode", "Variable": "function",
     "once_differentiable": "function",
 }
 
@@ -18,7 +18,7 @@ def __getattr__(name: str) -> Any:
 
     if name in _HOME:
         found = getattr(import_module(f"rushlight.autograd.{_HOME[name]}"), name)
-        globals()[name] = found  # gradcheck is a module as well; the function wins, as in PyTorch
+        globals()[name] = found
         return found
     try:
         return import_module(f"rushlight.autograd.{name}")

@@ -10,7 +10,7 @@ FAMILIES = (
     "scatter", "indexed", "masking", "joining", "rearranging", "scanning", "sorting",
     "searching", "embedding", "reductions", "products", "linear",
     "softmax", "einsum", "statistics", "normalization", "losses", "attention",
-    "padding", "convolution", "pooling", "margins", "resampling", "random", "sampling", "dropout",
+    "padding", "convolution", "pooling", "margins", "resampling", "decompositions", "random", "sampling", "dropout",
     "recurrent",
 )
 

@@ -100,7 +100,12 @@ def ctc_loss(log_probs, targets, input_lengths: "Any", target_lengths: "Any", bl
     if not 0 <= blank < logs.shape[2]:
         raise RuntimeError("blank must be in label range")
     extended, counts = _with_blanks(targets, labels, blank)
-    losses = -_alignments(logs, extended, counts, times)
+    # PyTorch's gradient assumes that log_probs are log_softmax's: it has exp(log_probs) besides the
+    # derivative of the alignments. This term of value 0 adds that.
+    part = logs.exp()
+    counted = np.arange(logs.shape[0])[:, None] < times[None, :]
+    extra = (part - part.detach()).sum(2) * tensor_of(counted.astype(logs._a.dtype))
+    losses = extra.sum(0) - _alignments(logs, extended, counts, times)
     if zero_infinity:
         losses = ROWS["where"](losses == inf, 0.0, losses)
     if reduction == "mean":

@@ -30,7 +30,7 @@ def product(a: Array, b: Array) -> Array:
     return np.matmul(a, b)
 
 
-@contract(out=True)
+@contract(out=True, autocast="lower")
 def mm(input, mat2) -> str:
     """The product of two matrices: (n, k) @ (k, m) -> (n, m)."""
     return "ij,jk->ik"
@@ -54,7 +54,7 @@ def _(s: Any, grad: Any) -> Any:
             mm(s.input.t().conj(), grad) if s.needs("mat2") else None)
 
 
-@contract(out=True)
+@contract(out=True, autocast="lower")
 def bmm(input, mat2) -> str:
     """The products of two batches of matrices: (b, n, k) @ (b, k, m) -> (b, n, m)."""
     return "bij,bjk->bik"
@@ -78,7 +78,7 @@ def _(s: Any, grad: Any) -> Any:
             bmm(s.input.transpose(1, 2).conj(), grad) if s.needs("mat2") else None)
 
 
-@contract(out=True)
+@contract(out=True, autocast="lower")
 def mv(input, vec) -> str:
     """Matrix times vector."""
     return "ij,j->i"
@@ -95,7 +95,7 @@ def _(a: Array, b: Array) -> Array:
     return product(a, b)
 
 
-@contract(out=True)
+@contract(out=True, autocast="lower")
 def dot(input, tensor) -> str:
     """The sum of products of two vectors."""
     return "i,i->"
@@ -151,7 +151,7 @@ def _check_inner(a: Any, b: Any) -> None:
                            f"{b.shape[-2]}x{b.shape[-1]})")
 
 
-@contract(name="_matmul", where=("aten",))
+@contract(name="_matmul", where=("aten",), autocast="lower")
 def _matmul(input, other) -> str:
     """The product over the last two dims, batch dims broadcast."""
     return "...ij,...jk->...ik"

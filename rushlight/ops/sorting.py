@@ -124,8 +124,6 @@ def msort(input):
 
 _TOPK = result_type("topk", "values", "indices")
 _KTH = result_type("kthvalue", "values", "indices")
-# Below this many elements a row is sorted as a whole.
-_SMALL = 64
 
 
 @opaque(out=True)
@@ -149,16 +147,27 @@ def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool
 def _first(a: Array, k: int, d: int, largest: bool) -> Array:
     """Positions of the k first elements of the order along d."""
     size = a.shape[d]
+    if k and k * 4 <= size and a.size >= _FEW:
+        near = _beyond_threshold(np.moveaxis(comparable(a), d, -1), k, largest)
+        if near is not None:
+            return np.moveaxis(near, -1, d)
     if _packs(a) and 0 < k < size:
         keys = np.partition(packed(a, d, largest), k - 1, -1)[..., :k]
         return np.moveaxis(_positions(np.sort(keys, -1)), -1, d)
-    if size <= _SMALL or k * 4 > size:
-        return stable_order(a, d, largest).take(np.arange(k), d)
-    a = comparable(a)
-    near = np.argpartition(a, size - k if largest else k - 1 if k else 0, d)
-    near = np.sort(near.take(np.arange(size - k, size) if largest else np.arange(k), d), d)
-    picked = stable_order(np.take_along_axis(a, near, d), d, largest)
-    return np.take_along_axis(near, picked, d)
+    return stable_order(a, d, largest).take(np.arange(k), d)
+
+
+def _beyond_threshold(rows: Array, k: int, largest: bool) -> Array | None:
+    """The first k positions of each row, found by its k-th value; None where ties or nan interfere."""
+    size = rows.shape[-1]
+    place = size - k if largest else k - 1
+    bound = np.partition(rows, place, -1)[..., place:place + 1]
+    near = np.flatnonzero(rows >= bound if largest else rows <= bound)
+    if near.size * size != rows.size * k:
+        return None
+    near = (near % size).reshape(*rows.shape[:-1], k)
+    picked = np.take_along_axis(rows, near, -1)
+    return np.take_along_axis(near, stable_order(picked, picked.ndim - 1, largest), -1)
 
 
 @topk.gradient
