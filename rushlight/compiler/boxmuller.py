@@ -14,7 +14,7 @@ import numpy as np
 
 from rushlight.base import boxmuller as b
 from rushlight.compiler import native
-from rushlight.compiler.ir import Function, Lane, Module, polynomial
+from rushlight.compiler.ir import Function, Lane, Module, horner
 from rushlight.compiler.target import available, host
 from rushlight.compiler.tier import Tiered
 
@@ -78,7 +78,7 @@ def _log(x: Lane) -> Lane:
     m = (bits - exponent.bits("shl", 23)).cast("bitcast", "float") - 1
     e = exponent.cast("sitofp", "float")
     square = m * m
-    y = (polynomial(m, b.LOG) * m).fma(square, e * b.LN2_LOW)
+    y = (horner(m, b.LOG) * m).fma(square, e * b.LN2_LOW)
     return e.fma(b.LN2_HIGH, m + square.fma(-0.5, y))
 
 
@@ -88,8 +88,8 @@ def _sincos(x: Lane) -> tuple[Lane, Lane]:
     for part in b.QUARTER_PI:
         x = turns.fma(-part, x)
     square = x * x
-    cosine = (polynomial(square, b.COS) * square).fma(square, square * -0.5) + 1
-    sine = (polynomial(square, b.SIN) * square).fma(x, x)
+    cosine = (horner(square, b.COS) * square).fma(square, square * -0.5) + 1
+    sine = (horner(square, b.SIN) * square).fma(x, x)
     odd = (octant & 2).compare("ne", 0)
     return (_signed(odd.where(cosine, sine), octant & 4),
             _signed(odd.where(sine, cosine), (octant + 2) & 4))

@@ -305,7 +305,7 @@ def record(name: str, parts: Sequence[int | str], internal: bool = False) -> str
     """A global of eight-byte slots: numbers, and names of functions and globals (or null)."""
     kinds = ["ptr" if isinstance(p, str) else "i64" for p in parts]
     values = ", ".join(f"{k} {p}" for k, p in zip(kinds, parts, strict=True))
-    linkage = "internal constant" if internal else "constant"
+    linkage = "internal constant" if internal else "hidden constant"
     return f"@{name} = {linkage} {{{', '.join(kinds)}}} {{{values}}}"
 
 

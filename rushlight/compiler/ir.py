@@ -7,7 +7,7 @@ current section: loop-invariant ones can be written before the loop while its bo
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Union
 
@@ -372,10 +372,23 @@ class Lane:
         return self.f.intrinsic("llvm.copysign", self, sign)
 
 
-def polynomial(x: Lane, coefficients: Iterable[float]) -> Lane:
-    """Horner's rule, highest power first."""
-    it = iter(coefficients)
-    total: Lane | float = next(it)
-    for c in it:
+def horner(x: Lane, coefficients: Sequence[float]) -> Lane:
+    """A polynomial, highest power first, in the fewest operations, each waiting for the last."""
+    total: Lane | float = coefficients[0]
+    for c in coefficients[1:]:
         total = x.other(total).fma(x, c)
     return x.other(total)
+
+
+def polynomial(x: Lane, coefficients: Sequence[float]) -> Lane:
+    """A polynomial, highest power first, by Estrin's scheme: neighbours pair up, level by level.
+
+    A few more operations than Horner's rule, but most of them do not wait for each other.
+    """
+    terms: list[Lane | float] = list(coefficients[::-1])
+    while len(terms) > 1:
+        paired: list[Lane | float] = [x.other(high).fma(x, low)
+                                      for low, high in zip(terms[::2], terms[1::2], strict=False)]
+        terms = paired + terms[len(paired) * 2:]
+        x = x * x if len(terms) > 1 else x
+    return x.other(terms[0])
