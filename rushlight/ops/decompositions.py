@@ -79,3 +79,77 @@ def qr(input, some: "bool" = True):
     """linalg.qr in its older spelling."""
     q, r = _qr(input, "reduced" if some else "complete")
     return named("qr", "Q", "R")(q, r)
+
+
+@composite(where=("linalg.solve",), name="linalg_solve")
+def linalg_solve(A, B, *, left: "bool" = True):
+    """x with A x = B (or x A = B, with left=False), for a square A; B may be a vector."""
+    _floating("solve", A._a)
+    if A.shape[-1] != A.shape[-2]:
+        raise RuntimeError("linalg.solve: A must be batches of square matrices, but they are "
+                           f"{A.shape[-2]} by {A.shape[-1]} matrices")
+    if not left:
+        return linalg_solve(A.mT, B.mT).mT
+    vector = B.ndim == 1 or (A.ndim - 1 == B.ndim and tuple(B.shape) == tuple(A.shape[:-1]))
+    found = _solve_triangular_free(A, B.unsqueeze(-1) if vector else B)
+    return found.squeeze(-1) if vector else found
+
+
+@opaque(name="_solve", where=("aten",), node="linalg_solve_ex")
+def _solve_triangular_free(a, b) -> Array:
+    """x with a x = b."""
+    try:
+        return np.linalg.solve(a, b)
+    except np.linalg.LinAlgError:
+        raise RuntimeError("torch.linalg.solve: The solver failed because the input matrix is singular."
+                           ) from None
+
+
+@_solve_triangular_free.gradient
+def _(s: Any, grad: Any) -> Any:
+    back = _solve_triangular_free(s.a.mT.conj(), grad)
+    return -(back @ s.result.mT.conj()).sum_to_size(s.shape("a")), back.sum_to_size(s.shape("b"))
+
+
+_TAYLOR = 18
+
+
+@composite(aliases=("linalg.matrix_exp",))
+def matrix_exp(input):
+    """The matrix exponential: Taylor's series of a scaled matrix, then repeated squaring."""
+    if input.ndim < 2 or input.shape[-1] != input.shape[-2]:
+        raise RuntimeError("linalg.matrix_exp: The input tensor A must be batches of square matrices, but "
+                           f"got {list(input.shape)}")
+    if not input.numel():
+        return input.clone()
+    size = float(np.abs(input._a).sum(-1).max())
+    squarings = max(0, int(np.ceil(np.log2(max(size, 1e-30)))) + 1)
+    x = input * 0.5 ** squarings
+    total = term = ROWS["eye"](input.shape[-1], dtype=input.dtype).expand(input.shape)
+    for k in range(1, _TAYLOR + 1):
+        term = term @ x * (1.0 / k)
+        total = total + term
+    for _ in range(squarings):
+        total = total @ total
+    return total
+
+
+@composite(where=("linalg.householder_product",), aliases=("torch.orgqr",), name="householder_product")
+def householder_product(input, tau):
+    """The first columns of the product of the reflections that (input, tau) hold, as geqrf gives them."""
+    rows, columns = input.shape[-2:]
+    found = ROWS["eye"](rows, dtype=input.dtype).expand(*input.shape[:-2], rows, rows)[..., :columns]
+    unit = ROWS["eye"](rows, dtype=input.dtype)[:, :columns]
+    vectors = input.tril(-1) + unit
+    for k in range(tau.shape[-1] - 1, -1, -1):
+        v = vectors[..., k:k + 1]
+        found = found - tau[..., k:k + 1].unsqueeze(-1) * v @ (v.mT.conj() @ found)
+    return found
+
+
+@opaque
+def geqrf(input) -> tuple[Array, Array]:
+    """(a, tau): R above and the reflections below the diagonal, as LAPACK stores a QR decomposition."""
+    _floating("geqrf", input)
+    a, tau = np.linalg.qr(input, mode="raw")
+    return named("geqrf", "a", "tau")(np.ascontiguousarray(a.swapaxes(-1, -2)), tau)
