@@ -97,8 +97,10 @@ def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHan
     return _add(_global_backward_hooks, hook)
 
 
-class WrappedHook:
+class _WrappedHook:
     """A hook that gets its module as first argument, held weakly (so that it can be copied)."""
+
+    __module__ = "rushlight.nn.modules.module"  # as in PyTorch: pickles say so
 
     def __init__(self, hook: Callable[..., Any], module: Any = None) -> None:
         self.hook = hook
@@ -278,7 +280,7 @@ class Hooks:
         node = first.grad_fn
         if node is not None:
             for hook in hooks:
-                node.register_hook(WrappedHook(hook, self))
+                node.register_hook(_WrappedHook(hook, self))
             _warn_non_full(args, result, node)
 
 

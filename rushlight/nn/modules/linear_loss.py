@@ -27,6 +27,8 @@ class LinearCrossEntropyLoss(Module):
     `linear.weight`: (num_classes * prod(out_features), in_features). See CrossEntropyLoss.
     """
 
+    __module__ = "rushlight.nn.modules.loss"  # as in PyTorch: pickles say so
+
     __constants__ = ["ignore_index", "reduction", "label_smoothing"]
     weight: Any
 

@@ -13,6 +13,15 @@ from rushlight.nn.modules.distance import PairwiseDistance
 from rushlight.nn.modules.module import Module
 
 
+def __getattr__(name: str) -> Any:
+    # Kept in a file of its own, found here as in PyTorch.
+    if name == "LinearCrossEntropyLoss":
+        from rushlight.nn.modules.linear_loss import LinearCrossEntropyLoss
+
+        return LinearCrossEntropyLoss
+    raise AttributeError(f"module 'torch.nn.modules.loss' has no attribute {name!r}")
+
+
 class _Loss(Module):
     reduction: str
 

@@ -16,7 +16,7 @@ import rushlight as torch
 from rushlight.nn.modules.conversion import Conversion
 from rushlight.nn.modules.hooks import (  # PyTorch's programs look for the global ones here
     Hooks,
-    WrappedHook as _WrappedHook,
+    _WrappedHook,
     _global_backward_hooks,
     _global_backward_pre_hooks,
     _global_buffer_registration_hooks,

@@ -20,6 +20,8 @@ class MultiheadAttention(Module):
     more; `add_zero_attn`: zero ones.
     """
 
+    __module__ = "rushlight.nn.modules.activation"  # as in PyTorch: pickles say so
+
     __constants__ = ["batch_first"]
     bias_k: Any
     bias_v: Any

@@ -29,6 +29,8 @@ def _line(key: Any, value: Any, of: str) -> str:
 class ParameterList(Module):
     """A list of parameters (and other values) that are registered."""
 
+    __module__ = "rushlight.nn.modules.container"  # as in PyTorch: pickles say so
+
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
         self._size = 0
@@ -85,6 +87,8 @@ class ParameterList(Module):
 
 class ParameterDict(Module):
     """A dict of parameters (and other values) that are registered; keys are strings."""
+
+    __module__ = "rushlight.nn.modules.container"  # as in PyTorch: pickles say so
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()

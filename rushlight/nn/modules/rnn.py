@@ -76,6 +76,16 @@ class RNNBase(Module):
         """The weights of each direction of each layer."""
         return [[getattr(self, name) for name in names] for names in self._all_weights]
 
+    def __getstate__(self) -> dict[str, Any]:
+        # PyTorch's reader wants the lists that are properties here.
+        return {**super().__getstate__(), "_flat_weights": self._flat_weights,
+                "_flat_weights_names": self._flat_weights_names, "_flat_weight_refs": []}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for name in ("_flat_weights", "_flat_weights_names", "_flat_weight_refs"):
+            self.__dict__.pop(name, None)
+
     def flatten_parameters(self) -> None:
         """Nothing to do: there is no cuDNN that wants one buffer."""
 

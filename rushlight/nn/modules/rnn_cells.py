@@ -13,6 +13,8 @@ from rushlight.nn.parameter import Parameter
 class RNNCellBase(Module):
     """weight_ih (chunks * hidden, in), weight_hh (chunks * hidden, hidden), bias_ih, bias_hh."""
 
+    __module__ = "rushlight.nn.modules.rnn"  # as in PyTorch: pickles say so
+
     __constants__ = ["input_size", "hidden_size", "bias"]
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int,
@@ -81,6 +83,8 @@ class RNNCellBase(Module):
 class RNNCell(RNNCellBase):
     """(B, in), (B, hidden) -> (B, hidden): tanh(W x + b + V h + c), or relu."""
 
+    __module__ = "rushlight.nn.modules.rnn"  # as in PyTorch: pickles say so
+
     __constants__ = ["input_size", "hidden_size", "bias", "nonlinearity"]
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True,
@@ -98,6 +102,8 @@ class RNNCell(RNNCellBase):
 class LSTMCell(RNNCellBase):
     """(B, in), ((B, hidden), (B, hidden)) -> (h', c'), each (B, hidden). See LSTM."""
 
+    __module__ = "rushlight.nn.modules.rnn"  # as in PyTorch: pickles say so
+
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None,
                  dtype: Any = None) -> None:
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
@@ -108,6 +114,8 @@ class LSTMCell(RNNCellBase):
 
 class GRUCell(RNNCellBase):
     """(B, in), (B, hidden) -> (B, hidden). See GRU."""
+
+    __module__ = "rushlight.nn.modules.rnn"  # as in PyTorch: pickles say so
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None,
                  dtype: Any = None) -> None:

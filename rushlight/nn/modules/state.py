@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import rushlight as torch
-from rushlight.nn.modules.hooks import WrappedHook, _add
+from rushlight.nn.modules.hooks import _WrappedHook, _add
 from rushlight.nn.parameter import Parameter, is_lazy
 from rushlight.utils.hooks import RemovableHandle
 
@@ -110,7 +110,7 @@ class State:
     def _register_load_state_dict_pre_hook(self, hook: Callable[..., Any],
                                            with_module: bool = False) -> RemovableHandle:
         return _add(self._load_state_dict_pre_hooks,
-                    WrappedHook(hook, self if with_module else None))
+                    _WrappedHook(hook, self if with_module else None))
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call the hook before this module's state is loaded; it may change the arguments.

@@ -160,12 +160,19 @@ def _inject_property(module: Any, name: str) -> None:
     if hasattr(module, name):
         raise AssertionError(f"the module still has an attribute {name!r}")
 
+    def compute(self: Any) -> Any:
+        try:
+            return self.parametrizations[name]()
+        except AttributeError as error:
+            # As it is, Python would take it for a missing attribute of the module.
+            raise RuntimeError(f"the parametrization of '{name}' failed: {error}") from error
+
     def read(self: Any) -> Any:
         if not _cache_enabled:
-            return self.parametrizations[name]()
+            return compute(self)
         key = (id(self), name)
         if key not in _cache:
-            _cache[key] = self.parametrizations[name]()
+            _cache[key] = compute(self)
         return _cache[key]
 
     def write(self: Any, value: Any) -> None:
