@@ -8,10 +8,9 @@ so is a directory that cannot be written.
 from __future__ import annotations
 
 import os
-import tempfile
+import threading
 from functools import lru_cache
 from hashlib import sha256
-from pathlib import Path
 
 from rushlight.base.config import knobs
 
@@ -20,23 +19,27 @@ _DIGEST = 32
 _SOURCES = ("compiler", "derive/types.py", "base/special.py", "base/boxmuller.py")
 
 
-def directory() -> Path:
+def directory() -> str:
     """Where entries are kept."""
     if knobs.cache_dir:
-        return Path(knobs.cache_dir)
+        return str(knobs.cache_dir)
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(base) / "rushlight"
+    return os.path.join(base, "rushlight")
 
 
 @lru_cache(maxsize=None)
 def emitter_digest() -> str:
     """A digest of the source that generates code."""
-    root = Path(__file__).resolve().parent.parent
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     total = sha256()
     for name in _SOURCES:
-        place = root / name
-        for file in sorted(place.glob("*.py")) if place.is_dir() else [place]:
-            total.update(file.read_bytes() if file.exists() else b"absent")
+        place = os.path.join(root, name)
+        names = sorted(os.listdir(place)) if os.path.isdir(place) else [""]
+        for file in names:
+            path = os.path.join(place, file) if file else place
+            if path.endswith(".py"):
+                with open(path, "rb") as source:
+                    total.update(source.read())
     return total.hexdigest()
 
 
@@ -53,7 +56,8 @@ def find(name: str) -> bytes | None:
     if not knobs.cache:
         return None
     try:
-        data = (directory() / name).read_bytes()
+        with open(os.path.join(directory(), name), "rb") as file:
+            data = file.read()
     except OSError:
         return None
     code = data[_DIGEST:]
@@ -66,12 +70,13 @@ def keep(name: str, code: bytes) -> None:
         return
     place = directory()
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(prefix=".new-", dir=place)
+        os.makedirs(place, exist_ok=True)
+        # Unlike any other writer's: another process, or another thread of this one.
+        temporary = os.path.join(place, f".new-{os.getpid()}-{threading.get_ident()}")
         try:
-            with os.fdopen(handle, "wb") as file:
+            with open(temporary, "xb") as file:
                 file.write(sha256(code).digest() + code)
-            os.replace(temporary, place / name)
+            os.replace(temporary, os.path.join(place, name))
         except OSError:
             os.unlink(temporary)
     except OSError:

@@ -10,19 +10,13 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.base.ufunc import from_loop
-from rushlight.compiler import native, pool
-from rushlight.compiler.atoms import Unsupported
-from rushlight.compiler.emit import (Meaning, check, descriptor, item_size, lanes_for,
-                                     pointwise_body, record)
-from rushlight.compiler.ir import Function, Module
+from rushlight.compiler import pool
+from rushlight.compiler.meaning import Meaning
 from rushlight.compiler.pointwise import work_dtype
-from rushlight.compiler.rowbody import wide
-from rushlight.compiler.target import available
 from rushlight.compiler.tier import Tiered
 from rushlight.derive.reference import program
 from rushlight.derive.types import infer
-from rushlight.ops.scalar import Expr, const, m, symbol
+from rushlight.ops.scalar import Expr
 
 ColumnInputs = tuple[tuple[str, str, str], ...]
 _CORE = {"matrix": "(m,n)", "perrow": "(m)", "percol": "(n)"}
@@ -69,17 +63,12 @@ class Columns(Tiered):
         return results[0] if len(results) == 1 else tuple(results)
 
     def build(self) -> np.ufunc | None:
-        """A generalised ufunc, or None where there is no machine code for an atom or dtype."""
-        if not available():
-            return None
+        """A generalised ufunc, or None where there is no machine code."""
+        # Here, since the emitters are loaded for a hot kernel only.
+        from rushlight.compiler.codegen import column_ufunc
+
         meaning = Meaning(self.outputs, self.inputs, self.out_dtypes, self.work)
-        try:
-            check(meaning, meaning.types())
-            address = native.address("columns", f"{meaning.text()} {self.roles}", self._write)
-        except Unsupported:
-            return None
-        ins = [dt.BY_NAME[d].np for _, d in self.inputs]
-        return from_loop("column_kernel", address, ins, self._out, self.signature)
+        return column_ufunc(meaning, self.roles, self.sums, self.signature)
 
     def parallel(self, *arrays: Any, out: Any = None) -> Any:
         """Columns shared out over threads; or, where there are few, chunks of rows."""
@@ -124,68 +113,6 @@ class Columns(Tiered):
             for p, r in zip(parts, results, strict=True):
                 r[...] = np.add.reduce(p, axis=0)
         return results[0] if len(results) == 1 else results
-
-    # --- machine code ---------------------------------------------------------------------------
-
-    def _write(self, module: Module, name: str) -> None:
-        """The IR: three strips (main, merge, final), their descriptors and that of the loops."""
-        seconds = tuple(wide("add", d) for d in self.sums)
-        scalars = [n for (n, _), role in zip(self.inputs, self.roles, strict=True)
-                   if role == "perrow"]
-        firsts = [symbol(f"first {i}") for i in range(len(self.outputs))]
-        totals = [symbol(f"second {i}") for i in range(len(self.outputs))]
-        names = [(str(s.arg), d) for s, d in zip(firsts, self.sums, strict=True)]
-        wides = [(str(s.arg), d) for s, d in zip(totals, seconds, strict=True)]
-        summed = tuple(a + m.cast(o, arg=d)
-                       for a, o, d in zip(firsts, self.outputs, self.sums, strict=True))
-        folded = tuple(t + m.cast(a, arg=d)
-                       for t, a, d in zip(totals, firsts, seconds, strict=True))
-        zeros = (const(0),) * len(firsts)
-        self._strip(module, "main", Meaning(summed, (*self.inputs, *names), self.sums, self.work),
-                    scalars)
-        self._strip(module, "merge", Meaning(zeros + folded, (*names, *wides),
-                                             self.sums + seconds, self.sums[0]), [])
-        self._strip(module, "final", Meaning(tuple(totals), tuple(wides), self.out_dtypes,
-                                             seconds[0]), [])
-        module.functions.append(record(f"{name}_desc", self._parts(scalars)))
-        module.functions.append(
-            "declare void @rl_strip(ptr, ptr, ptr, ptr, i64)\n"
-            "declare void @rl_columns(ptr, ptr, ptr, ptr)\n"
-            f"define i32 @{name}(ptr %c, ptr %args, ptr %dims, ptr %steps, ptr %d) {{\n"
-            f"  call void @rl_columns(ptr @{name}_desc, ptr %args, ptr %dims, ptr %steps)\n"
-            "  ret i32 0\n}")
-
-    @staticmethod
-    def _strip(module: Module, name: str, meaning: Meaning, scalars: list[str]) -> None:
-        types = meaning.types()
-        f = Function(module, f"define internal void @{name}_body(ptr %frame, i64 %vectors, "
-                             "i64 %valid)", lanes_for(types))
-        pointwise_body(f, meaning, types, {s: i for i, s in enumerate(scalars)})
-        dtypes = [d for n, d in meaning.inputs if n not in scalars]
-        module.functions.append(descriptor(f"{name}_desc", f"{name}_body",
-                                           [*dtypes, *meaning.out_dtypes], len(dtypes), f.width,
-                                           internal=True))
-
-    def _parts(self, scalars: list[str]) -> list[int | str]:
-        """The slots of the descriptor in columnloops.py."""
-        steps, position = [], 0
-        for role in (*self.roles, *["percol"] * len(self.outputs)):
-            steps.append(position)
-            position += 2 if role == "matrix" else 1
-        vectors = [i for i, role in enumerate(self.roles) if role != "perrow"]
-        parts: list[int | str] = ["@main_desc", "@merge_desc", "@final_desc", len(vectors),
-                                  len(scalars), len(self.outputs), max(len(scalars), 1),
-                                  2 if self.roles[0] == "percol" else 1]
-        for i in vectors:
-            matrix = self.roles[i] == "matrix"
-            parts += [i, steps[i] if matrix else -1, steps[i] + 1 if matrix else steps[i]]
-        for number, name in enumerate(scalars):
-            i = [n for n, _ in self.inputs].index(name)
-            parts += [item_size(self.inputs[i][1]), i, steps[i], number]
-        for o, d in enumerate(self.sums):
-            number = len(self.inputs) + o
-            parts += [number, item_size(d), steps[number]]
-        return parts
 
 
 def _results(out: Any, width: int, dtypes: tuple[Any, ...]) -> tuple[Any, ...]:

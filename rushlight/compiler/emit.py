@@ -11,43 +11,19 @@ reductions, stores write them all. runtime.py has the loops that call bodies.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from rushlight.base import dtype as dt
 from rushlight.compiler.atoms import (EMITTERS, LLVM, Unsupported, convert, largest,
                                       pow_constant)
 from rushlight.compiler.ir import BITS, Function, Lane
+from rushlight.compiler.meaning import Meaning
 from rushlight.compiler.target import host
-from rushlight.derive.types import infer, operand_type
+from rushlight.derive.types import operand_type
 from rushlight.ops.scalar import Expr, toposort
 
 # Of these many bytes of the widest element is a body's vector: two to four registers.
 VECTOR_BYTES = 64
 _STAY_IN_LOOP = frozenset({"sin", "cos"})
-
-
-@dataclass(frozen=True)
-class Meaning:
-    """Expressions with the dtypes of their arrays: what a kernel computes."""
-
-    outputs: tuple[Expr, ...]
-    inputs: tuple[tuple[str, str], ...]
-    out_dtypes: tuple[str, ...]
-    work: str
-
-    def types(self) -> dict[Expr, str]:
-        """The dtype of every node."""
-        return infer(self.outputs, dict(self.inputs), self.work)
-
-    def text(self) -> str:
-        """A canonical text: equal meanings, equal text (for the cache on disk)."""
-        number: dict[Expr, int] = {}
-        lines = [f"in {self.inputs} work {self.work} out {self.out_dtypes}"]
-        for node in toposort(self.outputs):
-            number[node] = len(number)
-            operands = " ".join(f"%{number[s]}" for s in node.src)
-            lines.append(f"%{number[node]} = {node.op} {operands} {node.arg!r}")
-        return "\n".join([*lines, " ".join(f"%{number[o]}" for o in self.outputs)])
 
 
 def storage_kind(d: str) -> str:

@@ -16,11 +16,8 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.config import knobs
-from rushlight.compiler import native, pool
-from rushlight.compiler.atoms import Unsupported
-from rushlight.compiler.emit import Meaning, check, descriptor, lanes_for, pointwise_body
-from rushlight.compiler.ir import Function, Module
-from rushlight.compiler.target import available
+from rushlight.compiler import pool
+from rushlight.compiler.meaning import Meaning
 from rushlight.compiler.tier import READY, Tiered
 from rushlight.derive.reference import evaluate
 from rushlight.ops.scalar import Expr, m, substitute, toposort
@@ -31,6 +28,8 @@ LARGE = 1 << 17
 
 @lru_cache(maxsize=None)
 def _entry() -> Callable[..., int]:
+    from rushlight.compiler import native
+
     address, integer = ctypes.c_void_p, ctypes.c_int64
     prototype = ctypes.CFUNCTYPE(integer, address, ctypes.c_char_p, address, integer, integer,
                                  integer, address)
@@ -57,31 +56,18 @@ class _Kernel(Tiered):
 
     def build(self) -> Callable[..., int] | None:
         """A function (scalars, arrays, tensors, part, parts) of packed bytes and numbers."""
-        if not available():
-            return None
+        # Here, since the emitters are loaded for a hot kernel only.
+        from rushlight.compiler.codegen import list_descriptor
+
         inputs = (*((n, self.dtype.name) for n in self.inputs),
                   *((s, "float64") for s in self.scalars))
         meaning = Meaning(self.roots, inputs, (self.dtype.name,) * len(self.roots), self.work)
-        try:
-            types = meaning.types()
-            check(meaning, types)
-            text = f"{meaning.text()} targets {self.targets} scalars {len(self.scalars)}"
-            desc = native.address("multi", text, lambda module, name: self._write(
-                module, name, meaning, types))
-        except Unsupported:
+        found = list_descriptor(meaning, self.scalars, self.targets)
+        if found is None:
             return None
-        dtype = id(self.dtype.np)
-        return lambda scalars, arrays, tensors, part, parts: _entry()(
-            desc, scalars, arrays, tensors, part, parts, dtype)
-
-    def _write(self, module: Module, name: str, meaning: Meaning, types: Any) -> None:
-        f = Function(module, "define internal void @body(ptr %frame, i64 %vectors, i64 %valid)",
-                     lanes_for(types))
-        pointwise_body(f, meaning, types, {s: i for i, s in enumerate(self.scalars)})
-        count = len(self.inputs)
-        module.functions.append(descriptor(
-            name, "body", [self.dtype.name] * (count + len(self.roots)), count, f.width,
-            self.targets))
+        entry, dtype = _entry(), id(self.dtype.np)
+        return lambda scalars, arrays, tensors, part, parts: entry(
+            found, scalars, arrays, tensors, part, parts, dtype)
 
 
 def _scalars_in_double(roots: tuple[Expr, ...], scalars: Sequence[str],

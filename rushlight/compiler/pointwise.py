@@ -1,19 +1,14 @@
 """Pointwise kernels: one callable per (expressions, input dtypes, output dtypes)."""
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.base.ufunc import from_loop
-from rushlight.compiler import native, pool
-from rushlight.compiler.atoms import Unsupported
-from rushlight.compiler.emit import Meaning, check, descriptor, lanes_for, pointwise_body
-from rushlight.compiler.ir import Function, Module
-from rushlight.compiler.target import available
+from rushlight.compiler import pool
+from rushlight.compiler.meaning import Meaning
 from rushlight.compiler.tier import Tiered
 from rushlight.derive.reference import program
 from rushlight.ops.scalar import Expr
@@ -51,29 +46,23 @@ class Pointwise(Tiered):
                        for f, d, o in zip(found, self._out, wanted, strict=True)]
         return results[0] if len(results) == 1 else tuple(results)
 
+    @property
     def meaning(self) -> Meaning:
         """What the machine code is compiled from."""
         return Meaning(self.outputs, self.inputs, self.out_dtypes, self.work)
 
     def build(self) -> np.ufunc | None:
-        """A ufunc, or None where there is no machine code for an atom or dtype."""
-        if not available():
-            return None
-        meaning = self.meaning()
-        try:
-            types = meaning.types()
-            check(meaning, types)
-            address = native.address("pointwise", meaning.text(),
-                                     lambda module, name: write(module, name, meaning, types))
-        except Unsupported:
-            return None
-        ins = [dt.BY_NAME[d].np for _, d in self.inputs]
-        return from_loop("kernel", address, ins, self._out)
+        """A ufunc, or None where there is no machine code."""
+        # Here, since the emitters are loaded for a hot kernel only.
+        from rushlight.compiler.codegen import pointwise_ufunc
+
+        return pointwise_ufunc(self.meaning)
 
     def ir(self) -> str:
         """The kernel's LLVM IR, for reading."""
-        meaning = self.meaning()
-        return native.ir(lambda module, name: write(module, name, meaning, meaning.types()))
+        from rushlight.compiler.codegen import pointwise_ir
+
+        return pointwise_ir(self.meaning)
 
     def parallel(self, *arrays: Any, out: Any = None) -> Any:
         """The elements shared out over threads."""
@@ -81,21 +70,6 @@ class Pointwise(Tiered):
             return self(*arrays, out=out)
         return pool.split(self.fn, arrays, (False,) * (len(arrays) + len(self._out)), self._out,
                           out)
-
-
-def write(module: Module, name: str, meaning: Meaning, types: Mapping[Expr, str]) -> None:
-    """The IR of a pointwise kernel: its body, its descriptor and NumPy's inner loop `name`."""
-    operands = [d for _, d in meaning.inputs] + list(meaning.out_dtypes)
-    f = Function(module, "define internal void @body(ptr %frame, i64 %vectors, i64 %valid)",
-                 lanes_for(types))
-    pointwise_body(f, meaning, types, {})
-    module.functions.append(descriptor(f"{name}_desc", "body", operands, len(meaning.inputs),
-                                       f.width))
-    module.functions.append(
-        "declare void @rl_pointwise(ptr, ptr, ptr, ptr)\n"
-        f"define i32 @{name}(ptr %c, ptr %args, ptr %dims, ptr %steps, ptr %d) {{\n"
-        f"  call void @rl_pointwise(ptr @{name}_desc, ptr %args, ptr %dims, ptr %steps)\n"
-        "  ret i32 0\n}")
 
 
 def _deliver(found: Array, shape: tuple[int, ...], dtype: np.dtype[Any], out: Array | None,

@@ -14,9 +14,10 @@ from dataclasses import dataclass, field
 
 from rushlight.base import dtype as dt
 from rushlight.compiler.atoms import EMITTERS, LLVM, Unsupported, convert
-from rushlight.compiler.emit import (Body, Cursor, Meaning, lanes_for, load, load_scalar, narrow,
-                                     result, storage_kind, store, widen)
+from rushlight.compiler.emit import (Body, Cursor, lanes_for, load, load_scalar, narrow, result,
+                                     storage_kind, store, widen)
 from rushlight.compiler.ir import Function, Lane, Module
+from rushlight.compiler.meaning import Meaning
 from rushlight.ops.rowexpr import is_vector
 from rushlight.ops.scalar import Expr, toposort
 

@@ -11,15 +11,9 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.base.ufunc import from_loop
-from rushlight.compiler import native, pool
-from rushlight.compiler.atoms import Unsupported
-from rushlight.compiler.emit import Meaning, check, item_size, record
-from rushlight.compiler.ir import Module
+from rushlight.compiler import pool
+from rushlight.compiler.meaning import Meaning
 from rushlight.compiler.pointwise import work_dtype
-from rushlight.compiler.rowbody import (Plan, begin, final_body, finish, level_body,
-                                        level_end)
-from rushlight.compiler.target import available
 from rushlight.compiler.tier import Tiered
 from rushlight.derive.reference import program
 from rushlight.ops.rowexpr import is_vector
@@ -83,58 +77,16 @@ class Rows(Tiered):
         return results[0] if len(results) == 1 else tuple(results)
 
     def build(self) -> np.ufunc | None:
-        """A generalised ufunc, or None where there is no machine code for an atom or dtype."""
-        if not available():
-            return None
+        """A generalised ufunc, or None where there is no machine code."""
+        # Here, since the emitters are loaded for a hot kernel only.
+        from rushlight.compiler.codegen import row_ufunc
+
         meaning = Meaning(self.outputs, self.inputs, self.out_dtypes, self.work)
-        try:
-            plan = Plan(meaning, self.roles)
-            check(meaning, plan.types)
-            address = native.address("rows", f"{meaning.text()} {self.roles}",
-                                     lambda module, name: write(module, name, plan))
-        except Unsupported:
-            return None
-        ins = [dt.BY_NAME[d].np for _, d in self.inputs]
-        return from_loop("row_kernel", address, ins, self._out, self.signature)
+        return row_ufunc(meaning, self.roles, self.signature)
 
     def parallel(self, *arrays: Any, out: Any = None) -> Any:
         """Rows shared out over threads."""
         return pool.split(self.fn, arrays, self._core, self._out, out)
-
-
-def write(module: Module, name: str, plan: Plan) -> None:
-    """The IR of a row kernel: begin, a body and an end per level, final, finish, descriptor."""
-    begin(module, plan)
-    finish(module, plan)
-    for number in range(len(plan.levels)):
-        level_body(module, plan, number)
-        level_end(module, plan, number)
-    if plan.out_vectors:
-        final_body(module, plan)
-    module.functions.append(_descriptor(f"{name}_desc", plan))
-    module.functions.append(
-        "declare void @rl_rows(ptr, ptr, ptr, ptr)\n"
-        f"define i32 @{name}(ptr %c, ptr %args, ptr %dims, ptr %steps, ptr %d) {{\n"
-        f"  call void @rl_rows(ptr @{name}_desc, ptr %args, ptr %dims, ptr %steps)\n"
-        "  ret i32 0\n}")
-
-
-def _descriptor(name: str, plan: Plan) -> str:
-    """The global described in rowloops.py."""
-    inputs = [n for n, _ in plan.meaning.inputs]
-    dtypes, first = plan.operand_dtypes(), len(inputs)
-    parts: list[int | str] = [
-        len(dtypes), len(plan.vectors), plan.lanes, len(plan.scalars), len(plan.out_scalars),
-        len(plan.levels), plan.slots, "@begin", "@finish", "@final" if plan.out_vectors else "null"]
-    parts += [item_size(d) for d in dtypes]
-    parts += [inputs.index(n) for n, _ in plan.vectors] + [first + i for i in plan.out_vectors]
-    for n, d in plan.scalars:
-        parts += [item_size(d), inputs.index(n), plan.scalar_slot[n]]
-    for i in plan.out_scalars:
-        parts += [item_size(plan.meaning.out_dtypes[i]), first + i, plan.output_slot[i]]
-    for number in range(len(plan.levels)):
-        parts += [f"@level{number}", f"@end{number}"]
-    return record(name, parts)
 
 
 @lru_cache(maxsize=None)

@@ -179,9 +179,11 @@ def _strip(module: Module) -> None:
 def quiet(f: Function) -> Iterator[None]:
     """Leave the processor's floating-point exception flags as they were, or NumPy would warn."""
     if f.module.arm:
-        kept = f.op('call i64 asm sideeffect "mrs $0, fpsr", "=r"()')
+        f.module.declare("get", "declare i64 @llvm.aarch64.get.fpsr()")
+        f.module.declare("set", "declare void @llvm.aarch64.set.fpsr(i64)")
+        kept = f.op("call i64 @llvm.aarch64.get.fpsr()")
         yield
-        f.emit(f'call void asm sideeffect "msr fpsr, $0", "r"(i64 {kept})')
+        f.emit(f"call void @llvm.aarch64.set.fpsr(i64 {kept})")
         return
     place = f.op("alloca i32, align 4")
     for name in ("st", "ld"):

@@ -13,11 +13,8 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.config import knobs
-from rushlight.compiler import native, pool
-from rushlight.compiler.atoms import Unsupported
-from rushlight.compiler.emit import Meaning, check, descriptor, lanes_for, pointwise_body
-from rushlight.compiler.ir import Function, Module
-from rushlight.compiler.target import available
+from rushlight.compiler import pool
+from rushlight.compiler.meaning import Meaning
 from rushlight.ops.scalar import symbol
 
 Array = np.ndarray[Any, Any]
@@ -27,27 +24,17 @@ _LARGE, _COLUMNS = 1 << 17, 256
 @lru_cache(maxsize=None)
 def _descriptor(dtype: str) -> int | None:
     """The address of the descriptor of an addition, or None where it cannot be compiled."""
-    if not available():
-        return None
-    meaning = Meaning((symbol("a") + symbol("b"),), (("a", dtype), ("b", dtype)), (dtype,),
-                      dt.opmath(dt.BY_NAME[dtype]).name)
+    # Here, since the emitters are loaded for a kernel only.
+    from rushlight.compiler.codegen import strip_descriptor
 
-    def write(module: Module, name: str) -> None:
-        types = meaning.types()
-        f = Function(module, "define internal void @body(ptr %frame, i64 %vectors, i64 %valid)",
-                     lanes_for(types))
-        pointwise_body(f, meaning, types, {})
-        module.functions.append(descriptor(name, "body", [dtype] * 3, 2, f.width))
-
-    try:
-        check(meaning, meaning.types())
-        return native.address("add rows", meaning.text(), write)
-    except Unsupported:
-        return None
+    return strip_descriptor(Meaning((symbol("a") + symbol("b"),), (("a", dtype), ("b", dtype)),
+                                    (dtype,), dt.opmath(dt.BY_NAME[dtype]).name))
 
 
 @lru_cache(maxsize=None)
 def _entry() -> Callable[..., None]:
+    from rushlight.compiler import native
+
     address, integer = ctypes.c_void_p, ctypes.c_int64
     prototype = ctypes.CFUNCTYPE(None, address, address, address, address, integer, integer,
                                  address)
