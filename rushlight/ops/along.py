@@ -9,6 +9,7 @@ import numpy as np
 from rushlight.base import dtype as dt
 
 Array = np.ndarray[Any, Any]
+_UNSIGNED = {8: np.uint64, 4: np.uint32}
 _WHOLE = frozenset({np.dtype(np.int64), np.dtype(np.int32)})
 
 
@@ -26,7 +27,8 @@ def check_dtype(op: str, index: Array) -> None:
 
 def check_bounds(index: Array, dim: int, size: int) -> None:
     """Every position is 0 <= i < size; PyTorch's scatter and gather count none from the end."""
-    if index.size and (int(index.min()) < 0 or int(index.max()) >= size):
+    # Seen as unsigned, a negative position is a huge one: one look at the largest is enough.
+    if index.size and int(index.view(_UNSIGNED[index.itemsize]).max()) >= size:
         wrong = index[(index < 0) | (index >= size)].reshape(-1)[0]
         raise RuntimeError(f"index {int(wrong)} is out of bounds for dimension {dim} with size {size}")
 
@@ -40,15 +42,22 @@ def wrap_positions(index: Array, size: int) -> Array:
 
 def flat_along(shape: tuple[int, ...], dim: int, index: Array) -> Array:
     """Positions in a contiguous array of `shape` of [.., index[.., i, ..], ..] along dim."""
+    if len(shape) == 1:
+        return index
     steps = np.ones(len(shape), np.int64)
     for i in range(len(shape) - 2, -1, -1):
         steps[i] = steps[i + 1] * shape[i + 1]
     flat = index * steps[dim]
     for i, size in enumerate(index.shape):
         if i != dim and size > 1:
-            flat += (np.arange(size) * steps[i]).reshape([-1 if j == i else 1
-                                                          for j in range(index.ndim)])
+            step = int(steps[i])
+            flat += np.arange(0, size * step, step).reshape((size, *[1] * (index.ndim - 1 - i)))
     return flat
+
+
+def in_front(a: Array, d: int) -> Array:
+    """The array with dim d in front, as a view."""
+    return a if d == 0 else a.transpose(d, *range(d), *range(d + 1, a.ndim))
 
 
 def at_least_1d(a: Array) -> Array:

@@ -6,9 +6,10 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.accumulate import add_at, count_at
+from rushlight.base.errors import wrap_dim
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.along import legacy
-from rushlight.ops.table import composite, opaque
+from rushlight.ops.table import ROWS, composite, opaque
 
 Array = np.ndarray[Any, Any]
 
@@ -91,6 +92,22 @@ def renorm_rows(weight: Any, indices: Any, max_norm: float, norm_type: float) ->
         scale = (max_norm / (norms[large] + 1e-7)).astype(np.float64)
         fresh = (rows[large] * scale[:, None]).astype(weight._a.dtype)
         weight.detach()[tensor_of(used[large])] = tensor_of(fresh)
+
+
+@composite(inplace=True, out=True)
+def renorm(input, p: "Number", dim: "int", maxnorm: "Number"):
+    """input with each slice along dim scaled down so that its p-norm is at most maxnorm."""
+    if p <= 0:
+        raise RuntimeError("renorm: non-positive-norm not supported")
+    if maxnorm < 0:
+        raise RuntimeError(f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    if input.ndim < 2:
+        raise RuntimeError(f"renorm: input needs at least 2 dimensions, got {input.ndim} dimensions")
+    d = wrap_dim(dim, input.ndim)
+    others = tuple(i for i in range(input.ndim) if i != d)
+    norms = ROWS["vector_norm"](input, p, others, True)
+    scale = ROWS["where"](norms > maxnorm, maxnorm / (norms + 1e-7), 1.0)
+    return input * scale.to(input.dtype)
 
 
 @composite(name="_embedding", where=("aten",), aliases=("nn.functional.embedding",))

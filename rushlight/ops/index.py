@@ -205,7 +205,7 @@ def _masked_select(a: Array, mask: Array) -> Array:
         raise RuntimeError("masked_select: expected BoolTensor for mask, got "
                            f"{legacy(mask)}; compare, or convert it with .bool()")
     if a.shape != mask.shape:
-        shape = broadcast_shapes(a.shape, mask.shape)
+        shape = broadcast_shapes(mask.shape, a.shape)
         a, mask = np.broadcast_to(a, shape), np.broadcast_to(mask, shape)
     if a.flags.c_contiguous:
         return a.reshape(-1).take(mask.reshape(-1).nonzero()[0])

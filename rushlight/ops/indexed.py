@@ -10,7 +10,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.accumulate import add_at
 from rushlight.base.convert import number
 from rushlight.base.errors import wrap_dim
-from rushlight.ops.along import at_least_1d, check_bounds, legacy, on_dense, wrap_positions
+from rushlight.ops.along import at_least_1d, check_bounds, in_front, legacy, on_dense, wrap_positions
 from rushlight.ops.scatter import reduce_into, reduce_rule
 from rushlight.ops.table import ROWS, composite, opaque
 
@@ -19,7 +19,7 @@ Array = np.ndarray[Any, Any]
 
 def _rows(a: Array, d: int) -> Array:
     """The array with dim d in front, as a view; a 0-d one as a single row."""
-    return np.moveaxis(at_least_1d(a), d, 0)
+    return in_front(at_least_1d(a), d)
 
 
 def _check_vector(op: str, index: Array) -> None:

@@ -14,8 +14,10 @@ from rushlight.ops.table import composite, opaque
 Array = np.ndarray[Any, Any]
 
 
-def _check_mask(op: str, mask: Array, name: str) -> None:
+def _check_mask(op: str, mask: Array) -> None:
     if mask.dtype != np.bool_:
+        name = legacy(mask)
+        name = _C_NAMES.get(name, name.lower()) if op == "masked_fill" else name
         raise RuntimeError(f"{op}_ only supports boolean masks, but got mask with dtype {name}; "
                            "compare, or convert it with .bool()")
 
@@ -25,7 +27,7 @@ def _check_mask(op: str, mask: Array, name: str) -> None:
 
 def _fill_into(out: Array, mask: Array, value: Any) -> None:
     """Write value where mask is true; mask broadcasts to `out`."""
-    _check_mask("masked_fill", mask, _C_NAMES.get(legacy(mask), legacy(mask).lower()))
+    _check_mask("masked_fill", mask)
     if isinstance(value, np.ndarray):
         if value.ndim:
             raise RuntimeError("masked_fill_ only supports a 0-dimensional value tensor, but got tensor "
@@ -36,7 +38,7 @@ def _fill_into(out: Array, mask: Array, value: Any) -> None:
     else:
         value = number(value, dt.from_numpy_dtype(out.dtype))
     if mask.shape != out.shape:
-        full = broadcast_shapes(out.shape, mask.shape)
+        full = broadcast_shapes(mask.shape, out.shape)
         if full != out.shape:
             raise RuntimeError(f"output with shape {list(out.shape)} doesn't match the broadcast shape "
                                f"{list(full)}")
@@ -49,7 +51,7 @@ _C_NAMES = {"Long": "long int", "Byte": "unsigned char", "Char": "signed char", 
 @opaque(inplace=True, into=_fill_into, quiet=True)
 def masked_fill(input, mask, value: "Tensor | Number") -> Array:
     """input (broadcast with mask) with one number (or 0-d tensor) where mask is true."""
-    shape = input.shape if input.shape == mask.shape else broadcast_shapes(input.shape, mask.shape)
+    shape = input.shape if input.shape == mask.shape else broadcast_shapes(mask.shape, input.shape)
     out = input.copy("K") if shape == input.shape else np.array(np.broadcast_to(input, shape), order="C")
     _fill_into(out, mask, value)
     return out
@@ -74,7 +76,7 @@ def masked_scatter(input, mask, source) -> Array:
     if input.dtype != source.dtype:
         raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got"
                            f"{legacy(input)} and {legacy(source)}")
-    _check_mask("masked_scatter", mask, legacy(mask))
+    _check_mask("masked_scatter", mask)
     shape = broadcast_shapes(input.shape, mask.shape)
     out = np.array(np.broadcast_to(input, shape), order="C")
     where = np.broadcast_to(mask, shape).reshape(-1).nonzero()[0]

@@ -150,8 +150,8 @@ min_ = _extremes("min", _min_dim, amin, "The smallest element, or (values, indic
 def _position(name: str, largest: bool) -> Any:
     def body(input, dim: "int | None" = None, keepdim: "bool" = False) -> Array:
         if input.dtype.kind in "bc":
-            raise RuntimeError(f"\"{name}_cpu\" not implemented for "
-                               f"'{dt.from_numpy_dtype(input.dtype).legacy}'")
+            kind = "bool" if input.dtype.kind == "b" else "complex"
+            raise RuntimeError(f"{name}(): does not support {kind} input")
         if dim is None:
             if not input.size:
                 raise IndexError(f"{name}(): Expected reduction dim to be specified for "
