@@ -217,27 +217,16 @@ def _multi(module: Module) -> None:
                          "i64 %part, i64 %parts, ptr %dtype)")
     count, reads = f.load("i64", "%desc", SLOT), f.load("i64", "%desc", 2 * SLOT)
     sizes = f.at("%desc", SLOT * DESCRIPTOR_HEAD)
-    size = f.load("i64", sizes)
-    bad = f.var(0)
-    total = f.i64("mul", "%tensors", reads)
-    with f.loop(total) as i:
-        array = f.load("ptr", slot(f, "%arrays", i))
-        first = f.load("ptr", slot(f, "%arrays", f.i64("sub", i, f.i64("urem", i, reads))))
-        wrong = f.op(f"icmp ne ptr {f.load('ptr', array, ARRAY_FIELDS[3])}, %dtype")
-        flags = f.op(f"and i32 {f.load('i32', array, ARRAY_FIELDS[4])}, {_CONTIGUOUS}")
-        strided = f.op(f"icmp eq i32 {flags}, 0")
-        unlike = f.i64("icmp ne", _extent(f, array), _extent(f, first))
-        either = f.op(f"or i1 {f.op(f'or i1 {wrong}, {strided}')}, {unlike}")
-        bad.set(f.i64("or", bad.get(), f.op(f"zext i1 {either} to i64")))
+    bad = _refused(f, reads)
     frame = f.op(f"alloca i64, i64 {f.i64('add', f.i64('shl', count, 1), 1)}, align 16")
     bases = f.op(f"alloca i64, i64 {count}, align 16")
     f.store("ptr", "%scalars", frame)
-    tensors = f.op(f"select i1 {f.i64('icmp eq', bad.get(), 0)}, i64 %tensors, i64 0")
+    tensors = f.op(f"select i1 {f.i64('icmp eq', bad, 0)}, i64 %tensors, i64 0")
     with f.loop(tensors) as t:
         arrays = slot(f, "%arrays", f.i64("mul", t, reads))
         n = _extent(f, f.load("ptr", arrays))
         begin, end = (_cut(f, n, p) for p in ("%part", f.i64("add", "%part", 1)))
-        offset = f.i64("mul", begin, size)
+        offset = f.i64("mul", begin, f.load("i64", sizes))
         with f.loop(count) as k:
             which = f.var(k)
             with f.when(f.i64("icmp uge", k, reads)):
@@ -249,8 +238,23 @@ def _multi(module: Module) -> None:
         length = f.i64("sub", end, begin)
         f.emit(f"call void @rl_strip(ptr %desc, ptr {frame}, ptr {bases}, ptr {sizes}, "
                f"i64 {length})")
-    f.emit(f"ret i64 {bad.get()}")
+    f.emit(f"ret i64 {bad}")
     f.finish()
+
+
+def _refused(f: Function, reads: str) -> str:
+    """1 if any array of rl_multi's is strided, of another dtype or of another size, else 0."""
+    bad = f.var(0)
+    with f.loop(f.i64("mul", "%tensors", reads)) as i:
+        array = f.load("ptr", slot(f, "%arrays", i))
+        first = f.load("ptr", slot(f, "%arrays", f.i64("sub", i, f.i64("urem", i, reads))))
+        wrong = f.op(f"icmp ne ptr {f.load('ptr', array, ARRAY_FIELDS[3])}, %dtype")
+        flags = f.op(f"and i32 {f.load('i32', array, ARRAY_FIELDS[4])}, {_CONTIGUOUS}")
+        strided = f.op(f"icmp eq i32 {flags}, 0")
+        unlike = f.i64("icmp ne", _extent(f, array), _extent(f, first))
+        either = f.op(f"or i1 {f.op(f'or i1 {wrong}, {strided}')}, {unlike}")
+        bad.set(f.i64("or", bad.get(), f.op(f"zext i1 {either} to i64")))
+    return bad.get()
 
 
 def _extent(f: Function, array: str) -> str:
