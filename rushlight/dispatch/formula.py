@@ -33,10 +33,14 @@ NUMBERS = frozenset({float, int, bool, complex})
 class Entry:
     """A formula compiled for one combination of operand kinds."""
 
-    __slots__ = ("fn", "kind", "large", "scalar_np", "complex_", "kernel")
+    __slots__ = ("fn", "kind", "large", "scalar_np", "complex_", "kernel", "node", "plans")
 
-    def __init__(self, kernel: Any, result: Kind, scalar_np: Any, complex_: bool) -> None:
+    def __init__(self, kernel: Any, result: Kind, scalar_np: Any, complex_: bool, node: Any) -> None:
         self.kernel = kernel
+        # The class of the nodes, None where the result has no gradient; what they keep, by the
+        # set of operands whose gradients are wanted (one bit each).
+        self.node = node if result.dtype.category >= dt.FLOATING else None
+        self.plans: dict[int, tuple[tuple[str, ...], tuple[int, ...]]] = {}
         self.fn: Callable[..., Any] = kernel.fn
         self.kind = result
         self.large: Callable[..., Any] = kernel.large
@@ -110,7 +114,8 @@ class Formula:
         kernel = pointwise((root,), tuple(ins), (result.name,))
         on_meta = any(isinstance(v, Tensor) and v._k.on_meta for v in values)
         out = kind(result, META) if on_meta else kind(result)
-        return Entry(kernel, out, dt.opmath(compute).np, compute.is_complex)
+        complex_ = compute.is_complex
+        return Entry(kernel, out, dt.opmath(compute).np, complex_, self.nodes[complex_])
 
     def compute_dtype(self, values: Sequence[Any]) -> dt.dtype:
         """The dtype that these operands are computed in; refuses what PyTorch refuses."""
@@ -175,31 +180,40 @@ class Formula:
 
     def record(self, entry: Entry, t: Tensor, values: Sequence[Any]) -> None:
         """Leave a node behind for the result `t`."""
-        if not (entry.kind.dtype.is_floating_point or entry.kind.dtype.is_complex):
+        if entry.node is None:
             return
-        node = new(self.nodes[entry.complex_])
-        edges = []
+        node = new(entry.node)
+        edges: list[Any] = []
+        wanted, bit, same = 0, 1, True
+        shape, of = t._a.shape, t._k
         for v in values:
-            g = v._g if isinstance(v, Tensor) else None
-            edges.append(None if g is None else (g, v._i))
+            if v.__class__ in NUMBERS:
+                edges.append(None)
+            else:
+                g = v._g
+                if g is None:
+                    edges.append(None)
+                else:
+                    edges.append((g, v._i))
+                    wanted |= bit
+                    if v._k is not of or v._a.shape != shape:
+                        same = False
+            bit += bit
         node.next = tuple(edges)
         node.seq = next_seq()
         node.hooks = None
-        shape = t._a.shape
-        needed = self.saves(node.next, entry.complex_)
-        kept: list[Any] = []
-        for name in needed:
-            if name == "result":
-                kept.append((result_alias(t), version_of(t)))
-                continue
-            v = values[self.operands.index(name)]
-            kept.append((v, version_of(v)) if isinstance(v, Tensor) else (v, -1))
-        node.saved = (needed, kept, [
-            (None if v._a.shape == shape else v._a.shape, v._k) if isinstance(v, Tensor) else None
-            for v in values])
+        plan = entry.plans.get(wanted)
+        if plan is None:
+            plan = entry.plans[wanted] = self._plan(node.next, entry.complex_)
+        node.saved = (plan[0], [_keep(values[i]) if i >= 0 else _keep_result(t) for i in plan[1]],
+                      None if same else [_place(v, shape) for v in values])
         t._g = node
         if TRACES.record is not None:
             TRACES.record(node)
+
+    def _plan(self, edges: tuple[Any, ...], complex_: bool) -> tuple[tuple[str, ...], tuple[int, ...]]:
+        names = self.saves(edges, complex_)
+        return names, tuple(-1 if n == "result" else self.operands.index(n) for n in names)
 
     def saves(self, edges: tuple[Any, ...], complex_: bool) -> tuple[str, ...]:
         """Names that the wanted gradients mention."""
@@ -258,6 +272,24 @@ def gradient_formula(name: str, expression: Expr,
 _CATEGORY = {dt.BOOL: "bool", dt.INTEGRAL: "int", dt.FLOATING: "float", dt.COMPLEX: "complex"}
 
 
+def _keep(v: Any) -> tuple[Any, int]:
+    """An operand as nodes hold it: with its version, -1 for a plain number."""
+    if v.__class__ in NUMBERS:
+        return v, -1
+    return v, 0 if v._s is None else v._s.version
+
+
+def _keep_result(t: Tensor) -> tuple[Tensor, int]:
+    return result_alias(t), version_of(t)
+
+
+def _place(v: Any, shape: tuple[int, ...]) -> Any:
+    """(shape to sum the gradient to, or None; kind to convert it to) of a tensor operand."""
+    if v.__class__ in NUMBERS:
+        return None
+    return None if v._a.shape == shape else v._a.shape, v._k
+
+
 def _apply(node: Any, grad: Tensor) -> list[Any]:
     names, kept, places = node.saved
     env = {"grad": grad}
@@ -279,9 +311,10 @@ def _apply(node: Any, grad: Tensor) -> list[Any]:
             g = grad
         else:
             g = formula(*[env[u] for u in uses])
-        shape, of = places[number]
-        if shape is not None or g._k is not of:
-            g = fit(g, shape, of)
+        if places is not None:
+            shape, of = places[number]
+            if shape is not None or g._k is not of:
+                g = fit(g, shape, of)
         results.append(g)
     return results
 

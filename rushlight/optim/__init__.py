@@ -6,9 +6,9 @@ from typing import Any
 
 from rushlight.optim.optimizer import Optimizer
 
-_HOME = {"SGD": "sgd", "Adam": "adam", "AdamW": "adam", "RMSprop": "rmsprop", "Adagrad": "adagrad"}
+_HOME = {"SGD": "sgd", "Adam": "adam", "AdamW": "adam"}
 
-__all__ = ["Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "SGD", "lr_scheduler"]
+__all__ = ["Adam", "AdamW", "Optimizer", "SGD", "lr_scheduler"]
 
 
 def __getattr__(name: str) -> Any:
