@@ -19,7 +19,6 @@ EXCEPTIONS: dict[tuple[str, str], str] = {
     ("ops/__main__.py", "derive"): "the command line of the table prints cards",
     ("tensor/gradient.py", "autograd"): "Tensor's methods of autograd import it when they are called",
     ("autograd/function.py", "dispatch"): "custom Functions keep tensors as the rows' nodes do",
-    ("serialize/rebuild.py", "user rooms"): "rare reducers are rebuilt by public functions",
 }
 
 

@@ -10,7 +10,6 @@ Code and names must outlive the ufunc; everything made here is kept for the life
 from __future__ import annotations
 
 import ctypes
-import ctypes.util
 import sys
 from collections.abc import Sequence
 from functools import lru_cache
@@ -86,9 +85,7 @@ def from_loop(name: str, address: int, inputs: Sequence[np.dtype[Any]],
 
 @lru_cache(maxsize=None)
 def _libm() -> ctypes.CDLL:
-    if sys.platform == "win32":
-        return ctypes.CDLL("ucrtbase")
-    return ctypes.CDLL(ctypes.util.find_library("m") if sys.platform == "darwin" else "libm.so.6")
+    return ctypes.CDLL({"win32": "ucrtbase", "darwin": "libm.dylib"}.get(sys.platform, "libm.so.6"))
 
 
 def libm_address(name: str) -> int | None:
