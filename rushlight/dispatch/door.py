@@ -11,6 +11,7 @@ from typing import Any
 
 from rushlight.base import accumulate, boxmuller, integers, rng
 from rushlight.dispatch import inplace, methods, operators, pointwise, running
+from rushlight.ops.rowkernels import RowKernel
 from rushlight.ops.table import NAMES, Row
 from rushlight.tensor import tensor
 
@@ -71,7 +72,14 @@ def _add_rows(out: Any, positions: Any, rows: Any) -> None:
     add_rows(out, positions, rows)
 
 
+def _rows(*meaning: Any) -> Any:
+    from rushlight.compiler.rows import rows
+
+    return rows(*meaning)
+
+
 accumulate.machine = _add_rows
+RowKernel.compile = staticmethod(_rows)
 rng.machine = _machine("mersenne", "words")
 boxmuller.machine = _machine("boxmuller", "normals")
 integers.machine = _machine("shuffle", "exchanges")
