@@ -119,9 +119,8 @@ class Body:
         pending = [o for o in outputs if o not in self.values]
         for node in self._order(pending):
             fixed = all(s in self.invariant for s in node.src) and node.op not in _STAY_IN_LOOP
-            self.f.early(fixed)
-            self.values[node] = self._node(node)
-            self.f.early(False)
+            with self.f.early(fixed):
+                self.values[node] = self._node(node)
             if fixed:
                 self.invariant.add(node)
         return [self.values[o] for o in outputs]
@@ -174,10 +173,8 @@ class Body:
             return self.values[source]
         found = self._converted.get((source, wanted))
         if found is None:
-            fixed = source in self.invariant
-            self.f.early(fixed)
-            found = self._converted[source, wanted] = convert(self.values[source], own, wanted)
-            self.f.early(False)
+            with self.f.early(source in self.invariant):
+                found = self._converted[source, wanted] = convert(self.values[source], own, wanted)
         return found
 
 
@@ -193,11 +190,8 @@ def number(value: bool | int | float | complex, d: str) -> int | float:
 def result(body: Body, root: Expr, out_dtype: str) -> Lane:
     """An output in the compute dtype of the dtype it is stored in."""
     wanted = dt.opmath(dt.BY_NAME[out_dtype]).name
-    fixed = root in body.invariant
-    body.f.early(fixed)
-    found = convert(body.values[root], body.types[root], wanted)
-    body.f.early(False)
-    return found
+    with body.f.early(root in body.invariant):
+        return convert(body.values[root], body.types[root], wanted)
 
 
 class Cursor:
@@ -249,11 +243,11 @@ def pointwise_body(f: Function, meaning: Meaning, types: Mapping[Expr, str],
     cursor = Cursor(f, len(vectors) + len(meaning.outputs))
     body = Body(f, meaning, types)
     nodes = {n.arg: n for n in toposort(meaning.outputs) if n.op == "in"}
-    f.early(True)
-    for name, slot in scalars.items():
-        if name in nodes:
-            body.give(nodes[name], load_scalar(f, cursor.state, 8 * slot, body.storage[name]), True)
-    f.early(False)
+    with f.early():
+        for name, slot in scalars.items():
+            if name in nodes:
+                value = load_scalar(f, cursor.state, 8 * slot, body.storage[name])
+                body.give(nodes[name], value, True)
     cursor.open()
     for pointer, (name, d) in zip(cursor.pointers, vectors, strict=False):
         if name in nodes:

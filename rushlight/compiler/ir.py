@@ -97,7 +97,7 @@ class Function:
         self.block = block
 
     def mark_early(self) -> None:
-        """Instructions written with `early(True)` go here."""
+        """Instructions written within `early()` go here."""
         self._lines.append(_EARLY)
 
     def mark_phis(self) -> None:
@@ -109,9 +109,12 @@ class Function:
         self._lines.insert(self._phis_at, f"  {name} = phi {kind} [{initial}, %entry], "
                                           f"[{following}, %{self.block}]")
 
-    def early(self, on: bool) -> None:
-        """Write loop-invariant instructions (before the loop), or back to the current place."""
-        self._in_early = on
+    @contextmanager
+    def early(self, on: bool = True) -> Iterator[None]:
+        """Write loop-invariant instructions, before the loop (unless `on` is False)."""
+        before, self._in_early = self._in_early, self._in_early or on
+        yield
+        self._in_early = before
 
     def finish(self) -> None:
         """Close the function and put it into the module."""

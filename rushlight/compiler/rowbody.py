@@ -213,31 +213,32 @@ def _ramp(f: Function, kind: str) -> Lane:
 
 def give_scalars(plan: Plan, body: Body, f: Function, state: str, nodes: Sequence[Expr]) -> None:
     """Tell a body the row's scalars, finished reductions, extent and picked elements."""
-    f.early(True)
-    for node in nodes:
-        if node in body.values:
-            continue
-        if node.op == "in" and not plan.varies[node]:
-            slot = plan.scalar_slot[node.arg]
-            body.give(node, load_scalar(f, state, SLOT * slot, body.storage[node.arg]), True)
-        elif node.op == "reduce":
-            d = plan.types[node]
-            body.give(node, load_scalar(f, state, SLOT * plan.result_slot[node], d), True)
-        elif node.op == "extent":
-            kind = LLVM[plan.types[node]]
-            n = f.op(f"sitofp i64 {f.load('i64', state)} to {kind}")
-            body.give(node, f.splat(kind, n), True)
-    f.early(False)
-    for node in nodes:
-        if node.op == "at":
-            _give_picked(plan, body, f, state, node)
+    with f.early():
+        for node in nodes:
+            if node not in body.values:
+                _give_scalar(plan, body, f, state, node)
+        for node in nodes:
+            if node.op == "at":
+                _give_picked(plan, body, f, state, node)
+
+
+def _give_scalar(plan: Plan, body: Body, f: Function, state: str, node: Expr) -> None:
+    if node.op == "in" and not plan.varies[node]:
+        slot = plan.scalar_slot[node.arg]
+        body.give(node, load_scalar(f, state, SLOT * slot, body.storage[node.arg]), True)
+    elif node.op == "reduce":
+        d = plan.types[node]
+        body.give(node, load_scalar(f, state, SLOT * plan.result_slot[node], d), True)
+    elif node.op == "extent":
+        kind = LLVM[plan.types[node]]
+        n = f.op(f"sitofp i64 {f.load('i64', state)} to {kind}")
+        body.give(node, f.splat(kind, n), True)
 
 
 def _give_picked(plan: Plan, body: Body, f: Function, state: str, node: Expr) -> None:
     source, index = node.src
     give_scalars(plan, body, f, state, _within([index]))
     body.compute([index])
-    f.early(True)
     lane = convert(body.values[index], plan.types[index], "int64")
     i = f.op(f"extractelement {lane!r}, i64 0")
     f.module.declare("smin", "declare i64 @llvm.smin.i64(i64, i64)")
@@ -251,7 +252,6 @@ def _give_picked(plan: Plan, body: Body, f: Function, state: str, node: Expr) ->
     kind = storage_kind(plan.vectors[k][1])
     picked = f.splat(kind, f.load(kind, base, f.i64("mul", i, step)))
     body.give(node, widen(picked, plan.vectors[k][1]), True)
-    f.early(False)
 
 
 _HEADER = "define internal void @{}(ptr %frame, i64 %vectors, i64 %valid)"
@@ -262,9 +262,8 @@ def level_body(module: Module, plan: Plan, number: int) -> None:
     reductions = plan.levels[number]
     f = Function(module, _HEADER.format(f"level{number}"), plan.lanes)
     stage = _Stage(plan, f, number, [r.src[0] for r in reductions], ())
-    f.early(True)
-    counts = _ramp(f, "i32").compare("lt", f.splat("i32", f.op("trunc i64 %valid to i32")))
-    f.early(False)
+    with f.early():
+        counts = _ramp(f, "i32").compare("lt", f.splat("i32", f.op("trunc i64 %valid to i32")))
     elements = [_element(plan, r) for r in reductions]
     starts = [f.const(LLVM[d], identity(r.arg, d))
               for r, d in zip(reductions, elements, strict=True)]

@@ -124,8 +124,9 @@ def assemble(text: str, tidy: bool = False) -> bytes:
     """
     with _lock:
         module = _llvm().parse_assembly(text)
+        # LLVM's code generator ends the process when it is given invalid code.
+        module.verify()
         if tidy:
-            module.verify()
             _tidy(module)
         found: bytes = _compiler().emit_object(module)
         return found

@@ -149,6 +149,8 @@ ROWS = {
     "layer_norm": (((X - MEAN) * RSTD * W + B, MEAN, RSTD), "vss", "wb"),
     "cross_entropy": ((m.where(m.eq(T, -100), 0, m.log(reduce_("add", E)) + PEAK - at(X, T)),),
                       "s", "t"),
+    "mixed_index": ((m.where(m.ne(T, -100), PEAK - at(X, m.where(m.ne(T, -100), T, 0)), 0), PEAK),
+                    "ss", "t"),
     "cross_entropy_gradient": ((G * (E / reduce_("add", E) - m.where(m.eq(iota(), T), 1, 0)),),
                                "v", "tg"),
     "several": ((reduce_("max", X), reduce_("min", X), reduce_("mul", X * 0.1 + 1),
@@ -167,7 +169,7 @@ def row_arrays(name, shape, d):
     n = shape[-1]
     made = {"w": array((n,), d), "b": array((n,), d), "g": array(shape[:-1], d),
             "t": rng.integers(0, max(n, 1), shape[:-1])}
-    if name == "cross_entropy" and made["t"].size:
+    if name in ("cross_entropy", "mixed_index") and made["t"].size:
         made["t"].reshape(-1)[0] = -100
     return [array(shape, d, 2), *(made[e] for e in ROWS[name][2])]
 
