@@ -14,6 +14,7 @@ from rushlight.derive.reference import evaluate
 from rushlight.dispatch.formula import Formula, gradient_formula
 from rushlight.dispatch.rules import Rules
 from rushlight.ops.reduction import Reduction
+from rushlight.ops.rowexpr import reduce_
 from rushlight.ops.scalar import Expr, symbol
 from rushlight.ops.table import ROWS, Row
 from rushlight.tensor.kind import kind
@@ -22,6 +23,8 @@ from rushlight.tensor.tensor import Tensor, wrap
 Array = np.ndarray[Any, Any]
 UFUNCS = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum,
           "any": np.logical_or, "all": np.logical_and}
+# Large arrays of these dtypes are reduced by generated kernels.
+MACHINE, BIG = frozenset(("float32", "float64", "bfloat16", "float16")), 1 << 14
 X, ACC, COUNT = symbol("input"), symbol("combined"), symbol("count")
 
 
@@ -65,12 +68,13 @@ class Reducer:
         combine = self.meaning.combine
         self._check_empty(a, axes)
         with np.errstate(all="ignore"):
-            mapped = self._mapped(a, compute, work)
-            ufunc = UFUNCS[combine]
-            if combine in ("add", "mul"):
-                acc = _accumulate(ufunc, mapped, axes, keepdim, work)
-            else:
-                acc = ufunc.reduce(mapped, axis=axes, keepdims=keepdim)
+            acc = None
+            if a.size >= BIG and a.dtype == compute.np and compute.name in MACHINE:
+                acc = _by_machine(self.meaning, a, axes, keepdim, compute.name, work.name)
+            if acc is None:
+                mapped = self._mapped(a, compute, work)
+                more = {"dtype": work.np} if combine in ("add", "mul") else {}
+                acc = np.asarray(UFUNCS[combine].reduce(mapped, axis=axes, keepdims=keepdim, **more))
             if self.finish is not None:
                 count = np.prod([a.shape[i] for i in axes], dtype=np.float64) if axes else 1.0
                 env = {"combined": np.asarray(acc), "count": np.asarray(count, acc.dtype)}
@@ -139,9 +143,27 @@ class Reducer:
         return found
 
 
-def _accumulate(ufunc: Any, mapped: Array, axes: tuple[int, ...], keepdim: bool,
-                work: dt.dtype) -> Array:
-    return np.asarray(ufunc.reduce(mapped, axis=axes, dtype=work.np, keepdims=keepdim))
+def _by_machine(meaning: Reduction, a: Array, axes: tuple[int, ...], keepdim: bool, given: str,
+                work: str) -> Array | None:
+    """The reduction by a generated kernel; None where the axes do not lie as one needs them."""
+    # Here, since a program that only has small tensors needs no compiler.
+    from rushlight.compiler import columns, full, rows
+
+    kind, mapped, n, lead = meaning.combine, meaning.map, a.ndim, a.ndim - len(axes)
+    ordered, whole = tuple(sorted(axes)), a.flags.c_contiguous
+    if not lead and (whole or a.flags.f_contiguous):
+        found = full.full(kind, mapped, (("input", given),), work)(a.T if not whole else a)
+    elif lead and ordered == tuple(range(lead, n)) and (whole or lead == n - 1):
+        kernel = rows.rows((reduce_(kind, mapped),), (("input", given, "vector"),), (work,))
+        found = kernel.large(a if lead == n - 1 else a.reshape(*a.shape[:lead], -1))
+    elif kind == "add" and whole and lead and ordered == tuple(range(n - lead)):
+        sums = columns.columns((mapped,), (("input", given, "matrix"),), (work,))
+        kept = a.shape[n - lead:]
+        found = sums.large(a.reshape(-1, int(np.prod(kept)))).reshape(kept)
+    else:
+        return None
+    shape = [1 if i in axes else k for i, k in enumerate(a.shape) if keepdim or i not in axes]
+    return np.asarray(found).reshape(shape)
 
 
 def product_gradient(x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...]) -> Tensor:

@@ -25,7 +25,7 @@ _global_post: "OrderedDict[int, Callable[..., Any]]" = OrderedDict()
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call hook(optimizer, args, kwargs) before every step of every optimizer."""
+    """Call hook(optimizer, (optimizer, *args), kwargs) before every step of every optimizer."""
     handle = RemovableHandle(_global_pre)
     _global_pre[handle.id] = hook
     return handle
@@ -41,20 +41,17 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
 def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not (self._optimizer_step_pre_hooks or _global_pre):
-            found = step(self, *args, **kwargs)
-        else:
-            for hook in chain(_global_pre.values(), self._optimizer_step_pre_hooks.values()):
-                changed = hook(self, args, kwargs)
-                if changed is not None:
-                    if not (isinstance(changed, tuple) and len(changed) == 2):
-                        raise RuntimeError(f"{hook} must return None or a tuple of (new_args, "
-                                           f"new_kwargs), but got {changed}.")
-                    args, kwargs = changed
-            found = step(self, *args, **kwargs)
-        if self._optimizer_step_post_hooks or _global_post:
-            for hook in chain(self._optimizer_step_post_hooks.values(), _global_post.values()):
-                hook(self, args, kwargs)
+        args = (self, *args)  # hooks see the optimizer among the arguments
+        for hook in chain(_global_pre.values(), self._optimizer_step_pre_hooks.values()):
+            changed = hook(self, args, kwargs)
+            if changed is not None:
+                if not (isinstance(changed, tuple) and len(changed) == 2):
+                    raise RuntimeError(f"{hook} must return None or a tuple of (new_args, "
+                                       f"new_kwargs), but got {changed}.")
+                args, kwargs = changed
+        found = step(*args, **kwargs)
+        for hook in chain(self._optimizer_step_post_hooks.values(), _global_post.values()):
+            hook(self, args, kwargs)
         return found
     wrapper.hooked = True  # type: ignore[attr-defined]
     return wrapper
