@@ -34,16 +34,17 @@ def check_version(node: Any, t: Tensor, version: int) -> Tensor:
     if found != version:
         raise RuntimeError(
             "one of the variables needed for gradient computation has been modified by an inplace "
-            f"operation: [torch.{t._k.dtype.legacy}Tensor {list(t._a.shape)}], which is output "
-            f"{t._i} of {_maker(t, node)}, is at version {found}; expected version {version} instead. "
-            "Hint: enable anomaly detection to find the operation that failed to compute its "
-            "gradient, with torch.autograd.set_detect_anomaly(True).")
+            f"operation: [torch.{t._k.dtype.legacy}Tensor {list(t._a.shape)}]{_maker(t, node)} is at "
+            f"version {found}; expected version {version} instead. Hint: enable anomaly detection to "
+            "find the operation that failed to compute its gradient, with "
+            "torch.autograd.set_detect_anomaly(True, check_nan=False).")
     return t
 
 
 def _maker(t: Tensor, node: Any) -> str:
     from rushlight.autograd.node import AccumulateGrad
 
-    if t._g is None or t._g.__class__ is AccumulateGrad:
-        return node.name() if t._g is None else "AccumulateGrad"
-    return t._g.name()
+    if isinstance(t._g, AccumulateGrad):
+        return ""
+    name = (node if t._g is None else t._g).name()
+    return f", which is output {t._i} of {name.partition('Backward')[0]},"

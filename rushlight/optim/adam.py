@@ -15,7 +15,7 @@ from rushlight.tensor.tensor import Tensor, wrap
 class _Plan:
     """What stays the same from step to step while the same parameters have gradients."""
 
-    __slots__ = ("params", "grads", "arrays", "steps", "step", "kernel", "key", "touched")
+    __slots__ = ("params", "grads", "arrays", "states", "steps", "step", "kernel", "key", "touched")
 
     def __init__(self, params: list[Tensor], states: list[dict[str, Any]], key: Any, kernel: Any,
                  names: tuple[str, ...]) -> None:
@@ -23,7 +23,8 @@ class _Plan:
         self.steps = [s["step"] for s in states]
         self.step = int(self.steps[0].item())
         self.grads = [p.grad for p in params]
-        self.arrays = [(p._a, p._grad._a, *[s[n]._a for n in names])
+        self.states = states
+        self.arrays = [(_real(p._a), _real(p._grad._a), *[_real(s[n]._a) for n in names])
                        for p, s in zip(params, states, strict=True)]
         self.touched = [*params, *[s[n] for s in states for n in names]]
 
@@ -75,14 +76,16 @@ class Adam(Optimizer):
     def _run(self, group: dict[str, Any], plan: _Plan) -> None:
         plan.step += 1
         step = plan.step
-        lr, (beta1, beta2) = float(group["lr"]), group["betas"]
+        # A tensor's rate is a number of its own dtype, in all that is computed from it.
+        lr = group["lr"].numpy()[()] if isinstance(group["lr"], Tensor) else group["lr"]
+        beta1, beta2 = group["betas"]
         for s in plan.steps:
             s._a[...] = step
-        scalars = [beta1, beta2, group["eps"], lr / (1 - beta1 ** step),
+        scalars = [beta1, beta2, group["eps"], float(lr / (1 - beta1 ** step)),
                    math.sqrt(1 - beta2 ** step)]
         decay = group["weight_decay"]
         if decay:
-            scalars.append(1 - lr * decay if group["decoupled_weight_decay"] else decay)
+            scalars.append(float(1 - lr * decay) if group["decoupled_weight_decay"] else decay)
         plan.kernel(plan.arrays, scalars)
         updates.touch(plan.touched)
 
@@ -100,8 +103,8 @@ class Adam(Optimizer):
         for plan in plans:
             if plan.key != key:
                 return False
-            for p, arrays in zip(plan.params, plan.arrays, strict=True):
-                if p._a is not arrays[0]:
+            for p, arrays, state in zip(plan.params, plan.arrays, plan.states, strict=True):
+                if p._a is not arrays[0] or self.state.get(p) is not state:
                     return False
             count += len(plan.params)
         have = 0
@@ -142,6 +145,11 @@ class Adam(Optimizer):
                                      amsgrad, group["maximize"])
         return [_Plan(params, [self.state[p] for p in params], key, kernel, names)
                 for params in buckets.values()]
+
+
+def _real(a: Any) -> Any:
+    """Complex numbers as pairs of real ones, which are stepped apart."""
+    return a if a.dtype.kind != "c" else a[..., None].view(a.real.dtype)
 
 
 def _key(group: dict[str, Any]) -> Any:

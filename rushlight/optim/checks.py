@@ -6,7 +6,7 @@ from typing import Any
 from rushlight.tensor.tensor import Tensor
 
 
-def check_lr(lr: Any, foreach: Any, capturable: bool = False) -> None:
+def check_lr(lr: Any, foreach: Any = False, capturable: bool = False) -> None:
     """A learning rate must not be negative; a tensor must have one element."""
     if isinstance(lr, Tensor):
         if foreach and not capturable:

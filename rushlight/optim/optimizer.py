@@ -146,7 +146,8 @@ class Optimizer:
         if not pairs:
             return
         if len(pairs) != len(group["params"]):
-            raise ValueError("all optimizer params should be with/without names.")
+            raise ValueError("all optimizer params should be with/without names. Some param "
+                             "names are missing")
         group["param_names"] = [name for name, _ in pairs]
         group["params"] = [p for _, p in pairs]
 
@@ -187,7 +188,7 @@ class Optimizer:
         return loss
 
     def _update(self, group: dict[str, Any]) -> None:
-        raise TypeError(f"{type(self).__name__} defines neither step nor _update(group)")
+        raise NotImplementedError(f"{type(self).__name__} defines neither step nor _update(group)")
 
     # --- hooks ----------------------------------------------------------------------------------
 

@@ -11,8 +11,6 @@ from rushlight.optim.optimizer import Optimizer
 from rushlight.tensor.tensor import Tensor, wrap
 
 
-
-
 class SGD(Optimizer):
     """p -= lr * v with v = momentum * v + (1 - dampening) * (g + weight_decay * p)."""
 
@@ -20,7 +18,7 @@ class SGD(Optimizer):
                  weight_decay: float = 0, nesterov: bool = False, *, maximize: bool = False,
                  foreach: bool | None = None, differentiable: bool = False,
                  fused: bool | None = None) -> None:
-        check_lr(lr, foreach)
+        check_lr(lr)
         check_range(momentum, "momentum")
         check_range(weight_decay, "weight_decay")
         check_fused(foreach, fused, differentiable)

@@ -11,7 +11,8 @@ from rushlight.optim.optimizer import Optimizer
 
 def _check_same(schedulers: list[Any], optimizer: Any, name: str) -> None:
     if len(schedulers) < 1:
-        raise ValueError(f"{name} expects at least one scheduler to be chained, but got no scheduler.")
+        chained = " to be chained" if name == "ChainedScheduler" else ""
+        raise ValueError(f"{name} expects at least one scheduler{chained}, but got no scheduler.")
     for i, scheduler in enumerate(schedulers):
         if not hasattr(scheduler, "optimizer"):
             raise TypeError(f"{name} at index {i} should have `optimizer` as its attribute.")

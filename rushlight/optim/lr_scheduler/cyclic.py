@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -144,7 +145,8 @@ class CyclicLR(LRScheduler):
         self.total_size, self.step_ratio = up + down, up / (up + down)
         if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
             raise ValueError("mode is invalid and scale_fn is None")
-        self.mode, self.gamma, self._custom = mode, gamma, scale_fn
+        self.mode, self.gamma = mode, gamma
+        self._scale_fn_custom = scale_fn
         self.scale_mode = scale_mode if scale_fn is not None else (
             "iterations" if mode == "exp_range" else "cycle")
         self.cycle_momentum = cycle_momentum
@@ -175,8 +177,8 @@ class CyclicLR(LRScheduler):
 
     def scale_fn(self, x: float) -> float:
         """How far a cycle (or step) x may rise, from 0 to 1."""
-        if self._custom is not None:
-            return self._custom(x)
+        if self._scale_fn_custom is not None:
+            return self._scale_fn_custom(x)
         if self.mode == "triangular":
             return 1.0
         return 1 / (2.0 ** (x - 1)) if self.mode == "triangular2" else self.gamma ** x
@@ -198,6 +200,13 @@ class CyclicLR(LRScheduler):
 
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimizer and a plain scale function."""
-        state = super().state_dict()
-        state.pop("_custom")
-        return state
+        state, f = super().state_dict(), self._scale_fn_custom
+        plain = f is None or isinstance(f, types.FunctionType)
+        return {**state, "_scale_fn_custom": None if plain else f.__dict__.copy()}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take over a state_dict()."""
+        saved = state_dict.get("_scale_fn_custom")
+        super().load_state_dict({**state_dict, "_scale_fn_custom": self._scale_fn_custom})
+        if saved is not None:
+            self._scale_fn_custom.__dict__.update(saved)
