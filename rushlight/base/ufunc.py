@@ -26,6 +26,8 @@ _NO_FLOAT_ERRORS = 1 << 1
 _STRIDED_LOOP = 5
 
 _alive: list[Any] = []
+# The address of the loop of each ufunc made by `from_loop`.
+LOOPS: dict[np.ufunc, int] = {}
 
 
 class _Slot(ctypes.Structure):
@@ -80,6 +82,7 @@ def from_loop(name: str, address: int, inputs: Sequence[np.dtype[Any]],
     add = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(_Spec))(
         _api()[_ADD_LOOP])
     add(made, spec)
+    LOOPS[made] = address
     return made
 
 

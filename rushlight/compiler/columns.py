@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.compiler import pool
+from rushlight.compiler import pool, team
 from rushlight.compiler.meaning import Meaning
 from rushlight.compiler.pointwise import work_dtype
 from rushlight.compiler.tier import Tiered
@@ -82,13 +82,19 @@ class Columns(Tiered):
         pieces = min(pool.get_num_threads() * 2, columns // _COLUMNS_PER_THREAD)
         cuts = [columns * i // pieces for i in range(pieces + 1)]
 
-        def job(low: int, high: int) -> Any:
-            parts = [a if role == "perrow" else a[..., low:high]
-                     for a, role in zip(arrays, self.roles, strict=True)]
-            return lambda: self.fn(*parts, out=tuple(r[low:high] for r in results))
-
-        pool.run([job(a, b) for a, b in zip(cuts, cuts[1:], strict=False)])
+        self._run(self.fn, [
+            [a if role == "perrow" else a[..., low:high]
+             for a, role in zip((*arrays, *results), (*self.roles, *("percol",) * len(results)),
+                                strict=True)] for low, high in zip(cuts, cuts[1:], strict=False)])
         return results[0] if len(results) == 1 else results
+
+    def _run(self, function: Any, pieces: list[list[Any]]) -> None:
+        """The ufunc on each piece, in threads."""
+        count, at = len(self.roles), self.roles.index("matrix")
+        dims = [p[at].shape[::-1] if self.roles[0] == "percol" else p[at].shape for p in pieces]
+        if not team.calls(function, pieces, dims, pool.get_num_threads()):
+            for p in pieces:
+                function(*p[:count], out=tuple(p[count:]))
 
     def _by_rows(self, arrays: tuple[Any, ...], out: Any) -> Any:
         """Partial sums of fixed chunks of rows, then their sum: the same for any thread count."""
@@ -102,12 +108,10 @@ class Columns(Tiered):
         starts = range(0, total, CHUNK)
         parts = [np.empty((len(starts), width), dt.BY_NAME[d].np) for d in self.sums]
 
-        def job(number: int, low: int) -> Any:
-            pieces = [a if role == "percol" else a[low:low + CHUNK]
-                      for a, role in zip(arrays, self.roles, strict=True)]
-            return lambda: partial.fn(*pieces, out=tuple(p[number] for p in parts))
-
-        pool.run([job(number, low) for number, low in enumerate(starts)])
+        self._run(partial.fn, [
+            [*(a if role == "percol" else a[low:low + CHUNK]
+               for a, role in zip(arrays, self.roles, strict=True)), *(p[number] for p in parts)]
+            for number, low in enumerate(starts)])
         results = _results(out, width, self._out)
         with np.errstate(all="ignore"):
             for p, r in zip(parts, results, strict=True):

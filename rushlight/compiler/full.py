@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
+from rushlight.compiler import pool, team
 from rushlight.compiler.rows import Rows, rows
 from rushlight.ops.rowexpr import reduce_
 from rushlight.ops.scalar import Expr
@@ -41,14 +42,38 @@ class Full:
         n = flat[0].size
         if n <= CHUNK:
             return np.asarray(self.kernel(*flat)).astype(self.out, copy=False)
-        whole = n // CHUNK
-        partials = np.empty(whole + (n % CHUNK > 0), dt.BY_NAME[self.partial].np)
-        blocks = [f[:whole * CHUNK].reshape(whole, CHUNK) for f in flat]
-        self.kernel.large(*blocks, out=partials[:whole])
-        if n % CHUNK:
-            self.kernel(*[f[None, whole * CHUNK:] for f in flat], out=partials[whole:])
+        partials = np.empty(-(-n // CHUNK), dt.BY_NAME[self.partial].np)
+        if not (self.kernel.ready and self._by_team(flat, partials)):
+            self._by_numpy(flat, partials)
         with np.errstate(all="ignore"):
             return np.asarray(self.combine.reduce(partials, dtype=self._wide)).astype(self.out)
+
+    def _by_team(self, flat: list[Any], partials: Any) -> bool:
+        offsets, steps = _plan(flat[0].size, tuple([a.itemsize for a in (*flat, partials)]),
+                               pool.get_num_threads())
+        jobs, count = offsets.copy(), len(flat) + 1
+        jobs[:, :count] += [team.pointer(a) for a in (*flat, partials)]
+        return team.run(self.kernel.fn, jobs, count, steps, pool.get_num_threads())
+
+    def _by_numpy(self, flat: list[Any], partials: Any) -> None:
+        whole = flat[0].size // CHUNK
+        self.kernel.large(*[f[:whole * CHUNK].reshape(whole, CHUNK) for f in flat], out=partials[:whole])
+        if whole < len(partials):
+            self.kernel(*[f[None, whole * CHUNK:] for f in flat], out=partials[whole:])
+
+
+@lru_cache(maxsize=1024)
+def _plan(n: int, sizes: tuple[int, ...], threads: int) -> tuple[Any, Any]:
+    """Jobs, relative to the operands' starts, and the steps; `sizes` of the items, result last."""
+    whole = n // CHUNK
+    pieces = pool.pieces_for(whole, threads)
+    cuts = [whole * i // pieces for i in range(pieces + 1)]
+    spans = [(low, high - low, CHUNK) for low, high in zip(cuts, cuts[1:], strict=False) if high > low]
+    if n % CHUNK:
+        spans.append((whole, 1, n % CHUNK))
+    steps = [*(CHUNK * size for size in sizes[:-1]), sizes[-1]]
+    jobs = [[*(start * step for step in steps), count, extent] for start, count, extent in spans]
+    return np.array(jobs, np.int64), np.array([*steps, *sizes[:-1]], np.int64)
 
 
 @lru_cache(maxsize=None)

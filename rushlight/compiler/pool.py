@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 from rushlight.base.config import knobs
@@ -147,36 +148,57 @@ def split(function: Callable[..., Any], arrays: Sequence[Any], cores: Sequence[b
     `cores` says of each operand, results included, whether its last axis is the row's own; the
     others broadcast. `out` is None, an array, or a tuple of them.
     """
+    # Here, since threads are woken for large kernels only.
     import numpy as np
 
-    leading = [a.shape[:-1] if core else a.shape for a, core in zip(arrays, cores, strict=False)]
-    shape = np.broadcast_shapes(*leading)
+    from rushlight.compiler import team
+
+    shape, extent = _common(tuple([a.shape for a in arrays]), tuple(cores))
     if out is None:
-        extent = next((a.shape[-1:] for a, core in zip(arrays, cores, strict=False) if core), ())
-        results = tuple(np.empty(shape + (extent if core else ()), d)
-                        for core, d in zip(cores[len(arrays):], dtypes, strict=True))
+        results = tuple([np.empty(shape + extent if core else shape, d)
+                         for core, d in zip(cores[len(arrays):], dtypes, strict=True)])
     else:
         results = out if isinstance(out, tuple) else (out,)
-    answer = results[0] if len(results) == 1 else results
-    operands = (*arrays, *results)
-    threads = get_num_threads()
-    axis = max(range(len(shape)), key=shape.__getitem__, default=0)
-    # The first axis keeps threads on pages of their own; a short one could not be shared out.
-    if shape and shape[0] >= 4 * threads:
-        axis = 0
-    if threads < 2 or not shape or shape[axis] < 2 or _overlapping(np, arrays, results):
+    operands, threads = (*arrays, *results), get_num_threads()
+    if threads < 2 or not shape or out is not None and _overlapping(np, arrays, results):
         function(*arrays, out=results)
-        return answer
-    pieces = threads * 4 if shape[axis] >= threads * 16 else threads
+    elif not team.split(function, operands, tuple(cores), shape, threads):
+        _by_python(function, operands, cores, shape, len(arrays))
+    return results[0] if len(results) == 1 else results
+
+
+@lru_cache(maxsize=1024)
+def _common(shapes: tuple[tuple[int, ...], ...], cores: tuple[bool, ...]) -> tuple[Any, Any]:
+    """The broadcast shape of the leading axes, and that of the row."""
+    import numpy as np
+
+    own = [s[:-1] if core else s for s, core in zip(shapes, cores, strict=False)]
+    extent = next((s[-1:] for s, core in zip(shapes, cores, strict=False) if core), ())
+    return np.broadcast_shapes(*own), extent
+
+
+def _by_python(function: Callable[..., Any], operands: Sequence[Any], cores: Sequence[bool],
+               shape: tuple[int, ...], reads: int) -> None:
+    """Ranges of one axis, each a call of the ufunc in a thread of Python's."""
+    threads = get_num_threads()
+    axis = max(range(len(shape)), key=shape.__getitem__)
+    # The first axis keeps threads on pages of their own; a short one could not be shared out.
+    if shape[0] >= 4 * threads:
+        axis = 0
+    pieces = pieces_for(shape[axis], threads)
     cuts = [shape[axis] * i // pieces for i in range(pieces + 1)]
 
     def job(low: int, high: int) -> Callable[[], Any]:
         parts = [_piece(a, core, len(shape), axis, low, high)
                  for a, core in zip(operands, cores, strict=True)]
-        return lambda: function(*parts[:len(arrays)], out=tuple(parts[len(arrays):]))
+        return lambda: function(*parts[:reads], out=tuple(parts[reads:]))
 
     run([job(a, b) for a, b in zip(cuts, cuts[1:], strict=False) if b > a])
-    return answer
+
+
+def pieces_for(count: int, threads: int) -> int:
+    """Into how many pieces an axis is cut, so that a thread that is held up is no loss."""
+    return threads * 4 if count >= threads * 16 else threads
 
 
 def _piece(a: Any, core: bool, axes: int, axis: int, low: int, high: int) -> Any:

@@ -44,6 +44,11 @@ class Tiered:
         self._state = COLD
         self._waiting: list[Callable[[Any], None]] = []
 
+    @property
+    def ready(self) -> bool:
+        """Whether `fn` is machine code."""
+        return self._state == READY
+
     def reference(self, *arrays: Any, out: Any = None) -> Any:
         raise NotImplementedError
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from rushlight.ops.oneatom import not_for
 from rushlight.ops.scalar import Expr, const, m
 from rushlight.ops.table import composite, pointwise
 
@@ -41,9 +42,7 @@ def hardtanh(input, min_val: "Number" = -1.0, max_val: "Number" = 1.0) -> Expr:
     return m.hardtanh(input, min_val, max_val)
 
 
-@pointwise(where=_F, out=True, refuse={"int": "\"GeluKernelImpl\" not implemented for '{dtype}'",
-                             "bool": "\"GeluKernelImpl\" not implemented for '{dtype}'"},
-           inplace=False)
+@pointwise(where=_F, out=True, inplace=False, refuse=not_for("GeluKernelImpl", "int", "bool"))
 def gelu(input, *, approximate: "str" = "none") -> Expr:
     """x * Phi(x), Phi the normal distribution; or its tanh approximation (arXiv:1606.08415)."""
     if approximate == "none":
@@ -54,14 +53,13 @@ def gelu(input, *, approximate: "str" = "none") -> Expr:
     raise RuntimeError(f"approximate argument must be either none or tanh, got {approximate!r}")
 
 
-@pointwise(where=_F, refuse={"int": "\"silu_cpu\" not implemented for '{dtype}'",
-                             "bool": "\"silu_cpu\" not implemented for '{dtype}'"})
+@pointwise(where=_F, refuse=not_for("silu_cpu", "int", "bool"))
 def silu(input) -> Expr:
     """x * sigmoid(x)."""
     return input * m.sigmoid(input)
 
 
-@pointwise(where=_F, refuse={"int": "\"mish_cpu\" not implemented for '{dtype}'"})
+@pointwise(where=_F, refuse=not_for("mish_cpu", "int"))
 def mish(input) -> Expr:
     """x * tanh(softplus(x))."""
     return input * m.tanh(m.maximum(input, 0) + m.log1p(m.exp(-m.abs(input))))
@@ -151,7 +149,6 @@ def hardswish(input) -> Expr:
 def threshold(input, threshold: "Number", value: "Number") -> Expr:
     """x above threshold, else value."""
     return m.where(m.gt(input, threshold), input, value)
-
 
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight.base import promotion
+from rushlight.ops.oneatom import NUMBER, binary, not_for, unary
 from rushlight.ops.scalar import Expr, const, m
 from rushlight.ops.table import composite, pointwise
 
 _NO_BOOL_SUB = ("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
                 "`logical_xor()` operator instead.")
-_BOOTH = {"commutative": True}
 
 
 def _check_alpha(bound: dict[str, Any]) -> None:
@@ -46,51 +46,21 @@ def rsub(input: "Tensor | Number", other: "Tensor | Number", *, alpha: "Number" 
     return other - alpha * input
 
 
-@pointwise(aliases=("multiply",), commutative=True)
-def mul(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
-    """input * other."""
-    return input * other
-
-
-@pointwise(name="_true_divide", where=(), dtypes="float", node="div")
-def _true_divide(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
-    """input / other."""
-    return m.div(input, other)
-
-
-@pointwise(aliases=(), refuse={"complex": "floor_divide not implemented for '{dtype}'"},
-           where=("torch", "Tensor"))
-def floor_divide(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
-    """The quotient rounded towards minus infinity."""
-    return m.floor_divide(input, other)
-
-
-@pointwise(name="_trunc_divide", where=(), node="div")
-def _trunc_divide(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
-    """The quotient rounded towards zero."""
-    return m.trunc_divide(input, other)
-
-
-@pointwise(refuse={"bool": "\"remainder_cpu\" not implemented for 'Bool'",
-                   "complex": "\"remainder_cpu\" not implemented for '{dtype}'"})
-def remainder(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
-    """The remainder with the sign of the divisor, as Python's %."""
-    return m.remainder(input, other)
-
-
-@pointwise(refuse={"bool": "\"fmod_cpu\" not implemented for 'Bool'",
-                   "complex": "\"fmod_cpu\" not implemented for '{dtype}'"})
-def fmod(input: "Tensor", other: "Tensor | Number") -> Expr:
-    """The remainder with the sign of the dividend, as C's fmod."""
-    return m.fmod(input, other)
-
-
-@pointwise(aliases=("negative",), refuse={
+mul = binary("mul", "input * other.", "multiply", first=NUMBER, second=NUMBER, commutative=True)
+_true_divide = binary("_true_divide", "input / other.", atom="div", first=NUMBER, second=NUMBER,
+                      where=(), dtypes="float", node="div")
+_trunc_divide = binary("_trunc_divide", "The quotient rounded towards zero.", atom="trunc_divide",
+                       first=NUMBER, second=NUMBER, where=(), node="div")
+floor_divide = binary(
+    "floor_divide", "The quotient rounded towards minus infinity.", first=NUMBER, second=NUMBER,
+    refuse={"complex": "floor_divide not implemented for '{dtype}'"})
+remainder = binary("remainder", "The remainder with the sign of the divisor, as Python's %.",
+                   first=NUMBER, second=NUMBER, refuse=not_for("remainder_cpu", "bool", "complex"))
+fmod = binary("fmod", "The remainder with the sign of the dividend, as C's fmod.", second=NUMBER,
+              refuse=not_for("fmod_cpu", "bool", "complex"))
+neg = unary("neg", "-input.", "negative", refuse={
     "bool": "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
             "invert a mask, use the `~` or `logical_not()` operator instead."})
-def neg(input) -> Expr:
-    """-input."""
-    return -input
 
 
 @pointwise(inplace=False, out=False, refuse={
@@ -100,10 +70,7 @@ def positive(input) -> Expr:
     return input
 
 
-@pointwise(dtypes="float")
-def reciprocal(input) -> Expr:
-    """1 / input."""
-    return m.reciprocal(input)
+reciprocal = unary("reciprocal", "1 / input.", dtypes="float")
 
 
 @pointwise(dtypes="square")
@@ -132,42 +99,14 @@ def float_power(input: "Tensor | Number", exponent: "Tensor | Number") -> Expr:
     return m.pow(input, exponent)
 
 
-@pointwise(aliases=("absolute",), result="real",
-           refuse={})
-def abs(input) -> Expr:
-    """The absolute value (of a complex number, its modulus)."""
-    return m.abs(input)
-
-
-@pointwise(refuse={"complex": "Unlike NumPy, torch.sign doesn't return the signed unit of complex "
-                              "numbers; use torch.sgn instead."})
-def sign(input) -> Expr:
-    """-1, 0 or 1."""
-    return m.sgn(input)
-
-
-@pointwise
-def sgn(input) -> Expr:
-    """The sign; of a complex number, input / |input|."""
-    return m.sgn(input)
-
-
-@pointwise
-def floor(input) -> Expr:
-    """The greatest integer not above."""
-    return m.floor(input)
-
-
-@pointwise
-def ceil(input) -> Expr:
-    """The least integer not below."""
-    return m.ceil(input)
-
-
-@pointwise(aliases=("fix",))
-def trunc(input) -> Expr:
-    """The integer part."""
-    return m.trunc(input)
+abs = unary("abs", "The absolute value (of a complex number, its modulus).", "absolute", result="real")
+sign = unary("sign", "-1, 0 or 1.", atom="sgn", refuse={
+    "complex": "Unlike NumPy, torch.sign doesn't return the signed unit of complex numbers; use "
+               "torch.sgn instead."})
+sgn = unary("sgn", "The sign; of a complex number, input / |input|.")
+floor = unary("floor", "The greatest integer not above.")
+ceil = unary("ceil", "The least integer not below.")
+trunc = unary("trunc", "The integer part.", "fix")
 
 
 @pointwise
@@ -187,38 +126,15 @@ def round(input, *, decimals: "int" = 0) -> Expr:
     return m.round(input / scale) * scale
 
 
-@pointwise
-def maximum(input, other) -> Expr:
-    """The larger of two; nan if either is."""
-    return m.maximum(input, other)
-
-
-@pointwise
-def minimum(input, other) -> Expr:
-    """The smaller of two; nan if either is."""
-    return m.minimum(input, other)
-
-
-@pointwise(inplace=False)
-def fmax(input, other) -> Expr:
-    """The larger of two; a nan gives way to a number."""
-    return m.fmax(input, other)
-
-
-@pointwise(inplace=False)
-def fmin(input, other) -> Expr:
-    """The smaller of two; a nan gives way to a number."""
-    return m.fmin(input, other)
+maximum = binary("maximum", "The larger of two; nan if either is.")
+minimum = binary("minimum", "The smaller of two; nan if either is.")
+fmax = binary("fmax", "The larger of two; a nan gives way to a number.", inplace=False)
+fmin = binary("fmin", "The smaller of two; a nan gives way to a number.", inplace=False)
 
 
 def _check_clamp(bound: dict[str, Any]) -> None:
     if bound["min"] is None and bound["max"] is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-
-
-def _bounded_below(x: Expr, low: Expr) -> Expr:
-    # A bound that is met passes the gradient; nan passes through.
-    return m.clamp_min(x, low)
 
 
 @pointwise(aliases=("clip",), check=_check_clamp)
@@ -294,34 +210,11 @@ def _where_method(input, condition, other: "Tensor | Number"):
     return where(condition, input, other)
 
 
-@pointwise
-def copysign(input, other: "Tensor | Number") -> Expr:
-    """The size of input with the sign of other."""
-    return m.copysign(input, other)
-
-
-@pointwise
-def hypot(input, other) -> Expr:
-    """sqrt(input ** 2 + other ** 2) without overflow."""
-    return m.hypot(input, other)
-
-
-@pointwise
-def nextafter(input, other) -> Expr:
-    """The next floating-point number from input towards other."""
-    return m.nextafter(input, other)
-
-
-@pointwise
-def gcd(input, other) -> Expr:
-    """The greatest common divisor."""
-    return m.gcd(input, other)
-
-
-@pointwise
-def lcm(input, other) -> Expr:
-    """The least common multiple."""
-    return m.lcm(input, other)
+copysign = binary("copysign", "The size of input with the sign of other.", second=NUMBER)
+hypot = binary("hypot", "sqrt(input ** 2 + other ** 2) without overflow.")
+nextafter = binary("nextafter", "The next floating-point number from input towards other.")
+gcd = binary("gcd", "The greatest common divisor.")
+lcm = binary("lcm", "The least common multiple.")
 
 
 @pointwise

@@ -1,17 +1,14 @@
 """Elementary functions: exponentials, logarithms, trigonometry, error and gamma functions."""
 from __future__ import annotations
 
+from functools import partial
+
+from rushlight.ops.oneatom import binary, unary
 from rushlight.ops.scalar import Expr, const, m
 from rushlight.ops.table import pointwise
 
 
-def _unary(name: str, doc: str, *aliases: str, **facts: object) -> object:
-    """A row for an atom of the same name."""
-    def body(input) -> Expr:
-        return m.__getattr__(name)(input)
-    body.__name__, body.__doc__ = name, doc
-    return pointwise(body, aliases=aliases, **{"dtypes": "float", **facts})
-
+_unary = partial(unary, dtypes="float")
 
 exp = _unary("exp", "e to the power of input.")
 exp2 = _unary("exp2", "2 to the power of input.", "special.exp2")
@@ -39,18 +36,8 @@ erfc = _unary("erfc", "1 - erf(input).", "special.erfc")
 erfinv = _unary("erfinv", "The inverse of the error function.", "special.erfinv")
 lgamma = _unary("lgamma", "The logarithm of |gamma(input)|.", "special.gammaln")
 digamma = _unary("digamma", "The derivative of lgamma.", "special.digamma", "special.psi")
-
-
-@pointwise(dtypes="float", aliases=("special.expit",))
-def sigmoid(input) -> Expr:
-    """1 / (1 + exp(-input))."""
-    return m.sigmoid(input)
-
-
-@pointwise(dtypes="float", aliases=("arctan2",))
-def atan2(input, other) -> Expr:
-    """The angle of the point (other, input)."""
-    return m.atan2(input, other)
+sigmoid = _unary("sigmoid", "1 / (1 + exp(-input)).", "special.expit")
+atan2 = binary("atan2", "The angle of the point (other, input).", "arctan2", dtypes="float")
 
 
 @pointwise(dtypes="float", aliases=("special.logit",))

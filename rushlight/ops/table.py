@@ -30,6 +30,7 @@ ROWS: dict[str, "Row"] = {}
 class Row:
     """One op.
 
+    name, doc what the body's own name and docstring say, for a body that several rows share
     where     namespaces of the public name: "torch", "Tensor", "nn.functional", "linalg", ...
     inplace   whether `name_` exists (in each namespace of `where`)
     out       whether `out=` is taken
@@ -55,7 +56,7 @@ class Row:
     def __init__(self, kind: str, body: Callable[..., Any], **facts: Any) -> None:
         self.kind, self.body = kind, body
         self.name = facts.pop("name", None) or body.__name__.rstrip("_")
-        self.doc: str = body.__doc__ or ""
+        self.doc: str = facts.pop("doc", None) or body.__doc__ or ""
         self.where: tuple[str, ...] = facts.pop("where", ("torch", "Tensor"))
         self.inplace: bool = facts.pop("inplace", False)
         self.out: bool = facts.pop("out", False)

@@ -1,0 +1,187 @@
+"""A team of threads that runs NumPy's inner loops side by side, without the interpreter.
+
+Python's own threads would take turns at the interpreter's lock, and NumPy keeps that lock in
+calls with few, long rows. Where there are no POSIX semaphores there is no team.
+"""
+from __future__ import annotations
+
+import ctypes
+import os
+import threading
+from collections.abc import Sequence
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from rushlight.base.ufunc import LOOPS
+from rushlight.compiler import native, pool
+from rushlight.compiler.teamcode import MEMBER, MEMBERS, SEMAPHORE
+
+Array = np.ndarray[Any, Any]
+_LINE = 64
+# Rows of a table of jobs: beyond this many, NumPy's own iteration is as good.
+_MOST_ROWS, _ROW = 4096, 256
+_SYMBOLS = ("sem_init", "sem_wait", "sem_post", "sched_yield")
+
+
+def pointer(a: Array) -> int:
+    """Where an array's first element is."""
+    place: int = a.__array_interface__["data"][0]
+    return place
+
+
+class _Team:
+    """The members so far, and the memory that they share with the caller."""
+
+    def __init__(self, most: int) -> None:
+        words = MEMBERS + MEMBER * most
+        room = np.zeros(words + _LINE // 8, np.int64)
+        start = -pointer(room) % _LINE // 8
+        self.memory = room[start:start + words]
+        self.most, self.members = most, 0
+        self.address = pointer(self.memory)
+        process = ctypes.CDLL(None)
+        init, wait, post, give_way = (getattr(process, name) for name in _SYMBOLS)
+        for place, f in enumerate((wait, post, give_way), 14):
+            self.memory[place] = ctypes.cast(f, ctypes.c_void_p).value or 0
+        for k in range(most):
+            if init(ctypes.c_void_p(self.member(k) + 8 * SEMAPHORE), 0, 0):
+                raise OSError("this system has no unnamed semaphores")
+        self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(
+            native.runtime_address("rl_team_run"))
+        self._serve = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(
+            native.runtime_address("rl_team_serve"))
+
+    def member(self, k: int) -> int:
+        """Where the member's state is."""
+        return self.address + 8 * (MEMBERS + MEMBER * k)
+
+    def run(self, loop: int, jobs: Array, before: int, steps: Array, threads: int) -> None:
+        """Each row of `jobs` by one thread, the caller's among them."""
+        while self.members < threads - 1:
+            threading.Thread(target=self._serve, args=(self.address, self.member(self.members)),
+                             name="rushlight-team", daemon=True).start()
+            self.members += 1
+        memory, helpers = self.memory, threads - 1
+        memory[0], memory[24] = 0, helpers
+        memory[8:14] = loop, pointer(jobs), len(jobs), jobs.shape[1] * 8, before * 8, pointer(steps)
+        self._run(self.address, helpers)
+
+
+class _Current:
+    team: _Team | None = None
+    possible = os.name == "posix"
+
+
+_busy = threading.Lock()
+
+
+def _team(threads: int) -> _Team | None:
+    if not _Current.possible:
+        return None
+    found = _Current.team
+    if found is None or found.most < threads - 1:
+        try:
+            # Members of a smaller team sleep on; the count of threads seldom changes.
+            found = _Current.team = _Team(max(threads - 1, 8))
+        except (OSError, AttributeError):
+            _Current.possible = False
+    return found
+
+
+def _forget() -> None:
+    """In a forked child no member lives."""
+    global _busy
+    _Current.team, _busy = None, threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
+
+
+def run(function: Any, jobs: Array, before: int, steps: Array, threads: int) -> bool:
+    """Run a ufunc's loop over `jobs`, a row each: `before` pointers, then the dims.
+
+    False, with nothing done, where there is no team or it is at work for another thread.
+    """
+    loop = LOOPS.get(function)
+    if loop is None or not _busy.acquire(blocking=False):
+        return False
+    try:
+        team = _team(threads)
+        if team is None:
+            return False
+        team.run(loop, jobs, before, steps, threads)
+        return True
+    finally:
+        _busy.release()
+
+
+def split(function: Any, operands: Sequence[Array], cores: tuple[bool, ...],
+          shape: tuple[int, ...], threads: int) -> bool:
+    """A ufunc over leading axes of `shape`, in pieces; False where they do not lie as lines.
+
+    `cores` says of each operand whether its last axis is the row's own.
+    """
+    layouts = tuple([(a.shape, a.strides) for a in operands])
+    plan = _plan(layouts, cores, shape, threads)
+    if plan is None:
+        return False
+    offsets, steps = plan
+    jobs, count = offsets.copy(), len(operands)
+    jobs[:, :count] += [pointer(a) for a in operands]
+    return run(function, jobs, count, steps, threads)
+
+
+@lru_cache(maxsize=1024)
+def _plan(layouts: Any, cores: tuple[bool, ...], shape: tuple[int, ...],
+          threads: int) -> tuple[Array, Array] | None:
+    """Jobs, relative to the operands' starts, and the steps of the loop."""
+    extent = next((own[-1:] for (own, _), core in zip(layouts, cores, strict=True) if core), ())
+    rows = [strides[-1] for (_, strides), core in zip(layouts, cores, strict=True) if core]
+    lines = [(own[:-1], strides[:-1]) if core else (own, strides)
+             for (own, strides), core in zip(layouts, cores, strict=True)]
+    outer = steps = [_step(own, strides, shape) for own, strides in lines]
+    if None not in steps:
+        count = prod(shape)
+        pieces = pool.pieces_for(count, threads)
+        cuts = np.arange(pieces + 1) * count // pieces
+        sizes = np.diff(cuts)
+    else:
+        # The first axis row by row, the others as one line.
+        steps = [_step(own[1:], strides[1:], shape[1:]) if len(own) == len(shape)
+                 else _step(own, strides, shape[1:]) for own, strides in lines]
+        if None in steps or shape[0] > _MOST_ROWS or prod(shape[1:]) < _ROW:
+            return None
+        outer = [strides[0] if len(own) == len(shape) and own[0] > 1 else 0
+                 for own, strides in lines]
+        cuts, sizes = np.arange(shape[0] + 1), np.full(shape[0], prod(shape[1:]))
+    jobs = np.empty((len(sizes), len(lines) + 1 + len(extent)), np.int64)
+    jobs[:, :len(lines)] = cuts[:-1, None] * np.array(outer, np.int64)
+    jobs[:, len(lines)] = sizes
+    jobs[:, len(lines) + 1:] = extent
+    return jobs, np.array([*steps, *rows], np.int64)
+
+
+def _step(own: tuple[int, ...], strides: tuple[int, ...], shape: tuple[int, ...]) -> int | None:
+    """The byte step of an operand through all axes taken as one; None where there is none."""
+    if prod(own) == 1:
+        return 0
+    if own != shape:
+        return None
+    walk = [(n, s) for n, s in zip(reversed(own), reversed(strides), strict=True) if n != 1]
+    for (n, inner), (_, outer) in zip(walk, walk[1:], strict=False):
+        if outer != inner * n:
+            return None
+    return walk[0][1]
+
+
+def calls(function: Any, pieces: Sequence[Sequence[Array]], dims: Sequence[Sequence[int]],
+          threads: int) -> bool:
+    """A generalised ufunc called on each piece, all of whose axes are its own, of size `dims`."""
+    jobs = np.array([[pointer(a) for a in arrays] + [1, *sizes]
+                     for arrays, sizes in zip(pieces, dims, strict=True)], np.int64)
+    steps = [0] * len(pieces[0]) + [s for a in pieces[0] for s in a.strides]
+    return run(function, jobs, len(pieces[0]), np.array(steps, np.int64), threads)

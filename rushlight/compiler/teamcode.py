@@ -1,0 +1,162 @@
+"""Machine code of a team of threads: parts of a kernel's work, taken in turns without the interpreter.
+
+The team's memory, in slots of eight bytes (a cache line of its own for what is written often):
+  0 next job   8 loop   9 jobs   10 how many   11 bytes of a job   12 bytes before its dims   13 steps
+  14 sem_wait  15 sem_post   16 sched_yield   24 members at work
+and per member, from slot 32 on, 16 slots: at 8 its semaphore, at 0 its state (0 spinning, 1 called,
+2 asleep, 3 called while asleep). A job is the pointers
+and then the dims of NumPy's inner loops. A member waits in a short spin, as the next kernel of a
+program mostly follows at once, and then in its semaphore. Who posts a job takes it back from those
+that have not begun when nothing is left to do: a small kernel never waits for a thread to wake.
+"""
+from __future__ import annotations
+
+from rushlight.compiler.ir import Module
+
+MEMBERS, MEMBER, SEMAPHORE = 32, 16, 8
+# Pauses, of 10 to 40 ns each.
+_SPIN, _YIELD_EVERY = 4000, 256
+
+_WORK = """define void @rl_team_work(ptr %t) {
+  %lines = getelementptr i8, ptr %t, i64 64
+  %loop = load ptr, ptr %lines
+  %jobs_at = getelementptr i8, ptr %t, i64 72
+  %jobs = load ptr, ptr %jobs_at
+  %count_at = getelementptr i8, ptr %t, i64 80
+  %count = load i64, ptr %count_at
+  %bytes_at = getelementptr i8, ptr %t, i64 88
+  %bytes = load i64, ptr %bytes_at
+  %before_at = getelementptr i8, ptr %t, i64 96
+  %before = load i64, ptr %before_at
+  %steps_at = getelementptr i8, ptr %t, i64 104
+  %steps = load ptr, ptr %steps_at
+  br label %next
+next:
+  %i = atomicrmw add ptr %t, i64 1 acq_rel
+  %more = icmp slt i64 %i, %count
+  br i1 %more, label %run, label %done
+run:
+  %offset = mul i64 %i, %bytes
+  %job = getelementptr i8, ptr %jobs, i64 %offset
+  %dims = getelementptr i8, ptr %job, i64 %before
+  %failed = call i32 %loop(ptr null, ptr %job, ptr %dims, ptr %steps, ptr null)
+  br label %next
+done:
+  ret void
+}"""
+
+_SERVE = """define void @rl_team_serve(ptr %t, ptr %me) {
+entry:
+  %wait_at = getelementptr i8, ptr %t, i64 112
+  %sem_wait = load ptr, ptr %wait_at
+  %running = getelementptr i8, ptr %t, i64 192
+  %sem = getelementptr i8, ptr %me, i64 64
+  br label %idle
+idle:
+  br label %spin
+spin:
+  %s = phi i64 [0, %idle], [%following, %again]
+  %state = load atomic i64, ptr %me acquire, align 8
+  %posted = icmp eq i64 %state, 1
+  br i1 %posted, label %take, label %again
+again:
+  PAUSE
+  %following = add i64 %s, 1
+  %patient = icmp slt i64 %following, SPIN
+  br i1 %patient, label %spin, label %rest
+rest:
+  %pair = cmpxchg ptr %me, i64 0, i64 2 acq_rel acquire
+  %resting = extractvalue {i64, i1} %pair, 1
+  br i1 %resting, label %asleep, label %take
+asleep:
+  %interrupted = call i32 %sem_wait(ptr %sem)
+  %woken = cmpxchg ptr %me, i64 3, i64 0 acq_rel acquire
+  %called = extractvalue {i64, i1} %woken, 1
+  br i1 %called, label %work, label %asleep
+take:
+  %taken = cmpxchg ptr %me, i64 1, i64 0 acq_rel acquire
+  %mine = extractvalue {i64, i1} %taken, 1
+  br i1 %mine, label %work, label %idle
+work:
+  call void @rl_team_work(ptr %t)
+  %left = atomicrmw sub ptr %running, i64 1 acq_rel
+  br label %idle
+}"""
+
+_RUN = """define void @rl_team_run(ptr %t, i64 %members) {
+entry:
+  %post_at = getelementptr i8, ptr %t, i64 120
+  %sem_post = load ptr, ptr %post_at
+  %yield_at = getelementptr i8, ptr %t, i64 128
+  %sched_yield = load ptr, ptr %yield_at
+  %running = getelementptr i8, ptr %t, i64 192
+  %first = getelementptr i8, ptr %t, i64 256
+  br label %members_loop
+members_loop:
+  %m = phi i64 [0, %entry], [%m_next, %told]
+  %unposted = icmp slt i64 %m, %members
+  br i1 %unposted, label %tell, label %work
+tell:
+  %shift = mul i64 %m, 128
+  %member = getelementptr i8, ptr %first, i64 %shift
+  %spinning = cmpxchg ptr %member, i64 0, i64 1 acq_rel acquire
+  %saw = extractvalue {i64, i1} %spinning, 1
+  br i1 %saw, label %told, label %rouse
+rouse:
+  %sleeping = cmpxchg ptr %member, i64 2, i64 3 acq_rel acquire
+  %slept = extractvalue {i64, i1} %sleeping, 1
+  br i1 %slept, label %wake, label %tell
+wake:
+  %sem = getelementptr i8, ptr %member, i64 64
+  %unused = call i32 %sem_post(ptr %sem)
+  br label %told
+told:
+  %m_next = add i64 %m, 1
+  br label %members_loop
+work:
+  call void @rl_team_work(ptr %t)
+  br label %recall
+recall:
+  %r = phi i64 [0, %work], [%r_next, %recalled]
+  %called = icmp slt i64 %r, %members
+  br i1 %called, label %late, label %wait
+late:
+  %late_shift = mul i64 %r, 128
+  %late_member = getelementptr i8, ptr %first, i64 %late_shift
+  %unseen = cmpxchg ptr %late_member, i64 1, i64 0 acq_rel acquire
+  %unwoken = cmpxchg ptr %late_member, i64 3, i64 2 acq_rel acquire
+  %one = extractvalue {i64, i1} %unseen, 1
+  %other = extractvalue {i64, i1} %unwoken, 1
+  %back = or i1 %one, %other
+  %less = zext i1 %back to i64
+  %still = atomicrmw sub ptr %running, i64 %less acq_rel
+  br label %recalled
+recalled:
+  %r_next = add i64 %r, 1
+  br label %recall
+wait:
+  %w = phi i64 [0, %recall], [%w_next, %pause], [0, %give_way]
+  %busy = load atomic i64, ptr %running acquire, align 8
+  %ended = icmp eq i64 %busy, 0
+  br i1 %ended, label %done, label %pause
+pause:
+  PAUSE
+  %w_next = add i64 %w, 1
+  %long = icmp sgt i64 %w_next, YIELD
+  br i1 %long, label %give_way, label %wait
+give_way:
+  %ignored = call i32 %sched_yield()
+  br label %wait
+done:
+  ret void
+}"""
+
+
+def write(module: Module) -> None:
+    """Put rl_team_work, rl_team_serve and rl_team_run into the runtime."""
+    pause, declared = ("call void @llvm.aarch64.hint(i32 1)", "declare void @llvm.aarch64.hint(i32)") \
+        if module.arm else ("call void @llvm.x86.sse2.pause()", "declare void @llvm.x86.sse2.pause()")
+    module.declare("pause", declared)
+    for text in (_WORK, _SERVE, _RUN):
+        module.functions.append(text.replace("PAUSE", pause).replace("SPIN", str(_SPIN))
+                                .replace("YIELD", str(_YIELD_EVERY)))

@@ -1,0 +1,28 @@
+"""Pointwise rows that are a single atom of their operands: the formula is the name."""
+from __future__ import annotations
+
+from rushlight.ops.scalar import Expr, m
+from rushlight.ops.table import Row, pointwise
+
+NUMBER = "Tensor | Number"
+
+
+def not_for(kernel: str, *kinds: str) -> dict[str, str]:
+    """PyTorch's refusal of the kinds of dtypes that it has no kernel for."""
+    return dict.fromkeys(kinds, f"\"{kernel}\" not implemented for '{{dtype}}'")
+
+
+def unary(name: str, doc: str, *aliases: str, atom: str = "", **facts: object) -> Row:
+    """The row NAME(input), for the atom of that name (or `atom`)."""
+    def body(input) -> Expr:
+        return getattr(m, atom or name)(input)
+    return pointwise(body, name=name, doc=doc, aliases=aliases, **facts)
+
+
+def binary(name: str, doc: str, *aliases: str, atom: str = "", first: str = "Tensor",
+           second: str = "Tensor", **facts: object) -> Row:
+    """The row NAME(input, other); `first` and `second` are the schema types of its operands."""
+    def body(input, other) -> Expr:
+        return getattr(m, atom or name)(input, other)
+    body.__annotations__ = {"input": first, "other": second}
+    return pointwise(body, name=name, doc=doc, aliases=aliases, **facts)
