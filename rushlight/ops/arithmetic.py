@@ -12,22 +12,6 @@ _NO_BOOL_SUB = ("Subtraction, the `-` operator, with two bool tensors is not sup
                 "`logical_xor()` operator instead.")
 
 
-def _check_alpha(bound: dict[str, Any]) -> None:
-    alpha = bound["alpha"]
-    if type(alpha) is int and alpha == 1:
-        return
-    tensors = [v for v in (bound["input"], bound["other"]) if hasattr(v, "dtype")]
-    floating = any(t.dtype.category >= 2 for t in tensors) or isinstance(bound["other"], float)
-    if isinstance(alpha, bool) and not all(t.dtype.name == "bool" for t in tensors):
-        raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    if isinstance(alpha, float) and not floating:
-        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point "
-                           "number.")
-    if isinstance(alpha, complex) and not any(t.dtype.is_complex for t in tensors):
-        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex "
-                           "number.")
-
-
 @pointwise(commutative=True)
 def add(input: "Tensor | Number", other: "Tensor | Number", *, alpha: "Number" = 1) -> Expr:
     """input + alpha * other."""
