@@ -12,6 +12,15 @@ from rushlight.base.size import Size
 from rushlight.tensor.storage import Storage, address
 
 
+def _place(asked: str, dim: Any, ndim: int) -> int:
+    """The dim whose size or stride is asked for, from 0 on."""
+    if isinstance(dim, (bool, float)):
+        raise TypeError(f"{asked}(): argument 'dim' (position 1) must be int, not {type(dim).__name__}")
+    if not ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+    return wrap_dim(dim, ndim)
+
+
 class MemoryFormat:
     """torch.contiguous_format, channels_last, ...: an order of dims in memory."""
 
@@ -98,7 +107,7 @@ class Geometry:
         """All sizes, or the size of one dim."""
         if dim is None:
             return Size(self._a.shape)
-        return self._a.shape[wrap_dim(dim, self._a.ndim)] if self._a.ndim else wrap_dim(dim, 0)
+        return self._a.shape[_place("size", dim, self._a.ndim)]
 
     def dim(self) -> int:
         """The number of dims."""
@@ -177,7 +186,7 @@ class Geometry:
         strides = tuple([s // step for s in a.strides])
         if not a.size and not any(strides):
             strides = contiguous_strides(a.shape)  # NumPy's empty arrays have none
-        return strides if dim is None else strides[wrap_dim(dim, a.ndim)]
+        return strides if dim is None else strides[_place("stride", dim, a.ndim)]
 
     def storage_offset(self) -> int:
         """Elements from the start of the storage to the first element."""

@@ -2,12 +2,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import rushlight as torch
 from rushlight.utils.data.collate import default_collate, default_convert
 from rushlight.utils.data.dataset import IterableDataset, TensorDataset
 from rushlight.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
+
+T_co = TypeVar("T_co", covariant=True)
+# What an iteration relies on is chosen once.
+_FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
 
 def get_worker_info() -> None:
@@ -23,7 +27,7 @@ class _Endless:
             yield None
 
 
-class DataLoader:
+class DataLoader(Generic[T_co]):
     """Iterate over a dataset in batches.
 
     num_workers: only 0 (this process loads the data); seeds, shuffles and draws from the default
@@ -37,7 +41,8 @@ class DataLoader:
                  generator: Any = None, *, prefetch_factor: int | None = None,
                  persistent_workers: bool = False, pin_memory_device: str = "",
                  in_order: bool = True) -> None:
-        _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
+        _check_workers(num_workers, timeout, prefetch_factor, persistent_workers,
+                       multiprocessing_context)
         self.dataset, self.num_workers, self.pin_memory = dataset, num_workers, pin_memory
         self.prefetch_factor, self.timeout = prefetch_factor, timeout
         self.worker_init_fn, self.generator = worker_init_fn, generator
@@ -63,6 +68,13 @@ class DataLoader:
         if collate_fn is None:
             collate_fn = default_convert if batch_sampler is None else default_collate
         self.collate_fn = collate_fn
+        self._ready = True
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in _FIXED and "_ready" in self.__dict__:
+            raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is "
+                             "initialized")
+        super().__setattr__(name, value)
 
     def _default_sampler(self, shuffle: bool | None) -> Any:
         if self._iterable:
@@ -96,7 +108,7 @@ class DataLoader:
 
 
 def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None,
-                   persistent_workers: bool) -> None:
+                   persistent_workers: bool, context: Any) -> None:
     if num_workers < 0:
         raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable "
                          "multiprocessing.")
@@ -108,6 +120,9 @@ def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None
                          "None.")
     if persistent_workers and num_workers == 0:
         raise ValueError("persistent_workers option needs num_workers > 0")
+    if num_workers == 0 and context is not None:
+        raise ValueError("multiprocessing_context can only be used with multi-process loading "
+                         "(num_workers > 0), but got num_workers=0")
     if num_workers > 0:
         raise NotImplementedError(f"DataLoader: num_workers={num_workers} needs worker processes, which "
                                   "Rushlight does not have yet; use num_workers=0 (a TensorDataset is "
@@ -174,8 +189,7 @@ def _whole_batch(loader: DataLoader, indices: list[Any]) -> Any:
     tensors = dataset.tensors
     if not indices or any(type(t) is not torch.Tensor or t.requires_grad for t in tensors):
         return None
+    if any(type(i) is not int or not 0 <= i < len(dataset) for i in indices):
+        return None
     rows = torch.tensor(indices)
-    size = len(dataset)
-    if bool((rows < 0).any()):
-        rows = torch.where(rows < 0, rows + size, rows)
     return [t.index_select(0, rows) for t in tensors]

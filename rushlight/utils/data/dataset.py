@@ -6,7 +6,7 @@ import itertools
 import math
 import warnings
 from collections.abc import Iterator, Sequence
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Iterable, TypeVar
 
 import rushlight as torch
 
@@ -23,11 +23,8 @@ class Dataset(Generic[T_co]):
         return ConcatDataset([self, other])
 
 
-class IterableDataset(Dataset[T_co]):
+class IterableDataset(Dataset[T_co], Iterable[T_co]):
     """Subclass with __iter__()."""
-
-    def __iter__(self) -> Iterator[Any]:
-        raise NotImplementedError("Subclasses of IterableDataset should implement __iter__.")
 
     def __add__(self, other: Dataset[Any]) -> "ChainDataset":  # type: ignore[override]
         return ChainDataset([self, other])
@@ -68,8 +65,26 @@ class StackDataset(Dataset[Any]):
             return {k: d[index] for k, d in self.datasets.items()}
         return tuple(d[index] for d in self.datasets)
 
+    def __getitems__(self, indices: list[Any]) -> list[Any]:
+        if isinstance(self.datasets, dict):
+            rows = zip(*(_items(d, indices) for d in self.datasets.values()), strict=True)
+            return [dict(zip(self.datasets, row, strict=True)) for row in rows]
+        return list(zip(*(_items(d, indices) for d in self.datasets), strict=True))
+
     def __len__(self) -> int:
         return self._length
+
+
+def _items(dataset: Any, indices: list[Any]) -> Any:
+    """Items of a dataset, by its own __getitems__ where it has one."""
+    many = getattr(dataset, "__getitems__", None)
+    if not callable(many):
+        return [dataset[i] for i in indices]
+    found = many(indices)
+    if len(found) != len(indices):
+        raise ValueError(f"Nested dataset's output size mismatch. Expected {len(indices)}, got "
+                         f"{len(found)}")
+    return found
 
 
 class ConcatDataset(Dataset[Any]):

@@ -43,8 +43,8 @@ class RandomSampler(Sampler[int]):
         self._num_samples, self.generator = num_samples, generator
         if not isinstance(replacement, bool):
             raise TypeError(f"replacement should be a boolean value, but got replacement={replacement}")
-        if not isinstance(self.num_samples, int) or self.num_samples < 0:
-            raise ValueError("num_samples should be a non-negative integer value, but got num_samples="
+        if not isinstance(self.num_samples, int) or self.num_samples <= 0:
+            raise ValueError("num_samples should be a positive integer value, but got num_samples="
                              f"{self.num_samples}")
 
     @property
@@ -70,8 +70,6 @@ class RandomSampler(Sampler[int]):
             rest = self.num_samples % 32
             yield from torch.randint(high=n, size=(rest,), dtype=torch.int64,
                                      generator=generator).tolist()
-            return
-        if not n:
             return
         for _ in range(self.num_samples // n):
             yield from torch.randperm(n, generator=generator).tolist()

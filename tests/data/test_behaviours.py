@@ -1,0 +1,48 @@
+"""Datasets, samplers, collating and the loader do what PyTorch was recorded to do."""
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+import rushlight as torch
+from rushlight.utils.data import DataLoader, Subset, TensorDataset
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "goldens"))
+from answers import difference, same  # noqa: E402 - lives beside its recorded output
+from data_behaviours import DATA  # noqa: E402
+
+_WANTED = DATA.recorded()
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_behaviour(name: str) -> None:
+    got = DATA.answer(name, torch)
+    assert same(got, _WANTED[name]), difference(got, _WANTED[name])
+
+
+def test_workers_are_refused_clearly() -> None:
+    with pytest.raises(NotImplementedError, match="num_workers=2 needs worker processes.*num_workers=0"):
+        DataLoader(range(3), num_workers=2)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64", "bool", "complex64"])
+def test_whole_batches_are_what_stacked_items_are(dtype: str) -> None:
+    """A TensorDataset is read by whole batches; through a Subset, item by item."""
+    data = TensorDataset(torch.arange(12).to(getattr(torch, dtype)).reshape(6, 2), torch.arange(6))
+    fast = list(DataLoader(data, 4, shuffle=True, generator=torch.Generator().manual_seed(2)))
+    slow = list(DataLoader(Subset(data, range(6)), 4, shuffle=True,
+                           generator=torch.Generator().manual_seed(2)))
+    assert [len(b) for b in fast] == [len(b) for b in slow] == [2, 2]
+    for a, b in zip(fast, slow, strict=True):
+        assert type(a) is type(b) is list
+        for s, t in zip(a, b, strict=True):
+            assert s.dtype is t.dtype and bool((s == t).all())
+
+
+def test_batches_do_not_share_memory_with_the_data() -> None:
+    t = torch.zeros(4, 2)
+    (batch,) = next(iter(DataLoader(TensorDataset(t), 2)))
+    batch.fill_(1)
+    assert not t.any()

@@ -1,0 +1,17 @@
+"""Record what PyTorch's optimizers, schedulers and loaders do: run this where torch is installed."""
+from __future__ import annotations
+
+import torch
+from data_behaviours import DATA
+from optim_behaviours import OPTIM
+from scheduler_behaviours import SCHEDULERS
+
+
+def main() -> None:
+    """Write the tables' JSON files next to this file."""
+    for table in (OPTIM, SCHEDULERS, DATA):
+        table.record(torch)
+
+
+if __name__ == "__main__":
+    main()
