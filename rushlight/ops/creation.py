@@ -60,7 +60,7 @@ def _strided(sizes: Ints, strides: Ints, of: Any) -> Array:
 
 
 def factory(body: Any = None, **facts: Any) -> Any:
-    """An opaque row; the dispatcher takes its device, layout, pin_memory and requires_grad."""
+    """An opaque row that takes device, layout, pin_memory and requires_grad besides its own."""
     facts = {"where": ("torch",), "out": True, **facts, "factory": True}
     return opaque(body, **facts) if body is not None else lambda b: opaque(b, **facts)
 
@@ -82,25 +82,19 @@ def _dtype(dtype: dt.dtype | None) -> Any:
 
 
 @factory
-def zeros(size: "*Ints", *, dtype: "dtype | None" = None, layout: "Any" = None,
-          device: "device | None" = None, pin_memory: "bool" = False,
-          requires_grad: "bool" = False) -> Fill:
+def zeros(size: "*Ints", *, dtype: "dtype | None" = None) -> Fill:
     """Zeros."""
     return Fill(sizes_of(size, "zeros"), _dtype(dtype), 0)
 
 
 @factory
-def ones(size: "*Ints", *, dtype: "dtype | None" = None, layout: "Any" = None,
-         device: "device | None" = None, pin_memory: "bool" = False,
-         requires_grad: "bool" = False) -> Fill:
+def ones(size: "*Ints", *, dtype: "dtype | None" = None) -> Fill:
     """Ones."""
     return Fill(sizes_of(size), _dtype(dtype), 1)
 
 
 @factory
-def empty(size: "*Ints", *, dtype: "dtype | None" = None, layout: "Any" = None,
-          device: "device | None" = None, pin_memory: "bool" = False, requires_grad: "bool" = False,
-          memory_format: "Any" = None) -> Fill:
+def empty(size: "*Ints", *, dtype: "dtype | None" = None, memory_format: "Any" = None) -> Fill:
     """Uninitialised memory."""
     sizes = sizes_of(size)
     if memory_format is None:
@@ -111,9 +105,7 @@ def empty(size: "*Ints", *, dtype: "dtype | None" = None, layout: "Any" = None,
 
 
 @factory
-def full(size: "Ints", fill_value: "Number", *, dtype: "dtype | None" = None, layout: "Any" = None,
-         device: "device | None" = None, pin_memory: "bool" = False,
-         requires_grad: "bool" = False) -> Fill:
+def full(size: "Ints", fill_value: "Number", *, dtype: "dtype | None" = None) -> Fill:
     """One number everywhere; its type decides the dtype."""
     if isinstance(size, int):
         raise TypeError("full(): argument 'size' (position 1) must be tuple of ints, not int")
@@ -122,9 +114,7 @@ def full(size: "Ints", fill_value: "Number", *, dtype: "dtype | None" = None, la
 
 
 @factory(out=False)
-def empty_strided(size: "Ints", stride: "Ints", *, dtype: "dtype | None" = None,
-                  layout: "Any" = None, device: "device | None" = None, pin_memory: "bool" = False,
-                  requires_grad: "bool" = False) -> Fill:
+def empty_strided(size: "Ints", stride: "Ints", *, dtype: "dtype | None" = None) -> Fill:
     """Uninitialised memory with the given strides."""
     return Fill(*_checked_strides(size, _dtype(dtype), stride))
 
@@ -141,9 +131,7 @@ def _checked_strides(size: Any, of: Any, stride: Any) -> tuple[Ints, Any, None, 
 
 
 @factory(out=False)
-def empty_permuted(size: "Ints", physical_layout: "Ints", *, dtype: "dtype | None" = None,
-                   layout: "Any" = None, device: "device | None" = None,
-                   pin_memory: "bool" = False, requires_grad: "bool" = False) -> Fill:
+def empty_permuted(size: "Ints", physical_layout: "Ints", *, dtype: "dtype | None" = None) -> Fill:
     """Uninitialised memory whose dims lie in the order `physical_layout`, outermost first."""
     sizes, order = sizes_of(size), tuple(physical_layout)
     if len(order) != len(sizes):
@@ -162,9 +150,7 @@ def empty_permuted(size: "Ints", physical_layout: "Ints", *, dtype: "dtype | Non
 
 
 @factory(out=False)
-def scalar_tensor(s: "Number", *, dtype: "dtype | None" = None, layout: "Any" = None,
-                  device: "device | None" = None, pin_memory: "bool" = False,
-                  requires_grad: "bool" = False) -> Array:
+def scalar_tensor(s: "Number", *, dtype: "dtype | None" = None) -> Array:
     """One number as a 0-d tensor of the default dtype."""
     return number(s, dt.get_default_dtype() if dtype is None else dtype)
 
@@ -181,9 +167,7 @@ def _like(a: Array, value: Any, dtype: dt.dtype | None, memory_format: Any) -> F
 
 
 def _filled_like(name: str, value: Any, doc: str) -> Any:
-    def body(input, *, dtype: "dtype | None" = None, layout: "Any" = None,
-             device: "device | None" = None, pin_memory: "bool" = False,
-             requires_grad: "bool" = False, memory_format: "Any" = None) -> Fill:
+    def body(input, *, dtype: "dtype | None" = None, memory_format: "Any" = None) -> Fill:
         return _like(input, value, dtype, memory_format)
     body.__name__, body.__doc__ = name, doc
     return factory(body, out=False)
@@ -195,9 +179,8 @@ empty_like = _filled_like("empty_like", None, "Uninitialised memory of input's s
 
 
 @factory(out=False)
-def full_like(input, fill_value: "Number", *, dtype: "dtype | None" = None, layout: "Any" = None,
-              device: "device | None" = None, pin_memory: "bool" = False,
-              requires_grad: "bool" = False, memory_format: "Any" = None) -> Fill:
+def full_like(input, fill_value: "Number", *, dtype: "dtype | None" = None,
+              memory_format: "Any" = None) -> Fill:
     """One number in input's shape, dtype and strides."""
     return _like(input, _number_for(input, fill_value, dtype), dtype, memory_format)
 
@@ -207,9 +190,7 @@ def _number_for(a: Array, value: Any, dtype: dt.dtype | None) -> Array:
 
 
 def _new(name: str, value: Any, doc: str) -> Any:
-    def body(input, size: "*Ints", *, dtype: "dtype | None" = None, layout: "Any" = None,
-             device: "device | None" = None, pin_memory: "bool" = False,
-             requires_grad: "bool" = False) -> Fill:
+    def body(input, size: "*Ints", *, dtype: "dtype | None" = None) -> Fill:
         return Fill(sizes_of(size), input.dtype if dtype is None else dtype.np, value)
     body.__name__, body.__doc__ = name, doc
     return factory(body, where=("Tensor",), out=False)
@@ -221,17 +202,14 @@ new_empty = _new("new_empty", None, "Uninitialised memory of this tensor's dtype
 
 
 @factory(where=("Tensor",), out=False)
-def new_full(input, size: "Ints", fill_value: "Number", *, dtype: "dtype | None" = None,
-             layout: "Any" = None, device: "device | None" = None, pin_memory: "bool" = False,
-             requires_grad: "bool" = False) -> Fill:
+def new_full(input, size: "Ints", fill_value: "Number", *, dtype: "dtype | None" = None) -> Fill:
     """One number, in this tensor's dtype."""
     value = _number_for(input, fill_value, dtype)
     return Fill(sizes_of(size), value.dtype, value)
 
 
 @factory(where=("Tensor",), out=False)
-def new_empty_strided(input, size: "Ints", stride: "Ints", *, dtype: "dtype | None" = None,
-                      layout: "Any" = None, device: "device | None" = None,
-                      pin_memory: "bool" = False, requires_grad: "bool" = False) -> Fill:
+def new_empty_strided(input, size: "Ints", stride: "Ints", *,
+                      dtype: "dtype | None" = None) -> Fill:
     """Uninitialised memory of this tensor's dtype with the given strides."""
     return Fill(*_checked_strides(size, input.dtype if dtype is None else dtype.np, stride))

@@ -170,24 +170,21 @@ def _no_data(on: Any) -> bool:
 
 @factory
 def rand(size: "*Ints", *, generator: "Any" = None, dtype: "dtype | None" = None,
-         layout: "Any" = None, device: "device | None" = None, pin_memory: "bool" = False,
-         requires_grad: "bool" = False) -> Array | Fill:
+         device: "device | None" = None) -> Array | Fill:
     """Uniforms of [0, 1)."""
     return _made(uniform_array, size, dtype, "rand", generator, (0.0, 1.0), device)
 
 
 @factory
 def randn(size: "*Ints", *, generator: "Any" = None, dtype: "dtype | None" = None,
-          layout: "Any" = None, device: "device | None" = None, pin_memory: "bool" = False,
-          requires_grad: "bool" = False) -> Array | Fill:
+          device: "device | None" = None) -> Array | Fill:
     """Normals of mean 0 and variance 1."""
     return _made(normal_array, size, dtype, "randn", generator, (0.0, 1.0), device)
 
 
 @factory
 def randint(low: "Any" = None, high: "Any" = None, size: "Any" = None, *, generator: "Any" = None,
-            dtype: "dtype | None" = None, layout: "Any" = None, device: "device | None" = None,
-            pin_memory: "bool" = False, requires_grad: "bool" = False) -> Array | Fill:
+            dtype: "dtype | None" = None, device: "device | None" = None) -> Array | Fill:
     """Integers of [low, high), or of [0, high) for randint(high, size)."""
     if size is None:
         low, high, size = None, low if low is not None else high, high if low is not None else None
@@ -204,8 +201,7 @@ def randint(low: "Any" = None, high: "Any" = None, size: "Any" = None, *, genera
 
 @factory
 def randperm(n: "int", *, generator: "Any" = None, dtype: "dtype | None" = None,
-             layout: "Any" = None, device: "device | None" = None, pin_memory: "bool" = False,
-             requires_grad: "bool" = False) -> Array | Fill:
+             device: "device | None" = None) -> Array | Fill:
     """0 .. n - 1 in random order."""
     sizes_of(n)
     of = dt.int64 if dtype is None else dtype
@@ -223,8 +219,7 @@ def _like(draw: Callable[..., Array], input: Array, dtype: dt.dtype | None, memo
 
 @factory(out=False)
 def rand_like(input, *, generator: "Any" = None, dtype: "dtype | None" = None,
-              layout: "Any" = None, device: "device | None" = None, pin_memory: "bool" = False,
-              requires_grad: "bool" = False, memory_format: "Any" = None) -> Array | Fill:
+              device: "device | None" = None, memory_format: "Any" = None) -> Array | Fill:
     """Uniforms of [0, 1) in input's shape, dtype and strides."""
     return _like(uniform_array, input, dtype, memory_format, "rand_like", generator, (0.0, 1.0),
                  device)
@@ -232,8 +227,7 @@ def rand_like(input, *, generator: "Any" = None, dtype: "dtype | None" = None,
 
 @factory(out=False)
 def randn_like(input, *, generator: "Any" = None, dtype: "dtype | None" = None,
-               layout: "Any" = None, device: "device | None" = None, pin_memory: "bool" = False,
-               requires_grad: "bool" = False, memory_format: "Any" = None) -> Array | Fill:
+               device: "device | None" = None, memory_format: "Any" = None) -> Array | Fill:
     """Normals in input's shape, dtype and strides."""
     return _like(normal_array, input, dtype, memory_format, "randn_like", generator, (0.0, 1.0),
                  device)
@@ -241,9 +235,8 @@ def randn_like(input, *, generator: "Any" = None, dtype: "dtype | None" = None,
 
 @factory(out=False)
 def randint_like(input, low: "Any" = None, high: "Any" = None, *, generator: "Any" = None,
-                 dtype: "dtype | None" = None, layout: "Any" = None,
-                 device: "device | None" = None, pin_memory: "bool" = False,
-                 requires_grad: "bool" = False, memory_format: "Any" = None) -> Array | Fill:
+                 dtype: "dtype | None" = None, device: "device | None" = None,
+                 memory_format: "Any" = None) -> Array | Fill:
     """Integers of [low, high), or of [0, high) for one bound, in input's shape, dtype, strides."""
     if high is None:
         low, high = 0, low

@@ -18,8 +18,7 @@ Array = np.ndarray[Any, Any]
 
 @factory
 def arange(start: "Number | None" = None, end: "Number | None" = None, step: "Number" = 1, *,
-           dtype: "dtype | None" = None, layout: "Any" = None, device: "device | None" = None,
-           pin_memory: "bool" = False, requires_grad: "bool" = False) -> Array:
+           dtype: "dtype | None" = None) -> Array:
     """start (0), start + step, ... up to but not including end; int64 when all three are ints."""
     if end is None:
         start, end = 0, start
@@ -31,8 +30,7 @@ def arange(start: "Number | None" = None, end: "Number | None" = None, step: "Nu
 
 @factory(name="range")
 def range_(start: "Number" = 0, end: "Number | None" = None, step: "Number" = 1, *,
-           dtype: "dtype | None" = None, layout: "Any" = None, device: "device | None" = None,
-           pin_memory: "bool" = False, requires_grad: "bool" = False) -> Array:
+           dtype: "dtype | None" = None) -> Array:
     """start, start + step, ... with end included; deprecated in favour of arange."""
     warnings.warn("torch.range is deprecated and will be removed in a future release because its "
                   "behavior is inconsistent with Python's range builtin. Instead, use "
@@ -54,18 +52,15 @@ def _bounds(op: str, start: Any, end: Any) -> tuple[Any, Any]:
 
 @factory
 def linspace(start: "Tensor | Number", end: "Tensor | Number", steps: "int", *,
-             dtype: "dtype | None" = None, layout: "Any" = None, device: "device | None" = None,
-             pin_memory: "bool" = False, requires_grad: "bool" = False) -> Array:
+             dtype: "dtype | None" = None) -> Array:
     """`steps` values from start to end, both included; numbers or 0-d tensors."""
     first, last = _bounds("linspace", start, end)
     return ranges.linspace(first, last, steps, ranges.linspace_dtype("linspace", first, last, dtype))
 
 
 @factory
-def logspace(start: "Tensor | Number", end: "Tensor | Number", steps: "int",
-             base: "float" = 10.0, *, dtype: "dtype | None" = None, layout: "Any" = None,
-             device: "device | None" = None, pin_memory: "bool" = False,
-             requires_grad: "bool" = False) -> Array:
+def logspace(start: "Tensor | Number", end: "Tensor | Number", steps: "int", base: "float" = 10.0,
+             *, dtype: "dtype | None" = None) -> Array:
     """base to the powers linspace(start, end, steps)."""
     first, last = _bounds("logspace", start, end)
     return ranges.logspace(first, last, steps, base,
@@ -73,9 +68,7 @@ def logspace(start: "Tensor | Number", end: "Tensor | Number", steps: "int",
 
 
 @factory
-def eye(n: "int", m: "int | None" = None, *, dtype: "dtype | None" = None, layout: "Any" = None,
-        device: "device | None" = None, pin_memory: "bool" = False,
-        requires_grad: "bool" = False) -> Array:
+def eye(n: "int", m: "int | None" = None, *, dtype: "dtype | None" = None) -> Array:
     """An n x m (n x n) matrix with ones on the diagonal."""
     return ranges.eye(n, n if m is None else m, dtype or dt.get_default_dtype())
 
@@ -93,16 +86,12 @@ def _triangle(op: str, find: Any, row: int, col: int, offset: int, of: dt.dtype)
 
 
 @factory(out=False)
-def tril_indices(row: "int", col: "int", offset: "int" = 0, *, dtype: "dtype" = dt.int64,
-                 layout: "Any" = None, device: "device | None" = None,
-                 pin_memory: "bool" = False) -> Array:
+def tril_indices(row: "int", col: "int", offset: "int" = 0, *, dtype: "dtype" = dt.int64) -> Array:
     """Row and column numbers of the lower triangle of a row x col matrix, row by row."""
     return _triangle("tril_indices", np.tril_indices, row, col, offset, dtype)
 
 
 @factory(out=False)
-def triu_indices(row: "int", col: "int", offset: "int" = 0, *, dtype: "dtype" = dt.int64,
-                 layout: "Any" = None, device: "device | None" = None,
-                 pin_memory: "bool" = False) -> Array:
+def triu_indices(row: "int", col: "int", offset: "int" = 0, *, dtype: "dtype" = dt.int64) -> Array:
     """Row and column numbers of the upper triangle of a row x col matrix, row by row."""
     return _triangle("triu_indices", np.triu_indices, row, col, offset, dtype)

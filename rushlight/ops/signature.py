@@ -86,6 +86,16 @@ def reduce_tail(takes_dtype: bool) -> tuple[Param, ...]:
     return (*tail, Param("dtype", "dtype | None", None, True)) if takes_dtype else tail
 
 
+# What every factory takes behind its own parameters.
+PLACEMENT = (Param("layout", "Any", None, True), Param("device", "device | None", None, True),
+             Param("pin_memory", "bool", False, True), Param("requires_grad", "bool", False, True))
+
+
+def placement_tail(body: Callable[..., Any]) -> tuple[Param, ...]:
+    """The parameters of placement that a factory's body does not name itself."""
+    return tuple(p for p in PLACEMENT if p.name not in body.__code__.co_varnames)
+
+
 def with_inplace(params: tuple[Param, ...]) -> tuple[Param, ...]:
     """The parameters with nn.functional's `inplace` behind the positional ones."""
     count = sum(not p.keyword_only for p in params)

@@ -79,6 +79,8 @@ class Row:
             self._params = signature.parse(self.body)
             if self.kind == "reduce":
                 self._params += signature.reduce_tail(self.options.get("takes_dtype", True))
+            elif self.options.get("factory"):
+                self._params += signature.placement_tail(self.body)
         return self._params
 
     def _bind(self, *args: Any, **kwargs: Any) -> Any:

@@ -35,18 +35,15 @@ def _window(op: str, length: int, periodic: bool, of: dt.dtype | None,
 
 
 @factory(out=False)
-def hann_window(window_length: "int", periodic: "bool" = True, *, dtype: "dtype | None" = None,
-                layout: "Any" = None, device: "device | None" = None, pin_memory: "bool" = False,
-                requires_grad: "bool" = False) -> Array:
+def hann_window(window_length: "int", periodic: "bool" = True, *,
+                dtype: "dtype | None" = None) -> Array:
     """Half of one minus a cosine."""
     return _window("hann_window", window_length, periodic, dtype, _raised_cosine(0.5, 0.5))
 
 
 @factory(out=False)
 def hamming_window(window_length: "int", periodic: "bool" = True, alpha: "float" = 0.54,
-                   beta: "float" = 0.46, *, dtype: "dtype | None" = None, layout: "Any" = None,
-                   device: "device | None" = None, pin_memory: "bool" = False,
-                   requires_grad: "bool" = False) -> Array:
+                   beta: "float" = 0.46, *, dtype: "dtype | None" = None) -> Array:
     """alpha minus beta times a cosine."""
     return _window("hamming_window", window_length, periodic, dtype, _raised_cosine(alpha, beta))
 
@@ -60,9 +57,7 @@ def _raised_cosine(alpha: float, beta: float) -> Callable[[Array, Any], Array]:
 
 @factory(out=False)
 def blackman_window(window_length: "int", periodic: "bool" = True, *,
-                    dtype: "dtype | None" = None, layout: "Any" = None,
-                    device: "device | None" = None, pin_memory: "bool" = False,
-                    requires_grad: "bool" = False) -> Array:
+                    dtype: "dtype | None" = None) -> Array:
     """Two cosines: 0.42 - 0.5 cos + 0.08 cos."""
     def shape(x: Array, last: Any) -> Array:
         work = x.dtype.type
@@ -74,9 +69,7 @@ def blackman_window(window_length: "int", periodic: "bool" = True, *,
 
 @factory(out=False)
 def bartlett_window(window_length: "int", periodic: "bool" = True, *,
-                    dtype: "dtype | None" = None, layout: "Any" = None,
-                    device: "device | None" = None, pin_memory: "bool" = False,
-                    requires_grad: "bool" = False) -> Array:
+                    dtype: "dtype | None" = None) -> Array:
     """A triangle."""
     def shape(x: Array, last: Any) -> Array:
         rising = x * x.dtype.type(2 / float(last))
@@ -87,9 +80,7 @@ def bartlett_window(window_length: "int", periodic: "bool" = True, *,
 
 @factory(out=False)
 def kaiser_window(window_length: "int", periodic: "bool" = True, beta: "float" = 12.0, *,
-                  dtype: "dtype | None" = None, layout: "Any" = None,
-                  device: "device | None" = None, pin_memory: "bool" = False,
-                  requires_grad: "bool" = False) -> Array:
+                  dtype: "dtype | None" = None) -> Array:
     """Bessel's i0 of an ellipse of height beta, over i0(beta)."""
     def shape(x: Array, last: Any) -> Array:
         work = x.dtype.type
