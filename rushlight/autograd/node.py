@@ -7,6 +7,7 @@ number is higher than those of all nodes it leads to: the engine's order.
 from __future__ import annotations
 
 import itertools
+import re
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -111,18 +112,6 @@ def edge(t: Any) -> Edge | None:
     return None if g is None else (g, t._i)
 
 
-_node_classes: dict[tuple[str, Any], type[Node]] = {}
-
-
-def node_class(name: str, apply: Callable[..., Any], multi: bool = False) -> type[Node]:
-    """A Node class that prints as PyTorch's does (`<MulBackward0 object ...>`)."""
-    return type(name, (Node,), {"__slots__": (), "apply": apply, "multi": multi})
-
-
-_IRREGULAR = {"div": "Div", "matmul": "Mm"}
-
-
 def backward_name(op: str) -> str:
-    """PyTorch's name for the node of an op: layer_norm -> LayerNormBackward0."""
-    parts = op.strip("_").split("_")
-    return "".join(p[:1].upper() + p[1:] for p in parts if p) + "Backward0"
+    """PyTorch's name for the node of an op: layer_norm -> LayerNormBackward0, im2col -> Im2Col..."""
+    return re.sub(r"(?:^|_+|(?<=\d))([a-z])", lambda found: found[1].upper(), op.strip("_")) + "Backward0"

@@ -5,8 +5,6 @@ from collections.abc import Iterator
 from operator import itemgetter
 from typing import Any
 
-TYPES: dict[str, type] = {}
-
 
 class Result(tuple[Any, ...]):
     """A tuple whose items have names; made from the items, or from one sequence of them."""
@@ -45,16 +43,25 @@ class Result(tuple[Any, ...]):
         return tuple.__iter__(self)
 
 
-def result_type(op: str, *fields: str) -> type:
-    """The class of an op's results; one per op."""
-    found = TYPES.get(op)
-    if found is None:
-        parts = {name: property(itemgetter(i)) for i, name in enumerate(fields)}
-        found = TYPES[op] = type(op, (Result,), {
-            "__slots__": (), "__module__": "torch.return_types", "__match_args__": fields,
-            "_fields": fields, "_op": op, "n_fields": len(fields), "n_unnamed_fields": 0,
-            "n_sequence_fields": len(fields), **parts})
-    return found
+_PICKED = ("cummax", "cummin", "kthvalue", "max", "median", "min", "mode", "nanmedian", "sort", "topk")
+_FIELDS = {**dict.fromkeys(_PICKED, ("values", "indices")), "aminmax": ("min", "max"),
+           "geqrf": ("a", "tau"), "linalg_qr": ("Q", "R"), "qr": ("Q", "R")}
+
+
+def _class(op: str, fields: tuple[str, ...]) -> type:
+    parts = {name: property(itemgetter(i)) for i, name in enumerate(fields)}
+    return type(op, (Result,), {
+        "__slots__": (), "__module__": "torch.return_types", "__match_args__": fields,
+        "_fields": fields, "_op": op, "n_fields": len(fields), "n_unnamed_fields": 0,
+        "n_sequence_fields": len(fields), **parts})
+
+
+TYPES: dict[str, type] = {op: _class(op, fields) for op, fields in _FIELDS.items()}
+
+
+def named(op: str) -> type:
+    """The class of an op's results."""
+    return TYPES[op]
 
 
 def restore(op: str, items: tuple[Any, ...]) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.autograd.mode import LOCAL
-from rushlight.dispatch.pointwise import compile_function
+from rushlight.dispatch.source import compile_function
 from rushlight.dispatch.rules import Rules
 from rushlight.dispatch.shapes import meta_run
 from rushlight.ops.signature import Param
@@ -60,9 +60,8 @@ def _specialised(row: Row, body: Run, rules: Rules | None, otherwise: Run, gener
     lines += ["    if _found is NotImplemented:", f"        return _otherwise({names})",
               "    _out = _wrap(_found) if _found.__class__ is _ndarray else _wrapped(_found)"]
     if rules is not None:
-        values = ", ".join(f"{p.name!r}: {p.name}" for p in row.params)
         lines += [f"    if _LOCAL.enabled and ({grads}):",
-                  f"        _record({{{values}}}, _out)"]
+                  f"        _record(({names},), _out)"]
     lines += ["    return _out", ""]
     scope = {"_general": general, "_errstate": np.errstate, "_body": body, "_otherwise": otherwise,
              "_wrap": wrap, "_wrapped": wrapped, "_ndarray": np.ndarray, "_LOCAL": LOCAL,
@@ -100,8 +99,6 @@ def _by_name(row: Row, body: Run) -> Run:
 
 
 def _general(row: Row, body: Run, rules: Rules | None, otherwise: Run) -> Run:
-    names = [p.name for p in row.params]
-
     def run(*values: Any) -> Any:
         if any_meta(values):
             out = meta_run(row, body, values)
@@ -114,7 +111,7 @@ def _general(row: Row, body: Run, rules: Rules | None, otherwise: Run) -> Run:
                 return otherwise(*values)
             out = wrapped(found)
         if rules is not None and tracked(values):
-            rules.record(dict(zip(names, values, strict=True)), out)
+            rules.record(values, out)
         return out
     return run
 

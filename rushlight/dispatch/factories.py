@@ -14,7 +14,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.device import CPU, Default, device
 from rushlight.base.size import Size
 from rushlight.dispatch import arguments, outputs, overrides, state
-from rushlight.dispatch.pointwise import compile_function
+from rushlight.dispatch.source import compile_function
 from rushlight.dispatch.shapes import as_meta
 from rushlight.ops import signature
 from rushlight.ops.creation import Fill

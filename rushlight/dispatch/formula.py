@@ -19,6 +19,7 @@ from rushlight.base.device import META
 from rushlight.base.layout import broadcast_shapes
 from rushlight.base.promotion import of_number
 from rushlight.derive import cast, vjp
+from rushlight.dispatch import names
 from rushlight.dispatch.saving import check_version, reattach, result_alias, version_of
 from rushlight.ops.scalar import Expr, inputs, m, substitute, symbol
 from rushlight.tensor.kind import CPU_KINDS, Kind, kind
@@ -57,7 +58,8 @@ class Formula:
 
     def __init__(self, name: str, root: Expr, operands: Sequence[str], dtypes: str = "same",
                  result: str = "same", refuse: dict[str, str] | None = None,
-                 promoting: Sequence[str] | None = None) -> None:
+                 promoting: Sequence[str] | None = None, label: Any = None,
+                 fixed: dict[str, Any] | None = None) -> None:
         self.name, self.root, self.operands = name, root, tuple(operands)
         self.dtypes, self.result, self.refuse = dtypes, result, refuse or {}
         # Operands that take part in promotion: all but conditions and plain scalars.
@@ -67,7 +69,10 @@ class Formula:
         self.fast: dict[Any, Entry] = {}
         self._gradients: dict[tuple[int, bool], tuple[Any, tuple[str, ...]]] = {}
         self._saves: dict[tuple[Any, ...], tuple[str, ...]] = {}
-        self.nodes = {flag: type(backward_name(name), (Node,), {
+        # What PyTorch calls the nodes: see dispatch/names.py, which also reads fixed attributes.
+        self.label, self.fixed = label, fixed or {}
+        called = label if isinstance(label, str) else backward_name(name)
+        self.nodes = {flag: type(called, (Node,), {
             "__slots__": (), "apply": _apply, "formula": self, "complex_": flag})
             for flag in (False, True)}
 
@@ -115,7 +120,9 @@ class Formula:
         on_meta = any(isinstance(v, Tensor) and v._k.on_meta for v in values)
         out = kind(result, META) if on_meta else kind(result)
         complex_ = compute.is_complex
-        return Entry(kernel, out, dt.opmath(compute).np, complex_, self.nodes[complex_])
+        nodes = names.variant(self.nodes, self.label, {
+            **self.fixed, **dict(zip(self.operands, values, strict=True))})
+        return Entry(kernel, out, dt.opmath(compute).np, complex_, nodes[complex_])
 
     def compute_dtype(self, values: Sequence[Any]) -> dt.dtype:
         """The dtype that these operands are computed in; refuses what PyTorch refuses."""

@@ -12,6 +12,7 @@ from rushlight.base.promotion import can_cast
 from rushlight.dispatch import arguments, overrides, pointwise
 from rushlight.dispatch.arrayrun import arrays_of
 from rushlight.dispatch.formula import Formula
+from rushlight.dispatch.kinds import by_keyword
 from rushlight.ops.table import Row
 from rushlight.tensor.tensor import Tensor, storage
 
@@ -141,12 +142,12 @@ def _generic(row: Row) -> Callable[..., Any]:
 
 
 def _written(row: Row, target: Tensor, bound: dict[str, Any]) -> Tensor:
-    """Rows with the option `into` write where the tensor stands: into(array, the other arguments)."""
+    """Rows with the option `into` write where the tensor stands: into(array, other arguments)."""
     values = arrays_of(list(bound.values()))
     if any(isinstance(v, np.ndarray) and np.may_share_memory(v, values[0]) for v in values[1:]):
         values = [values[0], *[v.copy() if isinstance(v, np.ndarray) else v for v in values[1:]]]
     with np.errstate(all="ignore"):
-        row.options["into"](*values)
+        by_keyword(row, row.options["into"])(*values)
     storage(target).version += 1
     return target
 

@@ -8,7 +8,7 @@ from rushlight.autograd.inplace import track_view
 from rushlight.autograd.mode import LOCAL
 from rushlight.base.dtype import from_numpy_dtype
 from rushlight.base.layout import Layout
-from rushlight.dispatch import transposed
+from rushlight.dispatch import names, transposed
 from rushlight.dispatch.arrayrun import array_runner, tracked
 from rushlight.dispatch.reducing import reduce_runner
 from rushlight.dispatch.rules import Rules
@@ -30,9 +30,8 @@ def _composite(row: Row, rules: Rules | None) -> Run:
     return lambda *values: _composite_with_rule(row, rules, values)
 
 
-def _by_keyword(row: Row) -> Callable[..., Any]:
-    """The body called with positional values, keyword-only ones by name."""
-    body = row.body
+def by_keyword(row: Row, body: Callable[..., Any]) -> Callable[..., Any]:
+    """`body` called with the row's arguments in order, keyword-only ones by name."""
     count = sum(not p.keyword_only for p in row.params)
     names = [p.name for p in row.params][count:]
     if not names:
@@ -48,7 +47,7 @@ def opaque_runner(row: Row) -> Run:
 
 def composite_runner(row: Row) -> Run:
     """Other rows; fused into one kernel and one node where the row declares them."""
-    body = _by_keyword(row)
+    body = by_keyword(row, row.body)
     if row.vjp is None:
         return body if row.fused is None else _fused_or_body(row, body)
     rules = Rules(row, row.vjp)
@@ -64,7 +63,7 @@ def _fused_or_body(row: Row, body: Callable[..., Any]) -> Run:
 
 
 def _composite_with_rule(row: Row, rules: Rules | None, values: Sequence[Any]) -> Any:
-    body = _by_keyword(row)
+    body = by_keyword(row, row.body)
     if rules is None or not tracked(values):
         return body(*values)
     before, LOCAL.enabled = LOCAL.enabled, False
@@ -72,7 +71,7 @@ def _composite_with_rule(row: Row, rules: Rules | None, values: Sequence[Any]) -
         out = body(*values)
     finally:
         LOCAL.enabled = before
-    rules.record({p.name: v for p, v in zip(row.params, values, strict=True)}, out)
+    rules.record(values, out)
     return out
 
 
@@ -82,9 +81,8 @@ def view_runner(row: Row) -> Run:
     The body gets the operand's Layout with offset 0 and answers with offset relative to it.
     """
     rules = Rules(row, row.vjp or transposed.view_rule(row))
-    names = [p.name for p in row.params]
     native = row.options.get("numpy")
-    body = _by_keyword(row)
+    body = by_keyword(row, row.body)
 
     def array_view(t: Tensor, rest: Sequence[Any]) -> Any:
         a = t._a
@@ -112,7 +110,7 @@ def view_runner(row: Row) -> Run:
         out = wrap_view(array, t, of)
         track_view(out, t, again, rest)
         if t._g is not None and LOCAL.enabled:
-            rules.record(dict(zip(names, (t, *rest), strict=True)), out)
+            rules.record((t, *rest), out)
         return out
     return run
 

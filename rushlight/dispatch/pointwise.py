@@ -6,15 +6,15 @@ rest (mixed dtypes, attributes, out=, interpreters, subclasses, errors) is `gene
 """
 from __future__ import annotations
 
-import linecache
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from rushlight.autograd.mode import LOCAL
-from rushlight.dispatch import arguments, outputs, overrides, state
+from rushlight.dispatch import arguments, names, outputs, overrides, state
 from rushlight.dispatch.formula import BIG, NUMBERS, Formula, scalar
+from rushlight.dispatch.source import compile_function
 from rushlight.ops import signature
 from rushlight.ops.scalar import const, symbol
 from rushlight.ops.table import Row
@@ -101,15 +101,6 @@ def build(row: Row) -> Callable[..., Any]:
     return made
 
 
-def compile_function(text: str, name: str, scope: dict[str, Any]) -> Callable[..., Any]:
-    """Generated Python, registered with linecache so that tracebacks show it."""
-    file = f"<rushlight {name}>"
-    scope.setdefault("__name__", "rushlight")
-    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    exec(compile(text, file, "exec"), scope)  # noqa: S102 - our own generated source
-    return scope[name]  # type: ignore[no-any-return]
-
-
 _variants: dict[tuple[Any, ...], Formula] = {}
 
 
@@ -140,7 +131,7 @@ def variant(row: Row, given: dict[str, Any]) -> Formula:
         root = row.body(**call)
         found = _variants[tuple(key)] = Formula(
             row.options.get("node", row.name), root, operands, row.dtypes, row.result, row.refuse,
-            promoting)
+            promoting, names.label(row), {n: v for n, v in call.items() if n not in operands})
     return found
 
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from rushlight.autograd.mode import LOCAL
 from rushlight.base import dtype as dt
 from rushlight.base.errors import wrap_dims
 from rushlight.derive import cast, vjp
-from rushlight.derive.reference import evaluate
+from rushlight.derive.reference import evaluate, program
 from rushlight.dispatch.formula import Formula, gradient_formula
 from rushlight.dispatch.rules import Rules
 from rushlight.ops.reduction import Reduction
@@ -36,6 +37,7 @@ class Reducer:
         self.meaning: Reduction = row.body(X, *extras)
         finish = self.meaning.finish
         self.finish: Expr | None = None if finish is None else finish(ACC, COUNT)
+        self._programs: dict[Any, Any] = {}
         self._map_gradient: Any = None
         self._finish_gradient: Any = None
 
@@ -64,22 +66,34 @@ class Reducer:
     def run(self, a: Array, axes: tuple[int, ...], keepdim: bool, compute: dt.dtype,
             result: dt.dtype) -> Array:
         """The reduction of an array over `axes`."""
-        work = dt.opmath(compute)
-        combine = self.meaning.combine
-        self._check_empty(a, axes)
+        combine, given = self.meaning.combine, compute.np
+        if combine in ("max", "min"):
+            self._check_empty(a, axes)
         with np.errstate(all="ignore"):
             acc = None
-            if a.size >= BIG and a.dtype == compute.np and compute.name in MACHINE:
-                acc = _by_machine(self.meaning, a, axes, keepdim, compute.name, work.name)
+            if a.size >= BIG and a.dtype == given and compute.name in MACHINE:
+                acc = _by_machine(self.meaning, a, axes, keepdim, compute)
             if acc is None:
-                mapped = self._mapped(a, compute, work)
-                more = {"dtype": work.np} if combine in ("add", "mul") else {}
-                acc = np.asarray(UFUNCS[combine].reduce(mapped, axis=axes, keepdims=keepdim, **more))
+                work = dt.opmath(compute)
+                mapped = a if a.dtype == given and self.meaning.map is X else \
+                    self._mapped(a, compute, work)
+                of = work.np if combine in ("add", "mul") else None
+                acc = UFUNCS[combine].reduce(mapped, axes, of, None, keepdim)
             if self.finish is not None:
-                count = np.prod([a.shape[i] for i in axes], dtype=np.float64) if axes else 1.0
-                env = {"combined": np.asarray(acc), "count": np.asarray(count, acc.dtype)}
-                acc = evaluate((self.finish,), env, work.name)[0]
-            return np.asarray(acc).astype(result.np, copy=False)
+                acc = self._finished(acc, a.shape, axes, compute)
+        if acc.__class__ is np.ndarray and acc.dtype == result.np:
+            return acc  # type: ignore[no-any-return]
+        return np.asarray(acc).astype(result.np, copy=False)
+
+    def _finished(self, acc: Any, shape: tuple[int, ...], axes: tuple[int, ...],
+                  compute: dt.dtype) -> Any:
+        acc, work = np.asarray(acc), dt.opmath(compute).name
+        found = self._programs.get((acc.dtype, work))
+        if found is None:
+            name = dt.from_numpy_dtype(acc.dtype).name
+            found = self._programs[acc.dtype, work] = program(
+                (self.finish,), (("combined", name), ("count", name)), work)  # type: ignore[arg-type]
+        return found([acc, np.array(prod([shape[i] for i in axes]), acc.dtype)])[0]
 
     def _mapped(self, a: Array, compute: dt.dtype, work: dt.dtype) -> Array:
         if self.meaning.combine in ("any", "all"):
@@ -104,16 +118,16 @@ class Reducer:
     def gradient(self, x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...],
                  keepdim: bool) -> Tensor:
         """The gradient of the operand."""
-        if not keepdim:
-            for axis in axes:
-                g, result = g.unsqueeze(axis), result.unsqueeze(axis)
         shape = x._a.shape
-        count = int(np.prod([shape[i] for i in axes])) if axes else 1
+        combine = self.meaning.combine
+        if combine == "add" and self.finish is None and self.meaning.map is X:
+            return _spread(_with_axes(g, shape, axes, keepdim), shape)
+        g, result = (_with_axes(t, shape, axes, keepdim) for t in (g, result))
+        count = prod([shape[i] for i in axes])
         if self.finish is not None:
             g = self._through_finish(g, result, count)
-        combine = self.meaning.combine
         if combine == "add":
-            return self._through_map(x, g.expand(shape))
+            return self._through_map(x, _spread(g, shape))
         if combine in ("max", "min"):
             mask = (x == result).to(g.dtype)
             return mask * (g / mask.sum(axes, True))
@@ -143,12 +157,13 @@ class Reducer:
         return found
 
 
-def _by_machine(meaning: Reduction, a: Array, axes: tuple[int, ...], keepdim: bool, given: str,
-                work: str) -> Array | None:
+def _by_machine(meaning: Reduction, a: Array, axes: tuple[int, ...], keepdim: bool,
+                compute: dt.dtype) -> Array | None:
     """The reduction by a generated kernel; None where the axes do not lie as one needs them."""
     # Here, since a program that only has small tensors needs no compiler.
     from rushlight.compiler import columns, full, rows
 
+    given, work = compute.name, dt.opmath(compute).name
     kind, mapped, n, lead = meaning.combine, meaning.map, a.ndim, a.ndim - len(axes)
     ordered, whole = tuple(sorted(axes)), a.flags.c_contiguous
     if not lead and (whole or a.flags.f_contiguous):
@@ -159,11 +174,26 @@ def _by_machine(meaning: Reduction, a: Array, axes: tuple[int, ...], keepdim: bo
     elif kind == "add" and whole and lead and ordered == tuple(range(n - lead)):
         sums = columns.columns((mapped,), (("input", given, "matrix"),), (work,))
         kept = a.shape[n - lead:]
-        found = sums.large(a.reshape(-1, int(np.prod(kept)))).reshape(kept)
+        found = sums.large(a.reshape(-1, prod(kept))).reshape(kept)
     else:
         return None
     shape = [1 if i in axes else k for i, k in enumerate(a.shape) if keepdim or i not in axes]
     return np.asarray(found).reshape(shape)
+
+
+def _with_axes(t: Tensor, shape: tuple[int, ...], axes: tuple[int, ...], keepdim: bool) -> Tensor:
+    """A reduction's result with the reduced axes in their places, of size 1."""
+    if keepdim or not axes:
+        return t
+    kept = tuple([1 if i in axes else n for i, n in enumerate(shape)])
+    return t.reshape(kept) if LOCAL.enabled else wrap(t._a.reshape(kept), t._k)
+
+
+def _spread(t: Tensor, shape: tuple[int, ...]) -> Tensor:
+    if LOCAL.enabled or t._k.on_meta:
+        found: Tensor = t.expand(shape)
+        return found
+    return wrap(np.broadcast_to(t._a, shape), t._k)
 
 
 def product_gradient(x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...]) -> Tensor:
@@ -203,20 +233,20 @@ def reduce_runner(row: Row) -> Callable[..., Any]:
     rules = Rules(row, row.vjp or rule)
 
     def run(t: Tensor, *rest: Any) -> Any:
-        extras, (dim, keepdim, *asked) = rest[:extras_count], rest[extras_count:]
+        extras, dim, keepdim = rest[:extras_count], rest[extras_count], rest[extras_count + 1]
         found = reducers.get(extras)
         if found is None:
             found = reducers[extras] = Reducer(row, extras)
-        a = t._a
+        a, of = t._a, t._k
         axes = wrap_dims(dim, a.ndim)
-        compute, result = found.dtypes(t._k.dtype, asked[0] if asked else None)
-        if t._k.on_meta:
-            out = wrap(_meta(a, axes, keepdim, result), kind(result, t._k.device))
+        asked = rest[extras_count + 2] if len(rest) > extras_count + 2 else None
+        compute, result = found.dtypes(of.dtype, asked)
+        if of.on_meta:
+            out = wrap(_meta(a, axes, keepdim, result), kind(result, of.device))
         else:
             out = wrap(found.run(a, axes, keepdim, compute, result))
         if t._g is not None and LOCAL.enabled and result.category >= dt.FLOATING:
-            names = [p.name for p in row.params]
-            rules.record(dict(zip(names, (t, *rest), strict=True)), out)
+            rules.record((t, *rest), out)
         return out
     return run
 

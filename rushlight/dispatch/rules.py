@@ -2,12 +2,14 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import Node, backward_name, next_seq
 from rushlight.autograd.node import TRACES
+from rushlight.dispatch.source import compile_function
+from rushlight.dispatch import names as names_of
 from rushlight.dispatch.saving import check_version, reattach, result_alias, version_of
 from rushlight.ops.table import Row
 from rushlight.tensor.tensor import Tensor
@@ -27,12 +29,10 @@ def mentioned(rule: Any) -> frozenset[str]:
 class Saved:
     """The `s` of a declared gradient (see Row): arguments, result, shapes, needs."""
 
-    __slots__ = ("_node", "_values", "_shapes", "_needs", "_results")
+    __slots__ = ("_node", "_values", "_shapes", "_results")
 
-    def __init__(self, values: dict[str, Any], shapes: dict[str, Any], needs: frozenset[str],
-                 results: Any) -> None:
-        self._values, self._shapes, self._needs = values, shapes, needs
-        self._results = results
+    def __init__(self, values: dict[str, Any], shapes: dict[str, Any], results: Any) -> None:
+        self._values, self._shapes, self._results = values, shapes, results
         self._node: Any = None
 
     def __getattr__(self, name: str) -> Any:
@@ -63,7 +63,13 @@ class Saved:
 
     def needs(self, name: str) -> bool:
         """Whether the gradient of this argument is wanted."""
-        return name in self._needs
+        start = 0
+        for p in self._node.rules.tensor_params:
+            count = len(self._shapes.get(p.name, ())) if p.is_list else 1
+            if p.name == name:
+                return self._node.next[start:start + count] != (None,) * count
+            start += count
+        return False
 
 
 class _Kept:
@@ -90,32 +96,74 @@ class Rules:
         names = getattr(rule, "keeps", None) or mentioned(rule)
         self.keeps = frozenset(p.name for p in row.params if p.name in names)
         self.keeps_result = "result" in names
-        label = backward_name(name or row.options.get("node", row.name))
+        # A function of the arguments where PyTorch numbers overloads.
+        self.naming = naming = None if name else names_of.label(row)
+        label = naming if isinstance(naming, str) else backward_name(
+            name or row.options.get("node", row.name))
         self.nodes = {multi: type(label, (Node,), {
             "__slots__": (), "apply": _apply_multi if multi else _apply, "multi": multi,
             "rules": self}) for multi in (False, True)}
+        self.places = [(p.name, 0) for p in self.tensor_params]
+        self.lists = any(p.is_list for p in self.tensor_params)
+        # record(values in the order of the parameters, result): leaves a node behind.
+        self.record: Callable[[Sequence[Any], Any], None] = (
+            self._record if self.lists else self._specialised())
 
-    def record(self, values: dict[str, Any], outputs: Any) -> None:
+    def _specialised(self) -> Callable[[Sequence[Any], Any], None]:
+        """`_record` for a single result, written out for the row's parameters."""
+        edges, values, shapes = [], [], []
+        for p in self.row.params:
+            n, known = p.name, p.type == "Tensor"
+            held = f"Kept({n})" if n in self.keeps else "None"
+            if not p.is_tensor:
+                values.append(f"{n!r}: {n}")
+                continue
+            edge = f"None if {n}._g is None else ({n}._g, {n}._i)"
+            edges.append(edge if known else f"None if not isinstance({n}, Tensor) or {edge[8:]}")
+            if not known:
+                values.append(f"{n!r}: {held} if isinstance({n}, Tensor) else {n}")
+            elif n in self.keeps:
+                values.append(f"{n!r}: {held}")
+            shapes.append(f"{n!r}: {n}._a.shape, ({n!r}, 0): {n}._k" if known else
+                          f"**({{{n!r}: {n}._a.shape, ({n!r}, 0): {n}._k}} "
+                          f"if isinstance({n}, Tensor) else {{}})")
+        kept = "(False, [Kept(result_alias(_out))])" if self.keeps_result else "None"
+        names = ", ".join(p.name for p in self.row.params)
+        text = (f"def record(_values, _out):\n"
+                f"    if _out.__class__ is not Tensor and not isinstance(_out, Tensor):\n"
+                f"        return general(_values, _out)\n"
+                f"    {names}, = _values\n"
+                f"    _node = new(Single)\n"
+                f"    _node.next = ({', '.join(edges)},)\n"
+                f"    _node.hooks, _node.seq = None, next_seq()\n"
+                f"    if _out._k.dtype.category >= 2:\n"
+                f"        _out._g, _out._i = _node, 0\n"
+                f"    _node.saved = Saved({{{', '.join(values)}}}, {{{', '.join(shapes)}}}, {kept})\n"
+                f"    if TRACES.record is not None:\n"
+                f"        TRACES.record(_node)\n")
+        scope = {"Tensor": Tensor, "general": self._record, "new": object.__new__, "TRACES": TRACES,
+                 "Single": self.nodes[False], "next_seq": next_seq, "Saved": Saved, "Kept": _Kept,
+                 "result_alias": result_alias}
+        return compile_function(text, "record", scope, f"record {self.row.name}")
+
+    def _record(self, values: Sequence[Any], outputs: Any) -> None:
         """Leave a node behind for `outputs` (a tensor, or a sequence of tensors)."""
+        named = {p.name: v for p, v in zip(self.row.params, values, strict=True)}
         edges: list[Any] = []
-        needs: set[str] = set()
         for p in self.tensor_params:
-            value = values[p.name]
+            value = named[p.name]
             for t in value if p.is_list and value is not None else (value,):
                 g = t._g if isinstance(t, Tensor) else None
                 edges.append(None if g is None else (g, t._i))
-                if g is not None:
-                    needs.add(p.name)
         multi = not isinstance(outputs, Tensor)
-        node = self.nodes[multi].__new__(self.nodes[multi])
+        nodes = self.nodes if self.naming is None else names_of.variant(self.nodes, self.naming, values)
+        node = nodes[multi].__new__(nodes[multi])
         node.next, node.hooks, node.seq = tuple(edges), None, next_seq()
         outs = outputs if multi else (outputs,)
         for number, t in enumerate(outs):
             if isinstance(t, Tensor) and t._k.dtype.category >= 2:
                 t._g, t._i = node, number
-        saved = Saved(self._kept(values), self._shapes(values), frozenset(needs),
-                      self._results(outs, multi))
-        node.saved = saved
+        node.saved = Saved(self._kept(named), self._shapes(named), self._results(outs, multi))
         if TRACES.record is not None:
             TRACES.record(node)
 
@@ -171,23 +219,34 @@ def _apply_multi(node: Any, grads: list[Any]) -> list[Any]:
 
 
 def _flatten(node: Any, found: Any) -> list[Any]:
-    params = node.rules.tensor_params
-    if not isinstance(found, tuple):
+    rules, shapes = node.rules, node.saved._shapes
+    if found.__class__ is not tuple:
         found = (found,)
-    if len(params) == 1 and params[0].is_list and not (len(found) == 1
-                                                      and isinstance(found[0], list)):
+    if rules.lists:
+        return _flatten_lists(node, found)
+    flat: list[Any] = []
+    for place, g in zip(rules.places, found, strict=False):
+        flat.append(g if g is None else _fitted(g, shapes.get(place)))
+    return flat
+
+
+def _fitted(g: Tensor, of: Any) -> Tensor:
+    if of is None or g._k is of:
+        return g
+    from rushlight.dispatch.formula import fit
+
+    return fit(g, None, of)
+
+
+def _flatten_lists(node: Any, found: tuple[Any, ...]) -> list[Any]:
+    params, shapes = node.rules.tensor_params, node.saved._shapes
+    if len(params) == 1 and not (len(found) == 1 and isinstance(found[0], list)):
         found = (list(found),)
     flat: list[Any] = []
-    shapes = node.saved._shapes
     for p, g in zip(params, found, strict=False):
         if p.is_list:
             flat.extend(g if g is not None else [None] * len(shapes[p.name]))
-            continue
-        of = shapes.get((p.name, 0))
-        if g is not None and of is not None and g._k is not of:
-            from rushlight.dispatch.formula import fit
-
-            g = fit(g, None, of)
-        flat.append(g)
+        else:
+            flat.append(g if g is None else _fitted(g, shapes.get((p.name, 0))))
     flat.extend([None] * (len(node.next) - len(flat)))
     return flat

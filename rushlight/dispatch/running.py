@@ -12,7 +12,7 @@ from typing import Any
 from rushlight.base.size import Size
 from rushlight.dispatch import arguments, factories, outputs, overrides, state
 from rushlight.dispatch.kinds import runner
-from rushlight.dispatch.pointwise import compile_function
+from rushlight.dispatch.source import compile_function
 from rushlight.ops import signature
 from rushlight.ops.table import Row
 

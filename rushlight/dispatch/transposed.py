@@ -11,10 +11,15 @@ from rushlight.ops.table import ROWS, Row
 
 
 def view_rule(row: Row) -> Callable[..., Any]:
-    """Of a view: add the gradient at the elements that the view reads."""
+    """Of a view: the gradient put (added, where elements may overlap) where the view reads."""
     def rule(s: Any, grad: Any) -> Any:
         shape = s.shape(row.params[0].name)
-        places = _places(row, shape, [getattr(s, p.name) for p in row.params[1:]])
+        rest = [getattr(s, p.name) for p in row.params[1:]]
+        if not row.options.get("overlaps"):
+            into = grad.new_zeros(shape)
+            row(into, *rest).copy_(grad)
+            return into
+        places = _places(row, shape, rest)
         flat = grad.new_zeros(int(np.prod(shape)))
         return flat.index_add(0, places, grad.reshape(-1)).reshape(shape)
     return rule

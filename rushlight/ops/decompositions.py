@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.ops.results import named
+from rushlight.base.results import named
 from rushlight.ops.table import ROWS, composite, opaque
 
 Array = np.ndarray[Any, Any]
@@ -71,14 +71,14 @@ def linalg_qr(A, mode: "str" = "reduced"):
     q, r = _qr(A, mode)
     if mode == "r":
         q = A.new_empty(0)
-    return named("linalg_qr", "Q", "R")(q, r)
+    return named("linalg_qr")(q, r)
 
 
 @composite(where=("torch", "Tensor"))
 def qr(input, some: "bool" = True):
     """linalg.qr in its older spelling."""
     q, r = _qr(input, "reduced" if some else "complete")
-    return named("qr", "Q", "R")(q, r)
+    return named("qr")(q, r)
 
 
 @composite(where=("linalg.solve",), name="linalg_solve")
@@ -152,4 +152,4 @@ def geqrf(input) -> tuple[Array, Array]:
     """(a, tau): R above and the reflections below the diagonal, as LAPACK stores a QR decomposition."""
     _floating("geqrf", input)
     a, tau = np.linalg.qr(input, mode="raw")
-    return named("geqrf", "a", "tau")(np.ascontiguousarray(a.swapaxes(-1, -2)), tau)
+    return named("geqrf")(np.ascontiguousarray(a.swapaxes(-1, -2)), tau)

@@ -47,13 +47,6 @@ def BASIC(input: Layout, basic: "tuple", ones: "tuple") -> Layout:
     return Layout(tuple(sizes), tuple(strides), offset)
 
 
-@BASIC.gradient
-def _(s: Any, grad: Any) -> Any:
-    into = grad.new_zeros(s.shape("input"))
-    BASIC(into, s.basic, s.ones).copy_(grad)
-    return into
-
-
 @index(name="index", where=("aten",), fused=advanced.read, quiet=True)
 def index_(input, indices: "list[Tensor | None]") -> Any:
     """x[index tensors and masks]: a copy."""

@@ -11,8 +11,8 @@ from rushlight.base.accumulate import add_at
 from rushlight.base.convert import number
 from rushlight.base.errors import wrap_dim
 from rushlight.ops.along import at_least_1d, check_bounds, in_front, legacy, on_dense, wrap_positions
-from rushlight.ops.scatter import reduce_into, reduce_rule
-from rushlight.ops.table import ROWS, composite, opaque
+from rushlight.ops.scatter import reduce_into, reduce_rule, writes
+from rushlight.ops.table import ROWS, Row, composite
 
 Array = np.ndarray[Any, Any]
 
@@ -50,22 +50,16 @@ def _check_add(op: str, a: Array, d: int, index: Array, source: Array) -> None:
                            f"{list(source.shape)}")
 
 
-def _index_add_into(out: Array, dim: int, index: Array, source: Array, alpha: Any = 1) -> None:
-    d = wrap_dim(dim, out.ndim)
-    _check_add("index_add", out, d, index, source)
-    check_bounds(index, 0, at_least_1d(out).shape[d])
+@writes(out=True)
+def index_add(input, dim: "int", index, source, *, alpha: "Number" = 1) -> None:
+    """input with alpha * source's slices added to the slices at `index` along dim."""
+    d = wrap_dim(dim, input.ndim)
+    _check_add("index_add", input, d, index, source)
+    check_bounds(index, 0, at_least_1d(input).shape[d])
     values = _rows(source, d)
     if alpha != 1:
-        values = (values * number(alpha, dt.from_numpy_dtype(out.dtype))).astype(out.dtype)
-    on_dense(_rows(out, d), lambda rows: add_at(rows, at_least_1d(index), values))
-
-
-@opaque(inplace=True, out=True, into=_index_add_into)
-def index_add(input, dim: "int", index, source, *, alpha: "Number" = 1) -> Array:
-    """input with alpha * source's slices added to the slices at `index` along dim."""
-    out = np.array(input, order="C")
-    _index_add_into(out, dim, index, source, alpha)
-    return out
+        values = (values * number(alpha, dt.from_numpy_dtype(input.dtype))).astype(input.dtype)
+    on_dense(_rows(input, d), lambda rows: add_at(rows, at_least_1d(index), values))
 
 
 @index_add.gradient
@@ -108,22 +102,16 @@ def _check_copy(a: Array, d: int, index: Array, source: Array) -> None:
                          f"source.size(dim) ({source.shape[d]})")
 
 
-def _index_copy_into(out: Array, dim: int, index: Array, source: Array) -> None:
-    d = wrap_dim(dim, out.ndim)
-    _check_copy(out, d, index, source)
+@writes(out=True, quiet=True)
+def index_copy(input, dim: "int", index, source) -> None:
+    """input with the slices at `index` along dim replaced by source's slices."""
+    d = wrap_dim(dim, input.ndim)
+    _check_copy(input, d, index, source)
     try:
-        check_bounds(index, d, at_least_1d(out).shape[d])
+        check_bounds(index, d, at_least_1d(input).shape[d])
     except RuntimeError as error:
         raise IndexError(f"index_copy_(): {error}") from None
-    _rows(out, d)[at_least_1d(index)] = _rows(source, d) if source.ndim else source
-
-
-@opaque(inplace=True, out=True, into=_index_copy_into, quiet=True)
-def index_copy(input, dim: "int", index, source) -> Array:
-    """input with the slices at `index` along dim replaced by source's slices."""
-    out = np.array(input, order="C")
-    _index_copy_into(out, dim, index, source)
-    return out
+    _rows(input, d)[at_least_1d(index)] = _rows(source, d) if source.ndim else source
 
 
 @index_copy.gradient
@@ -145,29 +133,23 @@ def _check_fill(a: Array, index: Array, value: Any) -> None:
                            "supported")
 
 
-def _index_fill_into(out: Array, dim: int, index: Array, value: Any) -> None:
-    d = wrap_dim(dim, out.ndim)
-    _check_fill(out, index, value)
+@writes(order="K")
+def index_fill(input, dim: "int", index, value: "Tensor | Number") -> None:
+    """input with the slices at `index` along dim filled with one number (or 0-d tensor)."""
+    d = wrap_dim(dim, input.ndim)
+    _check_fill(input, index, value)
     if isinstance(value, np.ndarray):
         if value.ndim:
             raise RuntimeError("index_fill_ only supports a 0-dimensional value tensor, but got tensor "
                                f"with {value.ndim} dimension(s).")
     else:
-        value = number(value, dt.from_numpy_dtype(out.dtype))
-    rows = _rows(out, d)
+        value = number(value, dt.from_numpy_dtype(input.dtype))
+    rows = _rows(input, d)
     size = rows.shape[0]
     if index.size and (int(index.min()) < -size or int(index.max()) >= size):
         wrong = index[(index < -size) | (index >= size)].reshape(-1)[0]
         raise IndexError(f"index {int(wrong)} is out of bounds for dimension {d} with size {size}")
     rows[wrap_positions(at_least_1d(index), size)] = value
-
-
-@opaque(inplace=True, into=_index_fill_into)
-def index_fill(input, dim: "int", index, value: "Tensor | Number") -> Array:
-    """input with the slices at `index` along dim filled with one number (or 0-d tensor)."""
-    out = input.copy("K")
-    _index_fill_into(out, dim, index, value)
-    return out
 
 
 @index_fill.gradient
@@ -180,29 +162,22 @@ def _(s: Any, grad: Any) -> Any:
 # --- index_reduce ---------------------------------------------------------------------------------
 
 
-def _index_reduce_into(out: Array, dim: int, index: Array, source: Array, reduce: str,
-                       include_self: bool = True) -> None:
+@writes(out=True)
+def index_reduce(input, dim: "int", index, source, reduce: "str", *,
+                 include_self: "bool" = True) -> None:
+    """input with source's slices combined in at `index`; reduce: prod, mean, amax or amin."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError("index_reduce(): Expected reduce to be one of prod, mean, amax or amin but "
                            f"got {reduce}.")
     _warn_beta()
-    d = wrap_dim(dim, out.ndim)
-    _check_add("index_reduce", out, d, index, source)
-    size = at_least_1d(out).shape[d]
+    d = wrap_dim(dim, input.ndim)
+    _check_add("index_reduce", input, d, index, source)
+    size = at_least_1d(input).shape[d]
     if index.size and (int(index.min()) < 0 or int(index.max()) >= size):
         raise IndexError(f"index out of range in self: expected 0 <= index < {size}")
     where, values = at_least_1d(index), _rows(source, d)
     if index.size:
-        on_dense(_rows(out, d), lambda rows: reduce_into(reduce, rows, where, values, include_self))
-
-
-@opaque(inplace=True, out=True, into=_index_reduce_into)
-def index_reduce(input, dim: "int", index, source, reduce: "str", *,
-                 include_self: "bool" = True) -> Array:
-    """input with source's slices combined in at `index`; reduce: prod, mean, amax or amin."""
-    out = np.array(input, order="C")
-    _index_reduce_into(out, dim, index, source, reduce, include_self)
-    return out
+        on_dense(_rows(input, d), lambda rows: reduce_into(reduce, rows, where, values, include_self))
 
 
 class _Warned:
@@ -230,10 +205,10 @@ def _(s: Any, grad: Any) -> Any:
 # --- views written back ---------------------------------------------------------------------------
 
 
-def _written_back(input: Any, src: Any, view: Any) -> Any:
+def _written_back(input: Any, src: Any, view: Any, *where: Any) -> Any:
     """A copy of input in which the part that `view` takes is src."""
     out = input.clone()
-    part = view(out)
+    part = view(out, *where)
     if part._a.shape != src._a.shape:
         raise RuntimeError("expected src to have a size equal to the slice of self. src size = "
                            f"{list(src._a.shape)}, slice size = {list(part._a.shape)}")
@@ -241,38 +216,32 @@ def _written_back(input: Any, src: Any, view: Any) -> Any:
     return out
 
 
-@composite(where=("torch", "Tensor"))
+@composite
 def select_scatter(input, src, dim: "int", index: "int"):
     """input with input.select(dim, index) replaced by src."""
-    return _written_back(input, src, lambda t: t.select(dim, index))
-
-
-@select_scatter.gradient
-def _(s: Any, grad: Any) -> Any:
-    own = select_scatter(grad, grad.new_zeros(s.shape("src")), s.dim, s.index)
-    return own, grad.select(s.dim, s.index)
+    return _written_back(input, src, ROWS["select"], dim, index)
 
 
 @composite(out=True)
 def slice_scatter(input, src, dim: "int" = 0, start: "int | None" = None, end: "int | None" = None,
                   step: "int" = 1):
     """input with the elements start, start + step, ... before end along dim replaced by src."""
-    return _written_back(input, src, lambda t: ROWS["slice"](t, dim, start, end, step))
-
-
-@slice_scatter.gradient
-def _(s: Any, grad: Any) -> Any:
-    own = slice_scatter(grad, grad.new_zeros(s.shape("src")), s.dim, s.start, s.end, s.step)
-    return own, ROWS["slice"](grad, s.dim, s.start, s.end, s.step)
+    return _written_back(input, src, ROWS["slice"], dim, start, end, step)
 
 
 @composite
 def diagonal_scatter(input, src, offset: "int" = 0, dim1: "int" = 0, dim2: "int" = 1):
     """input with its diagonal replaced by src."""
-    return _written_back(input, src, lambda t: t.diagonal(offset, dim1, dim2))
+    return _written_back(input, src, ROWS["diagonal"], offset, dim1, dim2)
 
 
-@diagonal_scatter.gradient
-def _(s: Any, grad: Any) -> Any:
-    own = diagonal_scatter(grad, grad.new_zeros(s.shape("src")), s.offset, s.dim1, s.dim2)
-    return own, grad.diagonal(s.offset, s.dim1, s.dim2)
+def _cut_out(row: Row, view: Row) -> None:
+    """The gradient of a view_scatter: src has what the view shows, input the rest."""
+    def rule(s: Any, grad: Any) -> Any:
+        where = [getattr(s, p.name) for p in view.params[1:]]
+        return row(grad, grad.new_zeros(s.shape("src")), *where), view(grad, *where)
+    row.gradient(rule)
+
+
+for _row, _view in ((select_scatter, "select"), (slice_scatter, "slice"), (diagonal_scatter, "diagonal")):
+    _cut_out(_row, ROWS[_view])

@@ -7,7 +7,7 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.errors import wrap_dim
-from rushlight.base.results import result_type
+from rushlight.base.results import named
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.along import at_least_1d, legacy
 from rushlight.ops.table import ROWS, composite, opaque
@@ -99,8 +99,6 @@ def _constant(a: Array) -> Any:
 
 # --- cummax, cummin -------------------------------------------------------------------------------
 
-_CUMMAX = result_type("cummax", "values", "indices")
-_CUMMIN = result_type("cummin", "values", "indices")
 
 
 def _running_extreme(op: str, ufunc: Any, a: Array, dim: int) -> tuple[Array, Array]:
@@ -121,35 +119,26 @@ def _running_extreme(op: str, ufunc: Any, a: Array, dim: int) -> tuple[Array, Ar
     return np.ascontiguousarray(values).reshape(a.shape), indices.reshape(a.shape)
 
 
-def put_back(grad: Any, shape: tuple[int, ...], dim: int, indices: Any, keepdim: bool = True) -> Any:
-    """Of values picked along a dim: the gradient goes back to where they were picked."""
-    if not shape:
+def put_back(s: Any, grad: Any, _: Any = None) -> Any:
+    """The gradient of (values, indices) picked along a dim: it goes to where they were picked."""
+    shape, indices = s.shape("input"), s.result[1]
+    if grad is None or not shape:
         return grad
-    if not keepdim:
-        grad, indices = grad.unsqueeze(dim), indices.unsqueeze(dim)
-    return grad.new_zeros(shape).scatter_add(dim, indices, grad)
+    if not getattr(s, "keepdim", True):
+        grad, indices = grad.unsqueeze(s.dim), indices.unsqueeze(s.dim)
+    return grad.new_zeros(shape).scatter_add(s.dim, indices, grad)
 
 
-@opaque(out=True)
+@opaque(out=True, vjp=put_back)
 def cummax(input, dim: "int") -> tuple[Array, Array]:
     """The largest of the elements up to each one along dim, and where it is."""
-    return _CUMMAX(*_running_extreme("cummax", np.maximum, input, dim))
+    return named("cummax")(*_running_extreme("cummax", np.maximum, input, dim))
 
 
-@cummax.gradient
-def _(s: Any, grad: Any, _: Any = None) -> Any:
-    return put_back(grad, s.shape("input"), s.dim, s.result[1])
-
-
-@opaque(out=True)
+@opaque(out=True, vjp=put_back)
 def cummin(input, dim: "int") -> tuple[Array, Array]:
     """The smallest of the elements up to each one along dim, and where it is."""
-    return _CUMMIN(*_running_extreme("cummin", np.minimum, input, dim))
-
-
-@cummin.gradient
-def _(s: Any, grad: Any, _: Any = None) -> Any:
-    return put_back(grad, s.shape("input"), s.dim, s.result[1])
+    return named("cummin")(*_running_extreme("cummin", np.minimum, input, dim))
 
 
 # --- logcumsumexp ---------------------------------------------------------------------------------

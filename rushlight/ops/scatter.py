@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import warnings
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -18,24 +19,34 @@ from rushlight.ops.table import ROWS, opaque
 Array = np.ndarray[Any, Any]
 
 
+def writes(into: Any = None, *, order: Any = "C", **facts: Any) -> Any:
+    """An opaque row whose body writes into its first operand; as a function, into a copy of it.
+
+    order: of the copy's memory, NumPy's "C" or "K" (as the operand's).
+    """
+    if into is None:
+        return lambda body: writes(body, order=order, **facts)
+
+    @wraps(into)
+    def functional(input: Array, *rest: Any, **named: Any) -> Array:
+        out = np.array(input, order=order)
+        into(out, *rest, **named)
+        return out
+    return opaque(functional, inplace=True, into=into, **facts)
+
+
 # --- index_put ------------------------------------------------------------------------------------
 
 
-def _index_put_into(out: Array, indices: Any, values: Array, accumulate: bool) -> None:
+@writes(order="K", quiet=True)
+def index_put(input, indices: "list[Tensor | None]", values, accumulate: "bool" = False) -> None:
+    """input with input[indices] = values; accumulate adds, repeated positions too."""
     if not indices:
         raise RuntimeError("index_put: expected at least one index tensor, got none")
-    if out.dtype != values.dtype:
+    if input.dtype != values.dtype:
         raise RuntimeError("Index put requires the source and destination dtypes match, got "
-                           f"{legacy(out)} for the destination and {legacy(values)} for the source.")
-    advanced.write(out, indices, values, accumulate)
-
-
-@opaque(inplace=True, into=_index_put_into, quiet=True)
-def index_put(input, indices: "list[Tensor | None]", values, accumulate: "bool" = False) -> Array:
-    """input with input[indices] = values; accumulate adds, repeated positions too."""
-    out = input.copy("K")
-    _index_put_into(out, indices, values, accumulate)
-    return out
+                           f"{legacy(input)} for the destination and {legacy(values)} for the source.")
+    advanced.write(input, indices, values, accumulate)
 
 
 @index_put.gradient
@@ -105,13 +116,18 @@ def _write_at(out: Array, d: int, index: Array, source: Any, how: str | None = N
 _OLD_NAMES = {"add": "sum", "multiply": "prod", None: None}
 
 
-def _scatter_into(out: Array, dim: int, index: Array, src: Any, value: Any,
-                  reduce: str | None = None) -> None:
+@writes(out=True)
+def scatter(input, dim: "int", index, src: "Tensor | Number | None" = None,
+            value: "Number | None" = None, *, reduce: "str | None" = None) -> None:
+    """input with src (or one number) written at [.., index[.., i, ..], ..] along dim.
+
+    reduce: None writes; "add" and "multiply" combine with what is there.
+    """
     written = src if value is None else value
     if written is None:
         raise TypeError("scatter() missing 1 required positional arguments: \"src\" or \"value\"")
     array = written if isinstance(written, np.ndarray) else None
-    d = check_scatter("scatter", out, dim, index, array)
+    d = check_scatter("scatter", input, dim, index, array)
     if reduce not in _OLD_NAMES:
         raise RuntimeError(f"reduce argument must be either add or multiply, got {reduce!r}.")
     if reduce is not None and array is not None:
@@ -119,21 +135,9 @@ def _scatter_into(out: Array, dim: int, index: Array, src: Any, value: Any,
                       "removed in a future PyTorch release. Use torch.scatter_reduce instead for more "
                       "reduction options.", UserWarning, stacklevel=5)
     if array is None:
-        written = number(written, dt.from_numpy_dtype(out.dtype))
+        written = number(written, dt.from_numpy_dtype(input.dtype))[()]
     if index.size:
-        _write_at(out, d, index, written if array is not None else written[()], _OLD_NAMES[reduce])
-
-
-@opaque(inplace=True, out=True, into=_scatter_into)
-def scatter(input, dim: "int", index, src: "Tensor | Number | None" = None,
-            value: "Number | None" = None, *, reduce: "str | None" = None) -> Array:
-    """input with src (or one number) written at [.., index[.., i, ..], ..] along dim.
-
-    reduce: None writes; "add" and "multiply" combine with what is there.
-    """
-    out = np.array(input, order="C")
-    _scatter_into(out, dim, index, src, value, reduce)
-    return out
+        _write_at(input, d, index, written, _OLD_NAMES[reduce])
 
 
 @scatter.gradient
@@ -163,18 +167,12 @@ def _padded(part: Any, shape: tuple[int, ...]) -> Any:
     return whole
 
 
-def _scatter_add_into(out: Array, dim: int, index: Array, src: Array) -> None:
-    d = check_scatter("scatter_add", out, dim, index, src)
-    if index.size:
-        _write_at(out, d, index, src, "sum")
-
-
-@opaque(inplace=True, out=True, into=_scatter_add_into)
-def scatter_add(input, dim: "int", index, src) -> Array:
+@writes(out=True)
+def scatter_add(input, dim: "int", index, src) -> None:
     """input with src added at [.., index[.., i, ..], ..] along dim."""
-    out = np.array(input, order="C")
-    _scatter_add_into(out, dim, index, src)
-    return out
+    d = check_scatter("scatter_add", input, dim, index, src)
+    if index.size:
+        _write_at(input, d, index, src, "sum")
 
 
 @scatter_add.gradient
@@ -186,26 +184,19 @@ def _(s: Any, grad: Any) -> Any:
 # --- scatter_reduce -------------------------------------------------------------------------------
 
 
-def _scatter_reduce_into(out: Array, dim: int, index: Array, src: Array, reduce: str,
-                         include_self: bool = True) -> None:
-    if reduce not in ("sum", "prod", "mean", "amax", "amin"):
-        raise RuntimeError("reduce argument must be either sum, prod, mean, amax or amin, got "
-                           f"{reduce}")
-    d = check_scatter("scatter", out, dim, index, src)
-    if index.size:
-        _write_at(out, d, index, src, reduce, include_self)
-
-
-@opaque(inplace=True, out=True, into=_scatter_reduce_into)
+@writes(out=True)
 def scatter_reduce(input, dim: "int", index, src, reduce: "str", *,
-                   include_self: "bool" = True) -> Array:
+                   include_self: "bool" = True) -> None:
     """input with src combined in along dim; reduce: "sum", "prod", "mean", "amax" or "amin".
 
     include_self: whether the elements of input that are written to take part.
     """
-    out = np.array(input, order="C")
-    _scatter_reduce_into(out, dim, index, src, reduce, include_self)
-    return out
+    if reduce not in ("sum", "prod", "mean", "amax", "amin"):
+        raise RuntimeError("reduce argument must be either sum, prod, mean, amax or amin, got "
+                           f"{reduce}")
+    d = check_scatter("scatter", input, dim, index, src)
+    if index.size:
+        _write_at(input, d, index, src, reduce, include_self)
 
 
 def reduce_into(reduce: str, flat: Array, where: Array, values: Array, include_self: bool) -> None:
@@ -282,33 +273,27 @@ def _prod_rule(include_self: bool, grad: Any, input: Any, dim: int, index: Any, 
 # --- put ------------------------------------------------------------------------------------------
 
 
-def _put_into(out: Array, index: Array, source: Array, accumulate: bool = False) -> None:
-    if out.dtype != source.dtype:
+@writes(order="K")
+def put(input, index, source, accumulate: "bool" = False) -> None:
+    """input, seen as flat, with source written (or added) at the positions `index`."""
+    if input.dtype != source.dtype:
         raise RuntimeError("put_(): self and source expected to have the same dtype, but got "
-                           f"self.dtype = {legacy(out)} and source.dtype = {legacy(source)}")
+                           f"self.dtype = {legacy(input)} and source.dtype = {legacy(source)}")
     if index.dtype != np.int64:
         raise RuntimeError(f"put_(): Expected a long tensor for index, but got {legacy(index)}")
     if index.size != source.size:
         raise IndexError("put_(): Expected source and index to have the same number of elements, but "
                          f"got source.numel() = {source.size}, index.numel() = {index.size}")
-    if index.size and not out.size:
+    if index.size and not input.size:
         raise IndexError("put_(): Expected a non-empty tensor to put elements into")
-    where, values = check_flat("put", index, out.size).reshape(-1), source.reshape(-1)
+    where, values = check_flat("put", index, input.size).reshape(-1), source.reshape(-1)
 
     def write(dense: Array) -> None:
         if accumulate:
             add_at(dense.reshape(-1), where, values)
         else:
             dense.reshape(-1)[where] = values
-    on_dense(out, write)
-
-
-@opaque(inplace=True, into=_put_into)
-def put(input, index, source, accumulate: "bool" = False) -> Array:
-    """input, seen as flat, with source written (or added) at the positions `index`."""
-    out = input.copy("K")
-    _put_into(out, index, source, accumulate)
-    return out
+    on_dense(input, write)
 
 
 @put.gradient

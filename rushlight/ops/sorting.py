@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.errors import wrap_dim
-from rushlight.base.results import result_type
+from rushlight.base.results import named
 from rushlight.ops.along import at_least_1d, legacy
 from rushlight.ops.scanning import put_back
 from rushlight.ops.table import composite, opaque
@@ -33,6 +33,7 @@ def stable_order(a: Array, d: int, descending: bool) -> Array:
 
 
 # --- keys that hold value and position ------------------------------------------------------------
+
 # NumPy sorts uint64 by vector instructions, several times faster than it finds a stable order. An
 # element of up to four bytes and its position fit into one: equal values keep their order then.
 
@@ -80,10 +81,7 @@ def _refuse_complex(op: str, a: Array) -> None:
 
 # --- sort -----------------------------------------------------------------------------------------
 
-_SORT = result_type("sort", "values", "indices")
-
-
-@opaque(out=True)
+@opaque(out=True, vjp=put_back)
 def sort(input, dim: "int" = -1, descending: "bool" = False, stable: "bool | None" = False) -> Any:
     """The elements in order along dim, and where each was; equal ones keep their order."""
     _refuse_complex("Sort", input)
@@ -91,7 +89,7 @@ def sort(input, dim: "int" = -1, descending: "bool" = False, stable: "bool | Non
     source = at_least_1d(input)
     order = stable_order(source, d, descending)
     values = np.take_along_axis(source, order, d)
-    return _SORT(_like(values, input), _like(order, input))
+    return named("sort")(_like(values, input), _like(order, input))
 
 
 def _like(found: Array, a: Array) -> Array:
@@ -101,11 +99,6 @@ def _like(found: Array, a: Array) -> Array:
     out = np.empty_like(a, found.dtype)
     out[...] = found
     return out
-
-
-@sort.gradient
-def _(s: Any, grad: Any, _: Any = None) -> Any:
-    return put_back(grad, s.shape("input"), s.dim, s.result[1])
 
 
 @composite
@@ -122,11 +115,7 @@ def msort(input):
 
 # --- topk, kthvalue -------------------------------------------------------------------------------
 
-_TOPK = result_type("topk", "values", "indices")
-_KTH = result_type("kthvalue", "values", "indices")
-
-
-@opaque(out=True)
+@opaque(out=True, vjp=put_back)
 def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool" = True) -> Any:
     """The k largest (or smallest) elements along dim, in order, and where they are."""
     _refuse_complex("topk", input)
@@ -141,7 +130,7 @@ def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool
     values = np.ascontiguousarray(np.take_along_axis(source, order, d))
     if not input.ndim:
         values, order = values.reshape(values.shape[1:]), order.reshape(order.shape[1:])
-    return _TOPK(values, order)
+    return named("topk")(values, order)
 
 
 def _first(a: Array, k: int, d: int, largest: bool) -> Array:
@@ -170,12 +159,7 @@ def _beyond_threshold(rows: Array, k: int, largest: bool) -> Array | None:
     return np.take_along_axis(near, stable_order(picked, picked.ndim - 1, largest), -1)
 
 
-@topk.gradient
-def _(s: Any, grad: Any, _: Any = None) -> Any:
-    return put_back(grad, s.shape("input"), s.dim, s.result[1])
-
-
-@opaque(out=True, out_apart=True)
+@opaque(out=True, out_apart=True, vjp=put_back)
 def kthvalue(input, k: "int", dim: "int" = -1, keepdim: "bool" = False) -> Any:
     """The k-th smallest element along dim (from 1), and where it is."""
     if input.dtype.kind in "cb":
@@ -185,7 +169,7 @@ def kthvalue(input, k: "int", dim: "int" = -1, keepdim: "bool" = False) -> Any:
     source = at_least_1d(input)
     if not 1 <= k <= source.shape[d]:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {d}, got {k}")
-    return _KTH(*pick(input, _kth(source, k - 1, d), d, keepdim))
+    return named("kthvalue")(*pick(input, _kth(source, k - 1, d), d, keepdim))
 
 
 def _kth(a: Array, place: int, d: int) -> Array:
@@ -213,16 +197,7 @@ def pick(a: Array, order: Array, d: int, keepdim: bool) -> tuple[Array, Array]:
         order).reshape(order.shape)
 
 
-@kthvalue.gradient
-def _(s: Any, grad: Any, _: Any = None) -> Any:
-    return put_back(grad, s.shape("input"), s.dim, s.result[1], s.keepdim)
-
-
 # --- median ---------------------------------------------------------------------------------------
-
-_MEDIAN = result_type("median", "values", "indices")
-_NANMEDIAN = result_type("nanmedian", "values", "indices")
-
 
 def _median_order(a: Array, d: int, skip_nan: bool) -> Array:
     """The position of the lower median for each row; of nan, where nan wins, the first one."""
@@ -251,26 +226,16 @@ def _median_along(op: str, a: Array, dim: int, keepdim: bool) -> tuple[Array, Ar
     return pick(a, _median_order(source, d, op == "nanmedian"), d, keepdim)
 
 
-@opaque(name="_median_dim", where=("aten",), node="median")
+@opaque(name="_median_dim", where=("aten",), node="median", vjp=put_back)
 def _median_dim(input, dim: "int", keepdim: "bool") -> Any:
     """median along a dim."""
-    return _MEDIAN(*_median_along("median", input, dim, keepdim))
+    return named("median")(*_median_along("median", input, dim, keepdim))
 
 
-@_median_dim.gradient
-def _(s: Any, grad: Any, _: Any = None) -> Any:
-    return put_back(grad, s.shape("input"), s.dim, s.result[1], s.keepdim)
-
-
-@opaque(name="_nanmedian_dim", where=("aten",), node="nanmedian")
+@opaque(name="_nanmedian_dim", where=("aten",), node="nanmedian", vjp=put_back)
 def _nanmedian_dim(input, dim: "int", keepdim: "bool") -> Any:
     """nanmedian along a dim."""
-    return _NANMEDIAN(*_median_along("nanmedian", input, dim, keepdim))
-
-
-@_nanmedian_dim.gradient
-def _(s: Any, grad: Any, _: Any = None) -> Any:
-    return put_back(grad, s.shape("input"), s.dim, s.result[1], s.keepdim)
+    return named("nanmedian")(*_median_along("nanmedian", input, dim, keepdim))
 
 
 @opaque(name="_median_all", where=("aten",), node="median")
@@ -306,10 +271,7 @@ def nanmedian(input, dim: "int | None" = None, keepdim: "bool" = False):
 
 # --- mode -----------------------------------------------------------------------------------------
 
-_MODE = result_type("mode", "values", "indices")
-
-
-@opaque(out=True)
+@opaque(out=True, vjp=put_back)
 def mode(input, dim: "int" = -1, keepdim: "bool" = False) -> Any:
     """The most frequent element along dim (the smallest of several), and where it last is."""
     if input.dtype.kind == "c":
@@ -326,11 +288,6 @@ def mode(input, dim: "int" = -1, keepdim: "bool" = False) -> Any:
     seen = place - np.maximum.accumulate(np.where(starts, place, 0), -1)
     end = seen.argmax(-1)[..., None] if ranked.size else np.zeros((*ranked.shape[:-1], 1), np.int64)
     found = np.moveaxis(np.take_along_axis(order, end, -1), -1, d)
-    return _MODE(*pick(input, found, d, keepdim))
-
-
-@mode.gradient
-def _(s: Any, grad: Any, _: Any = None) -> Any:
-    return put_back(grad, s.shape("input"), s.dim, s.result[1], s.keepdim)
+    return named("mode")(*pick(input, found, d, keepdim))
 
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.errors import wrap_dim, wrap_dims
+from rushlight.base.results import named
 from rushlight.ops.arithmetic import abs as abs_
 from rushlight.ops.reductions import _prod, amax, amin, mean, sum
 from rushlight.ops.table import composite, opaque
-from rushlight.ops.results import named
 
 Array = np.ndarray[Any, Any]
 
@@ -182,10 +182,10 @@ def aminmax(input, *, dim: "int | None" = None, keepdim: "bool" = False):
             raise RuntimeError("aminmax(): cannot compute aminmax over an empty dimension as the "
                                "operation has no identity.")
         axes = tuple(range(input.ndim))
-        return named("aminmax", "min", "max")(amin(input, axes, keepdim), amax(input, axes, keepdim))
+        return named("aminmax")(amin(input, axes, keepdim), amax(input, axes, keepdim))
     if input.ndim and not input.shape[wrap_dim(dim, input.ndim)]:
         raise IndexError(f"aminmax(): Expected reduction dim {dim} to have non-zero size.")
-    return named("aminmax", "min", "max")(amin(input, dim, keepdim), amax(input, dim, keepdim))
+    return named("aminmax")(amin(input, dim, keepdim), amax(input, dim, keepdim))
 
 
 @composite(out=True)

@@ -77,10 +77,6 @@ def _(s: Any, grad: Any) -> Any:
     return grad.t()
 
 
-def _position(p: int, ndim: int, op: str) -> int:
-    return wrap_dim(p, ndim)
-
-
 @composite(aliases=("moveaxis",))
 def movedim(input, source: "Ints", destination: "Ints"):
     """Dims moved to other places, the rest in order."""
@@ -117,8 +113,7 @@ def _select_numpy(a: np.ndarray[Any, Any], dim: int, index: int) -> Any:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     d = wrap_dim(dim, a.ndim)
     i = _check_index(index, a.shape[d], d, a.shape)
-    found = a[(slice(None),) * d + (i, ...)]
-    return found
+    return a[(slice(None),) * d + (i, ...)]
 
 
 @view(numpy=_select_numpy)
@@ -130,13 +125,6 @@ def select(input: Layout, dim: "int", index: "int") -> Layout:
     i = _check_index(index, input.sizes[d], d, input.sizes)
     return Layout(input.sizes[:d] + input.sizes[d + 1:], input.strides[:d] + input.strides[d + 1:],
                   i * input.strides[d])
-
-
-@select.gradient
-def _(s: Any, grad: Any) -> Any:
-    into = grad.new_zeros(s.shape("input"))
-    into.select(s.dim, s.index).copy_(grad)
-    return into
 
 
 def _bounds(start: int | None, end: int | None, size: int) -> tuple[int, int]:
@@ -163,13 +151,6 @@ def slice_(input: Layout, dim: "int" = 0, start: "int | None" = None, end: "int 
                   low * input.strides[d] if count else 0)
 
 
-@slice_.gradient
-def _(s: Any, grad: Any) -> Any:
-    into = grad.new_zeros(s.shape("input"))
-    slice_(into, s.dim, s.start, s.end, s.step).copy_(grad)
-    return into
-
-
 @composite(where=_ALL)
 def narrow(input, dim: "int", start: "int | Tensor", length: "int"):
     """`length` elements from `start` on, along dim."""
@@ -194,6 +175,10 @@ def narrow(input, dim: "int", start: "int | Tensor", length: "int"):
 
 # --- reshaping ------------------------------------------------------------------------------------
 
+def _in_its_shape(s: Any, grad: Any) -> Any:
+    return grad.reshape(s.shape("input"))
+
+
 def _squeezed(sizes: Any, dims: Any) -> tuple[int, ...]:
     if dims is None:
         return tuple(i for i, n in enumerate(sizes) if n != 1)
@@ -201,7 +186,7 @@ def _squeezed(sizes: Any, dims: Any) -> tuple[int, ...]:
     return tuple(i for i in range(len(sizes)) if i not in gone)
 
 
-@view(inplace=True)
+@view(inplace=True, vjp=_in_its_shape)
 def squeeze(input: Layout, dim: "*Ints | None" = None) -> Layout:
     """Without dims of size 1 (only those named)."""
     if isinstance(dim, int):
@@ -209,23 +194,14 @@ def squeeze(input: Layout, dim: "*Ints | None" = None) -> Layout:
     return _permuted(input, _squeezed(input.sizes, dim))
 
 
-@squeeze.gradient
-def _(s: Any, grad: Any) -> Any:
-    return grad.reshape(s.shape("input"))
-
-
-@view(inplace=True, numpy=lambda a, dim: a[(slice(None),) * wrap_dim(dim, a.ndim + 1) + (None,)])
+@view(inplace=True, vjp=_in_its_shape,
+      numpy=lambda a, dim: a[(slice(None),) * wrap_dim(dim, a.ndim + 1) + (None,)])
 def unsqueeze(input: Layout, dim: "int") -> Layout:
     """With a dim of size 1 put in at `dim`."""
     d = wrap_dim(dim, len(input.sizes) + 1)
     stride = input.sizes[d] * input.strides[d] if d < len(input.sizes) else 1
     return Layout((*input.sizes[:d], 1, *input.sizes[d:]),
                   (*input.strides[:d], stride, *input.strides[d:]))
-
-
-@unsqueeze.gradient
-def _(s: Any, grad: Any) -> Any:
-    return grad.reshape(s.shape("input"))
 
 
 def _as_tuple(value: Any) -> tuple[int, ...]:
@@ -245,7 +221,7 @@ def _view_numpy(a: np.ndarray[Any, Any], size: Any) -> Any:
         raise
 
 
-@view(name="_view", where=("aten",), numpy=_view_numpy)
+@view(where=("aten",), numpy=_view_numpy, vjp=_in_its_shape)
 def _view(input: Layout, size: "*Ints") -> Layout:
     """The same elements in another shape, without a copy."""
     count = int(np.prod(input.sizes, dtype=np.int64))
@@ -256,11 +232,6 @@ def _view(input: Layout, size: "*Ints") -> Layout:
                            "one dimension spans across two contiguous subspaces). Use .reshape(...) "
                            "instead.")
     return Layout(sizes, strides)
-
-
-@_view.gradient
-def _(s: Any, grad: Any) -> Any:
-    return grad.reshape(s.shape("input"))
 
 
 @composite(where=("Tensor",))
@@ -398,14 +369,7 @@ def diagonal(input: Layout, offset: "int" = 0, dim1: "int" = 0, dim2: "int" = 1)
                   start if count else 0)
 
 
-@diagonal.gradient
-def _(s: Any, grad: Any) -> Any:
-    into = grad.new_zeros(s.shape("input"))
-    into.diagonal(s.offset, s.dim1, s.dim2).copy_(grad)
-    return into
-
-
-@view(where=("Tensor",))
+@view(where=("Tensor",), overlaps=True)
 def unfold(input: Layout, dimension: "int", size: "int", step: "int") -> Layout:
     """All windows of `size` elements, `step` apart, along a dim, as a new last dim."""
     d = wrap_dim(dimension, len(input.sizes))
@@ -422,7 +386,7 @@ def unfold(input: Layout, dimension: "int", size: "int", step: "int") -> Layout:
                    input.strides[d]))
 
 
-@view(name="_as_strided", where=("aten",))
+@view(where=("aten",), overlaps=True)
 def _as_strided(input: Layout, size: "Ints", stride: "Ints", offset: "int" = 0) -> Layout:
     """Any layout over the storage; `offset` counts from the operand's first element."""
     return Layout(_as_tuple(size), _as_tuple(stride), offset)

@@ -1,0 +1,178 @@
+"""PyTorch's names of nodes, where an op's own name is not the one.
+
+PyTorch numbers the overloads of an op (SumBackward1 has dims), and has one node for some ops that
+are several rows here: then the last row's node takes the name of the whole.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from rushlight.autograd.node import next_seq
+from rushlight.ops.table import Row
+from rushlight.tensor.tensor import Tensor
+
+Values = Mapping[str, Any]
+Label = str | Callable[[Values], str | None]
+
+
+def _numbered(name: str, test: Callable[[Values], bool | int]) -> Callable[[Values], str]:
+    """The name with test(values) as its number."""
+    return lambda v: f"{name}Backward{int(test(v))}"
+
+
+def _given(name: str, parameter: str = "dim") -> Callable[[Values], str]:
+    return _numbered(name, lambda v: v[parameter] is not None)
+
+
+def _tensor(name: str, parameter: str) -> Callable[[Values], str]:
+    return _numbered(name, lambda v: isinstance(v[parameter], Tensor))
+
+
+def _over(name: str, suffix: str = "Backward0") -> Callable[[Values], str]:
+    """Names with the number of spatial dims: AvgPool2D."""
+    return lambda v: f"{name}{v['input'].ndim - 2}D{suffix}"
+
+
+def _power(v: Values) -> str:
+    first, second = (isinstance(v[n], Tensor) for n in ("input", "exponent"))
+    return f"PowBackward{0 if not second else 1 if first else 2}"
+
+
+def _extreme(name: str) -> Callable[[Values], str | None]:
+    return lambda v: f"{name}Backward1" if v["dim"] is None and v["other"] is None else None
+
+
+def _nll(v: Values) -> str | None:
+    if v.get("label_smoothing"):
+        return None
+    if v["target"].dtype.is_floating_point:
+        return "DivBackward1" if v["reduction"] == "mean" else None
+    many = v["input"].ndim > 2
+    return None if many and v["input"].ndim != 4 and v["reduction"] == "none" else (
+        "NllLoss2DBackward0" if many else "NllLossBackward0")
+
+
+def _matmul(v: Values) -> str:
+    dims = min(v["input"].ndim, 3), min(v["other"].ndim, 3)
+    return _PRODUCTS.get(dims, "UnsafeViewBackward0")
+
+
+_PRODUCTS = {(1, 1): "DotBackward0", (2, 2): "MmBackward0", (2, 1): "MvBackward0",
+             (1, 2): "SqueezeBackward4", (2, 3): "CloneBackward0"}
+
+
+def _linear(v: Values) -> str:
+    two = v["input"].ndim == 2
+    if v["bias"] is not None:
+        return "AddmmBackward0" if two else "ViewBackward0"
+    return "MmBackward0" if two else ("SqueezeBackward4" if v["input"].ndim == 1
+                                      else "UnsafeViewBackward0")
+
+
+def _resampled(v: Values) -> str:
+    n = v["input"].ndim - 2
+    if v["mode"] == "area":
+        return f"AdaptiveAvgPool{n}DBackward0"
+    name = "".join(part.capitalize() for part in v["mode"].split("-"))
+    return f"Upsample{name}{n}D{'Aa' if v['antialias'] else ''}Backward0"
+
+
+def _padded(v: Values) -> str | None:
+    name = {"reflect": "ReflectionPad", "replicate": "ReplicationPad"}.get(v["mode"])
+    return name and f"{name}{len(v['pad']) // 2}DBackward0"
+
+
+def _averaged(v: Values) -> str:
+    size = v["output_size"]
+    ones = all(s == 1 for s in (size if isinstance(size, (tuple, list)) else (size,)))
+    return "MeanBackward1" if ones else _over("AdaptiveAvgPool")(v)
+
+
+_LABELS: dict[str, Label] = {
+    # overloads
+    "sum": _given("Sum"), "mean": _given("Mean"), "prod": _given("Prod"), "pow": _power,
+    "max": _extreme("Max"), "min": _extreme("Min"), "_median_dim": "MedianBackward1",
+    "_nanmedian_dim": "NanmedianBackward1", "scatter": _given("Scatter", "value"),
+    "masked_fill": _tensor("MaskedFill", "value"), "index_fill": _tensor("IndexFill", "value"),
+    "lerp": _tensor("Lerp", "weight"), "remainder": _tensor("Remainder", "other"),
+    "fmod": _tensor("Fmod", "other"), "rsub": _numbered("Rsub", lambda v: not isinstance(
+        v["other"], Tensor)),
+    "copysign": _numbered("Copysign", lambda v: not isinstance(v["other"], Tensor)),
+    "clamp": _numbered("Clamp", lambda v: not any(isinstance(v.get(n), Tensor) for n in ("min", "max"))),
+    "round": _numbered("Round", lambda v: v["decimals"] != 0),
+    "squeeze": _numbered("Squeeze", lambda v: 0 if v["dim"] is None else 1 + isinstance(v["dim"], tuple)),
+    "sub": lambda v: "SubBackward0" if isinstance(v["input"], Tensor) else "RsubBackward1",
+    "_true_divide": lambda v: "DivBackward0" if isinstance(v["input"], Tensor) else "MulBackward0",
+    "div": lambda v: v["rounding_mode"] and "DivBackward2",
+    # what PyTorch makes of other ops
+    "square": "PowBackward0", "selu": "EluBackward0", "relu6": "HardtanhBackward0",
+    "softsign": "DivBackward0", "tanhshrink": "SubBackward0", "logsigmoid": "LogSigmoidBackward0",
+    "matmul": _matmul, "linear": _linear,
+    # what is several rows here
+    **{name: f"{node}Backward0" for name, node in {
+        "var": "Var", "std": "Std", "var_mean": "VarMean", "std_mean": "StdMean", "dist": "Dist",
+        "norm": "LinalgVectorNorm", "vector_norm": "LinalgVectorNorm", "renorm": "Renorm",
+        "trace": "Trace", "aminmax": "Aminmax", "chunk": "Split", "unbind": "Unbind",
+        "addmm": "Addmm", "addmv": "Addmv", "addr": "Addr", "baddbmm": "Baddbmm",
+        "addbmm": "Addbmm", "linalg_solve": "LinalgSolveEx", "glu": "Glu", "mse_loss": "MseLoss",
+        "smooth_l1_loss": "SmoothL1Loss", "huber_loss": "HuberLoss",
+        "binary_cross_entropy": "BinaryCrossEntropy",
+        "binary_cross_entropy_with_logits": "BinaryCrossEntropyWithLogits",
+        "layer_norm": "NativeLayerNorm", "group_norm": "NativeGroupNorm",
+        "batch_norm": "NativeBatchNorm", "pixel_shuffle": "PixelShuffle",
+        "pixel_unshuffle": "PixelUnshuffle"}.items()},
+    "split": lambda v: "SplitBackward0" if isinstance(
+        v["split_size_or_sections"], int) else "SplitWithSizesBackward0",
+    "nll_loss": _nll, "cross_entropy": _nll, "interpolate": _resampled, "pad": _padded,
+    **{f"{name}1d{end}": "SqueezeBackward1" for name, end in (
+        ("max_pool", "_function"), ("avg_pool", ""), ("adaptive_avg_pool", ""),
+        ("adaptive_max_pool", ""))},
+    **{f"{name}{n}d{end}": node for n in (2, 3) for name, end, node in (
+        ("max_pool", "_function", f"MaxPool{n}DWithIndicesBackward0"),
+        ("avg_pool", "", f"AvgPool{n}DBackward0"), ("adaptive_avg_pool", "", _averaged),
+        ("adaptive_max_pool", "", f"AdaptiveMaxPool{n}DBackward0"))},
+}
+
+
+def label(row: Row) -> Label | None:
+    """The name of a row's node, or a function of the arguments by name; None: the usual one."""
+    return _LABELS.get(row.name)
+
+
+def labelled(row: Row, body: Callable[..., Any]) -> Callable[..., Any]:
+    """A composite's body, the last nodes of which get the name of the whole."""
+    rule = label(row)
+    if rule is None:
+        return body
+    names = [p.name for p in row.params]
+
+    def run(*values: Any) -> Any:
+        start = next_seq()
+        out = body(*values)
+        for t in (out,) if isinstance(out, Tensor) else out:
+            if isinstance(t, Tensor) and t._g is not None and t._g.seq > start:
+                found = rule if isinstance(rule, str) else rule(dict(zip(names, values, strict=True)))
+                if found:
+                    t._g.__class__ = _renamed(t._g.__class__, found)
+        return out
+    return run
+
+
+_classes: dict[tuple[type, str], type] = {}
+
+
+def _renamed(cls: type, name: str) -> type:
+    """A node's class under another name."""
+    if cls.__name__ == name:
+        return cls
+    found = _classes.get((cls, name))
+    if found is None:
+        found = _classes[cls, name] = type(name, (cls,), {"__slots__": ()})
+    return found
+
+
+def variant(classes: Mapping[bool, type], rule: Label | None, values: Values) -> Mapping[bool, type]:
+    """A row's classes of nodes under the name that these arguments give."""
+    name = None if rule is None or isinstance(rule, str) else rule(values)
+    return classes if name is None else {flag: _renamed(c, name) for flag, c in classes.items()}
