@@ -47,8 +47,8 @@ def opaque_runner(row: Row) -> Run:
 
 def composite_runner(row: Row) -> Run:
     """Other rows; fused into one kernel and one node where the row declares them."""
-    body = by_keyword(row, row.body)
     if row.vjp is None:
+        body = names.labelled(row, by_keyword(row, row.body))
         return body if row.fused is None else _fused_or_body(row, body)
     rules = Rules(row, row.vjp)
     if row.fused is not None:

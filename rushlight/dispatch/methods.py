@@ -12,7 +12,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.convert import convert, needs_care
 from rushlight.base.device import device
 from rushlight.base.layout import broadcast_shapes, contiguous_strides, format_strides
-from rushlight.dispatch import inplace
+from rushlight.dispatch import inplace, names
 from rushlight.ops.table import ROWS
 from rushlight.tensor.data import new_tensor
 from rushlight.tensor.geometry import MemoryFormat, contiguous_format, preserve_format
@@ -35,10 +35,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         raise RuntimeError(f"output with shape {list(a.shape)} doesn't match the broadcast shape "
                            f"{list(broadcast_shapes(a.shape, b.shape))}")
     if tracked:
-        source = src.to(self._k.dtype).expand(a.shape)
-        if src._g is None:
-            source = source.detach()
-        inplace.write(self, source)
+        inplace.write(self, ROWS["_overwritten"](self, src))
         return self
     if not self._k.on_meta:
         with np.errstate(all="ignore"):
@@ -49,11 +46,16 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
 
 def fill_(self: Tensor, value: Any) -> Tensor:
     """Write one number (or 0-d tensor) everywhere."""
+    return _fill(self, value, "FillBackward2")
+
+
+def _fill(self: Tensor, value: Any, node: str) -> Tensor:
     if isinstance(value, Tensor):
         if value._a.ndim:
             raise RuntimeError("fill_ only supports 0-dimension value tensor but got tensor with "
                                f"{value._a.ndim} dimensions.")
-        return copy_(self, value)
+        found = copy_(self, value)
+        return found if found.is_leaf else names.rename(found, "FillBackward3")
     tracked = LOCAL.enabled and self._g is not None
     check_writable(self, tracked)
     from rushlight.dispatch.formula import scalar
@@ -63,7 +65,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     number = scalar(value, self._k.np)
     if tracked:
         # Recorded as an op that forgets its operand: the gradient stops here, as zeros.
-        inplace.write(self, self.masked_fill(wrap(np.ones((), bool)), value))
+        inplace.write(self, names.rename(self.masked_fill(wrap(np.ones((), bool)), value), node))
     else:
         if not self._k.on_meta:
             self._a[...] = number
@@ -73,7 +75,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 def zero_(self: Tensor) -> Tensor:
     """Write zeros everywhere."""
-    return fill_(self, 0)
+    return _fill(self, 0, "ZeroBackward0")
 
 
 def contiguous(self: Tensor, memory_format: MemoryFormat = contiguous_format) -> Tensor:

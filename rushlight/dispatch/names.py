@@ -93,22 +93,26 @@ _LABELS: dict[str, Label] = {
     # overloads
     "sum": _given("Sum"), "mean": _given("Mean"), "prod": _given("Prod"), "pow": _power,
     "max": _extreme("Max"), "min": _extreme("Min"), "_median_dim": "MedianBackward1",
-    "_nanmedian_dim": "NanmedianBackward1", "scatter": _given("Scatter", "value"),
+    "_nanmedian_dim": "NanmedianBackward1", "scatter": _numbered("Scatter", lambda v: not isinstance(v["src"], Tensor)),
     "masked_fill": _tensor("MaskedFill", "value"), "index_fill": _tensor("IndexFill", "value"),
     "lerp": _tensor("Lerp", "weight"), "remainder": _tensor("Remainder", "other"),
-    "fmod": _tensor("Fmod", "other"), "rsub": _numbered("Rsub", lambda v: not isinstance(
+    "clamp_min": _tensor("ClampMin", "min"), "clamp_max": _tensor("ClampMax", "max"),
+    "_overwritten": "CopyBackwards", "fmod": _tensor("Fmod", "other"), "rsub": _numbered("Rsub", lambda v: not isinstance(
         v["other"], Tensor)),
     "copysign": _numbered("Copysign", lambda v: not isinstance(v["other"], Tensor)),
     "clamp": _numbered("Clamp", lambda v: not any(isinstance(v.get(n), Tensor) for n in ("min", "max"))),
     "round": _numbered("Round", lambda v: v["decimals"] != 0),
-    "squeeze": _numbered("Squeeze", lambda v: 0 if v["dim"] is None else 1 + isinstance(v["dim"], tuple)),
+    "squeeze": _numbered("Squeeze", lambda v: 0 if v["dim"] is None else 1 + (
+        isinstance(v["dim"], tuple) and len(v["dim"]) > 1)),
     "sub": lambda v: "SubBackward0" if isinstance(v["input"], Tensor) else "RsubBackward1",
     "_true_divide": lambda v: "DivBackward0" if isinstance(v["input"], Tensor) else "MulBackward0",
     "div": lambda v: v["rounding_mode"] and "DivBackward2",
     # what PyTorch makes of other ops
     "square": "PowBackward0", "selu": "EluBackward0", "relu6": "HardtanhBackward0",
     "softsign": "DivBackward0", "tanhshrink": "SubBackward0", "logsigmoid": "LogSigmoidBackward0",
-    "matmul": _matmul, "linear": _linear,
+    "pairwise_distance": "NormBackward1", "matmul": _matmul, "linear": _linear, "repeat_interleave": lambda v: (
+        "ViewBackward0" if isinstance(v["repeats"], int) else "IndexSelectBackward0"),
+    "einsum": lambda v: "ViewBackward0" if len(v["operands"]) > 1 else None,
     # what is several rows here
     **{name: f"{node}Backward0" for name, node in {
         "var": "Var", "std": "Std", "var_mean": "VarMean", "std_mean": "StdMean", "dist": "Dist",
@@ -121,7 +125,9 @@ _LABELS: dict[str, Label] = {
         "binary_cross_entropy_with_logits": "BinaryCrossEntropyWithLogits",
         "layer_norm": "NativeLayerNorm", "group_norm": "NativeGroupNorm",
         "batch_norm": "NativeBatchNorm", "pixel_shuffle": "PixelShuffle",
-        "pixel_unshuffle": "PixelUnshuffle"}.items()},
+        "pixel_unshuffle": "PixelUnshuffle", "soft_margin_loss": "SoftMarginLoss",
+        "embedding_bag": "EmbeddingBag", **{f"conv{kind}{n}d": "Convolution" for n in (1, 2, 3)
+                                            for kind in ("", "_transpose")}}.items()},
     "split": lambda v: "SplitBackward0" if isinstance(
         v["split_size_or_sections"], int) else "SplitWithSizesBackward0",
     "nll_loss": _nll, "cross_entropy": _nll, "interpolate": _resampled, "pad": _padded,
@@ -140,6 +146,13 @@ def label(row: Row) -> Label | None:
     return _LABELS.get(row.name)
 
 
+def rename(t: Tensor, name: str) -> Tensor:
+    """Give the node of a fresh result another name."""
+    if t._g is not None:
+        t._g.__class__ = _renamed(t._g.__class__, name)
+    return t
+
+
 def labelled(row: Row, body: Callable[..., Any]) -> Callable[..., Any]:
     """A composite's body, the last nodes of which get the name of the whole."""
     rule = label(row)
@@ -154,7 +167,7 @@ def labelled(row: Row, body: Callable[..., Any]) -> Callable[..., Any]:
             if isinstance(t, Tensor) and t._g is not None and t._g.seq > start:
                 found = rule if isinstance(rule, str) else rule(dict(zip(names, values, strict=True)))
                 if found:
-                    t._g.__class__ = _renamed(t._g.__class__, found)
+                    rename(t, found)
         return out
     return run
 

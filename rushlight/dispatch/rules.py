@@ -127,23 +127,32 @@ class Rules:
             shapes.append(f"{n!r}: {n}._a.shape, ({n!r}, 0): {n}._k" if known else
                           f"**({{{n!r}: {n}._a.shape, ({n!r}, 0): {n}._k}} "
                           f"if isinstance({n}, Tensor) else {{}})")
-        kept = "(False, [Kept(result_alias(_out))])" if self.keeps_result else "None"
         names = ", ".join(p.name for p in self.row.params)
+        given = ", ".join(f"{p.name!r}: {p.name}" for p in self.row.params)
+        nodes = f"variant(nodes, naming, {{{given}}})" if callable(self.naming) else "nodes"
+        results = ["", ""]
+        if self.keeps_result:
+            results = ["(False, [Kept(result_alias(_out))])", "results(_out, True)"]
         text = (f"def record(_values, _out):\n"
-                f"    if _out.__class__ is not Tensor and not isinstance(_out, Tensor):\n"
-                f"        return general(_values, _out)\n"
                 f"    {names}, = _values\n"
-                f"    _node = new(Single)\n"
+                f"    if _out.__class__ is Tensor or isinstance(_out, Tensor):\n"
+                f"        _node = new({nodes}[False])\n"
+                f"        _results = {results[0] or None}\n"
+                f"        if _out._k.dtype.category >= 2:\n"
+                f"            _out._g, _out._i = _node, 0\n"
+                f"    else:\n"
+                f"        _node = new({nodes}[True])\n"
+                f"        _results = {results[1] or None}\n"
+                f"        attach(_node, _out)\n"
                 f"    _node.next = ({', '.join(edges)},)\n"
                 f"    _node.hooks, _node.seq = None, next_seq()\n"
-                f"    if _out._k.dtype.category >= 2:\n"
-                f"        _out._g, _out._i = _node, 0\n"
-                f"    _node.saved = Saved({{{', '.join(values)}}}, {{{', '.join(shapes)}}}, {kept})\n"
+                f"    _node.saved = Saved({{{', '.join(values)}}}, {{{', '.join(shapes)}}}, _results)\n"
                 f"    if TRACES.record is not None:\n"
                 f"        TRACES.record(_node)\n")
-        scope = {"Tensor": Tensor, "general": self._record, "new": object.__new__, "TRACES": TRACES,
-                 "Single": self.nodes[False], "next_seq": next_seq, "Saved": Saved, "Kept": _Kept,
-                 "result_alias": result_alias}
+        scope = {"Tensor": Tensor, "new": object.__new__, "TRACES": TRACES, "attach": _attach,
+                 "results": self._results, "next_seq": next_seq, "Saved": Saved, "Kept": _Kept,
+                 "result_alias": result_alias, "variant": names_of.variant, "nodes": self.nodes,
+                 "naming": self.naming}
         return compile_function(text, "record", scope, f"record {self.row.name}")
 
     def _record(self, values: Sequence[Any], outputs: Any) -> None:
@@ -156,13 +165,11 @@ class Rules:
                 g = t._g if isinstance(t, Tensor) else None
                 edges.append(None if g is None else (g, t._i))
         multi = not isinstance(outputs, Tensor)
-        nodes = self.nodes if self.naming is None else names_of.variant(self.nodes, self.naming, values)
+        nodes = self.nodes if self.naming is None else names_of.variant(self.nodes, self.naming, named)
         node = nodes[multi].__new__(nodes[multi])
         node.next, node.hooks, node.seq = tuple(edges), None, next_seq()
         outs = outputs if multi else (outputs,)
-        for number, t in enumerate(outs):
-            if isinstance(t, Tensor) and t._k.dtype.category >= 2:
-                t._g, t._i = node, number
+        _attach(node, outs)
         node.saved = Saved(self._kept(named), self._shapes(named), self._results(outs, multi))
         if TRACES.record is not None:
             TRACES.record(node)
@@ -195,6 +202,12 @@ class Rules:
             elif v is not None and not isinstance(v, (int, float, complex)):
                 shapes[p.name] = [x._a.shape for x in v if x is not None]
         return shapes
+
+
+def _attach(node: Node, outputs: Sequence[Any]) -> None:
+    for number, t in enumerate(outputs):
+        if isinstance(t, Tensor) and t._k.dtype.category >= 2:
+            t._g, t._i = node, number
 
 
 def _apply(node: Any, grad: Tensor) -> list[Any]:

@@ -65,6 +65,29 @@ def _(s: Any, grad: Any) -> Any:
     return grad
 
 
+@opaque(name="_overwritten", where=("aten",), node="copy")
+def overwritten(input, src) -> Array:
+    """src in the shape and dtype of input: what copy_() leaves there."""
+    return np.broadcast_to(convert(src, input.dtype), input.shape)
+
+
+@overwritten.gradient
+def _(s: Any, grad: Any) -> Any:
+    return grad.new_zeros(s.shape("input")), grad.sum_to_size(s.shape("src"))
+
+
+@composite(where=("Tensor",))
+def type_as(input, other):
+    """input in the dtype and on the device of other."""
+    return input.to(other.device, other.dtype)
+
+
+@composite
+def adjoint(input):
+    """The last two dims swapped and conjugated."""
+    return input.mH
+
+
 @composite
 def conj(input):
     """The complex conjugate; a real tensor is returned as it is."""

@@ -347,7 +347,7 @@ def expand_as(input, other):
 
 
 @composite
-def broadcast_to(input, size: "Ints"):
+def broadcast_to(input, size: "*Ints"):
     """input expanded to a shape."""
     return expand(input, size)
 
