@@ -12,18 +12,72 @@ from rushlight.base.promotion import can_cast
 from rushlight.dispatch import arguments, overrides, pointwise
 from rushlight.dispatch.arrayrun import arrays_of
 from rushlight.dispatch.formula import Formula
+from rushlight.dispatch.source import compile_function
+from rushlight.ops import signature
 from rushlight.dispatch.kinds import by_keyword
 from rushlight.ops.table import Row
 from rushlight.tensor.tensor import Tensor, storage
 
 
+# Plain tensors of one kind that are outside the graph; whatever else comes takes the general way.
+_FAST = '''
+def {name}({sig}):
+    if MODES or {a}.__class__ not in PLAIN{plain}:
+        return general({call})
+    {operand}
+    x, s = {a}._a, {a}._s
+    if entry is None or entry.kind is not {a}._k or 0 in x.strides or (
+            LOCAL.enabled and ({a}._g is not None{other})) or s is not None and s.inference:
+        return general({call})
+    try:
+        if x.size < BIG:
+            entry.fn({arrays}, out=x)
+        else:
+            entry.large({arrays}, out=x)
+    except ValueError:
+        return general({call})
+    if s is None:
+        s = storage({a})
+    s.version += 1
+    return {a}
+'''
+_OPERAND = {1: "entry = FAST.get({a}._k)", 2: '''c, g = {b}.__class__, None
+    if c in PLAIN:
+        entry = FAST.get({a}._k) if {b}._k is {a}._k else None
+        y, g = {b}._a, {b}._g
+    else:
+        entry = FAST.get(({a}._k, c)) if c in NUMBERS else None
+        if entry is not None:
+            y = scalar({b}, entry.scalar_np)'''}
+
+
 def build(row: Row) -> Callable[..., Any]:
     """The callable behind `name_`."""
     if row.kind == "view" or row.options.get("is_view"):
-        run = _geometric(row)
-    else:
-        run = _pointwise(row) if row.kind == "pointwise" else _generic(row)
+        return _intercepted(row, _geometric(row))
+    if row.kind != "pointwise":
+        return _intercepted(row, _generic(row))
+    general = _intercepted(row, _pointwise(row))
+    chosen = pointwise.simple(row)
+    if chosen is None:
+        return general
+    formula, operands, others = chosen
+    a, b = operands[0].name, operands[-1].name
+    count = len(operands)
+    text = _FAST.format(
+        name=row.name + "_", sig=signature.source(row.params) + ", **extra", a=a,
+        plain="".join(f" or {p.name} is not _default_{p.name}" for p in others) + " or extra",
+        call=", ".join(f"{p.name}={p.name}" for p in row.params) + ", **extra",
+        operand=_OPERAND[count].format(a=a, b=b), other=" or g is not None" if count == 2 else "",
+        arrays="x, y" if count == 2 else "x")
+    made = compile_function(text, row.name + "_", {
+        **pointwise.SCOPE, "general": general, "FAST": formula.fast, "storage": storage,
+        **{f"_default_{p.name}": p.default for p in row.params}})
+    made.__doc__ = general.__doc__
+    return made
 
+
+def _intercepted(row: Row, run: Callable[..., Any]) -> Callable[..., Any]:
     def variant(*args: Any, **kwargs: Any) -> Any:
         found = overrides.intercept(row, run, args, kwargs)
         return run(*args, **kwargs) if found is overrides.NONE else found

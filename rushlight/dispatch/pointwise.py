@@ -72,33 +72,40 @@ def {name}({sig}):
 '''}
 
 
+# What the generated functions see beside their own row.
+SCOPE: dict[str, Any] = {
+    "MODES": state.MODES, "PLAIN": state.PLAIN, "BIG": BIG, "new": object.__new__, "Tensor": Tensor,
+    "ndarray": np.ndarray, "asarray": np.asarray, "LOCAL": LOCAL, "NUMBERS": NUMBERS,
+    "scalar": scalar}
+
+
+def simple(row: Row) -> tuple[Formula, list[Any], list[Any]] | None:
+    """(formula, operands, attributes) of a row with a fast path: its attributes have their defaults."""
+    operands = [p for p in row.params if p.is_tensor]
+    others = [p for p in row.params if not p.is_tensor]
+    if len(operands) not in _TEMPLATE or any("None" in p.type for p in operands) \
+            or row.options.get("check") or any(p.default is signature.REQUIRED for p in others):
+        return None
+    return variant(row, {p.name: p.default for p in others}), operands, others
+
+
 def build(row: Row) -> Callable[..., Any]:
     """The functional callable of a pointwise row."""
     direct = _general(row)
-    operands = [p for p in row.params if p.is_tensor]
-    count = len(operands)
-    tensors_only = all("None" not in p.type for p in operands)
-    if count not in _TEMPLATE or not tensors_only or row.options.get("check"):
+    chosen = simple(row)
+    if chosen is None:
         return direct
-    others = [p for p in row.params if not p.is_tensor]
-    if any(p.default is signature.REQUIRED for p in others):
-        return direct
-    formula = variant(row, {p.name: p.default for p in others})
+    formula, operands, others = chosen
     params = public_params(row)
     others += [p for p in params if p not in row.params]
-    text = _TEMPLATE[count].format(
+    text = _TEMPLATE[len(operands)].format(
         name=row.name, sig=signature.source(params, out=True) + ", **extra",
         plain="".join(f" or {p.name} is not _default_{p.name}" for p in others) + " or extra",
         call=", ".join(f"{p.name}={p.name}" for p in params) + ", out=out, **extra",
         a=operands[0].name, b=operands[-1].name)
-    scope: dict[str, Any] = {
-        "MODES": state.MODES, "PLAIN": state.PLAIN, "general": direct, "FAST": formula.fast,
-        "BIG": BIG, "new": object.__new__, "Tensor": Tensor, "ndarray": np.ndarray,
-        "asarray": np.asarray, "LOCAL": LOCAL, "record": formula.record, "NUMBERS": NUMBERS,
-        "scalar": scalar,
-        **{f"_default_{p.name}": p.default for p in params}}
-    made: Callable[..., Any] = compile_function(text, row.name, scope)
-    return made
+    scope = {**SCOPE, "general": direct, "FAST": formula.fast, "record": formula.record,
+             **{f"_default_{p.name}": p.default for p in params}}
+    return compile_function(text, row.name, scope)
 
 
 _variants: dict[tuple[Any, ...], Formula] = {}

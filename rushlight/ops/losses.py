@@ -270,38 +270,49 @@ _cross_entropy_back = RowKernel(_gradient_of_row, ("x", "t", "lse", "g"), ("t", 
 
 
 @composite(name="_cross_entropy_rows", where=("aten",), node="nll_loss")
-def _rows_loss(input, target, ignore_index: "int"):
-    """Per row of (N, C): logsumexp(x) - x[target], 0 where ignored; and the logsumexp."""
+def _rows_loss(input, target, ignore_index: "int", reduction: "str"):
+    """logsumexp(x) - x[target] of rows (N, C), 0 where ignored, reduced; and the logsumexp."""
     lse = input.logsumexp(1)
     counted = target != ignore_index
     picked = input.gather(1, where(counted, target, 0).unsqueeze(1)).squeeze(1)
-    return where(counted, lse - picked, 0.0), lse
+    loss = where(counted, lse - picked, 0.0)
+    return loss.sum() / counted.sum() if reduction == "mean" else reduced(loss, reduction), lse
 
 
 @_rows_loss.kernel
-def _(x: Array, t: Array, ignore_index: int) -> Any:
-    _in_range(t, x.shape[1], ignore_index)
+def _(x: Array, t: Array, ignore_index: int, reduction: str) -> Any:
+    counted = _in_range(t, x.shape[1], ignore_index)
     ignore = np.broadcast_to(np.asarray(ignore_index, np.int64), (x.shape[0], 1))
-    return _cross_entropy_rows(1, x, t[:, None], ignore)
+    found = _cross_entropy_rows(1, x, t[:, None], ignore)
+    if found is NotImplemented or reduction == "none":
+        return found
+    total = np.add.reduce(found[0])
+    if reduction == "mean":
+        total = total / x.dtype.type(np.count_nonzero(counted))
+    return np.asarray(total), found[1]
 
 
 @_rows_loss.gradient
 def _(s: Any, grad: Any, grad_lse: Any = None) -> Any:
-    counted = s.target != s.ignore_index
-    return _rows_loss_backward(s.input, s.target, s.result[1], grad * counted.to(grad.dtype)), None
+    return _rows_loss_backward(s.input, s.target, s.result[1], grad, s.ignore_index,
+                               s.reduction), None
 
 
 @composite(name="_cross_entropy_backward", where=("aten",))
-def _rows_loss_backward(input, target, lse, grad):
+def _rows_loss_backward(input, target, lse, grad, ignore_index: "int", reduction: "str"):
     """(softmax(x) - one_hot(target)) * g, per row."""
+    counted = (target != ignore_index).to(grad.dtype)
+    grad = grad * (counted / counted.sum() if reduction == "mean" else counted)
     p = (input - input.logsumexp(1, True)).exp()
     hot = p.new_zeros(p.shape).scatter(1, target.clamp(0, p.shape[1] - 1).unsqueeze(1), 1.0)
     return (p - hot) * grad.unsqueeze(1)
 
 
 @_rows_loss_backward.kernel
-def _(x: Array, t: Array, lse: Array, g: Array) -> Any:
-    return _cross_entropy_back(1, x, t[:, None], lse[:, None], g[:, None])
+def _(x: Array, t: Array, lse: Array, g: Array, ignore_index: int, reduction: str) -> Any:
+    counted = t != ignore_index
+    share = g / x.dtype.type(np.count_nonzero(counted)) if reduction == "mean" else g
+    return _cross_entropy_back(1, x, t[:, None], lse[:, None], (share * counted)[:, None])
 
 
 @composite(where=_F, autocast="float32")
@@ -317,10 +328,7 @@ def cross_entropy(input, target, weight: "Tensor | None" = None, size_average: "
     _check_classes(input, target, weight)
     simple = weight is None and not label_smoothing and input.ndim == 2 and input.numel()
     if simple and target.dtype.name == "int64" and input.dtype.itemsize >= 4:
-        loss, _ = _rows_loss(input, target, ignore_index)
-        if reduction == "mean":
-            return loss.sum() / int((target._a != ignore_index).sum())
-        return reduced(loss, reduction)
+        return _rows_loss(input, target, ignore_index, reduction)[0]
     logs = _log_softmax(input, 0 if input.ndim == 1 else 1)
     if not label_smoothing:
         return nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)

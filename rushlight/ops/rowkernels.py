@@ -25,17 +25,16 @@ class RowKernel:
     def __init__(self, meaning: Callable[[], tuple[Expr, ...]], inputs: Sequence[str],
                  scalars: Sequence[str] = ()) -> None:
         self.meaning, self.inputs, self.scalars = meaning, tuple(inputs), frozenset(scalars)
-        self._compiled: dict[tuple[str, ...], Any] = {}
+        self._compiled: dict[tuple[int, ...], Any] = {}
 
     def __call__(self, dim: int, *arrays: Array) -> Any:
         first = arrays[0]
-        if RowKernel.compile is None or not first.ndim or not first.size or first.dtype.kind != "f" \
-                and first.dtype.name != "bfloat16":
-            return NotImplemented
-        key = tuple(a.dtype.name for a in arrays)
+        key = tuple([a.dtype.num for a in arrays])
         kernel = self._compiled.get(key)
         if kernel is None:
-            kernel = self._compiled[key] = self._make(key)
+            kernel = self._compiled[key] = self._make(arrays)
+        if kernel is NotImplemented or not first.ndim or not first.size:
+            return NotImplemented
         last = dim in (-1, first.ndim - 1)
         rows = [self._row(name, a, dim, last) for name, a in zip(self.inputs, arrays, strict=True)]
         run = kernel.large if first.size >= BIG else kernel.fn
@@ -46,12 +45,14 @@ class RowKernel:
         turned = a if last else a.swapaxes(dim, -1)
         return turned[..., 0] if name in self.scalars else turned
 
-    def _make(self, dtypes: tuple[str, ...]) -> Any:
+    def _make(self, arrays: Sequence[Array]) -> Any:
+        dtypes = [a.dtype.name for a in arrays]
+        if RowKernel.compile is None or arrays[0].dtype.kind != "f" and dtypes[0] != "bfloat16":
+            return NotImplemented
         outputs = self.meaning()
         kinds = ["scalar" if n in self.scalars else "vector" for n in self.inputs]
-        compile_ = RowKernel.compile
-        return compile_(outputs, tuple(zip(self.inputs, dtypes, kinds, strict=True)),  # type: ignore[misc]
-                        (dtypes[0],) * len(outputs))
+        return RowKernel.compile(outputs, tuple(zip(self.inputs, dtypes, kinds, strict=True)),
+                                 (dtypes[0],) * len(outputs))
 
 
 def _back(found: Any, dim: int) -> Any:
