@@ -8,6 +8,11 @@ from typing import NamedTuple
 Ints = tuple[int, ...]
 
 
+def as_tuple(value: int | Sequence[int]) -> Ints:
+    """One int or several as a tuple."""
+    return (value,) if isinstance(value, int) else tuple(value)
+
+
 class Layout(NamedTuple):
     """How a strided view sees its storage; strides and offset count elements."""
 

@@ -100,7 +100,8 @@ _LABELS: dict[str, Label] = {
     "_overwritten": "CopyBackwards", "fmod": _tensor("Fmod", "other"), "rsub": _numbered("Rsub", lambda v: not isinstance(
         v["other"], Tensor)),
     "copysign": _numbered("Copysign", lambda v: not isinstance(v["other"], Tensor)),
-    "clamp": _numbered("Clamp", lambda v: not any(isinstance(v.get(n), Tensor) for n in ("min", "max"))),
+    "clamp": _numbered("Clamp", lambda v: not any(
+        isinstance(v.get(n), Tensor) for n in ("min", "max"))),
     "round": _numbered("Round", lambda v: v["decimals"] != 0),
     "squeeze": _numbered("Squeeze", lambda v: 0 if v["dim"] is None else 1 + (
         isinstance(v["dim"], tuple) and len(v["dim"]) > 1)),

@@ -13,7 +13,7 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.convert import number
-from rushlight.base.layout import Ints, Layout, contiguous_strides, extent, format_strides
+from rushlight.base.layout import Ints, Layout, as_tuple, contiguous_strides, extent, format_strides
 from rushlight.base.promotion import of_number
 from rushlight.ops.table import opaque
 
@@ -67,7 +67,7 @@ def factory(body: Any = None, **facts: Any) -> Any:
 
 def sizes_of(size: Any, op: str = "") -> Ints:
     """A size argument as a tuple; RuntimeError for sizes that no memory has."""
-    found = (size,) if isinstance(size, int) else tuple(size)
+    found = as_tuple(size)
     for n in found:
         if n < 0:
             raise RuntimeError(f"{op or 'size'}: Dimension size must be non-negative. Trying to "

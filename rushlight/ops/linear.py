@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.ops.products import Array, bmm, mm, mv, product, same_dtype
+from rushlight.ops.products import (Array, bmm, conjugate, mm, mv, product, same_dtype,
+                                     sum_of_outers)
 from rushlight.ops.scalar import Expr
 from rushlight.ops.table import composite, contract, pointwise
 
@@ -44,16 +45,14 @@ def _(s: Any, grad: Any) -> Any:
         if s.needs("weight"):
             to_weight = (grad.unsqueeze(-1) * s.input.conj()).sum_to_size(s.shape("weight"))
         return to_input, to_weight, grad.sum() if s.needs("bias") else None
-    outs = s.shape("weight")[0]
-    flat = grad if grad.ndim == 2 else grad.reshape(-1, outs)
     if s.needs("input"):
-        found = mm(flat, s.weight.conj())
-        to_input = found if grad.ndim == 2 else found.reshape(s.shape("input"))
+        weight = conjugate(s.weight)
+        to_input = mm(grad, weight) if grad.ndim == 2 else linear(grad, weight.t())
     if s.needs("weight"):
-        x = s.input if s.input.ndim == 2 else s.input.reshape(-1, s.shape("weight")[1])
-        to_weight = mm(flat.t(), x.conj())
+        to_weight = sum_of_outers(grad, conjugate(s.input))
     if s.needs("bias"):
-        to_bias = flat.sum(0).reshape(s.shape("bias"))
+        to_bias = grad.sum(tuple(range(grad.ndim - 1))) if grad.ndim > 1 else grad
+        to_bias = to_bias.reshape(s.shape("bias"))
     return to_input, to_weight, to_bias
 
 

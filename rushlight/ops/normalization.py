@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.layout import as_tuple
 from rushlight.ops.rowexpr import extent, reduce_
 from rushlight.ops.rowkernels import RowKernel
 from rushlight.ops.scalar import m, symbol
@@ -78,8 +79,8 @@ def _(g: Any, x: Any, center: Any, rstd: Any, eps: float) -> Any:
     return _backward(-1, g, x, center, rstd)
 
 
-def _check_shape(op: str, input: Any, normalized_shape: Any, weight: Any, bias: Any) -> tuple[int, ...]:
-    shape = tuple(normalized_shape)
+def _check_shape(input: Any, normalized_shape: Any, weight: Any, bias: Any) -> tuple[int, ...]:
+    shape = as_tuple(normalized_shape)
     if not shape:
         raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at "
                            f"least one element, but got normalized_shape = {list(shape)}")
@@ -98,8 +99,7 @@ def _check_shape(op: str, input: Any, normalized_shape: Any, weight: Any, bias: 
 def layer_norm(input, normalized_shape: "Ints", weight: "Tensor | None" = None,
                bias: "Tensor | None" = None, eps: "float" = 1e-05):
     """(x - mean) / sqrt(var + eps) * weight + bias over the last dims (arXiv:1607.06450)."""
-    wanted = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
-    shape = _check_shape("layer_norm", input, wanted, weight, bias)
+    shape = _check_shape(input, normalized_shape, weight, bias)
     if not input.numel():
         return input.clone()
     flat = input if len(shape) == 1 else input.reshape(*input.shape[:input.ndim - len(shape)], -1)
@@ -122,8 +122,7 @@ def scale_shift(x: Any, weight: Any, bias: Any) -> Any:
 def rms_norm(input, normalized_shape: "Ints", weight: "Tensor | None" = None,
              eps: "float | None" = None):
     """x / sqrt(mean(x ** 2) + eps) * weight over the last dims (arXiv:1910.07467)."""
-    wanted = (normalized_shape,) if isinstance(normalized_shape, int) else normalized_shape
-    shape = _check_shape("rms_norm", input, wanted, weight, None)
+    shape = _check_shape(input, normalized_shape, weight, None)
     if eps is None:
         wide = np.float64 if input.dtype.name == "float64" else np.float32
         eps = float(np.finfo(wide).eps)
@@ -193,7 +192,7 @@ def batch_norm(input, running_mean: "Tensor | None", running_var: "Tensor | None
     center = input.mean(axes, True)
     apart = input - center
     spread = (apart * apart).mean(axes, True)
-    _update_running(input, center, spread, running_mean, running_var, momentum)
+    _update_running(input.numel() // max(channels, 1), center, spread, running_mean, running_var, momentum)
     return _per_channel(apart * (spread + eps).rsqrt(), weight, bias)
 
 
@@ -204,15 +203,12 @@ def _check_batch(input: Any) -> None:
                          f"{input.size()}")
 
 
-def _update_running(input: Any, center: Any, spread: Any, running_mean: Any, running_var: Any,
+def _update_running(count: int, center: Any, spread: Any, running_mean: Any, running_var: Any,
                     momentum: float) -> None:
-    count = input.numel() // max(input.shape[1], 1)
-    if running_mean is not None:
-        fresh = center.detach().reshape(-1)
-        running_mean.copy_((1 - momentum) * running_mean.detach() + momentum * fresh)
-    if running_var is not None:
-        fresh = spread.detach().reshape(-1) * (count / max(count - 1, 1))
-        running_var.copy_((1 - momentum) * running_var.detach() + momentum * fresh)
+    """Move the running moments towards those of `count` values a channel, the variance unbiased."""
+    for running, fresh in ((running_mean, center), (running_var, spread * (count / max(count - 1, 1)))):
+        if running is not None:
+            running.copy_((1 - momentum) * running.detach() + momentum * fresh.detach().reshape(-1))
 
 
 @composite(where=("nn.functional",))
@@ -232,13 +228,8 @@ def instance_norm(input, running_mean: "Tensor | None" = None, running_var: "Ten
     found, center, _ = _normalize_rows(rows, eps)
     if running_mean is not None or running_var is not None:
         spread = (rows - center).detach().square().mean(-1)
-        count = rows.shape[1]
-        if running_mean is not None:
-            fresh = center.detach().reshape(n, c).mean(0)
-            running_mean.copy_((1 - momentum) * running_mean + momentum * fresh)
-        if running_var is not None:
-            fresh = spread.reshape(n, c).mean(0) * (count / max(count - 1, 1))
-            running_var.copy_((1 - momentum) * running_var + momentum * fresh)
+        _update_running(rows.shape[1], center.reshape(n, c).mean(0), spread.reshape(n, c).mean(0),
+                        running_mean, running_var, momentum)
     return _per_channel(found.reshape(input.shape), weight, bias)
 
 

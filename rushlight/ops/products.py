@@ -1,6 +1,7 @@
 """Matrix products: contractions, on BLAS."""
 from __future__ import annotations
 
+from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
@@ -50,8 +51,27 @@ def _(a: Array, b: Array) -> Array:
 
 @mm.gradient
 def _(s: Any, grad: Any) -> Any:
-    return (mm(grad, s.mat2.t().conj()) if s.needs("input") else None,
-            mm(s.input.t().conj(), grad) if s.needs("mat2") else None)
+    return (mm(grad, conjugate(s.mat2).t()) if s.needs("input") else None,
+            sum_of_outers(conjugate(s.input), grad) if s.needs("mat2") else None)
+
+
+def conjugate(t: Any) -> Any:
+    """The conjugate; a real tensor as it is."""
+    return t.conj() if t._k.dtype.is_complex else t
+
+
+@contract(name="_sum_of_outers", where=("aten",))
+def sum_of_outers(input, other) -> str:
+    """The sum of the outer products of rows: (*, n), (*, m) -> (n, m)."""
+    lead = ascii_lowercase[:len(input) - 1]
+    return f"{lead}y,{lead}z->yz"
+
+
+@sum_of_outers.kernel
+def _(a: Array, b: Array) -> Array:
+    if a.ndim != 2:
+        a, b = a.reshape(-1, a.shape[-1]), b.reshape(-1, b.shape[-1])
+    return product(a.T, b)
 
 
 @contract(out=True, autocast="lower")

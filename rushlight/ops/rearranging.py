@@ -6,16 +6,12 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.errors import wrap_dim, wrap_dims
+from rushlight.base.layout import as_tuple
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.along import at_least_1d
-from rushlight.ops.table import ROWS, composite, opaque
+from rushlight.ops.table import ROWS, Row, composite, opaque
 
 Array = np.ndarray[Any, Any]
-
-
-def as_tuple(value: Any) -> tuple[int, ...]:
-    """Ints as a tuple."""
-    return (value,) if isinstance(value, int) else tuple(value)
 
 
 # --- turning --------------------------------------------------------------------------------------
@@ -97,33 +93,20 @@ def _(s: Any, grad: Any) -> Any:
 # --- triangles and diagonals ----------------------------------------------------------------------
 
 
-def _check_matrix(op: str, a: Array) -> None:
-    if a.ndim < 2:
-        raise RuntimeError(f"{op}: input tensor must have at least 2 dimensions, got {a.ndim}")
+def _triangle(name: str, doc: str, cut: Any) -> Row:
+    def body(input, diagonal: "int" = 0) -> Array:
+        if input.ndim < 2:
+            raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, got {input.ndim}")
+        return cut(input, diagonal)
+
+    def rule(s: Any, grad: Any) -> Any:
+        return row(grad, s.diagonal)
+    row: Row = opaque(body, name=name, doc=doc, vjp=rule, inplace=True, out=True, quiet=True)
+    return row
 
 
-@opaque(inplace=True, out=True, quiet=True)
-def tril(input, diagonal: "int" = 0) -> Array:
-    """The elements on and below a diagonal, zeros elsewhere."""
-    _check_matrix("tril", input)
-    return np.tril(input, diagonal)
-
-
-@tril.gradient
-def _(s: Any, grad: Any) -> Any:
-    return tril(grad, s.diagonal)
-
-
-@opaque(inplace=True, out=True, quiet=True)
-def triu(input, diagonal: "int" = 0) -> Array:
-    """The elements on and above a diagonal, zeros elsewhere."""
-    _check_matrix("triu", input)
-    return np.triu(input, diagonal)
-
-
-@triu.gradient
-def _(s: Any, grad: Any) -> Any:
-    return triu(grad, s.diagonal)
+tril = _triangle("tril", "The elements on and below a diagonal, zeros elsewhere.", np.tril)
+triu = _triangle("triu", "The elements on and above a diagonal, zeros elsewhere.", np.triu)
 
 
 @composite

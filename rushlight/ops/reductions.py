@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import builtins
 
+from rushlight.base.layout import as_tuple
 from rushlight.ops.reduction import Reduction
 from rushlight.ops.scalar import const, m
 from rushlight.ops.table import composite, reduce
@@ -59,7 +60,7 @@ def all(input) -> Reduction:
 @composite(where=("Tensor",))
 def sum_to_size(input, size: "*Ints"):
     """The sum over the dims in which a tensor of shape `size` would be broadcast to input's."""
-    size = (size,) if isinstance(size, int) else tuple(size)
+    size = as_tuple(size)
     shape = input._a.shape
     extra = len(shape) - len(size)
     if extra < 0 or any_mismatch(shape[extra:], size):

@@ -7,6 +7,7 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.errors import wrap_dim
+from rushlight.base.layout import as_tuple
 from rushlight.base.promotion import of_number, promote_types
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.along import legacy
@@ -264,7 +265,7 @@ def unravel_index(indices, shape: "Ints"):
     if indices._k.dtype.category != dt.INTEGRAL:
         raise ValueError("expected 'indices' to be integer dtype, but got "
                          f"{indices._k.dtype!r}")
-    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    sizes = as_tuple(shape)
     if any(n < 0 for n in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")
     steps = np.cumprod((1, *reversed(sizes[1:])), dtype=np.int64)[::-1].copy()

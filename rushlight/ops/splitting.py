@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight.base.errors import wrap_dim
+from rushlight.base.layout import as_tuple
 from rushlight.ops.table import ROWS, composite
 
 _slice = ROWS["slice"]
@@ -21,7 +22,7 @@ def unbind(input, dim: "int" = 0):
 @composite(name="split_with_sizes", where=("torch", "Tensor"))
 def split_with_sizes(input, split_sizes: "Ints", dim: "int" = 0):
     """Pieces of the given sizes along dim, as views."""
-    sizes = (split_sizes,) if isinstance(split_sizes, int) else tuple(split_sizes)
+    sizes = as_tuple(split_sizes)
     if not input.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     d = wrap_dim(dim, input.ndim)

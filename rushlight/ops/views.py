@@ -9,11 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base.errors import wrap_dim, wrap_dims
-from rushlight.base.layout import Layout, infer_size, view_strides
+from rushlight.base.errors import wrap_dim
+from rushlight.base.layout import Layout, as_tuple
 from rushlight.ops.table import composite, view
-
-_ALL = ("torch", "Tensor")
 
 
 # --- permuting ------------------------------------------------------------------------------------
@@ -26,10 +24,11 @@ def transpose(input: Layout, dim0: "int", dim1: "int") -> Layout:
     i, j = wrap_dim(dim0, len(order)), wrap_dim(dim1, len(order))
     if order:
         order[i], order[j] = order[j], order[i]
-    return _permuted(input, order)
+    return permuted(input, order)
 
 
-def _permuted(layout: Layout, order: Any) -> Layout:
+def permuted(layout: Layout, order: Any) -> Layout:
+    """The layout with its dims in another order (or some of them left out)."""
     return Layout(tuple(layout.sizes[i] for i in order), tuple(layout.strides[i] for i in order))
 
 
@@ -39,7 +38,7 @@ def _(s: Any, grad: Any) -> Any:
 
 
 def _order(dims: Any, ndim: int) -> tuple[int, ...]:
-    dims = (dims,) if isinstance(dims, int) else dims
+    dims = as_tuple(dims)
     if len(dims) != ndim:
         raise RuntimeError(f"permute(sparse_coo): number of dimensions in the tensor input does not "
                            f"match the length of the desired ordering of dimensions i.e. input.dim() "
@@ -53,7 +52,7 @@ def _order(dims: Any, ndim: int) -> tuple[int, ...]:
 @view(numpy=lambda a, dims: a.transpose(_order(dims, a.ndim)))
 def permute(input: Layout, dims: "*Ints") -> Layout:
     """The dims in another order."""
-    return _permuted(input, _order(dims, len(input.sizes)))
+    return permuted(input, _order(dims, len(input.sizes)))
 
 
 @permute.gradient
@@ -69,7 +68,7 @@ def t(input: Layout) -> Layout:
     if len(input.sizes) > 2:
         raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is "
                            f"{len(input.sizes)}D")
-    return _permuted(input, range(len(input.sizes))[::-1])
+    return permuted(input, range(len(input.sizes))[::-1])
 
 
 @t.gradient
@@ -80,14 +79,12 @@ def _(s: Any, grad: Any) -> Any:
 @composite(aliases=("moveaxis",))
 def movedim(input, source: "Ints", destination: "Ints"):
     """Dims moved to other places, the rest in order."""
-    src = (source,) if isinstance(source, int) else source
-    dst = (destination,) if isinstance(destination, int) else destination
+    src, dst = as_tuple(source), as_tuple(destination)
     if len(src) != len(dst):
         raise RuntimeError("movedim: Invalid source or destination dims: source ("
                            f"{list(src)} dims) should contain the same number of dims as destination "
                            f"({list(dst)} dims)")
-    src = [wrap_dim(d, input.ndim) for d in src]
-    dst = [wrap_dim(d, input.ndim) for d in dst]
+    src, dst = ([wrap_dim(d, input.ndim) for d in dims] for dims in (src, dst))
     for name, dims in (("source", src), ("destination", dst)):
         if len(set(dims)) != len(dims):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({dims})")
@@ -151,7 +148,7 @@ def slice_(input: Layout, dim: "int" = 0, start: "int | None" = None, end: "int 
                   low * input.strides[d] if count else 0)
 
 
-@composite(where=_ALL)
+@composite
 def narrow(input, dim: "int", start: "int | Tensor", length: "int"):
     """`length` elements from `start` on, along dim."""
     if not input.ndim:
@@ -171,185 +168,6 @@ def narrow(input, dim: "int", start: "int | Tensor", length: "int"):
     if start + length > size:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
     return slice_(input, d, start, start + length, 1)
-
-
-# --- reshaping ------------------------------------------------------------------------------------
-
-def _in_its_shape(s: Any, grad: Any) -> Any:
-    return grad.reshape(s.shape("input"))
-
-
-def _squeezed(sizes: Any, dims: Any) -> tuple[int, ...]:
-    if dims is None:
-        return tuple(i for i, n in enumerate(sizes) if n != 1)
-    gone = {d for d in wrap_dims(dims, len(sizes)) if sizes[d] == 1} if dims != () else set()
-    return tuple(i for i in range(len(sizes)) if i not in gone)
-
-
-@view(inplace=True, vjp=_in_its_shape)
-def squeeze(input: Layout, dim: "*Ints | None" = None) -> Layout:
-    """Without dims of size 1 (only those named)."""
-    if isinstance(dim, int):
-        wrap_dim(dim, len(input.sizes))
-    return _permuted(input, _squeezed(input.sizes, dim))
-
-
-@view(inplace=True, vjp=_in_its_shape,
-      numpy=lambda a, dim: a[(slice(None),) * wrap_dim(dim, a.ndim + 1) + (None,)])
-def unsqueeze(input: Layout, dim: "int") -> Layout:
-    """With a dim of size 1 put in at `dim`."""
-    d = wrap_dim(dim, len(input.sizes) + 1)
-    stride = input.sizes[d] * input.strides[d] if d < len(input.sizes) else 1
-    return Layout((*input.sizes[:d], 1, *input.sizes[d:]),
-                  (*input.strides[:d], stride, *input.strides[d:]))
-
-
-def _as_tuple(value: Any) -> tuple[int, ...]:
-    return (value,) if isinstance(value, int) else tuple(value)
-
-
-def _view_numpy(a: np.ndarray[Any, Any], size: Any) -> Any:
-    if not a.flags.c_contiguous:
-        return NotImplemented
-    size = _as_tuple(size)
-    if -1 in size or min(size, default=0) < 0:
-        size = infer_size(size, a.size)
-    try:
-        return a.reshape(size)
-    except ValueError:
-        infer_size(size, a.size)
-        raise
-
-
-@view(where=("aten",), numpy=_view_numpy, vjp=_in_its_shape)
-def _view(input: Layout, size: "*Ints") -> Layout:
-    """The same elements in another shape, without a copy."""
-    count = int(np.prod(input.sizes, dtype=np.int64))
-    sizes = infer_size(_as_tuple(size), count)
-    strides = view_strides(input.sizes, input.strides, sizes)
-    if strides is None:
-        raise RuntimeError("view size is not compatible with input tensor's size and stride (at least "
-                           "one dimension spans across two contiguous subspaces). Use .reshape(...) "
-                           "instead.")
-    return Layout(sizes, strides)
-
-
-@composite(where=("Tensor",))
-def view_as(input, other):
-    """view(other.size())."""
-    return _view(input, other.shape)
-
-
-@composite
-def reshape(input, shape: "*Ints"):
-    """The elements in row-major order in another shape: a view where one exists, else a copy."""
-    shape = _as_tuple(shape)
-    a = input._a
-    if not a.flags.c_contiguous:
-        sizes = infer_size(shape, a.size)
-        if view_strides(a.shape, [s // a.itemsize for s in a.strides], sizes) is None:
-            return _view(input.contiguous(), sizes)
-        return _view(input, sizes)
-    return _view(input, shape)
-
-
-@composite(where=("Tensor",))
-def reshape_as(input, other):
-    """reshape(other.size())."""
-    return input.reshape(other.shape)
-
-
-@composite
-def flatten(input, start_dim: "int" = 0, end_dim: "int" = -1):
-    """Dims start_dim to end_dim as one."""
-    first, last = wrap_dim(start_dim, input.ndim), wrap_dim(end_dim, input.ndim)
-    if first > last:
-        raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
-    if not input.ndim:
-        return input.reshape(1)
-    if first == last:
-        return input
-    sizes = input._a.shape
-    middle = int(np.prod(sizes[first:last + 1], dtype=np.int64))
-    return input.reshape(*sizes[:first], middle, *sizes[last + 1:])
-
-
-@composite
-def ravel(input):
-    """All dims as one."""
-    return input.contiguous().reshape(-1)
-
-
-@composite
-def unflatten(input, dim: "int", sizes: "Ints"):
-    """One dim cut into several; one of them may be -1."""
-    if not input.ndim:
-        raise IndexError("unflatten: expected a tensor with at least one dim, got 0")
-    d = wrap_dim(dim, input.ndim)
-    if isinstance(sizes, int) or not len(sizes):
-        raise RuntimeError("unflatten: sizes must be non-empty")
-    shape = input.shape
-    try:
-        cut = infer_size(sizes, shape[d])
-    except RuntimeError as error:
-        raise RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of "
-                           f"dim {d} ({shape[d]}) in the input tensor") from error
-    return input.view(*shape[:d], *cut, *shape[d + 1:])
-
-
-# --- repeating ------------------------------------------------------------------------------------
-
-def _expanded(layout: Layout, sizes: Any) -> Layout:
-    sizes = _as_tuple(sizes)
-    extra = len(sizes) - len(layout.sizes)
-    if extra < 0:
-        raise RuntimeError(f"expand({{{list(layout.sizes)}}}, size={list(sizes)}): the number of sizes "
-                           f"provided ({len(sizes)}) must be greater or equal to the number of "
-                           f"dimensions in the tensor ({len(layout.sizes)})")
-    out, strides = [], []
-    for i, wanted in enumerate(sizes):
-        if i < extra:
-            if wanted < 0:
-                raise RuntimeError(f"The expanded size of the tensor ({wanted}) isn't allowed in a "
-                                   f"leading, non-existing dimension {i}")
-            out.append(wanted)
-            strides.append(0)
-            continue
-        size, stride = layout.sizes[i - extra], layout.strides[i - extra]
-        if wanted in (-1, size):
-            out.append(size)
-            strides.append(stride)
-        elif size == 1:
-            out.append(wanted)
-            strides.append(0)
-        else:
-            raise RuntimeError(f"The expanded size of the tensor ({wanted}) must match the existing "
-                               f"size ({size}) at non-singleton dimension {i}.  Target sizes: "
-                               f"{list(sizes)}.  Tensor sizes: {list(layout.sizes)}")
-    return Layout(tuple(out), tuple(strides))
-
-
-@view(name="expand", where=("Tensor",))
-def expand(input: Layout, size: "*Ints", *, implicit: "bool" = False) -> Layout:
-    """Dims of size 1 repeated without a copy; -1 leaves a size as it is."""
-    return _expanded(input, size)
-
-
-@expand.gradient
-def _(s: Any, grad: Any) -> Any:
-    return grad.sum_to_size(s.shape("input"))
-
-
-@composite(where=("Tensor",))
-def expand_as(input, other):
-    """expand(other.size())."""
-    return expand(input, other.shape)
-
-
-@composite
-def broadcast_to(input, size: "*Ints"):
-    """input expanded to a shape."""
-    return expand(input, size)
 
 
 # --- odd ones -------------------------------------------------------------------------------------
@@ -389,13 +207,13 @@ def unfold(input: Layout, dimension: "int", size: "int", step: "int") -> Layout:
 @view(where=("aten",), overlaps=True)
 def _as_strided(input: Layout, size: "Ints", stride: "Ints", offset: "int" = 0) -> Layout:
     """Any layout over the storage; `offset` counts from the operand's first element."""
-    return Layout(_as_tuple(size), _as_tuple(stride), offset)
+    return Layout(as_tuple(size), as_tuple(stride), offset)
 
 
 @composite(name="as_strided", inplace=True, is_view=True)
 def as_strided(input, size: "Ints", stride: "Ints", storage_offset: "int | None" = None):
     """A view with given sizes, strides and offset of the whole storage."""
-    size, stride = _as_tuple(size), _as_tuple(stride)
+    size, stride = as_tuple(size), as_tuple(stride)
     if len(size) != len(stride):
         raise RuntimeError("mismatch in length of strides and shape")
     if any(n < 0 for n in stride):

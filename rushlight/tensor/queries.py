@@ -90,7 +90,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
     """The shape that tensors of these shapes broadcast to."""
     sizes = []
     for shape in shapes:
-        size = (shape,) if isinstance(shape, int) else tuple(shape)
+        size = layout.as_tuple(shape)
         if any(n < 0 for n in size):
             raise RuntimeError(f"Trying to create tensor with negative dimension "
                                f"({min(size)}): ({min(size)})")
