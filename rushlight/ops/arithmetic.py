@@ -37,7 +37,7 @@ _trunc_divide = binary("_trunc_divide", "The quotient rounded towards zero.", at
                        first=NUMBER, second=NUMBER, where=(), node="div")
 floor_divide = binary(
     "floor_divide", "The quotient rounded towards minus infinity.", first=NUMBER, second=NUMBER,
-    refuse={"complex": "floor_divide not implemented for '{dtype}'"})
+    refuse={**not_for("div_floor_cpu", "complex")})
 remainder = binary("remainder", "The remainder with the sign of the divisor, as Python's %.",
                    first=NUMBER, second=NUMBER, refuse=not_for("remainder_cpu", "bool", "complex"))
 fmod = binary("fmod", "The remainder with the sign of the dividend, as C's fmod.", second=NUMBER,
@@ -85,21 +85,27 @@ def float_power(input: "Tensor | Number", exponent: "Tensor | Number") -> Expr:
 
 abs = unary("abs", "The absolute value (of a complex number, its modulus).", "absolute", result="real")
 sign = unary("sign", "-1, 0 or 1.", atom="sgn", refuse={
-    "complex": "Unlike NumPy, torch.sign doesn't return the signed unit of complex numbers; use "
+    "complex": "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use "
                "torch.sgn instead."})
+
+
+def _whole(name: str) -> dict[str, str]:
+    return {"complex": f"{name} is not supported for complex inputs", **not_for(f"{name}_vml_cpu", "bool")}
+
+
 sgn = unary("sgn", "The sign; of a complex number, input / |input|.")
-floor = unary("floor", "The greatest integer not above.")
-ceil = unary("ceil", "The least integer not below.")
-trunc = unary("trunc", "The integer part.", "fix")
+floor = unary("floor", "The greatest integer not above.", refuse=_whole("floor"))
+ceil = unary("ceil", "The least integer not below.", refuse=_whole("ceil"))
+trunc = unary("trunc", "The integer part.", "fix", refuse=_whole("trunc"))
 
 
-@pointwise
+@pointwise(refuse=not_for("frac_cpu", *NOT_FLOATING))
 def frac(input) -> Expr:
     """input - trunc(input)."""
     return input - m.trunc(input)
 
 
-@pointwise(aliases=("special.round",))
+@pointwise(aliases=("special.round",), refuse=not_for("round_vml_cpu", "bool", "complex"))
 def round(input, *, decimals: "int" = 0) -> Expr:
     """The nearest integer, halves to even; `decimals` digits after the point."""
     if decimals == 0:
@@ -110,10 +116,19 @@ def round(input, *, decimals: "int" = 0) -> Expr:
     return m.round(input / scale) * scale
 
 
-maximum = binary("maximum", "The larger of two; nan if either is.")
-minimum = binary("minimum", "The smaller of two; nan if either is.")
-fmax = binary("fmax", "The larger of two; a nan gives way to a number.", inplace=False)
-fmin = binary("fmin", "The smaller of two; a nan gives way to a number.", inplace=False)
+def _ordered(name: str) -> dict[str, str]:
+    return {"complex": f"{name} not implemented for complex tensors."}
+
+
+maximum = binary("maximum", "The larger of two; nan if either is.", refuse=_ordered("maximum"))
+minimum = binary("minimum", "The smaller of two; nan if either is.", refuse=_ordered("minimum"))
+fmax = binary("fmax", "The larger of two; a nan gives way to a number.", inplace=False,
+              refuse=_ordered("fmax"))
+fmin = binary("fmin", "The smaller of two; a nan gives way to a number.", inplace=False,
+              refuse=_ordered("fmin"))
+
+
+_NO_CLAMP = {"complex": "clamp is not supported for complex types", **not_for("clamp", "bool")}
 
 
 def _check_clamp(bound: dict[str, Any]) -> None:
@@ -121,7 +136,7 @@ def _check_clamp(bound: dict[str, Any]) -> None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
 
 
-@pointwise(aliases=("clip",), check=_check_clamp)
+@pointwise(aliases=("clip",), check=_check_clamp, refuse=_NO_CLAMP)
 def clamp(input, min: "Tensor | Number | None" = None,
           max: "Tensor | Number | None" = None) -> Expr:
     """input between min and max; where min > max, max."""
@@ -133,19 +148,19 @@ def clamp(input, min: "Tensor | Number | None" = None,
     return found
 
 
-@pointwise
+@pointwise(refuse=_NO_CLAMP)
 def clamp_min(input, min: "Tensor | Number") -> Expr:
     """input, at least min."""
     return m.clamp_min(input, min)
 
 
-@pointwise
+@pointwise(refuse=_NO_CLAMP)
 def clamp_max(input, max: "Tensor | Number") -> Expr:
     """input, at most max."""
     return m.clamp_max(input, max)
 
 
-@pointwise
+@pointwise(refuse=not_for("lerp_kernel", "bool", "int"))
 def lerp(input, end, weight: "Tensor | Number") -> Expr:
     """input + weight * (end - input), exact at both ends."""
     near = m.lt(m.abs(weight), 0.5)
@@ -194,10 +209,13 @@ def _where_method(input, condition, other: "Tensor | Number"):
     return where(condition, input, other)
 
 
-copysign = binary("copysign", "The size of input with the sign of other.", second=NUMBER)
-hypot = binary("hypot", "sqrt(input ** 2 + other ** 2) without overflow.")
-nextafter = binary("nextafter", "The next floating-point number from input towards other.")
-gcd = binary("gcd", "The greatest common divisor.")
+copysign = binary("copysign", "The size of input with the sign of other.", second=NUMBER,
+                  refuse=not_for("copysign_cpu", "complex"))
+hypot = binary("hypot", "sqrt(input ** 2 + other ** 2) without overflow.",
+               refuse=not_for("hypot_cpu", *NOT_FLOATING))
+nextafter = binary("nextafter", "The next floating-point number from input towards other.",
+                   refuse=not_for("nextafter_cpu", *NOT_FLOATING))
+gcd = binary("gcd", "The greatest common divisor.", refuse=not_for("gcd_cpu", "bool", "float", "complex"))
 lcm = binary("lcm", "The least common multiple.")
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from rushlight.ops.oneatom import binary, unary
+from rushlight.ops.oneatom import binary, not_for, unary
 from rushlight.ops.scalar import Expr, const, m
 from rushlight.ops.table import pointwise
 
@@ -31,13 +31,19 @@ tanh = _unary("tanh", "The hyperbolic tangent.")
 asinh = _unary("asinh", "The inverse hyperbolic sine.", "arcsinh")
 acosh = _unary("acosh", "The inverse hyperbolic cosine.", "arccosh")
 atanh = _unary("atanh", "The inverse hyperbolic tangent.", "arctanh")
-erf = _unary("erf", "The error function.", "special.erf")
-erfc = _unary("erfc", "1 - erf(input).", "special.erfc")
-erfinv = _unary("erfinv", "The inverse of the error function.", "special.erfinv")
-lgamma = _unary("lgamma", "The logarithm of |gamma(input)|.", "special.gammaln")
-digamma = _unary("digamma", "The derivative of lgamma.", "special.digamma", "special.psi")
+erf = _unary("erf", "The error function.", "special.erf",
+             refuse=not_for("erf_vml_cpu", "complex"))
+erfc = _unary("erfc", "1 - erf(input).", "special.erfc",
+              refuse=not_for("erfc_vml_cpu", "complex"))
+erfinv = _unary("erfinv", "The inverse of the error function.", "special.erfinv",
+                refuse=not_for("erfinv_vml_cpu", "complex"))
+lgamma = _unary("lgamma", "The logarithm of |gamma(input)|.", "special.gammaln",
+                refuse=not_for("lgamma_vml_cpu", "complex"))
+digamma = _unary("digamma", "The derivative of lgamma.", "special.digamma", "special.psi",
+                 refuse=not_for("digamma", "complex"))
 sigmoid = _unary("sigmoid", "1 / (1 + exp(-input)).", "special.expit")
-atan2 = binary("atan2", "The angle of the point (other, input).", "arctan2", dtypes="float")
+atan2 = binary("atan2", "The angle of the point (other, input).", "arctan2", dtypes="float",
+               refuse=not_for("atan2_cpu", "complex"))
 
 
 @pointwise(dtypes="float", aliases=("special.logit",))
@@ -49,7 +55,7 @@ def logit(input, eps: "float | None" = None) -> Expr:
     return m.log(x / (1 - x))
 
 
-@pointwise(dtypes="float", inplace=False)
+@pointwise(dtypes="float", inplace=False, refuse=not_for("logaddexp_cpu", "bool", "int"))
 def logaddexp(input, other) -> Expr:
     """log(exp(input) + exp(other)) without overflow."""
     same = m.eq(input, other) & m.isinf(input)
@@ -57,7 +63,7 @@ def logaddexp(input, other) -> Expr:
     return m.where(same, input, high + m.log1p(m.exp(-m.abs(input - other))))
 
 
-@pointwise(dtypes="float", inplace=False)
+@pointwise(dtypes="float", inplace=False, refuse=not_for("logaddexp2_cpu", "bool", "int"))
 def logaddexp2(input, other) -> Expr:
     """log2(2 ** input + 2 ** other) without overflow."""
     same = m.eq(input, other) & m.isinf(input)

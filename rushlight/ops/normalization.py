@@ -192,7 +192,8 @@ def batch_norm(input, running_mean: "Tensor | None", running_var: "Tensor | None
     center = input.mean(axes, True)
     apart = input - center
     spread = (apart * apart).mean(axes, True)
-    _update_running(input.numel() // max(channels, 1), center, spread, running_mean, running_var, momentum)
+    _update_running(input.numel() // max(channels, 1), center, spread, running_mean, running_var,
+                    momentum)
     return _per_channel(apart * (spread + eps).rsqrt(), weight, bias)
 
 
@@ -206,9 +207,11 @@ def _check_batch(input: Any) -> None:
 def _update_running(count: int, center: Any, spread: Any, running_mean: Any, running_var: Any,
                     momentum: float) -> None:
     """Move the running moments towards those of `count` values a channel, the variance unbiased."""
-    for running, fresh in ((running_mean, center), (running_var, spread * (count / max(count - 1, 1)))):
+    for running, fresh, scale in ((running_mean, center, 1),
+                                  (running_var, spread, count / max(count - 1, 1))):
         if running is not None:
-            running.copy_((1 - momentum) * running.detach() + momentum * fresh.detach().reshape(-1))
+            fresh = fresh.detach().reshape(-1) * scale
+            running.copy_((1 - momentum) * running.detach() + momentum * fresh)
 
 
 @composite(where=("nn.functional",))

@@ -5,6 +5,8 @@ from rushlight.ops.scalar import Expr, m
 from rushlight.ops.table import Row, pointwise
 
 NUMBER = "Tensor | Number"
+# The kinds of dtypes that most kernels of neural networks do not take.
+NOT_FLOATING = ("bool", "int", "complex")
 
 
 def not_for(kernel: str, *kinds: str) -> dict[str, str]:
