@@ -107,13 +107,18 @@ def run(function: Any, jobs: Array, before: int, steps: Array, threads: int) -> 
     False, with nothing done, where there is no team or it is at work for another thread.
     """
     loop = LOOPS.get(function)
-    if loop is None or not _busy.acquire(blocking=False):
+    return loop is not None and run_loop(loop, jobs, before, steps, threads)
+
+
+def run_loop(loop: int, jobs: Array, before: int, steps: Array, threads: int) -> bool:
+    """`run` for the loop at an address."""
+    if not _busy.acquire(blocking=False):
         return False
     try:
         team = _team(threads)
         if team is None:
             return False
-        team.run(loop, jobs, before, steps, threads)
+        team.run(loop, jobs, before, steps, min(threads, len(jobs)))
         return True
     finally:
         _busy.release()

@@ -11,6 +11,7 @@ from typing import Any
 
 from rushlight.base import accumulate, boxmuller, integers, rng
 from rushlight.dispatch import inplace, methods, operators, pointwise, running
+from rushlight.ops import products
 from rushlight.ops.rowkernels import RowKernel
 from rushlight.ops.table import NAMES, Row
 from rushlight.tensor import tensor
@@ -72,6 +73,12 @@ def _add_rows(out: Any, positions: Any, rows: Any) -> None:
     add_rows(out, positions, rows)
 
 
+def _matmul(a: Any, b: Any) -> Any:
+    from rushlight.compiler.gemm import matmul
+
+    return matmul(a, b)
+
+
 def _rows(*meaning: Any) -> Any:
     from rushlight.compiler.rows import rows
 
@@ -79,6 +86,7 @@ def _rows(*meaning: Any) -> Any:
 
 
 accumulate.machine = _add_rows
+products.machine = _matmul
 RowKernel.compile = staticmethod(_rows)
 rng.machine = _machine("mersenne", "words")
 boxmuller.machine = _machine("boxmuller", "normals")

@@ -1,6 +1,7 @@
 """Matrix products: contractions, on BLAS."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from string import ascii_lowercase
 from typing import Any
 
@@ -23,11 +24,18 @@ def _c_name(a: Array) -> str:
             "bfloat16": "c10::BFloat16", "int32": "int"}.get(a.dtype.name, a.dtype.name)
 
 
+# From this many multiplications on, products are the compiler's, which shares them out over threads.
+LARGE = 1 << 18
+machine: Callable[[Array, Array], Array] = np.matmul
+
+
 def product(a: Array, b: Array) -> Array:
     """NumPy's matmul; two-byte floats multiply in float32 and round once."""
     dtype = a.dtype
     if dtype.itemsize <= 2 and dtype.kind not in "iub":
-        return np.matmul(a.astype(np.float32), b.astype(np.float32)).astype(dtype)
+        return product(a.astype(np.float32), b.astype(np.float32)).astype(dtype)
+    if a.size * b.shape[-1] >= LARGE and a.ndim > 1 and b.ndim > 1:
+        return machine(a, b)
     return np.matmul(a, b)
 
 

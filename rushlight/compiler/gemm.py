@@ -1,0 +1,130 @@
+"""Large matrix products: NumPy's BLAS, one thread for each part, the parts shared out by the team.
+
+BLAS's own threads wait in spins that take the processor from everybody else, and they cannot share
+out a batch. Rows are cut at multiples of 64, where BLAS's tiles begin, so that results have the
+same bits for any number of threads.
+"""
+from __future__ import annotations
+
+import ctypes
+import os
+from functools import lru_cache
+from glob import glob
+from itertools import product as indices
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from rushlight.base.config import knobs
+from rushlight.compiler import native, pool, team
+from rushlight.compiler.gemmcode import PREFIX
+
+Array = np.ndarray[Any, Any]
+_TILE = 64
+# Multiplications from which on threads are worth waking.
+_PARALLEL = 1 << 19
+_PLAIN, _TURNED = 111, 112
+
+
+class _Blas:
+    """The library inside NumPy: its products of matrices, and how many threads it may use."""
+
+    def __init__(self, path: str) -> None:
+        library = ctypes.CDLL(path)
+        self.gemm = {dtype: ctypes.cast(getattr(library, f"scipy_cblas_{prefix}gemm64_"),
+                                        ctypes.c_void_p).value or 0
+                     for dtype, prefix in PREFIX.items()}
+        self.set_threads = library.scipy_openblas_set_num_threads64_
+        self.get_threads = library.scipy_openblas_get_num_threads64_
+
+
+@lru_cache(maxsize=None)
+def _blas() -> _Blas | None:
+    root = os.path.dirname(os.path.abspath(np.__file__))
+    for pattern in ("../numpy.libs/*openblas64*", ".dylibs/*openblas64*"):
+        for path in glob(os.path.join(root, pattern)):
+            try:
+                return _Blas(path)
+            except (OSError, AttributeError):
+                continue
+    return None
+
+
+@lru_cache(maxsize=None)
+def _loop(dtype: str) -> int | None:
+    from rushlight.compiler.target import available
+
+    return native.runtime_address(f"rl_{PREFIX[dtype]}gemm") if available() else None
+
+
+def matmul(a: Array, b: Array) -> Array:
+    """np.matmul(a, b), for operands of two or more axes and large products."""
+    found = _shared(a, b) if a.dtype == b.dtype and a.dtype.name in PREFIX else None
+    return np.matmul(a, b) if found is None else found
+
+
+def _shared(a: Array, b: Array) -> Array | None:
+    blas = None if knobs.kernels == "numpy" else _blas()
+    loop = _loop(a.dtype.name) if blas is not None else None
+    if blas is None or loop is None or a.shape[-1] != b.shape[-2] or not a.shape[-1]:
+        return None
+    left, right = _order(a), _order(b)
+    if left is None or right is None:
+        return None
+    batch = a.shape[:-2] if a.shape[:-2] == b.shape[:-2] else np.broadcast_shapes(
+        a.shape[:-2], b.shape[:-2])
+    out = np.empty((*batch, a.shape[-2], b.shape[-1]), a.dtype)
+    if not out.size:
+        return None
+    threads = pool.get_num_threads()
+    jobs = _jobs(tuple([(x.shape, x.strides) for x in (a, b, out)]), left[0], right[0], threads).copy()
+    jobs[:, :3] += [team.pointer(a), team.pointer(b), team.pointer(out)]
+    steps = np.array([blas.gemm[a.dtype.name], *left[0:1], *right[0:1], left[1], right[1],
+                      max(out.shape[-1], 1)], np.int64)
+    before = blas.get_threads()
+    blas.set_threads(1)
+    try:
+        done = team.run_loop(loop, jobs, 3, steps, threads)
+    finally:
+        blas.set_threads(before)
+    return out if done else None
+
+
+def _order(x: Array) -> tuple[int, int] | None:
+    """(whether the matrices lie transposed, their leading dimension), or None if neither fits."""
+    rows, columns = x.shape[-2:]
+    down, along = x.strides[-2] // x.itemsize, x.strides[-1] // x.itemsize
+    if x.strides[-2] % x.itemsize or x.strides[-1] % x.itemsize:
+        return None
+    if (along == 1 or columns == 1) and (down >= columns or rows == 1):
+        return _PLAIN, max(down if rows > 1 else columns, columns)
+    if (down == 1 or rows == 1) and (along >= rows or columns == 1):
+        return _TURNED, max(along if columns > 1 else rows, rows)
+    return None
+
+
+@lru_cache(maxsize=1024)
+def _jobs(layouts: Any, left: int, right: int, threads: int) -> Array:
+    """Jobs, relative to the operands' starts: whole matrices of a batch, or tiles of one."""
+    (sa, ta), (sb, tb), (so, to) = layouts
+    m, k, n = sa[-2], sa[-1], sb[-1]
+    batch = so[:-2]
+    lead = np.array([_broadcast(s[:-2], t[:-2], len(batch)) for s, t in zip(
+        (sa, sb, so), (ta, tb, to), strict=True)], np.int64).reshape(3, len(batch))
+    starts = np.array(list(indices(*map(range, batch))), np.int64).reshape(prod(batch), len(batch)) @ lead.T
+    pieces = 1 if prod(so) * k < _PARALLEL or len(starts) >= 2 * threads else threads
+    rows = m >= n
+    extent = m if rows else n
+    tiles = -(-extent // _TILE)
+    cuts = [min(extent, tiles * i // pieces * _TILE) for i in range(pieces + 1)]
+    spans = [(low, high) for low, high in zip(cuts, cuts[1:], strict=False) if high > low]
+    steps = (ta[-2], 0, to[-2]) if rows else (0, tb[-1], to[-1])
+    return np.array([[*(start + low * np.array(steps)), *((high - low, n) if rows else (m, high - low)), k]
+                     for start in starts for low, high in spans], np.int64)
+
+
+def _broadcast(shape: tuple[int, ...], strides: tuple[int, ...], axes: int) -> list[int]:
+    """Byte steps along the axes of the batch; 0 where the operand repeats."""
+    own = [0 if n == 1 else s for n, s in zip(shape, strides, strict=True)]
+    return [0] * (axes - len(own)) + own
