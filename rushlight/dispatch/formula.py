@@ -25,6 +25,13 @@ from rushlight.ops.scalar import Expr, inputs, m, substitute, symbol
 from rushlight.tensor.kind import CPU_KINDS, Kind, kind
 from rushlight.tensor.tensor import Tensor, wrap
 
+def refuse(text: str, given: dt.dtype) -> None:
+    """A Row's refusal of a dtype, as the exception that PyTorch raises for such a text."""
+    lacking = any(words in text for words in (
+        "implemented for '", "supported for complex", "NumPy"))
+    raise (NotImplementedError if lacking else RuntimeError)(text.format(dtype=given.legacy))
+
+
 Array = np.ndarray[Any, Any]
 # From this many elements on a kernel is split over threads.
 BIG = 65536
@@ -135,9 +142,9 @@ class Formula:
             else:
                 ranks.append((cast.NUMBER, of_number(v)))
         common = cast.common_dtype(ranks)
-        for category in (common.name, _CATEGORY[common.category]):
+        for category in (common.name, CATEGORY[common.category]):
             if category in self.refuse:
-                raise RuntimeError(self.refuse[category].format(dtype=common.legacy))
+                refuse(self.refuse[category], common)
         return cast.compute_dtype(self.dtypes, common)
 
     # --- running --------------------------------------------------------------------------------
@@ -218,6 +225,31 @@ class Formula:
         if TRACES.record is not None:
             TRACES.record(node)
 
+    def record_pair(self, entry: Entry, t: Tensor, a: Tensor, b: Any, g: Any) -> None:
+        """`record` for two operands of one kind, or a tensor and a number; `g` is b's node."""
+        cls = entry.node
+        if cls is None:
+            return
+        node, first, shape = new(cls), a._g, t._a.shape
+        if first is None:
+            node.next, wanted = (None, (g, b._i)), 2
+        elif g is None:
+            node.next, wanted = ((first, a._i), None), 1
+        else:
+            node.next, wanted = ((first, a._i), (g, b._i)), 3
+        node.seq = next_seq()
+        node.hooks = None
+        plan = entry.plans.get(wanted)
+        if plan is None:
+            plan = entry.plans[wanted] = self._plan(node.next, entry.complex_)
+        same = a._k is t._k and a._a.shape == shape and (g is None or b._a.shape == shape)
+        node.saved = (plan[0],
+                      [_keep((a, b)[i]) if i >= 0 else _keep_result(t) for i in plan[1]] if plan[1] else (),
+                      None if same else [_place(v, shape) for v in (a, b)])
+        t._g = node
+        if TRACES.record is not None:
+            TRACES.record(node)
+
     def _plan(self, edges: tuple[Any, ...], complex_: bool) -> tuple[tuple[str, ...], tuple[int, ...]]:
         names = self.saves(edges, complex_)
         return names, tuple(-1 if n == "result" else self.operands.index(n) for n in names)
@@ -276,7 +308,7 @@ def gradient_formula(name: str, expression: Expr,
     return Formula(name, expression, tuple(fresh.values()), promoting=promoting), names
 
 
-_CATEGORY = {dt.BOOL: "bool", dt.INTEGRAL: "int", dt.FLOATING: "float", dt.COMPLEX: "complex"}
+CATEGORY = {dt.BOOL: "bool", dt.INTEGRAL: "int", dt.FLOATING: "float", dt.COMPLEX: "complex"}
 
 
 def _keep(v: Any) -> tuple[Any, int]:

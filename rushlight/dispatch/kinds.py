@@ -9,6 +9,7 @@ from rushlight.autograd.mode import LOCAL
 from rushlight.base.dtype import from_numpy_dtype
 from rushlight.base.layout import Layout
 from rushlight.dispatch import names, transposed
+from rushlight.dispatch.formula import CATEGORY, refuse
 from rushlight.dispatch.arrayrun import array_runner, tracked
 from rushlight.dispatch.reducing import reduce_runner
 from rushlight.dispatch.rules import Rules
@@ -22,7 +23,19 @@ Run = Callable[..., Any]
 
 def runner(row: Row) -> Run:
     """The function that runs a row on checked arguments."""
-    return _RUNNERS[row.kind](row)
+    run = _RUNNERS[row.kind](row)
+    return _refusing(row, run) if row.refuse else run
+
+
+def _refusing(row: Row, run: Run) -> Run:
+    """The runner behind a check of the first operand's dtype."""
+    def checked(*values: Any) -> Any:
+        of = values[0]._k.dtype
+        text = row.refuse.get(CATEGORY[of.category])
+        if text is not None:
+            refuse(text, of)
+        return run(*values)
+    return checked
 
 
 def _composite(row: Row, rules: Rules | None) -> Run:

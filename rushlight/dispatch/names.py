@@ -29,6 +29,10 @@ def _tensor(name: str, parameter: str) -> Callable[[Values], str]:
     return _numbered(name, lambda v: isinstance(v[parameter], Tensor))
 
 
+def _number(name: str, parameter: str) -> Callable[[Values], str]:
+    return _numbered(name, lambda v: not isinstance(v[parameter], Tensor))
+
+
 def _over(name: str, suffix: str = "Backward0") -> Callable[[Values], str]:
     """Names with the number of spatial dims: AvgPool2D."""
     return lambda v: f"{name}{v['input'].ndim - 2}D{suffix}"
@@ -93,13 +97,12 @@ _LABELS: dict[str, Label] = {
     # overloads
     "sum": _given("Sum"), "mean": _given("Mean"), "prod": _given("Prod"), "pow": _power,
     "max": _extreme("Max"), "min": _extreme("Min"), "_median_dim": "MedianBackward1",
-    "_nanmedian_dim": "NanmedianBackward1", "scatter": _numbered("Scatter", lambda v: not isinstance(v["src"], Tensor)),
+    "_nanmedian_dim": "NanmedianBackward1", "scatter": _number("Scatter", "src"),
     "masked_fill": _tensor("MaskedFill", "value"), "index_fill": _tensor("IndexFill", "value"),
     "lerp": _tensor("Lerp", "weight"), "remainder": _tensor("Remainder", "other"),
     "clamp_min": _tensor("ClampMin", "min"), "clamp_max": _tensor("ClampMax", "max"),
-    "_overwritten": "CopyBackwards", "fmod": _tensor("Fmod", "other"), "rsub": _numbered("Rsub", lambda v: not isinstance(
-        v["other"], Tensor)),
-    "copysign": _numbered("Copysign", lambda v: not isinstance(v["other"], Tensor)),
+    "_overwritten": "CopyBackwards", "fmod": _tensor("Fmod", "other"), "rsub": _number("Rsub", "other"),
+    "copysign": _number("Copysign", "other"),
     "clamp": _numbered("Clamp", lambda v: not any(
         isinstance(v.get(n), Tensor) for n in ("min", "max"))),
     "round": _numbered("Round", lambda v: v["decimals"] != 0),
@@ -111,7 +114,8 @@ _LABELS: dict[str, Label] = {
     # what PyTorch makes of other ops
     "square": "PowBackward0", "selu": "EluBackward0", "relu6": "HardtanhBackward0",
     "softsign": "DivBackward0", "tanhshrink": "SubBackward0", "logsigmoid": "LogSigmoidBackward0",
-    "pairwise_distance": "NormBackward1", "matmul": _matmul, "linear": _linear, "repeat_interleave": lambda v: (
+    "pairwise_distance": "NormBackward1", "matmul": _matmul, "linear": _linear,
+    "repeat_interleave": lambda v: (
         "ViewBackward0" if isinstance(v["repeats"], int) else "IndexSelectBackward0"),
     "einsum": lambda v: "ViewBackward0" if len(v["operands"]) > 1 else None,
     # what is several rows here

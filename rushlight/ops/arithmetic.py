@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight.base import promotion
-from rushlight.ops.oneatom import NUMBER, binary, not_for, unary
+from rushlight.ops.oneatom import NOT_FLOATING, NUMBER, binary, not_for, unary
 from rushlight.ops.scalar import Expr, const, m
 from rushlight.ops.table import composite, pointwise
 
@@ -83,7 +83,8 @@ def float_power(input: "Tensor | Number", exponent: "Tensor | Number") -> Expr:
     return m.pow(input, exponent)
 
 
-abs = unary("abs", "The absolute value (of a complex number, its modulus).", "absolute", result="real")
+abs = unary("abs", "The absolute value (of a complex number, its modulus).", "absolute", result="real",
+            refuse=not_for("abs_cpu", "bool"))
 sign = unary("sign", "-1, 0 or 1.", atom="sgn", refuse={
     "complex": "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use "
                "torch.sgn instead."})
@@ -128,7 +129,7 @@ fmin = binary("fmin", "The smaller of two; a nan gives way to a number.", inplac
               refuse=_ordered("fmin"))
 
 
-_NO_CLAMP = {"complex": "clamp is not supported for complex types", **not_for("clamp", "bool")}
+_NO_CLAMP = {"complex": "clamp is not supported for complex types"}
 
 
 def _check_clamp(bound: dict[str, Any]) -> None:
@@ -160,7 +161,7 @@ def clamp_max(input, max: "Tensor | Number") -> Expr:
     return m.clamp_max(input, max)
 
 
-@pointwise(refuse=not_for("lerp_kernel", "bool", "int"))
+@pointwise(refuse=not_for("lerp_kernel_scalar", "bool", "int"))
 def lerp(input, end, weight: "Tensor | Number") -> Expr:
     """input + weight * (end - input), exact at both ends."""
     near = m.lt(m.abs(weight), 0.5)
@@ -216,7 +217,7 @@ hypot = binary("hypot", "sqrt(input ** 2 + other ** 2) without overflow.",
 nextafter = binary("nextafter", "The next floating-point number from input towards other.",
                    refuse=not_for("nextafter_cpu", *NOT_FLOATING))
 gcd = binary("gcd", "The greatest common divisor.", refuse=not_for("gcd_cpu", "bool", "float", "complex"))
-lcm = binary("lcm", "The least common multiple.")
+lcm = binary("lcm", "The least common multiple.", refuse=not_for("lcm_cpu", "bool", "float", "complex"))
 
 
 @pointwise

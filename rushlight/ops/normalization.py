@@ -9,6 +9,7 @@ from rushlight.base.layout import as_tuple
 from rushlight.ops.rowexpr import extent, reduce_
 from rushlight.ops.rowkernels import RowKernel
 from rushlight.ops.scalar import m, symbol
+from rushlight.ops.oneatom import NOT_FLOATING, not_for
 from rushlight.ops.table import ROWS, composite
 
 _X, _G, _EPS = symbol("x"), symbol("g"), symbol("eps")
@@ -35,7 +36,8 @@ _forward = RowKernel(_normalised, ("x", "eps"), ("eps",))
 _backward = RowKernel(_input_gradient, ("g", "x", "mean", "rstd"), ("mean", "rstd"))
 
 
-@composite(name="_normalize_rows", where=("aten",), node="native_layer_norm")
+@composite(name="_normalize_rows", where=("aten",), node="native_layer_norm",
+           refuse=not_for("LayerNormKernelImpl", *NOT_FLOATING))
 def _normalize_rows(input, eps: "float"):
     """(x - mean) / sqrt(var + eps) along the last dim, with mean and 1 / sqrt(var + eps)."""
     center = input.mean(-1, True)

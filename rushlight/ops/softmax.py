@@ -8,6 +8,7 @@ from rushlight.base.dtype import get_default_dtype
 from rushlight.base.errors import wrap_dim, wrap_dims
 from rushlight.ops.arithmetic import abs as abs_
 from rushlight.ops.elementary import exp, log
+from rushlight.ops.oneatom import NOT_FLOATING, not_for
 from rushlight.ops.reductions import amax, sum
 from rushlight.ops.rowexpr import reduce_
 from rushlight.ops.rowkernels import RowKernel
@@ -38,7 +39,8 @@ def implicit_dim(name: str, ndim: int) -> int:
     return 0 if ndim in (0, 1, 3) else 1
 
 
-@composite(name="_softmax", where=("aten",))
+@composite(name="_softmax", where=("aten",),
+           refuse=not_for("softmax_lastdim_kernel_impl", *NOT_FLOATING))
 def _softmax(input, dim: "int"):
     """exp(x - max) / sum(exp(x - max)) along dim."""
     wrap_dim(dim, input.ndim)
@@ -69,7 +71,8 @@ def _(g: Any, y: Any, dim: int) -> Any:
     return _softmax_back(dim, g, y)
 
 
-@composite(name="_log_softmax", where=("aten",))
+@composite(name="_log_softmax", where=("aten",),
+           refuse=not_for("log_softmax_lastdim_kernel_impl", *NOT_FLOATING))
 def _log_softmax(input, dim: "int"):
     """x - max - log(sum(exp(x - max))) along dim."""
     wrap_dim(dim, input.ndim)

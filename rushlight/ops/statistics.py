@@ -94,8 +94,8 @@ def _first_extreme(a: Array, dim: int, largest: bool) -> Array:
 def _extreme(name: str, largest: bool) -> Any:
     def body(input, dim: "int", keepdim: "bool" = False):
         if input.dtype.kind == "c":
-            raise RuntimeError(f"\"{name}\" not implemented for "
-                               f"'{dt.from_numpy_dtype(input.dtype).legacy}'")
+            raise NotImplementedError(f"\"{name}\" not implemented for "
+                                      f"'{dt.from_numpy_dtype(input.dtype).legacy}'")
         d = wrap_dim(dim, input.ndim)
         if not input.ndim:
             return named(name)(input.copy(), np.zeros((), np.int64))
@@ -133,6 +133,8 @@ def _extremes(name: str, along: Any, overall: Any, doc: str) -> Any:
         if other is not None:
             return getattr(input, f"{name}imum")(other)
         if dim is None:
+            if input.dtype.is_complex:
+                raise NotImplementedError(f"\"{name}_all\" not implemented for '{input.dtype.legacy}'")
             if not input.numel():
                 raise RuntimeError(f"{name}(): Expected reduction dim to be specified for "
                                    "input.numel() == 0. Specify the reduction dim with the 'dim' "

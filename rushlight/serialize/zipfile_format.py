@@ -168,7 +168,9 @@ class Reader:
 
     def _start(self, info: zipfile.ZipInfo, name: str) -> int:
         """Where the data begins: behind the local header and its padding."""
-        self._file.seek(min(info.header_offset, self._length))
+        # A damaged directory may name any place, even one before the file.
+        place = info.header_offset
+        self._file.seek(place if 0 <= place <= self._length else self._length)
         header = self._file.read(_LOCAL.size)
         if len(header) < _LOCAL.size or header[:4] != b"PK\x03\x04":
             raise _corrupt(self._name, f"file {name} has no local header")

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.tensor.construct import share
+from rushlight.tensor.storage import span
 from rushlight.tensor.tensor import Tensor, storage, wrap
 
 
@@ -14,8 +15,16 @@ def from_numpy(ndarray: Any) -> Tensor:
 
     Raises TypeError for element types that no dtype has, ValueError for negative strides.
     """
-    t = wrap(share(ndarray))
-    storage(t).foreign = True
+    return _borrowed(share(ndarray))
+
+
+def _borrowed(array: Any) -> Tensor:
+    """A tensor around someone else's array; its storage begins where the array does."""
+    t = wrap(array)
+    held = storage(t)
+    held.foreign = True
+    if array.base is not None:
+        held._bytes = span(array).view(np.uint8)
     return t
 
 
@@ -32,9 +41,7 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
         array = np.from_dlpack(ext_tensor, copy=copy)
     except TypeError:
         array = np.from_dlpack(ext_tensor)  # objects of before copy= was part of the protocol
-    t = wrap(array.copy() if copy else array)
-    storage(t).foreign = not copy
-    return t
+    return wrap(array.copy()) if copy else _borrowed(array)
 
 
 class _Capsule:

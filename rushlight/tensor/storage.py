@@ -49,10 +49,16 @@ def owner(array: Array) -> Array:
         turned = candidate.transpose(order)
         if turned.flags.c_contiguous:
             return turned.reshape(-1)
-    # A user's own odd array: the span of memory between its first and its last element.
-    span = sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True))
-    length = 1 + span // array.itemsize
-    return np.lib.stride_tricks.as_strided(array, (length,), (array.itemsize,))
+    return span(array)
+
+
+def span(array: Array) -> Array:
+    """The memory between an array's first and last element, as a 1-d array."""
+    if not array.size:
+        return array.reshape(-1)
+    steps = sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True))
+    plain = array.view(f"V{array.itemsize}")  # as_strided knows no bfloat16
+    return np.lib.stride_tricks.as_strided(plain, (1 + steps // array.itemsize,), (array.itemsize,))
 
 
 def address(array: Array) -> int:
