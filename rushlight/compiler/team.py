@@ -21,8 +21,8 @@ from rushlight.compiler.teamcode import MEMBER, MEMBERS, SEMAPHORE
 
 Array = np.ndarray[Any, Any]
 _LINE = 64
-# Rows of a table of jobs: beyond this many, NumPy's own iteration is as good.
-_MOST_ROWS, _ROW = 4096, 256
+# Many or short lines are left to NumPy's own iteration, which is as good.
+_MOST_JOBS, _SHORTEST = 4096, 32
 _SYMBOLS = ("sem_init", "sem_wait", "sem_post", "sched_yield")
 
 
@@ -126,7 +126,7 @@ def run_loop(loop: int, jobs: Array, before: int, steps: Array, threads: int) ->
 
 def split(function: Any, operands: Sequence[Array], cores: tuple[bool, ...],
           shape: tuple[int, ...], threads: int) -> bool:
-    """A ufunc over leading axes of `shape`, in pieces; False where they do not lie as lines.
+    """A ufunc over leading axes of `shape`, in pieces; False where operands do not lie as lines.
 
     `cores` says of each operand whether its last axis is the row's own.
     """
@@ -148,39 +148,43 @@ def _plan(layouts: Any, cores: tuple[bool, ...], shape: tuple[int, ...],
     rows = [strides[-1] for (_, strides), core in zip(layouts, cores, strict=True) if core]
     lines = [(own[:-1], strides[:-1]) if core else (own, strides)
              for (own, strides), core in zip(layouts, cores, strict=True)]
-    outer = steps = [_step(own, strides, shape) for own, strides in lines]
-    if None not in steps:
-        count = prod(shape)
-        pieces = pool.pieces_for(count, threads)
-        cuts = np.arange(pieces + 1) * count // pieces
-        sizes = np.diff(cuts)
+    axis, steps = _line(lines, shape)
+    outer, inner = shape[:axis], prod(shape[axis:])
+    if prod(outer) > _MOST_JOBS or axis and inner < _SHORTEST:
+        return None
+    if axis:
+        starts = np.stack(np.unravel_index(np.arange(prod(outer)), outer), -1)
+        offsets, sizes = starts @ _strides(lines, shape)[:, :axis].T, np.full(len(starts), inner)
     else:
-        # The first axis row by row, the others as one line.
-        steps = [_step(own[1:], strides[1:], shape[1:]) if len(own) == len(shape)
-                 else _step(own, strides, shape[1:]) for own, strides in lines]
-        if None in steps or shape[0] > _MOST_ROWS or prod(shape[1:]) < _ROW:
-            return None
-        outer = [strides[0] if len(own) == len(shape) and own[0] > 1 else 0
-                 for own, strides in lines]
-        cuts, sizes = np.arange(shape[0] + 1), np.full(shape[0], prod(shape[1:]))
+        pieces = pool.pieces_for(inner, threads)
+        cuts = np.arange(pieces + 1) * inner // pieces
+        offsets, sizes = cuts[:-1, None] * np.array(steps, np.int64), np.diff(cuts)
     jobs = np.empty((len(sizes), len(lines) + 1 + len(extent)), np.int64)
-    jobs[:, :len(lines)] = cuts[:-1, None] * np.array(outer, np.int64)
+    jobs[:, :len(lines)] = offsets
     jobs[:, len(lines)] = sizes
     jobs[:, len(lines) + 1:] = extent
     return jobs, np.array([*steps, *rows], np.int64)
 
 
-def _step(own: tuple[int, ...], strides: tuple[int, ...], shape: tuple[int, ...]) -> int | None:
-    """The byte step of an operand through all axes taken as one; None where there is none."""
-    if prod(own) == 1:
-        return 0
-    if own != shape:
-        return None
-    walk = [(n, s) for n, s in zip(reversed(own), reversed(strides), strict=True) if n != 1]
-    for (n, inner), (_, outer) in zip(walk, walk[1:], strict=False):
-        if outer != inner * n:
-            return None
-    return walk[0][1]
+def _strides(lines: Sequence[Any], shape: tuple[int, ...]) -> Array:
+    """The byte strides of all operands along all axes; 0 where an operand repeats."""
+    padded = [(0,) * (len(shape) - len(own)) + tuple([0 if n == 1 else s for n, s in zip(
+        own, strides, strict=True)]) for own, strides in lines]
+    return np.array(padded, np.int64).reshape(len(lines), len(shape))
+
+
+def _line(lines: Sequence[Any], shape: tuple[int, ...]) -> tuple[int, list[int]]:
+    """The axis from which on all operands lie as one line, and their byte steps through it."""
+    walk = [(i, n, strides) for i, (n, strides) in enumerate(zip(
+        shape, _strides(lines, shape).T.tolist(), strict=True)) if n != 1][::-1]
+    if not walk:
+        return 0, [0] * len(lines)
+    axis, following = walk[0][0], [n * walk[0][1] for n in walk[0][2]]
+    for i, n, strides in walk[1:]:
+        if strides != following:
+            return axis, walk[0][2]
+        axis, following = i, [n * s for s in strides]
+    return 0, walk[0][2]
 
 
 def calls(function: Any, pieces: Sequence[Sequence[Array]], dims: Sequence[Sequence[int]],

@@ -67,7 +67,7 @@ def {name}({sig}):
     t._g = t._s = None
     t._i = 0
     if (g is not None or {a}._g is not None) and LOCAL.enabled:
-        record(entry, t, ({a}, {b}))
+        record_pair(entry, t, {a}, {b}, g)
     return t
 '''}
 
@@ -104,6 +104,7 @@ def build(row: Row) -> Callable[..., Any]:
         call=", ".join(f"{p.name}={p.name}" for p in params) + ", out=out, **extra",
         a=operands[0].name, b=operands[-1].name)
     scope = {**SCOPE, "general": direct, "FAST": formula.fast, "record": formula.record,
+             "record_pair": formula.record_pair,
              **{f"_default_{p.name}": p.default for p in params}}
     return compile_function(text, row.name, scope)
 

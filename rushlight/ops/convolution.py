@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.ops.products import product
 from rushlight.ops.table import composite, opaque
 from rushlight.ops.windows import Ints, add_windows, out_size, padded, tuple_of, windows
 
@@ -45,7 +46,7 @@ def _convolution(input, weight, stride: "Any", padding: "Any", dilation: "Any",
     out = _sizes(x.shape, w.shape, stride, padding, dilation)
     columns = _columns(x, w.shape[2:], stride, padding, dilation, groups, out)
     filters = w.reshape(groups, w.shape[0] // groups, -1)
-    found = np.matmul(filters, columns)
+    found = product(filters, columns)
     return found.reshape(x.shape[0], w.shape[0], *out).astype(dtype, copy=False)
 
 
@@ -67,7 +68,7 @@ def _convolution_input(grad, weight, space: "Any", stride: "Any", padding: "Any"
     n, out = g.shape[0], g.shape[2:]
     kernel = w.shape[2:]
     filters = w.reshape(groups, w.shape[0] // groups, -1)
-    columns = np.matmul(filters.swapaxes(1, 2), g.reshape(n, groups, w.shape[0] // groups, -1))
+    columns = product(filters.swapaxes(1, 2), g.reshape(n, groups, w.shape[0] // groups, -1))
     channels = groups * w.shape[1]
     if all(k == 1 for k in kernel) and all(t == 1 for t in stride) and not any(padding) \
             and tuple(space) == out:
@@ -100,12 +101,12 @@ def _convolution_weight(grad, input, kernel: "Any", stride: "Any", padding: "Any
     n, outs = g.shape[:2]
     columns = _columns(x, tuple(kernel), stride, padding, dilation, groups, g.shape[2:])
     gg = g.reshape(n, groups, outs // groups, -1)
-    found = np.matmul(gg[:1], columns[:1].swapaxes(2, 3))[0] if n else np.zeros(
+    found = product(gg[:1], columns[:1].swapaxes(2, 3))[0] if n else np.zeros(
         (groups, outs // groups, columns.shape[2]), g.dtype)
     # A few samples at a time: all at once would hold N gradients of the weight.
     step = max(1, 4_000_000 // max(found.size, 1))
     for start in range(1, n, step):
-        found += np.matmul(gg[start:start + step], columns[start:start + step].swapaxes(2, 3)).sum(0)
+        found += product(gg[start:start + step], columns[start:start + step].swapaxes(2, 3)).sum(0)
     return found.reshape(outs, x.shape[1] // groups, *kernel).astype(dtype, copy=False)
 
 
