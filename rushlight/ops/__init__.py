@@ -6,11 +6,11 @@ from importlib import import_module
 # In order of need: a family may use the rows of those before it.
 FAMILIES = (
     "copying", "creation", "ranges", "tapers", "grids", "arithmetic", "elementary",
-    "comparison", "activations", "views", "reshaping", "splitting", "index", "scatter", "indexed", "masking",
-    "joining", "rearranging", "scanning", "sorting", "searching", "embedding", "reductions",
-    "products", "linear", "softmax", "einsum", "statistics", "normalization", "losses",
-    "attention", "padding", "convolution", "pooling", "margins", "resampling", "decompositions",
-    "random", "sampling", "dropout", "recurrent",
+    "comparison", "activations", "views", "reshaping", "splitting", "index", "scatter", "indexed",
+    "masking", "joining", "rearranging", "scanning", "sorting", "searching", "embedding",
+    "reductions", "products", "linear", "softmax", "einsum", "statistics", "normalization",
+    "losses", "classification", "attention", "padding", "convolution", "pooling", "margins",
+    "resampling", "decompositions", "random", "sampling", "dropout", "recurrent",
 )
 
 

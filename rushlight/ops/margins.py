@@ -1,4 +1,4 @@
-"""Losses of classes and margins: multi-margin, multi-label margin, connectionist temporal."""
+"""Losses of distances and margins, the distances themselves, and of sequences (CTC)."""
 from __future__ import annotations
 
 from math import inf
@@ -6,11 +6,104 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.layout import broadcast_shapes
+from rushlight.ops.activations import logsigmoid
+from rushlight.ops.arithmetic import where
 from rushlight.ops.copying import tensor_of
-from rushlight.ops.losses import pairwise_distance, reduced, reduction_of
+from rushlight.ops.losses import reduced, reduction_of
+from rushlight.ops.statistics import vector_norm
 from rushlight.ops.table import ROWS, composite
 
 _F = ("nn.functional",)
+
+
+@composite(where=_F)
+def hinge_embedding_loss(input, target, margin: "float" = 1.0, size_average: "bool | None" = None,
+                         reduce: "bool | None" = None, reduction: "str" = "mean"):
+    """x where y = 1, max(0, margin - x) where y = -1."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    near = where(target != 1, (margin - input).clamp(min=0), 0.0)
+    far = where(target != -1, input, 0.0)
+    return reduced(near + far, reduction)
+
+
+@composite(where=("torch", "nn.functional"))
+def margin_ranking_loss(input1, input2, target, margin: "float" = 0,
+                        size_average: "bool | None" = None, reduce: "bool | None" = None,
+                        reduction: "str" = "mean"):
+    """max(0, -y (x1 - x2) + margin)."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    if not input1.ndim == input2.ndim == target.ndim:
+        raise RuntimeError("margin_ranking_loss : All input tensors should have same dimension but got "
+                           f"sizes: input1: {input1.size()}, input2: {input2.size()}, target: "
+                           f"{target.size()} ")
+    return reduced((-target * (input1 - input2) + margin).clamp(min=0), reduction)
+
+
+@composite(where=_F)
+def soft_margin_loss(input, target, size_average: "bool | None" = None,
+                     reduce: "bool | None" = None, reduction: "str" = "mean"):
+    """log(1 + exp(-y x))."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    return reduced((-target * input).exp().log1p(), reduction)
+
+
+@composite(where=("torch", "nn.functional"))
+def cosine_similarity(x1, x2, dim: "int" = 1, eps: "float" = 1e-08):
+    """x1 . x2 / (|x1| |x2|) along dim, each norm at least eps."""
+    shape = broadcast_shapes(x1.shape, x2.shape)
+    x1, x2 = x1.expand(shape), x2.expand(shape)
+    size1 = (x1 * x1).sum(dim, True).sqrt()
+    size2 = (x2 * x2).sum(dim, True).sqrt()
+    return ((x1 / size1.clamp(min=eps)) * (x2 / size2.clamp(min=eps))).sum(dim)
+
+
+@composite(where=("torch", "nn.functional"))
+def pairwise_distance(x1, x2, p: "float" = 2.0, eps: "float" = 1e-06, keepdim: "bool" = False):
+    """The p-norm of x1 - x2 + eps along the last dim."""
+    return vector_norm(x1 - x2 + eps, p, -1, keepdim)
+
+
+@composite(where=_F)
+def cosine_embedding_loss(input1, input2, target, margin: "float" = 0,
+                          size_average: "bool | None" = None, reduce: "bool | None" = None,
+                          reduction: "str" = "mean"):
+    """1 - cos where y = 1, max(0, cos - margin) where y = -1."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    eps = 1e-12
+    dim = input1.ndim - 1 if input1.ndim else 0
+    dot = (input1 * input2).sum(dim)
+    cos = dot / ((((input1 * input1).sum(dim) + eps) * ((input2 * input2).sum(dim) + eps)).sqrt())
+    loss = where(target == 1, 1 - cos, 0.0) + where(target == -1, (cos - margin).clamp(min=0), 0.0)
+    return reduced(loss, reduction)
+
+
+@composite(where=_F)
+def triplet_margin_loss(anchor, positive, negative, margin: "float" = 1.0, p: "float" = 2,
+                        eps: "float" = 1e-6, swap: "bool" = False,
+                        size_average: "bool | None" = None, reduce: "bool | None" = None,
+                        reduction: "str" = "mean"):
+    """max(0, d(a, p) - d(a, n) + margin) with p-norm distances."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    near = pairwise_distance(anchor, positive, p, eps)
+    far = pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = far.minimum(pairwise_distance(positive, negative, p, eps))
+    return reduced((margin + near - far).clamp(min=0), reduction)
+
+
+@composite(where=_F)
+def multilabel_soft_margin_loss(input, target, weight: "Tensor | None" = None,
+                                size_average: "bool | None" = None, reduce: "bool | None" = None,
+                                reduction: "str" = "mean"):
+    """The mean over classes of binary cross-entropy with logits."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    if weight is not None:
+        loss = loss * weight
+    return reduced(loss.sum(-1) / input.shape[-1], reduction)
 
 
 def _rows(input: Any, target: Any, labels: int) -> tuple[Any, Any]:
@@ -71,8 +164,6 @@ def triplet_margin_with_distance_loss(anchor, positive, negative, *,
                                       distance_function: "Any" = None, margin: "float" = 1.0,
                                       swap: "bool" = False, reduction: "str" = "mean"):
     """max(0, d(a, p) - d(a, n) + margin) with any distance."""
-    if reduction not in ("mean", "sum", "none"):
-        raise ValueError(f"{reduction} is not a valid value for reduction")
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     dims = {anchor.ndim, positive.ndim, negative.ndim}
@@ -107,7 +198,7 @@ def ctc_loss(log_probs, targets, input_lengths: "Any", target_lengths: "Any", bl
     extra = (part - part.detach()).sum(2) * tensor_of(counted.astype(logs._a.dtype))
     losses = extra.sum(0) - _alignments(logs, extended, counts, times)
     if zero_infinity:
-        losses = ROWS["where"](losses == inf, 0.0, losses)
+        losses = where(losses == inf, 0.0, losses)
     if reduction == "mean":
         return (losses / tensor_of(np.maximum(labels, 1).astype(logs._a.dtype))).mean()
     found = losses.sum() if reduction == "sum" else losses

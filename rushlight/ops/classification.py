@@ -1,0 +1,208 @@
+"""Losses of classes: nll_loss, and cross_entropy as one kernel each way where it can be."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rushlight.ops.arithmetic import where
+from rushlight.ops.losses import reduced, reduction_of
+from rushlight.ops.rowexpr import at, iota, reduce_
+from rushlight.ops.rowkernels import RowKernel
+from rushlight.ops.scalar import Expr, m, symbol
+from rushlight.ops.softmax import _log_softmax
+from rushlight.ops.table import composite, opaque
+
+Array = np.ndarray[Any, Any]
+_F = ("nn.functional",)
+
+
+def _check_classes(input: Any, target: Any, weight: Any) -> None:
+    classes = input.shape[1] if input.ndim > 1 else input.shape[0]
+    if target.dtype.name not in ("int64", "uint8", "int32"):
+        raise RuntimeError(f"expected scalar type Long but found {target.dtype.legacy}")
+    if input.ndim == 1 and target.ndim > 1 or input.ndim == 0:
+        raise RuntimeError("input tensor should be 1D or 2D")
+    if input.ndim == 1:
+        if target.numel() != 1:
+            raise RuntimeError("For 1D input, 1D target must have the same batch size as the input")
+    elif input.shape[0] != target.shape[0] if target.ndim else True:
+        raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size "
+                         f"({target.shape[0] if target.ndim else 0}).")
+    if input.ndim > 1 and tuple(target.shape) != (input.shape[0], *input.shape[2:]):
+        raise RuntimeError(f"Expected target size {[input.shape[0], *input.shape[2:]]}, got "
+                           f"{list(target.shape)}")
+    if weight is not None and weight.numel() != classes:
+        raise RuntimeError(f"weight tensor should be defined either for all {classes} classes or no "
+                           f"classes but got weight tensor of shape: {list(weight.shape)}")
+
+
+def _in_range(target: Array, classes: int, ignore_index: int) -> Array:
+    """Which targets count; IndexError for one that is no class."""
+    counted = target != ignore_index
+    wrong = counted & ((target < 0) | (target >= classes))
+    if wrong.any():
+        raise IndexError(f"Target {int(target[wrong].reshape(-1)[0])} is out of bounds.")
+    return counted
+
+
+@opaque(name="_nll", where=("aten",), node="nll_loss")
+def _nll(input, target, weight: "Tensor | None", ignore_index: "int") -> tuple[Array, Array]:
+    """-(log-probability of the target) * its class weight, and that weight; 0 where ignored."""
+    rows = input[None] if input.ndim == 1 else input
+    places = target.reshape(1) if input.ndim == 1 else target
+    counted = _in_range(places, rows.shape[1], ignore_index)
+    safe = np.where(counted, places, 0)
+    picked = np.take_along_axis(rows, safe[:, None].astype(np.int64), 1)[:, 0]
+    share = counted.astype(input.dtype) if weight is None else np.where(
+        counted, weight[safe], np.zeros((), input.dtype))
+    loss = np.where(counted, -picked * share, np.zeros((), input.dtype)).astype(input.dtype)
+    shape = target.shape
+    return loss.reshape(shape), np.asarray(share, input.dtype).reshape(shape)
+
+
+@_nll.gradient
+def _(s: Any, grad: Any, unused: Any = None) -> Any:
+    shape, target = s.shape("input"), s.target
+    if grad is None:
+        return None
+    share = s.result[1].detach()
+    places = target.long()
+    if len(shape) > 1:
+        places, value = places.unsqueeze(1), -(grad * share).unsqueeze(1)
+    else:
+        places, value = places.reshape(1), -(grad * share).reshape(1)
+    places = places.masked_fill(places == s.ignore_index, 0)
+    return grad.new_zeros(shape).scatter(1 if len(shape) > 1 else 0, places, value), None, None
+
+
+@composite(where=_F, autocast="float32")
+def nll_loss(input, target, weight: "Tensor | None" = None, size_average: "bool | None" = None,
+             ignore_index: "int" = -100, reduce: "bool | None" = None, reduction: "str" = "mean"):
+    """-input[target] of log-probabilities (N, C, *), weighted by class; the mean is over weights."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    _check_classes(input, target, weight)
+    loss, share = _nll(input, target, weight, ignore_index)
+    if reduction == "mean":
+        return loss.sum() / share.sum()
+    return reduced(loss, reduction)
+
+
+_X, _T, _IGNORE, _LSE = symbol("x"), symbol("t"), symbol("ignore"), symbol("lse")
+_G = symbol("g")
+
+
+def _loss_of_row() -> tuple[Expr, ...]:
+    high = reduce_("max", _X)
+    lse = high + m.log(reduce_("add", m.exp(_X - high)))
+    counted = m.ne(_T, _IGNORE)
+    safe = m.where(counted, _T, 0)
+    return m.where(counted, lse - at(_X, safe), 0), lse
+
+
+def _gradient_of_row() -> tuple[Expr, ...]:
+    p = m.exp(_X - _LSE)
+    return (m.where(m.eq(iota(), _T), (p - 1) * _G, p * _G),)
+
+
+_cross_entropy_rows = RowKernel(_loss_of_row, ("x", "t", "ignore"), ("t", "ignore"))
+_cross_entropy_back = RowKernel(_gradient_of_row, ("x", "t", "lse", "g"), ("t", "lse", "g"))
+
+
+@composite(name="_cross_entropy_rows", where=("aten",), node="nll_loss")
+def _rows_loss(input, target, ignore_index: "int", reduction: "str"):
+    """logsumexp(x) - x[target] of rows (N, C), 0 where ignored, reduced; and the logsumexp."""
+    lse = input.logsumexp(1)
+    counted = target != ignore_index
+    picked = input.gather(1, where(counted, target, 0).unsqueeze(1)).squeeze(1)
+    loss = where(counted, lse - picked, 0.0)
+    return loss.sum() / counted.sum() if reduction == "mean" else reduced(loss, reduction), lse
+
+
+@_rows_loss.kernel
+def _(x: Array, t: Array, ignore_index: int, reduction: str) -> Any:
+    counted = _in_range(t, x.shape[1], ignore_index)
+    ignore = np.broadcast_to(np.asarray(ignore_index, np.int64), (x.shape[0], 1))
+    found = _cross_entropy_rows(1, x, t[:, None], ignore)
+    if found is NotImplemented or reduction == "none":
+        return found
+    total = np.add.reduce(found[0])
+    if reduction == "mean":
+        total = total / x.dtype.type(np.count_nonzero(counted))
+    return np.asarray(total), found[1]
+
+
+@_rows_loss.gradient
+def _(s: Any, grad: Any, grad_lse: Any = None) -> Any:
+    return _rows_loss_backward(s.input, s.target, s.result[1], grad, s.ignore_index,
+                               s.reduction), None
+
+
+@composite(name="_cross_entropy_backward", where=("aten",))
+def _rows_loss_backward(input, target, lse, grad, ignore_index: "int", reduction: "str"):
+    """(softmax(x) - one_hot(target)) * g, per row."""
+    counted = (target != ignore_index).to(grad.dtype)
+    grad = grad * (counted / counted.sum() if reduction == "mean" else counted)
+    p = (input - input.logsumexp(1, True)).exp()
+    hot = p.new_zeros(p.shape).scatter(1, target.clamp(0, p.shape[1] - 1).unsqueeze(1), 1.0)
+    return (p - hot) * grad.unsqueeze(1)
+
+
+@_rows_loss_backward.kernel
+def _(x: Array, t: Array, lse: Array, g: Array, ignore_index: int, reduction: str) -> Any:
+    counted = t != ignore_index
+    share = g / x.dtype.type(np.count_nonzero(counted)) if reduction == "mean" else g
+    return _cross_entropy_back(1, x, t[:, None], lse[:, None], (share * counted)[:, None])
+
+
+@composite(where=_F, autocast="float32")
+def cross_entropy(input, target, weight: "Tensor | None" = None, size_average: "bool | None" = None,
+                  ignore_index: "int" = -100, reduce: "bool | None" = None,
+                  reduction: "str" = "mean", label_smoothing: "float" = 0.0):
+    """The cross-entropy of logits (N, C, *) and classes (N, *), or probabilities (N, C, *)."""
+    reduction = reduction_of(reduction, size_average, reduce)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    if target.dtype.is_floating_point:
+        return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
+    _check_classes(input, target, weight)
+    simple = weight is None and not label_smoothing and input.ndim == 2 and input.numel()
+    if simple and target.dtype.name == "int64" and input.dtype.itemsize >= 4:
+        return _rows_loss(input, target, ignore_index, reduction)[0]
+    logs = _log_softmax(input, 0 if input.ndim == 1 else 1)
+    if not label_smoothing:
+        return nll_loss(logs, target, weight, ignore_index=ignore_index, reduction=reduction)
+    return _smoothed(logs, target, weight, ignore_index, reduction, label_smoothing)
+
+
+def _by_class(terms: Any, weight: Any, dim: int) -> Any:
+    """Terms times the weights of their classes, which lie along dim."""
+    return terms if weight is None else terms * weight.reshape(-1, *[1] * (terms.ndim - 1 - dim))
+
+
+def _smoothed(logs: Any, target: Any, weight: Any, ignore_index: int, reduction: str,
+              smoothing: float) -> Any:
+    dim = 0 if logs.ndim == 1 else 1
+    loss, share = _nll(logs, target, weight, ignore_index)
+    spread = -_by_class(logs, weight, dim).sum(dim)
+    spread = spread.masked_fill(target == ignore_index, 0.0)
+    if reduction == "mean":
+        loss, spread = loss.sum() / share.sum(), spread.sum() / share.sum()
+    else:
+        loss, spread = reduced(loss, reduction), reduced(spread, reduction)
+    return (1 - smoothing) * loss + smoothing / logs.shape[dim] * spread
+
+
+def _soft_cross_entropy(input: Any, target: Any, weight: Any, reduction: str,
+                        smoothing: float) -> Any:
+    if input.shape != target.shape:
+        raise RuntimeError(f"cross_entropy: expected class probabilities of size {list(input.shape)}, "
+                           f"got {list(target.shape)}")
+    dim = 0 if input.ndim == 1 else 1
+    classes = input.shape[dim]
+    if smoothing:
+        target = target * (1 - smoothing) + smoothing / classes
+    terms = _by_class(_log_softmax(input, dim) * target, weight, dim)
+    if reduction == "mean":
+        return -terms.sum() / max(input.numel() // classes, 1) if input.ndim > 1 else -terms.sum()
+    return -terms.sum() if reduction == "sum" else reduced(-terms.sum(dim), reduction)
