@@ -6,24 +6,26 @@ nodes, and derives its own gradients, which are Formulas again.
 """
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from rushlight.autograd.mode import LOCAL
-from rushlight.autograd.node import Node, backward_name, new, next_seq
-from rushlight.autograd.node import TRACES
+from rushlight.autograd.node import TRACES, Node, backward_name, new, next_seq
 from rushlight.base import dtype as dt
 from rushlight.base.device import META
 from rushlight.base.layout import broadcast_shapes
 from rushlight.base.promotion import of_number
 from rushlight.derive import cast, vjp
 from rushlight.dispatch import names
-from rushlight.dispatch.saving import check_version, reattach, result_alias, version_of
+from rushlight.dispatch.formulanodes import apply, keep, keep_result, place
+from rushlight.dispatch.literals import NUMBERS, scalar
 from rushlight.ops.scalar import Expr, inputs, m, substitute, symbol
-from rushlight.tensor.kind import CPU_KINDS, Kind, kind
+from rushlight.tensor.kind import Kind, kind
 from rushlight.tensor.tensor import Tensor, wrap
+
 
 def refuse(text: str, given: dt.dtype) -> None:
     """A Row's refusal of a dtype, as the exception that PyTorch raises for such a text."""
@@ -35,7 +37,6 @@ def refuse(text: str, given: dt.dtype) -> None:
 Array = np.ndarray[Any, Any]
 # From this many elements on a kernel is split over threads.
 BIG = 65536
-NUMBERS = frozenset({float, int, bool, complex})
 
 
 class Entry:
@@ -79,8 +80,9 @@ class Formula:
         # What PyTorch calls the nodes: see dispatch/names.py, which also reads fixed attributes.
         self.label, self.fixed = label, fixed or {}
         called = label if isinstance(label, str) else backward_name(name)
+        _all.add(self)
         self.nodes = {flag: type(called, (Node,), {
-            "__slots__": (), "apply": _apply, "formula": self, "complex_": flag})
+            "__slots__": (), "apply": apply, "formula": self, "complex_": flag})
             for flag in (False, True)}
 
     def __repr__(self) -> str:
@@ -219,8 +221,8 @@ class Formula:
         plan = entry.plans.get(wanted)
         if plan is None:
             plan = entry.plans[wanted] = self._plan(node.next, entry.complex_)
-        node.saved = (plan[0], [_keep(values[i]) if i >= 0 else _keep_result(t) for i in plan[1]],
-                      None if same else [_place(v, shape) for v in values])
+        node.saved = (plan[0], [keep(values[i]) if i >= 0 else keep_result(t) for i in plan[1]],
+                      None if same else [place(v, shape) for v in values])
         t._g = node
         if TRACES.record is not None:
             TRACES.record(node)
@@ -244,8 +246,8 @@ class Formula:
             plan = entry.plans[wanted] = self._plan(node.next, entry.complex_)
         same = a._k is t._k and a._a.shape == shape and (g is None or b._a.shape == shape)
         node.saved = (plan[0],
-                      [_keep((a, b)[i]) if i >= 0 else _keep_result(t) for i in plan[1]] if plan[1] else (),
-                      None if same else [_place(v, shape) for v in (a, b)])
+                      [keep((a, b)[i]) if i >= 0 else keep_result(t) for i in plan[1]] if plan[1] else (),
+                      None if same else [place(v, shape) for v in (a, b)])
         t._g = node
         if TRACES.record is not None:
             TRACES.record(node)
@@ -308,93 +310,18 @@ def gradient_formula(name: str, expression: Expr,
     return Formula(name, expression, tuple(fresh.values()), promoting=promoting), names
 
 
+_all: "weakref.WeakSet[Formula]" = weakref.WeakSet()
+
+
+def _forget() -> None:
+    """Entries hold result dtypes, which depend on the default dtype."""
+    for formula in list(_all):
+        formula.entries.clear()
+        formula.fast.clear()
+
+
+dt.on_default_change.append(_forget)
 CATEGORY = {dt.BOOL: "bool", dt.INTEGRAL: "int", dt.FLOATING: "float", dt.COMPLEX: "complex"}
-
-
-def _keep(v: Any) -> tuple[Any, int]:
-    """An operand as nodes hold it: with its version, -1 for a plain number."""
-    if v.__class__ in NUMBERS:
-        return v, -1
-    return v, 0 if v._s is None else v._s.version
-
-
-def _keep_result(t: Tensor) -> tuple[Tensor, int]:
-    return result_alias(t), version_of(t)
-
-
-def _place(v: Any, shape: tuple[int, ...]) -> Any:
-    """(shape to sum the gradient to, or None; kind to convert it to) of a tensor operand."""
-    if v.__class__ in NUMBERS:
-        return None
-    return None if v._a.shape == shape else v._a.shape, v._k
-
-
-def _apply(node: Any, grad: Tensor) -> list[Any]:
-    names, kept, places = node.saved
-    env = {"grad": grad}
-    for name, (value, version) in zip(names, kept, strict=True):
-        if version >= 0:
-            value = check_version(node, value, version)
-            if name == "result" and LOCAL.enabled:
-                value = reattach(value, node)
-        env[name] = value
-    results: list[Any] = []
-    for number, e in enumerate(node.next):
-        if e is None:
-            results.append(None)
-            continue
-        formula, uses = node.formula.gradient(number, node.complex_)
-        if formula is None:
-            g = grad * 0
-        elif formula == "grad":
-            g = grad
-        else:
-            g = formula(*[env[u] for u in uses])
-        if places is not None:
-            shape, of = places[number]
-            if shape is not None or g._k is not of:
-                g = fit(g, shape, of)
-        results.append(g)
-    return results
-
-
-def fit(g: Tensor, shape: Any, of: Kind) -> Tensor:
-    """A gradient summed to an operand's shape and given its dtype."""
-    if shape is not None and g._a.shape != shape:
-        g = g.sum_to_size(shape)
-    if g._k is not of:
-        if g._k.dtype.is_complex and not of.dtype.is_complex:
-            g = g.real
-        g = g.to(of.dtype)
-    return g
-
-
-_scalars: dict[tuple[Any, Any], Array] = {}
-
-
-def scalar(value: Any, np_dtype: Any) -> Array:
-    """A Python number as a 0-d array; kept, since programs use the same few constants."""
-    key = (value, value.__class__, np_dtype)
-    found = _scalars.get(key)  # type: ignore[call-overload]
-    if found is None or value == 0:
-        found = _number_array(value, np_dtype)
-        if len(_scalars) > 4096:
-            _scalars.clear()
-        _scalars[key] = found  # type: ignore[index]
-    return found
-
-
-def _number_array(value: Any, np_dtype: Any) -> Array:
-    try:
-        if np_dtype.kind in "iu" and isinstance(value, float):
-            value = int(value)
-        with np.errstate(all="ignore"):
-            return np.array(value, np_dtype)
-    except OverflowError:
-        if np_dtype.kind in "iu" and -(1 << 63) <= value < (1 << 64):
-            return np.array(value & ((1 << 64) - 1), np.uint64).astype(np_dtype)
-        raise RuntimeError(f"value cannot be converted to type {CPU_KINDS[np_dtype].dtype.name} "
-                           f"without overflow: {value}") from None
 
 
 def _meta_array(arrays: list[Array], of: Kind) -> Array:

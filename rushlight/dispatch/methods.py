@@ -58,7 +58,7 @@ def _fill(self: Tensor, value: Any, node: str) -> Tensor:
         return found if found.is_leaf else names.rename(found, "FillBackward3")
     tracked = LOCAL.enabled and self._g is not None
     check_writable(self, tracked)
-    from rushlight.dispatch.formula import scalar
+    from rushlight.dispatch.literals import scalar
 
     if isinstance(value, complex) and not self._k.dtype.is_complex:
         raise RuntimeError(f"value cannot be converted to type {self._k.dtype.name} without overflow")

@@ -13,7 +13,8 @@ import numpy as np
 
 from rushlight.autograd.mode import LOCAL
 from rushlight.dispatch import arguments, names, outputs, overrides, state
-from rushlight.dispatch.formula import BIG, NUMBERS, Formula, scalar
+from rushlight.dispatch.formula import BIG, Formula
+from rushlight.dispatch.literals import NUMBERS, scalar
 from rushlight.dispatch.source import compile_function
 from rushlight.ops import signature
 from rushlight.ops.scalar import const, symbol

@@ -5,12 +5,12 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rushlight.autograd.mode import LOCAL
-from rushlight.autograd.node import Node, backward_name, next_seq
-from rushlight.autograd.node import TRACES
-from rushlight.dispatch.source import compile_function
+from rushlight.autograd.node import TRACES, Node, backward_name, next_seq
 from rushlight.dispatch import names as names_of
-from rushlight.dispatch.saving import check_version, reattach, result_alias, version_of
+from rushlight.dispatch.saved import Kept, KeptList, Saved
+from rushlight.dispatch.saving import result_alias
+from rushlight.dispatch.source import compile_function
+from rushlight.ops.signature import Param
 from rushlight.ops.table import Row
 from rushlight.tensor.tensor import Tensor
 
@@ -26,64 +26,36 @@ def mentioned(rule: Any) -> frozenset[str]:
     return frozenset(names)
 
 
-class Saved:
-    """The `s` of a declared gradient (see Row): arguments, result, shapes, needs."""
-
-    __slots__ = ("_node", "_values", "_shapes", "_results")
-
-    def __init__(self, values: dict[str, Any], shapes: dict[str, Any], results: Any) -> None:
-        self._values, self._shapes, self._results = values, shapes, results
-        self._node: Any = None
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "result":
-            return self._result()
-        try:
-            value = self._values[name]
-        except KeyError:
-            raise AttributeError(f"gradient rule of {self._node.name()}: no argument {name!r}; it has "
-                                 f"{sorted(self._values)}") from None
-        if value.__class__ is _Kept:
-            return check_version(self._node, value.tensor, value.version)
-        if value.__class__ is _KeptList:
-            return [v if not isinstance(v, _Kept) else check_version(self._node, v.tensor, v.version)
-                    for v in value.items]
-        return value
-
-    def _result(self) -> Any:
-        found = [check_version(self._node, k.tensor, k.version) if k is not None else None
-                 for k in self._results[1]]
-        if LOCAL.enabled:
-            found = [None if t is None else reattach(t, self._node, i) for i, t in enumerate(found)]
-        return tuple(found) if self._results[0] else found[0]
-
-    def shape(self, name: str) -> Any:
-        """The shape of a tensor argument (a list of shapes for a list of tensors)."""
-        return self._shapes[name]
-
-    def needs(self, name: str) -> bool:
-        """Whether the gradient of this argument is wanted."""
-        start = 0
-        for p in self._node.rules.tensor_params:
-            count = len(self._shapes.get(p.name, ())) if p.is_list else 1
-            if p.name == name:
-                return self._node.next[start:start + count] != (None,) * count
-            start += count
-        return False
+_RECORD = '''
+def record(_values, _out):
+    {names}, = _values
+    if _out.__class__ is Tensor or isinstance(_out, Tensor):
+        _node = new({nodes}[False])
+        _results = {result}
+        if _out._k.dtype.category >= 2:
+            _out._g, _out._i = _node, 0
+    else:
+        _node = new({nodes}[True])
+        _results = {results}
+        attach(_node, _out)
+    _node.next = ({edges},)
+    _node.hooks, _node.seq = None, next_seq()
+    _node.saved = Saved({{{values}}}, {{{shapes}}}, _results)
+    if TRACES.record is not None:
+        TRACES.record(_node)
+'''
 
 
-class _Kept:
-    __slots__ = ("tensor", "version")
-
-    def __init__(self, tensor: Tensor) -> None:
-        self.tensor, self.version = tensor, version_of(tensor)
+def _edge(p: Param) -> str:
+    none = "" if p.type == "Tensor" else f"not isinstance({p.name}, Tensor) or "
+    return f"None if {none}{p.name}._g is None else ({p.name}._g, {p.name}._i)"
 
 
-class _KeptList:
-    __slots__ = ("items",)
-
-    def __init__(self, items: list[Any]) -> None:
-        self.items = items
+def _shape(p: Param) -> str:
+    n = p.name
+    if p.type == "Tensor":
+        return f"{n!r}: {n}._a.shape, ({n!r}, 0): {n}._k"
+    return f"**({{{n!r}: {n}._a.shape, ({n!r}, 0): {n}._k}} if isinstance({n}, Tensor) else {{}})"
 
 
 class Rules:
@@ -110,50 +82,31 @@ class Rules:
             self._record if self.lists else self._specialised())
 
     def _specialised(self) -> Callable[[Sequence[Any], Any], None]:
-        """`_record` for a single result, written out for the row's parameters."""
-        edges, values, shapes = [], [], []
-        for p in self.row.params:
-            n, known = p.name, p.type == "Tensor"
-            held = f"Kept({n})" if n in self.keeps else "None"
-            if not p.is_tensor:
-                values.append(f"{n!r}: {n}")
-                continue
-            edge = f"None if {n}._g is None else ({n}._g, {n}._i)"
-            edges.append(edge if known else f"None if not isinstance({n}, Tensor) or {edge[8:]}")
-            if not known:
-                values.append(f"{n!r}: {held} if isinstance({n}, Tensor) else {n}")
-            elif n in self.keeps:
-                values.append(f"{n!r}: {held}")
-            shapes.append(f"{n!r}: {n}._a.shape, ({n!r}, 0): {n}._k" if known else
-                          f"**({{{n!r}: {n}._a.shape, ({n!r}, 0): {n}._k}} "
-                          f"if isinstance({n}, Tensor) else {{}})")
-        names = ", ".join(p.name for p in self.row.params)
-        given = ", ".join(f"{p.name!r}: {p.name}" for p in self.row.params)
-        nodes = f"variant(nodes, naming, {{{given}}})" if callable(self.naming) else "nodes"
-        results = ["", ""]
-        if self.keeps_result:
-            results = ["(False, [Kept(result_alias(_out))])", "results(_out, True)"]
-        text = (f"def record(_values, _out):\n"
-                f"    {names}, = _values\n"
-                f"    if _out.__class__ is Tensor or isinstance(_out, Tensor):\n"
-                f"        _node = new({nodes}[False])\n"
-                f"        _results = {results[0] or None}\n"
-                f"        if _out._k.dtype.category >= 2:\n"
-                f"            _out._g, _out._i = _node, 0\n"
-                f"    else:\n"
-                f"        _node = new({nodes}[True])\n"
-                f"        _results = {results[1] or None}\n"
-                f"        attach(_node, _out)\n"
-                f"    _node.next = ({', '.join(edges)},)\n"
-                f"    _node.hooks, _node.seq = None, next_seq()\n"
-                f"    _node.saved = Saved({{{', '.join(values)}}}, {{{', '.join(shapes)}}}, _results)\n"
-                f"    if TRACES.record is not None:\n"
-                f"        TRACES.record(_node)\n")
+        """`_record` written out for the row's parameters."""
+        params = self.row.params
+        given = ", ".join(f"{p.name!r}: {p.name}" for p in params)
+        text = _RECORD.format(
+            names=", ".join(p.name for p in params),
+            nodes=f"variant(nodes, naming, {{{given}}})" if callable(self.naming) else "nodes",
+            result="(False, [Kept(result_alias(_out))])" if self.keeps_result else "None",
+            results="results(_out, True)" if self.keeps_result else "None",
+            edges=", ".join(_edge(p) for p in params if p.is_tensor),
+            values=", ".join(filter(None, (self._value(p) for p in params))),
+            shapes=", ".join(_shape(p) for p in params if p.is_tensor))
         scope = {"Tensor": Tensor, "new": object.__new__, "TRACES": TRACES, "attach": _attach,
-                 "results": self._results, "next_seq": next_seq, "Saved": Saved, "Kept": _Kept,
+                 "results": self._results, "next_seq": next_seq, "Saved": Saved, "Kept": Kept,
                  "result_alias": result_alias, "variant": names_of.variant, "nodes": self.nodes,
                  "naming": self.naming}
         return compile_function(text, "record", scope, f"record {self.row.name}")
+
+    def _value(self, p: Param) -> str:
+        """Code of an item of Saved's values; empty for a tensor that the rule does not read."""
+        n, held = p.name, f"Kept({p.name})" if p.name in self.keeps else "None"
+        if not p.is_tensor:
+            return f"{n!r}: {n}"
+        if p.type != "Tensor":
+            return f"{n!r}: {held} if isinstance({n}, Tensor) else {n}"
+        return f"{n!r}: {held}" if n in self.keeps else ""
 
     def _record(self, values: Sequence[Any], outputs: Any) -> None:
         """Leave a node behind for `outputs` (a tensor, or a sequence of tensors)."""
@@ -177,17 +130,17 @@ class Rules:
     def _results(self, outs: Sequence[Any], multi: bool) -> Any:
         if not self.keeps_result:
             return None
-        return multi, [_Kept(result_alias(t)) if isinstance(t, Tensor) else None for t in outs]
+        return multi, [Kept(result_alias(t)) if isinstance(t, Tensor) else None for t in outs]
 
     def _kept(self, values: dict[str, Any]) -> dict[str, Any]:
         kept: dict[str, Any] = {}
         for name, v in values.items():
             if isinstance(v, Tensor):
                 if name in self.keeps:
-                    kept[name] = _Kept(v)
+                    kept[name] = Kept(v)
             elif v.__class__ in (list, tuple) and v and isinstance(v[0], Tensor):
                 if name in self.keeps:
-                    kept[name] = _KeptList([_Kept(x) if isinstance(x, Tensor) else x for x in v])
+                    kept[name] = KeptList([Kept(x) if isinstance(x, Tensor) else x for x in v])
             else:
                 kept[name] = v
         return kept
@@ -246,7 +199,7 @@ def _flatten(node: Any, found: Any) -> list[Any]:
 def _fitted(g: Tensor, of: Any) -> Tensor:
     if of is None or g._k is of:
         return g
-    from rushlight.dispatch.formula import fit
+    from rushlight.dispatch.formulanodes import fit
 
     return fit(g, None, of)
 

@@ -1,0 +1,72 @@
+"""The `s` of declared gradients: what a node kept of its op's arguments and result."""
+from __future__ import annotations
+
+from typing import Any
+
+from rushlight.autograd.mode import LOCAL
+from rushlight.dispatch.saving import check_version, reattach, version_of
+from rushlight.tensor.tensor import Tensor
+
+
+class Saved:
+    """The `s` of a declared gradient (see Row): arguments, result, shapes, needs."""
+
+    __slots__ = ("_node", "_values", "_shapes", "_results")
+
+    def __init__(self, values: dict[str, Any], shapes: dict[str, Any], results: Any) -> None:
+        self._values, self._shapes, self._results = values, shapes, results
+        self._node: Any = None
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "result":
+            return self._result()
+        try:
+            value = self._values[name]
+        except KeyError:
+            raise AttributeError(f"gradient rule of {self._node.name()}: no argument {name!r}; it has "
+                                 f"{sorted(self._values)}") from None
+        if value.__class__ is Kept:
+            return check_version(self._node, value.tensor, value.version)
+        if value.__class__ is KeptList:
+            return [v if not isinstance(v, Kept) else check_version(self._node, v.tensor, v.version)
+                    for v in value.items]
+        return value
+
+    def _result(self) -> Any:
+        found = [check_version(self._node, k.tensor, k.version) if k is not None else None
+                 for k in self._results[1]]
+        if LOCAL.enabled:
+            found = [None if t is None else reattach(t, self._node, i) for i, t in enumerate(found)]
+        return tuple(found) if self._results[0] else found[0]
+
+    def shape(self, name: str) -> Any:
+        """The shape of a tensor argument (a list of shapes for a list of tensors)."""
+        return self._shapes[name]
+
+    def needs(self, name: str) -> bool:
+        """Whether the gradient of this argument is wanted."""
+        start = 0
+        for p in self._node.rules.tensor_params:
+            count = len(self._shapes.get(p.name, ())) if p.is_list else 1
+            if p.name == name:
+                return self._node.next[start:start + count] != (None,) * count
+            start += count
+        return False
+
+
+class Kept:
+    """A tensor and the version that it had."""
+
+    __slots__ = ("tensor", "version")
+
+    def __init__(self, tensor: Tensor) -> None:
+        self.tensor, self.version = tensor, version_of(tensor)
+
+
+class KeptList:
+    """A list of Kept, and of what was no tensor."""
+
+    __slots__ = ("items",)
+
+    def __init__(self, items: list[Any]) -> None:
+        self.items = items
