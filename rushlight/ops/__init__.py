@@ -9,8 +9,8 @@ FAMILIES = (
     "comparison", "activations", "views", "reshaping", "splitting", "index", "scatter", "indexed",
     "masking", "joining", "rearranging", "scanning", "sorting", "searching", "embedding",
     "reductions", "products", "linear", "softmax", "einsum", "statistics", "normalization",
-    "losses", "classification", "attention", "padding", "convolution", "pooling", "margins",
-    "resampling", "decompositions", "random", "sampling", "dropout", "recurrent",
+    "losses", "classification", "attention", "padding", "convolution", "pooling", "shuffles",
+    "margins", "resampling", "decompositions", "random", "sampling", "dropout", "recurrent",
 )
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from rushlight.ops.products import product
 from rushlight.ops.table import composite, opaque
-from rushlight.ops.windows import Ints, add_windows, out_size, padded, tuple_of, windows
+from rushlight.ops.windows import Ints, add_windows, for_dims, out_size, padded, tuple_of, windows
 
 Array = np.ndarray[Any, Any]
 
@@ -32,9 +32,18 @@ def _columns(x: Array, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints
     return view.reshape(n, groups, c // groups * int(np.prod(kernel)), int(np.prod(out)))
 
 
-def _sizes(x: Ints, w: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
-    return tuple(out_size(n, k, s, p, d) for n, k, s, p, d in zip(
-        x[2:], w[2:], stride, padding, dilation, strict=True))
+def _sizes(space: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
+    """How many windows fit into each dim."""
+    return tuple(out_size(*of) for of in zip(space, kernel, stride, padding, dilation, strict=True))
+
+
+def _added(columns: Array, space: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints
+           ) -> Array:
+    """Windows (N, C, *k, *out) added up where they lie in (N, C, *space)."""
+    full = tuple(size + 2 * p for size, p in zip(space, padding, strict=True))
+    wide = add_windows(columns, full, tuple(kernel), tuple(stride), tuple(dilation))
+    inside = tuple(slice(p, p + size) for p, size in zip(padding, space, strict=True))
+    return np.ascontiguousarray(wide[(..., *inside)])
 
 
 @opaque(name="_convolution", where=("aten",), node="convolution")
@@ -43,7 +52,7 @@ def _convolution(input, weight, stride: "Any", padding: "Any", dilation: "Any",
     """(N, C, *in) by (O, C / groups, *k)."""
     dtype = input.dtype
     x, w = _wide(input), _wide(weight)
-    out = _sizes(x.shape, w.shape, stride, padding, dilation)
+    out = _sizes(x.shape[2:], w.shape[2:], stride, padding, dilation)
     columns = _columns(x, w.shape[2:], stride, padding, dilation, groups, out)
     filters = w.reshape(groups, w.shape[0] // groups, -1)
     found = product(filters, columns)
@@ -73,10 +82,8 @@ def _convolution_input(grad, weight, space: "Any", stride: "Any", padding: "Any"
     if all(k == 1 for k in kernel) and all(t == 1 for t in stride) and not any(padding) \
             and tuple(space) == out:
         return columns.reshape(n, channels, *space).astype(dtype, copy=False)
-    full = tuple(size + 2 * p for size, p in zip(space, padding, strict=True))
-    wide = add_windows(columns.reshape(n, channels, *kernel, *out), full, kernel, stride, dilation)
-    inside = tuple(slice(p, p + size) for p, size in zip(padding, space, strict=True))
-    return np.ascontiguousarray(wide[(..., *inside)]).astype(dtype, copy=False)
+    columns = columns.reshape(n, channels, *kernel, *out)
+    return _added(columns, space, kernel, stride, padding, dilation).astype(dtype, copy=False)
 
 
 @_convolution_input.gradient
@@ -184,8 +191,12 @@ def _convolve(op: str, n: int, x: Any, w: Any, bias: Any, stride: Any, padding: 
             raise RuntimeError(f"Calculated padded input size per channel: ({have}). Kernel size: "
                                f"({want}). Kernel size can't be greater than actual input size")
     found = _convolution(x, w, stride, padding, dilation, groups)
+    return _finished(found, bias, unbatched)
+
+
+def _finished(found: Any, bias: Any, unbatched: bool) -> Any:
     if bias is not None:
-        found = found + bias.reshape(-1, *[1] * n)
+        found = found + bias.reshape(-1, *[1] * (found.ndim - 2))
     return found.squeeze(0) if unbatched else found
 
 
@@ -207,16 +218,13 @@ def _named_padding(x: Any, w: Any, stride: Ints, padding: str, dilation: Ints) -
     return _pad_constant(x, tuple(pads), 0.0), 0
 
 
-def _plain(n: int) -> Any:
+@for_dims
+def _plain(n: int) -> None:
     def body(input, weight, bias: "Tensor | None" = None, stride: "Any" = 1, padding: "Any" = 0,
              dilation: "Any" = 1, groups: "int" = 1):
         return _convolve(f"conv{n}d", n, input, weight, bias, stride, padding, dilation, groups)
-    body.__name__ = f"conv{n}d"
-    body.__doc__ = f"The {n}-d convolution: (N, C, *in) by (O, C / groups, *k) -> (N, O, *out)."
-    return composite(body, where=("torch", "nn.functional"), autocast="lower")
-
-
-conv1d, conv2d, conv3d = _plain(1), _plain(2), _plain(3)
+    composite(body, name=f"conv{n}d", where=("torch", "nn.functional"), autocast="lower",
+              doc=f"The {n}-d convolution: (N, C, *in) by (O, C / groups, *k) -> (N, O, *out).")
 
 
 def _transpose(op: str, n: int, x: Any, w: Any, bias: Any, stride: Any, padding: Any,
@@ -240,23 +248,17 @@ def _transpose(op: str, n: int, x: Any, w: Any, bias: Any, stride: Any, padding:
         raise RuntimeError(f"Given input size per channel: {list(x.shape[2:])}. Calculated output size "
                            f"per channel: {list(space)}. Output size is too small")
     found = _convolution_input(x, w, space, stride, padding, dilation, groups)
-    if bias is not None:
-        found = found + bias.reshape(-1, *[1] * n)
-    return found.squeeze(0) if unbatched else found
+    return _finished(found, bias, unbatched)
 
 
-def _transposed(n: int) -> Any:
+@for_dims
+def _transposed(n: int) -> None:
     def body(input, weight, bias: "Tensor | None" = None, stride: "Any" = 1, padding: "Any" = 0,
              output_padding: "Any" = 0, groups: "int" = 1, dilation: "Any" = 1):
         return _transpose(f"conv_transpose{n}d", n, input, weight, bias, stride, padding,
                           output_padding, groups, dilation)
-    body.__name__ = f"conv_transpose{n}d"
-    body.__doc__ = f"The {n}-d transposed convolution: (N, C, *in) by (C, O / groups, *k)."
-    return composite(body, where=("torch", "nn.functional"), autocast="lower")
-
-
-conv_transpose1d, conv_transpose2d, conv_transpose3d = (
-    _transposed(1), _transposed(2), _transposed(3))
+    composite(body, name=f"conv_transpose{n}d", where=("torch", "nn.functional"), autocast="lower",
+              doc=f"The {n}-d transposed convolution: (N, C, *in) by (C, O / groups, *k).")
 
 
 @composite(name="unfold_columns", where=("nn.functional.unfold",))
@@ -276,8 +278,7 @@ def unfold(input, kernel_size: "Any", dilation: "Any" = 1, padding: "Any" = 0, s
 @opaque(name="im2col", where=("aten",))
 def _unfold(input, kernel: "Any", dilation: "Any", padding: "Any", stride: "Any") -> Array:
     """Windows as columns."""
-    out = tuple(out_size(n, k, s, p, d) for n, k, s, p, d in zip(
-        input.shape[2:], kernel, stride, padding, dilation, strict=True))
+    out = _sizes(input.shape[2:], kernel, stride, padding, dilation)
     if any(o <= 0 for o in out):
         raise RuntimeError(f"Given input with spatial size {list(input.shape[2:])}, kernel_size="
                            f"{tuple(kernel)}, dilation={tuple(dilation)}, padding={tuple(padding)}, "
@@ -312,8 +313,7 @@ def _fold(input, space: "Any", kernel: "Any", dilation: "Any", padding: "Any",
     """Columns added up where their windows lie."""
     n, rows, places = input.shape
     per = int(np.prod(kernel))
-    out = tuple(out_size(size, k, s, p, d) for size, k, s, p, d in zip(
-        space, kernel, stride, padding, dilation, strict=True))
+    out = _sizes(space, kernel, stride, padding, dilation)
     if rows % per:
         raise RuntimeError("Expected size of input's dimension 1 to be divisible by the product of "
                            f"kernel_size, but got input.size(1)={rows} and kernel_size={tuple(kernel)}.")
@@ -323,11 +323,8 @@ def _fold(input, space: "Any", kernel: "Any", dilation: "Any", padding: "Any",
                            "expected size of input's dimension 2 to match the calculated number of "
                            f"sliding blocks {' * '.join(map(str, out))} = {int(np.prod(out))}, but got "
                            f"input.size(2)={places}.")
-    full = tuple(size + 2 * p for size, p in zip(space, padding, strict=True))
     columns = _wide(input).reshape(n, rows // per, *kernel, *out)
-    wide = add_windows(columns, full, tuple(kernel), tuple(stride), tuple(dilation))
-    inside = tuple(slice(p, p + size) for p, size in zip(padding, space, strict=True))
-    return np.ascontiguousarray(wide[(..., *inside)]).astype(input.dtype, copy=False)
+    return _added(columns, space, kernel, stride, padding, dilation).astype(input.dtype, copy=False)
 
 
 @_fold.gradient

@@ -76,57 +76,22 @@ def _dropped(input: Any, p: float, train: bool, channels: bool = False, alpha: b
 # --- torch.dropout and its relatives --------------------------------------------------------------
 
 
-def _of_torch(name: str) -> Any:
-    """A row for torch.NAME, where nn.functional has another of that name."""
-    return lambda body: composite(body, where=(f"torch.{name}",))
+def _forms(name: str, doc: str, **how: bool) -> None:
+    """torch.NAME and torch.NAME_."""
+    def functional(input, p: "float", train: "bool"):
+        return _dropped(input, p, train, **how)
+
+    def in_place(input, p: "float", train: "bool"):
+        return _dropped(input, p, train, inplace=True, **how)
+    composite(functional, name=f"torch_{name}", where=(f"torch.{name}",), doc=doc)
+    composite(in_place, name=f"{name}_", where=("torch",), doc=f"{name} in place.")
 
 
-@_of_torch("dropout")
-def torch_dropout(input, p: "float", train: "bool"):
-    """Each element zero with probability p, the others divided by 1 - p; input if not train."""
-    return _dropped(input, p, train)
-
-
-@composite(name="dropout_", where=("torch",))
-def dropout_(input, p: "float", train: "bool"):
-    """dropout in place."""
-    return _dropped(input, p, train, inplace=True)
-
-
-@composite(where=("torch",))
-def feature_dropout(input, p: "float", train: "bool"):
-    """dropout of whole channels (dim 1)."""
-    return _dropped(input, p, train, channels=True)
-
-
-@composite(name="feature_dropout_", where=("torch",))
-def feature_dropout_(input, p: "float", train: "bool"):
-    """feature_dropout in place."""
-    return _dropped(input, p, train, channels=True, inplace=True)
-
-
-@_of_torch("alpha_dropout")
-def torch_alpha_dropout(input, p: "float", train: "bool"):
-    """dropout that keeps SELU's mean and variance."""
-    return _dropped(input, p, train, alpha=True)
-
-
-@composite(name="alpha_dropout_", where=("torch",))
-def alpha_dropout_(input, p: "float", train: "bool"):
-    """alpha_dropout in place."""
-    return _dropped(input, p, train, alpha=True, inplace=True)
-
-
-@_of_torch("feature_alpha_dropout")
-def torch_feature_alpha_dropout(input, p: "float", train: "bool"):
-    """alpha_dropout of whole channels."""
-    return _dropped(input, p, train, channels=True, alpha=True)
-
-
-@composite(name="feature_alpha_dropout_", where=("torch",))
-def feature_alpha_dropout_(input, p: "float", train: "bool"):
-    """feature_alpha_dropout in place."""
-    return _dropped(input, p, train, channels=True, alpha=True, inplace=True)
+_forms("dropout", "Each element zero with probability p, the others divided by 1 - p; input if not "
+                  "train.")
+_forms("feature_dropout", "dropout of whole channels (dim 1).", channels=True)
+_forms("alpha_dropout", "dropout that keeps SELU's mean and variance.", alpha=True)
+_forms("feature_alpha_dropout", "alpha_dropout of whole channels.", channels=True, alpha=True)
 
 
 @composite(where=("torch",))
@@ -184,17 +149,21 @@ def dropout1d(input, p: "float" = 0.5, training: "bool" = True, inplace: "bool" 
     return _batched(input, p, training, inplace, input.ndim == 2)
 
 
+def _warn_rank(input: Any, n: int) -> None:
+    if input.ndim not in (n + 1, n + 2):
+        warnings.warn(f"dropout{n}d: Received a {input.ndim}-D input to dropout{n}d, which is "
+                      "deprecated and will result in an error in a future release. To retain the "
+                      "behavior and silence this warning, please use dropout instead. Note that "
+                      f"dropout{n}d exists to provide channel-wise dropout on inputs with {n} spatial "
+                      "dimensions, a channel dimension, and an optional batch dimension (i.e. "
+                      f"{n + 1}D or {n + 2}D inputs).", stacklevel=4)
+
+
 @composite(where=("nn.functional",))
 def dropout2d(input, p: "float" = 0.5, training: "bool" = True, inplace: "bool" = False):
     """dropout of whole channels of (N, C, H, W); of (N, C, L) too, as in PyTorch."""
     _check(p, ValueError)
-    if input.ndim not in (3, 4):
-        warnings.warn(f"dropout2d: Received a {input.ndim}-D input to dropout2d, which is deprecated "
-                      "and will result in an error in a future release. To retain the behavior and "
-                      "silence this warning, please use dropout instead. Note that dropout2d exists "
-                      "to provide channel-wise dropout on inputs with 2 spatial dimensions, a channel "
-                      "dimension, and an optional batch dimension (i.e. 3D or 4D inputs).",
-                      stacklevel=3)
+    _warn_rank(input, 2)
     if input.ndim == 3:
         warnings.warn("dropout2d: Received a 3-D input to dropout2d and assuming that channel-wise 1D "
                       "dropout behavior is desired - input is interpreted as shape (N, C, L), where C "
@@ -209,13 +178,7 @@ def dropout2d(input, p: "float" = 0.5, training: "bool" = True, inplace: "bool" 
 def dropout3d(input, p: "float" = 0.5, training: "bool" = True, inplace: "bool" = False):
     """dropout of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
     _check(p, ValueError)
-    if input.ndim not in (4, 5):
-        warnings.warn(f"dropout3d: Received a {input.ndim}-D input to dropout3d, which is deprecated "
-                      "and will result in an error in a future release. To retain the behavior and "
-                      "silence this warning, please use dropout instead. Note that dropout3d exists "
-                      "to provide channel-wise dropout on inputs with 3 spatial dimensions, a channel "
-                      "dimension, and an optional batch dimension (i.e. 4D or 5D inputs).",
-                      stacklevel=3)
+    _warn_rank(input, 3)
     return _batched(input, p, training, inplace, input.ndim != 5)
 
 
@@ -256,7 +219,7 @@ def _rrelu(input: Any, lower: float, upper: float, training: bool, generator: An
     return input.copy_(mean) if inplace else mean
 
 
-@_of_torch("rrelu")
+@composite(where=("torch.rrelu",))
 def torch_rrelu(input, lower: "float" = 1 / 8, upper: "float" = 1 / 3, training: "bool" = False,
           generator: "Any" = None):
     """input where positive, else input times a slope: random while training, else the mean one."""

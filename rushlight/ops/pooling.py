@@ -1,12 +1,13 @@
 """Pooling over one to three dims: windows reduced to their maximum, mean or norm."""
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
 from rushlight.ops.table import composite, opaque
-from rushlight.ops.windows import Ints, offsets, out_size, padded, tuple_of
+from rushlight.ops.windows import Ints, for_dims, offsets, out_size, padded, tuple_of
 
 Array = np.ndarray[Any, Any]
 _F = ("nn.functional",)
@@ -45,6 +46,16 @@ def _window(op: str, n: int, kernel_size: Any, stride: Any, padding: Any,
     return kernel, step, pad, spread
 
 
+def _planned(op: str, n: int, x: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
+             ceil_mode: bool) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+    """(kernel, stride, padding, dilation, how many windows) over the last n dims."""
+    how = _window(op, n, kernel_size, stride, padding, dilation)
+    _check_input(op, n, x)
+    out = tuple(out_size(*of, ceil_mode) for of in zip(x.shape[x.ndim - n:], *how, strict=True))
+    _check_input(op, n, x, out)
+    return *how, out
+
+
 def _reach(sizes: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Any:
     """(before, behind) padding per dim so that every window lies inside."""
     return [(p, max((o - 1) * s + d * (k - 1) + 1 - n - p, 0)) for n, k, s, p, d, o in zip(
@@ -53,7 +64,15 @@ def _reach(sizes: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, o
 
 # --- maximum --------------------------------------------------------------------------------------
 
-@opaque(name="_max_pool", where=("aten",), node="max_pool")
+def _to_places(s: Any, grad: Any, unused: Any = None) -> Any:
+    """The gradient of maxima goes to where they were found."""
+    shape, places = s.shape("input"), s.result[1]
+    lead = shape[:len(shape) - len(s.out)]
+    flat = grad.new_zeros((*lead, math.prod(shape[len(lead):])))
+    return flat.scatter_add(-1, places.reshape(*lead, -1), grad.reshape(*lead, -1)).reshape(shape)
+
+
+@opaque(where=("aten",), node="max_pool", vjp=_to_places)
 def _max_pool(input, kernel: "Any", stride: "Any", pad: "Any", dilation: "Any",
               out: "Any") -> tuple[Array, Array]:
     """(maxima, their places): a place counts the unpadded space, row by row."""
@@ -62,7 +81,7 @@ def _max_pool(input, kernel: "Any", stride: "Any", pad: "Any", dilation: "Any",
     lowest = -np.inf if input.dtype.kind not in "iu" else np.iinfo(input.dtype).min
     pads = _reach(space, kernel, stride, pad, dilation, out)
     wide = padded(input, pads, lowest)
-    places = padded(np.arange(int(np.prod(space))).reshape(space), pads, -1)
+    places = padded(np.arange(math.prod(space)).reshape(space), pads, -1)
     best = place = None
     for _, cut in offsets(kernel, stride, dilation, out):
         value, where = wide[cut], np.broadcast_to(places[cut], wide[cut].shape)
@@ -75,50 +94,30 @@ def _max_pool(input, kernel: "Any", stride: "Any", pad: "Any", dilation: "Any",
     return np.asarray(best), np.asarray(place, np.int64)
 
 
-@_max_pool.gradient
-def _(s: Any, grad: Any, unused: Any = None) -> Any:
-    shape, n = s.shape("input"), len(s.kernel)
-    lead = shape[:len(shape) - n]
-    flat = grad.new_zeros((*lead, int(np.prod(shape[len(shape) - n:]))))
-    places = s.result[1].reshape(*lead, -1)
-    return flat.scatter_add(-1, places, grad.reshape(*lead, -1)).reshape(shape)
+def _max(n: int, x: Any, *how: Any) -> Any:
+    return _max_pool(x, *_planned(f"max_pool{n}d", n, x, *how))
 
 
-def _max(op: str, n: int, x: Any, kernel_size: Any, stride: Any, padding: Any, dilation: Any,
-         ceil_mode: bool) -> Any:
-    kernel, step, pad, spread = _window(op, n, kernel_size, stride, padding, dilation)
-    _check_input(op, n, x)
-    out = tuple(out_size(size, k, s, p, d, ceil_mode) for size, k, s, p, d in zip(
-        x.shape[x.ndim - n:], kernel, step, pad, spread, strict=True))
-    _check_input(op, n, x, out)
-    return _max_pool(x, kernel, step, pad, spread, out)
-
-
+@for_dims
 def _max_rows(n: int) -> None:
     def with_indices(input, kernel_size: "Any", stride: "Any" = None, padding: "Any" = 0,
                      dilation: "Any" = 1, ceil_mode: "bool" = False,
                      return_indices: "bool" = False):
-        return _max(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)
+        return _max(n, input, kernel_size, stride, padding, dilation, ceil_mode)
 
-    def body(input, kernel_size: "Any", stride: "Any" = None, padding: "Any" = 0,
-             dilation: "Any" = 1, ceil_mode: "bool" = False, return_indices: "bool" = False):
-        found = _max(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)
+    def functional(input, kernel_size: "Any", stride: "Any" = None, padding: "Any" = 0,
+                   dilation: "Any" = 1, ceil_mode: "bool" = False, return_indices: "bool" = False):
+        found = _max(n, input, kernel_size, stride, padding, dilation, ceil_mode)
         return found if return_indices else found[0]
 
     def plain(input, kernel_size: "Any", stride: "Any" = (), padding: "Any" = 0,
               dilation: "Any" = 1, ceil_mode: "bool" = False):
-        return _max(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
+        return _max(n, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
+    name = f"max_pool{n}d"
     doc = f"The maximum of each window of the last {n} dims (with its place, if return_indices)."
-    for function, name, where in ((body, f"max_pool{n}d", _F),
-                                  (with_indices, f"max_pool{n}d_with_indices", _F),
-                                  (plain, f"_max_pool{n}d_plain", (f"torch.max_pool{n}d",))):
-        function.__name__, function.__doc__ = name, doc
-        composite(function, name=f"{name}_function" if function is body else name,
-                  where=tuple(f"{w}.{name}" if w in _F else w for w in where))
-
-
-for _n in (1, 2, 3):
-    _max_rows(_n)
+    composite(functional, name=f"{name}_function", doc=doc, where=(f"nn.functional.{name}",))
+    composite(with_indices, name=f"{name}_with_indices", doc=doc, where=_F)
+    composite(plain, name=f"_{name}_plain", doc=doc, where=(f"torch.{name}",))
 
 
 # --- mean -----------------------------------------------------------------------------------------
@@ -138,7 +137,7 @@ def _shares(space: Ints, kernel: Ints, stride: Ints, pad: Ints, out: Ints, count
     return total
 
 
-@opaque(name="_avg_pool", where=("aten",), node="avg_pool")
+@opaque(where=("aten",), node="avg_pool")
 def _avg_pool(input, kernel: "Any", stride: "Any", pad: "Any", out: "Any", count_pad: "bool",
               divisor: "int | None") -> Array:
     """The sum of each window over its share."""
@@ -159,7 +158,7 @@ def _(s: Any, grad: Any) -> Any:
     return _avg_pool_back(grad, space, s.kernel, s.stride, s.pad, s.count_pad, s.divisor)
 
 
-@opaque(name="_avg_pool_back", where=("aten",), node="avg_pool_backward")
+@opaque(where=("aten",), node="avg_pool_backward")
 def _avg_pool_back(grad, space: "Any", kernel: "Any", stride: "Any", pad: "Any", count_pad: "bool",
                    divisor: "int | None") -> Array:
     """Each window's gradient over its share, added to all that it read."""
@@ -183,37 +182,30 @@ def _(s: Any, grad: Any) -> Any:
     return _avg_pool(grad, s.kernel, s.stride, s.pad, out, s.count_pad, s.divisor)
 
 
-def _mean(op: str, n: int, x: Any, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool,
+def _mean(n: int, x: Any, kernel_size: Any, stride: Any, padding: Any, ceil_mode: bool,
           count_pad: bool, divisor: int | None) -> Any:
-    kernel, step, pad, ones = _window(op, n, kernel_size, stride, padding)
     if divisor == 0:
         raise RuntimeError("divisor must be not zero")
-    _check_input(op, n, x)
-    out = tuple(out_size(size, k, s, p, 1, ceil_mode) for size, k, s, p in zip(
-        x.shape[x.ndim - n:], kernel, step, pad, strict=True))
-    _check_input(op, n, x, out)
+    kernel, step, pad, _, out = _planned(f"avg_pool{n}d", n, x, kernel_size, stride, padding, 1,
+                                         ceil_mode)
     return _avg_pool(x, kernel, step, pad, out, count_pad, divisor)
 
 
+@for_dims
 def _mean_row(n: int) -> None:
     if n == 1:
         def body(input, kernel_size: "Any", stride: "Any" = (), padding: "Any" = 0,
                  ceil_mode: "bool" = False, count_include_pad: "bool" = True):
-            return _mean("avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode,
+            return _mean(1, input, kernel_size, stride, padding, ceil_mode,
                          count_include_pad, None)
     else:
         def body(input, kernel_size: "Any", stride: "Any" = None, padding: "Any" = 0,
                  ceil_mode: "bool" = False, count_include_pad: "bool" = True,
                  divisor_override: "int | None" = None):
-            return _mean(f"avg_pool{n}d", n, input, kernel_size, stride, padding, ceil_mode,
+            return _mean(n, input, kernel_size, stride, padding, ceil_mode,
                          count_include_pad, divisor_override)
-    body.__name__ = f"avg_pool{n}d"
-    body.__doc__ = f"The mean of each window of the last {n} dims."
-    composite(body, where=("torch", *_F) if n == 1 else _F)
-
-
-for _n in (1, 2, 3):
-    _mean_row(_n)
+    composite(body, name=f"avg_pool{n}d", where=("torch", *_F) if n == 1 else _F,
+              doc=f"The mean of each window of the last {n} dims.")
 
 
 # --- adaptive -------------------------------------------------------------------------------------
@@ -239,6 +231,7 @@ def _adaptive_sizes(op: str, n: int, x: Any, output_size: Any) -> Ints:
     return tuple(size if o is None else int(o) for o, size in zip(wanted, space, strict=True))
 
 
+@for_dims
 def _adaptive_mean(n: int) -> None:
     def body(input, output_size: "Any"):
         out = _adaptive_sizes(f"adaptive_avg_pool{n}d", n, input, output_size)
@@ -247,9 +240,8 @@ def _adaptive_mean(n: int) -> None:
             kernel = tuple(size // o for o, size in zip(out, space, strict=True))
             return _avg_pool(input, kernel, kernel, (0,) * n, out, True, None)
         return _by_matrices(input, out)
-    body.__name__ = f"adaptive_avg_pool{n}d"
-    body.__doc__ = f"The mean of windows that divide the last {n} dims into output_size parts."
-    composite(body, where=("torch", *_F) if n == 1 else _F)
+    composite(body, name=f"adaptive_avg_pool{n}d", where=("torch", *_F) if n == 1 else _F,
+              doc=f"The mean of windows that divide the last {n} dims into output_size parts.")
 
 
 def _by_matrices(x: Any, out: Ints) -> Any:
@@ -267,11 +259,7 @@ def _by_matrices(x: Any, out: Ints) -> Any:
     return x.contiguous()
 
 
-for _n in (1, 2, 3):
-    _adaptive_mean(_n)
-
-
-@opaque(name="_adaptive_max", where=("aten",), node="adaptive_max_pool")
+@opaque(where=("aten",), node="adaptive_max_pool", vjp=_to_places)
 def _adaptive_max(input, out: "Any") -> tuple[Array, Array]:
     """(maxima, their places) of windows that divide the last dims."""
     n = len(out)
@@ -279,7 +267,7 @@ def _adaptive_max(input, out: "Any") -> tuple[Array, Array]:
     bounds = [_adaptive_bounds(size, o) for size, o in zip(space, out, strict=True)]
     best = np.empty((*lead, *out), input.dtype)
     place = np.empty((*lead, *out), np.int64)
-    numbers = np.arange(int(np.prod(space))).reshape(space)
+    numbers = np.arange(math.prod(space)).reshape(space)
     for where in np.ndindex(*out):
         cut = (..., *[slice(*b[w]) for b, w in zip(bounds, where, strict=True)])
         flat = input[cut].reshape(*lead, -1)
@@ -289,31 +277,19 @@ def _adaptive_max(input, out: "Any") -> tuple[Array, Array]:
     return best, place
 
 
-@_adaptive_max.gradient
-def _(s: Any, grad: Any, unused: Any = None) -> Any:
-    shape, n = s.shape("input"), len(s.out)
-    lead = shape[:len(shape) - n]
-    flat = grad.new_zeros((*lead, int(np.prod(shape[len(shape) - n:]))))
-    places = s.result[1].reshape(*lead, -1)
-    return flat.scatter_add(-1, places, grad.reshape(*lead, -1)).reshape(shape)
-
-
+@for_dims
 def _adaptive_max_row(n: int) -> None:
     def body(input, output_size: "Any", return_indices: "bool" = False):
         out = _adaptive_sizes(f"adaptive_max_pool{n}d", n, input, output_size)
         found = _adaptive_max(input, out)
         return found if return_indices else found[0]
-    body.__name__ = f"adaptive_max_pool{n}d"
-    body.__doc__ = f"The maximum of windows that divide the last {n} dims into output_size parts."
-    composite(body, where=_F)
-
-
-for _n in (1, 2, 3):
-    _adaptive_max_row(_n)
+    composite(body, name=f"adaptive_max_pool{n}d", where=_F,
+              doc=f"The maximum of windows that divide the last {n} dims into output_size parts.")
 
 
 # --- norm -----------------------------------------------------------------------------------------
 
+@for_dims
 def _norm_row(n: int) -> None:
     def body(input, norm_type: "Number", kernel_size: "Any", stride: "Any" = None,
              ceil_mode: "bool" = False):
@@ -321,74 +297,11 @@ def _norm_row(n: int) -> None:
         from rushlight.ops.arithmetic import sign
 
         kernel = tuple_of(kernel_size, n, "kernel_size", f"lp_pool{n}d")
-        mean = _mean(f"avg_pool{n}d", n, input ** norm_type, kernel, stride, 0, ceil_mode, True, None)
-        total = (sign(mean) * relu(mean.abs())) * int(np.prod(kernel))
+        mean = _mean(n, input ** norm_type, kernel, stride, 0, ceil_mode, True, None)
+        total = (sign(mean) * relu(mean.abs())) * math.prod(kernel)
         return total ** (1.0 / norm_type)
-    body.__name__ = f"lp_pool{n}d"
-    body.__doc__ = f"The p-norm of each window of the last {n} dims."
-    composite(body, where=_F)
-
-
-for _n in (1, 2, 3):
-    _norm_row(_n)
-
-
-# --- shuffles -------------------------------------------------------------------------------------
-
-@composite(where=("torch", "nn.functional"))
-def pixel_shuffle(input, upscale_factor: "int"):
-    """(*, C r r, H, W) -> (*, C, H r, W r) (arXiv:1609.05158)."""
-    r = upscale_factor
-    if input.ndim < 3:
-        raise RuntimeError("pixel_shuffle expects input to have at least 3 dimensions, but got input "
-                           f"with {input.ndim} dimension(s)")
-    if r <= 0:
-        raise RuntimeError(f"pixel_shuffle expects a positive upscale_factor, but got {r}")
-    *lead, c, h, w = input.shape
-    if c % (r * r):
-        raise RuntimeError("pixel_shuffle expects its input's 'channel' dimension to be divisible by "
-                           f"the square of upscale_factor, but input.size(-3)={c} is not divisible by "
-                           f"{r * r}")
-    n = len(lead)
-    cut = input.reshape(*lead, c // (r * r), r, r, h, w)
-    order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return cut.permute(order).reshape(*lead, c // (r * r), h * r, w * r)
-
-
-@composite(where=("torch", "nn.functional"))
-def pixel_unshuffle(input, downscale_factor: "int"):
-    """(*, C, H r, W r) -> (*, C r r, H, W)."""
-    r = downscale_factor
-    if input.ndim < 3:
-        raise RuntimeError("pixel_unshuffle expects input to have at least 3 dimensions, but got input "
-                           f"with {input.ndim} dimension(s)")
-    if r <= 0:
-        raise RuntimeError(f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
-    *lead, c, h, w = input.shape
-    for size, name in ((h, "height"), (w, "width")):
-        if size % r:
-            raise RuntimeError(f"pixel_unshuffle expects {name} to be divisible by downscale_factor, "
-                               f"but {name} {size} is not divisible by {r}")
-    n = len(lead)
-    cut = input.reshape(*lead, c, h // r, r, w // r, r)
-    order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return cut.permute(order).reshape(*lead, c * r * r, h // r, w // r)
-
-
-@composite(where=("torch", "nn.functional"), aliases=("native_channel_shuffle",))
-def channel_shuffle(input, groups: "int"):
-    """Channels of (N, C, *) dealt out over groups (arXiv:1707.01083)."""
-    if input.ndim < 3:
-        raise RuntimeError("channel_shuffle expects input with > 2 dims, but got input with sizes "
-                           f"{list(input.shape)}")
-    if groups <= 0:
-        raise RuntimeError("Number of groups to divide channels in must be positive. Value of groups:"
-                           f"{groups}")
-    n, c, *space = input.shape
-    if c % groups:
-        raise RuntimeError("Number of channels must be divisible by groups. Got "
-                           f"{c} channels and {groups} groups.")
-    return input.reshape(n, groups, c // groups, *space).transpose(1, 2).reshape(n, c, *space)
+    composite(body, name=f"lp_pool{n}d", where=_F,
+              doc=f"The p-norm of each window of the last {n} dims.")
 
 
 # --- the inverse of max pooling -------------------------------------------------------------------
@@ -409,19 +322,15 @@ def _unpool(n: int, x: Any, indices: Any, kernel_size: Any, stride: Any, padding
         if not d - s < w < d + s:
             raise ValueError(f"invalid output_size {wanted} (dim 0 must be between {d - s} and {d + s})")
     lead = x.shape[:x.ndim - n]
-    flat = x.detach().new_zeros((*lead, int(np.prod(wanted))))
+    flat = x.detach().new_zeros((*lead, math.prod(wanted)))
     found = flat.scatter(-1, indices.reshape(*lead, -1), x.reshape(*lead, -1))
     return found.reshape(*lead, *wanted)
 
 
+@for_dims
 def _unpool_row(n: int) -> None:
     def body(input, indices, kernel_size: "Any", stride: "Any" = None, padding: "Any" = 0,
              output_size: "Any" = None):
         return _unpool(n, input, indices, kernel_size, stride, padding, output_size)
-    body.__name__ = f"max_unpool{n}d"
-    body.__doc__ = f"The maxima of {n}-d windows put back at their places, 0 elsewhere."
-    composite(body, where=_F)
-
-
-for _n in (1, 2, 3):
-    _unpool_row(_n)
+    composite(body, name=f"max_unpool{n}d", where=_F,
+              doc=f"The maxima of {n}-d windows put back at their places, 0 elsewhere.")

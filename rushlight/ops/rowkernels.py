@@ -41,6 +41,10 @@ class RowKernel:
         found = run(*rows)
         return found if last else _back(found, dim)
 
+    def of_row(self, *values: Any) -> Any:
+        """The kernel as a row (*arrays, dim) calls it."""
+        return self(values[-1], *values[:-1])
+
     def _row(self, name: str, a: Array, dim: int, last: bool) -> Array:
         turned = a if last else a.swapaxes(dim, -1)
         return turned[..., 0] if name in self.scalars else turned

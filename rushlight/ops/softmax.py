@@ -39,7 +39,7 @@ def implicit_dim(name: str, ndim: int) -> int:
     return 0 if ndim in (0, 1, 3) else 1
 
 
-@composite(name="_softmax", where=("aten",),
+@composite(where=("aten",), fused=_softmax_kernel.of_row,
            refuse=not_for("softmax_lastdim_kernel_impl", *NOT_FLOATING))
 def _softmax(input, dim: "int"):
     """exp(x - max) / sum(exp(x - max)) along dim."""
@@ -50,28 +50,18 @@ def _softmax(input, dim: "int"):
     return e / sum(e, dim, True)
 
 
-@_softmax.kernel
-def _(a: Any, dim: int) -> Any:
-    return _softmax_kernel(dim, a)
-
-
 @_softmax.gradient
 def _(s: Any, grad: Any) -> Any:
     return _softmax_backward(grad, s.result, s.dim)
 
 
-@composite(name="_softmax_backward", where=("aten",))
+@composite(where=("aten",), fused=_softmax_back.of_row)
 def _softmax_backward(grad, output, dim: "int"):
     """y * (g - sum(g * y))."""
     return output * (grad - sum(grad * output, dim, True))
 
 
-@_softmax_backward.kernel
-def _(g: Any, y: Any, dim: int) -> Any:
-    return _softmax_back(dim, g, y)
-
-
-@composite(name="_log_softmax", where=("aten",),
+@composite(where=("aten",), fused=_log_softmax_kernel.of_row,
            refuse=not_for("log_softmax_lastdim_kernel_impl", *NOT_FLOATING))
 def _log_softmax(input, dim: "int"):
     """x - max - log(sum(exp(x - max))) along dim."""
@@ -82,25 +72,15 @@ def _log_softmax(input, dim: "int"):
     return shifted - log(sum(exp(shifted), dim, True))
 
 
-@_log_softmax.kernel
-def _(a: Any, dim: int) -> Any:
-    return _log_softmax_kernel(dim, a)
-
-
 @_log_softmax.gradient
 def _(s: Any, grad: Any) -> Any:
     return _log_softmax_backward(grad, s.result, s.dim)
 
 
-@composite(name="_log_softmax_backward", where=("aten",))
+@composite(where=("aten",), fused=_log_softmax_back.of_row)
 def _log_softmax_backward(grad, output, dim: "int"):
     """g - exp(y) * sum(g)."""
     return grad - exp(output) * sum(grad, dim, True)
-
-
-@_log_softmax_backward.kernel
-def _(g: Any, y: Any, dim: int) -> Any:
-    return _log_softmax_back(dim, g, y)
 
 
 def _cast(input: Any, dtype: Any) -> Any:
@@ -124,8 +104,7 @@ def _functional(name: str, inner: Any, prepare: Any, doc: str) -> Any:
              dtype: "dtype | None" = None):
         d = implicit_dim(name, input.ndim) if dim is None else dim
         return inner(prepare(_cast(input, dtype)), d)
-    body.__name__, body.__doc__ = f"_functional_{name}", doc
-    return composite(body, name=f"_functional_{name}", where=(f"nn.functional.{name}",))
+    return composite(body, name=f"_functional_{name}", where=(f"nn.functional.{name}",), doc=doc)
 
 
 _functional("softmax", _softmax, lambda x: x, "softmax along dim.")

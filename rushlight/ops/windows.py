@@ -11,6 +11,13 @@ Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
 
 
+def for_dims(make: Any) -> Any:
+    """Decorator that calls `make(n)`, which declares rows, for spaces of one to three dims."""
+    for n in (1, 2, 3):
+        make(n)
+    return make
+
+
 def tuple_of(value: Any, count: int, name: str, op: str) -> Ints:
     """An int or a sequence as `count` ints; RuntimeError in PyTorch's words otherwise."""
     if isinstance(value, int):
