@@ -1,6 +1,7 @@
 """dtypes: PyTorch's names, sizes and categories over NumPy's and ml_dtypes' element types."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -100,6 +101,10 @@ def get_default_dtype() -> dtype:
     return _Default.value
 
 
+# What was worked out under another default is forgotten by these.
+on_default_change: list[Callable[[], None]] = []
+
+
 def set_default_dtype(d: dtype) -> None:
     """Set the dtype of new floating-point tensors; TypeError unless `d` is a floating dtype."""
     if not isinstance(d, dtype):
@@ -107,7 +112,10 @@ def set_default_dtype(d: dtype) -> None:
     if not d.is_floating_point:
         raise TypeError("only floating-point types are supported as the default type, "
                         f"got {d!r}; use torch.float32, float64, float16 or bfloat16")
-    _Default.value = d
+    if d is not _Default.value:
+        _Default.value = d
+        for forget in on_default_change:
+            forget()
 
 
 def opmath(d: dtype) -> dtype:

@@ -13,25 +13,27 @@ from rushlight.base import dtype as dt
 from rushlight.base.dtype import dtype
 
 
+_UNSIGNED = {dt.uint16, dt.uint32, dt.uint64}
+
+
 @lru_cache(maxsize=None)
 def promote_types(a: dtype, b: dtype) -> dtype:
     """The smallest dtype that holds both, by PyTorch's table."""
     if a is b:
         return a
+    if dt.FLOAT8 & {a, b}:
+        raise RuntimeError(f"Promotion for Float8 Types is not supported, attempted to promote "
+                           f"{a.legacy} and {b.legacy}; convert one of them with .to()")
+    if _UNSIGNED & {a, b} and dt.FLOATING not in (a.category, b.category):
+        raise RuntimeError(f"Promotion for uint16, uint32, uint64 types is not supported, attempted "
+                           f"to promote {a.legacy} and {b.legacy}; convert one of them with .to()")
     if a.category != b.category:
         high, low = (a, b) if a.category > b.category else (b, a)
         if high.category == dt.COMPLEX and low is dt.float64:
             return dt.complex128
         return high
-    if dt.FLOAT8 & {a, b}:
-        raise RuntimeError(f"Promotion for Float8 Types is not supported, attempted to promote "
-                           f"{a.legacy} and {b.legacy}; convert one of them with .to()")
     if {a, b} == {dt.float16, dt.bfloat16}:
         return dt.float32
-    unsigned = {dt.uint16, dt.uint32, dt.uint64}
-    if a.category == dt.INTEGRAL and ({a, b} & unsigned) and a.is_signed != b.is_signed:
-        raise RuntimeError(f"Promotion for uint16, uint32, uint64 types is not supported, attempted "
-                           f"to promote {a.legacy} and {b.legacy}; convert one of them with .to()")
     if dt.bfloat16 in (a, b):
         return b if a is dt.bfloat16 else a
     return dt.from_numpy_dtype(np.promote_types(a.np, b.np))
@@ -58,19 +60,18 @@ def combine(dims: dtype | None, zeros: dtype | None, numbers: dtype | None) -> d
     for lower in (zeros, numbers):
         if lower is None:
             continue
-        if result is None:
-            result = lower
-        elif lower.category > result.category:
-            result = _raise_category(result, lower)
+        result = lower if result is None else _raised(result, lower)
     if result is None:
         raise RuntimeError("promotion: expected at least one tensor or number, got none")
     return result
 
 
-def _raise_category(high_rank: dtype, low_rank: dtype) -> dtype:
-    if low_rank.category == dt.COMPLEX and high_rank.category == dt.FLOATING:
-        return dt.complex128 if high_rank is dt.float64 else promote_types(high_rank, dt.complex64)
-    return low_rank
+def _raised(high_rank: dtype, low_rank: dtype) -> dtype:
+    if low_rank.category <= high_rank.category:
+        return high_rank
+    if high_rank.category == dt.FLOATING:
+        return promote_types(high_rank, dt.complex64)
+    return low_rank if low_rank.is_complex else promote_types(high_rank, low_rank)
 
 
 def can_cast(source: dtype, target: dtype) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight.base import promotion
+from rushlight.base.dtype import bool_
 from rushlight.ops.oneatom import NOT_FLOATING, NUMBER, binary, not_for, unary
 from rushlight.ops.scalar import Expr, const, m
 from rushlight.ops.table import composite, pointwise
@@ -69,6 +70,8 @@ def _check_pow(bound: dict[str, Any]) -> None:
             and not isinstance(exponent, bool) and exponent < 0):
         raise RuntimeError("Integers to negative integer powers are not allowed; convert the base with"
                            " .float()")
+    if all(getattr(v, "dtype", None) is bool_ for v in (base, exponent)):
+        raise NotImplementedError("\"pow\" not implemented for 'Bool'")
 
 
 @pointwise(check=_check_pow)
