@@ -88,32 +88,33 @@ def _decorate_generator(function: Callable[..., Any], context: Callable[[], Any]
     return inside
 
 
-class no_grad(_Mode):
+class _Switch(_Mode):
+    """A mode that is given no arguments, or the function to decorate."""
+
+    __slots__ = ()
+    enabled: bool
+
+    def __new__(cls, orig_func: Any = None) -> Any:
+        made = object.__new__(cls)
+        return made if orig_func is None else made(orig_func)
+
+    def __enter__(self) -> None:
+        self._before = LOCAL.enabled
+        LOCAL.enabled = self.enabled
+
+
+class no_grad(_Switch):
     """Inside, nothing is recorded: results do not require gradients."""
 
     __slots__ = ()
-
-    def __new__(cls, orig_func: Any = None) -> Any:
-        made = object.__new__(cls)
-        return made if orig_func is None else made(orig_func)
-
-    def __enter__(self) -> None:
-        self._before = LOCAL.enabled
-        LOCAL.enabled = False
+    enabled = False
 
 
-class enable_grad(_Mode):
+class enable_grad(_Switch):
     """Inside, ops are recorded again."""
 
     __slots__ = ()
-
-    def __new__(cls, orig_func: Any = None) -> Any:
-        made = object.__new__(cls)
-        return made if orig_func is None else made(orig_func)
-
-    def __enter__(self) -> None:
-        self._before = LOCAL.enabled
-        LOCAL.enabled = True
+    enabled = True
 
 
 class set_grad_enabled(_Mode):

@@ -169,8 +169,7 @@ def _like(a: Array, value: Any, dtype: dt.dtype | None, memory_format: Any) -> F
 def _filled_like(name: str, value: Any, doc: str) -> Any:
     def body(input, *, dtype: "dtype | None" = None, memory_format: "Any" = None) -> Fill:
         return _like(input, value, dtype, memory_format)
-    body.__name__, body.__doc__ = name, doc
-    return factory(body, out=False)
+    return factory(body, name=name, doc=doc, out=False)
 
 
 zeros_like = _filled_like("zeros_like", 0, "Zeros of input's shape, dtype and strides.")
@@ -192,8 +191,7 @@ def _number_for(a: Array, value: Any, dtype: dt.dtype | None) -> Array:
 def _new(name: str, value: Any, doc: str) -> Any:
     def body(input, size: "*Ints", *, dtype: "dtype | None" = None) -> Fill:
         return Fill(sizes_of(size), input.dtype if dtype is None else dtype.np, value)
-    body.__name__, body.__doc__ = name, doc
-    return factory(body, where=("Tensor",), out=False)
+    return factory(body, name=name, doc=doc, where=("Tensor",), out=False)
 
 
 new_zeros = _new("new_zeros", 0, "Zeros of this tensor's dtype.")

@@ -87,8 +87,7 @@ def _check_scale(found: Any, scale: Any, name: str) -> None:
 def _add_product(name: str, multiply: Any, doc: str) -> Any:
     def body(input, mat1, mat2, *, beta: "Number" = 1, alpha: "Number" = 1):
         return _added(name, input, multiply(mat1, mat2), beta, alpha)
-    body.__name__, body.__doc__ = name, doc
-    return composite(body, out=True, inplace=True)
+    return composite(body, name=name, doc=doc, out=True, inplace=True)
 
 
 addmm = _add_product("addmm", mm, "beta * input + alpha * (mat1 @ mat2).")

@@ -240,8 +240,8 @@ def _make_stack(name: str, mode: str) -> Any:
                           bidirectional, batch_first)
         return _packed(mode, input, hx, (params,), has_biases, num_layers, dropout, train,
                        bidirectional, batch_first)
-    body.__doc__ = f"(output, h) of a stack of {mode} layers; over packed rows as of torch.lstm."
-    return composite(body, name=name, where=("torch",))
+    return composite(body, name=name, where=("torch",),
+                     doc=f"(output, h) of a stack of {mode} layers; over packed rows as of torch.lstm.")
 
 
 gru, rnn_tanh, rnn_relu = (_make_stack(name, name.upper()) for name in ("gru", "rnn_tanh", "rnn_relu"))
@@ -264,8 +264,8 @@ def lstm_cell(input, hx: "list[Tensor]", w_ih, w_hh, b_ih: "Tensor | None" = Non
 def _make_cell(name: str, mode: str) -> Any:
     def body(input, hx, w_ih, w_hh, b_ih: "Tensor | None" = None, b_hh: "Tensor | None" = None):
         return _cell(mode, input, hx, None, w_ih, w_hh, b_ih, b_hh)[0]
-    body.__doc__ = f"h' after one step of {mode}: (B, in) and (B, hidden)."
-    return composite(body, name=name, where=("torch",))
+    return composite(body, name=name, where=("torch",),
+                     doc=f"h' after one step of {mode}: (B, in) and (B, hidden).")
 
 
 gru_cell, rnn_tanh_cell, rnn_relu_cell = (

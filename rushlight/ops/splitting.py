@@ -113,8 +113,7 @@ def _fixed_split(name: str, doc: str, dim_of: Any) -> Any:
                                f"the dimension {input.shape[d]} is not divisible by the split_size "
                                f"{indices_or_sections}!")
         return tensor_split(input, indices_or_sections, d)
-    body.__name__, body.__doc__ = name, doc
-    return composite(body)
+    return composite(body, name=name, doc=doc)
 
 
 def _at_least(ndim: int, name: str, dim: int) -> Any:

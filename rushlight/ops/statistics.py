@@ -9,8 +9,11 @@ import numpy as np
 from rushlight.base import dtype as dt
 from rushlight.base.errors import wrap_dim, wrap_dims
 from rushlight.base.results import named
+from rushlight.ops.along import at_least_1d, legacy
 from rushlight.ops.arithmetic import abs as abs_
 from rushlight.ops.reductions import _prod, amax, amin, mean, sum
+from rushlight.ops.scanning import put_back
+from rushlight.ops.sorting import check_size, pick
 from rushlight.ops.table import composite, opaque
 
 Array = np.ndarray[Any, Any]
@@ -29,19 +32,15 @@ def _check_floating(name: str, input: Any) -> None:
 def _correction(unbiased: Any, correction: Any) -> float:
     if unbiased is not None and correction is not None:
         raise TypeError("var(): pass either unbiased or correction, not both")
-    if correction is not None:
-        return correction
-    return 1 if unbiased is None or unbiased else 0
-
-
-def _swap_unbiased(dim: Any, unbiased: Any) -> tuple[Any, Any]:
-    # var(False) and var(unbiased) over all elements: a bool in dim's place.
-    return (None, dim) if isinstance(dim, bool) else (dim, unbiased)
+    if correction is None:
+        return 0 if unbiased is False else 1
+    return correction
 
 
 def _squares(name: str, input: Any, dim: Any, unbiased: Any, correction: Any, keepdim: bool) -> Any:
     _check_floating(name, input)
-    dim, unbiased = _swap_unbiased(dim, unbiased)
+    if isinstance(dim, bool):
+        dim, unbiased = None, dim  # var(False): over all elements
     axes = wrap_dims(dim, input.ndim)
     center = mean(input, axes or None, True)
     apart = input - center
@@ -52,33 +51,21 @@ def _squares(name: str, input: Any, dim: Any, unbiased: Any, correction: Any, ke
     return found, center if keepdim else center.reshape(found.shape)
 
 
-@composite(out=True)
-def var(input, dim: "Ints | bool | None" = None, unbiased: "bool | None" = None,
-        keepdim: "bool" = False, *, correction: "Number | None" = None):
-    """The variance: squared distances from the mean over n - correction (1 by default)."""
-    return _squares("std and var", input, dim, unbiased, correction, keepdim)[0]
-
-
-@composite(out=True)
-def std(input, dim: "Ints | bool | None" = None, unbiased: "bool | None" = None,
-        keepdim: "bool" = False, *, correction: "Number | None" = None):
-    """The standard deviation: the square root of var."""
-    return _squares("std and var", input, dim, unbiased, correction, keepdim)[0].sqrt()
-
-
-@composite
-def var_mean(input, dim: "Ints | bool | None" = None, unbiased: "bool | None" = None,
+def _moment(name: str, doc: str, answer: Any, **facts: Any) -> None:
+    """A row that answers with the variance, its root or the mean."""
+    def body(input, dim: "Ints | bool | None" = None, unbiased: "bool | None" = None,
              keepdim: "bool" = False, *, correction: "Number | None" = None):
-    """(var, mean)."""
-    return _squares("var_mean", input, dim, unbiased, correction, keepdim)
+        return answer(*_squares(checked, input, dim, unbiased, correction, keepdim))
+    checked = name if name.endswith("_mean") else "std and var"
+    composite(body, name=name, doc=doc, **facts)
 
 
-@composite
-def std_mean(input, dim: "Ints | bool | None" = None, unbiased: "bool | None" = None,
-             keepdim: "bool" = False, *, correction: "Number | None" = None):
-    """(std, mean)."""
-    found, center = _squares("std_mean", input, dim, unbiased, correction, keepdim)
-    return found.sqrt(), center
+_moment("var", "The variance: squared distances from the mean over n - correction (1 by default).",
+        lambda variance, center: variance, out=True)
+_moment("std", "The standard deviation: the square root of var.",
+        lambda variance, center: variance.sqrt(), out=True)
+_moment("var_mean", "(var, mean).", lambda variance, center: (variance, center))
+_moment("std_mean", "(std, mean).", lambda variance, center: (variance.sqrt(), center))
 
 
 # --- extremes -------------------------------------------------------------------------------------
@@ -94,38 +81,19 @@ def _first_extreme(a: Array, dim: int, largest: bool) -> Array:
 def _extreme(name: str, largest: bool) -> Any:
     def body(input, dim: "int", keepdim: "bool" = False):
         if input.dtype.kind == "c":
-            raise NotImplementedError(f"\"{name}\" not implemented for "
-                                      f"'{dt.from_numpy_dtype(input.dtype).legacy}'")
+            raise NotImplementedError(f"\"{name}\" not implemented for '{legacy(input)}'")
         d = wrap_dim(dim, input.ndim)
-        if not input.ndim:
-            return named(name)(input.copy(), np.zeros((), np.int64))
-        if input.shape[d] == 0:
-            raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
-        where_ = np.expand_dims(_first_extreme(input, d, largest), d)
-        values = np.take_along_axis(input, where_, d)
-        if not keepdim:
-            values, where_ = values.squeeze(d), where_.squeeze(d)
-        return named(name)(np.array(values), np.array(where_))
-    body.__name__ = f"_{name}_dim"
-    body.__doc__ = f"The {name} along dim and its position."
-    row = opaque(body, name=f"_{name}_dim", where=("aten",), node=name)
-
-    @row.gradient
-    def rule(s: Any, grad: Any, unused: Any = None) -> Any:
-        d = wrap_dim(s.dim, len(s.shape("input")))
-        if grad is None or not s.shape("input"):
-            return grad
-        index = s.result[1]
-        if not s.keepdim:
-            grad, index = grad.unsqueeze(d), index.unsqueeze(d)
-        return grad.new_zeros(s.shape("input")).scatter(d, index, grad)
-    return row
+        check_size(name, input, d)
+        places = np.expand_dims(_first_extreme(at_least_1d(input), d, largest), d)
+        return named(name)(*pick(input, places, d, keepdim))
+    return opaque(body, name=f"_{name}_dim", where=("aten",), node=name, vjp=put_back,
+                  doc=f"The {name} along dim and its position.")
 
 
 _max_dim, _min_dim = _extreme("max", True), _extreme("min", False)
 
 
-def _extremes(name: str, along: Any, overall: Any, doc: str) -> Any:
+def _extremes(name: str, along: Any, overall: Any, doc: str) -> None:
     def body(input, dim: "int | Tensor | None" = None, keepdim: "bool" = False, *,
              other: "Tensor | None" = None):
         if other is None and hasattr(dim, "_a"):
@@ -141,15 +109,14 @@ def _extremes(name: str, along: Any, overall: Any, doc: str) -> Any:
                                    "argument.")
             return overall(input)
         return along(input, dim, keepdim)
-    body.__name__, body.__doc__ = name, doc
-    return composite(body, out=True)
+    composite(body, name=name, doc=doc, out=True)
 
 
-max_ = _extremes("max", _max_dim, amax, "The largest element, or (values, indices) along dim.")
-min_ = _extremes("min", _min_dim, amin, "The smallest element, or (values, indices) along dim.")
+_extremes("max", _max_dim, amax, "The largest element, or (values, indices) along dim.")
+_extremes("min", _min_dim, amin, "The smallest element, or (values, indices) along dim.")
 
 
-def _position(name: str, largest: bool) -> Any:
+def _position(name: str, largest: bool) -> None:
     def body(input, dim: "int | None" = None, keepdim: "bool" = False) -> Array:
         if input.dtype.kind in "bc":
             kind = "bool" if input.dtype.kind == "b" else "complex"
@@ -162,18 +129,17 @@ def _position(name: str, largest: bool) -> Any:
             found = _first_extreme(input.reshape(-1), 0, largest)
             return found.reshape((1,) * input.ndim) if keepdim else found
         d = wrap_dim(dim, input.ndim)
+        check_size(name, input, d)
         if not input.ndim:
             return np.zeros((), np.int64)
-        if input.shape[d] == 0:
-            raise IndexError(f"{name}(): Expected reduction dim {d} to have non-zero size.")
         found = _first_extreme(input, d, largest)
         return np.expand_dims(found, d) if keepdim else found
-    body.__name__ = name
-    body.__doc__ = f"The position of the {'largest' if largest else 'smallest'} element."
-    return opaque(body, out=True)
+    opaque(body, name=name, out=True,
+           doc=f"The position of the {'largest' if largest else 'smallest'} element.")
 
 
-argmax, argmin = _position("argmax", True), _position("argmin", False)
+_position("argmax", True)
+_position("argmin", False)
 
 
 @composite(out=True)

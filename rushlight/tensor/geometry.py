@@ -1,7 +1,6 @@
 """The part of Tensor that tells its shape and place in memory."""
 from __future__ import annotations
 
-import math
 from typing import Any
 
 from rushlight.base import dtype as dt
@@ -21,34 +20,31 @@ def _place(asked: str, dim: Any, ndim: int) -> int:
     return wrap_dim(dim, ndim)
 
 
-class MemoryFormat:
+class _Constant:
+    """A named constant of the package's top level, which pickles as that name."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> str:
+        return self.name
+
+
+class MemoryFormat(_Constant):
     """torch.contiguous_format, channels_last, ...: an order of dims in memory."""
 
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return f"torch.{self.name}"
-
-    def __reduce__(self) -> str:
-        return self.name
+    __slots__ = ()
 
 
-class StorageLayout:
+class StorageLayout(_Constant):
     """torch.strided and its relatives."""
 
-    __slots__ = ("name",)
-
-    def __init__(self, name: str) -> None:
-        self.name = name
-
-    def __repr__(self) -> str:
-        return f"torch.{self.name}"
-
-    def __reduce__(self) -> str:
-        return self.name
+    __slots__ = ()
 
 
 contiguous_format = MemoryFormat("contiguous_format")
@@ -272,19 +268,13 @@ class Geometry:
             other.data_ptr(), other.shape, other.stride())
 
     def is_shared(self) -> bool:
-        """False: memory is private to the process."""
+        """False: memory is private to the process; and nothing is conjugated or negated lazily."""
         return False
+
+    is_conj = is_neg = is_shared
 
     def is_pinned(self, device: Any = None) -> bool:
         """False: there is no page-locked memory without CUDA."""
-        return False
-
-    def is_conj(self) -> bool:
-        """False: conj() writes its result out."""
-        return False
-
-    def is_neg(self) -> bool:
-        """False: negation writes its result out."""
         return False
 
     def is_inference(self) -> bool:
@@ -311,8 +301,3 @@ def _constant(value: bool) -> property:
 for _name in ("cuda", "sparse", "sparse_csr", "quantized", "mps", "xpu", "mkldnn", "nested", "xla",
               "hpu", "ipu", "mtia", "maia", "vulkan"):
     setattr(Geometry, f"is_{_name}", _constant(False))
-
-
-def numel(sizes: tuple[int, ...]) -> int:
-    """The number of elements of a shape."""
-    return math.prod(sizes)

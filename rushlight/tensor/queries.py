@@ -1,6 +1,7 @@
 """Questions about tensors, dtypes and shapes, asked as functions."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from rushlight.base import dtype as dt
@@ -23,34 +24,18 @@ def is_storage(obj: Any) -> bool:
     return isinstance(obj, (UntypedStorage, TypedStorage))
 
 
-def numel(input: Tensor) -> int:
-    """The number of elements."""
-    return input.numel()
+def _asked(name: str) -> Callable[..., Any]:
+    def ask(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return getattr(input, name)(*args, **kwargs)
+    ask.__name__ = ask.__qualname__ = name
+    ask.__doc__ = getattr(Tensor, name).__doc__
+    return ask
 
 
-def is_floating_point(input: Tensor) -> bool:
-    """Whether the dtype is a floating-point one."""
-    return input.is_floating_point()
-
-
-def is_complex(input: Tensor) -> bool:
-    """Whether the dtype is complex."""
-    return input.is_complex()
-
-
-def is_signed(input: Tensor) -> bool:
-    """Whether the dtype has negative numbers."""
-    return input.is_signed()
-
-
-def is_inference(input: Tensor) -> bool:
-    """Whether the tensor was made in inference mode."""
-    return input.is_inference()
-
-
-def is_same_size(input: Tensor, other: Tensor) -> bool:
-    """Whether the shapes are equal."""
-    return input.is_same_size(other)
+# Tensor's methods as functions.
+numel = _asked("numel")
+is_floating_point, is_complex, is_signed = map(_asked, ("is_floating_point", "is_complex", "is_signed"))
+is_inference, is_same_size = map(_asked, ("is_inference", "is_same_size"))
 
 
 def is_nonzero(input: Tensor) -> bool:

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base.dtype import dtype
 from rushlight.tensor.conversion import Conversion
 from rushlight.tensor.geometry import Geometry
 from rushlight.tensor.gradient import Gradient
@@ -125,9 +124,4 @@ def as_subclass(t: Tensor, cls: type) -> Tensor:
     return other
 
 
-def empty_array(sizes: tuple[int, ...], of: dtype) -> np.ndarray[Any, Any]:
-    """Uninitialised memory."""
-    return np.empty(sizes, of.np)
-
-
-__all__ = ["Tensor", "as_subclass", "empty_array", "kind", "lookup", "storage", "wrap", "wrap_view"]
+__all__ = ["Tensor", "as_subclass", "kind", "lookup", "storage", "wrap", "wrap_view"]
