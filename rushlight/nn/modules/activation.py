@@ -8,72 +8,36 @@ from typing import Any
 import rushlight as torch
 from rushlight.nn import functional as F
 from rushlight.nn import init
+from rushlight.nn.modules.function_module import FunctionModule
 from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.multihead import MultiheadAttention
 from rushlight.nn.parameter import Parameter
 
 
-class _Inplace(Module):
-    """An activation that can write over its input (`inplace=True`)."""
-
-    __constants__ = ["inplace"]
-    inplace: bool
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__()
-        self.inplace = inplace
-
-    def extra_repr(self) -> str:
-        return "inplace=True" if self.inplace else ""
-
-    def _described(self, text: str) -> str:
-        return f"{text}, inplace=True" if self.inplace else text
-
-
-class Threshold(_Inplace):
+class Threshold(FunctionModule, function="threshold", threshold=float, value=float, inplace=False):
     """x where x > threshold, else value. Any shape."""
 
-    def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
-        super().__init__(inplace)
-        self.threshold = threshold
-        self.value = value
 
-    def forward(self, input: Any) -> Any:
-        return F.threshold(input, self.threshold, self.value, self.inplace)
-
-    def extra_repr(self) -> str:
-        return self._described(f"threshold={self.threshold}, value={self.value}")
-
-
-class ReLU(_Inplace):
+class ReLU(FunctionModule, function="relu", inplace=False):
     """max(0, x). Any shape."""
 
-    def forward(self, input: Any) -> Any:
-        return F.relu(input, inplace=self.inplace)
 
-
-class RReLU(_Inplace):
+class RReLU(FunctionModule, function="rrelu", lower=1.0 / 8, upper=1.0 / 3, inplace=False):
     """x where x >= 0, else a * x: a is drawn from U(lower, upper) in training, else the mean."""
 
-    def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False
-                 ) -> None:
-        super().__init__(inplace)
-        self.lower = lower
-        self.upper = upper
-
-    def forward(self, input: Any) -> Any:
-        return F.rrelu(input, self.lower, self.upper, self.training, self.inplace)
-
-    def extra_repr(self) -> str:
-        return self._described(f"lower={self.lower}, upper={self.upper}")
+    _passed = ("lower", "upper", "training", "inplace")
 
 
-class Hardtanh(_Inplace):
+class Hardtanh(FunctionModule, function="hardtanh"):
     """x clipped to [min_val, max_val]. Any shape."""
+
+    __constants__ = ["min_val", "max_val", "inplace"]
+    _shown = _passed = ("min_val", "max_val", "inplace")
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False,
                  min_value: float | None = None, max_value: float | None = None) -> None:
-        super().__init__(inplace)
+        super().__init__()
+        self.inplace = inplace
         for old, new, given in (("min_value", "min_val", min_value),
                                 ("max_value", "max_val", max_value)):
             if given is not None:
@@ -85,187 +49,83 @@ class Hardtanh(_Inplace):
             raise AssertionError(f"max_val must be larger than min_val, got {self.max_val} and "
                                  f"{self.min_val}")
 
-    def forward(self, input: Any) -> Any:
-        return F.hardtanh(input, self.min_val, self.max_val, self.inplace)
-
-    def extra_repr(self) -> str:
-        return self._described(f"min_val={self.min_val}, max_val={self.max_val}")
-
 
 class ReLU6(Hardtanh):
     """min(max(0, x), 6). Any shape."""
 
+    _shown = ("inplace",)
+
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
 
-    def extra_repr(self) -> str:
-        return "inplace=True" if self.inplace else ""
 
-
-class Sigmoid(Module):
+class Sigmoid(FunctionModule, function="torch.sigmoid"):
     """1 / (1 + exp(-x)). Any shape."""
 
-    def forward(self, input: Any) -> Any:
-        return torch.sigmoid(input)
 
-
-class Hardsigmoid(_Inplace):
+class Hardsigmoid(FunctionModule, function="hardsigmoid", inplace=False):
     """clip(x / 6 + 1/2, 0, 1). Any shape."""
 
-    def forward(self, input: Any) -> Any:
-        return F.hardsigmoid(input, self.inplace)
 
-
-class Tanh(Module):
+class Tanh(FunctionModule, function="torch.tanh"):
     """tanh(x). Any shape."""
 
-    def forward(self, input: Any) -> Any:
-        return torch.tanh(input)
 
-
-class SiLU(_Inplace):
+class SiLU(FunctionModule, function="silu", inplace=False):
     """x * sigmoid(x), also called swish. Any shape."""
 
-    def forward(self, input: Any) -> Any:
-        return F.silu(input, inplace=self.inplace)
 
-
-class Mish(_Inplace):
+class Mish(FunctionModule, function="mish", inplace=False):
     """x * tanh(softplus(x)). Any shape."""
 
-    def forward(self, input: Any) -> Any:
-        return F.mish(input, inplace=self.inplace)
 
-
-class Hardswish(_Inplace):
+class Hardswish(FunctionModule, function="hardswish", inplace=False):
     """x * clip(x / 6 + 1/2, 0, 1). Any shape."""
 
-    def forward(self, input: Any) -> Any:
-        return F.hardswish(input, self.inplace)
 
-
-class ELU(_Inplace):
+class ELU(FunctionModule, function="elu", alpha=1.0, inplace=False):
     """x where x > 0, else alpha * (exp(x) - 1). Any shape."""
 
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__(inplace)
-        self.alpha = alpha
 
-    def forward(self, input: Any) -> Any:
-        return F.elu(input, self.alpha, self.inplace)
-
-    def extra_repr(self) -> str:
-        return self._described(f"alpha={self.alpha}")
-
-
-class CELU(_Inplace):
+class CELU(FunctionModule, function="celu", alpha=1.0, inplace=False):
     """max(0, x) + min(0, alpha * (exp(x / alpha) - 1)). Any shape."""
 
-    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
-        super().__init__(inplace)
-        self.alpha = alpha
 
-    def forward(self, input: Any) -> Any:
-        return F.celu(input, self.alpha, self.inplace)
-
-    def extra_repr(self) -> str:
-        return self._described(f"alpha={self.alpha}")
-
-
-class SELU(_Inplace):
+class SELU(FunctionModule, function="selu", inplace=False):
     """scale * ELU(x) with the constants of self-normalising networks. Any shape."""
 
-    def forward(self, input: Any) -> Any:
-        return F.selu(input, self.inplace)
 
-
-class GLU(Module):
+class GLU(FunctionModule, function="glu", dim=-1):
     """a * sigmoid(b), where a and b are the halves of the input along `dim`."""
 
-    def __init__(self, dim: int = -1) -> None:
-        super().__init__()
-        self.dim = dim
 
-    def forward(self, input: Any) -> Any:
-        return F.glu(input, self.dim)
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
-
-
-class GELU(Module):
+class GELU(FunctionModule, function="gelu", approximate="none"):
     """x * Phi(x), the normal distribution's; `approximate="tanh"` for the tanh formula."""
 
-    def __init__(self, approximate: str = "none") -> None:
-        super().__init__()
-        self.approximate = approximate
-
-    def forward(self, input: Any) -> Any:
-        return F.gelu(input, approximate=self.approximate)
-
-    def extra_repr(self) -> str:
-        return f"approximate={self.approximate!r}"
+    _by_name = True
 
 
-class Hardshrink(Module):
+class Hardshrink(FunctionModule, function="hardshrink", lambd=0.5):
     """x where |x| > lambd, else 0. Any shape."""
 
-    def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__()
-        self.lambd = lambd
-
-    def forward(self, input: Any) -> Any:
-        return F.hardshrink(input, self.lambd)
-
     def extra_repr(self) -> str:
-        return f"{self.lambd}"
+        return str(self.lambd)
 
 
-class LeakyReLU(_Inplace):
+class LeakyReLU(FunctionModule, function="leaky_relu", negative_slope=1e-2, inplace=False):
     """x where x >= 0, else negative_slope * x. Any shape."""
 
-    def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
-        super().__init__(inplace)
-        self.negative_slope = negative_slope
 
-    def forward(self, input: Any) -> Any:
-        return F.leaky_relu(input, self.negative_slope, self.inplace)
-
-    def extra_repr(self) -> str:
-        return self._described(f"negative_slope={self.negative_slope}")
-
-
-class LogSigmoid(Module):
+class LogSigmoid(FunctionModule, function="logsigmoid"):
     """log(1 / (1 + exp(-x))). Any shape."""
 
-    def forward(self, input: Any) -> Any:
-        return F.logsigmoid(input)
 
-
-class Softplus(Module):
+class Softplus(FunctionModule, function="softplus", beta=1.0, threshold=20.0):
     """log(1 + exp(beta * x)) / beta; x itself where beta * x > threshold. Any shape."""
 
-    def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
-        super().__init__()
-        self.beta = beta
-        self.threshold = threshold
 
-    def forward(self, input: Any) -> Any:
-        return F.softplus(input, self.beta, self.threshold)
-
-    def extra_repr(self) -> str:
-        return f"beta={self.beta}, threshold={self.threshold}"
-
-
-class Softshrink(Module):
+class Softshrink(FunctionModule, function="softshrink", lambd=0.5):
     """x - lambd where x > lambd, x + lambd where x < -lambd, else 0. Any shape."""
-
-    def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__()
-        self.lambd = lambd
-
-    def forward(self, input: Any) -> Any:
-        return F.softshrink(input, self.lambd)
 
     def extra_repr(self) -> str:
         return str(self.lambd)
@@ -297,29 +157,16 @@ class PReLU(Module):
         return f"num_parameters={self.num_parameters}"
 
 
-class Softsign(Module):
+class Softsign(FunctionModule, function="softsign"):
     """x / (1 + |x|). Any shape."""
 
-    def forward(self, input: Any) -> Any:
-        return F.softsign(input)
 
-
-class Tanhshrink(Module):
+class Tanhshrink(FunctionModule, function="tanhshrink"):
     """x - tanh(x). Any shape."""
 
-    def forward(self, input: Any) -> Any:
-        return F.tanhshrink(input)
 
-
-class _AlongDim(Module):
-    __constants__ = ["dim"]
-
-    def __init__(self, dim: int | None = None) -> None:
-        super().__init__()
-        self.dim = dim
-
-    def extra_repr(self) -> str:
-        return f"dim={self.dim}"
+class _AlongDim(FunctionModule, function=None, dim=None):
+    dim: int | None
 
 
 class Softmin(_AlongDim):

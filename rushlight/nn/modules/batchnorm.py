@@ -5,19 +5,16 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.nn import functional as F
-from rushlight.nn import init
 from rushlight.nn.modules.lazy import LazyModuleMixin
-from rushlight.nn.modules.module import Module
-from rushlight.nn.parameter import Parameter, UninitializedBuffer, UninitializedParameter
+from rushlight.nn.modules.normalization import _Affine
+from rushlight.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 
-class _NormBase(Module):
+class _NormBase(_Affine):
     """Weight, bias and running statistics of one value for each channel."""
 
     _version = 2
     __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
-    weight: Any
-    bias: Any
     running_mean: Any
     running_var: Any
     num_batches_tracked: Any
@@ -32,9 +29,7 @@ class _NormBase(Module):
         self.affine = affine
         self.track_running_stats = track_running_stats
         where = {"device": device, "dtype": dtype}
-        for name, wanted in (("weight", affine), ("bias", affine and bias)):
-            self.register_parameter(
-                name, Parameter(torch.empty(num_features, **where)) if wanted else None)
+        self._register(num_features, **where, weight=affine, bias=affine and bias)
         if track_running_stats:
             self.register_buffer("running_mean", torch.zeros(num_features, **where))
             self.register_buffer("running_var", torch.ones(num_features, **where))
@@ -54,10 +49,7 @@ class _NormBase(Module):
 
     def reset_parameters(self) -> None:
         self.reset_running_stats()
-        if self.affine:
-            init.ones_(self.weight)
-            if self.bias is not None:
-                init.zeros_(self.bias)
+        super().reset_parameters()
 
     def _check_input_dim(self, input: Any) -> None:
         raise NotImplementedError(f"{type(self).__name__} does not say which inputs it takes")
@@ -82,12 +74,6 @@ class _NormBase(Module):
 
 
 class _BatchNorm(_NormBase):
-    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
-                 affine: bool = True, track_running_stats: bool = True, device: Any = None,
-                 dtype: Any = None, *, bias: bool = True) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype,
-                         bias=bias)
-
     def forward(self, input: Any) -> Any:
         self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum

@@ -1,23 +1,8 @@
 """ChannelShuffle: interleave the groups of channels."""
 from __future__ import annotations
 
-from typing import Any
-
-from rushlight.nn import functional as F
-from rushlight.nn.modules.module import Module
+from rushlight.nn.modules.function_module import FunctionModule
 
 
-class ChannelShuffle(Module):
+class ChannelShuffle(FunctionModule, function="channel_shuffle", groups=int):
     """(*, g * n, H, W) -> the same shape, channels in the order of a transposed (g, n) table."""
-
-    __constants__ = ["groups"]
-
-    def __init__(self, groups: int) -> None:
-        super().__init__()
-        self.groups = groups
-
-    def forward(self, input: Any) -> Any:
-        return F.channel_shuffle(input, self.groups)
-
-    def extra_repr(self) -> str:
-        return f"groups={self.groups}"

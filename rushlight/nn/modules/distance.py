@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight.nn import functional as F
+from rushlight.nn.modules.function_module import FunctionModule
 from rushlight.nn.modules.module import Module
 
 
@@ -22,15 +23,8 @@ class PairwiseDistance(Module):
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 
-class CosineSimilarity(Module):
+class CosineSimilarity(FunctionModule, function="cosine_similarity", inputs="x1, x2", dim=1,
+                       eps=1e-8):
     """The cosine of the angle between x1 and x2 along `dim`, which disappears."""
 
-    __constants__ = ["dim", "eps"]
-
-    def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
-        super().__init__()
-        self.dim = dim
-        self.eps = eps
-
-    def forward(self, x1: Any, x2: Any) -> Any:
-        return F.cosine_similarity(x1, x2, self.dim, self.eps)
+    _shown = ()

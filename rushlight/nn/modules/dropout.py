@@ -1,63 +1,43 @@
 """Dropout and its relatives: active in training mode only."""
 from __future__ import annotations
 
-from typing import Any
-
-from rushlight.nn import functional as F
-from rushlight.nn.modules.module import Module
+from rushlight.nn.modules.function_module import FunctionModule
 
 
-class _DropoutNd(Module):
-    __constants__ = ["p", "inplace"]
+class _DropoutNd(FunctionModule, function=None, p=0.5, inplace=False):
+    _passed: tuple[str, ...] | None = ("p", "training", "inplace")
 
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
-        if p < 0 or p > 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-        self.p = p
-        self.inplace = inplace
+    def _post_init(self) -> None:
+        if self.p < 0 or self.p > 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {self.p}")
 
     def extra_repr(self) -> str:
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_DropoutNd):
+class Dropout(_DropoutNd, function="dropout"):
     """Zero each element with probability p and scale the rest by 1 / (1 - p). Any shape."""
 
-    def forward(self, input: Any) -> Any:
-        return F.dropout(input, self.p, self.training, self.inplace)
 
-
-class Dropout1d(_DropoutNd):
+class Dropout1d(_DropoutNd, function="dropout1d"):
     """Zero whole channels of (N, C, L) or (C, L)."""
 
-    def forward(self, input: Any) -> Any:
-        return F.dropout1d(input, self.p, self.training, self.inplace)
 
-
-class Dropout2d(_DropoutNd):
+class Dropout2d(_DropoutNd, function="dropout2d"):
     """Zero whole channels of (N, C, H, W) or (N, C, L)."""
 
-    def forward(self, input: Any) -> Any:
-        return F.dropout2d(input, self.p, self.training, self.inplace)
 
-
-class Dropout3d(_DropoutNd):
+class Dropout3d(_DropoutNd, function="dropout3d"):
     """Zero whole channels of (N, C, D, H, W) or (C, D, H, W)."""
 
-    def forward(self, input: Any) -> Any:
-        return F.dropout3d(input, self.p, self.training, self.inplace)
 
-
-class AlphaDropout(_DropoutNd):
+class AlphaDropout(_DropoutNd, function="alpha_dropout"):
     """Dropout that keeps mean and variance, for SELU networks. Any shape."""
 
-    def forward(self, input: Any) -> Any:
-        return F.alpha_dropout(input, self.p, self.training)
+    _passed = ("p", "training")
 
 
-class FeatureAlphaDropout(_DropoutNd):
+class FeatureAlphaDropout(_DropoutNd, function="feature_alpha_dropout"):
     """AlphaDropout of whole channels."""
 
-    def forward(self, input: Any) -> Any:
-        return F.feature_alpha_dropout(input, self.p, self.training)
+    _passed = ("p", "training")

@@ -3,24 +3,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from rushlight.nn.modules.function_module import FunctionModule
 from rushlight.nn.modules.module import Module
 
 
-class Flatten(Module):
+class Flatten(FunctionModule, function="torch.flatten", start_dim=1, end_dim=-1):
     """Merge the dims from `start_dim` to `end_dim` into one."""
-
-    __constants__ = ["start_dim", "end_dim"]
-
-    def __init__(self, start_dim: int = 1, end_dim: int = -1) -> None:
-        super().__init__()
-        self.start_dim = start_dim
-        self.end_dim = end_dim
-
-    def forward(self, input: Any) -> Any:
-        return input.flatten(self.start_dim, self.end_dim)
-
-    def extra_repr(self) -> str:
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
 
 
 class Unflatten(Module):
@@ -40,22 +28,19 @@ class Unflatten(Module):
         self.unflattened_size = unflattened_size
 
     def _require_tuple_tuple(self, input: Any) -> None:
-        if not isinstance(input, tuple):
-            raise TypeError("unflattened_size must be a tuple of tuples, but found type "
-                            f"{type(input).__name__}")
-        for i, elem in enumerate(input):
-            if not isinstance(elem, tuple):
-                raise TypeError("unflattened_size must be tuple of tuples, but found element of "
-                                f"type {type(elem).__name__} at pos {i}")
+        self._require(input, tuple, tuple, "tuples")
 
     def _require_tuple_int(self, input: Any) -> None:
-        if not isinstance(input, (tuple, list)):
-            raise TypeError("unflattened_size must be a tuple of ints, but found type "
+        self._require(input, (tuple, list), int, "ints")
+
+    def _require(self, input: Any, outer: Any, inner: type, what: str) -> None:
+        if not isinstance(input, outer):
+            raise TypeError(f"unflattened_size must be a tuple of {what}, but found type "
                             f"{type(input).__name__}")
         for i, elem in enumerate(input):
-            if not isinstance(elem, int):
-                raise TypeError("unflattened_size must be tuple of ints, but found element of type "
-                                f"{type(elem).__name__} at pos {i}")
+            if not isinstance(elem, inner):
+                raise TypeError(f"unflattened_size must be tuple of {what}, but found element of "
+                                f"type {type(elem).__name__} at pos {i}")
 
     def forward(self, input: Any) -> Any:
         return input.unflatten(self.dim, self.unflattened_size)

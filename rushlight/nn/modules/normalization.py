@@ -7,42 +7,26 @@ from typing import Any
 import rushlight as torch
 from rushlight.nn import functional as F
 from rushlight.nn import init
+from rushlight.nn.modules.function_module import FunctionModule
 from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import Parameter
 
 
-class LocalResponseNorm(Module):
-    """x / (k + alpha * mean of x^2 over `size` neighbouring channels) ** beta."""
-
-    __constants__ = ["size", "alpha", "beta", "k"]
-
-    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
-        super().__init__()
-        self.size = size
-        self.alpha = alpha
-        self.beta = beta
-        self.k = k
-
-    def forward(self, input: Any) -> Any:
-        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
-
+class _ChannelNorm(FunctionModule, function=None, size=int, alpha=1e-4, beta=0.75, k=1.0):
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
-class CrossMapLRN2d(Module):
+class LocalResponseNorm(_ChannelNorm, function="local_response_norm"):
+    """x / (k + alpha * mean of x^2 over `size` neighbouring channels) ** beta."""
+
+
+class CrossMapLRN2d(_ChannelNorm, function=None, size=int, alpha=1e-4, beta=0.75, k=1):
     """x / (k + alpha / size * sum of x^2 over neighbouring channels) ** beta, for (N, C, H, W).
 
     As in PyTorch the first channel, once it should leave the sum, stays in it: see
     LocalResponseNorm for the same without that.
     """
-
-    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
-        super().__init__()
-        self.size = size
-        self.alpha = alpha
-        self.beta = beta
-        self.k = k
 
     def forward(self, input: Any) -> Any:
         if input.dim() != 4:
@@ -54,9 +38,6 @@ class CrossMapLRN2d(Module):
         total = torch.einsum("cj,njhw->nchw", summed.to(input.dtype), input * input)
         return input * (self.k + self.alpha / self.size * total) ** -self.beta
 
-    def extra_repr(self) -> str:
-        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
-
 
 def _shape(normalized_shape: Any) -> tuple[int, ...]:
     if isinstance(normalized_shape, numbers.Integral):
@@ -64,15 +45,31 @@ def _shape(normalized_shape: Any) -> tuple[int, ...]:
     return tuple(normalized_shape)
 
 
-class LayerNorm(Module):
+class _Affine(Module):
+    """A weight, which starts at 1, and a bias, which starts at 0; None where it is not wanted."""
+
+    weight: Any
+    bias: Any
+
+    def _register(self, shape: Any, device: Any, dtype: Any, **wanted: bool) -> None:
+        for name, there in wanted.items():
+            self.register_parameter(
+                name, Parameter(torch.empty(shape, device=device, dtype=dtype)) if there else None)
+
+    def reset_parameters(self) -> None:
+        for name, fill in (("weight", init.ones_), ("bias", init.zeros_)):
+            value = getattr(self, name, None)
+            if value is not None:
+                fill(value)
+
+
+class LayerNorm(_Affine):
     """Normalise over the last dims: (*, *normalized_shape) -> the same shape.
 
     weight, bias: normalized_shape, 1 and 0.
     """
 
     __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
-    weight: Any
-    bias: Any
 
     def __init__(self, normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True,
                  bias: bool = True, device: Any = None, dtype: Any = None) -> None:
@@ -80,17 +77,9 @@ class LayerNorm(Module):
         self.normalized_shape = _shape(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        where = {"device": device, "dtype": dtype}
-        for name, wanted in (("weight", elementwise_affine), ("bias", elementwise_affine and bias)):
-            self.register_parameter(
-                name, Parameter(torch.empty(self.normalized_shape, **where)) if wanted else None)
+        self._register(self.normalized_shape, device, dtype, weight=elementwise_affine,
+                       bias=elementwise_affine and bias)
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        if self.elementwise_affine:
-            init.ones_(self.weight)
-            if self.bias is not None:
-                init.zeros_(self.bias)
 
     def forward(self, input: Any) -> Any:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -100,15 +89,13 @@ class LayerNorm(Module):
                 f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}")
 
 
-class GroupNorm(Module):
+class GroupNorm(_Affine):
     """Normalise groups of channels: (N, C, *) -> the same shape.
 
     weight, bias: (num_channels,), 1 and 0. ValueError where the groups do not divide the channels.
     """
 
     __constants__ = ["num_groups", "num_channels", "eps", "affine"]
-    weight: Any
-    bias: Any
 
     def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True,
                  device: Any = None, dtype: Any = None, *, bias: bool = True) -> None:
@@ -120,17 +107,8 @@ class GroupNorm(Module):
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-        for name, wanted in (("weight", affine), ("bias", affine and bias)):
-            self.register_parameter(
-                name, Parameter(torch.empty(num_channels, device=device, dtype=dtype))
-                if wanted else None)
+        self._register(num_channels, device, dtype, weight=affine, bias=affine and bias)
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        if self.affine:
-            init.ones_(self.weight)
-            if self.bias is not None:
-                init.zeros_(self.bias)
 
     def forward(self, input: Any) -> Any:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
@@ -140,14 +118,13 @@ class GroupNorm(Module):
                 f"bias={self.bias is not None}")
 
 
-class RMSNorm(Module):
+class RMSNorm(_Affine):
     """x / sqrt(mean(x^2) + eps) over the last dims: (*, *normalized_shape) -> the same shape.
 
     weight: normalized_shape, 1. `eps=None`: the machine precision of the input's dtype.
     """
 
     __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
-    weight: Any
 
     def __init__(self, normalized_shape: Any, eps: float | None = None,
                  elementwise_affine: bool = True, device: Any = None, dtype: Any = None) -> None:
@@ -155,14 +132,8 @@ class RMSNorm(Module):
         self.normalized_shape = _shape(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        self.register_parameter(
-            "weight", Parameter(torch.empty(self.normalized_shape, device=device, dtype=dtype))
-            if elementwise_affine else None)
+        self._register(self.normalized_shape, device, dtype, weight=elementwise_affine)
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        if self.elementwise_affine:
-            init.ones_(self.weight)
 
     def forward(self, x: Any) -> Any:
         return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)

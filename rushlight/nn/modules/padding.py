@@ -7,14 +7,15 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight.nn import functional as F
-from rushlight.nn.modules.module import Module
-from rushlight.nn.modules.utils import _ntuple, _pair, _quadruple
+from rushlight.nn.modules.function_module import FunctionModule
+from rushlight.nn.modules.utils import _ntuple
 
 
-class _Pad(Module):
-    __constants__ = ["padding"]
+class _Pad(FunctionModule, function=None, padding=Any):
     _mode: str
-    padding: Any
+
+    def _post_init(self) -> None:
+        self.padding = _ntuple(2 * self._dims)(self.padding)
 
     def forward(self, input: Any) -> Any:
         return F.pad(input, self.padding, mode=self._mode)
@@ -36,38 +37,19 @@ class _CircularPadNd(_Pad):
         return F.pad(input, self.padding, "circular")
 
 
-class CircularPad1d(_CircularPadNd):
+class CircularPad1d(_CircularPadNd, dims=1):
     """Wrap around the last dim of (N, C, W) or (C, W)."""
 
-    def __init__(self, padding: Any) -> None:
-        super().__init__()
-        self.padding = _pair(padding)
 
-
-class CircularPad2d(_CircularPadNd):
+class CircularPad2d(_CircularPadNd, dims=2):
     """Wrap around the last two dims of (N, C, H, W) or (C, H, W)."""
 
-    def __init__(self, padding: Any) -> None:
-        super().__init__()
-        self.padding = _quadruple(padding)
 
-
-class CircularPad3d(_CircularPadNd):
+class CircularPad3d(_CircularPadNd, dims=3):
     """Wrap around the last three dims of (N, C, D, H, W) or (C, D, H, W)."""
 
-    def __init__(self, padding: Any) -> None:
-        super().__init__()
-        self.padding = _ntuple(6)(padding)
 
-
-class _ConstantPadNd(_Pad):
-    __constants__ = ["padding", "value"]
-    _mode = "constant"
-
-    def __init__(self, value: float) -> None:
-        super().__init__()
-        self.value = value
-
+class _ConstantPadNd(_Pad, function=None, padding=Any, value=float):
     def forward(self, input: Any) -> Any:
         return F.pad(input, self.padding, "constant", self.value)
 
@@ -75,113 +57,69 @@ class _ConstantPadNd(_Pad):
         return f"padding={self.padding}, value={self.value}"
 
 
-class ConstantPad1d(_ConstantPadNd):
+class ConstantPad1d(_ConstantPadNd, dims=1):
     """Put `value` around the last dim."""
 
-    def __init__(self, padding: Any, value: float) -> None:
-        super().__init__(value)
-        self.padding = _pair(padding)
 
-
-class ConstantPad2d(_ConstantPadNd):
+class ConstantPad2d(_ConstantPadNd, dims=2):
     """Put `value` around the last two dims."""
 
-    __constants__ = ["padding", "value"]
 
-    def __init__(self, padding: Any, value: float) -> None:
-        super().__init__(value)
-        self.padding = _quadruple(padding)
-
-
-class ConstantPad3d(_ConstantPadNd):
+class ConstantPad3d(_ConstantPadNd, dims=3):
     """Put `value` around the last three dims."""
-
-    def __init__(self, padding: Any, value: float) -> None:
-        super().__init__(value)
-        self.padding = _ntuple(6)(padding)
 
 
 class _ReflectionPadNd(_Pad):
     _mode = "reflect"
 
 
-class ReflectionPad1d(_ReflectionPadNd):
+class ReflectionPad1d(_ReflectionPadNd, dims=1):
     """Mirror the last dim at its ends, without repeating them."""
 
-    def __init__(self, padding: Any) -> None:
-        super().__init__()
-        self.padding = _pair(padding)
 
-
-class ReflectionPad2d(_ReflectionPadNd):
+class ReflectionPad2d(_ReflectionPadNd, dims=2):
     """Mirror the last two dims at their ends."""
 
-    def __init__(self, padding: Any) -> None:
-        super().__init__()
-        self.padding = _quadruple(padding)
 
-
-class ReflectionPad3d(_ReflectionPadNd):
+class ReflectionPad3d(_ReflectionPadNd, dims=3):
     """Mirror the last three dims at their ends."""
-
-    def __init__(self, padding: Any) -> None:
-        super().__init__()
-        self.padding = _ntuple(6)(padding)
 
 
 class _ReplicationPadNd(_Pad):
     _mode = "replicate"
 
 
-class ReplicationPad1d(_ReplicationPadNd):
+class ReplicationPad1d(_ReplicationPadNd, dims=1):
     """Repeat the ends of the last dim."""
 
-    def __init__(self, padding: Any) -> None:
-        super().__init__()
-        self.padding = _pair(padding)
 
-
-class ReplicationPad2d(_ReplicationPadNd):
+class ReplicationPad2d(_ReplicationPadNd, dims=2):
     """Repeat the ends of the last two dims."""
 
-    def __init__(self, padding: Any) -> None:
-        super().__init__()
-        self.padding = _quadruple(padding)
 
-
-class ReplicationPad3d(_ReplicationPadNd):
+class ReplicationPad3d(_ReplicationPadNd, dims=3):
     """Repeat the ends of the last three dims."""
 
+
+class _ZeroPad:
+    """A constant pad whose value is 0 and is not shown."""
+
+    padding: Any
+
     def __init__(self, padding: Any) -> None:
-        super().__init__()
-        self.padding = _ntuple(6)(padding)
+        super().__init__(padding, 0.0)  # type: ignore[call-arg]
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
 
 
-class ZeroPad1d(ConstantPad1d):
+class ZeroPad1d(_ZeroPad, ConstantPad1d):
     """Put zeros around the last dim."""
 
-    def __init__(self, padding: Any) -> None:
-        super().__init__(padding, 0.0)
 
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
-
-
-class ZeroPad2d(ConstantPad2d):
+class ZeroPad2d(_ZeroPad, ConstantPad2d):
     """Put zeros around the last two dims."""
 
-    def __init__(self, padding: Any) -> None:
-        super().__init__(padding, 0.0)
 
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
-
-
-class ZeroPad3d(ConstantPad3d):
+class ZeroPad3d(_ZeroPad, ConstantPad3d):
     """Put zeros around the last three dims."""
-
-    def __init__(self, padding: Any) -> None:
-        super().__init__(padding, 0.0)
-
-    def extra_repr(self) -> str:
-        return f"{self.padding}"

@@ -1,39 +1,12 @@
 """PixelShuffle and PixelUnshuffle: between channels and space."""
 from __future__ import annotations
 
-from typing import Any
-
-from rushlight.nn import functional as F
-from rushlight.nn.modules.module import Module
+from rushlight.nn.modules.function_module import FunctionModule
 
 
-class PixelShuffle(Module):
+class PixelShuffle(FunctionModule, function="pixel_shuffle", upscale_factor=int):
     """(*, C * r * r, H, W) -> (*, C, H * r, W * r)."""
 
-    __constants__ = ["upscale_factor"]
 
-    def __init__(self, upscale_factor: int) -> None:
-        super().__init__()
-        self.upscale_factor = upscale_factor
-
-    def forward(self, input: Any) -> Any:
-        return F.pixel_shuffle(input, self.upscale_factor)
-
-    def extra_repr(self) -> str:
-        return f"upscale_factor={self.upscale_factor}"
-
-
-class PixelUnshuffle(Module):
+class PixelUnshuffle(FunctionModule, function="pixel_unshuffle", downscale_factor=int):
     """(*, C, H * r, W * r) -> (*, C * r * r, H, W)."""
-
-    __constants__ = ["downscale_factor"]
-
-    def __init__(self, downscale_factor: int) -> None:
-        super().__init__()
-        self.downscale_factor = downscale_factor
-
-    def forward(self, input: Any) -> Any:
-        return F.pixel_unshuffle(input, self.downscale_factor)
-
-    def extra_repr(self) -> str:
-        return f"downscale_factor={self.downscale_factor}"

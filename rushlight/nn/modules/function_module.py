@@ -1,0 +1,129 @@
+"""Modules that are some options and one call of torch.nn.functional: declared, not written out.
+
+    class ELU(FunctionModule, function="elu", alpha=1.0, inplace=False):
+
+is short for a Module with
+
+    def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None: ...
+    def forward(self, input: Any) -> Any:
+        return F.elu(input, self.alpha, self.inplace)
+
+and with the `extra_repr` and `__constants__` that go with them.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import rushlight as torch
+from rushlight.dispatch.source import compile_function
+from rushlight.nn import functional as F
+from rushlight.nn.modules.module import Module
+
+# Arguments of losses that their __init__ turns into `reduction`.
+_FOLDED = frozenset(("size_average", "reduce"))
+
+
+class FunctionModule(Module):
+    """The base of declared modules; a subclass says, in the brackets after its name:
+
+    function: of torch.nn.functional, or a dotted name; "max_pool{}d" has the number of dims put in.
+    dims: how many, for the members of a family. inputs: forward's arguments, "input" by default.
+    All others are options: NAME=DEFAULT, or NAME=TYPE for one that must be given. A default's type
+    is the option's, unless the class annotates it.
+
+    Methods that are defined in the class are kept; `_post_init` is called at the end of __init__.
+    Classes that say nothing (users' own) are left alone.
+    """
+
+    _function: str | None = None
+    _dims: int
+    _inputs = "input"
+    # The names of the options; of those that extra_repr shows and that the function gets.
+    _options: tuple[str, ...] = ()
+    _shown: tuple[str, ...] | None = None
+    _passed: tuple[str, ...] | None = None
+    _by_name = False
+
+    def __init_subclass__(cls, **said: Any) -> None:
+        if not said.keys() & {"function", "dims"}:
+            super().__init_subclass__(**said)
+            return
+        super().__init_subclass__()
+        for name in ("function", "dims", "inputs"):
+            if name in said:
+                setattr(cls, f"_{name}", said.pop(name))
+        if "__init__" in vars(cls) or said:
+            cls._options = tuple(said) or _arguments(cls)
+            if "__constants__" not in vars(cls):
+                cls.__constants__ = [name for name in cls._options if name not in _FOLDED]
+        if said:
+            _Written(cls, "__init__", lambda: _init_text(cls, said))
+        if cls._function and (hasattr(cls, "_dims") or "{}" not in cls._function):
+            cls._function = cls._function.format(getattr(cls, "_dims", None))
+            if cls.forward is Module.forward:
+                _Written(cls, "forward", lambda: _forward_text(cls))
+
+    def extra_repr(self) -> str:
+        """The options with their names; `inplace` only where it is set."""
+        names = self._options if self._shown is None else self._shown
+        shown = [(name, getattr(self, name)) for name in names]
+        return ", ".join(f"{name}={value!r}" if isinstance(value, str) else f"{name}={value}"
+                         for name, value in shown if name != "inplace" or value)
+
+
+class _Written:
+    """A method that is written when it is first looked up: most classes are never used."""
+
+    def __init__(self, home: type, name: str, text: Callable[[], str]) -> None:
+        self.home, self.name, self.text = home, name, text
+        setattr(home, name, self)
+
+    def __get__(self, instance: Any, owner: Any) -> Any:
+        home = self.home
+        scope = {"F": F, "torch": torch, "Any": Any, home.__name__: home,
+                 "__name__": home.__module__}
+        method = compile_function(self.text(), self.name, scope, f"{home.__name__}.{self.name}")
+        method.__qualname__ = f"{home.__qualname__}.{self.name}"
+        setattr(home, self.name, method)
+        return method.__get__(instance, owner)
+
+
+def _arguments(cls: type) -> tuple[str, ...]:
+    """The names of the arguments of a class's __init__."""
+    code = cls.__init__.__code__  # type: ignore[misc]
+    return code.co_varnames[1:code.co_argcount + code.co_kwonlyargcount]
+
+
+def _init_text(cls: type, options: dict[str, Any]) -> str:
+    """An __init__ that stores the options; those of the base class's __init__ go there."""
+    base: Any = cls.__mro__[1]
+    inherited = [name for name in _arguments(base) if name in options]
+    types = {**base.__init__.__annotations__, **vars(cls).get("__annotations__", {})}
+    arguments = ", ".join(_argument(name, default, types.get(name))
+                          for name, default in options.items())
+    passed = ", ".join(f"{name}={name}" for name in inherited)
+    lines = [f"def __init__(self, {arguments}) -> None:",
+             f"    super({cls.__name__}, self).__init__({passed})",
+             *(f"    self.{name} = {name}" for name in options if name not in inherited)]
+    if hasattr(cls, "_post_init"):
+        lines.append(f"    {cls.__name__}._post_init(self)")
+    return "\n".join(lines) + "\n"
+
+
+def _argument(name: str, default: Any, annotation: str | None) -> str:
+    if default is Any or isinstance(default, type):
+        return f"{name}: {'Any' if default is Any else default.__name__}"
+    annotation = annotation or ("Any" if default is None else type(default).__name__)
+    return f"{name}: {annotation} = {default!r}"
+
+
+def _forward_text(cls: type[FunctionModule]) -> str:
+    """A forward that calls the function with the inputs and the options."""
+    inputs = cls._inputs.split(", ")
+    names = [n for n in cls._options if n not in _FOLDED] if cls._passed is None else cls._passed
+    passed = [f"{name}=self.{name}" if cls._by_name else f"self.{name}" for name in names]
+    function = str(cls._function)
+    function = function if "." in function else f"F.{function}"
+    return (f"def forward(self, {', '.join(f'{name}: Any' for name in inputs)}) -> Any:\n"
+            f"    return {function}({', '.join((*inputs, *passed))})\n")
