@@ -66,7 +66,7 @@ _HOMES = {
     "are_deterministic_algorithms_enabled": "tensor.threads",
     "set_float32_matmul_precision": "tensor.threads",
     "get_float32_matmul_precision": "tensor.threads",
-    "set_deterministic_debug_mode": "tensor.threads",
+    "get_deterministic_debug_mode": "tensor.threads", "set_deterministic_debug_mode": "tensor.threads",
     "is_deterministic_algorithms_warn_only_enabled": "tensor.threads",
     "UntypedStorage": "tensor.untyped", "TypedStorage": "tensor.typed", "FloatTensor": "tensor.legacy",
     "autocast": "amp", "get_autocast_dtype": "amp", "is_autocast_enabled": "amp",

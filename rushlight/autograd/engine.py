@@ -253,8 +253,9 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
         return tuple(t.new_zeros(t.shape) if g is None else g
                      for t, g in zip(ins, wanted.found, strict=True))
     if not allow_unused and any(g is None for g in wanted.found):
-        raise RuntimeError("One of the differentiated Tensors appears to not have been used in the "
-                           "graph. Set allow_unused=True if this is the desired behavior.")
+        place = next(i for i, g in enumerate(wanted.found) if g is None)
+        raise RuntimeError(f"The differentiated Tensor at index {place} appears to not have been used in "
+                           "the graph. Set allow_unused=True if this is the desired behavior.")
     return tuple(wanted.found)
 
 

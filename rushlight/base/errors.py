@@ -4,6 +4,13 @@ from __future__ import annotations
 from typing import NoReturn
 
 
+class LinAlgError(RuntimeError):
+    """torch.linalg.LinAlgError: a matrix that an algorithm cannot do with."""
+
+
+LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"  # PyTorch's private name
+
+
 def missing(name: str, instead: str) -> NoReturn:
     """Raise for a part of PyTorch that is not in Rushlight; says what to use instead."""
     raise NotImplementedError(f"{name} is not part of Rushlight yet; {instead}")

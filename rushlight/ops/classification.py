@@ -19,8 +19,8 @@ _F = ("nn.functional",)
 
 def _check_classes(input: Any, target: Any, weight: Any) -> None:
     classes = input.shape[1] if input.ndim > 1 else input.shape[0]
-    if target.dtype.name not in ("int64", "uint8", "int32"):
-        raise RuntimeError(f"expected scalar type Long but found {target.dtype.legacy}")
+    if target.dtype.name not in ("int64", "uint8"):
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.legacy}")
     if input.ndim == 1 and target.ndim > 1 or input.ndim == 0:
         raise RuntimeError("input tensor should be 1D or 2D")
     if input.ndim == 1:
@@ -161,6 +161,8 @@ def cross_entropy(input, target, weight: "Tensor | None" = None, size_average: "
                   reduction: "str" = "mean", label_smoothing: "float" = 0.0):
     """The cross-entropy of logits (N, C, *) and classes (N, *), or probabilities (N, C, *)."""
     reduction = reduction_of(reduction, size_average, reduce)
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction")
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
     if target.dtype.is_floating_point:

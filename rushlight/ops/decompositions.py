@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.errors import LinAlgError
 from rushlight.base.results import named
+from rushlight.ops.along import legacy
 from rushlight.ops.table import ROWS, composite, opaque
 
 Array = np.ndarray[Any, Any]
@@ -16,7 +18,7 @@ def _floating(op: str, a: Array) -> None:
         raise RuntimeError(f"linalg.{op}: The input tensor A must have at least 2 dimensions.")
     if a.dtype.kind not in "fc" or a.dtype.itemsize < 4:
         raise RuntimeError(f"linalg.{op}: Expected a floating point or complex tensor as input. Got "
-                           f"{a.dtype.name}")
+                           f"{legacy(a)}")
 
 
 @opaque(name="_qr", where=("aten",), node="linalg_qr")
@@ -101,8 +103,8 @@ def _solve_triangular_free(a, b) -> Array:
     try:
         return np.linalg.solve(a, b)
     except np.linalg.LinAlgError:
-        raise RuntimeError("torch.linalg.solve: The solver failed because the input matrix is singular."
-                           ) from None
+        raise LinAlgError("torch.linalg.solve: The solver failed because the input matrix is "
+                          "singular.") from None
 
 
 @_solve_triangular_free.gradient

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.ops.products import (Array, bmm, conjugate, mm, mv, product, same_dtype,
-                                     sum_of_outers)
+from rushlight.ops.along import legacy
+from rushlight.ops.products import Array, bmm, conjugate, mm, mv, product, sum_of_outers
 from rushlight.ops.scalar import Expr
 from rushlight.ops.table import composite, contract, pointwise
 
@@ -20,7 +20,7 @@ def linear(input, weight, bias: "Tensor | None" = None) -> str:
 @linear.kernel
 def _(x: Array, w: Array, bias: Array | None) -> Array:
     if x.dtype != w.dtype:
-        same_dtype("mat1 and mat2 must have the same dtype", x, w)
+        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {legacy(x)} and {legacy(w)}")
     if w.ndim == 1:
         found = product(x, w)
     elif not x.ndim or x.shape[-1] != w.shape[1]:
@@ -33,6 +33,11 @@ def _(x: Array, w: Array, bias: Array | None) -> Array:
         found = product(x.reshape(-1, x.shape[-1]), w.T).reshape(*x.shape[:-1], w.shape[0])
     if bias is not None:
         found = np.asarray(found)
+        if bias.ndim and bias.shape[-1] not in (1, found.shape[-1] if found.ndim else 1):
+            raise RuntimeError(f"The expanded size of the tensor ({found.shape[-1]}) must match the "
+                               f"existing size ({bias.shape[-1]}) at non-singleton dimension "
+                               f"{found.ndim - 1}.  Target sizes: {list(found.shape)}.  Tensor sizes: "
+                               f"{list(bias.shape)}")
         found += bias
     return found
 

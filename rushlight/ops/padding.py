@@ -23,7 +23,7 @@ def _pairs(pad: Any, ndim: int) -> list[tuple[int, int]]:
 def _pad_constant(input, pad: "Ints", value: "Number" = 0) -> Array:
     """Elements of `value` around the dims; negative numbers cut off."""
     if len(pad) % 2:
-        raise RuntimeError(f"Length of pad must be even but instead it equals {len(pad)}")
+        raise RuntimeError(f"Padding length must be divisible by 2, but it is {len(pad)}")
     if len(pad) > 2 * input.ndim:
         raise RuntimeError(f"Length of pad should be no more than twice the number of dimensions of the "
                            f"input. Pad length is {len(pad)} while the input has {input.ndim} "

@@ -20,7 +20,7 @@ def same_dtype(op: str, a: Array, b: Array) -> None:
 
 
 def _c_name(a: Array) -> str:
-    return {"float32": "float", "float64": "double", "int64": "long long", "float16": "c10::Half",
+    return {"float32": "float", "float64": "double", "int64": "long int", "float16": "c10::Half",
             "bfloat16": "c10::BFloat16", "int32": "int"}.get(a.dtype.name, a.dtype.name)
 
 

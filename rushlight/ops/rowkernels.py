@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from rushlight.base.errors import wrap_dim
 from rushlight.ops.scalar import Expr
 
 Array = np.ndarray[Any, Any]
@@ -35,7 +36,8 @@ class RowKernel:
             kernel = self._compiled[key] = self._make(arrays)
         if kernel is NotImplemented or not first.ndim or not first.size:
             return NotImplemented
-        last = dim in (-1, first.ndim - 1)
+        dim = wrap_dim(dim, first.ndim)
+        last = dim == first.ndim - 1
         rows = [self._row(name, a, dim, last) for name, a in zip(self.inputs, arrays, strict=True)]
         run = kernel.large if first.size >= BIG else kernel.fn
         found = run(*rows)

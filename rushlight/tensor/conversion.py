@@ -73,7 +73,8 @@ class Conversion:
 
     def _single(self) -> Any:
         if self._a.size != 1:
-            raise RuntimeError(f"a Tensor with {self._a.size} elements cannot be converted to Scalar")
+            raise ValueError("only one element tensors can be converted to Python scalars; this one has "
+                             f"{self._a.size}")
         return self.item()
 
     def __bool__(self) -> bool:

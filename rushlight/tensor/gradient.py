@@ -26,12 +26,17 @@ class Gradient:
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
+        if not isinstance(value, bool):
+            raise RuntimeError("requires_grad must be a bool")
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
         """Turn the tracking of a leaf on or off, in place."""
         from rushlight.autograd.node import AccumulateGrad
 
+        if not isinstance(requires_grad, bool):
+            raise TypeError("requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
+                            f"{type(requires_grad).__name__}")
         if requires_grad:
             if self._g is None:
                 if self._k.dtype.category < dt.FLOATING:

@@ -83,7 +83,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
     try:
         return Size(layout.broadcast_shapes(*sizes))
     except RuntimeError as error:
-        raise RuntimeError("Shape mismatch: objects cannot be broadcast to a single shape: "
+        raise RuntimeError("Attempting to broadcast: objects cannot be broadcast to a single shape: "
                            f"{error}") from None
 
 

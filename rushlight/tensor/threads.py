@@ -1,0 +1,93 @@
+"""How kernels run: the number of threads, and PyTorch's switches for reproducible results.
+
+Results here never depend on the number of threads or on chance, so the switches are only kept.
+"""
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from rushlight.compiler import pool
+
+_PRECISIONS = ("highest", "high", "medium")
+_LEVELS = ("default", "warn", "error")
+
+
+class _State:
+    interop: int = 0
+    level: int = 0
+    precision: str = "highest"
+
+
+def _count(name: str, value: Any) -> int:
+    if type(value) is not int:
+        raise RuntimeError(f"{name} expects an int, but got {type(value).__name__}")
+    if value < 1:
+        raise RuntimeError(f"{name} expects a positive integer, got {value}")
+    return value
+
+
+def get_num_threads() -> int:
+    """How many threads large kernels use."""
+    return pool.get_num_threads()
+
+
+def set_num_threads(int: Any) -> None:
+    """Let large kernels use so many threads; RuntimeError unless it is a positive int."""
+    pool.set_num_threads(_count("set_num_threads", int))
+
+
+def get_num_interop_threads() -> int:
+    """What set_num_interop_threads set; ops run one after another here."""
+    return _State.interop or get_num_threads()
+
+
+def set_num_interop_threads(int: Any) -> None:
+    """Kept for get_num_interop_threads."""
+    _State.interop = _count("set_num_interop_threads", int)
+
+
+def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
+    """Kept; all results are reproducible without it."""
+    if not isinstance(mode, bool):
+        raise TypeError("_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not "
+                        f"{type(mode).__name__}")
+    _State.level = 0 if not mode else 1 if warn_only else 2
+
+
+def are_deterministic_algorithms_enabled() -> bool:
+    """Whether use_deterministic_algorithms is on."""
+    return _State.level > 0
+
+
+def is_deterministic_algorithms_warn_only_enabled() -> bool:
+    """Whether it is on with warn_only."""
+    return _State.level == 1
+
+
+def get_deterministic_debug_mode() -> int:
+    """0, 1 or 2: off, with warn_only, on."""
+    return _State.level
+
+
+def set_deterministic_debug_mode(debug_mode: "int | str") -> None:
+    """The same by "default", "warn", "error" or 0, 1, 2."""
+    allowed: Any = _LEVELS if isinstance(debug_mode, str) else range(3)
+    if debug_mode not in allowed:
+        expected = "one of `default`, `warn`, `error`" if allowed is _LEVELS else "0, 1, or 2"
+        raise RuntimeError(f"invalid value of debug_mode, expected {expected}, but got {debug_mode}")
+    _State.level = allowed.index(debug_mode)
+
+
+def get_float32_matmul_precision() -> str:
+    """What was set; float32 products are always computed in float32."""
+    return _State.precision
+
+
+def set_float32_matmul_precision(precision: str) -> None:
+    """"highest", "high" or "medium": kept."""
+    if precision not in _PRECISIONS:
+        warnings.warn(f"{precision} is not one of 'highest', 'high', or 'medium'; the current "
+                      "setFloat32MatmulPrecision call has no effect.", UserWarning, stacklevel=2)
+        return
+    _State.precision = precision
