@@ -69,22 +69,9 @@ def _scaled(size: Any, near: tuple[float, ...], far: tuple[float, ...], factor: 
 
 
 @lifted
-def i0e(x: Any) -> Any:
-    """exp(-|x|) i0(x)."""
-    return _scaled(np.abs(x), _I0_NEAR, _I0_FAR, 1.0)
-
-
-@lifted
 def i0(x: Any) -> Any:
     """The modified Bessel function of order 0."""
     return np.exp(np.abs(x)) * _scaled(np.abs(x), _I0_NEAR, _I0_FAR, 1.0)
-
-
-@lifted
-def i1e(x: Any) -> Any:
-    """exp(-|x|) i1(x)."""
-    size = _scaled(np.abs(x), _I1_NEAR, _I1_FAR, np.abs(x))
-    return np.where(x < 0, -size, size)
 
 
 @lifted

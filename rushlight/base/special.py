@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base.bessel import i0, i0e, i1, i1e
+from rushlight.base.bessel import i0, i1
 from rushlight.base.lifted import horner, lifted, narrow, result_dtype
 from rushlight.base.ufunc import from_libm
 
-__all__ = ["digamma", "erf", "erfc", "erfcx", "erfinv", "i0", "i0e", "i1", "i1e", "lgamma",
-           "log_ndtr", "ndtr", "ndtri", "polygamma", "trigamma", "zeta"]
+__all__ = ["digamma", "erf", "erfc", "erfinv", "i0", "i1", "lgamma", "polygamma", "trigamma", "zeta"]
 
 
 def _c_function(name: str, x: Any) -> Any:
@@ -57,33 +56,6 @@ ERFCX_FAR = (
     (1.0, 2.56852019228982242, 1.87295284992346047, 5.27905102951428412e-1,
      6.05183413124413191e-2, 2.33520497626869185e-3))
 INV_SQRT_PI = 1 / math.sqrt(math.pi)
-_SPLITTER = 2.0**27 + 1
-
-
-def _exp_square(x: Any) -> Any:
-    # x * x rounded would cost exp as many digits as the exponent has: the error of the square,
-    # by Dekker's splitting, is put back as a factor.
-    square = x * x
-    high = x * _SPLITTER - (x * _SPLITTER - x)
-    low = x - high
-    error = ((high * high - square) + 2 * high * low) + low * low
-    return np.exp(square) * (1 + np.where(np.isfinite(square) & np.isfinite(error), error, 0))
-
-
-@lifted
-def erfcx(x: Any) -> Any:
-    """exp(x^2) erfc(x), which does not underflow for large x."""
-    size = np.abs(x)
-    mid = horner(size, ERFCX_MID[0]) / horner(size, ERFCX_MID[1])
-    t = 1 / np.maximum(size * size, 1.0)
-    tail = t * horner(t, ERFCX_FAR[0]) / horner(t, ERFCX_FAR[1])
-    far = (INV_SQRT_PI - tail) / np.maximum(size, 1.0)
-    small = np.where(size < 0.5, x, 0)
-    near = np.exp(small * small) * from_libm("erfc")(small)
-    positive = np.where(size < 0.5, near, np.where(size <= 4, mid, far))
-    mirrored = np.where(size < 0.5, near, 2 * _exp_square(x) - positive)
-    return np.where(x < 0, mirrored, positive)
-
 
 # M. J. Wichura, algorithm AS 241 (1988): the normal quantile for |p - 1/2| <= 0.425 in terms of
 # 0.180625 - (p - 1/2)^2, then in terms of r = sqrt(-log of the tail), for r <= 5 and beyond.
@@ -124,28 +96,6 @@ def erfinv(x: Any) -> Any:
     """The y with erf(y) = x; nan outside [-1, 1]."""
     y = _normal_quantile(x / 2, (1 - np.abs(x)) / 2) * math.sqrt(0.5)
     return np.where(np.abs(x) > 1, np.nan, y)
-
-
-@lifted
-def ndtri(p: Any) -> Any:
-    """The x with ndtr(x) = p; nan outside [0, 1]."""
-    x = _normal_quantile(p - 0.5, np.minimum(p, 1 - p))
-    return np.where((p < 0) | (p > 1), np.nan, x)
-
-
-@lifted
-def ndtr(x: Any) -> Any:
-    """The normal distribution function."""
-    return from_libm("erfc")(x * -math.sqrt(0.5)) / 2
-
-
-@lifted
-def log_ndtr(x: Any) -> Any:
-    """The logarithm of ndtr(x), accurate in both tails."""
-    z = x * math.sqrt(0.5)
-    lower = np.log(erfcx(np.maximum(-z, 0)) / 2) - z * z
-    upper = np.log1p(-from_libm("erfc")(np.maximum(z, -1.0)) / 2)
-    return np.where(x < -1, np.where(np.isneginf(x), -np.inf, lower), upper)
 
 
 # B(2k) / 2k and B(2k), the Bernoulli numbers of the asymptotic expansions, highest power first.

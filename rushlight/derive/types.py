@@ -16,7 +16,7 @@ from rushlight.ops.scalar import Expr, toposort
 # Atoms that have no meaning on integers other than that of the converted number.
 _FLOATING_ONLY = frozenset(
     "div reciprocal exp exp2 expm1 log log2 log10 log1p sigmoid sqrt rsqrt sin cos tan asin acos "
-    "atan atan2 sinh cosh tanh asinh acosh atanh erf erfc erfinv lgamma digamma trigamma polygamma "
+    "atan atan2 sinh cosh tanh asinh acosh atanh erf erfc erfinv i0 i1 lgamma digamma trigamma polygamma "
     "hypot copysign nextafter angle".split())
 # Operands whose dtype says nothing about the result's.
 _CONDITIONS = {"where": 1}

@@ -251,6 +251,9 @@ ATOMS: dict[str, Atom] = {
     "erf": Atom(special.erf, lambda g, y, a: (g * m.exp(-(a * a)) * _TWO_OVER_SQRT_PI,)),
     "erfc": Atom(special.erfc, lambda g, y, a: (g * m.exp(-(a * a)) * -_TWO_OVER_SQRT_PI,)),
     "erfinv": Atom(special.erfinv, lambda g, y, a: (g * m.exp(y * y) * (1 / _TWO_OVER_SQRT_PI),)),
+    "i0": Atom(special.i0, lambda g, y, a: (g * m.i1(a),)),
+    "i1": Atom(special.i1, lambda g, y, a: (
+        g * m.where(m.eq(a, 0), 0.5, m.i0(a) - y / m.where(m.eq(a, 0), 1, a)),)),
     "lgamma": Atom(special.lgamma, lambda g, y, a: (g * m.digamma(a),)),
     "digamma": Atom(special.digamma, lambda g, y, a: (g * m.trigamma(a),)),
     "trigamma": Atom(special.trigamma, lambda g, y, a: (g * m.polygamma(a, arg=2),)),

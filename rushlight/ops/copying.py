@@ -43,26 +43,20 @@ def tensor_of(array: "Any") -> Array:
     return array
 
 
-@opaque
+def _as_it_is(s: Any, grad: Any) -> Any:
+    return grad
+
+
+@opaque(vjp=_as_it_is)
 def clone(input, *, memory_format: "memory_format | None" = None) -> Array:
     """A copy with its own memory."""
     return _copy(input, input.dtype, memory_format)
 
 
-@clone.gradient
-def _(s: Any, grad: Any) -> Any:
-    return grad
-
-
-@opaque(name="_to_dtype", where=("aten",), node="to_copy")
+@opaque(where=("aten",), node="to_copy", vjp=_as_it_is)
 def _to_dtype(input, dtype: "dtype", memory_format: "memory_format | None" = None) -> Array:
     """A copy converted to another dtype; C's conversions for floats out of range."""
     return _copy(input, dtype.np, memory_format)
-
-
-@_to_dtype.gradient
-def _(s: Any, grad: Any) -> Any:
-    return grad
 
 
 @opaque(name="_overwritten", where=("aten",), node="copy")
@@ -100,15 +94,9 @@ def _conj(input) -> Expr:
     return m.conj(input)
 
 
-@composite
+@composite(aliases=("resolve_neg",))
 def resolve_conj(input):
-    """The tensor itself: conjugation is never lazy here."""
-    return input
-
-
-@composite
-def resolve_neg(input):
-    """The tensor itself: negation is never lazy here."""
+    """The tensor itself: conjugation and negation are never lazy here."""
     return input
 
 

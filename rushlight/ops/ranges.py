@@ -76,22 +76,17 @@ def eye(n: "int", m: "int | None" = None, *, dtype: "dtype | None" = None) -> Ar
 # --- triangles ------------------------------------------------------------------------------------
 
 
-def _triangle(op: str, find: Any, row: int, col: int, offset: int, of: dt.dtype) -> Array:
-    for name, size in (("row", row), ("col", col)):
-        if size < 0:
-            raise RuntimeError(f"{name} must be non-negative, got{size}")
-    if of not in (dt.int32, dt.int64):
-        raise NotImplementedError(f'"{op}" not implemented for \'{of.legacy}\'; use torch.int64')
-    return np.stack(find(row, offset, col)).astype(of.np)
+def _triangle(op: str, which: str, find: Any) -> None:
+    def body(row: "int", col: "int", offset: "int" = 0, *, dtype: "dtype" = dt.int64) -> Array:
+        for name, size in (("row", row), ("col", col)):
+            if size < 0:
+                raise RuntimeError(f"{name} must be non-negative, got{size}")
+        if dtype not in (dt.int32, dt.int64):
+            raise NotImplementedError(f'"{op}" not implemented for \'{dtype.legacy}\'; use torch.int64')
+        return np.stack(find(row, offset, col)).astype(dtype.np)
+    factory(body, name=op, out=False, doc=f"Row and column numbers of the {which} triangle of a row x "
+                                          "col matrix, row by row.")
 
 
-@factory(out=False)
-def tril_indices(row: "int", col: "int", offset: "int" = 0, *, dtype: "dtype" = dt.int64) -> Array:
-    """Row and column numbers of the lower triangle of a row x col matrix, row by row."""
-    return _triangle("tril_indices", np.tril_indices, row, col, offset, dtype)
-
-
-@factory(out=False)
-def triu_indices(row: "int", col: "int", offset: "int" = 0, *, dtype: "dtype" = dt.int64) -> Array:
-    """Row and column numbers of the upper triangle of a row x col matrix, row by row."""
-    return _triangle("triu_indices", np.triu_indices, row, col, offset, dtype)
+_triangle("tril_indices", "lower", np.tril_indices)
+_triangle("triu_indices", "upper", np.triu_indices)

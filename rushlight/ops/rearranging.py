@@ -31,20 +31,16 @@ def _(s: Any, grad: Any) -> Any:
     return grad.flip(s.dims)
 
 
-@composite
-def fliplr(input):
-    """The columns in reverse order."""
-    if input.ndim < 2:
-        raise RuntimeError("Input must be >= 2-d.")
-    return input.flip((1,))
+def _flipped(name: str, what: str, dim: int) -> None:
+    def body(input):
+        if input.ndim <= dim:
+            raise RuntimeError(f"Input must be >= {dim + 1}-d.")
+        return input.flip((dim,))
+    composite(body, name=name, doc=f"The {what} in reverse order.")
 
 
-@composite
-def flipud(input):
-    """The rows in reverse order."""
-    if input.ndim < 1:
-        raise RuntimeError("Input must be >= 1-d.")
-    return input.flip((0,))
+_flipped("fliplr", "columns", 1)
+_flipped("flipud", "rows", 0)
 
 
 @composite

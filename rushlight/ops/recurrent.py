@@ -217,34 +217,23 @@ def _packed(mode: str, data: Any, batch_sizes: Any, state: Any, *rest: Any) -> A
     return (flat, *state)
 
 
-@composite(where=("torch",))
-def lstm(input, hx: "Any", params: "Any", has_biases: "Any", num_layers: "Any", dropout: "Any",
-         train: "Any", bidirectional: "Any", batch_first: "Any"):
-    """(output, h, c) of a stack of LSTM layers. See nn.LSTM.
-
-    Over packed rows: (data, batch_sizes, hx, params, has_biases, num_layers, dropout, train,
-    bidirectional).
-    """
-    if isinstance(has_biases, bool):
-        return _whole("LSTM", input, tuple(hx), params, has_biases, num_layers, dropout, train,
-                      bidirectional, batch_first)
-    return _packed("LSTM", input, hx, tuple(params), has_biases, num_layers, dropout, train,
-                   bidirectional, batch_first)
-
-
-def _make_stack(name: str, mode: str) -> Any:
+def _make_stack(name: str, mode: str, results: str, states: Any = lambda h: (h,)) -> Any:
+    """The row torch.NAME; `states` makes a tuple of the initial state."""
     def body(input, hx: "Any", params: "Any", has_biases: "Any", num_layers: "Any",
              dropout: "Any", train: "Any", bidirectional: "Any", batch_first: "Any"):
         if isinstance(has_biases, bool):
-            return _whole(mode, input, (hx,), params, has_biases, num_layers, dropout, train,
+            return _whole(mode, input, states(hx), params, has_biases, num_layers, dropout, train,
                           bidirectional, batch_first)
-        return _packed(mode, input, hx, (params,), has_biases, num_layers, dropout, train,
+        return _packed(mode, input, hx, states(params), has_biases, num_layers, dropout, train,
                        bidirectional, batch_first)
-    return composite(body, name=name, where=("torch",),
-                     doc=f"(output, h) of a stack of {mode} layers; over packed rows as of torch.lstm.")
+    doc = (f"{results} of a stack of {mode} layers. Over packed rows: (data, batch_sizes, hx, params, "
+           "has_biases, num_layers, dropout, train, bidirectional).")
+    return composite(body, name=name, where=("torch",), doc=doc)
 
 
-gru, rnn_tanh, rnn_relu = (_make_stack(name, name.upper()) for name in ("gru", "rnn_tanh", "rnn_relu"))
+lstm = _make_stack("lstm", "LSTM", "(output, h, c)", tuple)
+gru, rnn_tanh, rnn_relu = (_make_stack(name, name.upper(), "(output, h)")
+                           for name in ("gru", "rnn_tanh", "rnn_relu"))
 
 
 # --- cells ----------------------------------------------------------------------------------------

@@ -117,6 +117,14 @@ def normal(mean: "Tensor | Number", std: "Tensor | Number" = 1.0, size: "Ints | 
 # --- multinomial, poisson -------------------------------------------------------------------------
 
 
+def _no_rule(op: str) -> Any:
+    def rule(s: Any, grad: Any) -> Any:
+        missing(f"the gradient of {op} by its parameters",
+                "use the score function (log_prob of the sample, detached) instead of rsample")
+    return rule
+
+
+
 @opaque(out=True, out_exact=True)
 def multinomial(input, num_samples: "int", replacement: "bool" = False, *,
                 generator: "Any" = None) -> Array:
@@ -124,16 +132,13 @@ def multinomial(input, num_samples: "int", replacement: "bool" = False, *,
     return categories.choose(engine_of("multinomial", generator), input, num_samples, replacement)
 
 
-@opaque(where=("torch",))
+@opaque(where=("torch",), vjp=no_gradient)
 def poisson(input, generator: "Any" = None) -> Array:
     """For each rate in input a Poisson number, in input's dtype."""
     return samplers.poisson(engine_of("poisson", generator), _in_c_order(input))
 
 
-poisson.gradient(no_gradient)
-
-
-@opaque(where=("torch",))
+@opaque(where=("torch",), vjp=_no_rule("binomial"))
 def binomial(count, prob, generator: "Any" = None) -> Array:
     """For each count and probability, the number of successes; both of one floating dtype."""
     of = dt.from_numpy_dtype(count.dtype)
@@ -147,33 +152,13 @@ def binomial(count, prob, generator: "Any" = None) -> Array:
     return samplers.binomial(engine_of("binomial", generator), counts, probabilities)
 
 
-@binomial.gradient
-def _(s: Any, grad: Any) -> Any:
-    _no_rule("binomial")
-
-
-@opaque(where=("torch",))
+@opaque(where=("torch",), vjp=_no_rule("_standard_gamma"))
 def _standard_gamma(input, generator: "Any" = None) -> Array:
     """For each shape parameter a gamma number of rate 1."""
     return samplers.gamma(engine_of("_standard_gamma", generator), _in_c_order(input))
 
 
-@_standard_gamma.gradient
-def _(s: Any, grad: Any) -> Any:
-    _no_rule("_standard_gamma")
-
-
-@opaque(where=("torch",))
+@opaque(where=("torch",), vjp=_no_rule("_sample_dirichlet"))
 def _sample_dirichlet(input, generator: "Any" = None) -> Array:
     """Dirichlet numbers along the last dim."""
     return samplers.dirichlet(engine_of("_sample_dirichlet", generator), _in_c_order(input))
-
-
-@_sample_dirichlet.gradient
-def _(s: Any, grad: Any) -> Any:
-    _no_rule("_sample_dirichlet")
-
-
-def _no_rule(op: str) -> Any:
-    missing(f"the gradient of {op} by its parameters",
-            "use the score function (log_prob of the sample, detached) instead of rsample")

@@ -26,7 +26,30 @@ def _anneal_linear(start: float, end: float, part: float) -> float:
     return (end - start) * part + start
 
 
-class OneCycleLR(LRScheduler):
+class _Momenta(LRScheduler):
+    """Schedulers that move the momentum (or beta1) against the rate."""
+
+    def _take_momentum(self, base: Any, top: Any, last_epoch: int) -> None:
+        optimizer = self.optimizer
+        if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
+            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option "
+                             "enabled")
+        self.use_beta1 = "betas" in optimizer.defaults
+        if last_epoch != -1:
+            return
+        for group, high, low in zip(optimizer.param_groups, _per_group(optimizer, top, "max_momentum"),
+                                    _per_group(optimizer, base, "base_momentum"), strict=True):
+            self._set_momentum(group, high)
+            group["max_momentum"], group["base_momentum"] = high, low
+
+    def _set_momentum(self, group: dict[str, Any], value: float) -> None:
+        if self.use_beta1:
+            group["betas"] = (value, *group["betas"][1:])
+        else:
+            group["momentum"] = value
+
+
+class OneCycleLR(_Momenta):
     """Up from max_lr / div_factor to max_lr, then down to a small end, in total_steps steps."""
 
     def __init__(self, optimizer: Any, max_lr: Any, total_steps: int | None = None,
@@ -54,23 +77,6 @@ class OneCycleLR(LRScheduler):
         if cycle_momentum:
             self._take_momentum(base_momentum, max_momentum, last_epoch)
         super().__init__(optimizer, last_epoch)
-
-    def _take_momentum(self, base: Any, top: Any, last_epoch: int) -> None:
-        defaults = self.optimizer.defaults
-        if "momentum" not in defaults and "betas" not in defaults:
-            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option "
-                             "enabled")
-        self.use_beta1 = "betas" in defaults
-        if last_epoch != -1:
-            return
-        for group, high, low in zip(self.optimizer.param_groups,
-                                    _per_group(self.optimizer, top, "max_momentum"),
-                                    _per_group(self.optimizer, base, "base_momentum"), strict=True):
-            if self.use_beta1:
-                group["betas"] = (high, *group["betas"][1:])
-            else:
-                group["momentum"] = high
-            group["max_momentum"], group["base_momentum"] = high, low
 
     def _phases(self, pct_start: float, three_phase: bool) -> list[dict[str, Any]]:
         total = self.total_steps
@@ -105,10 +111,7 @@ class OneCycleLR(LRScheduler):
             values.append(anneal(group[phase["start_lr"]], group[phase["end_lr"]], part))
             if self.cycle_momentum:
                 momentum = anneal(group[phase["start_momentum"]], group[phase["end_momentum"]], part)
-                if self.use_beta1:
-                    group["betas"] = (momentum, *group["betas"][1:])
-                else:
-                    group["momentum"] = momentum
+                self._set_momentum(group, momentum)
         return values
 
 
@@ -126,7 +129,7 @@ def _total(total_steps: int | None, epochs: int | None, steps_per_epoch: int | N
     return epochs * steps_per_epoch
 
 
-class CyclicLR(LRScheduler):
+class CyclicLR(_Momenta):
     """Up and down between base_lr and max_lr, in step_size_up and step_size_down steps."""
 
     def __init__(self, optimizer: Any, base_lr: Any, max_lr: Any, step_size_up: int = 2000,
@@ -151,29 +154,11 @@ class CyclicLR(LRScheduler):
             "iterations" if mode == "exp_range" else "cycle")
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
+            self.base_momentums = _per_group(optimizer, base_momentum, "base_momentum")
+            self.max_momentums = _per_group(optimizer, max_momentum, "max_momentum")
             self._take_momentum(base_momentum, max_momentum, last_epoch)
         super().__init__(optimizer, last_epoch)
         self.base_lrs = lows
-
-    def _take_momentum(self, base: Any, top: Any, last_epoch: int) -> None:
-        optimizer = self.optimizer
-        if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
-            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option "
-                             "enabled")
-        self.use_beta1 = "betas" in optimizer.defaults
-        self.base_momentums = _per_group(optimizer, base, "base_momentum")
-        self.max_momentums = _per_group(optimizer, top, "max_momentum")
-        if last_epoch == -1:
-            for high, low, group in zip(self.max_momentums, self.base_momentums,
-                                        optimizer.param_groups, strict=True):
-                self._set_momentum(group, high)
-                group["max_momentum"], group["base_momentum"] = high, low
-
-    def _set_momentum(self, group: dict[str, Any], value: float) -> None:
-        if self.use_beta1:
-            group["betas"] = (value, *group["betas"][1:])
-        else:
-            group["momentum"] = value
 
     def scale_fn(self, x: float) -> float:
         """How far a cycle (or step) x may rise, from 0 to 1."""

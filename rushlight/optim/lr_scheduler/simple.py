@@ -77,7 +77,31 @@ class MultiplicativeLR(_Factors):
                 for f, group in zip(self.lr_lambdas, self.optimizer.param_groups, strict=True)]
 
 
-class StepLR(LRScheduler):
+class _Scaled(LRScheduler):
+    """Schedulers that scale the rates of all groups alike."""
+
+    def _factor(self) -> float | None:
+        """What the last rates are multiplied by at this epoch; None: they stay."""
+        raise NotImplementedError
+
+    def _share(self) -> float:
+        """What is left of the initial rates at this epoch."""
+        raise NotImplementedError
+
+    def get_lr(self) -> list[Any]:
+        """One rate per group."""
+        self._warn_outside_step()
+        factor = self._factor()
+        if factor is None:
+            return self._rates()
+        return [group["lr"] * factor for group in self.optimizer.param_groups]
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        share = self._share()
+        return [base * share for base in self.base_lrs]
+
+
+class StepLR(_Scaled):
     """The rate times gamma after every step_size epochs."""
 
     def __init__(self, optimizer: Any, step_size: int, gamma: float = 0.1,
@@ -85,18 +109,14 @@ class StepLR(LRScheduler):
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """One rate per group."""
-        self._warn_outside_step()
-        if self.last_epoch == 0 or self.last_epoch % self.step_size != 0:
-            return self._rates()
-        return [group["lr"] * self.gamma for group in self.optimizer.param_groups]
+    def _factor(self) -> float | None:
+        return self.gamma if self.last_epoch and self.last_epoch % self.step_size == 0 else None
 
-    def _get_closed_form_lr(self) -> list[Any]:
-        return [base * self.gamma ** (self.last_epoch // self.step_size) for base in self.base_lrs]
+    def _share(self) -> float:
+        return self.gamma ** (self.last_epoch // self.step_size)
 
 
-class MultiStepLR(LRScheduler):
+class MultiStepLR(_Scaled):
     """The rate times gamma at each milestone."""
 
     def __init__(self, optimizer: Any, milestones: Iterable[int], gamma: float = 0.1,
@@ -104,20 +124,15 @@ class MultiStepLR(LRScheduler):
         self.milestones, self.gamma = Counter(milestones), gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """One rate per group."""
-        self._warn_outside_step()
-        if self.last_epoch not in self.milestones:
-            return self._rates()
-        factor = self.gamma ** self.milestones[self.last_epoch]
-        return [group["lr"] * factor for group in self.optimizer.param_groups]
+    def _factor(self) -> float | None:
+        here = self.milestones.get(self.last_epoch)
+        return None if here is None else self.gamma ** here
 
-    def _get_closed_form_lr(self) -> list[Any]:
-        passed = bisect_right(sorted(self.milestones.elements()), self.last_epoch)
-        return [base * self.gamma ** passed for base in self.base_lrs]
+    def _share(self) -> float:
+        return self.gamma ** bisect_right(sorted(self.milestones.elements()), self.last_epoch)
 
 
-class ConstantLR(LRScheduler):
+class ConstantLR(_Scaled):
     """The rate times factor until total_iters, then as it was."""
 
     def __init__(self, optimizer: Any, factor: float = 1.0 / 3, total_iters: int = 5,
@@ -127,21 +142,16 @@ class ConstantLR(LRScheduler):
         self.factor, self.total_iters = factor, total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """One rate per group."""
-        self._warn_outside_step()
+    def _factor(self) -> float | None:
         if self.last_epoch == 0:
-            return [group["lr"] * self.factor for group in self.optimizer.param_groups]
-        if self.last_epoch != self.total_iters:
-            return self._rates()
-        return [group["lr"] * (1.0 / self.factor) for group in self.optimizer.param_groups]
+            return self.factor
+        return 1.0 / self.factor if self.last_epoch == self.total_iters else None
 
-    def _get_closed_form_lr(self) -> list[Any]:
-        early = self.last_epoch < self.total_iters
-        return [base * (self.factor + (not early) * (1 - self.factor)) for base in self.base_lrs]
+    def _share(self) -> float:
+        return self.factor + (self.last_epoch >= self.total_iters) * (1 - self.factor)
 
 
-class LinearLR(LRScheduler):
+class LinearLR(_Scaled):
     """The rate from start_factor to end_factor of the initial one over total_iters."""
 
     def __init__(self, optimizer: Any, start_factor: float = 1.0 / 3, end_factor: float = 1.0,
@@ -155,44 +165,34 @@ class LinearLR(LRScheduler):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """One rate per group."""
-        self._warn_outside_step()
-        groups = self.optimizer.param_groups
+    def _factor(self) -> float | None:
         if self.last_epoch == 0:
-            return [group["lr"] * self.start_factor for group in groups]
+            return self.start_factor
         if self._is_initial or self.last_epoch > self.total_iters:
-            return self._rates()
+            return None
         rise = self.end_factor - self.start_factor
-        return [group["lr"] * (1.0 + rise / (self.total_iters * self.start_factor
-                                             + (self.last_epoch - 1) * rise)) for group in groups]
+        return 1.0 + rise / (self.total_iters * self.start_factor + (self.last_epoch - 1) * rise)
 
-    def _get_closed_form_lr(self) -> list[Any]:
+    def _share(self) -> float:
         done = min(self.total_iters, self.last_epoch)
-        rise = self.end_factor - self.start_factor
-        return [base * (self.start_factor + rise * done / self.total_iters)
-                for base in self.base_lrs]
+        return self.start_factor + (self.end_factor - self.start_factor) * done / self.total_iters
 
 
-class ExponentialLR(LRScheduler):
+class ExponentialLR(_Scaled):
     """The rate times gamma at every step."""
 
     def __init__(self, optimizer: Any, gamma: float, last_epoch: int = -1) -> None:
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """One rate per group."""
-        self._warn_outside_step()
-        if self._is_initial:
-            return self._rates()
-        return [group["lr"] * self.gamma for group in self.optimizer.param_groups]
+    def _factor(self) -> float | None:
+        return None if self._is_initial else self.gamma
 
-    def _get_closed_form_lr(self) -> list[Any]:
-        return [base * self.gamma ** self.last_epoch for base in self.base_lrs]
+    def _share(self) -> float:
+        return self.gamma ** self.last_epoch
 
 
-class PolynomialLR(LRScheduler):
+class PolynomialLR(_Scaled):
     """initial_lr * (1 - epoch / total_iters) ** power, 0 from total_iters on."""
 
     def __init__(self, optimizer: Any, total_iters: int = 5, power: float = 1.0,
@@ -200,15 +200,11 @@ class PolynomialLR(LRScheduler):
         self.total_iters, self.power = total_iters, power
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self) -> list[Any]:
-        """One rate per group."""
-        self._warn_outside_step()
+    def _factor(self) -> float | None:
         if self._is_initial or self.last_epoch > self.total_iters:
-            return self._rates()
-        factor = ((1.0 - self.last_epoch / self.total_iters)
-                  / (1.0 - (self.last_epoch - 1) / self.total_iters)) ** self.power
-        return [group["lr"] * factor for group in self.optimizer.param_groups]
+            return None
+        return ((1.0 - self.last_epoch / self.total_iters)
+                / (1.0 - (self.last_epoch - 1) / self.total_iters)) ** self.power
 
-    def _get_closed_form_lr(self) -> list[Any]:
-        left = 1.0 - min(self.total_iters, self.last_epoch) / self.total_iters
-        return [base * left ** self.power for base in self.base_lrs]
+    def _share(self) -> float:
+        return (1.0 - min(self.total_iters, self.last_epoch) / self.total_iters) ** self.power
