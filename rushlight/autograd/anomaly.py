@@ -69,7 +69,7 @@ class set_detect_anomaly:
         _set(*self._before)
 
 
-class detect_anomaly:
+class detect_anomaly(set_detect_anomaly):
     """Anomaly mode inside a with block."""
 
     def __init__(self, check_nan: bool = True) -> None:
@@ -80,9 +80,6 @@ class detect_anomaly:
     def __enter__(self) -> None:
         self._before = (_State.enabled, _State.check_nan)
         _set(True, self.check_nan)
-
-    def __exit__(self, *error: Any) -> None:
-        _set(*self._before)
 
 
 def _set(mode: bool, check_nan: bool) -> None:

@@ -54,14 +54,17 @@ def _of(node: Node) -> Hooks:
     return found
 
 
+def _added(table: dict[int, Any], entry: Any) -> Handle:
+    handle = Handle(table)
+    table[handle.id] = entry
+    return handle
+
+
 def on_tensor(t: Any, hook: Callable[[Any], Any]) -> Handle:
     """Register a hook on a tensor's gradient."""
     if t._g is None:
         raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-    table = _of(t._g).tensor
-    handle = Handle(table)
-    table[handle.id] = (t._i, hook)
-    return handle
+    return _added(_of(t._g).tensor, (t._i, hook))
 
 
 def after_accumulation(t: Any, hook: Callable[[Any], None]) -> Handle:
@@ -70,18 +73,12 @@ def after_accumulation(t: Any, hook: Callable[[Any], None]) -> Handle:
         if t._g is None:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
-    table = _of(t._g).accumulated
-    handle = Handle(table)
-    table[handle.id] = hook
-    return handle
+    return _added(_of(t._g).accumulated, hook)
 
 
 def on_node(node: Node, hook: Callable[..., Any], when: str) -> Handle:
     """Register a hook that runs before or after a node."""
-    table = getattr(_of(node), when)
-    handle = Handle(table)
-    table[handle.id] = hook
-    return handle
+    return _added(getattr(_of(node), when), hook)
 
 
 def retain(t: Any) -> None:

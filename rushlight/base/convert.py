@@ -59,18 +59,12 @@ def overflow(name: str) -> NoReturn:
     raise RuntimeError(f"value cannot be converted to type {name} without overflow")
 
 
-_C_NAMES = {
-    "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
-    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
-}
-
-
 def number(value: Any, of: dtype) -> Array:
     """A Python number as a 0-d array of dtype `of`; RuntimeError where it does not fit.
 
     Stricter than `convert`: a finite number beyond the largest float is an error, not infinity.
     """
-    name = _C_NAMES.get(of.name, of.name + "_t" if of.category == dt.INTEGRAL else of.name)
+    name = of.name + "_t" if of.category == dt.INTEGRAL else dt.C_NAMES.get(of.name, of.name)
     if isinstance(value, complex) and not of.is_complex:
         if value.imag:
             overflow(name)

@@ -27,12 +27,8 @@ _CONTINUOUS = "{} distribution is a continuous probability distribution. dtype m
               "point but you specified {}"
 
 
-# The bits of a significand, and what PyTorch's messages call the dtypes.
+# The bits of a significand.
 DIGITS = {dt.float16: 11, dt.bfloat16: 8, dt.float32: 24, dt.float64: 53}
-C_NAMES = {"float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float",
-           "float64": "double", "int8": "signed char", "uint8": "unsigned char", "bool": "bool",
-           "int16": "short int", "int32": "int", "int64": "long int",
-           "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int"}
 
 
 def not_implemented(kernel: str, of: dtype) -> NoReturn:
@@ -100,7 +96,7 @@ def _check_uniform(of: dtype, low: float, high: float) -> None:
     largest = float(ml_dtypes.finfo(of.np).max)
     for name, bound in (("from", low), ("to", high)):
         if not -largest <= bound <= largest:
-            raise RuntimeError(f"{name} is out of bounds for {C_NAMES[of.name]}, got {bound}")
+            raise RuntimeError(f"{name} is out of bounds for {dt.C_NAMES[of.name]}, got {bound}")
     if low > high:
         raise RuntimeError("uniform_ expects to return a [from, to) range, but found "
                            f"from={low} > to={high}")

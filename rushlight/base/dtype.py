@@ -67,6 +67,14 @@ ALIASES: dict[str, dtype] = {
     "float": float32, "double": float64, "half": float16, "short": int16, "int": int32,
     "long": int64, "cfloat": complex64, "cdouble": complex128,
 }
+# What Python's number types stand for where a dtype is asked for.
+OF_PYTHON: dict[Any, dtype] = {float: float64, int: int64, bool: bool_, complex: complex128}
+# What PyTorch's messages call them.
+C_NAMES = {"float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float",
+           "float64": "double", "complex64": "c10::complex<float>",
+           "complex128": "c10::complex<double>", "int8": "signed char", "uint8": "unsigned char",
+           "bool": "bool", "int16": "short int", "int32": "int", "int64": "long int",
+           "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int"}
 _FROM_NUMPY: dict[np.dtype[Any], dtype] = {d.np: d for d in ALL}
 FLOAT8 = frozenset(d for d in ALL if d.name.startswith("float8"))
 # float16 and bfloat16 (and float8) compute in float32 and round once, as PyTorch's kernels do.

@@ -10,7 +10,7 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.convert import convert, overflow
-from rushlight.base.distributions import C_NAMES, DIGITS, not_implemented
+from rushlight.base.distributions import DIGITS, not_implemented
 from rushlight.base.dtype import dtype
 from rushlight.base.rng import Engine
 
@@ -104,12 +104,12 @@ def _check_fits(of: dtype, low: int, last: int) -> None:
         least, most = int(info.min), min(int(info.max), (1 << 63) - 1)
     for name, bound in (("from", low), ("to - 1", last)):
         if not least <= bound <= most:
-            raise RuntimeError(f"{name} is out of bounds for {C_NAMES[of.name]}, "
+            raise RuntimeError(f"{name} is out of bounds for {dt.C_NAMES[of.name]}, "
                                f"got {bound}")
         digits = DIGITS.get(of)
         if digits is not None and abs(bound) > 1 << digits:
             warnings.warn(f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision "
-                          f"limitations {C_NAMES[of.name]} can support discrete uniform "
+                          f"limitations {dt.C_NAMES[of.name]} can support discrete uniform "
                           "distribution only within this range. This warning will become an error "
                           "in version 1.7 release, please fix the code in advance", stacklevel=2)
 

@@ -22,7 +22,7 @@ _LIMIT = 2**62
 # What the kernels compute in, and a wider type whose rounding stands for a fused multiply-add.
 _COMPUTED: dict[dtype, Any] = {dt.float32: np.float64, dt.float64: np.float64,
                                dt.float16: np.float32, dt.bfloat16: np.float32}
-_FUSED: dict[dtype, Any] = {dt.float32: np.float64, dt.float64: np.longdouble,
+_FUSED: dict[dtype, Any] = {dt.float32: np.longdouble, dt.float64: np.longdouble,
                             dt.float16: np.float64, dt.bfloat16: np.float64}
 _LINSPACE_FUSED: dict[dtype, Any] = {
     dt.float32: np.float64, dt.float64: np.longdouble,

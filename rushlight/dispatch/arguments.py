@@ -172,8 +172,7 @@ def _str(op: str, p: Param, value: Any, position: int) -> str:
 def _dtype(op: str, p: Param, value: Any, position: int) -> dt.dtype:
     if isinstance(value, dt.dtype):
         return value
-    builtin = {float: dt.float64, int: dt.int64, bool: dt.bool_,
-               complex: dt.complex128}.get(value) if isinstance(value, type) else None
+    builtin = dt.OF_PYTHON.get(value) if isinstance(value, type) else None
     if builtin is None:
         _mismatch(op, p, "torch.dtype", value, position)
     return builtin  # type: ignore[return-value]

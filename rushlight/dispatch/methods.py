@@ -158,8 +158,7 @@ def _to_arguments(args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, An
         rest.pop(0)
     elif rest and (isinstance(rest[0], dt.dtype) or rest[0] in (float, int, bool, complex)):
         found = rest.pop(0)
-        dtype = {float: dt.float64, int: dt.int64, bool: dt.bool_, complex: dt.complex128}.get(
-            found, found)
+        dtype = dt.OF_PYTHON.get(found, found)
     if rest:
         if not isinstance(rest[0], bool):
             raise TypeError("to() received an invalid combination of arguments - got ("

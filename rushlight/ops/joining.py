@@ -120,11 +120,6 @@ def _(s: Any, grad: Any) -> Any:
 # --- for certain dims -----------------------------------------------------------------------------
 
 
-def _non_empty(op: str, tensors: Sequence[Any]) -> None:
-    if not tensors:
-        raise RuntimeError(f"{op} expects a non-empty TensorList")
-
-
 def _at_least(t: Any, ndim: int) -> Any:
     """A tensor with dims of size 1 put in as atleast_2d and atleast_3d do."""
     sizes = t._a.shape
@@ -137,33 +132,23 @@ def _at_least(t: Any, ndim: int) -> Any:
     return t.unsqueeze(-1) if len(sizes) == 2 else t.reshape(1, -1, 1)
 
 
-@composite(where=("torch",), out=True)
-def hstack(tensors: "list[Tensor]"):
-    """cat along the second dim; of vectors, along the first."""
-    _non_empty("hstack", tensors)
-    parts = [_at_least(t, 1) for t in tensors]
-    return cat(parts, 0 if parts[0].ndim == 1 else 1)
+def _stacked(name: str, doc: str, prepare: Any, dim: Any, *aliases: str) -> None:
+    """The row NAME: cat, along `dim`, of what `prepare` makes of each tensor."""
+    def body(tensors: "list[Tensor]"):
+        if not tensors:
+            raise RuntimeError(f"{name} expects a non-empty TensorList")
+        parts = [prepare(t) for t in tensors]
+        return cat(parts, dim(parts[0]) if callable(dim) else dim)
+    composite(body, name=name, doc=doc, where=("torch",), aliases=aliases, out=True)
 
 
-@composite(where=("torch",), aliases=("row_stack",), out=True)
-def vstack(tensors: "list[Tensor]"):
-    """cat along the first dim, vectors being rows."""
-    _non_empty("vstack", tensors)
-    return cat([_at_least(t, 2) for t in tensors], 0)
-
-
-@composite(where=("torch",), out=True)
-def dstack(tensors: "list[Tensor]"):
-    """cat along the third dim."""
-    _non_empty("dstack", tensors)
-    return cat([_at_least(t, 3) for t in tensors], 2)
-
-
-@composite(where=("torch",), out=True)
-def column_stack(tensors: "list[Tensor]"):
-    """cat along the second dim, vectors being columns."""
-    _non_empty("column_stack", tensors)
-    return cat([t.reshape(t._a.size, 1) if t.ndim <= 1 else t for t in tensors], 1)
+_stacked("hstack", "cat along the second dim; of vectors, along the first.",
+         lambda t: _at_least(t, 1), lambda first: 0 if first.ndim == 1 else 1)
+_stacked("vstack", "cat along the first dim, vectors being rows.",
+         lambda t: _at_least(t, 2), 0, "row_stack")
+_stacked("dstack", "cat along the third dim.", lambda t: _at_least(t, 3), 2)
+_stacked("column_stack", "cat along the second dim, vectors being columns.",
+         lambda t: t.reshape(t._a.size, 1) if t.ndim <= 1 else t, 1)
 
 
 @composite(where=("torch",))

@@ -16,8 +16,7 @@ Array = np.ndarray[Any, Any]
 
 def _check_mask(op: str, mask: Array) -> None:
     if mask.dtype != np.bool_:
-        name = legacy(mask)
-        name = _C_NAMES.get(name, name.lower()) if op == "masked_fill" else name
+        name = legacy(mask) if op != "masked_fill" else dt.C_NAMES.get(mask.dtype.name, mask.dtype.name)
         raise RuntimeError(f"{op}_ only supports boolean masks, but got mask with dtype {name}; "
                            "compare, or convert it with .bool()")
 
@@ -43,9 +42,6 @@ def _fill_into(out: Array, mask: Array, value: Any) -> None:
             raise RuntimeError(f"output with shape {list(out.shape)} doesn't match the broadcast shape "
                                f"{list(full)}")
     np.copyto(out, value, where=mask, casting="unsafe")
-
-
-_C_NAMES = {"Long": "long int", "Byte": "unsigned char", "Char": "signed char", "Short": "short int"}
 
 
 @opaque(inplace=True, into=_fill_into, quiet=True)

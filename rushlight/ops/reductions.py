@@ -2,7 +2,9 @@
 from __future__ import annotations
 
 import builtins
+from typing import Any
 
+from rushlight.base.errors import wrap_dims
 from rushlight.base.layout import as_tuple
 from rushlight.ops.reduction import Reduction
 from rushlight.ops.scalar import const, m
@@ -55,6 +57,13 @@ def any(input) -> Reduction:
 def all(input) -> Reduction:
     """Whether all elements are nonzero."""
     return Reduction("all", input)
+
+
+def with_dims(s: Any, *results: Any) -> tuple[Any, ...]:
+    """For gradients of reductions: what has the result's shape, with the reduced dims put back."""
+    for axis in () if s.keepdim else wrap_dims(s.dim, len(s.shape("input"))):
+        results = tuple(t.unsqueeze(axis) for t in results)
+    return results
 
 
 @composite(where=("Tensor",))

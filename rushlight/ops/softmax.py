@@ -5,11 +5,11 @@ from math import inf
 from typing import Any
 
 from rushlight.base.dtype import get_default_dtype
-from rushlight.base.errors import wrap_dim, wrap_dims
+from rushlight.base.errors import wrap_dim
 from rushlight.ops.arithmetic import abs as abs_
 from rushlight.ops.elementary import exp, log
 from rushlight.ops.oneatom import NOT_FLOATING, not_for
-from rushlight.ops.reductions import amax, sum
+from rushlight.ops.reductions import amax, sum, with_dims
 from rushlight.ops.rowexpr import reduce_
 from rushlight.ops.rowkernels import RowKernel
 from rushlight.ops.scalar import m, symbol
@@ -133,10 +133,7 @@ def _logsumexp(input, dim: "Ints", keepdim: "bool"):
 
 @_logsumexp.gradient
 def _(s: Any, grad: Any) -> Any:
-    x, y = s.input, s.result
-    if not s.keepdim:
-        for axis in wrap_dims(s.dim, x.ndim):
-            grad, y = grad.unsqueeze(axis), y.unsqueeze(axis)
+    x, (grad, y) = s.input, with_dims(s, grad, s.result)
     # Where everything is -inf the sum has no slope: 0, not nan.
     part = exp(x - y.masked_fill(y == -inf, 0))
     return grad * (part.conj() if x.is_complex() else part)

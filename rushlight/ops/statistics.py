@@ -11,7 +11,7 @@ from rushlight.base.errors import wrap_dim, wrap_dims
 from rushlight.base.results import named
 from rushlight.ops.along import at_least_1d, legacy
 from rushlight.ops.arithmetic import abs as abs_
-from rushlight.ops.reductions import _prod, amax, amin, mean, sum
+from rushlight.ops.reductions import _prod, amax, amin, mean, sum, with_dims
 from rushlight.ops.scanning import put_back
 from rushlight.ops.sorting import check_size, pick
 from rushlight.ops.table import composite, opaque
@@ -249,10 +249,7 @@ def _euclid(input, dim: "Ints | None", keepdim: "bool"):
 
 @_euclid.gradient
 def _(s: Any, grad: Any) -> Any:
-    x, y = s.input, s.result
-    if not s.keepdim:
-        for axis in wrap_dims(s.dim, x.ndim):
-            grad, y = grad.unsqueeze(axis), y.unsqueeze(axis)
+    x, (grad, y) = s.input, with_dims(s, grad, s.result)
     # At 0 the norm has no gradient: 0, as PyTorch's.
     scale = (grad / y).masked_fill(y == 0, 0)
     return x * scale

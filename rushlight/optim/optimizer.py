@@ -24,18 +24,22 @@ _global_pre: "OrderedDict[int, Callable[..., Any]]" = OrderedDict()
 _global_post: "OrderedDict[int, Callable[..., Any]]" = OrderedDict()
 
 
+def _added(table: "OrderedDict[int, Any]", hook: Any, prepend: bool = False) -> RemovableHandle:
+    handle = RemovableHandle(table)
+    table[handle.id] = hook
+    if prepend:
+        table.move_to_end(handle.id, last=False)
+    return handle
+
+
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call hook(optimizer, (optimizer, *args), kwargs) before every step of every optimizer."""
-    handle = RemovableHandle(_global_pre)
-    _global_pre[handle.id] = hook
-    return handle
+    return _added(_global_pre, hook)
 
 
 def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call hook(optimizer, args, kwargs) after every step of every optimizer."""
-    handle = RemovableHandle(_global_post)
-    _global_post[handle.id] = hook
-    return handle
+    return _added(_global_post, hook)
 
 
 def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
@@ -78,12 +82,9 @@ class Optimizer:
         self._patch_step()
 
     def _init_hooks(self) -> None:
-        self._optimizer_step_pre_hooks: OrderedDict[int, Any] = OrderedDict()
-        self._optimizer_step_post_hooks: OrderedDict[int, Any] = OrderedDict()
-        self._optimizer_state_dict_pre_hooks: OrderedDict[int, Any] = OrderedDict()
-        self._optimizer_state_dict_post_hooks: OrderedDict[int, Any] = OrderedDict()
-        self._optimizer_load_state_dict_pre_hooks: OrderedDict[int, Any] = OrderedDict()
-        self._optimizer_load_state_dict_post_hooks: OrderedDict[int, Any] = OrderedDict()
+        for when in ("step_pre", "step_post", "state_dict_pre", "state_dict_post",
+                     "load_state_dict_pre", "load_state_dict_post"):
+            self.__dict__[f"_optimizer_{when}_hooks"] = OrderedDict()
 
     def _patch_step(self) -> None:
         step = type(self).step
@@ -192,36 +193,32 @@ class Optimizer:
 
     # --- hooks ----------------------------------------------------------------------------------
 
-    def _register(self, table: "OrderedDict[int, Any]", hook: Any, prepend: bool) -> RemovableHandle:
-        handle = RemovableHandle(table)
-        table[handle.id] = hook
-        if prepend:
-            table.move_to_end(handle.id, last=False)
-        return handle
+    def _register(self, when: str, hook: Any, prepend: bool = False) -> RemovableHandle:
+        return _added(self.__dict__[f"_optimizer_{when}_hooks"], hook, prepend)
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(optimizer, args, kwargs) before each step; may return new (args, kwargs)."""
-        return self._register(self._optimizer_step_pre_hooks, hook, False)
+        return self._register("step_pre", hook)
 
     def register_step_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(optimizer, args, kwargs) after each step."""
-        return self._register(self._optimizer_step_post_hooks, hook, False)
+        return self._register("step_post", hook)
 
     def register_state_dict_pre_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
         """Call hook(optimizer) before state_dict()."""
-        return self._register(self._optimizer_state_dict_pre_hooks, hook, prepend)
+        return self._register("state_dict_pre", hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
         """Call hook(optimizer, state_dict) after state_dict(); a result replaces it."""
-        return self._register(self._optimizer_state_dict_post_hooks, hook, prepend)
+        return self._register("state_dict_post", hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
         """Call hook(optimizer, state_dict) before loading; a result replaces it."""
-        return self._register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+        return self._register("load_state_dict_pre", hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Any, prepend: bool = False) -> RemovableHandle:
         """Call hook(optimizer) after loading."""
-        return self._register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+        return self._register("load_state_dict_post", hook, prepend)
 
     # --- checkpoints ----------------------------------------------------------------------------
 

@@ -132,10 +132,7 @@ class Geometry:
     @property
     def mT(self) -> Any:
         """The last two dims swapped."""
-        if self._a.ndim < 2:
-            raise RuntimeError("tensor.mT is only supported on matrices or batches of matrices. Got "
-                               f"{self._a.ndim}-D tensor.")
-        return self.transpose(-2, -1)  # type: ignore[attr-defined]
+        return self._swapped("mT")
 
     @property
     def H(self) -> Any:
@@ -148,10 +145,13 @@ class Geometry:
     @property
     def mH(self) -> Any:
         """The last two dims swapped and conjugated."""
+        return self._swapped("mH").conj()
+
+    def _swapped(self, name: str) -> Any:
         if self._a.ndim < 2:
-            raise RuntimeError("tensor.mH is only supported on matrices or batches of matrices. Got "
-                               f"{self._a.ndim}-D tensor.")
-        return self.mT.conj()
+            raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. "
+                               f"Got {self._a.ndim}-D tensor.")
+        return self.transpose(-2, -1)  # type: ignore[attr-defined]
 
     @property
     def real(self) -> Any:

@@ -9,9 +9,6 @@ from rushlight.base.errors import missing
 from rushlight.tensor.kind import unavailable
 from rushlight.tensor.tensor import Tensor
 
-_BUILTIN: dict[Any, dt.dtype] = {float: dt.float64, int: dt.int64, bool: dt.bool_,
-                                 complex: dt.complex128}
-
 
 def refuse_placement(where: device | None, layout: Any = None, pin_memory: bool = False) -> None:
     """Raise for devices, layouts and pinned memory that do not exist here."""
@@ -36,7 +33,7 @@ def checked_dtype(op: str, dtype: Any) -> dt.dtype | None:
     """A dtype argument; Python's float, int, bool, complex stand for 64-bit dtypes and bool."""
     if dtype is None or isinstance(dtype, dt.dtype):
         return dtype
-    found = _BUILTIN.get(dtype) if isinstance(dtype, type) else None
+    found = dt.OF_PYTHON.get(dtype) if isinstance(dtype, type) else None
     if found is None:
         raise TypeError(f"{op}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
     return found
