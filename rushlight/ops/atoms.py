@@ -52,27 +52,13 @@ def _d_pow(g: Expr, y: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
     return base, exponent
 
 
-def _d_extreme(g: Expr, y: Expr, a: Expr, b: Expr, wins: Callable[..., Expr]) -> tuple[Expr, Expr]:
+def _d_extreme(g: Expr, a: Expr, b: Expr, wins: Callable[..., Expr]) -> tuple[Expr, Expr]:
     # PyTorch's rule: a tie gives half to each side.
     half = m.where(m.eq(a, b), g / 2, g)
     return m.where(wins(b, a), 0, half), m.where(wins(a, b), 0, half)
 
 
-def _d_maximum(g: Expr, y: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
-    return _d_extreme(g, y, a, b, m.gt)
-
-
-def _d_minimum(g: Expr, y: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
-    return _d_extreme(g, y, a, b, m.lt)
-
-
-def _d_fmax(g: Expr, y: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
-    first = m.ge(a, b) | m.isnan(b)
-    return m.where(first, g, 0), m.where(first, 0, g)
-
-
-def _d_fmin(g: Expr, y: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
-    first = m.le(a, b) | m.isnan(b)
+def _d_chosen(g: Expr, first: Expr) -> tuple[Expr, Expr]:
     return m.where(first, g, 0), m.where(first, 0, g)
 
 
@@ -82,23 +68,11 @@ def _d_atan2(g: Expr, y: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
     return scale * b, scale * -a
 
 
-def _d_hypot(g: Expr, y: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
-    return g * (a / y), g * (b / y)
-
-
-def _d_remainder(g: Expr, y: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
-    return g, -g * m.floor(a / b)
-
-
-def _d_fmod(g: Expr, y: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
-    return g, -g * m.trunc(a / b)
-
-
 def _d_copysign(g: Expr, y: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
     return m.where(m.eq(a, 0), 0, g * (y / a)), ZERO
 
 
-def _d_abs_complex(g: Expr, y: Expr, a: Expr) -> tuple[Expr]:
+def _d_abs(g: Expr, y: Expr, a: Expr) -> tuple[Expr]:
     return (g * m.sgn(a),)
 
 
@@ -206,15 +180,15 @@ ATOMS: dict[str, Atom] = {
     "neg": Atom(np.negative, lambda g, y, a: (-g,)),
     "reciprocal": Atom(np.reciprocal, lambda g, y, a: (-g * y * y,)),
     "pow": Atom(_numpy_pow, _d_pow),
-    "abs": Atom(np.abs, lambda g, y, a: (g * m.sgn(a),), "real", _d_abs_complex),
+    "abs": Atom(np.abs, _d_abs, "real", _d_abs),
     "sgn": Atom(_numpy_sgn, _no_gradient(1), "same", _d_sgn_complex),
     "floor_divide": _flat(np.floor_divide, 2),
     "trunc_divide": _flat(_numpy_trunc_divide, 2),
-    "remainder": Atom(np.remainder, _d_remainder),
-    "fmod": Atom(np.fmod, _d_fmod),
+    "remainder": Atom(np.remainder, lambda g, y, a, b: (g, -g * m.floor(a / b))),
+    "fmod": Atom(np.fmod, lambda g, y, a, b: (g, -g * m.trunc(a / b))),
     "copysign": Atom(np.copysign, _d_copysign),
     "nextafter": _flat(np.nextafter, 2),
-    "hypot": Atom(np.hypot, _d_hypot),
+    "hypot": Atom(np.hypot, lambda g, y, a, b: (g * (a / y), g * (b / y))),
     "gcd": _flat(np.gcd, 2),
     "lcm": _flat(np.lcm, 2),
     # rounding
@@ -259,10 +233,10 @@ ATOMS: dict[str, Atom] = {
     "trigamma": Atom(special.trigamma, lambda g, y, a: (g * m.polygamma(a, arg=2),)),
     "polygamma": Atom(special.polygamma, None),
     # choice
-    "maximum": Atom(np.maximum, _d_maximum),
-    "minimum": Atom(np.minimum, _d_minimum),
-    "fmax": Atom(np.fmax, _d_fmax),
-    "fmin": Atom(np.fmin, _d_fmin),
+    "maximum": Atom(np.maximum, lambda g, y, a, b: _d_extreme(g, a, b, m.gt)),
+    "minimum": Atom(np.minimum, lambda g, y, a, b: _d_extreme(g, a, b, m.lt)),
+    "fmax": Atom(np.fmax, lambda g, y, a, b: _d_chosen(g, m.ge(a, b) | m.isnan(b))),
+    "fmin": Atom(np.fmin, lambda g, y, a, b: _d_chosen(g, m.le(a, b) | m.isnan(b))),
     # bounds: the operand keeps the gradient where it meets the bound
     "clamp_min": Atom(np.maximum, lambda g, y, a, b: (m.where(m.lt(a, b), 0, g),
                                                       m.where(m.lt(a, b), g, 0))),
