@@ -16,7 +16,7 @@ _PARAMETERS = frozenset(("Buffer", "Parameter", "UninitializedBuffer", "Uninitia
 
 def __getattr__(name: str) -> Any:
     if name in _PACKAGES:
-        found: Any = _package(name)
+        found: Any = import_module(f"rushlight.nn.{name}")
     elif name in _PARAMETERS:
         found = getattr(import_module("rushlight.nn.parameter"), name)
     elif name == "DataParallel":
@@ -29,16 +29,6 @@ def __getattr__(name: str) -> Any:
         found = getattr(import_module("rushlight.nn.modules"), name)
     globals()[name] = found
     return found
-
-
-def _package(name: str) -> Any:
-    try:
-        return import_module(f"rushlight.nn.{name}")
-    except ModuleNotFoundError as error:
-        if error.name != f"rushlight.nn.{name}":
-            raise
-        raise AttributeError(f"module 'torch.nn' has no attribute {name!r} in Rushlight yet"
-                             ) from None
 
 
 def _factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-import rushlight as torch
 from rushlight.nn import functional as F
 from rushlight.nn import init
 from rushlight.nn.modules.function_module import FunctionModule
 from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.multihead import MultiheadAttention
-from rushlight.nn.parameter import Parameter
+from rushlight.nn.modules.utils import register_empty
 
 
 class Threshold(FunctionModule, function="threshold", threshold=float, value=float, inplace=False):
@@ -144,7 +143,7 @@ class PReLU(Module):
         super().__init__()
         self.num_parameters = num_parameters
         self.init = init
-        self.weight = Parameter(torch.empty(num_parameters, device=device, dtype=dtype))
+        register_empty(self, device, dtype, weight=num_parameters)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -7,6 +7,7 @@ import rushlight as torch
 from rushlight.nn import functional as F
 from rushlight.nn.modules.lazy import LazyModuleMixin
 from rushlight.nn.modules.normalization import _Affine
+from rushlight.nn.modules.utils import register_empty
 from rushlight.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 
@@ -29,7 +30,8 @@ class _NormBase(_Affine):
         self.affine = affine
         self.track_running_stats = track_running_stats
         where = {"device": device, "dtype": dtype}
-        self._register(num_features, **where, weight=affine, bias=affine and bias)
+        shape = num_features if affine else None
+        register_empty(self, **where, weight=shape, bias=shape if bias else None)
         if track_running_stats:
             self.register_buffer("running_mean", torch.zeros(num_features, **where))
             self.register_buffer("running_var", torch.ones(num_features, **where))
@@ -210,19 +212,13 @@ class _LazyNormBase(LazyModuleMixin):
         self.reset_parameters()
 
 
-class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d):
+class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d, becomes=BatchNorm1d):
     """BatchNorm1d that finds `num_features` at its first call."""
 
-    cls_to_become = BatchNorm1d
 
-
-class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d):
+class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d, becomes=BatchNorm2d):
     """BatchNorm2d that finds `num_features` at its first call."""
 
-    cls_to_become = BatchNorm2d
 
-
-class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d):
+class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d, becomes=BatchNorm3d):
     """BatchNorm3d that finds `num_features` at its first call."""
-
-    cls_to_become = BatchNorm3d

@@ -13,7 +13,13 @@ from itertools import islice
 from typing import Any
 
 from rushlight.nn.modules.module import Module
-from rushlight.nn.modules.parameters import ParameterDict, ParameterList
+from rushlight.nn.modules.parameters import (
+    _DictLike,
+    _ListLike,
+    ParameterDict,
+    ParameterList,
+    _pairs,
+)
 from rushlight.nn.modules.tree import _addindent
 
 
@@ -28,7 +34,7 @@ class Container(Module):
             self.add_module(name, module)
 
 
-class _ListLike(Module):
+class _Modules(_ListLike):
     """Children named by their positions."""
 
     _modules: dict[str, Any]
@@ -42,9 +48,6 @@ class _ListLike(Module):
     def __iter__(self) -> Iterator[Any]:
         return iter(self._modules.values())
 
-    def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if not name.isdigit()]
-
     def append(self, module: Any) -> Any:
         """Add a module at the end."""
         self.add_module(str(len(self)), module)
@@ -57,14 +60,12 @@ class _ListLike(Module):
         return module
 
 
-class Sequential(_ListLike):
+class Sequential(_Modules):
     """Calls its children one after the other: Sequential(a, b)(x) is b(a(x)).
 
     Takes modules, or one OrderedDict of names and modules. Indexing, slicing, `append`, `insert`,
     `extend`, `pop`, `+` and `*` work as on a list.
     """
-
-    _modules: dict[str, Any]
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
@@ -163,21 +164,13 @@ def _check_times(other: Any) -> None:
         raise ValueError(f"Non-positive multiplication factor {other} for {Sequential}")
 
 
-class ModuleList(_ListLike):
+class ModuleList(_Modules):
     """A list of modules that are registered; it is not called itself."""
-
-    _modules: dict[str, Any]
 
     def __init__(self, modules: Iterable[Any] | None = None) -> None:
         super().__init__()
         if modules is not None:
             self += modules
-
-    def _get_abs_string_index(self, idx: Any) -> str:
-        idx = operator.index(idx)
-        if not -len(self) <= idx < len(self):
-            raise IndexError(f"index {idx} is out of range")
-        return str(idx + len(self) if idx < 0 else idx)
 
     def __getitem__(self, idx: Any) -> Any:
         if isinstance(idx, slice):
@@ -236,10 +229,10 @@ class ModuleList(_ListLike):
         return self
 
 
-class ModuleDict(Module):
+class ModuleDict(_DictLike):
     """A dict of modules that are registered; it is not called itself."""
 
-    _modules: dict[str, Any]
+    _table = "_modules"
 
     def __init__(self, modules: Mapping[str, Any] | None = None) -> None:
         super().__init__()
@@ -255,28 +248,9 @@ class ModuleDict(Module):
     def __delitem__(self, key: str) -> None:
         del self._modules[key]
 
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._modules)
-
-    def __contains__(self, key: str) -> bool:
-        return key in self._modules
-
     def clear(self) -> None:
         """Remove all modules."""
         self._modules.clear()
-
-    def pop(self, key: str) -> Any:
-        """Remove and return the module under a key."""
-        module = self[key]
-        del self[key]
-        return module
-
-    def keys(self) -> Iterable[str]:
-        """The keys."""
-        return self._modules.keys()
 
     def items(self) -> Iterable[tuple[str, Any]]:
         """(key, module) pairs."""
@@ -295,15 +269,8 @@ class ModuleDict(Module):
             for key, module in modules.items():
                 self[key] = module
             return
-        for j, pair in enumerate(modules):
-            if not isinstance(pair, Iterable):
-                raise TypeError(f"ModuleDict update sequence element #{j} should be Iterable; is "
-                                + type(pair).__name__)
-            pair = tuple(pair)
-            if len(pair) != 2:
-                raise ValueError(f"ModuleDict update sequence element #{j} has length {len(pair)}; "
-                                 "2 is required")
-            self[pair[0]] = pair[1]
+        for key, module in _pairs(modules, "ModuleDict"):
+            self[key] = module
 
 
 __all__ = ["Container", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]

@@ -2,22 +2,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
-import rushlight as torch
 from rushlight.nn import functional as F
 from rushlight.nn import init
+from rushlight.nn.modules.function_module import FunctionModule
 from rushlight.nn.modules.lazy import LazyModuleMixin
 from rushlight.nn.modules.linear import _init_bias
-from rushlight.nn.modules.module import Module
-from rushlight.nn.modules.utils import _pair, _reverse_repeat_tuple, _single, _triple
-from rushlight.nn.parameter import Parameter, UninitializedParameter
+from rushlight.nn.modules.utils import _ntuple, _reverse_repeat_tuple, changed, register_empty
+from rushlight.nn.parameter import UninitializedParameter
 
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
 
-class _ConvNd(Module):
+class _ConvNd(FunctionModule, function=None):
     """What all convolutions share: sizes as tuples, weight, bias, their initialisation."""
 
     __constants__ = ["stride", "padding", "dilation", "groups", "padding_mode", "output_padding",
@@ -45,11 +43,8 @@ class _ConvNd(Module):
         self._reversed_padding_repeated_twice = _pad_widths(padding, kernel_size, dilation)
         shape = ((in_channels, out_channels // groups) if transposed
                  else (out_channels, in_channels // groups))
-        self.weight = Parameter(torch.empty((*shape, *kernel_size), device=device, dtype=dtype))
-        if bias:
-            self.bias = Parameter(torch.empty(out_channels, device=device, dtype=dtype))
-        else:
-            self.register_parameter("bias", None)
+        register_empty(self, device, dtype, weight=(*shape, *kernel_size),
+                       bias=out_channels if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -59,13 +54,12 @@ class _ConvNd(Module):
 
     def extra_repr(self) -> str:
         dims = len(self.kernel_size)
-        shown = (("padding", self.padding, (0,) * dims), ("dilation", self.dilation, (1,) * dims),
-                 ("output_padding", self.output_padding, (0,) * dims), ("groups", self.groups, 1))
         text = (f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
                 f"stride={self.stride}")
-        text += "".join(f", {name}={value}" for name, value, default in shown if value != default)
+        text += changed(self, padding=(0,) * dims, dilation=(1,) * dims,
+                        output_padding=(0,) * dims, groups=1)
         text += ", bias=False" if self.bias is None else ""
-        return text + (f", padding_mode={self.padding_mode}" if self.padding_mode != "zeros" else "")
+        return text + changed(self, padding_mode="zeros")
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
@@ -103,14 +97,13 @@ def _pad_widths(padding: str | tuple[int, ...], kernel_size: tuple[int, ...],
     return widths
 
 
-class _Conv(_ConvNd):
-    _tuple: Callable[[Any], tuple[int, ...]]
-    _function: str
+class _Conv(_ConvNd, function="conv{}d"):
+    __constants__ = _ConvNd.__constants__
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
                  padding: Any = 0, dilation: Any = 1, groups: int = 1, bias: bool = True,
                  padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:
-        sizes = self._tuple
+        sizes = _ntuple(self._dims)
         super().__init__(
             in_channels, out_channels, sizes(kernel_size), sizes(stride),
             padding if isinstance(padding, str) else sizes(padding), sizes(dilation), False,
@@ -120,45 +113,35 @@ class _Conv(_ConvNd):
         padding = self.padding
         if self.padding_mode != "zeros":
             input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
-            padding = self._tuple(0)
-        return getattr(F, self._function)(input, weight, bias, self.stride, padding, self.dilation,
-                                          self.groups)
+            padding = (0,) * self._dims
+        return getattr(F, str(self._function))(input, weight, bias, self.stride, padding,
+                                               self.dilation, self.groups)
 
     def forward(self, input: Any) -> Any:
         return self._conv_forward(input, self.weight, self.bias)
 
 
-class Conv1d(_Conv):
+class Conv1d(_Conv, dims=1):
     """(N, in, L) -> (N, out, L'); the batch dim may be missing.
 
     weight: (out, in / groups, k) and bias: (out,), both from U(-b, b), b = sqrt(groups / (in * k)).
     `padding` is a number, "same" or "valid"; `padding_mode` zeros, reflect, replicate or circular.
     """
 
-    _tuple = staticmethod(_single)
-    _function = "conv1d"
 
-
-class Conv2d(_Conv):
+class Conv2d(_Conv, dims=2):
     """(N, in, H, W) -> (N, out, H', W'); weight: (out, in / groups, kh, kw). See Conv1d."""
 
-    _tuple = staticmethod(_pair)
-    _function = "conv2d"
 
-
-class Conv3d(_Conv):
+class Conv3d(_Conv, dims=3):
     """(N, in, D, H, W) -> (N, out, D', H', W'); weight: (out, in / groups, kd, kh, kw).
 
     See Conv1d.
     """
 
-    _tuple = staticmethod(_triple)
-    _function = "conv3d"
 
-
-class _ConvTransposeNd(_ConvNd):
-    _tuple: Callable[[Any], tuple[int, ...]]
-    _function: str
+class _ConvTransposeNd(_ConvNd, function="conv_transpose{}d"):
+    __constants__ = _ConvNd.__constants__
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
                  padding: Any = 0, output_padding: Any = 0, groups: int = 1, bias: bool = True,
@@ -167,7 +150,7 @@ class _ConvTransposeNd(_ConvNd):
         if padding_mode != "zeros":
             raise ValueError('Only "zeros" padding mode is supported for '
                              f"{self.__class__.__name__}")
-        sizes = self._tuple
+        sizes = _ntuple(self._dims)
         super().__init__(in_channels, out_channels, sizes(kernel_size), sizes(stride),
                          sizes(padding), sizes(dilation), True, sizes(output_padding), groups, bias,
                          padding_mode, device, dtype)
@@ -192,39 +175,30 @@ class _ConvTransposeNd(_ConvNd):
 
     def forward(self, input: Any, output_size: Any = None) -> Any:
         extra = self._output_padding(input, output_size)
-        return getattr(F, self._function)(input, self.weight, self.bias, self.stride, self.padding,
-                                          extra, self.groups, self.dilation)
+        return getattr(F, str(self._function))(input, self.weight, self.bias, self.stride,
+                                               self.padding, extra, self.groups, self.dilation)
 
 
-class ConvTranspose1d(_ConvTransposeNd):
+class ConvTranspose1d(_ConvTransposeNd, dims=1):
     """(N, in, L) -> (N, out, L'): the gradient of Conv1d with respect to its input.
 
     weight: (in, out / groups, k) and bias: (out,), both from U(-b, b),
     b = sqrt(groups / (out * k)). forward(input, output_size) chooses among the possible sizes.
     """
 
-    _tuple = staticmethod(_single)
-    _function = "conv_transpose1d"
 
-
-class ConvTranspose2d(_ConvTransposeNd):
+class ConvTranspose2d(_ConvTransposeNd, dims=2):
     """(N, in, H, W) -> (N, out, H', W'); weight: (in, out / groups, kh, kw).
 
     See ConvTranspose1d.
     """
 
-    _tuple = staticmethod(_pair)
-    _function = "conv_transpose2d"
 
-
-class ConvTranspose3d(_ConvTransposeNd):
+class ConvTranspose3d(_ConvTransposeNd, dims=3):
     """(N, in, D, H, W) -> (N, out, D', H', W'); weight: (in, out / groups, kd, kh, kw).
 
     See ConvTranspose1d.
     """
-
-    _tuple = staticmethod(_triple)
-    _function = "conv_transpose3d"
 
 
 # Where `bias` stands among the arguments after kernel_size.
@@ -276,37 +250,25 @@ class _LazyConvXdMixin(LazyModuleMixin):
         return input.shape[-dims - 1]
 
 
-class LazyConv1d(_LazyConvXdMixin, Conv1d):
+class LazyConv1d(_LazyConvXdMixin, Conv1d, becomes=Conv1d):
     """Conv1d that finds `in_channels` at its first call."""
 
-    cls_to_become = Conv1d
 
-
-class LazyConv2d(_LazyConvXdMixin, Conv2d):
+class LazyConv2d(_LazyConvXdMixin, Conv2d, becomes=Conv2d):
     """Conv2d that finds `in_channels` at its first call."""
 
-    cls_to_become = Conv2d
 
-
-class LazyConv3d(_LazyConvXdMixin, Conv3d):
+class LazyConv3d(_LazyConvXdMixin, Conv3d, becomes=Conv3d):
     """Conv3d that finds `in_channels` at its first call."""
 
-    cls_to_become = Conv3d
 
-
-class LazyConvTranspose1d(_LazyConvXdMixin, ConvTranspose1d):
+class LazyConvTranspose1d(_LazyConvXdMixin, ConvTranspose1d, becomes=ConvTranspose1d):
     """ConvTranspose1d that finds `in_channels` at its first call."""
 
-    cls_to_become = ConvTranspose1d
 
-
-class LazyConvTranspose2d(_LazyConvXdMixin, ConvTranspose2d):
+class LazyConvTranspose2d(_LazyConvXdMixin, ConvTranspose2d, becomes=ConvTranspose2d):
     """ConvTranspose2d that finds `in_channels` at its first call."""
 
-    cls_to_become = ConvTranspose2d
 
-
-class LazyConvTranspose3d(_LazyConvXdMixin, ConvTranspose3d):
+class LazyConvTranspose3d(_LazyConvXdMixin, ConvTranspose3d, becomes=ConvTranspose3d):
     """ConvTranspose3d that finds `in_channels` at its first call."""
-
-    cls_to_become = ConvTranspose3d

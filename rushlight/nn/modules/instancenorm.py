@@ -88,19 +88,13 @@ class InstanceNorm3d(_Dims, _InstanceNorm):
     _spatial = 3
 
 
-class LazyInstanceNorm1d(_LazyNormBase, InstanceNorm1d):
+class LazyInstanceNorm1d(_LazyNormBase, InstanceNorm1d, becomes=InstanceNorm1d):
     """InstanceNorm1d that finds `num_features` at its first call."""
 
-    cls_to_become = InstanceNorm1d
 
-
-class LazyInstanceNorm2d(_LazyNormBase, InstanceNorm2d):
+class LazyInstanceNorm2d(_LazyNormBase, InstanceNorm2d, becomes=InstanceNorm2d):
     """InstanceNorm2d that finds `num_features` at its first call."""
 
-    cls_to_become = InstanceNorm2d
 
-
-class LazyInstanceNorm3d(_LazyNormBase, InstanceNorm3d):
+class LazyInstanceNorm3d(_LazyNormBase, InstanceNorm3d, becomes=InstanceNorm3d):
     """InstanceNorm3d that finds `num_features` at its first call."""
-
-    cls_to_become = InstanceNorm3d

@@ -17,6 +17,11 @@ class LazyModuleMixin:
 
     cls_to_become: Any = None
 
+    def __init_subclass__(cls, becomes: Any = None, **said: Any) -> None:
+        super().__init_subclass__(**said)
+        if becomes is not None:
+            cls.cls_to_become = becomes
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._load_hook = self._register_load_state_dict_pre_hook(  # type: ignore[attr-defined]

@@ -9,7 +9,8 @@ from rushlight.nn import functional as F
 from rushlight.nn import init
 from rushlight.nn.modules.lazy import LazyModuleMixin
 from rushlight.nn.modules.module import Module
-from rushlight.nn.parameter import Parameter, UninitializedParameter
+from rushlight.nn.modules.utils import register_empty
+from rushlight.nn.parameter import UninitializedParameter
 
 
 class Identity(Module):
@@ -38,11 +39,8 @@ class Linear(Module):
         super().__init__()
         self.in_features = in_features
         self.out_features = out_features
-        self.weight = Parameter(torch.empty((out_features, in_features), device=device, dtype=dtype))
-        if bias:
-            self.bias = Parameter(torch.empty(out_features, device=device, dtype=dtype))
-        else:
-            self.register_parameter("bias", None)
+        register_empty(self, device, dtype, weight=(out_features, in_features),
+                       bias=out_features if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -92,12 +90,8 @@ class Bilinear(Module):
         self.in1_features = in1_features
         self.in2_features = in2_features
         self.out_features = out_features
-        self.weight = Parameter(torch.empty((out_features, in1_features, in2_features),
-                                            device=device, dtype=dtype))
-        if bias:
-            self.bias = Parameter(torch.empty(out_features, device=device, dtype=dtype))
-        else:
-            self.register_parameter("bias", None)
+        register_empty(self, device, dtype, weight=(out_features, in1_features, in2_features),
+                       bias=out_features if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

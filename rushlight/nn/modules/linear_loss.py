@@ -29,7 +29,7 @@ class LinearCrossEntropyLoss(Module):
 
     __module__ = "rushlight.nn.modules.loss"  # as in PyTorch: pickles say so
 
-    __constants__ = ["ignore_index", "reduction", "label_smoothing"]
+    __constants__ = ["num_classes", "out_features", "reduction", "ignore_index", "label_smoothing"]
     weight: Any
 
     def __init__(self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (),

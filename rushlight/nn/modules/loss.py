@@ -110,7 +110,6 @@ class BCELoss(_WeightedLoss, function="binary_cross_entropy"):
 class BCEWithLogitsLoss(_Loss, function="binary_cross_entropy_with_logits"):
     """BCELoss of sigmoid(input), in one stable formula; `pos_weight` weighs positive targets."""
 
-    __constants__ = ["reduction"]
     weight: Any
     pos_weight: Any
 

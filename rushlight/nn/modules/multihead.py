@@ -8,6 +8,7 @@ from rushlight.nn import functional as F
 from rushlight.nn import init
 from rushlight.nn.modules.linear import NonDynamicallyQuantizableLinear
 from rushlight.nn.modules.module import Module
+from rushlight.nn.modules.utils import register_empty
 from rushlight.nn.parameter import Parameter
 
 
@@ -58,17 +59,13 @@ class MultiheadAttention(Module):
 
     def _register_projections(self, bias: bool, where: dict[str, Any]) -> None:
         size = self.embed_dim
-        names = ("q_proj_weight", "k_proj_weight", "v_proj_weight")
         if self._qkv_same_embed_dim:
-            self.in_proj_weight = Parameter(torch.empty((3 * size, size), **where))
-            for name in names:
-                self.register_parameter(name, None)
+            shapes: dict[str, Any] = {"in_proj_weight": (3 * size, size), "q_proj_weight": None,
+                                      "k_proj_weight": None, "v_proj_weight": None}
         else:
-            for name, width in zip(names, (size, self.kdim, self.vdim)):
-                setattr(self, name, Parameter(torch.empty((size, width), **where)))
-            self.register_parameter("in_proj_weight", None)
-        self.register_parameter(
-            "in_proj_bias", Parameter(torch.empty(3 * size, **where)) if bias else None)
+            shapes = {"q_proj_weight": (size, size), "k_proj_weight": (size, self.kdim),
+                      "v_proj_weight": (size, self.vdim), "in_proj_weight": None}
+        register_empty(self, **where, **shapes, in_proj_bias=3 * size if bias else None)
 
     def _reset_parameters(self) -> None:
         if self._qkv_same_embed_dim:

@@ -9,7 +9,7 @@ from rushlight.nn import functional as F
 from rushlight.nn import init
 from rushlight.nn.modules.function_module import FunctionModule
 from rushlight.nn.modules.module import Module
-from rushlight.nn.parameter import Parameter
+from rushlight.nn.modules.utils import register_empty
 
 
 class _ChannelNorm(FunctionModule, function=None, size=int, alpha=1e-4, beta=0.75, k=1.0):
@@ -51,11 +51,6 @@ class _Affine(Module):
     weight: Any
     bias: Any
 
-    def _register(self, shape: Any, device: Any, dtype: Any, **wanted: bool) -> None:
-        for name, there in wanted.items():
-            self.register_parameter(
-                name, Parameter(torch.empty(shape, device=device, dtype=dtype)) if there else None)
-
     def reset_parameters(self) -> None:
         for name, fill in (("weight", init.ones_), ("bias", init.zeros_)):
             value = getattr(self, name, None)
@@ -77,8 +72,8 @@ class LayerNorm(_Affine):
         self.normalized_shape = _shape(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        self._register(self.normalized_shape, device, dtype, weight=elementwise_affine,
-                       bias=elementwise_affine and bias)
+        shape = self.normalized_shape if elementwise_affine else None
+        register_empty(self, device, dtype, weight=shape, bias=shape if bias else None)
         self.reset_parameters()
 
     def forward(self, input: Any) -> Any:
@@ -107,7 +102,8 @@ class GroupNorm(_Affine):
         self.num_channels = num_channels
         self.eps = eps
         self.affine = affine
-        self._register(num_channels, device, dtype, weight=affine, bias=affine and bias)
+        shape = num_channels if affine else None
+        register_empty(self, device, dtype, weight=shape, bias=shape if bias else None)
         self.reset_parameters()
 
     def forward(self, input: Any) -> Any:
@@ -132,7 +128,8 @@ class RMSNorm(_Affine):
         self.normalized_shape = _shape(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        self._register(self.normalized_shape, device, dtype, weight=elementwise_affine)
+        register_empty(self, device, dtype,
+                       weight=self.normalized_shape if elementwise_affine else None)
         self.reset_parameters()
 
     def forward(self, x: Any) -> Any:

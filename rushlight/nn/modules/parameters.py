@@ -26,7 +26,61 @@ def _line(key: Any, value: Any, of: str) -> str:
     return f"  ({key}): {kind} containing: [{of} of size {size}{where}]"
 
 
-class ParameterList(Module):
+def _pairs(given: Iterable[Any], owner: str) -> Iterator[tuple[Any, Any]]:
+    """The (key, value) pairs that a dict-like module is updated with, each checked."""
+    for j, pair in enumerate(given):
+        if not isinstance(pair, Iterable):
+            raise TypeError(f"{owner} update sequence element #{j} should be Iterable; is "
+                            + type(pair).__name__)
+        pair = tuple(pair)
+        if len(pair) != 2:
+            raise ValueError(f"{owner} update sequence element #{j} has length {len(pair)}; 2 is "
+                             "required")
+        yield pair[0], pair[1]
+
+
+class _ListLike(Module):
+    """Members are attributes named by their positions, which dir() leaves out."""
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not name.isdigit()]
+
+    def _get_abs_string_index(self, idx: Any) -> str:
+        idx = operator.index(idx)
+        if not -len(self) <= idx < len(self):
+            raise IndexError(f"index {idx} is out of range")
+        return str(idx + len(self) if idx < 0 else idx)
+
+
+class _DictLike(Module):
+    """Members are found by their keys, those of the dict `_table`."""
+
+    _table: str
+
+    def __len__(self) -> int:
+        return len(getattr(self, self._table))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(getattr(self, self._table))
+
+    def __contains__(self, key: object) -> bool:
+        return key in getattr(self, self._table)
+
+    def keys(self) -> Iterable[str]:
+        """The keys, in order of insertion."""
+        return getattr(self, self._table).keys()
+
+    def pop(self, key: str) -> Any:
+        """Remove and return what is under a key."""
+        value = self[key]  # type: ignore[index]
+        del self[key]  # type: ignore[attr-defined]
+        return value
+
+
+class ParameterList(_ListLike):
     """A list of parameters (and other values) that are registered."""
 
     __module__ = "rushlight.nn.modules.container"  # as in PyTorch: pickles say so
@@ -36,12 +90,6 @@ class ParameterList(Module):
         self._size = 0
         if values is not None:
             self += values
-
-    def _get_abs_string_index(self, idx: Any) -> str:
-        idx = operator.index(idx)
-        if not -len(self) <= idx < len(self):
-            raise IndexError(f"index {idx} is out of range")
-        return str(idx + len(self) if idx < 0 else idx)
 
     def __getitem__(self, idx: Any) -> Any:
         if isinstance(idx, slice):
@@ -59,9 +107,6 @@ class ParameterList(Module):
 
     def __iadd__(self, parameters: Iterable[Any]) -> Any:
         return self.extend(parameters)
-
-    def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if not name.isdigit()]
 
     def append(self, value: Any) -> Any:
         """Add a value at the end."""
@@ -85,10 +130,12 @@ class ParameterList(Module):
         raise RuntimeError("ParameterList should not be called.")
 
 
-class ParameterDict(Module):
+class ParameterDict(_DictLike):
     """A dict of parameters (and other values) that are registered; keys are strings."""
 
     __module__ = "rushlight.nn.modules.container"  # as in PyTorch: pickles say so
+
+    _table = "_keys"
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
@@ -114,17 +161,8 @@ class ParameterDict(Module):
         del self._keys[key]
         delattr(self, self._key_to_attr(key))
 
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._keys)
-
     def __reversed__(self) -> Iterator[str]:
         return reversed(list(self._keys))
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._keys
 
     def __or__(self, other: Mapping[str, Any]) -> "ParameterDict":
         joined = self.copy()
@@ -155,12 +193,6 @@ class ParameterDict(Module):
         for key in list(self._keys):
             del self[key]
 
-    def pop(self, key: str) -> Any:
-        """Remove and return the value under a key."""
-        value = self[key]
-        del self[key]
-        return value
-
     def popitem(self) -> tuple[str, Any]:
         """Remove and return the last (key, value) pair."""
         key, _ = self._keys.popitem()
@@ -174,10 +206,6 @@ class ParameterDict(Module):
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> "ParameterDict":
         """A new dict with `default` under each key."""
         return ParameterDict((key, default) for key in keys)
-
-    def keys(self) -> Iterable[str]:
-        """The keys, in order of insertion."""
-        return self._keys.keys()
 
     def items(self) -> Iterable[tuple[str, Any]]:
         """(key, value) pairs."""
@@ -199,15 +227,8 @@ class ParameterDict(Module):
             for key in keys:
                 self[key] = parameters[key]
             return
-        for j, pair in enumerate(parameters):
-            if not isinstance(pair, Iterable):
-                raise TypeError(f"ParameterDict update sequence element #{j} should be Iterable; is "
-                                + type(pair).__name__)
-            pair = tuple(pair)
-            if len(pair) != 2:
-                raise ValueError(f"ParameterDict update sequence element #{j} has length "
-                                 f"{len(pair)}; 2 is required")
-            self[pair[0]] = pair[1]
+        for key, value in _pairs(parameters, "ParameterDict"):
+            self[key] = value
 
     def extra_repr(self) -> str:
         return "\n".join(_line(key, p, torch.typename(p)) for key, p in self.items())

@@ -10,7 +10,7 @@ import rushlight as torch
 from rushlight.nn import init
 from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
-from rushlight.nn.parameter import Parameter
+from rushlight.nn.modules.utils import changed, register_empty
 from rushlight.nn.utils.rnn import PackedSequence
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
@@ -58,10 +58,9 @@ class RNNBase(Module):
             shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
         if self.proj_size:
             shapes["weight_hr"] = (self.proj_size, self.hidden_size)
-        for name, shape in shapes.items():
-            self.register_parameter(name + suffix,
-                                    Parameter(torch.empty(shape, device=device, dtype=dtype)))
-        return [name + suffix for name in shapes]
+        shapes = {name + suffix: shape for name, shape in shapes.items()}
+        register_empty(self, device, dtype, **shapes)
+        return list(shapes)
 
     @property
     def _flat_weights_names(self) -> list[str]:
@@ -95,12 +94,9 @@ class RNNBase(Module):
             init.uniform_(weight, -bound, bound)
 
     def extra_repr(self) -> str:
-        text = f"{self.input_size}, {self.hidden_size}"
-        for name, default in (("proj_size", 0), ("num_layers", 1), ("bias", True),
-                              ("batch_first", False), ("dropout", 0), ("bidirectional", False)):
-            if getattr(self, name) != default:
-                text += f", {name}={getattr(self, name)}"
-        return text
+        return f"{self.input_size}, {self.hidden_size}" + changed(
+            self, proj_size=0, num_layers=1, bias=True, batch_first=False, dropout=0,
+            bidirectional=False)
 
     # --- checks -----------------------------------------------------------------------------------
 
@@ -228,6 +224,11 @@ def _check_sizes(rnn: RNNBase) -> None:
         raise ValueError("proj_size has to be smaller than hidden_size")
 
 
+def _refuse_projection(kwargs: dict[str, Any]) -> None:
+    if "proj_size" in kwargs:
+        raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+
+
 class RNN(RNNBase):
     """h' = tanh(W x + b + V h + c), or relu with nonlinearity="relu".
 
@@ -237,8 +238,7 @@ class RNN(RNNBase):
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if "proj_size" in kwargs:
-            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        _refuse_projection(kwargs)
         if len(args) > 3:
             self.nonlinearity = args[3]
             args = args[:3] + args[4:]
@@ -264,8 +264,7 @@ class GRU(RNNBase):
     """n = tanh(W x + b + r (V h + c)) and h' = (1 - z) n + z h, with gates r, z, n. As RNN."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        if "proj_size" in kwargs:
-            raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
+        _refuse_projection(kwargs)
         super().__init__("GRU", *args, **kwargs)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import rushlight as torch
 from rushlight.nn import init
 from rushlight.nn.modules.module import Module
-from rushlight.nn.parameter import Parameter
+from rushlight.nn.modules.utils import register_empty
 
 
 class RNNCellBase(Module):
@@ -24,11 +24,9 @@ class RNNCellBase(Module):
         self.hidden_size = hidden_size
         self.bias = bias
         rows = num_chunks * hidden_size
-        for name, shape in (("weight_ih", (rows, input_size)), ("weight_hh", (rows, hidden_size)),
-                            ("bias_ih", (rows,)), ("bias_hh", (rows,))):
-            wanted = bias or name.startswith("weight")
-            self.register_parameter(
-                name, Parameter(torch.empty(shape, device=device, dtype=dtype)) if wanted else None)
+        register_empty(self, device, dtype, weight_ih=(rows, input_size),
+                       weight_hh=(rows, hidden_size), bias_ih=rows if bias else None,
+                       bias_hh=rows if bias else None)
         self.reset_parameters()
 
     def extra_repr(self) -> str:

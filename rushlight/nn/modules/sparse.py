@@ -7,6 +7,7 @@ import rushlight as torch
 from rushlight.nn import functional as F
 from rushlight.nn import init
 from rushlight.nn.modules.module import Module
+from rushlight.nn.modules.utils import changed
 from rushlight.nn.parameter import Parameter
 
 
@@ -77,13 +78,9 @@ class Embedding(_Table):
                            self.scale_grad_by_freq, self.sparse)
 
     def extra_repr(self) -> str:
-        text = f"{self.num_embeddings}, {self.embedding_dim}"
-        for name, default in (("padding_idx", None), ("max_norm", None), ("norm_type", 2),
-                              ("scale_grad_by_freq", False), ("sparse", False)):
-            value = getattr(self, name)
-            if value is not default and value != default:
-                text += f", {name}={value}"
-        return text
+        return f"{self.num_embeddings}, {self.embedding_dim}" + changed(
+            self, padding_idx=None, max_norm=None, norm_type=2, scale_grad_by_freq=False,
+            sparse=False)
 
     @classmethod
     def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None,
@@ -131,13 +128,9 @@ class EmbeddingBag(_Table):
             self.mode, self.sparse, per_sample_weights, self.include_last_offset, self.padding_idx)
 
     def extra_repr(self) -> str:
-        text = f"{self.num_embeddings}, {self.embedding_dim}"
-        for name, default in (("max_norm", None), ("norm_type", 2), ("scale_grad_by_freq", False)):
-            value = getattr(self, name)
-            if value is not default and value != default:
-                text += f", {name}={value}"
-        text += f", mode={self.mode!r}"
-        return text + ("" if self.padding_idx is None else f", padding_idx={self.padding_idx}")
+        return (f"{self.num_embeddings}, {self.embedding_dim}"
+                + changed(self, max_norm=None, norm_type=2, scale_grad_by_freq=False)
+                + f", mode={self.mode!r}" + changed(self, padding_idx=None))
 
     @classmethod
     def from_pretrained(cls, embeddings: Any, freeze: bool = True, max_norm: float | None = None,

@@ -183,39 +183,58 @@ class TransformerDecoder(Module):
         return output if self.norm is None else self.norm(output)
 
 
-class TransformerEncoderLayer(Module):
+class _Layer(Module):
+    """What both layers have: attentions and a feed-forward network, each with a norm and dropout."""
+
+    __constants__ = ["norm_first"]
+    self_attn: MultiheadAttention
+    dropout1: Dropout
+
+    def _build(self, attentions: tuple[str, ...], d_model: int, nhead: int, dim_feedforward: int,
+               dropout: float, activation: Any, eps: float, batch_first: bool, norm_first: bool,
+               bias: bool, device: Any, dtype: Any) -> None:
+        where = {"device": device, "dtype": dtype}
+        for name in attentions:
+            setattr(self, name, MultiheadAttention(d_model, nhead, dropout=dropout, bias=bias,
+                                                   batch_first=batch_first, **where))
+        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **where)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **where)
+        self.norm_first = norm_first
+        blocks = range(1, len(attentions) + 2)
+        for i in blocks:
+            setattr(self, f"norm{i}", LayerNorm(d_model, eps=eps, bias=bias, **where))
+        for i in blocks:
+            setattr(self, f"dropout{i}", Dropout(dropout))
+        self.activation = (_get_activation_fn(activation) if isinstance(activation, str)
+                           else activation)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        if not hasattr(self, "activation"):
+            self.activation = F.relu
+
+    def _sa_block(self, x: Any, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False
+                  ) -> Any:
+        x = self.self_attn(x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask,
+                           need_weights=False, is_causal=is_causal)[0]
+        return self.dropout1(x)
+
+
+class TransformerEncoderLayer(_Layer):
     """Self-attention and a feed-forward network, each with a residual and a norm.
 
     src (S, N, E), or (N, S, E) with `batch_first`. `norm_first`: norms before, not after.
     """
-
-    __constants__ = ["norm_first"]
 
     def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
                  activation: Any = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
                  norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None
                  ) -> None:
         super().__init__()
-        where = {"device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout=dropout, bias=bias,
-                                            batch_first=batch_first, **where)
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **where)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **where)
-        self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **where)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **where)
-        self.dropout1 = Dropout(dropout)
-        self.dropout2 = Dropout(dropout)
-        if isinstance(activation, str):
-            activation = _get_activation_fn(activation)
-        self.activation_relu_or_gelu = _relu_or_gelu(activation)
-        self.activation = activation
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if not hasattr(self, "activation"):
-            self.activation = F.relu
+        self._build(("self_attn",), d_model, nhead, dim_feedforward, dropout, activation,
+                    layer_norm_eps, batch_first, norm_first, bias, device, dtype)
+        self.activation_relu_or_gelu = _relu_or_gelu(self.activation)
 
     def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None,
                 is_causal: bool = False) -> Any:
@@ -230,12 +249,6 @@ class TransformerEncoderLayer(Module):
         x = self.norm1(x + self._sa_block(x, mask, padding, is_causal=is_causal))
         return self.norm2(x + self._ff_block(x))
 
-    def _sa_block(self, x: Any, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False
-                  ) -> Any:
-        x = self.self_attn(x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask,
-                           need_weights=False, is_causal=is_causal)[0]
-        return self.dropout1(x)
-
     def _ff_block(self, x: Any) -> Any:
         return self.dropout2(self.linear2(self.dropout(self.activation(self.linear1(x)))))
 
@@ -249,40 +262,19 @@ def _relu_or_gelu(activation: Any) -> int:
     return 2 if activation is F.gelu or isinstance(activation, GELU) else 0
 
 
-class TransformerDecoderLayer(Module):
+class TransformerDecoderLayer(_Layer):
     """Self-attention, attention to the memory and a feed-forward network, with residuals and norms.
 
     tgt (T, N, E) and memory (S, N, E). `norm_first`: norms before, not after.
     """
-
-    __constants__ = ["norm_first"]
 
     def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
                  activation: Any = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
                  norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None
                  ) -> None:
         super().__init__()
-        where = {"device": device, "dtype": dtype}
-        attention = {"dropout": dropout, "batch_first": batch_first, "bias": bias, **where}
-        self.self_attn = MultiheadAttention(d_model, nhead, **attention)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, **attention)
-        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **where)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **where)
-        self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **where)
-        self.norm2 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **where)
-        self.norm3 = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **where)
-        self.dropout1 = Dropout(dropout)
-        self.dropout2 = Dropout(dropout)
-        self.dropout3 = Dropout(dropout)
-        self.activation = (_get_activation_fn(activation) if isinstance(activation, str)
-                           else activation)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if not hasattr(self, "activation"):
-            self.activation = F.relu
+        self._build(("self_attn", "multihead_attn"), d_model, nhead, dim_feedforward, dropout,
+                    activation, layer_norm_eps, batch_first, norm_first, bias, device, dtype)
 
     def forward(self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None,
                 tgt_key_padding_mask: Any = None, memory_key_padding_mask: Any = None,
@@ -298,12 +290,6 @@ class TransformerDecoderLayer(Module):
         x = self.norm1(x + self._sa_block(x, *own))
         x = self.norm2(x + self._mha_block(x, memory, *other))
         return self.norm3(x + self._ff_block(x))
-
-    def _sa_block(self, x: Any, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False
-                  ) -> Any:
-        x = self.self_attn(x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask,
-                           is_causal=is_causal, need_weights=False)[0]
-        return self.dropout1(x)
 
     def _mha_block(self, x: Any, mem: Any, attn_mask: Any, key_padding_mask: Any,
                    is_causal: bool = False) -> Any:

@@ -22,9 +22,7 @@ class Tree:
         """The module at a dotted path; AttributeError where there is none."""
         module: Any = self
         for name in target.split(".") if target else ():
-            if not hasattr(module, name):
-                raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
-            module = getattr(module, name)
+            module = _member(module, name)
             if not isinstance(module, Tree):
                 raise AttributeError(f"`{name}` is not an nn.Module")
         return module
@@ -37,8 +35,8 @@ class Tree:
             raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
         path, _, name = target.rpartition(".")
         parent = self.get_submodule(path)
-        if strict and not hasattr(parent, name):
-            raise AttributeError(f"{parent._get_name()} has no attribute `{name}`")
+        if strict:
+            _member(parent, name)
         if hasattr(parent, name) and not isinstance(getattr(parent, name), Tree):
             raise AttributeError(f"`{name}` is not an nn.Module")
         setattr(parent, name, module)
@@ -46,10 +44,7 @@ class Tree:
     def get_parameter(self, target: str) -> Any:
         """The Parameter at a dotted path; AttributeError where there is none."""
         path, _, name = target.rpartition(".")
-        module = self.get_submodule(path)
-        if not hasattr(module, name):
-            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
-        found = getattr(module, name)
+        found = _member(self.get_submodule(path), name)
         if not isinstance(found, torch.nn.Parameter):
             raise AttributeError(f"`{name}` is not an nn.Parameter")
         return found
@@ -58,11 +53,10 @@ class Tree:
         """The buffer at a dotted path; AttributeError where there is none."""
         path, _, name = target.rpartition(".")
         module = self.get_submodule(path)
-        if not hasattr(module, name):
-            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+        found = _member(module, name)
         if name not in module._buffers:
             raise AttributeError(f"`{name}` is not a buffer")
-        return getattr(module, name)
+        return found
 
     # --- walking ----------------------------------------------------------------------------------
 
@@ -196,6 +190,12 @@ class Tree:
         if len(extra_lines) == 1 and not child_lines:
             return f"{self._get_name()}({extra_lines[0]})"
         return self._get_name() + "(\n  " + "\n  ".join(lines) + "\n)"
+
+
+def _member(module: Any, name: str) -> Any:
+    if not hasattr(module, name):
+        raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+    return getattr(module, name)
 
 
 def _addindent(text: str, spaces: int) -> str:

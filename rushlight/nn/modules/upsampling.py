@@ -3,33 +3,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from rushlight.nn import functional as F
-from rushlight.nn.modules.module import Module
+from rushlight.nn.modules.function_module import FunctionModule
 
 
-class Upsample(Module):
+class Upsample(FunctionModule, function="interpolate", size=None, scale_factor=None, mode="nearest",
+               align_corners=None, recompute_scale_factor=None):
     """Resize to `size`, or by `scale_factor`; modes as of F.interpolate."""
 
     __constants__ = ["size", "scale_factor", "mode", "align_corners", "name",
                      "recompute_scale_factor"]
+    align_corners: bool | None
+    recompute_scale_factor: bool | None
+    _by_name = True
 
-    def __init__(self, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
-                 align_corners: bool | None = None, recompute_scale_factor: bool | None = None
-                 ) -> None:
-        super().__init__()
+    def _post_init(self) -> None:
         self.name = type(self).__name__
-        self.size = size
-        if isinstance(scale_factor, tuple):
-            self.scale_factor: Any = tuple(float(factor) for factor in scale_factor)
+        factor = self.scale_factor
+        if isinstance(factor, tuple):
+            self.scale_factor = tuple(map(float, factor))
         else:
-            self.scale_factor = float(scale_factor) if scale_factor else None
-        self.mode = mode
-        self.align_corners = align_corners
-        self.recompute_scale_factor = recompute_scale_factor
-
-    def forward(self, input: Any) -> Any:
-        return F.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners,
-                             recompute_scale_factor=self.recompute_scale_factor)
+            self.scale_factor = float(factor) if factor else None
 
     def extra_repr(self) -> str:
         size = (f"scale_factor={self.scale_factor!r}" if self.scale_factor is not None

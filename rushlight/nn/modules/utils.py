@@ -1,9 +1,12 @@
-"""Sizes given as one number or as one for each dim."""
+"""What the files of layers share: sizes as tuples, registering parameters, parts of reprs."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import repeat
 from typing import Any
+
+import rushlight as torch
+from rushlight.nn.parameter import Parameter
 
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
@@ -24,6 +27,19 @@ _quadruple = _ntuple(4, "_quadruple")
 def _reverse_repeat_tuple(t: tuple[int, ...], n: int) -> tuple[int, ...]:
     """(2, 3) as F.pad wants it: (3, 3, 2, 2) with n = 2."""
     return tuple(x for x in reversed(t) for _ in range(n))
+
+
+def register_empty(module: Any, device: Any, dtype: Any, **shapes: Any) -> None:
+    """Register a Parameter of each shape, its values not set yet; None reserves the name."""
+    for name, shape in shapes.items():
+        module.register_parameter(name, None if shape is None else Parameter(
+            torch.empty(shape, device=device, dtype=dtype)))
+
+
+def changed(module: Any, **defaults: Any) -> str:
+    """The end of an extra_repr: ", name=value" of each attribute that is not at its default."""
+    shown = [(name, getattr(module, name), default) for name, default in defaults.items()]
+    return "".join(f", {name}={value}" for name, value, default in shown if value != default)
 
 
 def consume_prefix_in_state_dict_if_present(state_dict: dict[str, Any], prefix: str) -> None:

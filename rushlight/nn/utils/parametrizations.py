@@ -7,6 +7,7 @@ import rushlight as torch
 from rushlight.nn import functional as F
 from rushlight.nn.modules.module import Module
 from rushlight.nn.utils import parametrize
+from rushlight.nn.utils.spectral_norm import dim_of_outputs
 from rushlight.nn.utils.weight_norm import norm_except_dim, scaled
 
 
@@ -98,9 +99,7 @@ def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1
     weight = getattr(module, name, None)
     if not isinstance(weight, torch.Tensor):
         raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
-    if dim is None:
-        transposed = (torch.nn.ConvTranspose1d, torch.nn.ConvTranspose2d, torch.nn.ConvTranspose3d)
-        dim = 1 if isinstance(module, transposed) else 0
+    dim = dim_of_outputs(module) if dim is None else dim
     with torch.no_grad():
         norm = _SpectralNorm(weight, n_power_iterations, dim, eps)
     parametrize.register_parametrization(module, name, norm)

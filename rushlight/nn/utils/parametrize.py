@@ -76,18 +76,7 @@ class ParametrizationList(ModuleList):
                 part.requires_grad_(original.requires_grad)
                 _register_parameter_or_buffer(self, f"original{i}", part)
         if not unsafe:
-            self._check(shape, dtype)
-
-    def _check(self, shape: Any, dtype: Any) -> None:
-        result = self()
-        if not isinstance(result, torch.Tensor):
-            raise ValueError(f"A parametrization must return a tensor. Got {type(result).__name__}.")
-        for what, got, expected in (("dtype", result.dtype, dtype), ("shape", result.shape, shape)):
-            if got != expected:
-                raise ValueError(
-                    f"Registering a parametrization may not change the {what} of the tensor, unless "
-                    f"`unsafe` flag is enabled.\nunparametrized {what}: {expected}\n"
-                    f"parametrized {what}: {got}")
+            _check_kept(self(), shape, dtype, "unparametrized {}", "parametrized {}")
 
     def _inverted(self, value: Any, optional: bool) -> Any:
         for module in reversed(list(self)):
@@ -191,7 +180,9 @@ def register_parametrization(module: Any, tensor_name: str, parametrization: Any
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
         if not unsafe:
-            _check_appended(getattr(module, tensor_name), parametrization)
+            value = getattr(module, tensor_name)
+            _check_kept(parametrization(value), value.shape, value.dtype, "module {}",
+                        "parametrization(module) {}")
         module.parametrizations[tensor_name].append(parametrization)
         module.parametrizations[tensor_name].unsafe |= unsafe
     elif tensor_name in module._buffers or tensor_name in module._parameters:
@@ -209,16 +200,16 @@ def register_parametrization(module: Any, tensor_name: str, parametrization: Any
     return module
 
 
-def _check_appended(value: Any, parametrization: Any) -> None:
-    result = parametrization(value)
+def _check_kept(result: Any, shape: Any, dtype: Any, before: str, after: str) -> None:
+    """ValueError where a parametrization gave another shape or dtype; how to call the two."""
     if not isinstance(result, torch.Tensor):
         raise ValueError(f"A parametrization must return a tensor. Got {type(result).__name__}.")
-    for what in ("dtype", "shape"):
-        if getattr(result, what) != getattr(value, what):
+    for what, got, expected in (("dtype", result.dtype, dtype), ("shape", result.shape, shape)):
+        if got != expected:
             raise ValueError(
                 f"Registering a parametrization may not change the {what} of the tensor, unless the "
-                f"`unsafe` flag is enabled.\nmodule {what}: {getattr(value, what)}\n"
-                f"parametrization(module) {what}: {getattr(result, what)}")
+                f"`unsafe` flag is enabled.\n{before.format(what)}: {expected}\n"
+                f"{after.format(what)}: {got}")
 
 
 def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:

@@ -209,58 +209,53 @@ def _without(scores: Any, mask: Any, count: int, largest: bool) -> Any:
     return mask
 
 
-class RandomStructured(_Amount):
-    """Prunes whole channels along a dim at random."""
+class _Structured(_Amount):
+    """Methods that prune whole channels along a dim: subclasses say which are `_kept`."""
 
     PRUNING_TYPE = "structured"
+    dim: int
+
+    def compute_mask(self, t: Any, default_mask: Any) -> Any:
+        _validate_structured_pruning(t)
+        _validate_pruning_dim(t, self.dim)
+        size = t.shape[self.dim]
+        count = _compute_nparams_toprune(self.amount, size)
+        _validate_pruning_amount(count, size)
+        if not count:
+            return default_mask
+        mask = torch.zeros_like(t)
+        where: list[Any] = [slice(None)] * t.dim()
+        where[self.dim] = self._kept(t, size, count)
+        mask[tuple(where)] = 1
+        return mask * default_mask.to(dtype=t.dtype)
+
+    def _kept(self, t: Any, size: int, count: int) -> Any:
+        raise NotImplementedError
+
+
+class RandomStructured(_Structured):
+    """Prunes whole channels along a dim at random."""
 
     def __init__(self, amount: Any, dim: int = -1) -> None:
         super().__init__(amount)
         self.dim = dim
 
-    def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        count = _structured_count(self, t)
-        if not count:
-            return default_mask
-        chance = torch.rand(t.shape[self.dim])
-        kept = chance > torch.kthvalue(chance, k=count).values
-        return _only_channels(t, self.dim, kept) * default_mask.to(dtype=t.dtype)
+    def _kept(self, t: Any, size: int, count: int) -> Any:
+        chance = torch.rand(size)
+        return chance > torch.kthvalue(chance, k=count).values
 
 
-class LnStructured(_Amount):
+class LnStructured(_Structured):
     """Prunes the channels along a dim with the smallest n-norm."""
-
-    PRUNING_TYPE = "structured"
 
     def __init__(self, amount: Any, n: Any, dim: int = -1) -> None:
         super().__init__(amount)
         self.n = n
         self.dim = dim
 
-    def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        count = _structured_count(self, t)
-        if not count:
-            return default_mask
+    def _kept(self, t: Any, size: int, count: int) -> Any:
         norm = _compute_norm(t, self.n, self.dim)
-        best = torch.topk(norm, k=t.shape[self.dim] - count, largest=True).indices
-        return _only_channels(t, self.dim, best) * default_mask.to(dtype=t.dtype)
-
-
-def _structured_count(method: Any, t: Any) -> int:
-    _validate_structured_pruning(t)
-    _validate_pruning_dim(t, method.dim)
-    size = t.shape[method.dim]
-    count = _compute_nparams_toprune(method.amount, size)
-    _validate_pruning_amount(count, size)
-    return count
-
-
-def _only_channels(t: Any, dim: int, index: Any) -> Any:
-    mask = torch.zeros_like(t)
-    where: list[Any] = [slice(None)] * t.dim()
-    where[dim] = index
-    mask[tuple(where)] = 1
-    return mask
+        return torch.topk(norm, k=size - count, largest=True).indices
 
 
 class CustomFromMask(BasePruningMethod):

@@ -11,6 +11,14 @@ _Fields = namedtuple("PackedSequence", ["data", "batch_sizes", "sorted_indices",
                                         "unsorted_indices"])
 
 
+def _cast(dtype: str) -> Any:
+    def cast(self: Any) -> Any:
+        return self.to(dtype=getattr(torch, dtype))
+
+    cast.__doc__ = f"Cast to {dtype}."
+    return cast
+
+
 class PackedSequence(_Fields):
     """Sequences laid out step by step, longest first; made by pack_padded_sequence.
 
@@ -59,37 +67,14 @@ class PackedSequence(_Fields):
         """Move to the CPU."""
         return self._with(self.data.cpu())
 
-    def double(self) -> "PackedSequence":
-        """Cast to float64."""
-        return self.to(dtype=torch.double)
-
-    def float(self) -> "PackedSequence":
-        """Cast to float32."""
-        return self.to(dtype=torch.float)
-
-    def half(self) -> "PackedSequence":
-        """Cast to float16."""
-        return self.to(dtype=torch.half)
-
-    def long(self) -> "PackedSequence":
-        """Cast to int64."""
-        return self.to(dtype=torch.long)
-
-    def int(self) -> "PackedSequence":
-        """Cast to int32."""
-        return self.to(dtype=torch.int)
-
-    def short(self) -> "PackedSequence":
-        """Cast to int16."""
-        return self.to(dtype=torch.short)
-
-    def char(self) -> "PackedSequence":
-        """Cast to int8."""
-        return self.to(dtype=torch.int8)
-
-    def byte(self) -> "PackedSequence":
-        """Cast to uint8."""
-        return self.to(dtype=torch.uint8)
+    double = _cast("float64")
+    float = _cast("float32")
+    half = _cast("float16")
+    long = _cast("int64")
+    int = _cast("int32")
+    short = _cast("int16")
+    char = _cast("int8")
+    byte = _cast("uint8")
 
     @property
     def is_cuda(self) -> bool:

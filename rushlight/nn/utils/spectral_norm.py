@@ -5,7 +5,8 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.nn import functional as F
-from rushlight.nn.parameter import Parameter, UninitializedParameter
+from rushlight.nn.parameter import Parameter
+from rushlight.nn.utils.weight_norm import check_new, undo
 
 
 class SpectralNorm:
@@ -59,18 +60,11 @@ class SpectralNorm:
     def apply(module: Any, name: str, n_power_iterations: int, dim: int, eps: float
               ) -> "SpectralNorm":
         """Replace a parameter by `name`_orig, with buffers `name`_u and `name`_v."""
-        for hook in module._forward_pre_hooks.values():
-            if isinstance(hook, SpectralNorm) and hook.name == name:
-                raise RuntimeError("Cannot register two spectral_norm hooks on the same parameter "
-                                   f"{name}")
+        check_new(module, SpectralNorm, name)
         fn = SpectralNorm(name, n_power_iterations, dim, eps)
         weight = module._parameters[name]
         if weight is None:
             raise ValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
-        if isinstance(weight, UninitializedParameter):
-            raise ValueError("The module passed to `SpectralNorm` can't have uninitialized "
-                             "parameters. Make sure to run the dummy forward before applying "
-                             "spectral normalization")
         with torch.no_grad():
             rows, columns = fn.reshape_weight_to_matrix(weight).size()
             u = F.normalize(weight.new_empty(rows).normal_(0, 1), dim=0, eps=eps)
@@ -84,6 +78,12 @@ class SpectralNorm:
         module.register_forward_pre_hook(fn)
         module._register_state_dict_hook(_VersionMark(fn))
         return fn
+
+
+def dim_of_outputs(module: Any) -> int:
+    """The dim of a weight along which the outputs are: 1 in transposed convolutions, else 0."""
+    transposed = (torch.nn.ConvTranspose1d, torch.nn.ConvTranspose2d, torch.nn.ConvTranspose3d)
+    return 1 if isinstance(module, transposed) else 0
 
 
 class _VersionMark:
@@ -103,21 +103,14 @@ def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1
 
     `dim`: the dim of outputs; by default 0, and 1 for transposed convolutions.
     """
-    if dim is None:
-        transposed = (torch.nn.ConvTranspose1d, torch.nn.ConvTranspose2d, torch.nn.ConvTranspose3d)
-        dim = 1 if isinstance(module, transposed) else 0
+    dim = dim_of_outputs(module) if dim is None else dim
     SpectralNorm.apply(module, name, n_power_iterations, dim, eps)
     return module
 
 
 def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
     """Undo spectral_norm; ValueError where there is none."""
-    for key, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, SpectralNorm) and hook.name == name:
-            hook.remove(module)
-            del module._forward_pre_hooks[key]
-            break
-    else:
+    if not undo(module, SpectralNorm, name):
         raise ValueError(f"spectral_norm of '{name}' not found in {module}")
     for key, hook in module._state_dict_hooks.items():
         if isinstance(hook, _VersionMark) and hook.fn.name == name:

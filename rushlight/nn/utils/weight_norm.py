@@ -8,6 +8,27 @@ import rushlight as torch
 from rushlight.nn.parameter import Parameter, UninitializedParameter
 
 
+def check_new(module: Any, kind: type, name: str) -> None:
+    """RuntimeError where a parameter has this normalisation, ValueError where it has no shape."""
+    what = "weight" if kind is WeightNorm else "spectral"
+    for hook in module._forward_pre_hooks.values():
+        if isinstance(hook, kind) and hook.name == name:  # type: ignore[attr-defined]
+            raise RuntimeError(f"Cannot register two {what}_norm hooks on the same parameter {name}")
+    if isinstance(module._parameters.get(name), UninitializedParameter):
+        raise ValueError(f"The module passed to `{kind.__name__}` can't have uninitialized parameters."
+                         f" Make sure to run the dummy forward before applying {what} normalization")
+
+
+def undo(module: Any, kind: type, name: str) -> bool:
+    """Take a normalisation off a parameter; False where there is none."""
+    for key, hook in module._forward_pre_hooks.items():
+        if isinstance(hook, kind) and hook.name == name:  # type: ignore[attr-defined]
+            hook.remove(module)  # type: ignore[attr-defined]
+            del module._forward_pre_hooks[key]
+            return True
+    return False
+
+
 def norm_except_dim(v: Any, dim: int | None) -> Any:
     """The 2-norm over all dims but one, which stay with size 1; over all dims, a scalar."""
     if dim is None or dim == -1:
@@ -35,15 +56,9 @@ class WeightNorm:
     @staticmethod
     def apply(module: Any, name: str, dim: int | None) -> "WeightNorm":
         """Replace a parameter by its length and direction; RuntimeError where that is done."""
-        for hook in module._forward_pre_hooks.values():
-            if isinstance(hook, WeightNorm) and hook.name == name:
-                raise RuntimeError("Cannot register two weight_norm hooks on the same parameter "
-                                   f"{name}")
+        check_new(module, WeightNorm, name)
         fn = WeightNorm(name, dim)
         weight = getattr(module, name)
-        if isinstance(weight, UninitializedParameter):
-            raise ValueError("The module passed to `WeightNorm` can't have uninitialized parameters. "
-                             "Make sure to run the dummy forward before applying weight normalization")
         del module._parameters[name]
         module.register_parameter(name + "_g", Parameter(norm_except_dim(weight, fn.dim).data))
         module.register_parameter(name + "_v", Parameter(weight.data))
@@ -73,9 +88,6 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
 
 def remove_weight_norm(module: Any, name: str = "weight") -> Any:
     """Undo weight_norm; ValueError where there is none."""
-    for key, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, WeightNorm) and hook.name == name:
-            hook.remove(module)
-            del module._forward_pre_hooks[key]
-            return module
-    raise ValueError(f"weight_norm of '{name}' not found in {module}")
+    if not undo(module, WeightNorm, name):
+        raise ValueError(f"weight_norm of '{name}' not found in {module}")
+    return module
