@@ -119,6 +119,9 @@ def _check_result(row: Row, formula: Formula, target: Tensor, values: list[Any])
                                    f"tensor it writes to: use {row.name}")
             break
     result = formula.entry(values).kind.dtype
+    if row.options.get("inplace_exact") and result is not target._k.dtype:
+        raise RuntimeError(f"the base given to {row.name}_ has dtype {target._k.dtype.legacy} but the "
+                           f"operation's result requires dtype {result.legacy}")
     if not can_cast(result, target._k.dtype):
         raise RuntimeError(f"result type {result.legacy} can't be cast to the desired output type "
                            f"{target._k.dtype.legacy}; {row.name}_ writes into a {target._k.dtype} "

@@ -59,6 +59,9 @@ def _reflected(row: Row, name: str) -> Callable[..., Any]:
     swap = row.options.get("commutative", False)
 
     def operator(self: Any, other: Any) -> Any:
+        if not isinstance(self, Tensor):
+            raise TypeError(f"descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a "
+                            f"'{type(self).__name__}' object; its first operand must be a Tensor")
         if not _usable(other):
             other = _convert(other)
             if other is None:

@@ -59,6 +59,7 @@ def linear_cross_entropy(input: Any, linear_weight: Any, target: Any, *, linear_
 
     input (N, in) or (in,); linear_weight (C, in) or (C, d1, ..., in) for targets (N, d1, ...).
     """
+    _check_linear_cross_entropy(input, linear_weight, linear_bias, target, ignore_index)
     classes = linear_weight.shape[:-1]
     logits = _find("linear")(input, linear_weight.flatten(0, -2),
                              None if linear_bias is None else linear_bias.flatten())
@@ -69,26 +70,49 @@ def linear_cross_entropy(input: Any, linear_weight: Any, target: Any, *, linear_
                                   label_smoothing=label_smoothing, **given)
 
 
+def _check_linear_cross_entropy(input: Any, weight: Any, bias: Any, target: Any,
+                                ignore_index: int | None) -> None:
+    classes = tuple(weight.shape[:-1])
+    if input.ndim not in (1, 2):
+        problem = f"expected input with dimensionality 1 or 2, got {input.ndim}"
+    elif weight.ndim < 2:
+        problem = f"expected linear_weight with dimensionality at least 2, got {weight.ndim}"
+    elif input.shape[-1] != weight.shape[-1]:
+        problem = ("expected equal input and linear_weight last dimensions (in_features), got "
+                   f"{input.shape[-1]} and {weight.shape[-1]}, respectively")
+    elif len(classes) > 1 and input.ndim == 1:
+        problem = (f"K-dimensional loss defined by linear_weight shape {tuple(weight.shape)} requires "
+                   f"batched input, (N, {input.shape[-1]}), got unbatched {tuple(input.shape)}")
+    elif bias is not None and tuple(bias.shape) != classes:
+        problem = f"expected linear_bias shape {classes}, got {tuple(bias.shape)}"
+    elif ignore_index is not None and target.is_floating_point():
+        problem = "ignore_index cannot be specified when target contains probabilities"
+    else:
+        return
+    raise RuntimeError(f"linear_cross_entropy: {problem}")
+
+
+def _upsample(name: str, *args: Any, **kwargs: Any) -> Any:
+    warnings.warn(f"`nn.functional.{name}` is deprecated. Use `nn.functional.interpolate` instead.",
+                  stacklevel=3)
+    return _find("interpolate")(*args, **kwargs)
+
+
 def upsample(input: Any, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
              align_corners: bool | None = None) -> Any:
     """Deprecated: use interpolate."""
-    warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.",
-                  stacklevel=2)
-    return _find("interpolate")(input, size, scale_factor, mode, align_corners)
+    return _upsample("upsample", input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
     """Deprecated: use interpolate."""
-    warnings.warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` "
-                  "instead.", stacklevel=2)
-    return _find("interpolate")(input, size, scale_factor, mode="nearest")
+    return _upsample("upsample_nearest", input, size, scale_factor, mode="nearest")
 
 
 def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
     """Deprecated: use interpolate with align_corners=True."""
-    warnings.warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` "
-                  "instead.", stacklevel=2)
-    return _find("interpolate")(input, size, scale_factor, mode="bilinear", align_corners=True)
+    return _upsample("upsample_bilinear", input, size, scale_factor, mode="bilinear",
+                     align_corners=True)
 
 
 def assert_int_or_pair(arg: Any, arg_name: str, message: str) -> None:

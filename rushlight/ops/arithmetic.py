@@ -26,7 +26,7 @@ def sub(input: "Tensor | Number", other: "Tensor | Number", *, alpha: "Number" =
 
 
 @pointwise(refuse={"bool": _NO_BOOL_SUB}, inplace=False, out=False)
-def rsub(input: "Tensor | Number", other: "Tensor | Number", *, alpha: "Number" = 1) -> Expr:
+def rsub(input: "Tensor", other: "Tensor | Number", *, alpha: "Number" = 1) -> Expr:
     """other - alpha * input."""
     return other - alpha * input
 
@@ -80,7 +80,7 @@ def pow(input: "Tensor | Number", exponent: "Tensor | Number") -> Expr:
     return m.pow(input, exponent)
 
 
-@pointwise(dtypes="to_float64", inplace=True, where=("torch", "Tensor"))
+@pointwise(dtypes="to_float64", inplace=True, inplace_exact=True, where=("torch", "Tensor"))
 def float_power(input: "Tensor | Number", exponent: "Tensor | Number") -> Expr:
     """input to the power of exponent, in double precision."""
     return m.pow(input, exponent)

@@ -187,7 +187,7 @@ ATOMS: dict[str, Atom] = {
     "remainder": Atom(np.remainder, lambda g, y, a, b: (g, -g * m.floor(a / b))),
     "fmod": Atom(np.fmod, lambda g, y, a, b: (g, -g * m.trunc(a / b))),
     "copysign": Atom(np.copysign, _d_copysign),
-    "nextafter": _flat(np.nextafter, 2),
+    "nextafter": Atom(np.nextafter, lambda g, y, a, b: (g, const(0))),
     "hypot": Atom(np.hypot, lambda g, y, a, b: (g * (a / y), g * (b / y))),
     "gcd": _flat(np.gcd, 2),
     "lcm": _flat(np.lcm, 2),

@@ -17,6 +17,8 @@ _F = ("nn.functional",)
 def reduction_of(reduction: str, size_average: Any, reduce: Any) -> str:
     """The reduction, with the legacy flags size_average and reduce taken into account."""
     if size_average is None and reduce is None:
+        if reduction not in ("mean", "sum", "none", "batchmean"):
+            raise ValueError(f"{reduction} is not a valid value for reduction")
         return reduction
     average = True if size_average is None else size_average
     kept = True if reduce is None else reduce

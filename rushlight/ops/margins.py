@@ -131,7 +131,9 @@ def multi_margin_loss(input, target, p: "Number" = 1, margin: "float" = 1.0,
     reduction = reduction_of(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
-    if weight is not None and (weight.ndim != 1 or weight.numel() != input.shape[-1]):
+    if weight is not None and weight.ndim != 1:
+        raise ValueError("weight must be one-dimensional")
+    if weight is not None and weight.numel() != input.shape[-1]:
         raise RuntimeError(f"inconsistent weight size, expected {input.shape[-1]} but got "
                            f"{list(weight.shape)}")
     rows, places = _rows(input, target, 0)

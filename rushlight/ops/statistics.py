@@ -142,7 +142,7 @@ _position("argmax", True)
 _position("argmin", False)
 
 
-@composite(out=True)
+@composite(out=True, out_exact=True)
 def aminmax(input, *, dim: "int | None" = None, keepdim: "bool" = False):
     """(min, max) along dim, or over all elements."""
     if dim is None:
