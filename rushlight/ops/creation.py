@@ -82,18 +82,6 @@ def _dtype(dtype: dt.dtype | None) -> Any:
 
 
 @factory
-def zeros(size: "*Ints", *, dtype: "dtype | None" = None) -> Fill:
-    """Zeros."""
-    return Fill(sizes_of(size, "zeros"), _dtype(dtype), 0)
-
-
-@factory
-def ones(size: "*Ints", *, dtype: "dtype | None" = None) -> Fill:
-    """Ones."""
-    return Fill(sizes_of(size), _dtype(dtype), 1)
-
-
-@factory
 def empty(size: "*Ints", *, dtype: "dtype | None" = None, memory_format: "Any" = None) -> Fill:
     """Uninitialised memory."""
     sizes = sizes_of(size)
@@ -166,17 +154,6 @@ def _like(a: Array, value: Any, dtype: dt.dtype | None, memory_format: Any) -> F
     return Fill(a.shape, of, value, format_strides(a.shape, strides, memory_format))
 
 
-def _filled_like(name: str, value: Any, doc: str) -> Any:
-    def body(input, *, dtype: "dtype | None" = None, memory_format: "Any" = None) -> Fill:
-        return _like(input, value, dtype, memory_format)
-    return factory(body, name=name, doc=doc, out=False)
-
-
-zeros_like = _filled_like("zeros_like", 0, "Zeros of input's shape, dtype and strides.")
-ones_like = _filled_like("ones_like", 1, "Ones of input's shape, dtype and strides.")
-empty_like = _filled_like("empty_like", None, "Uninitialised memory of input's shape and dtype.")
-
-
 @factory(out=False)
 def full_like(input, fill_value: "Number", *, dtype: "dtype | None" = None,
               memory_format: "Any" = None) -> Fill:
@@ -188,15 +165,25 @@ def _number_for(a: Array, value: Any, dtype: dt.dtype | None) -> Array:
     return number(value, dt.from_numpy_dtype(a.dtype) if dtype is None else dtype)
 
 
-def _new(name: str, value: Any, doc: str) -> Any:
-    def body(input, size: "*Ints", *, dtype: "dtype | None" = None) -> Fill:
+def _filled(name: str, value: Any, what: str) -> None:
+    """The rows NAME, NAME_like and Tensor.new_NAME."""
+    def sized(size: "*Ints", *, dtype: "dtype | None" = None) -> Fill:
+        return Fill(sizes_of(size, name), _dtype(dtype), value)
+
+    def like(input, *, dtype: "dtype | None" = None, memory_format: "Any" = None) -> Fill:
+        return _like(input, value, dtype, memory_format)
+
+    def new(input, size: "*Ints", *, dtype: "dtype | None" = None) -> Fill:
         return Fill(sizes_of(size), input.dtype if dtype is None else dtype.np, value)
-    return factory(body, name=name, doc=doc, where=("Tensor",), out=False)
+    if name != "empty":  # which takes a memory_format as well
+        factory(sized, name=name, doc=f"{what}.")
+    factory(like, name=f"{name}_like", doc=f"{what} of input's shape, dtype and strides.", out=False)
+    factory(new, name=f"new_{name}", doc=f"{what} of this tensor's dtype.", where=("Tensor",), out=False)
 
 
-new_zeros = _new("new_zeros", 0, "Zeros of this tensor's dtype.")
-new_ones = _new("new_ones", 1, "Ones of this tensor's dtype.")
-new_empty = _new("new_empty", None, "Uninitialised memory of this tensor's dtype.")
+_filled("zeros", 0, "Zeros")
+_filled("ones", 1, "Ones")
+_filled("empty", None, "Uninitialised memory")
 
 
 @factory(where=("Tensor",), out=False)

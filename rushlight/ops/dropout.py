@@ -16,7 +16,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.convert import convert
 from rushlight.base.distributions import in_memory_order
 from rushlight.ops.random import engine_of
-from rushlight.ops.table import ROWS, composite, opaque
+from rushlight.ops.table import ROWS, Row, composite, opaque
 
 Array = np.ndarray[Any, Any]
 
@@ -106,27 +106,19 @@ def native_dropout(input, p: "float", train: "bool | None"):
 # --- nn.functional --------------------------------------------------------------------------------
 
 
-@composite(where=("nn.functional",))
-def dropout(input, p: "float" = 0.5, training: "bool" = True, inplace: "bool" = False):
-    """Each element zero with probability p, the others divided by 1 - p, while training."""
-    _check(p, ValueError)
-    return _dropped(input, p, training, inplace=inplace)
+def _functional(name: str, doc: str, default: bool, **how: bool) -> Row:
+    """nn.functional.NAME; `default`: of training."""
+    def body(input, p: "float" = 0.5, training: "bool" = default, inplace: "bool" = False):
+        _check(p, ValueError)
+        return _dropped(input, p, training, inplace=inplace, **how)
+    return composite(body, name=name, doc=doc, where=("nn.functional",))
 
 
-@composite(where=("nn.functional",))
-def alpha_dropout(input, p: "float" = 0.5, training: "bool" = False,
-                             inplace: "bool" = False):
-    """dropout that keeps SELU's mean and variance."""
-    _check(p, ValueError)
-    return _dropped(input, p, training, alpha=True, inplace=inplace)
-
-
-@composite(where=("nn.functional",))
-def feature_alpha_dropout(input, p: "float" = 0.5, training: "bool" = False,
-                                     inplace: "bool" = False):
-    """alpha_dropout of whole channels (dim 1)."""
-    _check(p, ValueError)
-    return _dropped(input, p, training, channels=True, alpha=True, inplace=inplace)
+dropout = _functional("dropout", "Each element zero with probability p, the others divided by 1 - p, "
+                                 "while training.", True)
+_functional("alpha_dropout", "dropout that keeps SELU's mean and variance.", False, alpha=True)
+_functional("feature_alpha_dropout", "alpha_dropout of whole channels (dim 1).", False,
+            channels=True, alpha=True)
 
 
 def _batched(input: Any, p: float, training: bool, inplace: bool, unbatched: bool) -> Any:

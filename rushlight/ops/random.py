@@ -169,20 +169,6 @@ def _no_data(on: Any) -> bool:
 
 
 @factory
-def rand(size: "*Ints", *, generator: "Any" = None, dtype: "dtype | None" = None,
-         device: "device | None" = None) -> Array | Fill:
-    """Uniforms of [0, 1)."""
-    return _made(uniform_array, size, dtype, "rand", generator, (0.0, 1.0), device)
-
-
-@factory
-def randn(size: "*Ints", *, generator: "Any" = None, dtype: "dtype | None" = None,
-          device: "device | None" = None) -> Array | Fill:
-    """Normals of mean 0 and variance 1."""
-    return _made(normal_array, size, dtype, "randn", generator, (0.0, 1.0), device)
-
-
-@factory
 def randint(low: "Any" = None, high: "Any" = None, size: "Any" = None, *, generator: "Any" = None,
             dtype: "dtype | None" = None, device: "device | None" = None) -> Array | Fill:
     """Integers of [low, high), or of [0, high) for randint(high, size)."""
@@ -217,20 +203,21 @@ def _like(draw: Callable[..., Array], input: Array, dtype: dt.dtype | None, memo
     return filled(memory, draw, op, generator, parameters, on)
 
 
-@factory(out=False)
-def rand_like(input, *, generator: "Any" = None, dtype: "dtype | None" = None,
-              device: "device | None" = None, memory_format: "Any" = None) -> Array | Fill:
-    """Uniforms of [0, 1) in input's shape, dtype and strides."""
-    return _like(uniform_array, input, dtype, memory_format, "rand_like", generator, (0.0, 1.0),
-                 device)
+def _standard(name: str, draw: Callable[..., Array], doc: str) -> None:
+    """The rows NAME and NAME_like."""
+    def sized(size: "*Ints", *, generator: "Any" = None, dtype: "dtype | None" = None,
+              device: "device | None" = None) -> Array | Fill:
+        return _made(draw, size, dtype, name, generator, (0.0, 1.0), device)
+
+    def like(input, *, generator: "Any" = None, dtype: "dtype | None" = None,
+             device: "device | None" = None, memory_format: "Any" = None) -> Array | Fill:
+        return _like(draw, input, dtype, memory_format, f"{name}_like", generator, (0.0, 1.0), device)
+    factory(sized, name=name, doc=f"{doc}.")
+    factory(like, name=f"{name}_like", doc=f"{doc} in input's shape, dtype and strides.", out=False)
 
 
-@factory(out=False)
-def randn_like(input, *, generator: "Any" = None, dtype: "dtype | None" = None,
-               device: "device | None" = None, memory_format: "Any" = None) -> Array | Fill:
-    """Normals in input's shape, dtype and strides."""
-    return _like(normal_array, input, dtype, memory_format, "randn_like", generator, (0.0, 1.0),
-                 device)
+_standard("rand", uniform_array, "Uniforms of [0, 1)")
+_standard("randn", normal_array, "Normals of mean 0 and variance 1")
 
 
 @factory(out=False)

@@ -1,6 +1,7 @@
 """Samples whose distribution is given by tensors: bernoulli, normal, multinomial, poisson."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -132,12 +133,6 @@ def multinomial(input, num_samples: "int", replacement: "bool" = False, *,
     return categories.choose(engine_of("multinomial", generator), input, num_samples, replacement)
 
 
-@opaque(where=("torch",), vjp=no_gradient)
-def poisson(input, generator: "Any" = None) -> Array:
-    """For each rate in input a Poisson number, in input's dtype."""
-    return samplers.poisson(engine_of("poisson", generator), _in_c_order(input))
-
-
 @opaque(where=("torch",), vjp=_no_rule("binomial"))
 def binomial(count, prob, generator: "Any" = None) -> Array:
     """For each count and probability, the number of successes; both of one floating dtype."""
@@ -152,13 +147,15 @@ def binomial(count, prob, generator: "Any" = None) -> Array:
     return samplers.binomial(engine_of("binomial", generator), counts, probabilities)
 
 
-@opaque(where=("torch",), vjp=_no_rule("_standard_gamma"))
-def _standard_gamma(input, generator: "Any" = None) -> Array:
-    """For each shape parameter a gamma number of rate 1."""
-    return samplers.gamma(engine_of("_standard_gamma", generator), _in_c_order(input))
+def _sampled(name: str, draw: Callable[..., Array], doc: str, rule: Any) -> None:
+    def body(input, generator: "Any" = None) -> Array:
+        return draw(engine_of(name, generator), _in_c_order(input))
+    opaque(body, name=name, doc=doc, where=("torch",), vjp=rule)
 
 
-@opaque(where=("torch",), vjp=_no_rule("_sample_dirichlet"))
-def _sample_dirichlet(input, generator: "Any" = None) -> Array:
-    """Dirichlet numbers along the last dim."""
-    return samplers.dirichlet(engine_of("_sample_dirichlet", generator), _in_c_order(input))
+_sampled("poisson", samplers.poisson, "For each rate in input a Poisson number, in input's dtype.",
+         no_gradient)
+_sampled("_standard_gamma", samplers.gamma, "For each shape parameter a gamma number of rate 1.",
+         _no_rule("_standard_gamma"))
+_sampled("_sample_dirichlet", samplers.dirichlet, "Dirichlet numbers along the last dim.",
+         _no_rule("_sample_dirichlet"))

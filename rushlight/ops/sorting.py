@@ -213,35 +213,15 @@ def _median_order(a: Array, d: int, skip_nan: bool) -> Array:
     return np.take_along_axis(order, middle, d)
 
 
-def _check_median(op: str, a: Array) -> None:
+def _check_median(a: Array) -> None:
     if a.dtype.kind in "cb":
-        raise NotImplementedError(f"\"{op}_cpu\" not implemented for '{legacy(a)}'")
-
-
-def _median_along(op: str, a: Array, dim: int, keepdim: bool) -> tuple[Array, Array]:
-    _check_median("median", a)
-    d = wrap_dim(dim, a.ndim)
-    check_size(op, a, d)
-    source = at_least_1d(a)
-    return pick(a, _median_order(source, d, op == "nanmedian"), d, keepdim)
-
-
-@opaque(name="_median_dim", where=("aten",), node="median", vjp=put_back)
-def _median_dim(input, dim: "int", keepdim: "bool") -> Any:
-    """median along a dim."""
-    return named("median")(*_median_along("median", input, dim, keepdim))
-
-
-@opaque(name="_nanmedian_dim", where=("aten",), node="nanmedian", vjp=put_back)
-def _nanmedian_dim(input, dim: "int", keepdim: "bool") -> Any:
-    """nanmedian along a dim."""
-    return named("nanmedian")(*_median_along("nanmedian", input, dim, keepdim))
+        raise NotImplementedError(f"\"median_cpu\" not implemented for '{legacy(a)}'")
 
 
 @opaque(name="_median_all", where=("aten",), node="median")
 def _median_all(input, skip_nan: "bool") -> Array:
     """median of all elements."""
-    _check_median("median", input)
+    _check_median(input)
     if not input.size:
         return np.full((), np.nan if input.dtype.kind in "fV" else np.iinfo(input.dtype).min,
                        input.dtype)
@@ -257,16 +237,23 @@ def _(s: Any, grad: Any) -> Any:
     return mask * (grad / mask.sum())
 
 
-@composite
-def median(input, dim: "int | None" = None, keepdim: "bool" = False):
-    """The (lower) median of all elements; with dim, (values, indices) along it. nan wins."""
-    return _median_all(input, False) if dim is None else _median_dim(input, dim, keepdim)
+def _medians(name: str, doc: str, skip_nan: bool) -> None:
+    def along(input, dim: "int", keepdim: "bool") -> Any:
+        _check_median(input)
+        d = wrap_dim(dim, input.ndim)
+        check_size(name, input, d)
+        return named(name)(*pick(input, _median_order(at_least_1d(input), d, skip_nan), d, keepdim))
+
+    def body(input, dim: "int | None" = None, keepdim: "bool" = False):
+        return _median_all(input, skip_nan) if dim is None else row(input, dim, keepdim)
+    row = opaque(along, name=f"_{name}_dim", doc=f"{name} along a dim.", where=("aten",), node=name,
+                 vjp=put_back)
+    composite(body, name=name, doc=doc)
 
 
-@composite
-def nanmedian(input, dim: "int | None" = None, keepdim: "bool" = False):
-    """The median of what is not nan; with dim, (values, indices) along it."""
-    return _median_all(input, True) if dim is None else _nanmedian_dim(input, dim, keepdim)
+_medians("median", "The (lower) median of all elements; with dim, (values, indices) along it. nan "
+                   "wins.", False)
+_medians("nanmedian", "The median of what is not nan; with dim, (values, indices) along it.", True)
 
 
 # --- mode -----------------------------------------------------------------------------------------
