@@ -11,6 +11,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.nn import functional as F
+from rushlight.nn.modules.utils import each_once
 
 
 def _canonical_mask(mask: Any, mask_name: str, other_type: Any, other_name: str, target_type: Any,
@@ -121,7 +122,7 @@ def multi_head_attention_forward(
     """
     batched = _mha_shape_check(query, key, value, key_padding_mask, attn_mask, num_heads)
     if not batched:
-        query, key, value = _with_batch(query, key, value)
+        query, key, value = each_once(lambda x: x.unsqueeze(1), query, key, value)
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
     attn_mask, padding, is_causal = _masks(attn_mask, key_padding_mask, is_causal, need_weights,
                                            query.dtype)
@@ -144,13 +145,6 @@ def multi_head_attention_forward(
     if batched:
         return output, weights
     return output.squeeze(1), None if weights is None else weights.squeeze(0)
-
-
-def _with_batch(query: Any, key: Any, value: Any) -> tuple[Any, Any, Any]:
-    # Equal inputs stay one object, so that they are projected together.
-    q = query.unsqueeze(1)
-    k = q if key is query else key.unsqueeze(1)
-    return q, k, (k if value is key else value.unsqueeze(1))
 
 
 def _project(query: Any, key: Any, value: Any, separate: Any, in_proj_weight: Any,

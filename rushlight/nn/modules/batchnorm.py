@@ -5,7 +5,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.nn import functional as F
-from rushlight.nn.modules.lazy import LazyModuleMixin
+from rushlight.nn.modules.lazy import LazyModuleMixin, lazy_forms
 from rushlight.nn.modules.normalization import _Affine
 from rushlight.nn.modules.utils import register_empty
 from rushlight.nn.parameter import UninitializedBuffer, UninitializedParameter
@@ -212,13 +212,5 @@ class _LazyNormBase(LazyModuleMixin):
         self.reset_parameters()
 
 
-class LazyBatchNorm1d(_LazyNormBase, BatchNorm1d, becomes=BatchNorm1d):
-    """BatchNorm1d that finds `num_features` at its first call."""
-
-
-class LazyBatchNorm2d(_LazyNormBase, BatchNorm2d, becomes=BatchNorm2d):
-    """BatchNorm2d that finds `num_features` at its first call."""
-
-
-class LazyBatchNorm3d(_LazyNormBase, BatchNorm3d, becomes=BatchNorm3d):
-    """BatchNorm3d that finds `num_features` at its first call."""
+LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d = lazy_forms(
+    _LazyNormBase, "num_features", BatchNorm1d, BatchNorm2d, BatchNorm3d)

@@ -53,6 +53,12 @@ class _Modules(_ListLike):
         self.add_module(str(len(self)), module)
         return self
 
+    def insert(self, index: int, module: Any) -> Any:
+        """Put a module before the one at `index`."""
+        modules = list(self)
+        modules.insert(index, module)
+        self._renumber(modules)
+
     def pop(self, key: Any) -> Any:
         """Remove and return the module at an index."""
         module = self[key]  # type: ignore[index]
@@ -107,26 +113,16 @@ class Sequential(_Modules):
         self._renumber(self)
 
     def __add__(self, other: Any) -> "Sequential":
-        if not isinstance(other, Sequential):
-            raise ValueError("add operator supports only objects of Sequential class, but "
-                             f"{type(other)} is given.")
-        joined = Sequential()
-        for module in (*self, *other):
-            joined.append(module)
-        return joined
+        _check_sequential(other)
+        return Sequential(*self, *other)
 
     def __iadd__(self, other: Any) -> Any:
-        if not isinstance(other, Sequential):
-            raise ValueError("add operator supports only objects of Sequential class, but "
-                             f"{type(other)} is given.")
-        return self.extend(list(other))
+        _check_sequential(other)
+        return self.extend(other)
 
     def __mul__(self, other: int) -> "Sequential":
         _check_times(other)
-        combined = Sequential()
-        for _ in range(other):
-            combined.extend(self)
-        return combined
+        return Sequential(*list(self) * other)
 
     def __rmul__(self, other: int) -> "Sequential":
         return self * other
@@ -145,9 +141,7 @@ class Sequential(_Modules):
         size = len(self)
         if not -size <= index <= size:
             raise IndexError(f"Index out of range: {index}")
-        modules = list(self)
-        modules.insert(index, module)
-        self._renumber(modules)
+        super().insert(index, module)
         return self
 
     def extend(self, sequential: Iterable[Any]) -> Any:
@@ -155,6 +149,12 @@ class Sequential(_Modules):
         for module in list(sequential):
             self.append(module)
         return self
+
+
+def _check_sequential(other: Any) -> None:
+    if not isinstance(other, Sequential):
+        raise ValueError("add operator supports only objects of Sequential class, but "
+                         f"{type(other)} is given.")
 
 
 def _check_times(other: Any) -> None:
@@ -211,12 +211,6 @@ class ModuleList(_Modules):
         lines = [_addindent(f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}", 2)
                  for a, b, text in runs]
         return self._get_name() + "(\n  " + "\n  ".join(lines) + "\n)"
-
-    def insert(self, index: int, module: Any) -> None:
-        """Put a module before the one at `index`."""
-        modules = list(self)
-        modules.insert(index, module)
-        self._renumber(modules)
 
     def extend(self, modules: Iterable[Any]) -> Any:
         """Add modules at the end."""

@@ -7,7 +7,7 @@ from typing import Any
 from rushlight.nn import functional as F
 from rushlight.nn import init
 from rushlight.nn.modules.function_module import FunctionModule
-from rushlight.nn.modules.lazy import LazyModuleMixin
+from rushlight.nn.modules.lazy import LazyModuleMixin, lazy_forms
 from rushlight.nn.modules.linear import _init_bias
 from rushlight.nn.modules.utils import _ntuple, _reverse_repeat_tuple, changed, register_empty
 from rushlight.nn.parameter import UninitializedParameter
@@ -250,25 +250,7 @@ class _LazyConvXdMixin(LazyModuleMixin):
         return input.shape[-dims - 1]
 
 
-class LazyConv1d(_LazyConvXdMixin, Conv1d, becomes=Conv1d):
-    """Conv1d that finds `in_channels` at its first call."""
-
-
-class LazyConv2d(_LazyConvXdMixin, Conv2d, becomes=Conv2d):
-    """Conv2d that finds `in_channels` at its first call."""
-
-
-class LazyConv3d(_LazyConvXdMixin, Conv3d, becomes=Conv3d):
-    """Conv3d that finds `in_channels` at its first call."""
-
-
-class LazyConvTranspose1d(_LazyConvXdMixin, ConvTranspose1d, becomes=ConvTranspose1d):
-    """ConvTranspose1d that finds `in_channels` at its first call."""
-
-
-class LazyConvTranspose2d(_LazyConvXdMixin, ConvTranspose2d, becomes=ConvTranspose2d):
-    """ConvTranspose2d that finds `in_channels` at its first call."""
-
-
-class LazyConvTranspose3d(_LazyConvXdMixin, ConvTranspose3d, becomes=ConvTranspose3d):
-    """ConvTranspose3d that finds `in_channels` at its first call."""
+LazyConv1d, LazyConv2d, LazyConv3d = lazy_forms(
+    _LazyConvXdMixin, "in_channels", Conv1d, Conv2d, Conv3d)
+LazyConvTranspose1d, LazyConvTranspose2d, LazyConvTranspose3d = lazy_forms(
+    _LazyConvXdMixin, "in_channels", ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)

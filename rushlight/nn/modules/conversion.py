@@ -9,6 +9,25 @@ import rushlight as torch
 from rushlight.__future__ import get_overwrite_module_params_on_conversion
 
 
+def _cast(method: str, dtype: str) -> Any:
+    def cast(self: Any) -> Any:
+        return self._apply(lambda t: getattr(t, method)() if t.is_floating_point() else t)
+
+    return _named(cast, method, f"Cast the floating-point members to {dtype}.")
+
+
+def _move(method: str, where: str) -> Any:
+    def move(self: Any, device: Any = None) -> Any:
+        return self._apply(lambda t: getattr(t, method)(device))
+
+    return _named(move, method, f"Move to {where}.")
+
+
+def _named(function: Any, name: str, doc: str) -> Any:
+    function.__name__, function.__qualname__, function.__doc__ = name, f"Module.{name}", doc
+    return function
+
+
 class Conversion:
     """The part of Module that replaces the data of its parameters and buffers."""
 
@@ -65,41 +84,18 @@ class Conversion:
         """Cast all parameters and buffers, also integer ones."""
         return self._apply(lambda t: t.type(dst_type))
 
-    def float(self) -> Any:
-        """Cast the floating-point members to float32."""
-        return self._apply(lambda t: t.float() if t.is_floating_point() else t)
-
-    def double(self) -> Any:
-        """Cast the floating-point members to float64."""
-        return self._apply(lambda t: t.double() if t.is_floating_point() else t)
-
-    def half(self) -> Any:
-        """Cast the floating-point members to float16."""
-        return self._apply(lambda t: t.half() if t.is_floating_point() else t)
-
-    def bfloat16(self) -> Any:
-        """Cast the floating-point members to bfloat16."""
-        return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
+    float = _cast("float", "float32")
+    double = _cast("double", "float64")
+    half = _cast("half", "float16")
+    bfloat16 = _cast("bfloat16", "bfloat16")
+    cuda = _move("cuda", "a GPU")
+    ipu = _move("ipu", "an IPU")
+    xpu = _move("xpu", "an XPU")
+    mtia = _move("mtia", "an MTIA device")
 
     def cpu(self) -> Any:
         """Move to the CPU."""
         return self._apply(lambda t: t.cpu())
-
-    def cuda(self, device: Any = None) -> Any:
-        """Move to a GPU."""
-        return self._apply(lambda t: t.cuda(device))
-
-    def ipu(self, device: Any = None) -> Any:
-        """Move to an IPU."""
-        return self._apply(lambda t: t.ipu(device))
-
-    def xpu(self, device: Any = None) -> Any:
-        """Move to an XPU."""
-        return self._apply(lambda t: t.xpu(device))
-
-    def mtia(self, device: Any = None) -> Any:
-        """Move to an MTIA device."""
-        return self._apply(lambda t: t.mtia(device))
 
     def share_memory(self) -> Any:
         """Move the data to shared memory, for other processes."""

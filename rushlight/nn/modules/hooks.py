@@ -74,10 +74,14 @@ def register_module_forward_hook(hook: Callable[..., Any], *, with_kwargs: bool 
 
 def _claim_global(full: bool) -> None:
     global _global_is_full_backward_hook
-    if _global_is_full_backward_hook is (not full):
-        raise RuntimeError("Cannot use both regular backward hooks and full backward hooks as a "
-                           "global Module hook. Please use only one of them.")
+    _check_kind(_global_is_full_backward_hook, full, "as a global Module hook")
     _global_is_full_backward_hook = full
+
+
+def _check_kind(before: bool | None, full: bool, where: str) -> None:
+    if before is (not full):
+        raise RuntimeError(f"Cannot use both regular backward hooks and full backward hooks {where}."
+                           " Please use only one of them.")
 
 
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
@@ -183,9 +187,7 @@ class Hooks:
         return _add(self._backward_hooks, hook)
 
     def _claim(self, full: bool) -> None:
-        if self._is_full_backward_hook is (not full):
-            raise RuntimeError("Cannot use both regular backward hooks and full backward hooks on "
-                               "a single Module. Please use only one of them.")
+        _check_kind(self._is_full_backward_hook, full, "on a single Module")
         self._is_full_backward_hook = full
 
     def _get_backward_hooks(self) -> tuple[list[Any], list[Any]]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from rushlight.nn import functional as F
 from rushlight.nn.modules.batchnorm import _Dims, _LazyNormBase, _NormBase
+from rushlight.nn.modules.lazy import lazy_forms
 
 
 class _InstanceNorm(_NormBase):
@@ -88,13 +89,5 @@ class InstanceNorm3d(_Dims, _InstanceNorm):
     _spatial = 3
 
 
-class LazyInstanceNorm1d(_LazyNormBase, InstanceNorm1d, becomes=InstanceNorm1d):
-    """InstanceNorm1d that finds `num_features` at its first call."""
-
-
-class LazyInstanceNorm2d(_LazyNormBase, InstanceNorm2d, becomes=InstanceNorm2d):
-    """InstanceNorm2d that finds `num_features` at its first call."""
-
-
-class LazyInstanceNorm3d(_LazyNormBase, InstanceNorm3d, becomes=InstanceNorm3d):
-    """InstanceNorm3d that finds `num_features` at its first call."""
+LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d = lazy_forms(
+    _LazyNormBase, "num_features", InstanceNorm1d, InstanceNorm2d, InstanceNorm3d)

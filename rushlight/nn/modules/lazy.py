@@ -17,11 +17,6 @@ class LazyModuleMixin:
 
     cls_to_become: Any = None
 
-    def __init_subclass__(cls, becomes: Any = None, **said: Any) -> None:
-        super().__init_subclass__(**said)
-        if becomes is not None:
-            cls.cls_to_become = becomes
-
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self._load_hook = self._register_load_state_dict_pre_hook(  # type: ignore[attr-defined]
@@ -76,3 +71,10 @@ class LazyModuleMixin:
         raise RuntimeError("Modules with uninitialized parameters can't be used with "
                            "`DataParallel`. Run a dummy forward pass to correctly initialize the "
                            "modules")
+
+
+def lazy_forms(mixin: type, finds: str, *classes: type) -> list[Any]:
+    """LazyX of each class X: it finds an argument of X at its first call, and is an X from then on."""
+    return [type(f"Lazy{cls.__name__}", (mixin, cls), {
+        "__module__": cls.__module__, "cls_to_become": cls,
+        "__doc__": f"{cls.__name__} that finds `{finds}` at its first call."}) for cls in classes]

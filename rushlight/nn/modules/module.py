@@ -113,8 +113,7 @@ class Module(Tree, Hooks, State, Conversion):
         """Add a tensor that is state but not a parameter; `persistent`: it is in `state_dict()`."""
         if "_buffers" not in self.__dict__:
             raise AttributeError("cannot assign buffer before Module.__init__() call")
-        _check_name("buffer", name, hasattr(self, name) and name not in self._buffers
-                    if isinstance(name, str) else False)
+        _check_name(self, "buffer", name, self._buffers)
         if tensor is not None and not isinstance(tensor, torch.Tensor):
             raise TypeError(f"cannot assign '{torch.typename(tensor)}' object to buffer '{name}' "
                             "(torch Tensor or None required)")
@@ -128,8 +127,7 @@ class Module(Tree, Hooks, State, Conversion):
         """Add a Parameter; None reserves the name (and is in no state dict)."""
         if "_parameters" not in self.__dict__:
             raise AttributeError("cannot assign parameter before Module.__init__() call")
-        _check_name("parameter", name, hasattr(self, name) and name not in self._parameters
-                    if isinstance(name, str) else False)
+        _check_name(self, "parameter", name, self._parameters)
         if param is None:
             self._parameters[name] = None
             return
@@ -146,8 +144,7 @@ class Module(Tree, Hooks, State, Conversion):
         """Add a child; None reserves the name."""
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{torch.typename(module)} is not a Module subclass")
-        _check_name("module", name, hasattr(self, name) and name not in self._modules
-                    if isinstance(name, str) else False)
+        _check_name(self, "module", name, self._modules)
         self._modules[name] = _hooked(_global_module_registration_hooks, self, name, module)
 
     def register_module(self, name: str, module: Any) -> None:
@@ -282,9 +279,10 @@ def _forget(module: Module, name: str, keep: str) -> None:
     own["_non_persistent_buffers_set"].discard(name)
 
 
-def _check_name(what: str, name: Any, taken: bool) -> None:
+def _check_name(module: Module, what: str, name: Any, table: dict[str, Any]) -> None:
     if not isinstance(name, str):
         raise TypeError(f"{what} name should be a string. Got {torch.typename(name)}")
+    taken = hasattr(module, name) and name not in table
     if taken and what == "module":
         raise KeyError(f"attribute '{name}' already exists")
     if "." in name:

@@ -8,7 +8,7 @@ from rushlight.nn import functional as F
 from rushlight.nn import init
 from rushlight.nn.modules.linear import NonDynamicallyQuantizableLinear
 from rushlight.nn.modules.module import Module
-from rushlight.nn.modules.utils import register_empty
+from rushlight.nn.modules.utils import each_once, register_empty
 from rushlight.nn.parameter import Parameter
 
 
@@ -95,7 +95,7 @@ class MultiheadAttention(Module):
         """
         swap = self.batch_first and query.dim() == 3
         if swap:
-            query, key, value = self._batch_second(query, key, value)
+            query, key, value = each_once(lambda x: x.transpose(1, 0), query, key, value)
         output, weights = F.multi_head_attention_forward(
             query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight,
             self.in_proj_bias, self.bias_k, self.bias_v, self.add_zero_attn, self.dropout,
@@ -106,13 +106,6 @@ class MultiheadAttention(Module):
             v_proj_weight=self.v_proj_weight, average_attn_weights=average_attn_weights,
             is_causal=is_causal)
         return (output.transpose(1, 0) if swap else output), weights
-
-    @staticmethod
-    def _batch_second(query: Any, key: Any, value: Any) -> tuple[Any, Any, Any]:
-        # Equal inputs stay one object, so that they are projected together.
-        q = query.transpose(1, 0)
-        k = q if key is query else key.transpose(1, 0)
-        return q, k, (k if value is key else value.transpose(1, 0))
 
     def merge_masks(self, attn_mask: Any, key_padding_mask: Any, query: Any) -> tuple[Any, Any]:
         """(one mask (N, heads, L, S), 2), or the only mask given and its kind, 0 or 1."""

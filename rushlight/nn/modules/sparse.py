@@ -19,6 +19,12 @@ def _padding_index(padding_idx: int | None, num_embeddings: int, name: str) -> i
     return padding_idx + num_embeddings if padding_idx < 0 else padding_idx
 
 
+def _shape(embeddings: Any) -> Any:
+    if embeddings.dim() != 2:
+        raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+    return embeddings.shape
+
+
 class _Table(Module):
     """The weight of both: drawn from N(0, 1), or given; the padding row is zero."""
 
@@ -87,9 +93,7 @@ class Embedding(_Table):
                         max_norm: float | None = None, norm_type: float = 2.0,
                         scale_grad_by_freq: bool = False, sparse: bool = False) -> "Embedding":
         """An Embedding around a (rows, columns) tensor; `freeze`: it is not trained."""
-        if embeddings.dim() != 2:
-            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
-        rows, columns = embeddings.shape
+        rows, columns = _shape(embeddings)
         return cls(num_embeddings=rows, embedding_dim=columns, _weight=embeddings, _freeze=freeze,
                    padding_idx=padding_idx, max_norm=max_norm, norm_type=norm_type,
                    scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
@@ -138,9 +142,7 @@ class EmbeddingBag(_Table):
                         mode: str = "mean", sparse: bool = False, include_last_offset: bool = False,
                         padding_idx: int | None = None) -> "EmbeddingBag":
         """An EmbeddingBag around a (rows, columns) tensor; `freeze`: it is not trained."""
-        if embeddings.dim() != 2:
-            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
-        rows, columns = embeddings.shape
+        rows, columns = _shape(embeddings)
         bag = cls(num_embeddings=rows, embedding_dim=columns, _weight=embeddings,
                   max_norm=max_norm, norm_type=norm_type, scale_grad_by_freq=scale_grad_by_freq,
                   mode=mode, sparse=sparse, include_last_offset=include_last_offset,

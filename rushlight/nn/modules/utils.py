@@ -29,6 +29,14 @@ def _reverse_repeat_tuple(t: tuple[int, ...], n: int) -> tuple[int, ...]:
     return tuple(x for x in reversed(t) for _ in range(n))
 
 
+def each_once(change: Callable[[Any], Any], query: Any, key: Any, value: Any
+              ) -> tuple[Any, Any, Any]:
+    """All three changed; equal inputs stay one object, so that they are projected together."""
+    q = change(query)
+    k = q if key is query else change(key)
+    return q, k, (k if value is key else change(value))
+
+
 def register_empty(module: Any, device: Any, dtype: Any, **shapes: Any) -> None:
     """Register a Parameter of each shape, its values not set yet; None reserves the name."""
     for name, shape in shapes.items():

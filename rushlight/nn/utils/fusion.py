@@ -24,18 +24,9 @@ def fuse_conv_bn_eval(conv: Any, bn: Any, transpose: bool = False) -> Any:
 def fuse_conv_bn_weights(conv_w: Any, conv_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: float, bn_w: Any,
                          bn_b: Any, transpose: bool = False) -> tuple[Any, Any]:
     """(weight, bias) of the fused convolution."""
-    if conv_b is None:
-        conv_b = torch.zeros_like(bn_rm)
-    if bn_w is None:
-        bn_w = torch.ones_like(bn_rm)
-    if bn_b is None:
-        bn_b = torch.zeros_like(bn_rm)
-    scale = bn_w * torch.rsqrt(bn_rv + bn_eps)
-    shape = [1] * conv_w.dim()
-    shape[1 if transpose else 0] = -1
-    weight = (conv_w * scale.reshape(shape)).to(dtype=conv_w.dtype)
-    bias = ((conv_b - bn_rm) * scale + bn_b).to(dtype=conv_b.dtype)
-    return Parameter(weight, conv_w.requires_grad), Parameter(bias, conv_b.requires_grad)
+    bn_w = torch.ones_like(bn_rm) if bn_w is None else bn_w
+    bn_b = torch.zeros_like(bn_rm) if bn_b is None else bn_b
+    return _fused(conv_w, conv_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, 1 if transpose else 0)
 
 
 def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
@@ -53,9 +44,16 @@ def fuse_linear_bn_eval(linear: Any, bn: Any) -> Any:
 def fuse_linear_bn_weights(linear_w: Any, linear_b: Any, bn_rm: Any, bn_rv: Any, bn_eps: float,
                            bn_w: Any, bn_b: Any) -> tuple[Any, Any]:
     """(weight, bias) of the fused linear map."""
-    if linear_b is None:
-        linear_b = torch.zeros_like(bn_rm)
-    scale = bn_w * torch.rsqrt(bn_rv + bn_eps)
-    weight = (linear_w * scale.unsqueeze(-1)).to(dtype=linear_w.dtype)
-    bias = ((linear_b - bn_rm) * scale + bn_b).to(dtype=linear_b.dtype)
-    return Parameter(weight, linear_w.requires_grad), Parameter(bias, linear_b.requires_grad)
+    return _fused(linear_w, linear_b, bn_rm, bn_rv, bn_eps, bn_w, bn_b, 0)
+
+
+def _fused(weight: Any, bias: Any, mean: Any, var: Any, eps: float, scale: Any, shift: Any, dim: int
+           ) -> tuple[Any, Any]:
+    """Both scaled along the dim of outputs."""
+    bias = torch.zeros_like(mean) if bias is None else bias
+    scale = scale * torch.rsqrt(var + eps)
+    shape = [1] * weight.dim()
+    shape[dim] = -1
+    new_weight = (weight * scale.reshape(shape)).to(dtype=weight.dtype)
+    new_bias = ((bias - mean) * scale + shift).to(dtype=bias.dtype)
+    return Parameter(new_weight, weight.requires_grad), Parameter(new_bias, bias.requires_grad)

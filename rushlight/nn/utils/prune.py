@@ -174,12 +174,24 @@ class _Amount(BasePruningMethod):
     """Methods told how much to prune: a number of entries, or a share of them."""
 
     def __init__(self, amount: Any) -> None:
-        _validate_pruning_amount_init(amount)
+        if not isinstance(amount, numbers.Real):
+            raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
         self.amount = amount
+        if amount < 0 or (not self._is_number() and amount > 1):
+            raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a "
+                             "non-negative integer")
+
+    def _is_number(self) -> bool:
+        return isinstance(self.amount, numbers.Integral)
 
     def _count(self, size: int) -> int:
-        _validate_pruning_amount(self.amount, size)
-        return _compute_nparams_toprune(self.amount, size)
+        """How many of `size` to prune."""
+        if not self._is_number():
+            return round(self.amount * size)
+        if self.amount > size:
+            raise ValueError(f"amount={self.amount} should be smaller than the number of parameters "
+                             f"to prune={size}")
+        return int(self.amount)
 
 
 class RandomUnstructured(_Amount):
@@ -216,11 +228,13 @@ class _Structured(_Amount):
     dim: int
 
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
-        _validate_structured_pruning(t)
-        _validate_pruning_dim(t, self.dim)
+        if t.dim() <= 1:
+            raise ValueError("Structured pruning can only be applied to multidimensional tensors. "
+                             f"Found tensor of shape {t.shape} with {t.dim()} dims")
+        if self.dim >= t.dim():
+            raise IndexError(f"Invalid index {self.dim} for tensor of size {t.shape}")
         size = t.shape[self.dim]
-        count = _compute_nparams_toprune(self.amount, size)
-        _validate_pruning_amount(count, size)
+        count = self._count(size)
         if not count:
             return default_mask
         mask = torch.zeros_like(t)
@@ -254,8 +268,8 @@ class LnStructured(_Structured):
         self.dim = dim
 
     def _kept(self, t: Any, size: int, count: int) -> Any:
-        norm = _compute_norm(t, self.n, self.dim)
-        return torch.topk(norm, k=size - count, largest=True).indices
+        dims = [d for d in range(t.dim()) if d != self.dim % t.dim()]
+        return torch.topk(torch.norm(t, p=self.n, dim=dims), k=size - count, largest=True).indices
 
 
 class CustomFromMask(BasePruningMethod):
@@ -354,38 +368,3 @@ def is_pruned(module: Any) -> bool:
     """Whether any parameter here or below is pruned."""
     return any(isinstance(hook, BasePruningMethod)
                for m in module.modules() for hook in m._forward_pre_hooks.values())
-
-
-def _validate_pruning_amount_init(amount: Any) -> None:
-    if not isinstance(amount, numbers.Real):
-        raise TypeError(f"Invalid type for amount: {amount}. Must be int or float.")
-    whole = isinstance(amount, numbers.Integral)
-    if amount < 0 or (not whole and amount > 1):
-        raise ValueError(f"amount={amount} should either be a float in the range [0, 1] or a "
-                         "non-negative integer")
-
-
-def _validate_pruning_amount(amount: Any, tensor_size: int) -> None:
-    if isinstance(amount, numbers.Integral) and amount > tensor_size:
-        raise ValueError(f"amount={amount} should be smaller than the number of parameters to "
-                         f"prune={tensor_size}")
-
-
-def _validate_structured_pruning(t: Any) -> None:
-    if t.dim() <= 1:
-        raise ValueError("Structured pruning can only be applied to multidimensional tensors. Found "
-                         f"tensor of shape {t.shape} with {t.dim()} dims")
-
-
-def _validate_pruning_dim(t: Any, dim: int) -> None:
-    if dim >= t.dim():
-        raise IndexError(f"Invalid index {dim} for tensor of size {t.shape}")
-
-
-def _compute_nparams_toprune(amount: Any, tensor_size: int) -> int:
-    return int(amount) if isinstance(amount, numbers.Integral) else round(amount * tensor_size)
-
-
-def _compute_norm(t: Any, n: Any, dim: int) -> Any:
-    dims = [d for d in range(t.dim()) if d != dim % t.dim()]
-    return torch.norm(t, p=n, dim=dims)
