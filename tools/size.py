@@ -10,7 +10,7 @@ from pathlib import Path
 
 FILE_LINES, FUNCTION_LINES = 400, 40
 # How many may be beyond the measure, and the most lines that the package may have.
-BUDGET = {"files": 6, "functions": 30, "package": 40_000}
+BUDGET = {"files": 0, "functions": 0, "package": 40_000}
 
 
 def functions(path: Path) -> list[tuple[str, int]]:

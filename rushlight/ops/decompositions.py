@@ -136,7 +136,7 @@ def matrix_exp(input):
     return total
 
 
-@composite(where=("linalg.householder_product",), aliases=("torch.orgqr",), name="householder_product")
+@composite(where=("linalg.householder_product",), aliases=("torch.orgqr", "Tensor.orgqr"))
 def householder_product(input, tau):
     """The first columns of the product of the reflections that (input, tau) hold, as geqrf gives them."""
     rows, columns = input.shape[-2:]

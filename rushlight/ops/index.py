@@ -193,22 +193,18 @@ def take_along_dim(input, indices, dim: "int | None" = None):
     return gather(input.expand(source), d, indices.expand(full))
 
 
-def _masked_select(a: Array, mask: Array) -> Array:
-    if mask.dtype != np.bool_:
-        raise RuntimeError("masked_select: expected BoolTensor for mask, got "
-                           f"{legacy(mask)}; compare, or convert it with .bool()")
-    if a.shape != mask.shape:
-        shape = broadcast_shapes(mask.shape, a.shape)
-        a, mask = np.broadcast_to(a, shape), np.broadcast_to(mask, shape)
-    if a.flags.c_contiguous:
-        return a.reshape(-1).take(mask.reshape(-1).nonzero()[0])
-    return np.ascontiguousarray(a[mask])
-
-
 @opaque(out=True, out_apart=True, quiet=True)
 def masked_select(input, mask) -> Array:
     """The elements of input (broadcast with mask) where mask is true, as a vector."""
-    return _masked_select(input, mask)
+    if mask.dtype != np.bool_:
+        raise RuntimeError("masked_select: expected BoolTensor for mask, got "
+                           f"{legacy(mask)}; compare, or convert it with .bool()")
+    if input.shape != mask.shape:
+        shape = broadcast_shapes(mask.shape, input.shape)
+        input, mask = np.broadcast_to(input, shape), np.broadcast_to(mask, shape)
+    if input.flags.c_contiguous:
+        return input.reshape(-1).take(mask.reshape(-1).nonzero()[0])
+    return np.ascontiguousarray(input[mask])
 
 
 @masked_select.gradient

@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.ops.copying import tensor_of
 from rushlight.ops.table import composite, opaque
-from rushlight.ops.windows import Ints, for_dims, offsets, out_size, padded, tuple_of
+from rushlight.ops.windows import (
+    Ints, for_dims, mean_weights, offsets, out_size, padded, parts, tuple_of)
 
 Array = np.ndarray[Any, Any]
 _F = ("nn.functional",)
@@ -210,10 +212,6 @@ def _mean_row(n: int) -> None:
 
 # --- adaptive -------------------------------------------------------------------------------------
 
-def _adaptive_bounds(size: int, out: int) -> list[tuple[int, int]]:
-    return [((i * size) // out, -((-(i + 1) * size) // out)) for i in range(out)]
-
-
 def _adaptive_sizes(op: str, n: int, x: Any, output_size: Any) -> Ints:
     space = x.shape[x.ndim - n:]
     wanted = (output_size,) * n if isinstance(output_size, int) or output_size is None else tuple(
@@ -246,15 +244,8 @@ def _adaptive_mean(n: int) -> None:
 
 def _by_matrices(x: Any, out: Ints) -> Any:
     """Uneven windows: one averaging matrix per dim."""
-    n = len(out)
-    for i, o in enumerate(out):
-        dim = x.ndim - n + i
-        size = x.shape[dim]
-        matrix = np.zeros((size, o), x._a.dtype)
-        for column, (low, high) in enumerate(_adaptive_bounds(size, o)):
-            matrix[low:high, column] = 1 / (high - low)
-        weights = x.detach().new_zeros((size, o))
-        weights._a[...] = matrix
+    for dim, o in enumerate(out, x.ndim - len(out)):
+        weights = tensor_of(mean_weights(x.shape[dim], o).astype(x._a.dtype))
         x = x.movedim(dim, -1).matmul(weights).movedim(-1, dim)
     return x.contiguous()
 
@@ -264,7 +255,7 @@ def _adaptive_max(input, out: "Any") -> tuple[Array, Array]:
     """(maxima, their places) of windows that divide the last dims."""
     n = len(out)
     lead, space = input.shape[:input.ndim - n], input.shape[input.ndim - n:]
-    bounds = [_adaptive_bounds(size, o) for size, o in zip(space, out, strict=True)]
+    bounds = [parts(size, o) for size, o in zip(space, out, strict=True)]
     best = np.empty((*lead, *out), input.dtype)
     place = np.empty((*lead, *out), np.int64)
     numbers = np.arange(math.prod(space)).reshape(space)

@@ -8,6 +8,7 @@ import numpy as np
 
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.table import composite
+from rushlight.ops.windows import mean_weights
 
 Array = np.ndarray[Any, Any]
 
@@ -49,14 +50,6 @@ def _cubic_weights(size: int, out: int, scale: float | None, align: bool, a: flo
         near = ((a + 2) * d - (a + 3)) * d * d + 1
         far = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
         np.add.at(weights, (np.clip(low + k, 0, size - 1), columns), np.where(d <= 1, near, far))
-    return weights
-
-
-def _area_weights(size: int, out: int) -> Array:
-    weights = np.zeros((size, out))
-    for column in range(out):
-        low, high = column * size // out, -(-(column + 1) * size // out)
-        weights[low:high, column] = 1 / (high - low)
     return weights
 
 
@@ -109,7 +102,7 @@ def _along(x: Any, dim: int, out: int, scale: float | None, mode: str, align: bo
     if mode in ("nearest", "nearest-exact"):
         return x.index_select(dim, tensor_of(_nearest(size, out, scale, mode != "nearest")))
     if mode == "area":
-        weights = _area_weights(size, out)
+        weights = mean_weights(size, out)
     elif mode == "bicubic":
         weights = _cubic_weights(size, out, scale, align)
     else:

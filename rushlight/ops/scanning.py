@@ -87,14 +87,10 @@ def _cumprod_with_zeros(grad: Any, x: Any, d: int) -> Any:
     n = x._a.shape[-1]
     own = np.eye(n, dtype=bool)
     rows = x.unsqueeze(-2).expand(*x._a.shape[:-1], n, n)
-    without = rows.masked_fill(_constant(own), 1).cumprod(-1)
-    reached = without.masked_fill(_constant(np.tril(np.ones((n, n), bool), -1)), 0)
+    without = rows.masked_fill(tensor_of(own), 1).cumprod(-1)
+    reached = without.masked_fill(tensor_of(np.tril(np.ones((n, n), bool), -1)), 0)
     reached = reached.conj() if reached.is_complex() else reached
     return (reached * grad.unsqueeze(-2)).sum(-1).movedim(-1, d)
-
-
-def _constant(a: Array) -> Any:
-    return tensor_of(a)
 
 
 # --- cummax, cummin -------------------------------------------------------------------------------

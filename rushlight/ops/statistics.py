@@ -1,7 +1,7 @@
 """Statistics over dims: variance, norms, extremes, products, equality."""
 from __future__ import annotations
 
-from math import inf
+from math import inf, prod as prod_of
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,6 @@ from rushlight.ops.sorting import check_size, pick
 from rushlight.ops.table import composite, opaque
 
 Array = np.ndarray[Any, Any]
-
-
-def _count(shape: Any, axes: tuple[int, ...]) -> int:
-    return int(np.prod([shape[i] for i in axes], dtype=np.int64)) if axes else 1
 
 
 def _check_floating(name: str, input: Any) -> None:
@@ -46,7 +42,7 @@ def _squares(name: str, input: Any, dim: Any, unbiased: Any, correction: Any, ke
     apart = input - center
     size = apart * apart if not input.dtype.is_complex else (apart * apart.conj()).real
     total = sum(size, axes or None, keepdim)
-    freedom = max(_count(input.shape, axes) - _correction(unbiased, correction), 0)
+    freedom = max(prod_of([input.shape[i] for i in axes]) - _correction(unbiased, correction), 0)
     found = total * (1.0 / freedom) if freedom else total / 0.0
     return found, center if keepdim else center.reshape(found.shape)
 

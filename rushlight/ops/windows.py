@@ -18,6 +18,19 @@ def for_dims(make: Any) -> Any:
     return make
 
 
+def parts(size: int, count: int) -> list[tuple[int, int]]:
+    """(start, end) of `count` windows that divide a size; they overlap where it does not divide."""
+    return [((i * size) // count, -((-(i + 1) * size) // count)) for i in range(count)]
+
+
+def mean_weights(size: int, count: int) -> Array:
+    """The matrix (size, count) that takes the mean of each of the `parts`."""
+    weights = np.zeros((size, count))
+    for column, (low, high) in enumerate(parts(size, count)):
+        weights[low:high, column] = 1 / (high - low)
+    return weights
+
+
 def tuple_of(value: Any, count: int, name: str, op: str) -> Ints:
     """An int or a sequence as `count` ints; RuntimeError in PyTorch's words otherwise."""
     if isinstance(value, int):
