@@ -47,12 +47,17 @@ class Node:
 
     def name(self) -> str:
         """The class name, as `repr` shows it."""
-        return type(self).__name__
+        return type(self.settle()).__name__
+
+    def settle(self) -> "Node":
+        """This node, its class named as PyTorch names the overload that it was."""
+        return self
 
     @property
     def next_functions(self) -> tuple[tuple["Node | None", int], ...]:
         """The nodes that this one's gradients flow into."""
-        return tuple((None, 0) if edge is None else edge for edge in self.next)
+        return tuple((None, 0) if edge is None else (edge[0].settle(), edge[1])
+                     for edge in self.next)
 
     @property
     def metadata(self) -> dict[Any, Any]:
@@ -79,7 +84,7 @@ class Node:
         return on_node(self, hook, "pre")
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} object at {hex(id(self))}>"
+        return f"<{self.name()} object at {hex(id(self))}>"
 
 
 class _Traces:

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from rushlight.autograd.node import next_seq
 from rushlight.ops.table import Row
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.tensor import Tensor, wrap
 
 Values = Mapping[str, Any]
 Label = str | Callable[[Values], str | None]
@@ -190,7 +192,27 @@ def _renamed(cls: type, name: str) -> type:
     return found
 
 
+def settle(node: Any) -> Any:
+    """A row's node under the name of its overload: worked out when someone looks."""
+    cls = type(node)
+    if cls is node.rules.nodes[node.multi] and node.saved is not None:
+        node.__class__ = _renamed(cls, node.rules.naming(_Given(node.saved)) or cls.__name__)
+    return node
+
+
+class _Given(dict[str, Any]):
+    """The arguments that a node was recorded with; a tensor that was not kept, by its shape."""
+
+    def __init__(self, saved: Any) -> None:
+        super().__init__(saved._values)
+        self.update({n: wrap(np.broadcast_to(np.float32(0), shape)) for n, shape in saved._shapes.items()
+                     if isinstance(shape, tuple)})
+
+    def __missing__(self, name: str) -> None:
+        return None
+
+
 def variant(classes: Mapping[bool, type], rule: Label | None, values: Values) -> Mapping[bool, type]:
-    """A row's classes of nodes under the name that these arguments give."""
+    """A formula's classes of nodes under the name that these operands give."""
     name = None if rule is None or isinstance(rule, str) else rule(values)
     return classes if name is None else {flag: _renamed(c, name) for flag, c in classes.items()}

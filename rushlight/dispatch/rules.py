@@ -30,12 +30,12 @@ _RECORD = '''
 def record(_values, _out):
     {names}, = _values
     if _out.__class__ is Tensor or isinstance(_out, Tensor):
-        _node = new({nodes}[False])
+        _node = new(nodes[False])
         _results = {result}
         if _out._k.dtype.category >= 2:
             _out._g, _out._i = _node, 0
     else:
-        _node = new({nodes}[True])
+        _node = new(nodes[True])
         _results = {results}
         attach(_node, _out)
     _node.next = ({edges},)
@@ -74,7 +74,8 @@ class Rules:
             name or row.options.get("node", row.name))
         self.nodes = {multi: type(label, (Node,), {
             "__slots__": (), "apply": _apply_multi if multi else _apply, "multi": multi,
-            "rules": self}) for multi in (False, True)}
+            "rules": self, **({"settle": names_of.settle} if callable(naming) else {})})
+            for multi in (False, True)}
         self.places = [(p.name, 0) for p in self.tensor_params]
         self.lists = any(p.is_list for p in self.tensor_params)
         # record(values in the order of the parameters, result): leaves a node behind.
@@ -84,10 +85,8 @@ class Rules:
     def _specialised(self) -> Callable[[Sequence[Any], Any], None]:
         """`_record` written out for the row's parameters."""
         params = self.row.params
-        given = ", ".join(f"{p.name!r}: {p.name}" for p in params)
         text = _RECORD.format(
             names=", ".join(p.name for p in params),
-            nodes=f"variant(nodes, naming, {{{given}}})" if callable(self.naming) else "nodes",
             result="(False, [Kept(result_alias(_out))])" if self.keeps_result else "None",
             results="results(_out, True)" if self.keeps_result else "None",
             edges=", ".join(_edge(p) for p in params if p.is_tensor),
@@ -95,8 +94,7 @@ class Rules:
             shapes=", ".join(_shape(p) for p in params if p.is_tensor))
         scope = {"Tensor": Tensor, "new": object.__new__, "TRACES": TRACES, "attach": _attach,
                  "results": self._results, "next_seq": next_seq, "Saved": Saved, "Kept": Kept,
-                 "result_alias": result_alias, "variant": names_of.variant, "nodes": self.nodes,
-                 "naming": self.naming}
+                 "result_alias": result_alias, "nodes": self.nodes}
         return compile_function(text, "record", scope, f"record {self.row.name}")
 
     def _value(self, p: Param) -> str:
@@ -118,8 +116,7 @@ class Rules:
                 g = t._g if isinstance(t, Tensor) else None
                 edges.append(None if g is None else (g, t._i))
         multi = not isinstance(outputs, Tensor)
-        nodes = self.nodes if self.naming is None else names_of.variant(self.nodes, self.naming, named)
-        node = nodes[multi].__new__(nodes[multi])
+        node = self.nodes[multi].__new__(self.nodes[multi])
         node.next, node.hooks, node.seq = tuple(edges), None, next_seq()
         outs = outputs if multi else (outputs,)
         _attach(node, outs)

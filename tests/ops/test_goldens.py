@@ -22,3 +22,16 @@ _RECORDED: dict[str, Any] = json.loads((_GOLDENS / "ops.json").read_text())
 def test_as_recorded(text: str) -> None:
     found = differences(run(rushlight, text), _RECORDED[text])
     assert not found, "\n".join(found)
+
+
+def test_names_of_nodes_are_shown() -> None:
+    """In a tensor's repr, as a class name, and on the way through the graph."""
+    torch: Any = rushlight
+    x = torch.ones(2, 3, requires_grad=True)
+    y = torch.nn.functional.linear(x, torch.ones(4, 3), torch.ones(4)).sum(1)
+    assert repr(y) == "tensor([16., 16.], grad_fn=<SumBackward1>)"
+    assert type(y.grad_fn).__name__ == y.grad_fn.name() == "SumBackward1"
+    (before, _), = y.grad_fn.next_functions
+    assert before.name() == "AddmmBackward0" and repr(before).startswith("<AddmmBackward0 object at ")
+    loss = torch.nn.functional.mse_loss(x, torch.zeros(2, 3))
+    assert repr(loss) == "tensor(1., grad_fn=<MseLossBackward0>)"
