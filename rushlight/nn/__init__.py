@@ -4,34 +4,22 @@ Names come from the files of nn/modules and from nn/parameter.py at first mentio
 """
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
+from rushlight.base.lazy import lazy_names
 from rushlight.nn.modules import HOMES
 
-_PACKAGES = frozenset(("attention", "functional", "init", "modules", "parallel", "parameter",
-                       "utils", "_reduction"))
-_PARAMETERS = frozenset(("Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter"))
+_HOMES = {
+    **{name: f"modules.{file}" for name, file in HOMES.items()},
+    **dict.fromkeys(("Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter"),
+                    "parameter"),
+    "DataParallel": "parallel",
+}
+__getattr__, __dir__ = lazy_names(globals(), _HOMES, (
+    "attention", "functional", "init", "modules", "parallel", "parameter", "utils", "_reduction"))
 
 
-def __getattr__(name: str) -> Any:
-    if name in _PACKAGES:
-        found: Any = import_module(f"rushlight.nn.{name}")
-    elif name in _PARAMETERS:
-        found = getattr(import_module("rushlight.nn.parameter"), name)
-    elif name == "DataParallel":
-        found = import_module("rushlight.nn.parallel").DataParallel
-    elif name == "factory_kwargs":
-        found = _factory_kwargs
-    else:
-        if name not in HOMES:
-            raise AttributeError(f"module 'torch.nn' has no attribute {name!r}")
-        found = getattr(import_module("rushlight.nn.modules"), name)
-    globals()[name] = found
-    return found
-
-
-def _factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
+def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
     """The arguments for creating parameters: device, dtype, memory_format, as given."""
     if kwargs is None:
         return {}
@@ -44,8 +32,4 @@ def _factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
     return given
 
 
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_PACKAGES, *_PARAMETERS, *HOMES, "DataParallel"})
-
-
-__all__ = sorted((*_PARAMETERS, *HOMES, "DataParallel"))  # noqa: PLE0605
+__all__ = sorted(_HOMES)  # noqa: PLE0605

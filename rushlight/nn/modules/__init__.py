@@ -1,8 +1,7 @@
 """The modules of torch.nn, by file. A file is loaded when one of its names is first mentioned."""
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from rushlight.base.lazy import lazy_names
 
 _FILES = {
     "module": "Module",
@@ -50,21 +49,5 @@ _FILES = {
 
 # Public name -> the file that defines it.
 HOMES = {name: file for file, names in _FILES.items() for name in names.split()}
-_SUBMODULES = frozenset((*_FILES, "lazy", "utils"))
-
-
-def __getattr__(name: str) -> Any:
-    if name in _SUBMODULES:
-        return import_module(f"rushlight.nn.modules.{name}")
-    if name not in HOMES:
-        raise AttributeError(f"module 'torch.nn.modules' has no attribute {name!r}")
-    found = getattr(import_module(f"rushlight.nn.modules.{HOMES[name]}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *HOMES, *_SUBMODULES})
-
-
+__getattr__, __dir__ = lazy_names(globals(), HOMES, (*_FILES, "function_module", "lazy", "utils"))
 __all__ = sorted(HOMES)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
+from rushlight.dispatch.methods import _to_arguments
 from rushlight.__future__ import get_overwrite_module_params_on_conversion
 
 
@@ -58,8 +59,15 @@ class Conversion:
         A dtype (floating point or complex, else TypeError) casts only the floating-point and
         complex members; `memory_format` rearranges those with 4 or 5 dims.
         """
-        device, dtype, non_blocking, memory_format = _parse_to(args, kwargs)
+        if "tensor" in kwargs:
+            kwargs["other"] = kwargs.pop("tensor")
+        device, dtype, copy, memory_format = _to_arguments(args, kwargs)
+        if copy:
+            raise RuntimeError(".to() does not accept copy argument; use copy.deepcopy(module).to()")
         if dtype is not None:
+            if not isinstance(dtype, torch.dtype):
+                raise TypeError("to() received an invalid combination of arguments - got (dtype="
+                                f"{type(dtype).__name__}), but expected a torch.dtype")
             if not (dtype.is_floating_point or dtype.is_complex):
                 raise TypeError("nn.Module.to only accepts floating point or complex dtypes, but "
                                 f"got desired dtype={dtype}")
@@ -71,8 +79,8 @@ class Conversion:
         def convert(t: Any) -> Any:
             wanted = dtype if t.is_floating_point() or t.is_complex() else None
             if memory_format is not None and t.dim() in (4, 5):
-                return t.to(device, wanted, non_blocking, memory_format=memory_format)
-            return t.to(device, wanted, non_blocking)
+                return t.to(device, wanted, memory_format=memory_format)
+            return t.to(device, wanted)
 
         return self._apply(convert)
 
@@ -127,31 +135,3 @@ def _converted(param: Any, fn: Callable[[Any], Any], overwrite: bool) -> Any:
         else:
             result.grad = converted.requires_grad_(grad.requires_grad)
     return result
-
-
-def _parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, bool, Any]:
-    """(device, dtype, non_blocking, memory_format) of a call of to()."""
-    memory_format = kwargs.pop("memory_format", None)
-    if args and isinstance(args[0], torch.Tensor):
-        kwargs["tensor"], args = args[0], args[1:]
-        order = ("non_blocking", "copy")
-    elif args and isinstance(args[0], torch.dtype):
-        order = ("dtype", "non_blocking", "copy")
-    else:
-        order = ("device", "dtype", "non_blocking", "copy")
-    given = {**dict(zip(order, args)), **kwargs}
-    other = given.pop("tensor", given.pop("other", None))
-    unknown = set(given) - {"device", "dtype", "non_blocking", "copy"}
-    if unknown or len(args) > len(order):
-        what = ", ".join(f"{k}={type(v).__name__}" for k, v in given.items())
-        raise TypeError(f"to() received an invalid combination of arguments - got ({what}); it "
-                        "takes device, dtype, non_blocking, or another tensor")
-    device, dtype = given.get("device"), given.get("dtype")
-    if other is not None:
-        device, dtype = other.device, other.dtype
-    if dtype is not None and not isinstance(dtype, torch.dtype):
-        raise TypeError("to() received an invalid combination of arguments - got (dtype="
-                        f"{type(dtype).__name__}), but expected a torch.dtype")
-    if device is not None and not isinstance(device, torch.device):
-        device = torch.device(device)
-    return device, dtype, bool(given.get("non_blocking", False)), memory_format

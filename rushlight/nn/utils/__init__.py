@@ -1,8 +1,7 @@
 """Tools around parameters, gradients and modules (torch.nn.utils)."""
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from rushlight.base.lazy import lazy_names
 
 # Files with the name of their function: were they loaded later, the file would take the name.
 from rushlight.nn.utils.spectral_norm import remove_spectral_norm, spectral_norm
@@ -17,22 +16,7 @@ _FILES = {
     "memory_format": "convert_conv2d_weight_memory_format convert_conv3d_weight_memory_format",
 }
 _HOMES = {name: file for file, names in _FILES.items() for name in names.split()}
-_PACKAGES = frozenset((*_FILES, "parametrizations", "parametrize", "prune", "rnn", "stateless"))
-
-
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        found = getattr(import_module(f"rushlight.nn.utils.{_HOMES[name]}"), name)
-        globals()[name] = found
-        return found
-    if name in _PACKAGES:
-        return import_module(f"rushlight.nn.utils.{name}")
-    raise AttributeError(f"module 'torch.nn.utils' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *_HOMES, *_PACKAGES})
-
-
+__getattr__, __dir__ = lazy_names(globals(), _HOMES, (
+    *_FILES, "parametrizations", "parametrize", "prune", "rnn", "stateless"))
 __all__ = sorted((*_HOMES, "parametrizations", "parametrize", "remove_spectral_norm",
                   "remove_weight_norm", "rnn", "spectral_norm", "stateless", "weight_norm"))
