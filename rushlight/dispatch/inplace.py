@@ -173,6 +173,8 @@ def _geometric(row: Row) -> Callable[..., Any]:
 
 
 def _generic(row: Row) -> Callable[..., Any]:
+    into = by_keyword(row, row.options["into"]) if "into" in row.options else None
+
     def run(*args: Any, **kwargs: Any) -> Any:
         from rushlight.dispatch.door import function
 
@@ -183,8 +185,8 @@ def _generic(row: Row) -> Callable[..., Any]:
         operands = [v for v in (*args, *kwargs.values()) if isinstance(v, Tensor)]
         tracked = LOCAL.enabled and any(v._g is not None for v in operands)
         check_writable(target, tracked)
-        if not tracked and "into" in row.options and not target._k.on_meta:
-            return _written(row, target, arguments.bind(row, (target, *rest), kwargs))
+        if not tracked and into is not None and not target._k.on_meta:
+            return _written(into, target, arguments.bind(row, (target, *rest), kwargs))
         source = _copied(target) if tracked else target
         result = function(row)(source, *rest, **kwargs)
         if result._a.shape != target._a.shape:
@@ -198,13 +200,13 @@ def _generic(row: Row) -> Callable[..., Any]:
     return run
 
 
-def _written(row: Row, target: Tensor, bound: dict[str, Any]) -> Tensor:
+def _written(into: Callable[..., Any], target: Tensor, bound: dict[str, Any]) -> Tensor:
     """Rows with the option `into` write where the tensor stands: into(array, other arguments)."""
     values = arrays_of(list(bound.values()))
     if any(isinstance(v, np.ndarray) and np.may_share_memory(v, values[0]) for v in values[1:]):
         values = [values[0], *[v.copy() if isinstance(v, np.ndarray) else v for v in values[1:]]]
     with np.errstate(all="ignore"):
-        by_keyword(row, row.options["into"])(*values)
+        into(*values)
     storage(target).version += 1
     return target
 
