@@ -32,9 +32,6 @@ def _named(function: Any, name: str, doc: str) -> Any:
 class Conversion:
     """The part of Module that replaces the data of its parameters and buffers."""
 
-    _parameters: dict[str, Any]
-    _buffers: dict[str, Any]
-
     def _apply(self, fn: Callable[[Any], Any], recurse: bool = True) -> Any:
         """Put every parameter, its gradient and every buffer through `fn`.
 

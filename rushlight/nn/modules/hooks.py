@@ -138,16 +138,6 @@ class _WrappedHook:
 class Hooks:
     """The part of Module that runs hooks around forward and backward."""
 
-    forward: Callable[..., Any]
-    _forward_hooks: OrderedDict[int, Any]
-    _forward_hooks_with_kwargs: OrderedDict[int, bool]
-    _forward_hooks_always_called: OrderedDict[int, bool]
-    _forward_pre_hooks: OrderedDict[int, Any]
-    _forward_pre_hooks_with_kwargs: OrderedDict[int, bool]
-    _backward_hooks: OrderedDict[int, Any]
-    _backward_pre_hooks: OrderedDict[int, Any]
-    _is_full_backward_hook: bool | None
-
     def register_forward_pre_hook(self, hook: Callable[..., Any], *, prepend: bool = False,
                                   with_kwargs: bool = False) -> RemovableHandle:
         """Call `hook(module, args)` before forward; a result replaces the arguments.

@@ -1,7 +1,8 @@
 """Module, the base class of all layers and models.
 
 Its four parts: the tree of children (tree.py), hooks (hooks.py), state dicts (state.py), moving
-and casting (conversion.py). Here: registration, attributes, the call, copying.
+and casting (conversion.py). Here: registration, attributes, the call, copying, and the tables that
+all parts use, which __init__ makes.
 
 Invariants: a name is in at most one of `_parameters`, `_buffers`, `_modules` and the instance's
 own attributes; what is in the first three is found by __getattr__.

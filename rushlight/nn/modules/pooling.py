@@ -12,14 +12,13 @@ class _Pool(FunctionModule, function=None):
     """Windows that follow one another unless `stride` says otherwise."""
 
     _shown: tuple[str, ...] | None = ("kernel_size", "stride", "padding")
+    # Whether a size given as one number is kept as one for each dim.
+    _tuples = False
 
     def _post_init(self) -> None:
         if self.stride is None:
             self.stride = self.kernel_size
-
-    def _as_tuples(self) -> None:
-        """Take each of the sizes that are shown once for each dim."""
-        for name in self._shown or ():
+        for name in ("kernel_size", "stride", "padding") if self._tuples else ():
             setattr(self, name, _ntuple(self._dims)(getattr(self, name)))
 
 
@@ -49,10 +48,7 @@ class MaxPool3d(_MaxPoolNd, dims=3):
 class _MaxUnpoolNd(_Pool, function="max_unpool{}d", kernel_size=Any, stride=None, padding=0):
     __constants__: list[str] = []
     padding: Any
-
-    def _post_init(self) -> None:
-        super()._post_init()
-        self._as_tuples()
+    _tuples = True
 
     def forward(self, input: Any, indices: Any, output_size: Any = None) -> Any:
         return getattr(F, str(self._function))(input, indices, self.kernel_size, self.stride,
@@ -76,10 +72,7 @@ class AvgPool1d(_Pool, function="avg_pool1d", dims=1, kernel_size=Any, stride=No
     """Average over windows of (N, C, L) or (C, L)."""
 
     padding: Any
-
-    def _post_init(self) -> None:
-        super()._post_init()
-        self._as_tuples()
+    _tuples = True
 
 
 class _AvgPoolNd(_Pool, function="avg_pool{}d", kernel_size=Any, stride=None, padding=0,

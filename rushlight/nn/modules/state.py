@@ -27,16 +27,6 @@ class _IncompatibleKeys(namedtuple("IncompatibleKeys", ["missing_keys", "unexpec
 class State:
     """The part of Module that reads and writes state dicts."""
 
-    _version: int
-    _parameters: dict[str, Any]
-    _buffers: dict[str, Any]
-    _modules: dict[str, Any]
-    _non_persistent_buffers_set: set[str]
-    _state_dict_hooks: OrderedDict[int, Any]
-    _state_dict_pre_hooks: OrderedDict[int, Any]
-    _load_state_dict_pre_hooks: OrderedDict[int, Any]
-    _load_state_dict_post_hooks: OrderedDict[int, Any]
-
     # --- writing ----------------------------------------------------------------------------------
 
     def get_extra_state(self) -> Any:

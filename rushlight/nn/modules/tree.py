@@ -10,12 +10,6 @@ import rushlight as torch
 class Tree:
     """The part of Module that deals with its children and all members below."""
 
-    training: bool
-    _parameters: dict[str, Any]
-    _buffers: dict[str, Any]
-    _modules: dict[str, Any]
-    __call__: Callable[..., Any]
-
     # --- by path ----------------------------------------------------------------------------------
 
     def get_submodule(self, target: str) -> Any:
