@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.dtype import complex128, float64
 from rushlight.base.errors import LinAlgError
 from rushlight.base.results import named
 from rushlight.ops.along import legacy
@@ -31,14 +32,24 @@ def _qr(input, mode: "str") -> tuple[Array, Array]:
 
 @_qr.gradient
 def _(s: Any, grad_q: Any, grad_r: Any) -> Any:
-    # Walter and Lehmann (arXiv:1009.6112), for input with at least as many rows as columns.
     q, r = s.result
-    if s.mode == "complete" and s.shape("input")[-2] != s.shape("input")[-1]:
+    rows, columns = s.shape("input")[-2:]
+    if s.mode == "complete" and rows > columns:
         raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > "
                            "ncols")
-    if s.shape("input")[-2] < s.shape("input")[-1]:
-        raise RuntimeError("linalg.qr: the gradient of wide matrices is not part of Rushlight yet; take the "
-                           "QR of a square or tall one")
+    if rows >= columns:
+        return _tall_gradient(q, r, grad_q, grad_r)
+    # A wide input is [X, Y] with X = Q U, r = [U, V] and Y = Q V: Q takes part in both.
+    left, right = r[..., :rows], r[..., rows:]
+    if grad_r is None:
+        return ROWS["cat"]([_tall_gradient(q, left, grad_q, None), ROWS["zeros_like"](q @ right)], -1)
+    through = q @ right @ grad_r[..., rows:].mT.conj()
+    grad_q = through if grad_q is None else grad_q + through
+    return ROWS["cat"]([_tall_gradient(q, left, grad_q, grad_r[..., :rows]), q @ grad_r[..., rows:]], -1)
+
+
+def _tall_gradient(q: Any, r: Any, grad_q: Any, grad_r: Any) -> Any:
+    """Walter and Lehmann (arXiv:1009.6112), for input with at least as many rows as columns."""
     inner = r @ grad_r.mT.conj() if grad_r is not None else None
     if grad_q is not None:
         part = grad_q.mT.conj() @ q
@@ -126,14 +137,15 @@ def matrix_exp(input):
         return input.clone()
     size = float(np.abs(input._a).sum(-1).max())
     squarings = max(0, int(np.ceil(np.log2(max(size, 1e-30)))) + 1)
-    x = input * 0.5 ** squarings
-    total = term = ROWS["eye"](input.shape[-1], dtype=input.dtype).expand(input.shape)
+    # In double precision: each squaring doubles the error so far.
+    x = input.to(complex128 if input.is_complex() else float64) * 0.5 ** squarings
+    total = term = ROWS["eye"](input.shape[-1], dtype=x.dtype).expand(input.shape)
     for k in range(1, _TAYLOR + 1):
         term = term @ x * (1.0 / k)
         total = total + term
     for _ in range(squarings):
         total = total @ total
-    return total
+    return total.to(input.dtype)
 
 
 @composite(where=("linalg.householder_product",), aliases=("torch.orgqr", "Tensor.orgqr"))
@@ -146,7 +158,7 @@ def householder_product(input, tau):
     for k in range(tau.shape[-1] - 1, -1, -1):
         v = vectors[..., k:k + 1]
         found = found - tau[..., k:k + 1].unsqueeze(-1) * v @ (v.mT.conj() @ found)
-    return found
+    return found if tau.shape[-1] else found + 0 * input
 
 
 @opaque
