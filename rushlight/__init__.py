@@ -38,11 +38,17 @@ newaxis = None
 
 # Sub-packages, imported at first mention.
 _PACKAGES = frozenset((
-    "amp", "autograd", "backends", "cuda", "fft", "func", "jit", "linalg", "nn", "onnx", "optim",
-    "profiler", "random", "serialization", "signal", "special", "storage", "testing", "utils",
-    "compiler", "distributed", "export", "fx", "hub", "mps", "overrides", "types", "version",
-    "cpu", "return_types",
+    "amp", "autograd", "backends", "cuda", "fft", "linalg", "nn", "optim", "random", "return_types",
+    "serialization", "signal", "special", "storage", "utils", "version",
 ))
+# What PyTorch has beside these, and what to use meanwhile.
+_ABSENT = {
+    "compile": "call the model as it is", "compiler": "call the model as it is",
+    "distributed": "train in one process", "export": "save the state_dict", "onnx": "save the state_dict",
+    "fx": "forward hooks", "jit": "the model's Python code", "hub": "the model's own repository",
+    "func": "torch.autograd.grad", "vmap": "batched ops", "profiler": "cProfile",
+    "testing": "numpy.testing.assert_allclose",
+}
 
 # Public functions that are not ops: name -> module.
 _HOMES = {
@@ -91,6 +97,9 @@ def _elsewhere(name: str) -> Any:
         legacy = import_module(f"rushlight.tensor.{home}")
         if hasattr(legacy, name):
             return getattr(legacy, name)
+    if name in _ABSENT:
+        raise AttributeError(f"module 'torch' has no attribute {name!r} in Rushlight yet; instead: "
+                             f"{_ABSENT[name]}")
     raise AttributeError(f"module 'torch' has no attribute {name!r}")
 
 

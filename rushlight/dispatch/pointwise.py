@@ -153,6 +153,10 @@ def resolve(row: Row, bound: dict[str, Any]) -> tuple[Formula, list[Any]]:
     check = row.options.get("check")
     if check is not None:
         bound = check(bound) or bound
+    # Like check, but of attributes only: their defaults pass, so that the fast path may skip it.
+    verify = row.options.get("verify")
+    if verify is not None:
+        verify(bound)
     given = {p.name: bound[p.name] for p in row.params
              if not p.is_tensor or bound[p.name] is None}
     formula = variant(row, given)

@@ -105,6 +105,11 @@ class _Heads:
     batch: int
     heads: int
 
+    def split(self, x: Any) -> Any:
+        """(length, N, E) as (N * H, length, D)."""
+        rows = self.batch * self.heads
+        return x.view(x.shape[0], rows, x.shape[1] * x.shape[2] // rows).transpose(0, 1)
+
 
 def multi_head_attention_forward(
         query: Any, key: Any, value: Any, embed_dim_to_check: int, num_heads: int,
@@ -131,10 +136,12 @@ def multi_head_attention_forward(
     q, k, v = _project(query, key, value, separate, in_proj_weight, in_proj_bias)
     operands = _Heads(q, k, v, _mask_by_heads(attn_mask, query, key, num_heads), padding,
                       query.shape[1], num_heads)
-    _append_biases(operands, bias_k, bias_v, static_k, static_v)
+    if (bias_k is None) != (bias_v is None):
+        raise AssertionError("bias_k and bias_v must be given together")
+    if bias_k is not None and (static_k is not None or static_v is not None):
+        raise AssertionError("bias cannot be added to static key or value.")
     _split_heads(operands, static_k, static_v)
-    if add_zero_attn:
-        _append_zeros(operands)
+    _append(operands, bias_k, bias_v, add_zero_attn)
     _join_masks(operands)
     attend = _attend_with_weights if need_weights else _attend
     output, weights = attend(operands, dropout_p if training else 0.0, is_causal)
@@ -201,38 +208,13 @@ def _mask_by_heads(mask: Any, query: Any, key: Any, heads: int) -> Any:
     return mask.unsqueeze(0) if mask.dim() == 2 else mask
 
 
-def _widen(o: _Heads) -> None:
-    """One more source position, which nothing masks."""
-    if o.mask is not None:
-        o.mask = F.pad(o.mask, (0, 1))
-    if o.padding is not None:
-        o.padding = F.pad(o.padding, (0, 1))
-
-
-def _append_biases(o: _Heads, bias_k: Any, bias_v: Any, static_k: Any, static_v: Any) -> None:
-    """A learned key and value after the others; k and v are still (S, N, E)."""
-    if bias_k is None and bias_v is None:
-        return
-    if bias_k is None or bias_v is None:
-        raise AssertionError("bias_k and bias_v must be given together")
-    if static_k is not None or static_v is not None:
-        raise AssertionError("bias cannot be added to static key or value.")
-    o.k = torch.cat([o.k, bias_k.repeat(1, o.batch, 1)])
-    o.v = torch.cat([o.v, bias_v.repeat(1, o.batch, 1)])
-    _widen(o)
-
-
 def _split_heads(o: _Heads, static_k: Any, static_v: Any) -> None:
     """(length, N, E) as (N * H, length, D)."""
     rows, size = o.batch * o.heads, o.q.shape[2] // o.heads
-
-    def split(x: Any) -> Any:
-        return x.view(x.shape[0], rows, size).transpose(0, 1)
-
-    o.q = split(o.q)
+    o.q = o.split(o.q)
     for name, given in (("k", static_k), ("v", static_v)):
         if given is None:
-            setattr(o, name, split(getattr(o, name)))
+            setattr(o, name, o.split(getattr(o, name)))
             continue
         if given.size(0) != rows or given.size(2) != size:
             raise AssertionError(f"expecting static_{name} of shape ({rows}, S, {size}), but got "
@@ -240,13 +222,18 @@ def _split_heads(o: _Heads, static_k: Any, static_v: Any) -> None:
         setattr(o, name, given)
 
 
-def _append_zeros(o: _Heads) -> None:
-    """A key and value of zeros after the others."""
-    shape = (o.k.shape[0], 1, o.k.shape[2])
-    for name in ("k", "v"):
+def _append(o: _Heads, bias_k: Any, bias_v: Any, add_zero_attn: bool) -> None:
+    """A learned key and value, and then zero ones, after the others; nothing masks them."""
+    for name, bias in (("k", bias_k), ("v", bias_v)):
         x = getattr(o, name)
-        setattr(o, name, torch.cat([x, torch.zeros(shape, dtype=x.dtype, device=x.device)], dim=1))
-    _widen(o)
+        rows = [] if bias is None else [o.split(bias.repeat(1, o.batch, 1))]
+        if add_zero_attn:
+            rows.append(x.new_zeros(x.shape[0], 1, x.shape[2]))
+        setattr(o, name, torch.cat([x, *rows], dim=1) if rows else x)
+    more = (bias_k is not None) + add_zero_attn
+    for name in ("mask", "padding") if more else ():
+        mask = getattr(o, name)
+        setattr(o, name, None if mask is None else F.pad(mask, (0, more)))
 
 
 def _join_masks(o: _Heads) -> None:

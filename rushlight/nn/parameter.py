@@ -8,20 +8,25 @@ import rushlight as torch
 from rushlight.dispatch.state import PLAIN
 
 
-class _ParameterMeta(type(torch.Tensor)):  # type: ignore[misc]
+class _Marked(type(torch.Tensor)):  # type: ignore[misc]
+    """Of Parameter and Buffer: a tensor of the user's own class keeps it, and is marked instead."""
+
+    _mark: str
+
     def __instancecheck__(cls, instance: Any) -> bool:
-        # A tensor of the user's own subclass keeps its class and is marked instead.
         return type.__instancecheck__(cls, instance) or (
-            cls is Parameter and isinstance(instance, torch.Tensor)
-            and getattr(instance, "_is_param", False))
+            "_mark" in cls.__dict__ and isinstance(instance, torch.Tensor)
+            and getattr(instance, cls._mark, False))
 
 
-class Parameter(torch.Tensor, metaclass=_ParameterMeta):
+class Parameter(torch.Tensor, metaclass=_Marked):
     """A leaf tensor that a Module registers: it shows in `parameters()` and `state_dict()`.
 
     `data` (default: an empty float tensor) is shared, not copied. A tensor of a subclass keeps its
     class and still counts as a Parameter.
     """
+
+    _mark = "_is_param"
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         if data is None:
@@ -70,18 +75,13 @@ def _rebuild_parameter_with_state(data: Any, requires_grad: bool, backward_hooks
     return param
 
 
-class _BufferMeta(type(torch.Tensor)):  # type: ignore[misc]
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return type.__instancecheck__(cls, instance) or (
-            cls is Buffer and isinstance(instance, torch.Tensor)
-            and getattr(instance, "_is_buffer", False))
-
-
-class Buffer(torch.Tensor, metaclass=_BufferMeta):
+class Buffer(torch.Tensor, metaclass=_Marked):
     """A tensor that a Module registers as a buffer when it is assigned.
 
     `persistent=False` keeps it out of `state_dict()`. The result is a plain tensor with a mark.
     """
+
+    _mark = "_is_buffer"
 
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
         if data is None:

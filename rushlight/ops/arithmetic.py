@@ -13,19 +13,35 @@ _NO_BOOL_SUB = ("Subtraction, the `-` operator, with two bool tensors is not sup
                 "`logical_xor()` operator instead.")
 
 
-@pointwise(commutative=True)
+def _check_alpha(bound: dict[str, Any]) -> None:
+    alpha = bound["alpha"]
+    if type(alpha) is int:
+        return
+    operands = [bound["input"], bound["other"]]
+    tensors = [v.dtype for v in operands if hasattr(v, "dtype")]
+    if isinstance(alpha, bool) and any(d.name != "bool" for d in tensors):
+        raise RuntimeError("Boolean alpha only supported for Boolean results.")
+    floating = any(d.category >= 2 for d in tensors) or any(isinstance(v, float) for v in operands)
+    if isinstance(alpha, float) and not floating:
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point "
+                           "number.")
+    if isinstance(alpha, complex) and not any(d.is_complex for d in tensors):
+        raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
+
+
+@pointwise(commutative=True, verify=_check_alpha)
 def add(input: "Tensor | Number", other: "Tensor | Number", *, alpha: "Number" = 1) -> Expr:
     """input + alpha * other."""
     return input + alpha * other
 
 
-@pointwise(aliases=("subtract",), refuse={"bool": _NO_BOOL_SUB})
+@pointwise(aliases=("subtract",), verify=_check_alpha, refuse={"bool": _NO_BOOL_SUB})
 def sub(input: "Tensor | Number", other: "Tensor | Number", *, alpha: "Number" = 1) -> Expr:
     """input - alpha * other."""
     return input - alpha * other
 
 
-@pointwise(refuse={"bool": _NO_BOOL_SUB}, inplace=False, out=False)
+@pointwise(verify=_check_alpha, refuse={"bool": _NO_BOOL_SUB}, inplace=False, out=False)
 def rsub(input: "Tensor", other: "Tensor | Number", *, alpha: "Number" = 1) -> Expr:
     """other - alpha * input."""
     return other - alpha * input

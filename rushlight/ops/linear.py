@@ -72,8 +72,8 @@ def _added(op: str, input: Any, found: Any, beta: Any, alpha: Any) -> Any:
     if input.dtype is not found.dtype:
         raise RuntimeError(f"self and mat2 must have the same dtype, but got {input.dtype.legacy} and "
                            f"{found.dtype.legacy}")
-    _check_scale(found, beta, "beta")
-    _check_scale(found, alpha, "alpha")
+    if found.dtype.category < 2:
+        beta, alpha = int(beta), int(alpha)
     if beta == 0:
         return found * alpha if alpha != 1 else found
     try:
@@ -123,6 +123,8 @@ def addr(input, vec1, vec2, *, beta: "Number" = 1, alpha: "Number" = 1):
         raise RuntimeError(f"addr: Expected 1-D argument vec1 and vec2, but got {vec1.ndim}-D and "
                            f"{vec2.ndim}-D")
     found = outer(vec1, vec2)
+    _check_scale(found, beta, "beta")
+    _check_scale(found, alpha, "alpha")
     if input.dtype is not found.dtype:
         found = found.to(input.dtype) if input.dtype.category > found.dtype.category else found
         input = input.to(found.dtype)

@@ -1,6 +1,7 @@
 """Batch normalisation over 1, 2 or 3 dims, and its lazy forms."""
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import rushlight as torch
@@ -169,8 +170,6 @@ class SyncBatchNorm(_BatchNorm):
 
 
 def _processes(group: Any) -> int:
-    import sys
-
     # Without the distributed room loaded there is one process.
     distributed = sys.modules.get("rushlight.distributed")
     if distributed is None or not distributed.is_initialized():

@@ -16,25 +16,13 @@ from typing import Any, TypeVar
 import rushlight as torch
 from rushlight.nn.modules.conversion import Conversion
 from rushlight.nn.modules.hooks import (  # PyTorch's programs look for the global ones here
-    Hooks,
-    _WrappedHook,
-    _global_backward_hooks,
-    _global_backward_pre_hooks,
-    _global_buffer_registration_hooks,
-    _global_forward_hooks,
-    _global_forward_hooks_always_called,
-    _global_forward_hooks_with_kwargs,
-    _global_forward_pre_hooks,
-    _global_module_registration_hooks,
-    _global_parameter_registration_hooks,
-    _has_any_global_hook,
-    register_module_backward_hook,
-    register_module_buffer_registration_hook,
-    register_module_forward_hook,
-    register_module_forward_pre_hook,
-    register_module_full_backward_hook,
-    register_module_full_backward_pre_hook,
-    register_module_module_registration_hook,
+    Hooks, _WrappedHook, _global_backward_hooks, _global_backward_pre_hooks,
+    _global_buffer_registration_hooks, _global_forward_hooks, _global_forward_hooks_always_called,
+    _global_forward_hooks_with_kwargs, _global_forward_pre_hooks, _global_module_registration_hooks,
+    _global_parameter_registration_hooks, _has_any_global_hook, register_module_backward_hook,
+    register_module_buffer_registration_hook, register_module_forward_hook,
+    register_module_forward_pre_hook, register_module_full_backward_hook,
+    register_module_full_backward_pre_hook, register_module_module_registration_hook,
     register_module_parameter_registration_hook,
 )
 from rushlight.nn.modules.state import State, _EXTRA_STATE_KEY_SUFFIX, _IncompatibleKeys

@@ -1,6 +1,7 @@
 """state_dict() and load_state_dict(): a module's persistent tensors by dotted path."""
 from __future__ import annotations
 
+import warnings
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -288,8 +289,6 @@ class _Backup:
 
 def _positional(args: tuple[Any, ...], destination: Any, prefix: str, keep_vars: bool
                 ) -> tuple[Any, str, bool]:
-    import warnings
-
     warnings.warn("Positional args are being deprecated, use kwargs instead. Refer to "
                   "https://pytorch.org/docs/main/generated/torch.nn.Module.html"
                   "#torch.nn.Module.state_dict for details.", FutureWarning, stacklevel=3)
@@ -298,8 +297,6 @@ def _positional(args: tuple[Any, ...], destination: Any, prefix: str, keep_vars:
 
 
 def _warn_meta(key: str) -> None:
-    import warnings
-
     warnings.warn(f"for {key}: copying from a non-meta parameter in the checkpoint to a meta "
                   "parameter in the current model, which is a no-op. (Did you mean to pass "
                   "`assign=True` to assign items in the state dictionary to their corresponding key "

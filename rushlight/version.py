@@ -1,0 +1,9 @@
+"""torch.version: which PyTorch programs see, and with what it was built."""
+from __future__ import annotations
+
+from rushlight import __version__
+
+cuda = hip = xpu = git_version = None
+debug = False
+
+__all__ = ["__version__", "cuda", "debug", "git_version", "hip", "xpu"]
