@@ -11,12 +11,10 @@ from rushlight.dispatch.state import PLAIN
 class _Marked(type(torch.Tensor)):  # type: ignore[misc]
     """Of Parameter and Buffer: a tensor of the user's own class keeps it, and is marked instead."""
 
-    _mark: str
-
     def __instancecheck__(cls, instance: Any) -> bool:
         return type.__instancecheck__(cls, instance) or (
-            "_mark" in cls.__dict__ and isinstance(instance, torch.Tensor)
-            and getattr(instance, cls._mark, False))
+            cls in _MARKS and isinstance(instance, torch.Tensor)
+            and getattr(instance, _MARKS[cls], False))
 
 
 class Parameter(torch.Tensor, metaclass=_Marked):
@@ -25,8 +23,6 @@ class Parameter(torch.Tensor, metaclass=_Marked):
     `data` (default: an empty float tensor) is shared, not copied. A tensor of a subclass keeps its
     class and still counts as a Parameter.
     """
-
-    _mark = "_is_param"
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         if data is None:
@@ -81,8 +77,6 @@ class Buffer(torch.Tensor, metaclass=_Marked):
     `persistent=False` keeps it out of `state_dict()`. The result is a plain tensor with a mark.
     """
 
-    _mark = "_is_buffer"
-
     def __new__(cls, data: Any = None, *, persistent: bool = True) -> Any:
         if data is None:
             data = torch.empty(0)
@@ -90,6 +84,9 @@ class Buffer(torch.Tensor, metaclass=_Marked):
         marked.persistent = persistent
         marked._is_buffer = True
         return marked
+
+
+_MARKS = {Parameter: "_is_param", Buffer: "_is_buffer"}
 
 
 class UninitializedTensorMixin:

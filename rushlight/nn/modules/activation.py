@@ -130,13 +130,14 @@ class Softshrink(FunctionModule, function="softshrink", lambd=0.5):
         return str(self.lambd)
 
 
-class PReLU(Module):
+class PReLU(FunctionModule, function="prelu"):
     """x where x >= 0, else weight * x; one weight, or one for each channel (dim 1).
 
     weight: (num_parameters,), starts at `init`.
     """
 
     __constants__ = ["num_parameters"]
+    _shown, _passed = ("num_parameters",), ("weight",)
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None,
                  dtype: Any = None) -> None:
@@ -148,12 +149,6 @@ class PReLU(Module):
 
     def reset_parameters(self) -> None:
         init.constant_(self.weight, self.init)
-
-    def forward(self, input: Any) -> Any:
-        return F.prelu(input, self.weight)
-
-    def extra_repr(self) -> str:
-        return f"num_parameters={self.num_parameters}"
 
 
 class Softsign(FunctionModule, function="softsign"):
@@ -168,18 +163,12 @@ class _AlongDim(FunctionModule, function=None, dim=None):
     dim: int | None
 
 
-class Softmin(_AlongDim):
+class Softmin(_AlongDim, function="softmin"):
     """exp(-x) over its sum along `dim`."""
 
-    def forward(self, input: Any) -> Any:
-        return F.softmin(input, self.dim, _stacklevel=5)
 
-
-class Softmax(_AlongDim):
+class Softmax(_AlongDim, function="softmax"):
     """exp(x) over its sum along `dim`."""
-
-    def forward(self, input: Any) -> Any:
-        return F.softmax(input, self.dim, _stacklevel=5)
 
 
 class Softmax2d(Module):
@@ -188,14 +177,11 @@ class Softmax2d(Module):
     def forward(self, input: Any) -> Any:
         if input.dim() not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
-        return F.softmax(input, -3, _stacklevel=5)
+        return F.softmax(input, -3)
 
 
-class LogSoftmax(_AlongDim):
+class LogSoftmax(_AlongDim, function="log_softmax"):
     """log(softmax(x)) along `dim`."""
-
-    def forward(self, input: Any) -> Any:
-        return F.log_softmax(input, self.dim, _stacklevel=5)
 
 
 __all__ = [

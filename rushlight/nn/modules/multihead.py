@@ -49,11 +49,8 @@ class MultiheadAttention(Module):
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias,
                                                         device=device, dtype=dtype)
         for name in ("bias_k", "bias_v"):
-            if add_bias_kv:
-                value = torch.empty((1, 1, embed_dim), device=device, dtype=dtype)
-                setattr(self, name, Parameter(value))
-            else:
-                setattr(self, name, None)
+            setattr(self, name, Parameter(torch.empty((1, 1, embed_dim), device=device, dtype=dtype))
+                    if add_bias_kv else None)
         self.add_zero_attn = add_zero_attn
         self._reset_parameters()
 

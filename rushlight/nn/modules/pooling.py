@@ -122,9 +122,7 @@ class FractionalMaxPool3d(_FractionalMaxPool, dims=3):
 
 class _LPPoolNd(FunctionModule, function="lp_pool{}d", norm_type=float, kernel_size=Any, stride=None,
                 ceil_mode=False):
-    def forward(self, input: Any) -> Any:
-        return getattr(F, str(self._function))(input, float(self.norm_type), self.kernel_size,
-                                               self.stride, self.ceil_mode)
+    """`stride` is the kernel size by default."""
 
 
 class LPPool1d(_LPPoolNd, dims=1):

@@ -93,10 +93,7 @@ class Transformer(Module):
                             memory_key_padding_mask=memory_key_padding_mask,
                             tgt_is_causal=tgt_is_causal, memory_is_causal=memory_is_causal)
 
-    @staticmethod
-    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Any:
-        """(sz, sz): -inf above the diagonal, 0 elsewhere."""
-        return _generate_square_subsequent_mask(sz, device=device, dtype=dtype)
+    generate_square_subsequent_mask = staticmethod(_generate_square_subsequent_mask)
 
     def _reset_parameters(self) -> None:
         for p in self.parameters():

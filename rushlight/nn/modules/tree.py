@@ -70,8 +70,7 @@ class Tree:
 
     def parameters(self, recurse: bool = True) -> Iterator[Any]:
         """All parameters, each once, in order of registration."""
-        for _, param in self.named_parameters(recurse=recurse):
-            yield param
+        return (param for _, param in self.named_parameters(recurse=recurse))
 
     def named_parameters(self, prefix: str = "", recurse: bool = True,
                          remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
@@ -81,8 +80,7 @@ class Tree:
 
     def buffers(self, recurse: bool = True) -> Iterator[Any]:
         """All buffers, each once, in order of registration."""
-        for _, buffer in self.named_buffers(recurse=recurse):
-            yield buffer
+        return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
                       ) -> Iterator[tuple[str, Any]]:
@@ -92,8 +90,7 @@ class Tree:
 
     def children(self) -> Iterator[Any]:
         """The direct children, each once."""
-        for _, module in self.named_children():
-            yield module
+        return (module for _, module in self.named_children())
 
     def named_children(self) -> Iterator[tuple[str, Any]]:
         """(name, child) pairs, each child once."""
@@ -105,8 +102,7 @@ class Tree:
 
     def modules(self, remove_duplicate: bool = True) -> Iterator[Any]:
         """This module and all below, each once."""
-        for _, module in self.named_modules(remove_duplicate=remove_duplicate):
-            yield module
+        return (module for _, module in self.named_modules(remove_duplicate=remove_duplicate))
 
     def named_modules(self, memo: set[Any] | None = None, prefix: str = "",
                       remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:

@@ -19,7 +19,7 @@ class DataParallel(Module):
         self.dim = dim
         self.module = module
         self.device_ids: list[Any] = []
-        if _gpus() > 1 and (device_ids is None or len(device_ids) > 1):
+        if torch.cuda.device_count() > 1 and (device_ids is None or len(device_ids) > 1):
             raise NotImplementedError("DataParallel over several GPUs is not available; use one "
                                       "device (device_ids=[0]), or one process for each GPU")
 
@@ -32,10 +32,3 @@ def data_parallel(module: Any, inputs: Any, device_ids: Any = None, output_devic
     """module(*inputs, **module_kwargs), as DataParallel calls it."""
     inputs = inputs if isinstance(inputs, tuple) else (inputs,)
     return DataParallel(module, device_ids, output_device, dim)(*inputs, **(module_kwargs or {}))
-
-
-def _gpus() -> int:
-    try:
-        return int(torch.cuda.device_count())
-    except AttributeError:  # no CUDA room
-        return 0

@@ -38,9 +38,10 @@ class BasePruningMethod(ABC):
         """Prune a parameter of a module; `importance_scores` (default: itself) decide."""
         method: Any = cls(*args, **kwargs)
         method._tensor_name = name
-        earlier = _hook_of(module, name)
+        key, earlier = _hook_of(module, name)
         if earlier is not None:
-            method = _combined(module, name, earlier, method)
+            del module._forward_pre_hooks[key]
+            method = _combined(name, earlier, method)
         original = getattr(module, name)
         _check_scores(importance_scores, original, name, module)
         scores = original if importance_scores is None else importance_scores
@@ -82,18 +83,16 @@ class BasePruningMethod(ABC):
         setattr(module, name, original)
 
 
-def _hook_of(module: Any, name: str) -> Any:
-    for hook in module._forward_pre_hooks.values():
+def _hook_of(module: Any, name: str) -> tuple[Any, Any]:
+    """The hook that prunes a parameter, behind its key; (None, None) where there is none."""
+    for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
-            return hook
-    return None
+            return key, hook
+    return None, None
 
 
-def _combined(module: Any, name: str, earlier: Any, method: Any) -> "PruningContainer":
-    """Take the earlier hook off; what replaces it applies both."""
-    for key, hook in list(module._forward_pre_hooks.items()):
-        if hook is earlier:
-            del module._forward_pre_hooks[key]
+def _combined(name: str, earlier: Any, method: Any) -> "PruningContainer":
+    """One method that applies both."""
     container = earlier
     if not isinstance(earlier, PruningContainer):
         container = PruningContainer()
@@ -355,13 +354,13 @@ def global_unstructured(parameters: Any, pruning_method: Any, importance_scores:
 
 def remove(module: Any, name: str) -> Any:
     """Make a pruning permanent; ValueError where there is none."""
-    for key, hook in module._forward_pre_hooks.items():
-        if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
-            hook.remove(module)
-            del module._forward_pre_hooks[key]
-            return module
-    raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can be "
-                     "removed")
+    key, hook = _hook_of(module, name)
+    if hook is None:
+        raise ValueError(f"Parameter '{name}' of module {module} has to be pruned before pruning can "
+                         "be removed")
+    hook.remove(module)
+    del module._forward_pre_hooks[key]
+    return module
 
 
 def is_pruned(module: Any) -> bool:
