@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.autograd.mode import LOCAL
+from rushlight.base.quiet import hush, restore
 from rushlight.dispatch.source import compile_function
 from rushlight.dispatch.rules import Rules
 from rushlight.dispatch.shapes import meta_run
@@ -55,15 +56,18 @@ def _specialised(row: Row, body: Run, rules: Rules | None, otherwise: Run, gener
     meta = " or ".join(_any_of(p, "_k.on_meta") for p in tensors) or "False"
     grads = " or ".join(_any_of(p, "_g is not None") for p in tensors) or "False"
     lines = [f"def {row.name}({names}):", f"    if {meta}:", f"        return _general({names})"]
-    lines += ["    if True:" if row.options.get("quiet") else "    with _errstate(all='ignore'):",
-              f"        _found = _body({arguments})"]
+    if row.options.get("quiet"):
+        lines += [f"    _found = _body({arguments})"]
+    else:
+        lines += ["    _token = _hush()", "    try:", f"        _found = _body({arguments})",
+                  "    finally:", "        _restore(_token)"]
     lines += ["    if _found is NotImplemented:", f"        return _otherwise({names})",
               "    _out = _wrap(_found) if _found.__class__ is _ndarray else _wrapped(_found)"]
     if rules is not None:
         lines += [f"    if _LOCAL.enabled and ({grads}):",
                   f"        _record(({names},), _out)"]
     lines += ["    return _out", ""]
-    scope = {"_general": general, "_errstate": np.errstate, "_body": body, "_otherwise": otherwise,
+    scope = {"_general": general, "_hush": hush, "_restore": restore, "_body": body, "_otherwise": otherwise,
              "_wrap": wrap, "_wrapped": wrapped, "_ndarray": np.ndarray, "_LOCAL": LOCAL,
              "_Tensor": Tensor, "_record": None if rules is None else rules.record}
     return compile_function("\n".join(lines), row.name, scope)

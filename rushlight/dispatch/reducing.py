@@ -10,6 +10,7 @@ import numpy as np
 from rushlight.autograd.mode import LOCAL
 from rushlight.base import dtype as dt
 from rushlight.base.errors import wrap_dims
+from rushlight.base.quiet import hush, restore
 from rushlight.derive import cast, vjp
 from rushlight.derive.reference import evaluate, program
 from rushlight.dispatch.formula import Formula, gradient_formula
@@ -69,7 +70,8 @@ class Reducer:
         combine, given = self.meaning.combine, compute.np
         if combine in ("max", "min"):
             self._check_empty(a, axes)
-        with np.errstate(all="ignore"):
+        token = hush()
+        try:
             acc = None
             if a.size >= BIG and a.dtype == given and compute.name in MACHINE:
                 acc = _by_machine(self.meaning, a, axes, keepdim, compute)
@@ -81,6 +83,8 @@ class Reducer:
                 acc = UFUNCS[combine].reduce(mapped, axes, of, None, keepdim)
             if self.finish is not None:
                 acc = self._finished(acc, a.shape, axes, compute)
+        finally:
+            restore(token)
         if acc.__class__ is np.ndarray and acc.dtype == result.np:
             return acc  # type: ignore[no-any-return]
         return np.asarray(acc).astype(result.np, copy=False)
