@@ -15,23 +15,18 @@ class Unflatten(FunctionModule, function="torch.unflatten", dim=Any, unflattened
 
     def _post_init(self) -> None:
         if isinstance(self.dim, int):
-            self._require_tuple_int(self.unflattened_size)
+            self._require((tuple, list), int, "ints")
         elif isinstance(self.dim, str):
-            self._require_tuple_tuple(self.unflattened_size)
+            self._require(tuple, tuple, "tuples")
         else:
             raise TypeError("invalid argument type for dim parameter")
 
-    def _require_tuple_tuple(self, input: Any) -> None:
-        self._require(input, tuple, tuple, "tuples")
-
-    def _require_tuple_int(self, input: Any) -> None:
-        self._require(input, (tuple, list), int, "ints")
-
-    def _require(self, input: Any, outer: Any, inner: type, what: str) -> None:
-        if not isinstance(input, outer):
+    def _require(self, outer: Any, inner: type, what: str) -> None:
+        size = self.unflattened_size
+        if not isinstance(size, outer):
             raise TypeError(f"unflattened_size must be a tuple of {what}, but found type "
-                            f"{type(input).__name__}")
-        for i, elem in enumerate(input):
+                            f"{type(size).__name__}")
+        for i, elem in enumerate(size):
             if not isinstance(elem, inner):
                 raise TypeError(f"unflattened_size must be tuple of {what}, but found element of "
                                 f"type {type(elem).__name__} at pos {i}")

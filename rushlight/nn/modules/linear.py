@@ -7,6 +7,7 @@ from typing import Any
 import rushlight as torch
 from rushlight.nn import functional as F
 from rushlight.nn import init
+from rushlight.nn.modules.function_module import FunctionModule
 from rushlight.nn.modules.lazy import LazyModuleMixin
 from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.utils import register_empty
@@ -72,7 +73,7 @@ class NonDynamicallyQuantizableLinear(Linear):
     """Linear under the name that attention's output projection has in PyTorch."""
 
 
-class Bilinear(Module):
+class Bilinear(FunctionModule, function="bilinear", inputs="input1, input2"):
     """x1 @ A @ x2 + bias: (*, in1_features), (*, in2_features) -> (*, out_features).
 
     weight: (out_features, in1_features, in2_features) and bias: (out_features,), both from
@@ -80,13 +81,13 @@ class Bilinear(Module):
     """
 
     __constants__ = ["in1_features", "in2_features", "out_features"]
+    _passed = ("weight", "bias")
 
     def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True,
                  device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         if in1_features <= 0:
-            raise ValueError(f"in1_features must be > 0, but got "
-                             f"(in1_features={in1_features})")
+            raise ValueError(f"in1_features must be > 0, but got (in1_features={in1_features})")
         self.in1_features = in1_features
         self.in2_features = in2_features
         self.out_features = out_features
@@ -99,9 +100,6 @@ class Bilinear(Module):
         init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:
             init.uniform_(self.bias, -bound, bound)
-
-    def forward(self, input1: Any, input2: Any) -> Any:
-        return F.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
         return (f"in1_features={self.in1_features}, in2_features={self.in2_features}, "

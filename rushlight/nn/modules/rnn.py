@@ -1,15 +1,13 @@
 """Recurrent layers: RNN, LSTM, GRU. The cells, for one step, are in rnn_cells.py."""
 from __future__ import annotations
 
-import math
 import numbers
 import warnings
 from typing import Any
 
 import rushlight as torch
-from rushlight.nn import init
 from rushlight.nn.modules.module import Module
-from rushlight.nn.modules.rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase
+from rushlight.nn.modules.rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase, draw_weights
 from rushlight.nn.modules.utils import changed, register_empty
 from rushlight.nn.utils.rnn import PackedSequence
 
@@ -89,9 +87,7 @@ class RNNBase(Module):
         """Nothing to do: there is no cuDNN that wants one buffer."""
 
     def reset_parameters(self) -> None:
-        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
-        for weight in self.parameters():
-            init.uniform_(weight, -bound, bound)
+        draw_weights(self)
 
     def extra_repr(self) -> str:
         return f"{self.input_size}, {self.hidden_size}" + changed(

@@ -7,7 +7,14 @@ from typing import Any
 import rushlight as torch
 from rushlight.nn import init
 from rushlight.nn.modules.module import Module
-from rushlight.nn.modules.utils import register_empty
+from rushlight.nn.modules.utils import changed, register_empty
+
+
+def draw_weights(module: Any) -> None:
+    """All weights from U(-k, k), k = 1 / sqrt(hidden_size)."""
+    bound = 1.0 / math.sqrt(module.hidden_size) if module.hidden_size > 0 else 0
+    for weight in module.parameters():
+        init.uniform_(weight, -bound, bound)
 
 
 class RNNCellBase(Module):
@@ -30,16 +37,11 @@ class RNNCellBase(Module):
         self.reset_parameters()
 
     def extra_repr(self) -> str:
-        text = f"{self.input_size}, {self.hidden_size}"
-        if self.bias is not True:
-            text += f", bias={self.bias}"
-        nonlinearity = self.__dict__.get("nonlinearity", "tanh")
-        return text + (f", nonlinearity={nonlinearity}" if nonlinearity != "tanh" else "")
+        own = {"nonlinearity": "tanh"} if "nonlinearity" in self.__dict__ else {}
+        return f"{self.input_size}, {self.hidden_size}" + changed(self, bias=True, **own)
 
     def reset_parameters(self) -> None:
-        bound = 1.0 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
-        for weight in self.parameters():
-            init.uniform_(weight, -bound, bound)
+        draw_weights(self)
 
     def _step(self, function: Any, input: Any, state: Any, count: int) -> Any:
         """The cell's function on a batch, which one sample becomes for the call."""
