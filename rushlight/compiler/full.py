@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
+from rushlight.base.quiet import hush, restore
 from rushlight.compiler import pool, team
 from rushlight.compiler.rows import Rows, rows
 from rushlight.ops.rowexpr import reduce_
@@ -45,15 +46,18 @@ class Full:
         partials = np.empty(-(-n // CHUNK), dt.BY_NAME[self.partial].np)
         if not (self.kernel.ready and self._by_team(flat, partials)):
             self._by_numpy(flat, partials)
-        with np.errstate(all="ignore"):
+        token = hush()
+        try:
             return np.asarray(self.combine.reduce(partials, dtype=self._wide)).astype(self.out)
+        finally:
+            restore(token)
 
     def _by_team(self, flat: list[Any], partials: Any) -> bool:
         offsets, steps = _plan(flat[0].size, tuple([a.itemsize for a in (*flat, partials)]),
                                pool.get_num_threads())
-        jobs, count = offsets.copy(), len(flat) + 1
-        jobs[:, :count] += [team.pointer(a) for a in (*flat, partials)]
-        return team.run(self.kernel.fn, jobs, count, steps, pool.get_num_threads())
+        operands = (*flat, partials)
+        return team.run(self.kernel.fn, team.placed(offsets, operands), len(operands), steps,
+                        pool.get_num_threads())
 
     def _by_numpy(self, flat: list[Any], partials: Any) -> None:
         whole = flat[0].size // CHUNK

@@ -78,8 +78,8 @@ def _shared(a: Array, b: Array) -> Array | None:
     if not out.size:
         return None
     threads = pool.get_num_threads()
-    jobs = _jobs(tuple([(x.shape, x.strides) for x in (a, b, out)]), left[0], right[0], threads).copy()
-    jobs[:, :3] += [team.pointer(a), team.pointer(b), team.pointer(out)]
+    offsets = _jobs(tuple([(x.shape, x.strides) for x in (a, b, out)]), threads)
+    jobs = team.placed(offsets, (a, b, out))
     steps = np.array([blas.gemm[a.dtype.name], *left[0:1], *right[0:1], left[1], right[1],
                       max(out.shape[-1], 1)], np.int64)
     before = blas.get_threads()
@@ -105,7 +105,7 @@ def _order(x: Array) -> tuple[int, int] | None:
 
 
 @lru_cache(maxsize=1024)
-def _jobs(layouts: Any, left: int, right: int, threads: int) -> Array:
+def _jobs(layouts: Any, threads: int) -> Array:
     """Jobs, relative to the operands' starts: whole matrices of a batch, or tiles of one."""
     (sa, ta), (sb, tb), (so, to) = layouts
     m, k, n = sa[-2], sa[-1], sb[-1]

@@ -1,46 +1,66 @@
 """Machine code of a team of threads: parts of a kernel's work, taken in turns without the interpreter.
 
 The team's memory, in slots of eight bytes (a cache line of its own for what is written often):
-  0 next job   8 loop   9 jobs   10 how many   11 bytes of a job   12 bytes before its dims   13 steps
-  14 sem_wait  15 sem_post   16 sched_yield   24 members at work
-and per member, from slot 32 on, 16 slots: at 8 its semaphore, at 0 its state (0 spinning, 1 called,
-2 asleep, 3 called while asleep). A job is the pointers
-and then the dims of NumPy's inner loops. A member waits in a short spin, as the next kernel of a
-program mostly follows at once, and then in its semaphore. Who posts a job takes it back from those
-that have not begun when nothing is left to do: a small kernel never waits for a thread to wake.
+  0 where the queues are   8 loop   9 jobs   10 how many   11 bytes of a job   12 bytes before its dims
+  13 steps   14 sem_wait   15 sem_post   16 sched_yield   17 threads   24 members at work
+and per member, from slot 32 on, 16 slots: at 0 its state (0 spinning, 1 called, 2 asleep, 3 called
+while asleep), at 1 its number, at 8 its semaphore. Then a queue per thread, of 8 slots: the next job
+and the end. A job is the pointers and then the dims of NumPy's inner loops.
+
+Each thread begins with its own range of the jobs, the same for every kernel of a size, so that its
+caches know the data; then it helps the others. A member waits in a short spin, as the next kernel
+of a program mostly follows at once, and then in its semaphore. Who posts a job takes it back from
+those that have not begun when nothing is left: a small kernel never waits for a thread to wake.
 """
 from __future__ import annotations
 
 from rushlight.compiler.ir import Module
 
-MEMBERS, MEMBER, SEMAPHORE = 32, 16, 8
+MEMBERS, MEMBER, SEMAPHORE, QUEUE = 32, 16, 8, 8
 # Pauses, of 10 to 40 ns each.
 _SPIN, _YIELD_EVERY = 4000, 256
 
-_WORK = """define void @rl_team_work(ptr %t) {
-  %lines = getelementptr i8, ptr %t, i64 64
-  %loop = load ptr, ptr %lines
+_WORK = """define void @rl_team_work(ptr %t, i64 %me) {
+entry:
+  %queues = load ptr, ptr %t
+  %loop_at = getelementptr i8, ptr %t, i64 64
+  %loop = load ptr, ptr %loop_at
   %jobs_at = getelementptr i8, ptr %t, i64 72
   %jobs = load ptr, ptr %jobs_at
-  %count_at = getelementptr i8, ptr %t, i64 80
-  %count = load i64, ptr %count_at
   %bytes_at = getelementptr i8, ptr %t, i64 88
   %bytes = load i64, ptr %bytes_at
   %before_at = getelementptr i8, ptr %t, i64 96
   %before = load i64, ptr %before_at
   %steps_at = getelementptr i8, ptr %t, i64 104
   %steps = load ptr, ptr %steps_at
+  %threads_at = getelementptr i8, ptr %t, i64 136
+  %threads = load i64, ptr %threads_at
+  br label %choose
+choose:
+  %tried = phi i64 [0, %entry], [%tried_next, %empty]
+  %left = icmp slt i64 %tried, %threads
+  br i1 %left, label %open, label %done
+open:
+  %sum = add i64 %me, %tried
+  %which = urem i64 %sum, %threads
+  %shift = shl i64 %which, 6
+  %queue = getelementptr i8, ptr %queues, i64 %shift
+  %end_at = getelementptr i8, ptr %queue, i64 8
+  %end = load i64, ptr %end_at
   br label %next
 next:
-  %i = atomicrmw add ptr %t, i64 1 acq_rel
-  %more = icmp slt i64 %i, %count
-  br i1 %more, label %run, label %done
+  %i = atomicrmw add ptr %queue, i64 1 acq_rel
+  %more = icmp slt i64 %i, %end
+  br i1 %more, label %run, label %empty
 run:
   %offset = mul i64 %i, %bytes
   %job = getelementptr i8, ptr %jobs, i64 %offset
   %dims = getelementptr i8, ptr %job, i64 %before
   %failed = call i32 %loop(ptr null, ptr %job, ptr %dims, ptr %steps, ptr null)
   br label %next
+empty:
+  %tried_next = add i64 %tried, 1
+  br label %choose
 done:
   ret void
 }"""
@@ -51,6 +71,8 @@ entry:
   %sem_wait = load ptr, ptr %wait_at
   %running = getelementptr i8, ptr %t, i64 192
   %sem = getelementptr i8, ptr %me, i64 64
+  %number_at = getelementptr i8, ptr %me, i64 8
+  %number = load i64, ptr %number_at
   br label %idle
 idle:
   br label %spin
@@ -78,7 +100,7 @@ take:
   %mine = extractvalue {i64, i1} %taken, 1
   br i1 %mine, label %work, label %idle
 work:
-  call void @rl_team_work(ptr %t)
+  call void @rl_team_work(ptr %t, i64 %number)
   %left = atomicrmw sub ptr %running, i64 1 acq_rel
   br label %idle
 }"""
@@ -91,9 +113,29 @@ entry:
   %sched_yield = load ptr, ptr %yield_at
   %running = getelementptr i8, ptr %t, i64 192
   %first = getelementptr i8, ptr %t, i64 256
-  br label %members_loop
+  %queues = load ptr, ptr %t
+  %count_at = getelementptr i8, ptr %t, i64 80
+  %count = load i64, ptr %count_at
+  %threads = add i64 %members, 1
+  %threads_at = getelementptr i8, ptr %t, i64 136
+  store i64 %threads, ptr %threads_at
+  br label %share
+share:
+  %q = phi i64 [0, %entry], [%q_next, %share]
+  %q_next = add i64 %q, 1
+  %low_of = mul i64 %q, %count
+  %low = udiv i64 %low_of, %threads
+  %high_of = mul i64 %q_next, %count
+  %high = udiv i64 %high_of, %threads
+  %q_shift = shl i64 %q, 6
+  %queue = getelementptr i8, ptr %queues, i64 %q_shift
+  store i64 %low, ptr %queue
+  %end_at = getelementptr i8, ptr %queue, i64 8
+  store i64 %high, ptr %end_at
+  %shared = icmp eq i64 %q_next, %threads
+  br i1 %shared, label %members_loop, label %share
 members_loop:
-  %m = phi i64 [0, %entry], [%m_next, %told]
+  %m = phi i64 [0, %share], [%m_next, %told]
   %unposted = icmp slt i64 %m, %members
   br i1 %unposted, label %tell, label %work
 tell:
@@ -114,7 +156,7 @@ told:
   %m_next = add i64 %m, 1
   br label %members_loop
 work:
-  call void @rl_team_work(ptr %t)
+  call void @rl_team_work(ptr %t, i64 0)
   br label %recall
 recall:
   %r = phi i64 [0, %work], [%r_next, %recalled]
