@@ -136,10 +136,7 @@ def multi_head_attention_forward(
     q, k, v = _project(query, key, value, separate, in_proj_weight, in_proj_bias)
     operands = _Heads(q, k, v, _mask_by_heads(attn_mask, query, key, num_heads), padding,
                       query.shape[1], num_heads)
-    if (bias_k is None) != (bias_v is None):
-        raise AssertionError("bias_k and bias_v must be given together")
-    if bias_k is not None and (static_k is not None or static_v is not None):
-        raise AssertionError("bias cannot be added to static key or value.")
+    _check_biases(bias_k, bias_v, static_k, static_v)
     _split_heads(operands, static_k, static_v)
     _append(operands, bias_k, bias_v, add_zero_attn)
     _join_masks(operands)
@@ -220,6 +217,13 @@ def _split_heads(o: _Heads, static_k: Any, static_v: Any) -> None:
             raise AssertionError(f"expecting static_{name} of shape ({rows}, S, {size}), but got "
                                  f"{tuple(given.shape)}")
         setattr(o, name, given)
+
+
+def _check_biases(bias_k: Any, bias_v: Any, static_k: Any, static_v: Any) -> None:
+    if (bias_k is None) != (bias_v is None):
+        raise AssertionError("bias_k and bias_v must be given together")
+    if bias_k is not None and (static_k is not None or static_v is not None):
+        raise AssertionError("bias cannot be added to static key or value.")
 
 
 def _append(o: _Heads, bias_k: Any, bias_v: Any, add_zero_attn: bool) -> None:
