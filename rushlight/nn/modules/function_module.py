@@ -44,6 +44,9 @@ class FunctionModule(Module):
     _shown: tuple[str, ...] | None = None
     _passed: tuple[str, ...] | None = None
     _by_name = False
+    # Whether each member of a family has an __init__, which errors name, or the family has one.
+    _members_init = False
+    _init: Callable[[], str]
 
     def __init_subclass__(cls, **said: Any) -> None:
         if not said.keys() & {"function", "dims"}:
@@ -58,7 +61,9 @@ class FunctionModule(Module):
             if "__constants__" not in vars(cls):
                 cls.__constants__ = [name for name in cls._options if name not in _FOLDED]
         if said:
-            _Written(cls, "__init__", lambda: _init_text(cls, said))
+            cls._init = staticmethod(lambda: _init_text(cls, said))
+        if said or (cls._members_init and "__init__" not in vars(cls)):
+            _Written(cls, "__init__", cls._init)
         if cls._function and (hasattr(cls, "_dims") or "{}" not in cls._function):
             cls._function = cls._function.format(getattr(cls, "_dims", None))
             if cls.forward is Module.forward:
@@ -81,8 +86,8 @@ class _Written:
 
     def __get__(self, instance: Any, owner: Any) -> Any:
         home = self.home
-        scope = {"F": F, "torch": torch, "Any": Any, home.__name__: home,
-                 "__name__": home.__module__}
+        scope = {"F": F, "torch": torch, "Any": Any, "__name__": home.__module__,
+                 **{base.__name__: base for base in home.__mro__}}
         method = compile_function(self.text(), self.name, scope, f"{home.__name__}.{self.name}")
         method.__qualname__ = f"{home.__qualname__}.{self.name}"
         setattr(home, self.name, method)

@@ -12,12 +12,13 @@ from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.utils import register_empty
 
 
-class _ChannelNorm(FunctionModule, function=None, size=int, alpha=1e-4, beta=0.75, k=1.0):
+class _ChannelNorm(FunctionModule, function=None):
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
-class LocalResponseNorm(_ChannelNorm, function="local_response_norm"):
+class LocalResponseNorm(_ChannelNorm, function="local_response_norm", size=int, alpha=1e-4,
+                        beta=0.75, k=1.0):
     """x / (k + alpha * mean of x^2 over `size` neighbouring channels) ** beta."""
 
 
@@ -27,6 +28,8 @@ class CrossMapLRN2d(_ChannelNorm, function=None, size=int, alpha=1e-4, beta=0.75
     As in PyTorch the first channel, once it should leave the sum, stays in it: see
     LocalResponseNorm for the same without that.
     """
+
+    k: float
 
     def forward(self, input: Any) -> Any:
         if input.dim() != 4:

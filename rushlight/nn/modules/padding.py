@@ -13,6 +13,7 @@ from rushlight.nn.modules.utils import _ntuple
 
 class _Pad(FunctionModule, function=None, padding=Any):
     _mode: str
+    _members_init = True
 
     def _post_init(self) -> None:
         self.padding = _ntuple(2 * self._dims)(self.padding)

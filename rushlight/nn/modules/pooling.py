@@ -48,7 +48,7 @@ class MaxPool3d(_MaxPoolNd, dims=3):
 class _MaxUnpoolNd(_Pool, function="max_unpool{}d", kernel_size=Any, stride=None, padding=0):
     __constants__: list[str] = []
     padding: Any
-    _tuples = True
+    _tuples = _members_init = True
 
     def forward(self, input: Any, indices: Any, output_size: Any = None) -> Any:
         return getattr(F, str(self._function))(input, indices, self.kernel_size, self.stride,
@@ -79,6 +79,7 @@ class _AvgPoolNd(_Pool, function="avg_pool{}d", kernel_size=Any, stride=None, pa
                  ceil_mode=False, count_include_pad=True, divisor_override=None):
     padding: Any
     divisor_override: int | None
+    _members_init = True
 
 
 class AvgPool2d(_AvgPoolNd, dims=2):

@@ -99,31 +99,27 @@ class RNNCell(RNNCellBase):
         return self._step(function, input, None if hx is None else (hx,), 1)
 
 
-class _GatedCell(RNNCellBase):
-    """A cell without choices; `_gates` are computed by one product."""
-
-    _gates: int
-
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None,
-                 dtype: Any = None) -> None:
-        super().__init__(input_size, hidden_size, bias, self._gates, device, dtype)
-
-
-class LSTMCell(_GatedCell):
+class LSTMCell(RNNCellBase):
     """(B, in), ((B, hidden), (B, hidden)) -> (h', c'), each (B, hidden). See LSTM."""
 
     __module__ = "rushlight.nn.modules.rnn"  # as in PyTorch: pickles say so
-    _gates = 4
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None,
+                 dtype: Any = None) -> None:
+        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
         return self._step(torch.lstm_cell, input, hx, 2)
 
 
-class GRUCell(_GatedCell):
+class GRUCell(RNNCellBase):
     """(B, in), (B, hidden) -> (B, hidden). See GRU."""
 
     __module__ = "rushlight.nn.modules.rnn"  # as in PyTorch: pickles say so
-    _gates = 3
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None,
+                 dtype: Any = None) -> None:
+        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input: Any, hx: Any = None) -> Any:
         return self._step(torch.gru_cell, input, None if hx is None else (hx,), 1)
