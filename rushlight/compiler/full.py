@@ -5,6 +5,7 @@ order: the same bits for any number of threads.
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -39,25 +40,32 @@ class Full:
 
     def __call__(self, *arrays: Any) -> Any:
         """The result, an array without axes; arrays are contiguous and of one size."""
-        flat = [a.reshape(-1) for a in arrays]
-        n = flat[0].size
+        return self.plan(arrays[0].size)(*arrays)
+
+    def plan(self, n: int) -> Callable[..., Any]:
+        """What `__call__` does for arrays of `n` elements."""
         if n <= CHUNK:
-            return np.asarray(self.kernel(*flat)).astype(self.out, copy=False)
-        partials = np.empty(-(-n // CHUNK), dt.BY_NAME[self.partial].np)
-        if not (self.kernel.ready and self._by_team(flat, partials)):
-            self._by_numpy(flat, partials)
+            return lambda *arrays: np.asarray(self.kernel(*[a.reshape(-1) for a in arrays])).astype(
+                self.out, copy=False)
+        count, of, kernel = -(-n // CHUNK), dt.BY_NAME[self.partial].np, self.kernel
+        sizes = tuple([dt.BY_NAME[d].itemsize for _, d in kernel.inputs] + [of.itemsize])
+
+        def run(*arrays: Any) -> Any:
+            partials = np.empty(count, of)
+            threads = pool.get_num_threads()
+            offsets, steps = _plan(n, sizes, threads)
+            if not (kernel.ready and team.run(kernel.fn, team.placed(offsets, (*arrays, partials)),
+                                              len(sizes), steps, threads)):
+                self._by_numpy([a.reshape(-1) for a in arrays], partials)
+            return np.asarray(self._folded(partials)).astype(self.out, copy=False)
+        return run
+
+    def _folded(self, partials: Any) -> Any:
         token = hush()
         try:
-            return np.asarray(self.combine.reduce(partials, dtype=self._wide)).astype(self.out)
+            return self.combine.reduce(partials, dtype=self._wide)
         finally:
             restore(token)
-
-    def _by_team(self, flat: list[Any], partials: Any) -> bool:
-        offsets, steps = _plan(flat[0].size, tuple([a.itemsize for a in (*flat, partials)]),
-                               pool.get_num_threads())
-        operands = (*flat, partials)
-        return team.run(self.kernel.fn, team.placed(offsets, operands), len(operands), steps,
-                        pool.get_num_threads())
 
     def _by_numpy(self, flat: list[Any], partials: Any) -> None:
         whole = flat[0].size // CHUNK

@@ -18,7 +18,7 @@ from rushlight.compiler.ir import Module
 
 MEMBERS, MEMBER, SEMAPHORE, QUEUE = 32, 16, 8, 8
 # Pauses, of 10 to 40 ns each.
-_SPIN, _YIELD_EVERY = 4000, 256
+_SPIN, _YIELD_EVERY = 8000, 256
 
 _WORK = """define void @rl_team_work(ptr %t, i64 %me) {
 entry:

@@ -27,6 +27,7 @@ UFUNCS = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimu
           "any": np.logical_or, "all": np.logical_and}
 # Large arrays of these dtypes are reduced by generated kernels.
 MACHINE, BIG = frozenset(("float32", "float64", "bfloat16", "float16")), 1 << 14
+_MOST_PLANS = 4096
 X, ACC, COUNT = symbol("input"), symbol("combined"), symbol("count")
 
 
@@ -39,6 +40,8 @@ class Reducer:
         finish = self.meaning.finish
         self.finish: Expr | None = None if finish is None else finish(ACC, COUNT)
         self._programs: dict[Any, Any] = {}
+        # How arrays of a layout are reduced: shape, strides, axes ... -> the way, or None.
+        self._plans: dict[Any, Any] = {}
         self._map_gradient: Any = None
         self._finish_gradient: Any = None
 
@@ -74,7 +77,7 @@ class Reducer:
         try:
             acc = None
             if a.size >= BIG and a.dtype == given and compute.name in MACHINE:
-                acc = _by_machine(self.meaning, a, axes, keepdim, compute)
+                acc = self._by_machine(a, axes, keepdim, compute)
             if acc is None:
                 work = dt.opmath(compute)
                 mapped = a if a.dtype == given and self.meaning.map is X else \
@@ -88,6 +91,16 @@ class Reducer:
         if acc.__class__ is np.ndarray and acc.dtype == result.np:
             return acc  # type: ignore[no-any-return]
         return np.asarray(acc).astype(result.np, copy=False)
+
+    def _by_machine(self, a: Array, axes: tuple[int, ...], keepdim: bool,
+                    compute: dt.dtype) -> Array | None:
+        key = a.shape, a.strides, axes, keepdim, compute
+        plan = self._plans.get(key, self)
+        if plan is self:
+            if len(self._plans) > _MOST_PLANS:
+                self._plans.clear()
+            plan = self._plans[key] = _machine_plan(self.meaning, a, axes, keepdim, compute)
+        return None if plan is None else plan(a)
 
     def _finished(self, acc: Any, shape: tuple[int, ...], axes: tuple[int, ...],
                   compute: dt.dtype) -> Any:
@@ -161,28 +174,28 @@ class Reducer:
         return found
 
 
-def _by_machine(meaning: Reduction, a: Array, axes: tuple[int, ...], keepdim: bool,
-                compute: dt.dtype) -> Array | None:
-    """The reduction by a generated kernel; None where the axes do not lie as one needs them."""
+def _machine_plan(meaning: Reduction, a: Array, axes: tuple[int, ...], keepdim: bool,
+                  compute: dt.dtype) -> Callable[[Array], Array] | None:
+    """The reduction of arrays laid out as `a` by a generated kernel; None where there is none."""
     # Here, since a program that only has small tensors needs no compiler.
     from rushlight.compiler import columns, full, rows
 
     given, work = compute.name, dt.opmath(compute).name
     kind, mapped, n, lead = meaning.combine, meaning.map, a.ndim, a.ndim - len(axes)
     ordered, whole = tuple(sorted(axes)), a.flags.c_contiguous
+    shape = tuple([1 if i in axes else k for i, k in enumerate(a.shape) if keepdim or i not in axes])
     if not lead and (whole or a.flags.f_contiguous):
-        found = full.full(kind, mapped, (("input", given),), work)(a.T if not whole else a)
-    elif lead and ordered == tuple(range(lead, n)) and (whole or lead == n - 1):
-        kernel = rows.rows((reduce_(kind, mapped),), (("input", given, "vector"),), (work,))
-        found = kernel.large(a if lead == n - 1 else a.reshape(*a.shape[:lead], -1))
-    elif kind == "add" and whole and lead and ordered == tuple(range(n - lead)):
+        total = full.full(kind, mapped, (("input", given),), work).plan(a.size)
+        return lambda a: total(a if whole else a.T).reshape(shape)
+    if lead and ordered == tuple(range(lead, n)) and (whole or lead == n - 1):
+        each = rows.rows((reduce_(kind, mapped),), (("input", given, "vector"),), (work,))
+        seen = (*a.shape[:lead], prod(a.shape[lead:]))
+        return lambda a: each.large(a.reshape(seen)).reshape(shape)
+    if kind == "add" and whole and lead and ordered == tuple(range(n - lead)):
         sums = columns.columns((mapped,), (("input", given, "matrix"),), (work,))
-        kept = a.shape[n - lead:]
-        found = sums.large(a.reshape(-1, prod(kept))).reshape(kept)
-    else:
-        return None
-    shape = [1 if i in axes else k for i, k in enumerate(a.shape) if keepdim or i not in axes]
-    return np.asarray(found).reshape(shape)
+        matrix = (prod(a.shape[:n - lead]), prod(a.shape[n - lead:]))
+        return lambda a: sums.large(a.reshape(matrix)).reshape(shape)
+    return None
 
 
 def _with_axes(t: Tensor, shape: tuple[int, ...], axes: tuple[int, ...], keepdim: bool) -> Tensor:
