@@ -1,8 +1,8 @@
 """Large matrix products: NumPy's BLAS, one thread for each part, the parts shared out by the team.
 
 BLAS's own threads wait in spins that take the processor from everybody else, and they cannot share
-out a batch. Rows are cut at multiples of 64, where BLAS's tiles begin, so that results have the
-same bits for any number of threads.
+out a batch. Where matrices are cut depends on their shapes alone, so that results have the same
+bits for any number of threads.
 """
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from rushlight.compiler import native, pool, team
 from rushlight.compiler.gemmcode import PREFIX
 
 Array = np.ndarray[Any, Any]
-_TILE = 64
+# Strips are whole tiles of BLAS, and at most so many.
+_TILE, _PIECES = 64, 16
 # Multiplications from which on threads are worth waking.
 _PARALLEL = 1 << 19
 _PLAIN, _TURNED = 111, 112
@@ -78,7 +79,7 @@ def _shared(a: Array, b: Array) -> Array | None:
     if not out.size:
         return None
     threads = pool.get_num_threads()
-    offsets = _jobs(tuple([(x.shape, x.strides) for x in (a, b, out)]), threads)
+    offsets = _jobs(tuple([(x.shape, x.strides) for x in (a, b, out)]))
     jobs = team.placed(offsets, (a, b, out))
     steps = np.array([blas.gemm[a.dtype.name], *left[0:1], *right[0:1], left[1], right[1],
                       max(out.shape[-1], 1)], np.int64)
@@ -105,20 +106,22 @@ def _order(x: Array) -> tuple[int, int] | None:
 
 
 @lru_cache(maxsize=1024)
-def _jobs(layouts: Any, threads: int) -> Array:
-    """Jobs, relative to the operands' starts: whole matrices of a batch, or tiles of one."""
+def _jobs(layouts: Any) -> Array:
+    """Jobs, relative to the operands' starts: whole matrices of a batch, or strips of them.
+
+    The strips depend on the shapes alone, as BLAS adds up otherwise for other extents.
+    """
     (sa, ta), (sb, tb), (so, to) = layouts
     m, k, n = sa[-2], sa[-1], sb[-1]
     batch = so[:-2]
     lead = np.array([_broadcast(s[:-2], t[:-2], len(batch)) for s, t in zip(
         (sa, sb, so), (ta, tb, to), strict=True)], np.int64).reshape(3, len(batch))
     starts = np.array(list(indices(*map(range, batch))), np.int64).reshape(prod(batch), len(batch)) @ lead.T
-    pieces = 1 if prod(so) * k < _PARALLEL or len(starts) >= 2 * threads else threads
     rows = m >= n
     extent = m if rows else n
-    tiles = -(-extent // _TILE)
-    cuts = [min(extent, tiles * i // pieces * _TILE) for i in range(pieces + 1)]
-    spans = [(low, high) for low, high in zip(cuts, cuts[1:], strict=False) if high > low]
+    step = extent if prod(so) * k < _PARALLEL or len(starts) >= _PIECES else max(
+        2 * _TILE, -(-extent // (_PIECES * _TILE)) * _TILE)
+    spans = [(low, min(low + step, extent)) for low in range(0, extent, step)]
     steps = (ta[-2], 0, to[-2]) if rows else (0, tb[-1], to[-1])
     return np.array([[*(start + low * np.array(steps)), *((high - low, n) if rows else (m, high - low)), k]
                      for start in starts for low, high in spans], np.int64)

@@ -17,6 +17,7 @@ from rushlight.ops.table import NAMES, Row
 from rushlight.tensor import tensor
 
 _built: dict[tuple[str, str], Callable[..., Any]] = {}
+_homes: dict[str, tuple[str, str]] = {}
 
 
 def lookup(namespace: str, name: str) -> Callable[..., Any] | None:
@@ -44,7 +45,18 @@ def function(row: Row) -> Callable[..., Any]:
         build = pointwise.build if row.kind == "pointwise" else running.build
         found = _built[key] = build(row)
         found.__doc__ = row.doc
+        found.__module__, found.__qualname__ = _home(row)
     return found
+
+
+def _home(row: Row) -> tuple[str, str]:
+    """(module, name) under which a row's function is found, for pickle."""
+    if not _homes:
+        for (space, name), (owner, variant) in NAMES.items():
+            if variant == "function" and space not in ("Tensor", "aten"):
+                _homes.setdefault(owner.name, (space, name))
+    space, name = _homes.get(row.name, ("torch", row.name))
+    return ("rushlight" if space == "torch" else f"rushlight.{space}"), name
 
 
 def names(namespace: str) -> list[str]:
