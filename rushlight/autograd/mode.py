@@ -6,6 +6,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from rushlight.tensor.storage import FRESH, INFERENCE, INFERRING
+
 
 class _Local(threading.local):
     enabled = True
@@ -138,7 +140,7 @@ class set_grad_enabled(_Mode):
 class inference_mode(_Mode):
     """No recording, and results that autograd refuses to track later."""
 
-    __slots__ = ("mode",)
+    __slots__ = ("mode", "_fresh")
 
     def __new__(cls, mode: Any = True) -> Any:
         made = object.__new__(cls)
@@ -152,11 +154,16 @@ class inference_mode(_Mode):
 
     def __enter__(self) -> None:
         self._before = (LOCAL.enabled, LOCAL.inference)
+        self._fresh = FRESH.storage
         LOCAL.inference = bool(self.mode)
         LOCAL.enabled = not self.mode
+        FRESH.storage = INFERENCE if self.mode else None
+        INFERRING.append(None)
 
     def __exit__(self, *error: Any) -> None:
         LOCAL.enabled, LOCAL.inference = self._before
+        FRESH.storage = self._fresh
+        INFERRING.pop()
 
     def _again(self) -> "_Mode":
         return inference_mode(self.mode)

@@ -14,7 +14,7 @@ def keep(v: Any) -> tuple[Any, int]:
     """An operand as nodes hold it: with its version, -1 for a plain number."""
     if v.__class__ in NUMBERS:
         return v, -1
-    return v, 0 if v._s is None else v._s.version
+    return v, 0 if v._s is None else version_of(v)
 
 
 def keep_result(t: Tensor) -> tuple[Tensor, int]:

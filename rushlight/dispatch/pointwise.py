@@ -19,6 +19,7 @@ from rushlight.dispatch.source import compile_function
 from rushlight.ops import signature
 from rushlight.ops.scalar import const, symbol
 from rushlight.ops.table import Row
+from rushlight.tensor.storage import INFERRING, fresh
 from rushlight.tensor.tensor import Tensor
 
 _TEMPLATE = {
@@ -34,7 +35,8 @@ def {name}({sig}):
     t = new(Tensor)
     t._a = r if r.__class__ is ndarray else asarray(r)
     t._k = entry.kind
-    t._g = t._s = None
+    t._g = None
+    t._s = fresh() if INFERRING else None
     t._i = 0
     if {a}._g is not None and LOCAL.enabled:
         record(entry, t, ({a},))
@@ -65,7 +67,8 @@ def {name}({sig}):
     t = new(Tensor)
     t._a = r if r.__class__ is ndarray else asarray(r)
     t._k = entry.kind
-    t._g = t._s = None
+    t._g = None
+    t._s = fresh() if INFERRING else None
     t._i = 0
     if (g is not None or {a}._g is not None) and LOCAL.enabled:
         record_pair(entry, t, {a}, {b}, g)
@@ -77,7 +80,7 @@ def {name}({sig}):
 SCOPE: dict[str, Any] = {
     "MODES": state.MODES, "PLAIN": state.PLAIN, "BIG": BIG, "new": object.__new__, "Tensor": Tensor,
     "ndarray": np.ndarray, "asarray": np.asarray, "LOCAL": LOCAL, "NUMBERS": NUMBERS,
-    "scalar": scalar}
+    "scalar": scalar, "INFERRING": INFERRING, "fresh": fresh}
 
 
 def simple(row: Row) -> tuple[Formula, list[Any], list[Any]] | None:

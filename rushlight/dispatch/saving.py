@@ -10,7 +10,16 @@ _new = object.__new__
 
 def version_of(t: Tensor) -> int:
     """How often the tensor's storage has been written to in place."""
-    return 0 if t._s is None else t._s.version
+    s = t._s
+    if s is None:
+        return 0
+    if s.inference:
+        raise RuntimeError(
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+            "inference mode in computation tracked by autograd. To work around this, you can make a "
+            "clone to get a normal tensor and use it in autograd, or use `torch.no_grad()` instead of "
+            "`torch.inference_mode()`.")
+    return s.version
 
 
 def result_alias(t: Tensor) -> Tensor:

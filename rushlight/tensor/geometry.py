@@ -8,7 +8,7 @@ from rushlight.base.device import device
 from rushlight.base.errors import wrap_dim
 from rushlight.base.layout import contiguous_strides, is_contiguous
 from rushlight.base.size import Size
-from rushlight.tensor.storage import Storage, address
+from rushlight.tensor.storage import Storage, address, storage
 
 
 def _place(asked: str, dim: Any, ndim: int) -> int:
@@ -196,12 +196,12 @@ class Geometry:
         return address(self._a) if self._a.size else 0
 
     def _storage(self) -> Storage:
-        if self._s is None:
-            self._s = Storage()
-        return self._s
+        return storage(self)
 
     @property
     def _version(self) -> int:
+        if self._s is not None and self._s.inference:
+            raise RuntimeError("Inference tensors do not track version counter.")
         return 0 if self._s is None else self._s.version
 
     def untyped_storage(self) -> Any:

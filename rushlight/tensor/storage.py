@@ -1,6 +1,7 @@
 """Storages: the flat memory behind tensors, shared by all views, with autograd's version counter."""
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,35 @@ class Storage:
         if self._bytes is None:
             self._bytes = owner(view).view(np.uint8)
         return self._bytes
+
+
+class _Fresh(threading.local):
+    """What new tensors of a thread have as storage: nothing yet, or the mark of inference mode."""
+
+    storage: Storage | None = None
+
+
+FRESH = _Fresh()
+# One entry per block of inference mode that some thread is in: mostly a look at this list is enough.
+INFERRING: list[None] = []
+# The mark; a tensor gets a storage of its own when it needs one.
+INFERENCE = Storage()
+INFERENCE.inference = True
+
+
+def fresh() -> Storage | None:
+    """The storage that a new tensor starts with."""
+    return FRESH.storage
+
+
+def storage(t: Any) -> Storage:
+    """A tensor's Storage, made at first need."""
+    found: Storage | None = t._s
+    if found is None or found is INFERENCE:
+        inference = found is not None
+        found = t._s = Storage()
+        found.inference = inference
+    return found
 
 
 def owner(array: Array) -> Array:

@@ -18,7 +18,7 @@ from rushlight.tensor.geometry import Geometry
 from rushlight.tensor.gradient import Gradient
 from rushlight.tensor.kind import CPU_KINDS, Kind, kind
 from rushlight.tensor.operators import Operators
-from rushlight.tensor.storage import Storage
+from rushlight.tensor.storage import INFERRING, Storage, fresh, storage
 
 # Set by dispatch: (namespace, name) -> the callable generated from a row, or None.
 lookup: Callable[[str, str], Any] = lambda namespace, name: None  # noqa: E731
@@ -94,7 +94,7 @@ def wrap(array: Any, of: Kind | None = None) -> Tensor:
     t._k = CPU_KINDS[array.dtype] if of is None else of
     t._g = None
     t._i = 0
-    t._s = None
+    t._s = fresh() if INFERRING else None
     return t
 
 
@@ -105,16 +105,8 @@ def wrap_view(array: np.ndarray[Any, Any], base: Tensor, of: Kind | None = None)
     t._k = base._k if of is None else of
     t._g = None
     t._i = 0
-    t._s = base._s if base._s is not None else storage(base)
+    t._s = storage(base)
     return t
-
-
-def storage(t: Tensor) -> Storage:
-    """The tensor's Storage, made at first need."""
-    found = t._s
-    if found is None:
-        found = t._s = Storage()
-    return found
 
 
 def as_subclass(t: Tensor, cls: type) -> Tensor:
