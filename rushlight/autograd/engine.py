@@ -250,8 +250,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
     wanted = _Wanted(_tracked(ins), [node for node, _, _ in roots])
     run(roots, keep, create_graph, wanted, accumulate=False)
     if materialize_grads:
-        return tuple(t.new_zeros(t.shape) if g is None else g
-                     for t, g in zip(ins, wanted.found, strict=True))
+        return tuple(t.new_zeros(t.shape) if g is None else g for t, g in zip(ins, wanted.found, strict=True))
     if not allow_unused and any(g is None for g in wanted.found):
         place = next(i for i, g in enumerate(wanted.found) if g is None)
         raise RuntimeError(f"The differentiated Tensor at index {place} appears to not have been used in "

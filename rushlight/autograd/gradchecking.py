@@ -119,8 +119,7 @@ def gradgradcheck(func: Callable[..., Any], inputs: Any, grad_outputs: Any = Non
     outputs = _outputs(func, inputs)
     if grad_outputs is None:
         generator = np.random.default_rng(0)
-        seeds = [wrap(generator.normal(size=o._a.shape).astype(o._a.dtype)).requires_grad_()
-                 for o in outputs]
+        seeds = [wrap(generator.normal(size=o._a.shape).astype(o._a.dtype)).requires_grad_() for o in outputs]
     else:
         seeds = list(_tuple(grad_outputs))
     count = len(inputs)

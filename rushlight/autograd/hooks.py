@@ -140,8 +140,7 @@ def accumulated(node: Node, leaf: Any) -> None:
 def own(grad: Any, leaf: Any) -> Any:
     """`grad` as the leaf's own: itself where nobody else holds it or its memory, else a copy."""
     a = grad._a
-    alone = (a.base is None and sys.getrefcount(grad) <= _ALONE
-             and sys.getrefcount(a) <= _ALONE - 1)
+    alone = (a.base is None and sys.getrefcount(grad) <= _ALONE and sys.getrefcount(a) <= _ALONE - 1)
     if alone and grad._g is None and (a.flags.c_contiguous or not leaf._a.flags.c_contiguous):
         return grad
     order: Any = "C" if leaf._a.flags.c_contiguous else "K"

@@ -56,8 +56,7 @@ class Node:
     @property
     def next_functions(self) -> tuple[tuple["Node | None", int], ...]:
         """The nodes that this one's gradients flow into."""
-        return tuple((None, 0) if edge is None else (edge[0].settle(), edge[1])
-                     for edge in self.next)
+        return tuple((None, 0) if edge is None else (edge[0].settle(), edge[1]) for edge in self.next)
 
     @property
     def metadata(self) -> dict[Any, Any]:

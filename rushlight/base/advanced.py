@@ -209,8 +209,7 @@ def _laid_out(found: Array, a: Array, plan: Read) -> Array:
 def _operand_strides(a: Array, plan: Read) -> list[list[int]]:
     """Strides of the array and of each index array over the dims of the result."""
     count = len(plan.shape)
-    rest = [s for i, s in enumerate(a.strides)
-            if i >= len(plan.indices) or plan.indices[i] is None]
+    rest = [s for i, s in enumerate(a.strides) if i >= len(plan.indices) or plan.indices[i] is None]
     strides = [[*rest[:plan.front], *[0] * count, *rest[plan.front:]]]
     for index in plan.indices:
         if index is not None:

@@ -92,6 +92,5 @@ def _search(totals: Array, samples: Array) -> Array:
         middle = (low + high) // 2
         left = low < high
         below = np.take_along_axis(totals, np.minimum(middle, totals.shape[1] - 1), 1) < samples
-        low, high = (np.where(left & below, middle + 1, low),
-                     np.where(left & ~below, middle, high))
+        low, high = (np.where(left & below, middle + 1, low), np.where(left & ~below, middle, high))
     return low

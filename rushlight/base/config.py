@@ -73,8 +73,7 @@ class Knobs:
                 name = variable[len(PREFIX):].lower()
                 if name not in _BY_NAME:
                     known = [PREFIX + k.name.upper() for k in KNOBS]
-                    raise ValueError(f"{variable}: there is no such setting; "
-                                     + _suggest(variable, known))
+                    raise ValueError(f"{variable}: there is no such setting; " + _suggest(variable, known))
                 self.__dict__[name] = parse(_BY_NAME[name], text)
 
     def __getattr__(self, name: str) -> Any:

@@ -185,8 +185,7 @@ def _previous_uses(target: Array) -> tuple[Array, Array]:
     n = len(target)
     keys = (target.astype(np.uint64) << np.uint64(32)) | np.arange(n, dtype=np.uint64)
     keys.sort()  # by target, then by step: keys of integers sort several times faster than indices
-    places, steps = (keys >> np.uint64(32)).view(np.int64), (keys & np.uint64(0xFFFFFFFF)).view(
-        np.int64)
+    places, steps = (keys >> np.uint64(32)).view(np.int64), (keys & np.uint64(0xFFFFFFFF)).view(np.int64)
     before = np.full(n, -1)
     before[1:] = np.where(places[1:] == places[:-1], steps[:-1], -1)
     same = np.empty(n, np.int64)

@@ -127,8 +127,7 @@ def extent(layout: Layout) -> int:
     """One past the last storage element that a view touches."""
     if 0 in layout.sizes:
         return layout.offset
-    return layout.offset + 1 + sum((n - 1) * s for n, s in zip(layout.sizes, layout.strides,
-                                                              strict=True))
+    return layout.offset + 1 + sum((n - 1) * s for n, s in zip(layout.sizes, layout.strides, strict=True))
 
 
 def overlaps_itself(sizes: Sequence[int], strides: Sequence[int]) -> bool:

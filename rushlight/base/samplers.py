@@ -150,8 +150,7 @@ def _binomial_large(draw: Draw, count: float, p: float, mean: float, spread: flo
 def _stirling(k: float) -> float:
     """What log(k!) has beyond Stirling's formula with k + 1 for k, to 13 digits."""
     if k <= 9:
-        return math.lgamma(k + 1) - ((k + 0.5) * math.log(k + 1) - (k + 1)
-                                     + 0.5 * math.log(2 * math.pi))
+        return math.lgamma(k + 1) - ((k + 0.5) * math.log(k + 1) - (k + 1) + 0.5 * math.log(2 * math.pi))
     square = (k + 1) * (k + 1)
     return (1 / 12 - (1 / 360 - 1 / 1260 / square) / square) / (k + 1)
 
@@ -185,8 +184,7 @@ def _gammas(engine: Engine, shapes: Array) -> list[float]:
     third = shapes.dtype.type(np.float32(1) / np.float32(3))
     d = (np.where(small, shapes + one, shapes) - third).reshape(-1).tolist()
     with engine.lock:
-        return [_gamma(engine, *fact) for fact in zip(shapes.reshape(-1).tolist(), power, d,
-                                                      strict=True)]
+        return [_gamma(engine, *fact) for fact in zip(shapes.reshape(-1).tolist(), power, d, strict=True)]
 
 
 _SQUEEZE = float(np.float32(0.0331))

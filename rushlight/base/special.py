@@ -171,8 +171,7 @@ def zeta(s: Any, q: Any) -> Any:
         sign = np.where(np.fmod(s, 2.0) == 0, 1.0, -1.0)
         below = _zeta_positive(s, 1 - fraction) - _zeta_positive(s, 1 - q)
         total = np.where(mirror, total + sign * below, total)
-    total = np.where(q <= 0, np.where(q == np.floor(q), np.inf, np.where(whole, total, np.nan)),
-                     total)
+    total = np.where(q <= 0, np.where(q == np.floor(q), np.inf, np.where(whole, total, np.nan)), total)
     return np.where(s == 1, np.inf, np.where(s < 1, np.nan, total))
 
 

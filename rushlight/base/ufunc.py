@@ -60,15 +60,13 @@ def _new(name: str, doc: str, nin: int, nout: int, signature: str | None,
                      c_char_p, c_char_p, c_int, c_char_p)
     texts = [name.encode(), doc.encode(), signature.encode() if signature else None]
     _alive.append((texts, loops, data, types))
-    made: np.ufunc = make(loops, data, types, count, nin, nout, _NO_IDENTITY, texts[0], texts[1],
-                          0, texts[2])
+    made: np.ufunc = make(loops, data, types, count, nin, nout, _NO_IDENTITY, texts[0], texts[1], 0, texts[2])
     _alive.append(made)
     return made
 
 
 def from_loop(name: str, address: int, inputs: Sequence[np.dtype[Any]],
-              outputs: Sequence[np.dtype[Any]], signature: str | None = None,
-              doc: str = "") -> np.ufunc:
+              outputs: Sequence[np.dtype[Any]], signature: str | None = None, doc: str = "") -> np.ufunc:
     """A ufunc with one loop, at `address`; `signature` such as "(n),()->(n)" makes it generalised.
 
     Raises what NumPy raises (ValueError for a bad signature, TypeError for too many operands).
@@ -77,10 +75,8 @@ def from_loop(name: str, address: int, inputs: Sequence[np.dtype[Any]],
     classes = (ctypes.py_object * (len(inputs) + len(outputs)))(
         *[type(np.dtype(d)) for d in (*inputs, *outputs)])  # type: ignore[misc]
     slots = (_Slot * 2)(_Slot(_STRIDED_LOOP, address), _Slot(0, None))
-    spec = _Spec(name.encode(), len(inputs), len(outputs), _NO_CASTING, _NO_FLOAT_ERRORS, classes,
-                 slots)
-    add = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(_Spec))(
-        _api()[_ADD_LOOP])
+    spec = _Spec(name.encode(), len(inputs), len(outputs), _NO_CASTING, _NO_FLOAT_ERRORS, classes, slots)
+    add = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(_Spec))(_api()[_ADD_LOOP])
     add(made, spec)
     LOOPS[made] = address
     return made

@@ -168,8 +168,7 @@ def _safe_divisor(d: str, a: Lane, b: Lane) -> Lane:
 def _int_quotient(d: str, a: Lane, b: Lane) -> tuple[Lane, Lane]:
     b = _safe_divisor(d, a, b)
     sign = "u" if unsigned(d) else "s"
-    return (a.f.lanes(a.kind, f"{sign}div {a!r}, {b.name}"),
-            a.f.lanes(a.kind, f"{sign}rem {a!r}, {b.name}"))
+    return (a.f.lanes(a.kind, f"{sign}div {a!r}, {b.name}"), a.f.lanes(a.kind, f"{sign}rem {a!r}, {b.name}"))
 
 
 def _opposed(d: str, rest: Lane, b: Lane) -> Lane:

@@ -53,8 +53,7 @@ def normals() -> Normals:
 
 def write(module: Module, name: str) -> None:
     """The IR of `void name(ptr words, i64 groups, float mean, float std)`."""
-    f = Function(module, f"define void @{name}(ptr %words, i64 %groups, float %mean, float %std)",
-                 _PAIRS)
+    f = Function(module, f"define void @{name}(ptr %words, i64 %groups, float %mean, float %std)", _PAIRS)
     mean, std = f.splat("float", "%mean"), f.splat("float", "%std")
     with f.loop("%groups") as group:
         first = f.at("%words", f.i64("mul", group, 4 * b.GROUP))
@@ -91,8 +90,7 @@ def _sincos(x: Lane) -> tuple[Lane, Lane]:
     cosine = (horner(square, b.COS) * square).fma(square, square * -0.5) + 1
     sine = (horner(square, b.SIN) * square).fma(x, x)
     odd = (octant & 2).compare("ne", 0)
-    return (_signed(odd.where(cosine, sine), octant & 4),
-            _signed(odd.where(sine, cosine), (octant + 2) & 4))
+    return (_signed(odd.where(cosine, sine), octant & 4), _signed(odd.where(sine, cosine), (octant + 2) & 4))
 
 
 def _signed(x: Lane, flag: Lane) -> Lane:

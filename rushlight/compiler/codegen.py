@@ -14,11 +14,9 @@ from rushlight.base import dtype as dt
 from rushlight.base.ufunc import from_loop
 from rushlight.compiler import native
 from rushlight.compiler.atoms import Unsupported
-from rushlight.compiler.emit import (Meaning, check, descriptor, item_size, lanes_for,
-                                     pointwise_body, record)
+from rushlight.compiler.emit import (Meaning, check, descriptor, item_size, lanes_for, pointwise_body, record)
 from rushlight.compiler.ir import Function, Module
-from rushlight.compiler.rowbody import (Plan, begin, final_body, finish, level_body, level_end,
-                                        wide)
+from rushlight.compiler.rowbody import (Plan, begin, final_body, finish, level_body, level_end, wide)
 from rushlight.compiler.target import available
 from rushlight.ops.scalar import const, m, symbol
 
@@ -35,8 +33,7 @@ def _address(kind: str, meaning: Meaning, extra: str, write: Writer) -> int | No
         return None
 
 
-def _ufunc(address: int | None, meaning: Meaning, name: str,
-           signature: str | None = None) -> np.ufunc | None:
+def _ufunc(address: int | None, meaning: Meaning, name: str, signature: str | None = None) -> np.ufunc | None:
     if address is None:
         return None
     return from_loop(name, address, [dt.BY_NAME[d].np for _, d in meaning.inputs],
@@ -138,36 +135,29 @@ def column_ufunc(meaning: Meaning, roles: tuple[str, ...], sums: tuple[str, ...]
                  signature: str) -> np.ufunc | None:
     """Sums over rows, in dtypes `sums`; `roles` are "matrix", "perrow" or "percol"."""
     def write(module: Module, name: str) -> None:
-        scalars = [n for (n, _), role in zip(meaning.inputs, roles, strict=True)
-                   if role == "perrow"]
+        scalars = [n for (n, _), role in zip(meaning.inputs, roles, strict=True) if role == "perrow"]
         _column_strips(module, meaning, sums, scalars)
-        module.functions.append(record(f"{name}_desc", _column_parts(meaning, roles, sums,
-                                                                     scalars)))
+        module.functions.append(record(f"{name}_desc", _column_parts(meaning, roles, sums, scalars)))
         module.functions.append("declare void @rl_strip(ptr, ptr, ptr, ptr, i64)")
         _inner_loop(module, name, "rl_columns")
 
-    return _ufunc(_address("columns", meaning, str(roles), write), meaning, "column_kernel",
-                  signature)
+    return _ufunc(_address("columns", meaning, str(roles), write), meaning, "column_kernel", signature)
 
 
-def _column_strips(module: Module, meaning: Meaning, sums: tuple[str, ...],
-                   scalars: list[str]) -> None:
+def _column_strips(module: Module, meaning: Meaning, sums: tuple[str, ...], scalars: list[str]) -> None:
     """Three strips: main adds a row to the first stage, merge that to the second, final rounds."""
     seconds = tuple(wide("add", d) for d in sums)
     firsts = [symbol(f"first {i}") for i in range(len(sums))]
     totals = [symbol(f"second {i}") for i in range(len(sums))]
     names = tuple((str(s.arg), d) for s, d in zip(firsts, sums, strict=True))
     wides = tuple((str(s.arg), d) for s, d in zip(totals, seconds, strict=True))
-    summed = tuple(a + m.cast(o, arg=d)
-                   for a, o, d in zip(firsts, meaning.outputs, sums, strict=True))
+    summed = tuple(a + m.cast(o, arg=d) for a, o, d in zip(firsts, meaning.outputs, sums, strict=True))
     folded = tuple(t + m.cast(a, arg=d) for t, a, d in zip(totals, firsts, seconds, strict=True))
     zeros = (const(0),) * len(firsts)
     _strip(module, "main", Meaning(summed, (*meaning.inputs, *names), sums, meaning.work), scalars,
            internal=True)
-    _strip(module, "merge", Meaning(zeros + folded, names + wides, sums + seconds, sums[0]),
-           internal=True)
-    _strip(module, "final", Meaning(tuple(totals), wides, meaning.out_dtypes, seconds[0]),
-           internal=True)
+    _strip(module, "merge", Meaning(zeros + folded, names + wides, sums + seconds, sums[0]), internal=True)
+    _strip(module, "final", Meaning(tuple(totals), wides, meaning.out_dtypes, seconds[0]), internal=True)
 
 
 def _column_parts(meaning: Meaning, roles: tuple[str, ...], sums: tuple[str, ...],

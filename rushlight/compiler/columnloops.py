@@ -73,8 +73,7 @@ class _Columns:
         with f.loop(self.vectors) as v:
             entry = slot(f, self.inputs, f.i64("mul", v, 3))
             number, along, across = (f.load("i64", entry, SLOT * j) for j in range(3))
-            self.operand(v, self._there(outer, i, number, along),
-                         f.load("i64", slot(f, self.core, across)))
+            self.operand(v, self._there(outer, i, number, along), f.load("i64", slot(f, self.core, across)))
         with f.loop(self.outputs) as o:
             size = f.load("i64", slot(f, self.outward, f.i64("mul", o, 3)), SLOT)
             first = self.accumulator(o, 0)
@@ -112,8 +111,7 @@ class _Columns:
             base = f.at(f.load("ptr", slot(f, "%args", number)),
                         f.i64("mul", outer, f.load("i64", slot(f, "%steps", number))))
             self.operand(o, self.accumulator(o, 1), "8")
-            self.operand(f.i64("add", o, self.outputs), base,
-                         f.load("i64", slot(f, self.core, position)))
+            self.operand(f.i64("add", o, self.outputs), base, f.load("i64", slot(f, self.core, position)))
         self.strip(self.final)
 
 

@@ -28,8 +28,7 @@ _COLUMNS_PER_THREAD = 512
 class Columns(Tiered):
     """Sums over m; see `columns`."""
 
-    def __init__(self, outputs: tuple[Expr, ...], inputs: ColumnInputs,
-                 out_dtypes: tuple[str, ...]) -> None:
+    def __init__(self, outputs: tuple[Expr, ...], inputs: ColumnInputs, out_dtypes: tuple[str, ...]) -> None:
         super().__init__()
         self.outputs, self.out_dtypes = outputs, out_dtypes
         self.roles = tuple(role for _, _, role in inputs)
@@ -53,8 +52,7 @@ class Columns(Tiered):
         results = []
         with np.errstate(all="ignore"):
             shape = np.broadcast_shapes(*[a.shape for a in shaped])
-            for value, d, work, o in zip(self._program(shaped), self._out, self.sums, wanted,
-                                         strict=True):
+            for value, d, work, o in zip(self._program(shaped), self._out, self.sums, wanted, strict=True):
                 total = np.add.reduce(np.broadcast_to(value, shape), axis=-2,
                                       dtype=dt.BY_NAME[work].np).astype(d, copy=False)
                 if o is not None:
@@ -126,8 +124,7 @@ def _results(out: Any, width: int, dtypes: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 @lru_cache(maxsize=None)
-def columns(outputs: tuple[Expr, ...], inputs: ColumnInputs,
-            out_dtypes: tuple[str, ...]) -> Columns:
+def columns(outputs: tuple[Expr, ...], inputs: ColumnInputs, out_dtypes: tuple[str, ...]) -> Columns:
     """The kernel for sums over the leading axis, kept; inputs are (name, dtype name, role).
 
     Roles: "matrix" (m, n), "perrow" (m), "percol" (n); results have n elements. ValueError for

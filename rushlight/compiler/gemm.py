@@ -73,8 +73,7 @@ def _shared(a: Array, b: Array) -> Array | None:
     left, right = _order(a), _order(b)
     if left is None or right is None:
         return None
-    batch = a.shape[:-2] if a.shape[:-2] == b.shape[:-2] else np.broadcast_shapes(
-        a.shape[:-2], b.shape[:-2])
+    batch = a.shape[:-2] if a.shape[:-2] == b.shape[:-2] else np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     out = np.empty((*batch, a.shape[-2], b.shape[-1]), a.dtype)
     if not out.size:
         return None

@@ -119,8 +119,7 @@ class Function:
     def finish(self) -> None:
         """Close the function and put it into the module."""
         at = self._lines.index(_EARLY) if _EARLY in self._lines else len(self._lines)
-        lines = (self._lines[:1] + self._variables + self._lines[1:at] + self._early
-                 + self._lines[at + 1:])
+        lines = (self._lines[:1] + self._variables + self._lines[1:at] + self._early + self._lines[at + 1:])
         self.module.functions.append(f"{self.header} {{\n" + "\n".join(lines) + "\n}")
 
     # --- scalar code: pointers, counters, control flow -------------------------------------------

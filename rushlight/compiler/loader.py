@@ -101,8 +101,7 @@ class _Object:
         self.names = [self.text(fields[names][4] + f[0]) for f in fields]
         table = next(f for f in fields if f[1] == _SYMTAB)
         strings = fields[table[6]][4]
-        self.symbols = [struct.unpack_from("<IBBHQQ", code, table[4] + 24 * i)
-                        for i in range(table[5] // 24)]
+        self.symbols = [struct.unpack_from("<IBBHQQ", code, table[4] + 24 * i) for i in range(table[5] // 24)]
         self.symbol_names = [self.text(strings + s[0]) for s in self.symbols]
 
     def text(self, offset: int) -> str:
@@ -128,8 +127,7 @@ def load(code: bytes, symbols: tuple[str, ...], externals: Mapping[str, int]) ->
         end = -(-end // align) * align
         offsets[i] = end
         end += found.sections[i][5]
-    missing = sorted({n for n, s in zip(found.symbol_names, found.symbols, strict=True)
-                      if s[3] == 0 and n})
+    missing = sorted({n for n, s in zip(found.symbol_names, found.symbols, strict=True) if s[3] == 0 and n})
     stubs = {name: -(-end // _STUB) * _STUB + _STUB * k for k, name in enumerate(missing)}
     size = end + _STUB * (len(missing) + 1)
     memory = mmap.mmap(-1, -(-size // mmap.PAGESIZE) * mmap.PAGESIZE)

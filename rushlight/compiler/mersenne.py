@@ -44,8 +44,7 @@ class Words(Tiered):
             native.address("words", "mt19937", write))
 
         def run(words: Array, state: Array, out: Any = None) -> bool:
-            code(state.__array_interface__["data"][0], words.__array_interface__["data"][0],
-                 words.size)
+            code(state.__array_interface__["data"][0], words.__array_interface__["data"][0], words.size)
             return True
         return run if _agrees(run) else None
 
@@ -84,8 +83,7 @@ def write(module: Module, name: str) -> None:
         at, made = position.get(), done.get()
         left, wanted = f.i64("sub", _N, at), f.i64("sub", "%n", made)
         count = f.op(f"select i1 {f.i64('icmp slt', left, wanted)}, i64 {left}, i64 {wanted}")
-        _temper(f, f.at(buffer, f.i64("mul", at, 4)), f.at("%words", f.i64("mul", made, 4)), count,
-                rest)
+        _temper(f, f.at(buffer, f.i64("mul", at, 4)), f.at("%words", f.i64("mul", made, 4)), count, rest)
         position.set(f.i64("add", at, count))
         done.set(f.i64("add", made, count))
     _copy(f, "%state", buffer, _BYTES)
@@ -114,8 +112,7 @@ def _twist(f: Function, buffer: str) -> None:
         here = f.at(buffer, f.i64("mul", k, 4 * _LANES))
         mixed = (_load(f, here) & _UPPER) | (_load(f, f.at(here, 4)) & _LOWER)
         odd = -(mixed & 1)
-        _store(f, _load(f, f.at(here, 4 * _M)) ^ mixed.bits("lshr", 1) ^ (odd & _MATRIX),
-               f.at(here, _BYTES))
+        _store(f, _load(f, f.at(here, 4 * _M)) ^ mixed.bits("lshr", 1) ^ (odd & _MATRIX), f.at(here, _BYTES))
     _copy(f, buffer, f.at(buffer, _BYTES), _BYTES)
 
 

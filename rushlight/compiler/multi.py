@@ -59,8 +59,7 @@ class _Kernel(Tiered):
         # Here, since the emitters are loaded for a hot kernel only.
         from rushlight.compiler.codegen import list_descriptor
 
-        inputs = (*((n, self.dtype.name) for n in self.inputs),
-                  *((s, "float64") for s in self.scalars))
+        inputs = (*((n, self.dtype.name) for n in self.inputs), *((s, "float64") for s in self.scalars))
         meaning = Meaning(self.roots, inputs, (self.dtype.name,) * len(self.roots), self.work)
         found = list_descriptor(meaning, self.scalars, self.targets)
         if found is None:
@@ -70,8 +69,7 @@ class _Kernel(Tiered):
             found, scalars, arrays, tensors, part, parts, dtype)
 
 
-def _scalars_in_double(roots: tuple[Expr, ...], scalars: Sequence[str],
-                       work: str) -> tuple[Expr, ...]:
+def _scalars_in_double(roots: tuple[Expr, ...], scalars: Sequence[str], work: str) -> tuple[Expr, ...]:
     """Expressions whose parts of scalars alone are computed in double and rounded once.
 
     1 - beta is a Python number in PyTorch's optimizers; in float32 it would lose digits.
@@ -94,8 +92,7 @@ class Multi:
     the arrays named by the updates are overwritten, the others read.
     """
 
-    def __init__(self, updates: Mapping[str, Expr], inputs: Sequence[str],
-                 scalars: Sequence[str]) -> None:
+    def __init__(self, updates: Mapping[str, Expr], inputs: Sequence[str], scalars: Sequence[str]) -> None:
         self.updates, self.inputs, self.scalars = dict(updates), tuple(inputs), tuple(scalars)
         self._kernels: dict[Any, _Kernel] = {}
         self._packers: dict[int, Struct] = {}
@@ -138,8 +135,7 @@ class Multi:
             return kernel.fn(scalars, arrays, count, 0, 1) == 0
         parts = pool.get_num_threads()
         refused: list[int] = []
-        jobs = [partial(self._part, kernel, scalars, arrays, count, p, parts, refused)
-                for p in range(parts)]
+        jobs = [partial(self._part, kernel, scalars, arrays, count, p, parts, refused) for p in range(parts)]
         pool.run(jobs)
         return not refused
 

@@ -18,8 +18,7 @@ _addresses: dict[str, int] = {}
 
 if hasattr(os, "register_at_fork"):
     # Nobody is inside LLVM while the process is copied.
-    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release,
-                        after_in_child=_lock.release)
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 def _module() -> Module:

@@ -28,8 +28,7 @@ def work_dtype(dtypes: tuple[str, ...]) -> str:
 class Pointwise(Tiered):
     """Expressions over broadcast arrays; results have the common shape."""
 
-    def __init__(self, outputs: tuple[Expr, ...], inputs: Inputs,
-                 out_dtypes: tuple[str, ...]) -> None:
+    def __init__(self, outputs: tuple[Expr, ...], inputs: Inputs, out_dtypes: tuple[str, ...]) -> None:
         super().__init__()
         self.outputs, self.inputs, self.out_dtypes = outputs, inputs, out_dtypes
         self.work = work_dtype(tuple(d for _, d in inputs) or out_dtypes)
@@ -68,8 +67,7 @@ class Pointwise(Tiered):
         """The elements shared out over threads."""
         if max(a.size for a in arrays) < PARALLEL:
             return self(*arrays, out=out)
-        return pool.split(self.fn, arrays, (False,) * (len(arrays) + len(self._out)), self._out,
-                          out)
+        return pool.split(self.fn, arrays, (False,) * (len(arrays) + len(self._out)), self._out, out)
 
 
 def _deliver(found: Array, shape: tuple[int, ...], dtype: np.dtype[Any], out: Array | None,

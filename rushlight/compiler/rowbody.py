@@ -265,8 +265,7 @@ def level_body(module: Module, plan: Plan, number: int) -> None:
     with f.early():
         counts = _ramp(f, "i32").compare("lt", f.splat("i32", f.op("trunc i64 %valid to i32")))
     elements = [_element(plan, r) for r in reductions]
-    starts = [f.const(LLVM[d], identity(r.arg, d))
-              for r, d in zip(reductions, elements, strict=True)]
+    starts = [f.const(LLVM[d], identity(r.arg, d)) for r, d in zip(reductions, elements, strict=True)]
     running = stage.open(starts)
     stage.body.compute([r.src[0] for r in reductions])
     updated = []
@@ -308,8 +307,7 @@ def level_end(module: Module, plan: Plan, number: int) -> None:
                                         f"<{plan.lanes} x i32> <{order}>")
             total = combine(r.arg, w, total, other)
             half //= 2
-        _store_first(f, convert(total, w, plan.types[r]), plan.types[r],
-                     SLOT * plan.result_slot[r])
+        _store_first(f, convert(total, w, plan.types[r]), plan.types[r], SLOT * plan.result_slot[r])
     f.emit("ret void")
     f.finish()
 
@@ -329,8 +327,7 @@ def final_body(module: Module, plan: Plan) -> None:
     stage.body.compute(outputs)
     for k, i in enumerate(plan.out_vectors):
         d = plan.meaning.out_dtypes[i]
-        store(f, result(stage.body, plan.meaning.outputs[i], d), stage.cursor.pointers[first + k],
-              d)
+        store(f, result(stage.body, plan.meaning.outputs[i], d), stage.cursor.pointers[first + k], d)
     stage.close()
     f.emit("ret void")
     f.finish()

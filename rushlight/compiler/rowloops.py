@@ -28,8 +28,7 @@ class _Rows:
         f.module.declare("smin", "declare i64 @llvm.smin.i64(i64, i64)")
         (self.count, self.reads, self.lanes, self.scalars, self.results, self.levels,
          self.slots) = (f.load("i64", "%desc", SLOT * k) for k in range(7))
-        self.begin, self.finish, self.final = (f.load("ptr", "%desc", SLOT * k)
-                                               for k in (7, 8, 9))
+        self.begin, self.finish, self.final = (f.load("ptr", "%desc", SLOT * k) for k in (7, 8, 9))
         self.sizes = f.at("%desc", SLOT * HEAD)
         self.numbers = slot(f, self.sizes, self.count)
         self.inward = slot(f, self.numbers, self.count)
@@ -137,10 +136,8 @@ class _Rows:
         """Run a body over the whole row."""
         f = self.f
         with f.loop(self.count) as k:
-            f.store("ptr", f.load("ptr", slot(f, self.starts, k)),
-                    slot(f, f.at(self.frame, SLOT), k))
-            f.store("ptr", f.at(self.tails, f.i64("mul", k, self.room)),
-                    slot(f, f.at(self.tail, SLOT), k))
+            f.store("ptr", f.load("ptr", slot(f, self.starts, k)), slot(f, f.at(self.frame, SLOT), k))
+            f.store("ptr", f.at(self.tails, f.i64("mul", k, self.room)), slot(f, f.at(self.tail, SLOT), k))
         f.store("i64", 0, self.state, SLOT * POSITION)
         most = f.i64("udiv", BLOCK, self.lanes)
         calls = f.i64("udiv", f.i64("add", self.vectors, f.i64("sub", most, 1)), most)

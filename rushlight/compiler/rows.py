@@ -26,8 +26,7 @@ RowInputs = tuple[tuple[str, str, str], ...]
 class Rows(Tiered):
     """Expressions over rows; leading axes broadcast, results are a vector or a scalar per row."""
 
-    def __init__(self, outputs: tuple[Expr, ...], inputs: RowInputs,
-                 out_dtypes: tuple[str, ...]) -> None:
+    def __init__(self, outputs: tuple[Expr, ...], inputs: RowInputs, out_dtypes: tuple[str, ...]) -> None:
         super().__init__()
         self.outputs, self.out_dtypes = outputs, out_dtypes
         self.roles = tuple(role for _, _, role in inputs)
@@ -43,8 +42,7 @@ class Rows(Tiered):
         self.signature = self._signature()
 
     def _vary(self) -> tuple[bool, ...]:
-        roles = {name: role == "vector" for (name, _), role in zip(self.inputs, self.roles,
-                                                                   strict=True)}
+        roles = {name: role == "vector" for (name, _), role in zip(self.inputs, self.roles, strict=True)}
         known: dict[Expr, bool] = {}
         for node in toposort(self.outputs):
             known[node] = roles[node.arg] if node.op == "in" else is_vector(node, known)
@@ -58,8 +56,7 @@ class Rows(Tiered):
     def reference(self, *arrays: Any, out: Any = None) -> Any:
         """Evaluate with NumPy."""
         count = len(arrays)
-        wide = [a if core else np.asarray(a)[..., None]
-                for a, core in zip(arrays, self._core, strict=False)]
+        wide = [a if core else np.asarray(a)[..., None] for a, core in zip(arrays, self._core, strict=False)]
         shape = np.broadcast_shapes(*[w.shape[:-1] for w in wide])
         extent = wide[self.roles.index("vector")].shape[-1:]
         wanted = [None] * len(self._out) if out is None else [out] if len(self._out) == 1 else out

@@ -87,8 +87,7 @@ class _Strip:
         """Base, byte step, item size and buffer of operand k."""
         f = self.f
         return (f.load("ptr", slot(f, "%bases", k)), f.load("i64", slot(f, "%steps", k)),
-                f.load("i64", slot(f, self.sizes, k)),
-                f.at(self.buffers, f.i64("mul", k, BUFFER * 8)))
+                f.load("i64", slot(f, self.sizes, k)), f.at(self.buffers, f.i64("mul", k, BUFFER * 8)))
 
     def point(self, k: str, pointer: str, size: str) -> None:
         """Let the frame's operand k walk from `pointer`."""
@@ -152,8 +151,7 @@ class _Strip:
                 call_pack(f, there, step, buffer, size, m, size)
 
 
-def call_pack(f: Function, to: str, to_step: str, source: str, step: str, n: str,
-              size: str) -> None:
+def call_pack(f: Function, to: str, to_step: str, source: str, step: str, n: str, size: str) -> None:
     """Copy n elements of `size` bytes at byte steps."""
     f.emit(f"call void @rl_pack(ptr {to}, i64 {to_step}, ptr {source}, i64 {step}, i64 {n}, "
            f"i64 {size})")

@@ -36,8 +36,7 @@ def _entry() -> Callable[..., None]:
     from rushlight.compiler import native
 
     address, integer = ctypes.c_void_p, ctypes.c_int64
-    prototype = ctypes.CFUNCTYPE(None, address, address, address, address, integer, integer,
-                                 address)
+    prototype = ctypes.CFUNCTYPE(None, address, address, address, address, integer, integer, address)
     return prototype(native.runtime_address("rl_add_rows"))
 
 
@@ -53,8 +52,7 @@ def add_rows(out: Array, index: Array, values: Array) -> None:
     if low < 0 or high >= out.shape[0]:
         raise IndexError(f"add_rows: expected indices from 0 to {out.shape[0] - 1}, got "
                          f"{low if low < 0 else high}")
-    found = None if knobs.kernels == "numpy" else _descriptor(
-        dt.from_numpy_dtype(out.dtype).name)
+    found = None if knobs.kernels == "numpy" else _descriptor(dt.from_numpy_dtype(out.dtype).name)
     if found is None or index.dtype != np.int64:
         _by_numpy(out, index, values)
         return
@@ -63,8 +61,7 @@ def add_rows(out: Array, index: Array, values: Array) -> None:
     if values.size >= _LARGE:
         pieces = max(1, min(pool.get_num_threads(), columns // _COLUMNS))
     cuts = [columns * i // pieces for i in range(pieces + 1)]
-    pool.run([_job(found, out[:, a:b], index, values[:, a:b])
-              for a, b in zip(cuts, cuts[1:], strict=False)])
+    pool.run([_job(found, out[:, a:b], index, values[:, a:b]) for a, b in zip(cuts, cuts[1:], strict=False)])
 
 
 def _job(descriptor: int, out: Array, index: Array, values: Array) -> Callable[[], None]:

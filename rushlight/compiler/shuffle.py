@@ -34,8 +34,7 @@ class Exchanges(Tiered):
             native.address("exchanges", "int64", write))
 
         def run(places: Array, words: Array, out: Any = None) -> bool:
-            code(places.__array_interface__["data"][0], words.__array_interface__["data"][0],
-                 places.size)
+            code(places.__array_interface__["data"][0], words.__array_interface__["data"][0], places.size)
             return True
         return run
 

@@ -346,8 +346,7 @@ def pow_double(x: Lane, y: Lane) -> Lane:
     """x^y of doubles, to the precision that a float32 result needs; specials as C's pow."""
     size = x.abs()
     e, f = _split(size)[:2]
-    logarithm = (size > 0).where((size < INF).where(
-        (f + _log_tail(f)).fma(math.log2(math.e), e), size), -INF)
+    logarithm = (size > 0).where((size < INF).where((f + _log_tail(f)).fma(math.log2(math.e), e), size), -INF)
     z = exp2(logarithm * y)
     whole = y.f.intrinsic("llvm.trunc", y)
     half = whole * 0.5

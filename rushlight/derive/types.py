@@ -84,8 +84,7 @@ def _forward(node: Expr, known: Mapping[Expr, dt.dtype | None], inputs: Mapping[
     return _same(node, known, rule, work)
 
 
-def _same(node: Expr, known: Mapping[Expr, dt.dtype | None], rule: str,
-          work: dt.dtype) -> dt.dtype | None:
+def _same(node: Expr, known: Mapping[Expr, dt.dtype | None], rule: str, work: dt.dtype) -> dt.dtype | None:
     operands = node.src[_CONDITIONS.get(node.op, 0):]
     if node.op in ("shift_left", "shift_right"):
         operands = operands[:1]
@@ -131,8 +130,7 @@ def _literal_home(node: Expr, work: dt.dtype) -> dt.dtype:
     return {dt.INTEGRAL: dt.int64, dt.FLOATING: dt.float64, dt.COMPLEX: dt.complex128}[category]
 
 
-def _demand(node: Expr, known: Mapping[Expr, dt.dtype | None],
-            wanted: dict[Expr, dt.dtype]) -> None:
+def _demand(node: Expr, known: Mapping[Expr, dt.dtype | None], wanted: dict[Expr, dt.dtype]) -> None:
     """Pass on to literal operands the dtype in which `node` uses them."""
     first = _CONDITIONS.get(node.op, 0)
     literal = [s for i, s in enumerate(node.src) if known[s] is None and i >= first]

@@ -22,12 +22,10 @@ from rushlight.tensor.tensor import Tensor, wrap
 
 Run = Callable[..., Any]
 # Schema types of attributes, which hold no tensors.
-_ATTRIBUTES = ("int", "bool", "float", "str", "dtype", "device", "Ints", "*Ints", "Number",
-               "memory_format")
+_ATTRIBUTES = ("int", "bool", "float", "str", "dtype", "device", "Ints", "*Ints", "Number", "memory_format")
 
 
-def array_runner(row: Row, body: Run, rules: Rules | None, otherwise: Run,
-                 by_name: bool = False) -> Run:
+def array_runner(row: Row, body: Run, rules: Rules | None, otherwise: Run, by_name: bool = False) -> Run:
     """The runner of `body` for a row.
 
     otherwise: what to call where the body answers NotImplemented.  by_name: whether keyword-only
@@ -64,8 +62,7 @@ def _specialised(row: Row, body: Run, rules: Rules | None, otherwise: Run, gener
     lines += ["    if _found is NotImplemented:", f"        return _otherwise({names})",
               "    _out = _wrap(_found) if _found.__class__ is _ndarray else _wrapped(_found)"]
     if rules is not None:
-        lines += [f"    if _LOCAL.enabled and ({grads}):",
-                  f"        _record(({names},), _out)"]
+        lines += [f"    if _LOCAL.enabled and ({grads}):", f"        _record(({names},), _out)"]
     lines += ["    return _out", ""]
     scope = {"_general": general, "_hush": hush, "_restore": restore, "_body": body, "_otherwise": otherwise,
              "_wrap": wrap, "_wrapped": wrapped, "_ndarray": np.ndarray, "_LOCAL": LOCAL,

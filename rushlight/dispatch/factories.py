@@ -75,8 +75,7 @@ def place(row: Row, given: dict[str, Any]) -> Any:
 
 def _call(row: Row, given: dict[str, Any]) -> Any:
     unseen = {p.name for p in signature.placement_tail(row.body)}
-    values = {name: v._a if isinstance(v, Tensor) else v
-              for name, v in given.items() if name not in unseen}
+    values = {name: v._a if isinstance(v, Tensor) else v for name, v in given.items() if name not in unseen}
     named = {p.name: values.pop(p.name) for p in row.params if p.keyword_only and p.name in values}
     return row.body(*values.values(), **named)
 

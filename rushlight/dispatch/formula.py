@@ -29,8 +29,7 @@ from rushlight.tensor.tensor import Tensor, wrap
 
 def refuse(text: str, given: dt.dtype) -> None:
     """A Row's refusal of a dtype, as the exception that PyTorch raises for such a text."""
-    lacking = any(words in text for words in (
-        "implemented for '", "supported for complex", "NumPy"))
+    lacking = any(words in text for words in ("implemented for '", "supported for complex", "NumPy"))
     raise (NotImplementedError if lacking else RuntimeError)(text.format(dtype=given.legacy))
 
 
@@ -92,8 +91,7 @@ class Formula:
 
     def entry(self, values: Sequence[Any]) -> Entry:
         """The Entry for these operands, made at first need."""
-        key = tuple([(v._k, v._a.ndim == 0) if isinstance(v, Tensor) else v.__class__
-                     for v in values])
+        key = tuple([(v._k, v._a.ndim == 0) if isinstance(v, Tensor) else v.__class__ for v in values])
         found = self.entries.get(key)
         if found is None:
             found = self.entries[key] = self._make(values)

@@ -49,8 +49,7 @@ _VIEWS = {step: type(backward_name(step), (Node,), {"__slots__": (), "apply": _v
           for step in ("select", "slice", "unsqueeze", "alias")}
 
 
-def record_view(self: Tensor, out: Tensor, basic: tuple[Any, ...], ones: tuple[int, ...],
-                last: str) -> None:
+def record_view(self: Tensor, out: Tensor, basic: tuple[Any, ...], ones: tuple[int, ...], last: str) -> None:
     """Leave the node of a view behind."""
     _node(_VIEWS[last], self, out, (self._a.shape, basic, ones))
 

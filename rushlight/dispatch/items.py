@@ -127,8 +127,7 @@ def _by_rows(self: Tensor, plan: Plan) -> Any:
 # --- views ----------------------------------------------------------------------------------------
 
 
-def _view(self: Tensor, array: Any, basic: Basic, ones: tuple[int, ...],
-          last: str | None) -> Tensor:
+def _view(self: Tensor, array: Any, basic: Basic, ones: tuple[int, ...], last: str | None) -> Tensor:
     out = wrap_view(array, self)
     track_view(out, self, _again, (basic, ones))
     if self._g is not None and LOCAL.enabled:

@@ -110,8 +110,7 @@ def view_runner(row: Row) -> Run:
             from rushlight.tensor.meta import meta_array
 
             return meta_array(layout.sizes, a.dtype, layout.strides)
-        return strided(flat, a.dtype, layout.sizes, layout.strides,
-                       t.storage_offset() + layout.offset)
+        return strided(flat, a.dtype, layout.sizes, layout.strides, t.storage_offset() + layout.offset)
 
     def again(t: Any, *rest: Any) -> Any:
         return run(t, *rest)

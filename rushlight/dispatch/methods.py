@@ -173,8 +173,7 @@ def _to_arguments(args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, An
 def _move(self: Tensor, target: Kind) -> Tensor:
     if target.on_meta:
         step = self._a.itemsize
-        return wrap(meta_array(self._a.shape, target.np, tuple(s // step for s in self._a.strides)),
-                    target)
+        return wrap(meta_array(self._a.shape, target.np, tuple(s // step for s in self._a.strides)), target)
     raise NotImplementedError("Cannot copy out of meta tensor; no data! Please use "
                               "torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving "
                               "module from meta to a different device.")

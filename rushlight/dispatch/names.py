@@ -72,8 +72,7 @@ def _linear(v: Values) -> str:
     two = v["input"].ndim == 2
     if v["bias"] is not None:
         return "AddmmBackward0" if two else "ViewBackward0"
-    return "MmBackward0" if two else ("SqueezeBackward4" if v["input"].ndim == 1
-                                      else "UnsafeViewBackward0")
+    return "MmBackward0" if two else ("SqueezeBackward4" if v["input"].ndim == 1 else "UnsafeViewBackward0")
 
 
 def _resampled(v: Values) -> str:

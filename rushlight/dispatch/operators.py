@@ -68,8 +68,7 @@ def _reflected(row: Row, name: str) -> Callable[..., Any]:
                 return NotImplemented
         if swap:
             return call(self, other)
-        return call(_as_tensor(other, self), self) if not isinstance(other, Tensor) else call(
-            other, self)
+        return call(_as_tensor(other, self), self) if not isinstance(other, Tensor) else call(other, self)
     operator.__name__ = name
     return operator
 

@@ -11,8 +11,7 @@ from rushlight.tensor.tensor import Tensor, as_subclass
 NONE: Any = object()
 
 
-def intercept(row: Row, direct: Callable[..., Any], args: tuple[Any, ...],
-              kwargs: dict[str, Any]) -> Any:
+def intercept(row: Row, direct: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The result of whoever takes the op over, or NONE."""
     if state.MODES and state.STACK.modes:
         return state.interpret(row, direct, args, kwargs)
@@ -77,8 +76,7 @@ def _strip(value: Any) -> Any:
 
 
 @classmethod  # type: ignore[misc]
-def default(cls: type, func: Callable[..., Any], types: Any, args: Any = (),
-            kwargs: Any = None) -> Any:
+def default(cls: type, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """Tensor.__torch_function__: run the op and give the result the subclass."""
     plain = func(*[_strip(a) for a in args], **{k: _strip(v) for k, v in (kwargs or {}).items()})
     return as_class(plain, cls) if cls not in state.PLAIN else plain

@@ -108,8 +108,7 @@ def build(row: Row) -> Callable[..., Any]:
         call=", ".join(f"{p.name}={p.name}" for p in params) + ", out=out, **extra",
         a=operands[0].name, b=operands[-1].name)
     scope = {**SCOPE, "general": direct, "FAST": formula.fast, "record": formula.record,
-             "record_pair": formula.record_pair,
-             **{f"_default_{p.name}": p.default for p in params}}
+             "record_pair": formula.record_pair, **{f"_default_{p.name}": p.default for p in params}}
     return compile_function(text, row.name, scope)
 
 
@@ -160,8 +159,7 @@ def resolve(row: Row, bound: dict[str, Any]) -> tuple[Formula, list[Any]]:
     verify = row.options.get("verify")
     if verify is not None:
         verify(bound)
-    given = {p.name: bound[p.name] for p in row.params
-             if not p.is_tensor or bound[p.name] is None}
+    given = {p.name: bound[p.name] for p in row.params if not p.is_tensor or bound[p.name] is None}
     formula = variant(row, given)
     values = [bound[name] for name in formula.operands]
     if not any(isinstance(v, Tensor) for v in values):

@@ -92,8 +92,7 @@ class Reducer:
             return acc  # type: ignore[no-any-return]
         return np.asarray(acc).astype(result.np, copy=False)
 
-    def _by_machine(self, a: Array, axes: tuple[int, ...], keepdim: bool,
-                    compute: dt.dtype) -> Array | None:
+    def _by_machine(self, a: Array, axes: tuple[int, ...], keepdim: bool, compute: dt.dtype) -> Array | None:
         key = a.shape, a.strides, axes, keepdim, compute
         plan = self._plans.get(key, self)
         if plan is self:
@@ -102,8 +101,7 @@ class Reducer:
             plan = self._plans[key] = _machine_plan(self.meaning, a, axes, keepdim, compute)
         return None if plan is None else plan(a)
 
-    def _finished(self, acc: Any, shape: tuple[int, ...], axes: tuple[int, ...],
-                  compute: dt.dtype) -> Any:
+    def _finished(self, acc: Any, shape: tuple[int, ...], axes: tuple[int, ...], compute: dt.dtype) -> Any:
         acc, work = np.asarray(acc), dt.opmath(compute).name
         found = self._programs.get((acc.dtype, work))
         if found is None:
@@ -132,8 +130,7 @@ class Reducer:
                                "input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
         raise IndexError(f"{self.row.name}(): Expected reduction dim {empty[0]} to have non-zero size.")
 
-    def gradient(self, x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...],
-                 keepdim: bool) -> Tensor:
+    def gradient(self, x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...], keepdim: bool) -> Tensor:
         """The gradient of the operand."""
         shape = x._a.shape
         combine = self.meaning.combine

@@ -53,8 +53,7 @@ def _direct(row: Row, run: Callable[..., Any], params: Any) -> Callable[..., Any
         bound = arguments.bind(row, args, kwargs)
         if out is None:
             return run(*bound.values())
-        return outputs.compute_into(row.name, out, list(bound.values()),
-                                    lambda: run(*bound.values()))
+        return outputs.compute_into(row.name, out, list(bound.values()), lambda: run(*bound.values()))
     return with_out
 
 

@@ -32,8 +32,7 @@ def result_alias(t: Tensor) -> Tensor:
 def reattach(alias: Tensor, node: Any, number: int = 0) -> Tensor:
     """A kept result with its place in the graph again, for gradients of gradients."""
     other: Tensor = _new(Tensor)
-    other._a, other._k, other._g, other._i, other._s = (
-        alias._a, alias._k, node, number, alias._s)
+    other._a, other._k, other._g, other._i, other._s = (alias._a, alias._k, node, number, alias._s)
     return other
 
 

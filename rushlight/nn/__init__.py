@@ -24,8 +24,7 @@ def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
     if kwargs is None:
         return {}
     allowed = {"device", "dtype", "memory_format"}
-    given = {**kwargs.get("factory_kwargs", {}),
-             **{k: v for k, v in kwargs.items() if k in allowed}}
+    given = {**kwargs.get("factory_kwargs", {}), **{k: v for k, v in kwargs.items() if k in allowed}}
     unknown = (set(kwargs) - allowed - {"factory_kwargs"}) | (set(given) - allowed)
     if unknown:
         raise TypeError(f"unexpected kwargs {sorted(unknown)}; expected some of {sorted(allowed)}")

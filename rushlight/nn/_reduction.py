@@ -4,8 +4,7 @@ from __future__ import annotations
 import warnings
 
 
-def legacy_get_string(size_average: bool | None, reduce: bool | None,
-                      emit_warning: bool = True) -> str:
+def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> str:
     """"mean", "sum" or "none"."""
     if reduce is False:
         found = "none"
@@ -28,7 +27,6 @@ def get_enum(reduction: str) -> int:
     return numbers[reduction]
 
 
-def legacy_get_enum(size_average: bool | None, reduce: bool | None, emit_warning: bool = True
-                    ) -> int:
+def legacy_get_enum(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> int:
     """get_enum of legacy_get_string."""
     return get_enum(legacy_get_string(size_average, reduce, emit_warning))

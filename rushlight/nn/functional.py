@@ -46,8 +46,7 @@ def normalize(input: Any, p: float = 2.0, dim: int | tuple[int, ...] = 1, eps: f
               out: Any = None) -> Any:
     """input over its p-norm along `dim`, or over eps where the norm is smaller."""
     if out is not None:
-        return torch.div(input, input.norm(p, dim, keepdim=True).clamp_min_(eps).expand_as(input),
-                         out=out)
+        return torch.div(input, input.norm(p, dim, keepdim=True).clamp_min_(eps).expand_as(input), out=out)
     return input / input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
 
 
@@ -111,8 +110,7 @@ def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> 
 
 def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
     """Deprecated: use interpolate with align_corners=True."""
-    return _upsample("upsample_bilinear", input, size, scale_factor, mode="bilinear",
-                     align_corners=True)
+    return _upsample("upsample_bilinear", input, size, scale_factor, mode="bilinear", align_corners=True)
 
 
 def assert_int_or_pair(arg: Any, arg_name: str, message: str) -> None:

@@ -193,8 +193,7 @@ def _normal_cdf(x: float) -> float:
     return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
 
 
-def _redraw_normals(tensor: Any, mean: float, std: float, a: float, b: float,
-                    generator: Any) -> None:
+def _redraw_normals(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> None:
     """Most normals lie inside: replace the others."""
     low, high = (tensor.new_full((), bound).item() for bound in (a, b))
     made = tensor.normal_(mean, std, generator=generator)

@@ -129,8 +129,7 @@ def multi_head_attention_forward(
     if not batched:
         query, key, value = each_once(lambda x: x.unsqueeze(1), query, key, value)
         key_padding_mask = None if key_padding_mask is None else key_padding_mask.unsqueeze(0)
-    attn_mask, padding, is_causal = _masks(attn_mask, key_padding_mask, is_causal, need_weights,
-                                           query.dtype)
+    attn_mask, padding, is_causal = _masks(attn_mask, key_padding_mask, is_causal, need_weights, query.dtype)
     _check_sizes(query, key, value, embed_dim_to_check, num_heads, use_separate_proj_weight)
     separate = (q_proj_weight, k_proj_weight, v_proj_weight) if use_separate_proj_weight else None
     q, k, v = _project(query, key, value, separate, in_proj_weight, in_proj_bias)
@@ -151,8 +150,7 @@ def multi_head_attention_forward(
     return output.squeeze(1), None if weights is None else weights.squeeze(0)
 
 
-def _project(query: Any, key: Any, value: Any, separate: Any, in_proj_weight: Any,
-             in_proj_bias: Any) -> Any:
+def _project(query: Any, key: Any, value: Any, separate: Any, in_proj_weight: Any, in_proj_bias: Any) -> Any:
     """q, k, v by one weight for all, or by `separate` ones."""
     if separate is None:
         if in_proj_weight is None:

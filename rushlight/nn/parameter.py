@@ -152,8 +152,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):
     cls_to_become = Parameter
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
-        return torch.Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype),
-                                           requires_grad)
+        return torch.Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> "UninitializedParameter":
         if id(self) not in memo:
@@ -168,8 +167,7 @@ class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):
 
     def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None,
                 persistent: bool = True) -> Any:
-        made = torch.Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype),
-                                           requires_grad)
+        made = torch.Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
         made.persistent = persistent
         made._is_buffer = True
         return made

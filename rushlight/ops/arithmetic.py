@@ -157,8 +157,7 @@ def _check_clamp(bound: dict[str, Any]) -> None:
 
 
 @pointwise(aliases=("clip",), check=_check_clamp, refuse=_NO_CLAMP)
-def clamp(input, min: "Tensor | Number | None" = None,
-          max: "Tensor | Number | None" = None) -> Expr:
+def clamp(input, min: "Tensor | Number | None" = None, max: "Tensor | Number | None" = None) -> Expr:
     """input between min and max; where min > max, max."""
     found = input
     if min is not None:

@@ -24,8 +24,7 @@ def _scaled_softmax() -> tuple[Any, ...]:
 
 
 _probabilities = RowKernel(_scaled_softmax, ("s", "c"), ("c",))
-_score_gradient = RowKernel(lambda: (_P * (_DP - reduce_("add", _DP * _P)) * _C,),
-                            ("dp", "p", "c"), ("c",))
+_score_gradient = RowKernel(lambda: (_P * (_DP - reduce_("add", _DP * _P)) * _C,), ("dp", "p", "c"), ("c",))
 
 
 def _check(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool) -> None:

@@ -134,8 +134,7 @@ def _(x: Array, t: Array, ignore_index: int, reduction: str) -> Any:
 
 @_rows_loss.gradient
 def _(s: Any, grad: Any, grad_lse: Any = None) -> Any:
-    return _rows_loss_backward(s.input, s.target, s.result[1], grad, s.ignore_index,
-                               s.reduction), None
+    return _rows_loss_backward(s.input, s.target, s.result[1], grad, s.ignore_index, s.reduction), None
 
 
 @composite(name="_cross_entropy_backward", where=("aten",))
@@ -195,8 +194,7 @@ def _smoothed(logs: Any, target: Any, weight: Any, ignore_index: int, reduction:
     return (1 - smoothing) * loss + smoothing / logs.shape[dim] * spread
 
 
-def _soft_cross_entropy(input: Any, target: Any, weight: Any, reduction: str,
-                        smoothing: float) -> Any:
+def _soft_cross_entropy(input: Any, target: Any, weight: Any, reduction: str, smoothing: float) -> Any:
     if input.shape != target.shape:
         raise RuntimeError(f"cross_entropy: expected class probabilities of size {list(input.shape)}, "
                            f"got {list(target.shape)}")

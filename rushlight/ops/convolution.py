@@ -37,8 +37,7 @@ def _sizes(space: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Int
     return tuple(out_size(*of) for of in zip(space, kernel, stride, padding, dilation, strict=True))
 
 
-def _added(columns: Array, space: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints
-           ) -> Array:
+def _added(columns: Array, space: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Array:
     """Windows (N, C, *k, *out) added up where they lie in (N, C, *space)."""
     full = tuple(size + 2 * p for size, p in zip(space, padding, strict=True))
     wide = add_windows(columns, full, tuple(kernel), tuple(stride), tuple(dilation))
@@ -47,8 +46,7 @@ def _added(columns: Array, space: Ints, kernel: Ints, stride: Ints, padding: Int
 
 
 @opaque(name="_convolution", where=("aten",), node="convolution")
-def _convolution(input, weight, stride: "Any", padding: "Any", dilation: "Any",
-                 groups: "int") -> Array:
+def _convolution(input, weight, stride: "Any", padding: "Any", dilation: "Any", groups: "int") -> Array:
     """(N, C, *in) by (O, C / groups, *k)."""
     dtype = input.dtype
     x, w = _wide(input), _wide(weight)
@@ -175,8 +173,7 @@ def _positive(stride: Ints, padding: Ints, dilation: Ints) -> None:
 
 def _convolve(op: str, n: int, x: Any, w: Any, bias: Any, stride: Any, padding: Any, dilation: Any,
               groups: int) -> Any:
-    stride, dilation = (tuple_of(v, n, name, op) for v, name in ((stride, "stride"),
-                                                                 (dilation, "dilation")))
+    stride, dilation = (tuple_of(v, n, name, op) for v, name in ((stride, "stride"), (dilation, "dilation")))
     _check(op, n, x, w, bias, groups)
     unbatched = x.ndim == n + 1
     x = x.unsqueeze(0) if unbatched else x
@@ -308,8 +305,7 @@ def fold(input, output_size: "Any", kernel_size: "Any", dilation: "Any" = 1, pad
 
 
 @opaque(name="col2im", where=("aten",))
-def _fold(input, space: "Any", kernel: "Any", dilation: "Any", padding: "Any",
-          stride: "Any") -> Array:
+def _fold(input, space: "Any", kernel: "Any", dilation: "Any", padding: "Any", stride: "Any") -> Array:
     """Columns added up where their windows lie."""
     n, rows, places = input.shape
     per = int(np.prod(kernel))

@@ -194,7 +194,6 @@ def new_full(input, size: "Ints", fill_value: "Number", *, dtype: "dtype | None"
 
 
 @factory(where=("Tensor",), out=False)
-def new_empty_strided(input, size: "Ints", stride: "Ints", *,
-                      dtype: "dtype | None" = None) -> Fill:
+def new_empty_strided(input, size: "Ints", stride: "Ints", *, dtype: "dtype | None" = None) -> Fill:
     """Uninitialised memory of this tensor's dtype with the given strides."""
     return Fill(*_checked_strides(size, input.dtype if dtype is None else dtype.np, stride))

@@ -199,8 +199,7 @@ def _rrelu_slopes(input, lower: "float", upper: "float", generator: "Any" = None
 _rrelu_slopes.shape_rule(lambda input, lower, upper, generator=None: input)
 
 
-def _rrelu(input: Any, lower: float, upper: float, training: bool, generator: Any,
-           inplace: bool) -> Any:
+def _rrelu(input: Any, lower: float, upper: float, training: bool, generator: Any, inplace: bool) -> Any:
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound, got "
                            f"lower={lower}, upper={upper}")
@@ -233,8 +232,7 @@ def rrelu(input, lower: "float" = 1 / 8, upper: "float" = 1 / 3,
 
 
 @composite(where=("nn.functional",))
-def gumbel_softmax(logits, tau: "float" = 1, hard: "bool" = False, eps: "float" = 1e-10,
-                   dim: "int" = -1):
+def gumbel_softmax(logits, tau: "float" = 1, hard: "bool" = False, eps: "float" = 1e-10, dim: "int" = -1):
     """softmax of logits plus Gumbel noise; hard: one-hot, with the soft one's gradient."""
     noise = -ROWS["empty_like"](logits.detach()).contiguous().exponential_().log()
     soft = ((logits + noise) / tau).softmax(dim)

@@ -85,8 +85,7 @@ def einsum(equation: "Any", operands: "*Any" = ()):
 
 def _check_sizes(equation: str, operands: Any) -> None:
     seen: dict[str, int] = {}
-    for number, (term, t) in enumerate(zip(equation.split("->")[0].split(","), operands,
-                                           strict=True)):
+    for number, (term, t) in enumerate(zip(equation.split("->")[0].split(","), operands, strict=True)):
         for c, n in zip(term, t.shape, strict=True):
             if seen.get(c, 1) not in (1, n) and n != 1:
                 raise RuntimeError(f"einsum(): subscript {c} has size {n} for operand {number} which "

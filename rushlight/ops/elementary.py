@@ -31,10 +31,8 @@ tanh = _unary("tanh", "The hyperbolic tangent.")
 asinh = _unary("asinh", "The inverse hyperbolic sine.", "arcsinh")
 acosh = _unary("acosh", "The inverse hyperbolic cosine.", "arccosh")
 atanh = _unary("atanh", "The inverse hyperbolic tangent.", "arctanh")
-erf = _unary("erf", "The error function.", "special.erf",
-             refuse=not_for("erf_vml_cpu", "complex"))
-erfc = _unary("erfc", "1 - erf(input).", "special.erfc",
-              refuse=not_for("erfc_vml_cpu", "complex"))
+erf = _unary("erf", "The error function.", "special.erf", refuse=not_for("erf_vml_cpu", "complex"))
+erfc = _unary("erfc", "1 - erf(input).", "special.erfc", refuse=not_for("erfc_vml_cpu", "complex"))
 erfinv = _unary("erfinv", "The inverse of the error function.", "special.erfinv",
                 refuse=not_for("erfinv_vml_cpu", "complex"))
 i0 = _unary("i0", "The modified Bessel function of order 0.", "special.i0")

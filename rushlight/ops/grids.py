@@ -167,8 +167,7 @@ def complex_(real, imag) -> Array:
 
 @complex_.gradient
 def _(s: Any, grad: Any) -> Any:
-    return (ROWS["real"](grad).sum_to_size(s.shape("real")),
-            ROWS["imag"](grad).sum_to_size(s.shape("imag")))
+    return (ROWS["real"](grad).sum_to_size(s.shape("real")), ROWS["imag"](grad).sum_to_size(s.shape("imag")))
 
 
 @opaque(where=("torch",), out=True, out_exact=True)

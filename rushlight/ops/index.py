@@ -12,8 +12,7 @@ import numpy as np
 from rushlight.base import advanced
 from rushlight.base.errors import wrap_dim
 from rushlight.base.layout import Layout, broadcast_shapes
-from rushlight.ops.along import (at_least_1d, check_bounds, check_dtype, flat_along, legacy,
-                                 wrap_positions)
+from rushlight.ops.along import (at_least_1d, check_bounds, check_dtype, flat_along, legacy, wrap_positions)
 from rushlight.ops.table import ROWS, composite, index, opaque, view
 
 Array = np.ndarray[Any, Any]
@@ -84,8 +83,7 @@ def _gather(a: Array, dim: int, index: Array, sparse_grad: bool = False) -> Arra
     if source.flags.c_contiguous:
         found = source.reshape(-1).take(flat_along(source.shape, d, where))
     else:
-        source = source[tuple([slice(None) if i == d else slice(n)
-                               for i, n in enumerate(where.shape)])]
+        source = source[tuple([slice(None) if i == d else slice(n) for i, n in enumerate(where.shape)])]
         found = np.ascontiguousarray(np.take_along_axis(source, where, d))
     return found.reshape(index.shape)
 

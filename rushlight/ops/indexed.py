@@ -163,8 +163,7 @@ def _(s: Any, grad: Any) -> Any:
 
 
 @writes(out=True)
-def index_reduce(input, dim: "int", index, source, reduce: "str", *,
-                 include_self: "bool" = True) -> None:
+def index_reduce(input, dim: "int", index, source, reduce: "str", *, include_self: "bool" = True) -> None:
     """input with source's slices combined in at `index`; reduce: prod, mean, amax or amin."""
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError("index_reduce(): Expected reduce to be one of prod, mean, amax or amin but "

@@ -144,8 +144,7 @@ def _stacked(name: str, doc: str, prepare: Any, dim: Any, *aliases: str) -> None
 
 _stacked("hstack", "cat along the second dim; of vectors, along the first.",
          lambda t: _at_least(t, 1), lambda first: 0 if first.ndim == 1 else 1)
-_stacked("vstack", "cat along the first dim, vectors being rows.",
-         lambda t: _at_least(t, 2), 0, "row_stack")
+_stacked("vstack", "cat along the first dim, vectors being rows.", lambda t: _at_least(t, 2), 0, "row_stack")
 _stacked("dstack", "cat along the third dim.", lambda t: _at_least(t, 3), 2)
 _stacked("column_stack", "cat along the second dim, vectors being columns.",
          lambda t: t.reshape(t._a.size, 1) if t.ndim <= 1 else t, 1)

@@ -58,8 +58,7 @@ def _reduced_by_weight(loss: Any, weight: Any, reduction: str) -> Any:
 
 def _elementwise(name: str, doc: str, formula: Any, **facts: Any) -> Any:
     """A loss of one pointwise formula: (input, target) with the usual reduction arguments."""
-    inner = pointwise(formula, name=f"_{name}_terms", where=("aten",), inplace=False, out=False,
-                      **facts)
+    inner = pointwise(formula, name=f"_{name}_terms", where=("aten",), inplace=False, out=False, **facts)
 
     def body(input, target, size_average: "bool | None" = None, reduce: "bool | None" = None,
              reduction: "str" = "mean", weight: "Tensor | None" = None):

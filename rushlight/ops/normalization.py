@@ -121,8 +121,7 @@ def scale_shift(x: Any, weight: Any, bias: Any) -> Any:
 
 
 @composite(where=("torch", "nn.functional"), autocast="float32")
-def rms_norm(input, normalized_shape: "Ints", weight: "Tensor | None" = None,
-             eps: "float | None" = None):
+def rms_norm(input, normalized_shape: "Ints", weight: "Tensor | None" = None, eps: "float | None" = None):
     """x / sqrt(mean(x ** 2) + eps) * weight over the last dims (arXiv:1910.07467)."""
     shape = _check_shape(input, normalized_shape, weight, None)
     if eps is None:
@@ -194,8 +193,7 @@ def batch_norm(input, running_mean: "Tensor | None", running_var: "Tensor | None
     center = input.mean(axes, True)
     apart = input - center
     spread = (apart * apart).mean(axes, True)
-    _update_running(input.numel() // max(channels, 1), center, spread, running_mean, running_var,
-                    momentum)
+    _update_running(input.numel() // max(channels, 1), center, spread, running_mean, running_var, momentum)
     return _per_channel(apart * (spread + eps).rsqrt(), weight, bias)
 
 
@@ -239,8 +237,7 @@ def instance_norm(input, running_mean: "Tensor | None" = None, running_var: "Ten
 
 
 @composite(where=("nn.functional",))
-def local_response_norm(input, size: "int", alpha: "float" = 1e-4, beta: "float" = 0.75,
-                        k: "float" = 1.0):
+def local_response_norm(input, size: "int", alpha: "float" = 1e-4, beta: "float" = 0.75, k: "float" = 1.0):
     """x / (k + alpha * mean of x ** 2 over `size` neighbouring channels) ** beta."""
     if input.ndim < 3:
         raise ValueError(f"Expected 3D or higher dimensionality                          input (got "
@@ -264,15 +261,13 @@ def local_response_norm(input, size: "int", alpha: "float" = 1e-4, beta: "float"
 
 @composite(name="torch_layer_norm", where=("torch.layer_norm",))
 def _torch_layer_norm(input, normalized_shape: "Ints", weight: "Tensor | None" = None,
-                      bias: "Tensor | None" = None, eps: "float" = 1e-05,
-                      cudnn_enable: "bool" = True):
+                      bias: "Tensor | None" = None, eps: "float" = 1e-05, cudnn_enable: "bool" = True):
     """nn.functional.layer_norm."""
     return layer_norm(input, normalized_shape, weight, bias, eps)
 
 
 @composite(name="torch_group_norm", where=("torch.group_norm",))
 def _torch_group_norm(input, num_groups: "int", weight: "Tensor | None" = None,
-                      bias: "Tensor | None" = None, eps: "float" = 1e-05,
-                      cudnn_enabled: "bool" = True):
+                      bias: "Tensor | None" = None, eps: "float" = 1e-05, cudnn_enabled: "bool" = True):
     """nn.functional.group_norm."""
     return group_norm(input, num_groups, weight, bias, eps)

@@ -8,8 +8,7 @@ import numpy as np
 
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.table import composite, opaque
-from rushlight.ops.windows import (
-    Ints, for_dims, mean_weights, offsets, out_size, padded, parts, tuple_of)
+from rushlight.ops.windows import (Ints, for_dims, mean_weights, offsets, out_size, padded, parts, tuple_of)
 
 Array = np.ndarray[Any, Any]
 _F = ("nn.functional",)
@@ -30,8 +29,7 @@ def _window(op: str, n: int, kernel_size: Any, stride: Any, padding: Any,
     kernel = tuple_of(kernel_size, n, "kernel_size", op)
     empty = stride is None or (not isinstance(stride, int) and not len(stride))
     step = kernel if empty else tuple_of(stride, n, "stride", op)
-    pad, spread = (tuple_of(v, n, name, op) for v, name in ((padding, "padding"),
-                                                            (dilation, "dilation")))
+    pad, spread = (tuple_of(v, n, name, op) for v, name in ((padding, "padding"), (dilation, "dilation")))
     if any(k <= 0 for k in kernel):
         raise RuntimeError("kernel size should be greater than zero, but got kernel_size="
                            f"{list(kernel)}")
@@ -103,8 +101,7 @@ def _max(n: int, x: Any, *how: Any) -> Any:
 @for_dims
 def _max_rows(n: int) -> None:
     def with_indices(input, kernel_size: "Any", stride: "Any" = None, padding: "Any" = 0,
-                     dilation: "Any" = 1, ceil_mode: "bool" = False,
-                     return_indices: "bool" = False):
+                     dilation: "Any" = 1, ceil_mode: "bool" = False, return_indices: "bool" = False):
         return _max(n, input, kernel_size, stride, padding, dilation, ceil_mode)
 
     def functional(input, kernel_size: "Any", stride: "Any" = None, padding: "Any" = 0,
@@ -188,8 +185,7 @@ def _mean(n: int, x: Any, kernel_size: Any, stride: Any, padding: Any, ceil_mode
           count_pad: bool, divisor: int | None) -> Any:
     if divisor == 0:
         raise RuntimeError("divisor must be not zero")
-    kernel, step, pad, _, out = _planned(f"avg_pool{n}d", n, x, kernel_size, stride, padding, 1,
-                                         ceil_mode)
+    kernel, step, pad, _, out = _planned(f"avg_pool{n}d", n, x, kernel_size, stride, padding, 1, ceil_mode)
     return _avg_pool(x, kernel, step, pad, out, count_pad, divisor)
 
 
@@ -198,8 +194,7 @@ def _mean_row(n: int) -> None:
     if n == 1:
         def body(input, kernel_size: "Any", stride: "Any" = (), padding: "Any" = 0,
                  ceil_mode: "bool" = False, count_include_pad: "bool" = True):
-            return _mean(1, input, kernel_size, stride, padding, ceil_mode,
-                         count_include_pad, None)
+            return _mean(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
     else:
         def body(input, kernel_size: "Any", stride: "Any" = None, padding: "Any" = 0,
                  ceil_mode: "bool" = False, count_include_pad: "bool" = True,
@@ -214,8 +209,7 @@ def _mean_row(n: int) -> None:
 
 def _adaptive_sizes(op: str, n: int, x: Any, output_size: Any) -> Ints:
     space = x.shape[x.ndim - n:]
-    wanted = (output_size,) * n if isinstance(output_size, int) or output_size is None else tuple(
-        output_size)
+    wanted = (output_size,) * n if isinstance(output_size, int) or output_size is None else tuple(output_size)
     if len(wanted) != n:
         raise RuntimeError(f"{op}: internal error: output_size.size() must be {n}, got "
                            f"{list(wanted)}")
@@ -282,8 +276,7 @@ def _adaptive_max_row(n: int) -> None:
 
 @for_dims
 def _norm_row(n: int) -> None:
-    def body(input, norm_type: "Number", kernel_size: "Any", stride: "Any" = None,
-             ceil_mode: "bool" = False):
+    def body(input, norm_type: "Number", kernel_size: "Any", stride: "Any" = None, ceil_mode: "bool" = False):
         from rushlight.ops.activations import relu
         from rushlight.ops.arithmetic import sign
 
@@ -291,8 +284,7 @@ def _norm_row(n: int) -> None:
         mean = _mean(n, input ** norm_type, kernel, stride, 0, ceil_mode, True, None)
         total = (sign(mean) * relu(mean.abs())) * math.prod(kernel)
         return total ** (1.0 / norm_type)
-    composite(body, name=f"lp_pool{n}d", where=_F,
-              doc=f"The p-norm of each window of the last {n} dims.")
+    composite(body, name=f"lp_pool{n}d", where=_F, doc=f"The p-norm of each window of the last {n} dims.")
 
 
 # --- the inverse of max pooling -------------------------------------------------------------------

@@ -92,8 +92,7 @@ def bmm(input, mat2) -> str:
 @bmm.kernel
 def _(a: Array, b: Array) -> Array:
     if a.ndim != 3 or b.ndim != 3:
-        raise RuntimeError("batch1 must be a 3D tensor" if a.ndim != 3 else
-                           "batch2 must be a 3D tensor")
+        raise RuntimeError("batch1 must be a 3D tensor" if a.ndim != 3 else "batch2 must be a 3D tensor")
     same_dtype("expected scalar type", a, b)
     if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: "

@@ -227,6 +227,5 @@ def randint_like(input, low: "Any" = None, high: "Any" = None, *, generator: "An
     """Integers of [low, high), or of [0, high) for one bound, in input's shape, dtype, strides."""
     if high is None:
         low, high = 0, low
-    bounds = (_whole("randint_like", "low", 0 if low is None else low),
-              _whole("randint_like", "high", high))
+    bounds = (_whole("randint_like", "low", 0 if low is None else low), _whole("randint_like", "high", high))
     return _like(_random_array, input, dtype, memory_format, "randint_like", generator, bounds, device)

@@ -63,8 +63,7 @@ def logspace(start: "Tensor | Number", end: "Tensor | Number", steps: "int", bas
              *, dtype: "dtype | None" = None) -> Array:
     """base to the powers linspace(start, end, steps)."""
     first, last = _bounds("logspace", start, end)
-    return ranges.logspace(first, last, steps, base,
-                           ranges.linspace_dtype("logspace", first, last, dtype))
+    return ranges.logspace(first, last, steps, base, ranges.linspace_dtype("logspace", first, last, dtype))
 
 
 @factory

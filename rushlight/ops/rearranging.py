@@ -159,8 +159,7 @@ def repeat(input, repeats: "*Ints") -> Array:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of "
                            "dimensions of tensor")
     if any(n < 0 for n in times):
-        sizes = [n * m for n, m in zip(times, (1,) * (len(times) - input.ndim) + input.shape,
-                                       strict=True)]
+        sizes = [n * m for n, m in zip(times, (1,) * (len(times) - input.ndim) + input.shape, strict=True)]
         raise RuntimeError("Trying to create tensor with negative dimension "
                            f"{next(n for n in sizes if n < 0)}: {sizes}")
     return np.ascontiguousarray(np.tile(input, times)) if times else input.copy()

@@ -74,8 +74,7 @@ def _recurrence(gates, h0, c0: "Tensor | None", w, b: "Tensor | None", projectio
     return outputs, h, c, None
 
 
-def _run(gates: Any, h: Any, c: Any, weights: Any, mode: str, sizes: Any, reverse: bool
-         ) -> tuple[Any, ...]:
+def _run(gates: Any, h: Any, c: Any, weights: Any, mode: str, sizes: Any, reverse: bool) -> tuple[Any, ...]:
     step, outputs, trace = _STEPS[mode], [], []
     for i, j, n in kernels.spans(sizes, reverse):
         before = h[:n], None if c is None else c[:n]
@@ -135,8 +134,7 @@ def _lstm_back(d: Any, dc: Any, h: Any, c: Any, values: Any) -> tuple[Any, ...]:
     i, f, g, o, cell, _ = values
     t = tanh(cell)
     dc = dc + d * o * (1 - t * t)
-    x = cat([dc * g * i * (1 - i), dc * c * f * (1 - f), dc * i * (1 - g * g),
-             d * t * o * (1 - o)], -1)
+    x = cat([dc * g * i * (1 - i), dc * c * f * (1 - f), dc * i * (1 - g * g), d * t * o * (1 - o)], -1)
     return x, x, None, dc * f
 
 

@@ -36,8 +36,7 @@ def unsqueeze(input: Layout, dim: "int") -> Layout:
     """With a dim of size 1 put in at `dim`."""
     d = wrap_dim(dim, len(input.sizes) + 1)
     stride = input.sizes[d] * input.strides[d] if d < len(input.sizes) else 1
-    return Layout((*input.sizes[:d], 1, *input.sizes[d:]),
-                  (*input.strides[:d], stride, *input.strides[d:]))
+    return Layout((*input.sizes[:d], 1, *input.sizes[d:]), (*input.strides[:d], stride, *input.strides[d:]))
 
 
 def _view_numpy(a: np.ndarray[Any, Any], size: Any) -> Any:

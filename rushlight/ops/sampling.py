@@ -43,8 +43,7 @@ def bernoulli_fill(input, p: "Tensor | Number" = 0.5, *, generator: "Any" = None
     """Ones with probability p, else zeros; p may be a tensor that broadcasts to input."""
     engine, of = engine_of("bernoulli_", generator), dt.from_numpy_dtype(input.dtype)
     if not isinstance(p, np.ndarray):
-        return distributions.in_memory_order(
-            distributions.bernoulli(engine, input.size, of, float(p)), input)
+        return distributions.in_memory_order(distributions.bernoulli(engine, input.size, of, float(p)), input)
     if broadcast_shapes(input.shape, p.shape) != input.shape:
         raise RuntimeError(f"expand: p of shape {list(p.shape)} must broadcast to the tensor's shape "
                            f"{list(input.shape)}: the number of sizes provided ({input.ndim}) must be "
@@ -103,8 +102,7 @@ def _normal_sized(size: "Ints", mean: "float", std: "float", *, generator: "Any"
 @composite(where=("torch",), out=True)
 def normal(mean: "Tensor | Number", std: "Tensor | Number" = 1.0, size: "Ints | None" = None, *,
            generator: "Any" = None, dtype: "dtype | None" = None, layout: "Any" = None,
-           device: "device | None" = None, pin_memory: "bool" = False,
-           requires_grad: "bool" = False):
+           device: "device | None" = None, pin_memory: "bool" = False, requires_grad: "bool" = False):
     """Normals: normal(mean, std) with a tensor among them, or normal(mean, std, size)."""
     if size is not None:
         return _normal_sized(size, float(mean), float(std), generator=generator, dtype=dtype,
@@ -127,8 +125,7 @@ def _no_rule(op: str) -> Any:
 
 
 @opaque(out=True, out_exact=True)
-def multinomial(input, num_samples: "int", replacement: "bool" = False, *,
-                generator: "Any" = None) -> Array:
+def multinomial(input, num_samples: "int", replacement: "bool" = False, *, generator: "Any" = None) -> Array:
     """num_samples indices for each row of weights in input, drawn by them."""
     return categories.choose(engine_of("multinomial", generator), input, num_samples, replacement)
 

@@ -15,15 +15,13 @@ from rushlight.ops.table import ROWS, composite, opaque
 Array = np.ndarray[Any, Any]
 
 # Running sums are kept in the next wider type and rounded at each element, as PyTorch does.
-_WIDER = {"float32": np.float64, "complex64": np.complex128, "float16": np.float32,
-          "bfloat16": np.float32}
+_WIDER = {"float32": np.float64, "complex64": np.complex128, "float16": np.float32, "bfloat16": np.float32}
 
 
 def _scan(ufunc: Any, a: Array, dim: int, result: dt.dtype) -> Array:
     d = wrap_dim(dim, a.ndim)
     if a.dtype != result.np:
-        a = a.real.astype(result.np) if a.dtype.kind == "c" and not result.is_complex else a.astype(
-            result.np)
+        a = a.real.astype(result.np) if a.dtype.kind == "c" and not result.is_complex else a.astype(result.np)
     work = np.dtype(_WIDER.get(result.name, result.np))
     out = np.empty(at_least_1d(a).shape, result.np)
     if work == out.dtype:

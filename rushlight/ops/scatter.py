@@ -82,8 +82,7 @@ def check_scatter(op: str, a: Array, dim: int, index: Array, source: Array | Non
 
 def _check_sizes(a: Array, d: int, index: Array, source: Array | None) -> None:
     sizes = at_least_1d(index).shape
-    fits = all(i == d or n <= m for i, (n, m) in enumerate(
-        zip(sizes, at_least_1d(a).shape, strict=True)))
+    fits = all(i == d or n <= m for i, (n, m) in enumerate(zip(sizes, at_least_1d(a).shape, strict=True)))
     if source is not None:
         fits = fits and all(n <= m for n, m in zip(sizes, at_least_1d(source).shape, strict=True))
     if not fits:
@@ -185,8 +184,7 @@ def _(s: Any, grad: Any) -> Any:
 
 
 @writes(out=True)
-def scatter_reduce(input, dim: "int", index, src, reduce: "str", *,
-                   include_self: "bool" = True) -> None:
+def scatter_reduce(input, dim: "int", index, src, reduce: "str", *, include_self: "bool" = True) -> None:
     """input with src combined in along dim; reduce: "sum", "prod", "mean", "amax" or "amin".
 
     include_self: whether the elements of input that are written to take part.

@@ -80,8 +80,7 @@ def _search_rows(edges: Array, values: Array, from_right: bool) -> Array:
 
 @opaque(where=("torch",), out=True)
 def searchsorted(sorted_sequence, input: "Tensor | Number", *, out_int32: "bool" = False,
-                 right: "bool" = False, side: "str | None" = None,
-                 sorter: "Tensor | None" = None) -> Array:
+                 right: "bool" = False, side: "str | None" = None, sorter: "Tensor | None" = None) -> Array:
     """Where each value would be put into the sorted last dim of sorted_sequence."""
     from_right = _check_search(sorted_sequence, input, right, side, sorter)
     edges = sorted_sequence if sorter is None else np.take_along_axis(sorted_sequence, sorter, -1)

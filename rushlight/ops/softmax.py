@@ -100,8 +100,7 @@ def log_softmax(input, dim: "int", dtype: "dtype | None" = None):
 
 
 def _functional(name: str, inner: Any, prepare: Any, doc: str) -> Any:
-    def body(input, dim: "int | None" = None, _stacklevel: "int" = 3,
-             dtype: "dtype | None" = None):
+    def body(input, dim: "int | None" = None, _stacklevel: "int" = 3, dtype: "dtype | None" = None):
         d = implicit_dim(name, input.ndim) if dim is None else dim
         return inner(prepare(_cast(input, dtype)), d)
     return composite(body, name=f"_functional_{name}", where=(f"nn.functional.{name}",), doc=doc)

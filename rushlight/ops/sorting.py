@@ -223,8 +223,7 @@ def _median_all(input, skip_nan: "bool") -> Array:
     """median of all elements."""
     _check_median(input)
     if not input.size:
-        return np.full((), np.nan if input.dtype.kind in "fV" else np.iinfo(input.dtype).min,
-                       input.dtype)
+        return np.full((), np.nan if input.dtype.kind in "fV" else np.iinfo(input.dtype).min, input.dtype)
     flat = input.reshape(-1)
     return flat.take(_median_order(flat, 0, skip_nan)).reshape(())
 

@@ -153,8 +153,7 @@ def aminmax(input, *, dim: "int | None" = None, keepdim: "bool" = False):
 
 
 @composite(out=True)
-def prod(input, dim: "int | None" = None, keepdim: "bool" = False, *,
-         dtype: "dtype | None" = None):
+def prod(input, dim: "int | None" = None, keepdim: "bool" = False, *, dtype: "dtype | None" = None):
     """The product of all elements, or along one dim."""
     return _prod(input, dim, keepdim, dtype=dtype)
 
@@ -168,8 +167,7 @@ def equal(input, other) -> bool:
 
 
 @composite
-def isclose(input, other, rtol: "float" = 1e-05, atol: "float" = 1e-08,
-            equal_nan: "bool" = False):
+def isclose(input, other, rtol: "float" = 1e-05, atol: "float" = 1e-08, equal_nan: "bool" = False):
     """|input - other| <= atol + rtol |other|, elementwise; infinities equal themselves."""
     if input.dtype is not other.dtype:
         raise RuntimeError(f"{input.dtype.legacy} did not match {other.dtype.legacy}")
@@ -188,8 +186,7 @@ def isclose(input, other, rtol: "float" = 1e-05, atol: "float" = 1e-08,
 
 
 @composite
-def allclose(input, other, rtol: "float" = 1e-05, atol: "float" = 1e-08,
-             equal_nan: "bool" = False):
+def allclose(input, other, rtol: "float" = 1e-05, atol: "float" = 1e-08, equal_nan: "bool" = False):
     """Whether all elements are close."""
     return bool(isclose(input, other, rtol, atol, equal_nan).all())
 

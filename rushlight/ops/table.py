@@ -118,8 +118,7 @@ def _publish(row: Row) -> None:
             # "Tensor.where" or "nn.functional.softmax" in `where` names the public name in full.
             owner, _, public = space.rpartition(".")
             if owner in ("Tensor", "nn.functional", "linalg", "special", "fft", "torch"):
-                _claim(owner, public, row,
-                       "inplace" if row.inplace and public.endswith("_") else "function")
+                _claim(owner, public, row, "inplace" if row.inplace and public.endswith("_") else "function")
                 continue
             _claim(space, leaf, row, "function")
             if row.inplace and space != "special":

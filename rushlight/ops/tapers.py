@@ -35,8 +35,7 @@ def _window(op: str, length: int, periodic: bool, of: dt.dtype | None,
 
 
 @factory(out=False)
-def hann_window(window_length: "int", periodic: "bool" = True, *,
-                dtype: "dtype | None" = None) -> Array:
+def hann_window(window_length: "int", periodic: "bool" = True, *, dtype: "dtype | None" = None) -> Array:
     """Half of one minus a cosine."""
     return _window("hann_window", window_length, periodic, dtype, _raised_cosine(0.5, 0.5))
 
@@ -56,8 +55,7 @@ def _raised_cosine(alpha: float, beta: float) -> Callable[[Array, Any], Array]:
 
 
 @factory(out=False)
-def blackman_window(window_length: "int", periodic: "bool" = True, *,
-                    dtype: "dtype | None" = None) -> Array:
+def blackman_window(window_length: "int", periodic: "bool" = True, *, dtype: "dtype | None" = None) -> Array:
     """Two cosines: 0.42 - 0.5 cos + 0.08 cos."""
     def shape(x: Array, last: Any) -> Array:
         work = x.dtype.type
@@ -68,8 +66,7 @@ def blackman_window(window_length: "int", periodic: "bool" = True, *,
 
 
 @factory(out=False)
-def bartlett_window(window_length: "int", periodic: "bool" = True, *,
-                    dtype: "dtype | None" = None) -> Array:
+def bartlett_window(window_length: "int", periodic: "bool" = True, *, dtype: "dtype | None" = None) -> Array:
     """A triangle."""
     def shape(x: Array, last: Any) -> Array:
         rising = x * x.dtype.type(2 / float(last))

@@ -129,8 +129,7 @@ def _bounds(start: int | None, end: int | None, size: int) -> tuple[int, int]:
     return low, max(low, high)
 
 
-def _slice_numpy(a: np.ndarray[Any, Any], dim: int, start: int | None, end: int | None,
-                 step: int) -> Any:
+def _slice_numpy(a: np.ndarray[Any, Any], dim: int, start: int | None, end: int | None, step: int) -> Any:
     if step <= 0:
         raise ValueError("slice step must be positive")
     return a[(slice(None),) * wrap_dim(dim, a.ndim) + (slice(start, end, step),)]

@@ -58,8 +58,7 @@ def padded(a: Array, pads: Sequence[tuple[int, int]], value: Any = 0) -> Array:
     if not any(p != (0, 0) for p in pads):
         return a
     lead = a.ndim - len(pads)
-    sizes = [*a.shape[:lead], *[n + low + high for n, (low, high) in zip(a.shape[lead:], pads,
-                                                                        strict=True)]]
+    sizes = [*a.shape[:lead], *[n + low + high for n, (low, high) in zip(a.shape[lead:], pads, strict=True)]]
     out = np.full(sizes, value, a.dtype)
     inside = tuple(slice(low, low + n) for n, (low, _) in zip(a.shape[lead:], pads, strict=True))
     out[(..., *inside)] = a
@@ -73,8 +72,7 @@ def windows(a: Array, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> 
     steps = a.strides[lead:]
     strides = (*a.strides[:lead], *[s * d for s, d in zip(steps, dilation, strict=True)],
                *[s * t for s, t in zip(steps, stride, strict=True)])
-    return np.lib.stride_tricks.as_strided(a, (*a.shape[:lead], *kernel, *out), strides,
-                                           writeable=False)
+    return np.lib.stride_tricks.as_strided(a, (*a.shape[:lead], *kernel, *out), strides, writeable=False)
 
 
 def offsets(kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> Iterator[tuple[int, Any]]:

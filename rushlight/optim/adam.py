@@ -81,8 +81,7 @@ class Adam(Optimizer):
         beta1, beta2 = group["betas"]
         for s in plan.steps:
             s._a[...] = step
-        scalars = [beta1, beta2, group["eps"], float(lr / (1 - beta1 ** step)),
-                   math.sqrt(1 - beta2 ** step)]
+        scalars = [beta1, beta2, group["eps"], float(lr / (1 - beta1 ** step)), math.sqrt(1 - beta2 ** step)]
         decay = group["weight_decay"]
         if decay:
             scalars.append(float(1 - lr * decay) if group["decoupled_weight_decay"] else decay)

@@ -29,8 +29,7 @@ _TRUE = ("1", "y", "yes", "true")
 
 
 def save(obj: object, f: Any, pickle_module: Any = pickle, pickle_protocol: int = 2,
-         _use_new_zipfile_serialization: bool = True,
-         _disable_byteorder_record: bool = False) -> None:
+         _use_new_zipfile_serialization: bool = True, _disable_byteorder_record: bool = False) -> None:
     """Write an object with its tensors to `f`, a path or a file open for writing.
 
     PyTorch reads the file, and the other way round. Views of one storage are saved as views, with
@@ -145,8 +144,7 @@ def _archive_name(f: Any) -> str:
 
 
 def load(f: Any, map_location: Any = None, pickle_module: Any = None, *,
-         weights_only: bool | None = None, mmap: bool | None = None,
-         **pickle_load_args: Any) -> Any:
+         weights_only: bool | None = None, mmap: bool | None = None, **pickle_load_args: Any) -> Any:
     """Read an object that `save` (PyTorch's or this one) wrote to `f`, a path or a seekable file.
 
     map_location: None, a device, a string, a dict of locations, or a function (storage, location).

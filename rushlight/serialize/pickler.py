@@ -23,8 +23,7 @@ _GLOBAL = re.compile(rb"c(rushlight[\w.]*)\n([\w.]+)\n")
 Identify = Callable[[Any], Any]
 
 
-def dump(obj: Any, identify: Callable[[], Identify], pickle_module: Any = pickle,
-         protocol: int = 2) -> bytes:
+def dump(obj: Any, identify: Callable[[], Identify], pickle_module: Any = pickle, protocol: int = 2) -> bytes:
     """The pickle of `obj`. `identify()` gives a fresh function: object -> persistent id or None."""
     if protocol == 0:
         raise ValueError("pickle protocol 0 cannot refer to storages; use protocol 2, the default, "

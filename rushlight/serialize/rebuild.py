@@ -154,8 +154,7 @@ def _finish(t: Tensor, requires_grad: bool, held: Any, metadata: Any) -> Tensor:
     return t.requires_grad_() if requires_grad else t
 
 
-def _written_out(seen: Tensor, metadata: dict[str, bool],
-                 waiting: list[Callable[[], None]] | None) -> Tensor:
+def _written_out(seen: Tensor, metadata: dict[str, bool], waiting: list[Callable[[], None]] | None) -> Tensor:
     def values() -> Any:
         found = np.conj(seen._a) if metadata.get("conj") else seen._a
         return np.negative(found) if metadata.get("neg") else found.copy()
@@ -178,14 +177,12 @@ def _rebuild_tensor_v2(held: Any, storage_offset: int, size: Ints, stride: Ints,
 
 
 def _rebuild_tensor_v3(held: Any, storage_offset: int, size: Ints, stride: Ints,
-                       requires_grad: bool, backward_hooks: Any, of: dtype,
-                       metadata: Any = None) -> Tensor:
+                       requires_grad: bool, backward_hooks: Any, of: dtype, metadata: Any = None) -> Tensor:
     made = _see(held, of, Layout(tuple(size), tuple(stride), storage_offset))
     return _finish(made, requires_grad, held, metadata)
 
 
-def _rebuild_meta_tensor_no_storage(of: dtype, size: Ints, stride: Ints,
-                                    requires_grad: bool) -> Tensor:
+def _rebuild_meta_tensor_no_storage(of: dtype, size: Ints, stride: Ints, requires_grad: bool) -> Tensor:
     made = meta_tensor(of, tuple(size), tuple(stride))
     return made.requires_grad_() if requires_grad else made
 
@@ -209,14 +206,12 @@ def _rebuild_sparse_tensor(layout: Any, data: tuple[Any, ...]) -> Any:
     return resolve("torch", "sparse_coo_tensor")(indices, values, size)
 
 
-def _rebuild_device_tensor_from_numpy(data: Array, of: dtype, device: Any,
-                                      requires_grad: bool) -> Any:
+def _rebuild_device_tensor_from_numpy(data: Array, of: dtype, device: Any, requires_grad: bool) -> Any:
     made: Any = from_numpy(data).to(dtype=of, device=device)  # type: ignore[attr-defined]
     return made.requires_grad_(requires_grad)
 
 
-def _rebuild_device_tensor_from_cpu_tensor(data: Any, of: dtype, device: Any,
-                                           requires_grad: bool) -> Any:
+def _rebuild_device_tensor_from_cpu_tensor(data: Any, of: dtype, device: Any, requires_grad: bool) -> Any:
     return data.to(dtype=of, device=device).requires_grad_(requires_grad)
 
 

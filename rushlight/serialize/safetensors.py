@@ -42,8 +42,7 @@ def _package() -> Any:
 # --- tensors ------------------------------------------------------------------------------------
 
 
-def save_file(tensors: dict[str, Tensor], filename: Path,
-              metadata: dict[str, str] | None = None) -> None:
+def save_file(tensors: dict[str, Tensor], filename: Path, metadata: dict[str, str] | None = None) -> None:
     """Write a dict of contiguous tensors; the file is replaced as a whole.
 
     Raises ValueError for what is no dict of contiguous tensors, RuntimeError where two share

@@ -45,8 +45,7 @@ class WeightsUnpickler:
                 run = opcodes[data[self.position]]
                 self.position += 1
                 if run is None:
-                    raise pickle.UnpicklingError(
-                        f"Unsupported operand {data[self.position - 1]}")
+                    raise pickle.UnpicklingError(f"Unsupported operand {data[self.position - 1]}")
                 run(self)
             return self.stack.pop()
         except IndexError as error:
@@ -104,8 +103,7 @@ class WeightsUnpickler:
     def call(self, function: Any, args: Any) -> Any:
         """Call an allowed function."""
         if id(function) not in self.callable_ids or not callable(function):
-            raise pickle.UnpicklingError(
-                f"Trying to call reduce for unrecognized function {function}")
+            raise pickle.UnpicklingError(f"Trying to call reduce for unrecognized function {function}")
         if type(args) is not tuple:
             raise pickle.UnpicklingError(f"expected a tuple of arguments, got {type(args)}")
         return function(*args)
@@ -348,9 +346,7 @@ def _build(u: WeightsUnpickler) -> None:
 def _persistent(u: WeightsUnpickler) -> None:
     key = u.stack.pop()
     if type(key) is not tuple or not key:
-        raise pickle.UnpicklingError(
-            f"persistent_load id must be tuple or int, but got {type(key)}")
+        raise pickle.UnpicklingError(f"persistent_load id must be tuple or int, but got {type(key)}")
     if key[0] not in ("storage", b"storage"):
-        raise pickle.UnpicklingError(
-            f"Only persistent_load of storage is allowed, but got {key[0]}")
+        raise pickle.UnpicklingError(f"Only persistent_load of storage is allowed, but got {key[0]}")
     u.stack.append(u.persistent_load(key))

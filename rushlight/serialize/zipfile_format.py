@@ -67,8 +67,7 @@ class Writer:
         start, entries = self._offset, b"".join(self._directory)
         self._put(entries)
         count, size, end = len(self._directory), len(entries), self._offset
-        self._put(struct.pack("<IQHHIIQQQQ", 0x06064B50, 44, 0x031E, 45, 0, 0, count, count, size,
-                              start))
+        self._put(struct.pack("<IQHHIIQQQQ", 0x06064B50, 44, 0x031E, 45, 0, 0, count, count, size, start))
         self._put(struct.pack("<IIQI", 0x07064B50, 0, end, 1))
         short = min(count, 0xFFFF)
         self._put(struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, short, short, min(size, _LIMIT),

@@ -17,11 +17,9 @@ __all__ = ["bartlett", "blackman", "cosine", "exponential", "gaussian", "general
            "general_hamming", "hamming", "hann", "kaiser", "nuttall"]
 
 
-def _window(name: str, M: int, options: dict[str, Any],
-            shape: Callable[..., Tensor]) -> Tensor:
+def _window(name: str, M: int, options: dict[str, Any], shape: Callable[..., Tensor]) -> Tensor:
     """`shape(points)` where there are two points or more; points(a, b) counts M from a to b."""
-    options = {"dtype": None, "layout": torch.strided, "device": None, "requires_grad": False,
-               **options}
+    options = {"dtype": None, "layout": torch.strided, "device": None, "requires_grad": False, **options}
     unknown = options.keys() - {"dtype", "layout", "device", "requires_grad"}
     if unknown:
         raise TypeError(f"{name}() got an unexpected keyword argument '{min(unknown)}'")

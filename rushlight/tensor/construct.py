@@ -251,8 +251,7 @@ def _fill_integers(flat: list[Any], kinds: set[type], of: dtype) -> Array:
     try:
         wide = np.array(flat, np.int64)
     except OverflowError:
-        raise ValueError("Overflow when unpacking long long: an integer does not fit in int64"
-                         ) from None
+        raise ValueError("Overflow when unpacking long long: an integer does not fit in int64") from None
     if of is dt.int64 or not wide.size:
         return wide
     check_integer_range(int(wide.min()), int(wide.max()), of)

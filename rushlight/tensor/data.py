@@ -15,8 +15,7 @@ from rushlight.base.dtype import dtype as Dtype
 from rushlight.base.dtype import get_default_dtype
 from rushlight.tensor.bridge import from_numpy
 from rushlight.tensor.construct import from_buffer, infer
-from rushlight.tensor.placement import (
-    checked_device, checked_dtype, checked_flag, refuse_placement, track)
+from rushlight.tensor.placement import (checked_device, checked_dtype, checked_flag, refuse_placement, track)
 from rushlight.tensor.tensor import Tensor, storage, wrap
 
 _COPY_ADVICE = ("To copy construct from a tensor, it is recommended to use sourceTensor.detach()."
@@ -79,8 +78,7 @@ def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None
     refuse_placement(where, layout, pin_memory)
     of, where = of or self.dtype, where or self.device
     if isinstance(data, Tensor):
-        warnings.warn(_COPY_ADVICE.format("tensor.new_tensor(sourceTensor)"), UserWarning,
-                      stacklevel=2)
+        warnings.warn(_COPY_ADVICE.format("tensor.new_tensor(sourceTensor)"), UserWarning, stacklevel=2)
         made = _copied(data, of, where)
     else:
         made = _moved(wrap(infer(data, of)), where)

@@ -264,8 +264,7 @@ class Geometry:
 
     def is_set_to(self, other: "Geometry") -> bool:
         """Whether both see the same memory in the same way."""
-        return (self.data_ptr(), self.shape, self.stride()) == (
-            other.data_ptr(), other.shape, other.stride())
+        return (self.data_ptr(), self.shape, self.stride()) == (other.data_ptr(), other.shape, other.stride())
 
     def is_shared(self) -> bool:
         """False: memory is private to the process; and nothing is conjugated or negated lazily."""

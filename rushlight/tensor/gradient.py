@@ -66,8 +66,7 @@ class Gradient:
         """The node that made this tensor; None for a leaf."""
         from rushlight.autograd.node import AccumulateGrad
 
-        return None if self._g is None or self._g.__class__ is AccumulateGrad else (
-            self._g.settle())
+        return None if self._g is None or self._g.__class__ is AccumulateGrad else (self._g.settle())
 
     @property
     def output_nr(self) -> int:

@@ -22,8 +22,7 @@ def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return _make(self.dtype, args, kwargs)
 
 
-def _make(of: dt.dtype, args: tuple[Any, ...], kwargs: dict[str, Any],
-          any_dtype: bool = False) -> Tensor:
+def _make(of: dt.dtype, args: tuple[Any, ...], kwargs: dict[str, Any], any_dtype: bool = False) -> Tensor:
     args = _positional(args, kwargs)
     first = args[0] if args else Size((0,))
     if len(args) == 1 and isinstance(first, Tensor):
@@ -80,7 +79,6 @@ class _LegacyType(type):
 
 
 for _d in dt.ALL:
-    if _d.legacy[0].isupper() and not _d.name.startswith(("float8", "complex", "uint16", "uint32",
-                                                          "uint64")):
+    if _d.legacy[0].isupper() and not _d.name.startswith(("float8", "complex", "uint16", "uint32", "uint64")):
         _name = f"{_d.legacy}Tensor"
         globals()[_name] = _LegacyType(_name, (), {"dtype": _d})

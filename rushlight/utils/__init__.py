@@ -11,5 +11,4 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != f"rushlight.utils.{name}":
             raise
-        raise AttributeError(f"module 'torch.utils' has no attribute {name!r} in Rushlight yet"
-                             ) from None
+        raise AttributeError(f"module 'torch.utils' has no attribute {name!r} in Rushlight yet") from None

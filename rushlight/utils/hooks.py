@@ -35,8 +35,7 @@ class RemovableHandle:
 
     def __getstate__(self) -> tuple[Any, ...]:
         tables = tuple(reference() for reference in self.extra_dict_ref)
-        return (self.hooks_dict_ref(), self.id, tables) if tables else (self.hooks_dict_ref(),
-                                                                        self.id)
+        return (self.hooks_dict_ref(), self.id, tables) if tables else (self.hooks_dict_ref(), self.id)
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         table, self.id, *extras = state
@@ -101,8 +100,7 @@ class BackwardHook:
     the outputs the pre-hooks run, at the inputs the hooks.
     """
 
-    def __init__(self, module: Any, user_hooks: Iterable[Any], user_pre_hooks: Iterable[Any]
-                 ) -> None:
+    def __init__(self, module: Any, user_hooks: Iterable[Any], user_pre_hooks: Iterable[Any]) -> None:
         self.module = module
         self.user_hooks, self.user_pre_hooks = list(user_hooks), list(user_pre_hooks)
         self.grad_outputs: Any = None
@@ -142,8 +140,7 @@ class BackwardHook:
                       "input to see its gradient.", stacklevel=5)
         for hook in self.user_hooks:
             found = hook(self.module, (None,) * self.n_inputs, self.grad_outputs)
-            if found is not None and not (isinstance(found, tuple)
-                                          and all(el is None for el in found)):
+            if found is not None and not (isinstance(found, tuple) and all(el is None for el in found)):
                 raise RuntimeError("Backward hook for Modules where no input requires gradient "
                                    "should always return None or None for all gradients.")
         self.grad_outputs = None

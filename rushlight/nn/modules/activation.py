@@ -37,8 +37,7 @@ class Hardtanh(FunctionModule, function="hardtanh"):
                  min_value: float | None = None, max_value: float | None = None) -> None:
         super().__init__()
         self.inplace = inplace
-        for old, new, given in (("min_value", "min_val", min_value),
-                                ("max_value", "max_val", max_value)):
+        for old, new, given in (("min_value", "min_val", min_value), ("max_value", "max_val", max_value)):
             if given is not None:
                 warnings.warn(f"keyword argument `{old}` is deprecated and rename to `{new}`",
                               FutureWarning, stacklevel=2)

@@ -113,6 +113,5 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             return output
         # A cluster leads in the head: the classes in it have to be compared with all others.
         rows = not_in_shortlist.nonzero().squeeze(1)
-        full = self._get_full_log_prob(input.index_select(0, rows),
-                                       head_output.index_select(0, rows))
+        full = self._get_full_log_prob(input.index_select(0, rows), head_output.index_select(0, rows))
         return output.index_copy(0, rows, torch.argmax(full, dim=1))

@@ -36,8 +36,7 @@ class _NormBase(_Affine):
         if track_running_stats:
             self.register_buffer("running_mean", torch.zeros(num_features, **where))
             self.register_buffer("running_var", torch.ones(num_features, **where))
-            self.register_buffer("num_batches_tracked",
-                                 torch.tensor(0, dtype=torch.long, device=device))
+            self.register_buffer("num_batches_tracked", torch.tensor(0, dtype=torch.long, device=device))
         else:
             for name in ("running_mean", "running_var", "num_batches_tracked"):
                 self.register_buffer(name, None)
@@ -132,8 +131,7 @@ class SyncBatchNorm(_BatchNorm):
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
                  affine: bool = True, track_running_stats: bool = True, process_group: Any = None,
                  device: Any = None, dtype: Any = None, *, bias: bool = True) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype,
-                         bias=bias)
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
         self.process_group = process_group
 
     def _check_input_dim(self, input: Any) -> None:
@@ -156,8 +154,7 @@ class SyncBatchNorm(_BatchNorm):
         result = module
         if isinstance(module, _BatchNorm):
             result = cls(module.num_features, module.eps, module.momentum, module.affine,
-                         module.track_running_stats, process_group,
-                         bias=module.bias is not None)
+                         module.track_running_stats, process_group, bias=module.bias is not None)
             for name in ("weight", "bias"):
                 if getattr(module, name) is not None:
                     setattr(result, name, getattr(module, name))

@@ -56,8 +56,7 @@ class _ConvNd(FunctionModule, function=None):
         dims = len(self.kernel_size)
         text = (f"{self.in_channels}, {self.out_channels}, kernel_size={self.kernel_size}, "
                 f"stride={self.stride}")
-        text += changed(self, padding=(0,) * dims, dilation=(1,) * dims,
-                        output_padding=(0,) * dims, groups=1)
+        text += changed(self, padding=(0,) * dims, dilation=(1,) * dims, output_padding=(0,) * dims, groups=1)
         text += ", bias=False" if self.bias is None else ""
         return text + changed(self, padding_mode="zeros")
 
@@ -250,7 +249,6 @@ class _LazyConvXdMixin(LazyModuleMixin):
         return input.shape[-dims - 1]
 
 
-LazyConv1d, LazyConv2d, LazyConv3d = lazy_forms(
-    _LazyConvXdMixin, "in_channels", Conv1d, Conv2d, Conv3d)
+LazyConv1d, LazyConv2d, LazyConv3d = lazy_forms(_LazyConvXdMixin, "in_channels", Conv1d, Conv2d, Conv3d)
 LazyConvTranspose1d, LazyConvTranspose2d, LazyConvTranspose3d = lazy_forms(
     _LazyConvXdMixin, "in_channels", ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)

@@ -23,8 +23,7 @@ class PairwiseDistance(Module):
         return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
 
 
-class CosineSimilarity(FunctionModule, function="cosine_similarity", inputs="x1, x2", dim=1,
-                       eps=1e-8):
+class CosineSimilarity(FunctionModule, function="cosine_similarity", inputs="x1, x2", dim=1, eps=1e-8):
     """The cosine of the angle between x1 and x2 along `dim`, which disappears."""
 
     _shown = ()

@@ -105,8 +105,7 @@ def _init_text(cls: type, options: dict[str, Any]) -> str:
     base: Any = cls.__mro__[1]
     inherited = [name for name in _arguments(base) if name in options]
     types = {**base.__init__.__annotations__, **vars(cls).get("__annotations__", {})}
-    arguments = ", ".join(_argument(name, default, types.get(name))
-                          for name, default in options.items())
+    arguments = ", ".join(_argument(name, default, types.get(name)) for name, default in options.items())
     passed = ", ".join(f"{name}={name}" for name in inherited)
     lines = [f"def __init__(self, {arguments}) -> None:",
              f"    super({cls.__name__}, self).__init__({passed})",

@@ -32,8 +32,7 @@ def _has_any_global_hook() -> bool:
                 or _global_forward_hooks_with_kwargs)
 
 
-def _add(table: Any, hook: Any, *, prepend: bool = False, marks: tuple[Any, ...] = ()
-         ) -> RemovableHandle:
+def _add(table: Any, hook: Any, *, prepend: bool = False, marks: tuple[Any, ...] = ()) -> RemovableHandle:
     """Put a hook in its table, and a mark in each of the `marks` tables."""
     handle = RemovableHandle(table, extra_dict=list(marks))
     table[handle.id] = hook
@@ -165,8 +164,7 @@ class Hooks:
         """Call `hook(module, grad_output)` before the module's gradients are computed."""
         return _add(self._backward_pre_hooks, hook, prepend=prepend)
 
-    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False
-                                    ) -> RemovableHandle:
+    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` once the inputs' gradients are known."""
         self._claim(True)
         return _add(self._backward_hooks, hook, prepend=prepend)
@@ -184,10 +182,8 @@ class Hooks:
         """The full backward hooks and the others, global ones first."""
         full: list[Any] = []
         other: list[Any] = []
-        (full if _global_is_full_backward_hook is True else other).extend(
-            _global_backward_hooks.values())
-        (full if self._is_full_backward_hook is True else other).extend(
-            self._backward_hooks.values())
+        (full if _global_is_full_backward_hook is True else other).extend(_global_backward_hooks.values())
+        (full if self._is_full_backward_hook is True else other).extend(self._backward_hooks.values())
         return full, other
 
     def _get_backward_pre_hooks(self) -> list[Any]:
@@ -233,8 +229,7 @@ class Hooks:
 
     def _run_forward_hooks(self, args: Any, kwargs: Any, result: Any, called: set[int]) -> Any:
         for key, hook in (*_global_forward_hooks.items(), *self._forward_hooks.items()):
-            if (key in self._forward_hooks_always_called
-                    or key in _global_forward_hooks_always_called):
+            if (key in self._forward_hooks_always_called or key in _global_forward_hooks_always_called):
                 called.add(key)
             found = self._run_forward_hook(key, hook, args, kwargs, result)
             if found is not None:

@@ -15,8 +15,7 @@ class _InstanceNorm(_NormBase):
     def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1,
                  affine: bool = False, track_running_stats: bool = False, device: Any = None,
                  dtype: Any = None, *, bias: bool = True) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype,
-                         bias=bias)
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def _get_no_batch_dim(self) -> int:
         return self._spatial + 1
@@ -31,8 +30,7 @@ class _InstanceNorm(_NormBase):
                               missing_keys: Any, unexpected_keys: Any, error_msgs: Any) -> None:
         version = local_metadata.get("version", None)
         if version is None and not self.track_running_stats:
-            running = [name for name in ("running_mean", "running_var")
-                       if prefix + name in state_dict]
+            running = [name for name in ("running_mean", "running_var") if prefix + name in state_dict]
             if running:
                 error_msgs.append(_unexpected_stats(running, type(self).__name__))
                 for name in running:

@@ -49,8 +49,7 @@ class LazyModuleMixin:
 
     def initialize_parameters(self, *args: Any, **kwargs: Any) -> None:
         """Give the parameters their shapes, from the first call's arguments."""
-        raise NotImplementedError(
-            f"initialize_parameters is not implemented for {self.__class__.__name__}")
+        raise NotImplementedError(f"initialize_parameters is not implemented for {self.__class__.__name__}")
 
     def has_uninitialized_params(self) -> bool:
         """Whether a parameter or buffer has no shape yet."""

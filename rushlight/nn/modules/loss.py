@@ -72,8 +72,7 @@ class NLLLoss2d(NLLLoss):
 
 
 class PoissonNLLLoss(_Loss, function="poisson_nll_loss", inputs="log_input, target",
-                     log_input=True, full=False, size_average=None, eps=1e-8, reduce=None,
-                     reduction="mean"):
+                     log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"):
     """exp(input) - target * input; without `log_input`, input - target * log(input + eps).
 
     `full` adds Stirling's approximation of log(target!).
@@ -89,8 +88,7 @@ class GaussianNLLLoss(_Loss, function="gaussian_nll_loss", inputs="input, target
         self.eps = eps
 
 
-class KLDivLoss(_Loss, function="kl_div", size_average=None, reduce=None, reduction="mean",
-                log_target=False):
+class KLDivLoss(_Loss, function="kl_div", size_average=None, reduce=None, reduction="mean", log_target=False):
     """target * (log(target) - input), for log-probabilities; reduction "batchmean" too.
 
     `log_target`: the target is in log-space as well.
@@ -211,15 +209,13 @@ class TripletMarginWithDistanceLoss(_Loss, function="triplet_margin_with_distanc
     def __init__(self, *, distance_function: Callable[[Any, Any], Any] | None = None,
                  margin: float = 1.0, swap: bool = False, reduction: str = "mean") -> None:
         super().__init__(None, None, reduction)
-        self.distance_function = (PairwiseDistance() if distance_function is None
-                                  else distance_function)
+        self.distance_function = (PairwiseDistance() if distance_function is None else distance_function)
         self.margin = margin
         self.swap = swap
         _check_margin(self)
 
 
-class CTCLoss(_Loss, function="ctc_loss",
-              inputs="log_probs, targets, input_lengths, target_lengths", blank=0,
+class CTCLoss(_Loss, function="ctc_loss", inputs="log_probs, targets, input_lengths, target_lengths", blank=0,
               reduction="mean", zero_infinity=False):
     """Connectionist temporal classification: log_probs (T, N, C), targets (N, S) or joined.
 

@@ -39,8 +39,7 @@ _HOOK_TABLES = (
 
 def _forward_unimplemented(self: Any, *input: Any) -> None:
     """Define the computation; every subclass does."""
-    raise NotImplementedError(
-        f'Module [{type(self).__name__}] is missing the required "forward" function')
+    raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
 class Module(Tree, Hooks, State, Conversion):
@@ -151,8 +150,7 @@ class Module(Tree, Hooks, State, Conversion):
                 return own["_parameters"][name]
             if name in own["_buffers"]:
                 return own["_buffers"][name]
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'",
-                             name=name, obj=self)
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'", name=name, obj=self)
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = self.__dict__
@@ -221,8 +219,7 @@ class Module(Tree, Hooks, State, Conversion):
             object.__delattr__(self, name)
 
     def __dir__(self) -> list[str]:
-        names = {*dir(self.__class__), *self.__dict__, *self._parameters, *self._buffers,
-                 *self._modules}
+        names = {*dir(self.__class__), *self.__dict__, *self._parameters, *self._buffers, *self._modules}
         return sorted(name for name in names if not name[:1].isdigit())
 
     # --- copying ----------------------------------------------------------------------------------

@@ -17,8 +17,7 @@ class _ChannelNorm(FunctionModule, function=None):
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
 
 
-class LocalResponseNorm(_ChannelNorm, function="local_response_norm", size=int, alpha=1e-4,
-                        beta=0.75, k=1.0):
+class LocalResponseNorm(_ChannelNorm, function="local_response_norm", size=int, alpha=1e-4, beta=0.75, k=1.0):
     """x / (k + alpha * mean of x^2 over `size` neighbouring channels) ** beta."""
 
 
@@ -131,8 +130,7 @@ class RMSNorm(_Affine):
         self.normalized_shape = _shape(normalized_shape)
         self.eps = eps
         self.elementwise_affine = elementwise_affine
-        register_empty(self, device, dtype,
-                       weight=self.normalized_shape if elementwise_affine else None)
+        register_empty(self, device, dtype, weight=self.normalized_shape if elementwise_affine else None)
         self.reset_parameters()
 
     def forward(self, x: Any) -> Any:

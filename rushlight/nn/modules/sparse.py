@@ -36,8 +36,7 @@ class _Table(Module):
     def _make_weight(self, given: Any, freeze: bool, device: Any, dtype: Any) -> None:
         shape = (self.num_embeddings, self.embedding_dim)
         if given is None:
-            self.weight = Parameter(torch.empty(shape, device=device, dtype=dtype),
-                                    requires_grad=not freeze)
+            self.weight = Parameter(torch.empty(shape, device=device, dtype=dtype), requires_grad=not freeze)
             self.reset_parameters()
         else:
             if list(given.shape) != list(shape):
@@ -145,7 +144,6 @@ class EmbeddingBag(_Table):
         rows, columns = _shape(embeddings)
         bag = cls(num_embeddings=rows, embedding_dim=columns, _weight=embeddings,
                   max_norm=max_norm, norm_type=norm_type, scale_grad_by_freq=scale_grad_by_freq,
-                  mode=mode, sparse=sparse, include_last_offset=include_last_offset,
-                  padding_idx=padding_idx)
+                  mode=mode, sparse=sparse, include_last_offset=include_last_offset, padding_idx=padding_idx)
         bag.weight.requires_grad = not freeze
         return bag

@@ -70,8 +70,7 @@ class State:
         self._save_to_state_dict(destination, prefix, keep_vars)
         for name, module in self._modules.items():
             if module is not None:
-                module.state_dict(destination=destination, prefix=f"{prefix}{name}.",
-                                  keep_vars=keep_vars)
+                module.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
         for hook in self._state_dict_hooks.values():
             found = hook(self, destination, prefix, local_metadata)
             if not getattr(hook, "_from_public_api", False):
@@ -100,8 +99,7 @@ class State:
 
     def _register_load_state_dict_pre_hook(self, hook: Callable[..., Any],
                                            with_module: bool = False) -> RemovableHandle:
-        return _add(self._load_state_dict_pre_hooks,
-                    _WrappedHook(hook, self if with_module else None))
+        return _add(self._load_state_dict_pre_hooks, _WrappedHook(hook, self if with_module else None))
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call the hook before this module's state is loaded; it may change the arguments.
@@ -120,8 +118,7 @@ class State:
                               error_msgs: list[str]) -> None:
         """Load this module's own tensors (not the children's); may be overridden."""
         for hook in self._load_state_dict_pre_hooks.values():
-            hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
-                 error_msgs)
+            hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         local = {**self._parameters, **{name: buffer for name, buffer in self._buffers.items()
                                         if name not in self._non_persistent_buffers_set}}
         local = {name: t for name, t in local.items() if t is not None}
@@ -230,8 +227,7 @@ def _load(module: Any, state_dict: Any, prefix: str, metadata: Any, assign: bool
     if assign:
         local_metadata["assign_to_params_buffers"] = assign
     # Modules always look for missing and unexpected keys: load_state_dict returns them.
-    module._load_from_state_dict(state_dict, prefix, local_metadata, True, missing, unexpected,
-                                 errors)
+    module._load_from_state_dict(state_dict, prefix, local_metadata, True, missing, unexpected, errors)
     for name, child in module._modules.items():
         if child is not None:
             below = f"{prefix}{name}."

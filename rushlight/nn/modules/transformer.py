@@ -37,8 +37,7 @@ def _get_activation_fn(activation: str) -> Callable[[Any], Any]:
     raise RuntimeError(f"activation should be relu/gelu, not {activation}")
 
 
-def _detect_is_causal_mask(mask: Any, is_causal: bool | None = None, size: int | None = None
-                           ) -> bool:
+def _detect_is_causal_mask(mask: Any, is_causal: bool | None = None, size: int | None = None) -> bool:
     """Whether the mask is the causal one; is_causal answers where it is given."""
     if is_causal is not None or mask is None:
         return is_causal is True
@@ -140,8 +139,7 @@ class TransformerEncoder(Module):
         fits = (attention.batch_first and attention._qkv_same_embed_dim and not first.norm_first
                 and attention.in_proj_bias is not None and first.activation_relu_or_gelu
                 and first.norm1.eps == first.norm2.eps and attention.num_heads % 2 == 0)
-        tracked = torch.is_grad_enabled() and any(
-            p.requires_grad for p in (src, *first.parameters()))
+        tracked = torch.is_grad_enabled() and any(p.requires_grad for p in (src, *first.parameters()))
         if not fits or tracked or torch.is_autocast_enabled() or padding.dtype != torch.bool:
             return False
         # Only where each sequence is followed, not preceded, by its padding.
@@ -197,16 +195,14 @@ class _Layer(Module):
             setattr(self, f"norm{i}", LayerNorm(d_model, eps=eps, bias=bias, **where))
         for i in blocks:
             setattr(self, f"dropout{i}", Dropout(dropout))
-        self.activation = (_get_activation_fn(activation) if isinstance(activation, str)
-                           else activation)
+        self.activation = (_get_activation_fn(activation) if isinstance(activation, str) else activation)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         if not hasattr(self, "activation"):
             self.activation = F.relu
 
-    def _sa_block(self, x: Any, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False
-                  ) -> Any:
+    def _sa_block(self, x: Any, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False) -> Any:
         x = self.self_attn(x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask,
                            need_weights=False, is_causal=is_causal)[0]
         return self.dropout1(x)
@@ -285,8 +281,7 @@ class TransformerDecoderLayer(_Layer):
     def _mha_block(self, x: Any, mem: Any, attn_mask: Any, key_padding_mask: Any,
                    is_causal: bool = False) -> Any:
         x = self.multihead_attn(x, mem, mem, attn_mask=attn_mask,
-                                key_padding_mask=key_padding_mask, is_causal=is_causal,
-                                need_weights=False)[0]
+                                key_padding_mask=key_padding_mask, is_causal=is_causal, need_weights=False)[0]
         return self.dropout2(x)
 
     def _ff_block(self, x: Any) -> Any:

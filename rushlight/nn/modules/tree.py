@@ -172,8 +172,7 @@ class Tree:
     def __repr__(self) -> str:
         extra = self.extra_repr()
         extra_lines = extra.split("\n") if extra else []
-        child_lines = [f"({name}): {_addindent(repr(module), 2)}"
-                       for name, module in self._modules.items()]
+        child_lines = [f"({name}): {_addindent(repr(module), 2)}" for name, module in self._modules.items()]
         lines = extra_lines + child_lines
         if not lines:
             return self._get_name() + "()"

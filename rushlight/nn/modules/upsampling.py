@@ -10,8 +10,7 @@ class Upsample(FunctionModule, function="interpolate", size=None, scale_factor=N
                align_corners=None, recompute_scale_factor=None):
     """Resize to `size`, or by `scale_factor`; modes as of F.interpolate."""
 
-    __constants__ = ["size", "scale_factor", "mode", "align_corners", "name",
-                     "recompute_scale_factor"]
+    __constants__ = ["size", "scale_factor", "mode", "align_corners", "name", "recompute_scale_factor"]
     align_corners: bool | None
     recompute_scale_factor: bool | None
     _by_name = True

@@ -29,8 +29,7 @@ def _reverse_repeat_tuple(t: tuple[int, ...], n: int) -> tuple[int, ...]:
     return tuple(x for x in reversed(t) for _ in range(n))
 
 
-def each_once(change: Callable[[Any], Any], query: Any, key: Any, value: Any
-              ) -> tuple[Any, Any, Any]:
+def each_once(change: Callable[[Any], Any], query: Any, key: Any, value: Any) -> tuple[Any, Any, Any]:
     """All three changed; equal inputs stay one object, so that they are projected together."""
     q = change(query)
     k = q if key is query else change(key)

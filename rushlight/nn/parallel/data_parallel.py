@@ -13,8 +13,7 @@ class DataParallel(Module):
     Its state dict has PyTorch's keys: those of the module behind "module.".
     """
 
-    def __init__(self, module: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0
-                 ) -> None:
+    def __init__(self, module: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
         super().__init__()
         self.dim = dim
         self.module = module

@@ -13,8 +13,7 @@ def _parameters(parameters: Any) -> list[Any]:
         return [parameters]
     found = list(parameters)
     if not found and not isinstance(parameters, (list, tuple)):
-        warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.",
-                      stacklevel=3)
+        warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=3)
     return found
 
 

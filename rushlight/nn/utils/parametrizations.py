@@ -43,8 +43,7 @@ class _SpectralNorm(Module):
     _u: Any
     _v: Any
 
-    def __init__(self, weight: Any, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12
-                 ) -> None:
+    def __init__(self, weight: Any, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
         super().__init__()
         ndim = weight.ndim
         if dim >= ndim or dim < -ndim:

@@ -269,5 +269,4 @@ def transfer_parametrizations_and_params(from_module: Any, to_module: Any,
 
 
 __all__ = ["ParametrizationList", "cached", "is_parametrized", "register_parametrization",
-           "remove_parametrizations", "transfer_parametrizations_and_params",
-           "type_before_parametrizations"]
+           "remove_parametrizations", "transfer_parametrizations_and_params", "type_before_parametrizations"]

@@ -33,8 +33,7 @@ class BasePruningMethod(ABC):
         return mask.to(dtype=getattr(module, name + "_orig").dtype) * getattr(module, name + "_orig")
 
     @classmethod
-    def apply(cls, module: Any, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any
-              ) -> Any:
+    def apply(cls, module: Any, name: str, *args: Any, importance_scores: Any = None, **kwargs: Any) -> Any:
         """Prune a parameter of a module; `importance_scores` (default: itself) decide."""
         method: Any = cls(*args, **kwargs)
         method._tensor_name = name
@@ -332,8 +331,7 @@ def global_unstructured(parameters: Any, pruning_method: Any, importance_scores:
     if not isinstance(scores, dict):
         raise TypeError("global_unstructured(): importance_scores must be of type dict")
     pairs = list(parameters)
-    all_scores = torch.cat([scores.get(pair, getattr(*pair)).detach().reshape(-1)
-                            for pair in pairs])
+    all_scores = torch.cat([scores.get(pair, getattr(*pair)).detach().reshape(-1) for pair in pairs])
     masks = [getattr(m, name + "_mask", torch.ones_like(getattr(m, name))) for m, name in pairs]
     method = PruningContainer()
     method._tensor_name = "temp"

@@ -7,8 +7,7 @@ from typing import Any
 
 import rushlight as torch
 
-_Fields = namedtuple("PackedSequence", ["data", "batch_sizes", "sorted_indices",
-                                        "unsorted_indices"])
+_Fields = namedtuple("PackedSequence", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"])
 
 
 def _cast(dtype: str) -> Any:
@@ -91,8 +90,7 @@ def invert_permutation(permutation: Any) -> Any:
     if permutation is None:
         return None
     output = torch.empty_like(permutation)
-    output.scatter_(0, permutation,
-                    torch.arange(0, permutation.numel(), device=permutation.device))
+    output.scatter_(0, permutation, torch.arange(0, permutation.numel(), device=permutation.device))
     return output
 
 

@@ -32,8 +32,7 @@ def _functional_call(module: Any, parameters_and_buffers: dict[str, Any], args: 
     replaced in the dict.
     """
     args = () if args is None else args if isinstance(args, tuple) else (args,)
-    with _reparametrize_module(module, parameters_and_buffers, tie_weights=tie_weights,
-                               strict=strict):
+    with _reparametrize_module(module, parameters_and_buffers, tie_weights=tie_weights, strict=strict):
         return module(*args, **(kwargs or {}))
 
 
@@ -83,8 +82,7 @@ def _swap(owner: Any, name: str, value: Any) -> Any:
 
 
 def _named_tensors(module: Any) -> list[tuple[str, Any]]:
-    return [*module.named_parameters(remove_duplicate=False),
-            *module.named_buffers(remove_duplicate=False)]
+    return [*module.named_parameters(remove_duplicate=False), *module.named_buffers(remove_duplicate=False)]
 
 
 def _untie_named_tensors_map(module: Any, parameters_and_buffers: dict[str, Any]) -> dict[str, Any]:
@@ -111,5 +109,4 @@ def _check_names(module: Any, given: dict[str, Any]) -> None:
     if unexpected or missing:
         lines = [f"{what} key(s): {', '.join(map(repr, names))}."
                  for what, names in (("Unexpected", unexpected), ("Missing", missing)) if names]
-        raise RuntimeError(f"Error(s) in reparametrizing for {module._get_name()}:\n\t"
-                           + "\n\t".join(lines))
+        raise RuntimeError(f"Error(s) in reparametrizing for {module._get_name()}:\n\t" + "\n\t".join(lines))

@@ -56,8 +56,7 @@ class OneCycleLR(_Momenta):
                  epochs: int | None = None, steps_per_epoch: int | None = None, pct_start: float = 0.3,
                  anneal_strategy: str = "cos", cycle_momentum: bool = True,
                  base_momentum: Any = 0.85, max_momentum: Any = 0.95, div_factor: float = 25.0,
-                 final_div_factor: float = 1e4, three_phase: bool = False,
-                 last_epoch: int = -1) -> None:
+                 final_div_factor: float = 1e4, three_phase: bool = False, last_epoch: int = -1) -> None:
         self.optimizer = optimizer
         self.total_steps = _total(total_steps, epochs, steps_per_epoch)
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):

@@ -52,8 +52,7 @@ class LambdaLR(_Factors):
     def get_lr(self) -> list[Any]:
         """One rate per group."""
         self._warn_outside_step()
-        return [base * f(self.last_epoch)
-                for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
+        return [base * f(self.last_epoch) for f, base in zip(self.lr_lambdas, self.base_lrs, strict=True)]
 
 
 class MultiplicativeLR(_Factors):
@@ -104,8 +103,7 @@ class _Scaled(LRScheduler):
 class StepLR(_Scaled):
     """The rate times gamma after every step_size epochs."""
 
-    def __init__(self, optimizer: Any, step_size: int, gamma: float = 0.1,
-                 last_epoch: int = -1) -> None:
+    def __init__(self, optimizer: Any, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
 

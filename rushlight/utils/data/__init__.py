@@ -6,8 +6,7 @@ from rushlight.utils.data.dataset import (ChainDataset, ConcatDataset, Dataset, 
                                           StackDataset, Subset, TensorDataset, random_split)
 from rushlight.utils.data.dataloader import DataLoader, get_worker_info
 from rushlight.utils.data.sampler import (BatchSampler, DistributedSampler, RandomSampler, Sampler,
-                                          SequentialSampler, SubsetRandomSampler,
-                                          WeightedRandomSampler)
+                                          SequentialSampler, SubsetRandomSampler, WeightedRandomSampler)
 
 __all__ = ["BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset",
            "DistributedSampler", "IterableDataset", "RandomSampler", "Sampler", "SequentialSampler",

@@ -41,8 +41,7 @@ class DataLoader(Generic[T_co]):
                  generator: Any = None, *, prefetch_factor: int | None = None,
                  persistent_workers: bool = False, pin_memory_device: str = "",
                  in_order: bool = True) -> None:
-        _check_workers(num_workers, timeout, prefetch_factor, persistent_workers,
-                       multiprocessing_context)
+        _check_workers(num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context)
         self.dataset, self.num_workers, self.pin_memory = dataset, num_workers, pin_memory
         self.prefetch_factor, self.timeout = prefetch_factor, timeout
         self.worker_init_fn, self.generator = worker_init_fn, generator
@@ -137,8 +136,7 @@ class _Iterator:
         sampler = loader.sampler if loader.batch_sampler is None else loader.batch_sampler
         self._indices = iter(sampler)
         # Worker seeds would be counted from this draw: it keeps the generator's state PyTorch's.
-        self._base_seed = int(torch.empty((), dtype=torch.int64).random_(
-            generator=loader.generator).item())
+        self._base_seed = int(torch.empty((), dtype=torch.int64).random_(generator=loader.generator).item())
         self._items = iter(loader.dataset) if loader._iterable else None
         self._ended = False
 
