@@ -19,6 +19,10 @@ _UNSIGNED = {dt.uint16, dt.uint32, dt.uint64}
 @lru_cache(maxsize=None)
 def promote_types(a: dtype, b: dtype) -> dtype:
     """The smallest dtype that holds both, by PyTorch's table."""
+    for position, given in enumerate((a, b), 1):
+        if not isinstance(given, dtype):
+            raise TypeError(f"promote_types(): argument 'type{position}' (position {position}) must be "
+                            f"torch.dtype, not {type(given).__name__}")
     if a is b:
         return a
     if dt.FLOAT8 & {a, b}:

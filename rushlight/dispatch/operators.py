@@ -99,6 +99,8 @@ def _unary(row: Row, name: str) -> Callable[..., Any]:
     call = function(row)
 
     def operator(self: Any) -> Any:
+        if name == "__invert__" and self.dtype.category >= 2:
+            raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
         return call(self)
     operator.__name__ = name
     return operator

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.dtype import float32, float64
 from rushlight.ops.arithmetic import where
 from rushlight.ops.losses import reduced, reduction_of
 from rushlight.ops.rowexpr import at, iota, reduce_
@@ -168,7 +169,7 @@ def cross_entropy(input, target, weight: "Tensor | None" = None, size_average: "
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
     _check_classes(input, target, weight)
     simple = weight is None and not label_smoothing and input.ndim == 2 and input.numel()
-    if simple and target.dtype.name == "int64" and input.dtype.itemsize >= 4:
+    if simple and target.dtype.name == "int64" and input.dtype in (float32, float64):
         return _rows_loss(input, target, ignore_index, reduction)[0]
     logs = _log_softmax(input, 0 if input.ndim == 1 else 1)
     if not label_smoothing:

@@ -52,6 +52,8 @@ def _(a: Array, b: Array) -> Array:
         which = "self" if a.ndim != 2 else "mat2"
         raise RuntimeError(f"{which} must be a matrix")
     same_dtype("expected scalar type", a, b)
+    if a.dtype.kind == "b":
+        raise NotImplementedError('"addmm_impl_cpu_" not implemented for \'Bool\'')
     if a.shape[1] != b.shape[0]:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and "
                            f"{b.shape[0]}x{b.shape[1]})")

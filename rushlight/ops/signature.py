@@ -139,7 +139,7 @@ def rename_keywords(params: tuple[Param, ...], op: str, extra: dict[str, Any]) -
         name = key if key in known else SYNONYMS.get(key, key)
         if key == "self" and params and params[0].name == "input":
             name = "input"
-        if name not in known:
+        if name not in known or name != key and name in extra:
             allowed = ", ".join(sorted(known))
             raise TypeError(f"{op}() got an unexpected keyword argument '{key}'; it takes: {allowed}")
         renamed[name] = value
