@@ -1,7 +1,7 @@
 """torch.autograd: the graph, the engine, and their public names."""
 from __future__ import annotations
 
-from typing import Any
+from rushlight.base.lazy import lazy_names
 
 _HOME = {
     "Function": "function", "backward": "engine", "grad": "engine", "no_grad": "mode",
@@ -11,16 +11,5 @@ _HOME = {
     "GradcheckError": "gradchecking", "is_grad_enabled": "mode", "Variable": "function",
     "once_differentiable": "function",
 }
-
-
-def __getattr__(name: str) -> Any:
-    from importlib import import_module
-
-    if name in _HOME:
-        found = getattr(import_module(f"rushlight.autograd.{_HOME[name]}"), name)
-        globals()[name] = found
-        return found
-    try:
-        return import_module(f"rushlight.autograd.{name}")
-    except ModuleNotFoundError:
-        raise AttributeError(f"module 'torch.autograd' has no attribute {name!r}") from None
+_FILES = ("anomaly", "engine", "function", "gradchecking", "hooks", "inplace", "mode", "node")
+__getattr__, __dir__ = lazy_names(globals(), _HOME, _FILES)

@@ -116,28 +116,13 @@ class Body:
     def compute(self, outputs: Sequence[Expr]) -> list[Lane]:
         """The values of expressions whose inputs were given."""
         pending = [o for o in outputs if o not in self.values]
-        for node in self._order(pending):
+        for node in toposort(pending, self.values):
             fixed = all(s in self.invariant for s in node.src) and node.op not in _STAY_IN_LOOP
             with self.f.early(fixed):
                 self.values[node] = self._node(node)
             if fixed:
                 self.invariant.add(node)
         return [self.values[o] for o in outputs]
-
-    def _order(self, outputs: Sequence[Expr]) -> list[Expr]:
-        """Nodes to compute; what was given cuts the walk off."""
-        order: list[Expr] = []
-        seen = set(self.values)
-        stack = [(o, False) for o in reversed(list(outputs))]
-        while stack:
-            node, finished = stack.pop()
-            if finished:
-                order.append(node)
-            elif node not in seen:
-                seen.add(node)
-                stack.append((node, True))
-                stack.extend((s, False) for s in reversed(node.src))
-        return order
 
     def _node(self, node: Expr) -> Lane:
         own = self.types[node]

@@ -14,27 +14,28 @@ those that have not begun when nothing is left: a small kernel never waits for a
 """
 from __future__ import annotations
 
+import re
+
 from rushlight.compiler.ir import Module
 
 MEMBERS, MEMBER, SEMAPHORE, QUEUE = 32, 16, 8, 8
 # Pauses, of 10 to 40 ns each.
 _SPIN, _YIELD_EVERY = 8000, 256
 
+# Two short forms: what is at an offset, and whether a state was the first number and is the second now.
+_SHORT = {r"%(\w+) = FIELD (\w+), (.*)": r"%\1_at = getelementptr i8, \3\n  %\1 = load \2, ptr %\1_at",
+          r"%(\w+) = CHANGED (.*)": r"%\1_pair = cmpxchg \2 acq_rel acquire\n"
+                                   r"  %\1 = extractvalue {i64, i1} %\1_pair, 1"}
+
 _WORK = """define void @rl_team_work(ptr %t, i64 %me) {
 entry:
   %queues = load ptr, ptr %t
-  %loop_at = getelementptr i8, ptr %t, i64 64
-  %loop = load ptr, ptr %loop_at
-  %jobs_at = getelementptr i8, ptr %t, i64 72
-  %jobs = load ptr, ptr %jobs_at
-  %bytes_at = getelementptr i8, ptr %t, i64 88
-  %bytes = load i64, ptr %bytes_at
-  %before_at = getelementptr i8, ptr %t, i64 96
-  %before = load i64, ptr %before_at
-  %steps_at = getelementptr i8, ptr %t, i64 104
-  %steps = load ptr, ptr %steps_at
-  %threads_at = getelementptr i8, ptr %t, i64 136
-  %threads = load i64, ptr %threads_at
+  %loop = FIELD ptr, ptr %t, i64 64
+  %jobs = FIELD ptr, ptr %t, i64 72
+  %bytes = FIELD i64, ptr %t, i64 88
+  %before = FIELD i64, ptr %t, i64 96
+  %steps = FIELD ptr, ptr %t, i64 104
+  %threads = FIELD i64, ptr %t, i64 136
   br label %choose
 choose:
   %tried = phi i64 [0, %entry], [%tried_next, %empty]
@@ -45,8 +46,7 @@ open:
   %which = urem i64 %sum, %threads
   %shift = shl i64 %which, 6
   %queue = getelementptr i8, ptr %queues, i64 %shift
-  %end_at = getelementptr i8, ptr %queue, i64 8
-  %end = load i64, ptr %end_at
+  %end = FIELD i64, ptr %queue, i64 8
   br label %next
 next:
   %i = atomicrmw add ptr %queue, i64 1 acq_rel
@@ -67,12 +67,10 @@ done:
 
 _SERVE = """define void @rl_team_serve(ptr %t, ptr %me) {
 entry:
-  %wait_at = getelementptr i8, ptr %t, i64 112
-  %sem_wait = load ptr, ptr %wait_at
+  %sem_wait = FIELD ptr, ptr %t, i64 112
   %running = getelementptr i8, ptr %t, i64 192
   %sem = getelementptr i8, ptr %me, i64 64
-  %number_at = getelementptr i8, ptr %me, i64 8
-  %number = load i64, ptr %number_at
+  %number = FIELD i64, ptr %me, i64 8
   br label %idle
 idle:
   br label %spin
@@ -87,17 +85,14 @@ again:
   %patient = icmp slt i64 %following, SPIN
   br i1 %patient, label %spin, label %rest
 rest:
-  %pair = cmpxchg ptr %me, i64 0, i64 2 acq_rel acquire
-  %resting = extractvalue {i64, i1} %pair, 1
+  %resting = CHANGED ptr %me, i64 0, i64 2
   br i1 %resting, label %asleep, label %take
 asleep:
   %interrupted = call i32 %sem_wait(ptr %sem)
-  %woken = cmpxchg ptr %me, i64 3, i64 0 acq_rel acquire
-  %called = extractvalue {i64, i1} %woken, 1
+  %called = CHANGED ptr %me, i64 3, i64 0
   br i1 %called, label %work, label %asleep
 take:
-  %taken = cmpxchg ptr %me, i64 1, i64 0 acq_rel acquire
-  %mine = extractvalue {i64, i1} %taken, 1
+  %mine = CHANGED ptr %me, i64 1, i64 0
   br i1 %mine, label %work, label %idle
 work:
   call void @rl_team_work(ptr %t, i64 %number)
@@ -107,15 +102,12 @@ work:
 
 _RUN = """define void @rl_team_run(ptr %t, i64 %members) {
 entry:
-  %post_at = getelementptr i8, ptr %t, i64 120
-  %sem_post = load ptr, ptr %post_at
-  %yield_at = getelementptr i8, ptr %t, i64 128
-  %sched_yield = load ptr, ptr %yield_at
+  %sem_post = FIELD ptr, ptr %t, i64 120
+  %sched_yield = FIELD ptr, ptr %t, i64 128
   %running = getelementptr i8, ptr %t, i64 192
   %first = getelementptr i8, ptr %t, i64 256
   %queues = load ptr, ptr %t
-  %count_at = getelementptr i8, ptr %t, i64 80
-  %count = load i64, ptr %count_at
+  %count = FIELD i64, ptr %t, i64 80
   %threads = add i64 %members, 1
   %threads_at = getelementptr i8, ptr %t, i64 136
   store i64 %threads, ptr %threads_at
@@ -141,12 +133,10 @@ members_loop:
 tell:
   %shift = mul i64 %m, 128
   %member = getelementptr i8, ptr %first, i64 %shift
-  %spinning = cmpxchg ptr %member, i64 0, i64 1 acq_rel acquire
-  %saw = extractvalue {i64, i1} %spinning, 1
+  %saw = CHANGED ptr %member, i64 0, i64 1
   br i1 %saw, label %told, label %rouse
 rouse:
-  %sleeping = cmpxchg ptr %member, i64 2, i64 3 acq_rel acquire
-  %slept = extractvalue {i64, i1} %sleeping, 1
+  %slept = CHANGED ptr %member, i64 2, i64 3
   br i1 %slept, label %wake, label %tell
 wake:
   %sem = getelementptr i8, ptr %member, i64 64
@@ -165,10 +155,8 @@ recall:
 late:
   %late_shift = mul i64 %r, 128
   %late_member = getelementptr i8, ptr %first, i64 %late_shift
-  %unseen = cmpxchg ptr %late_member, i64 1, i64 0 acq_rel acquire
-  %unwoken = cmpxchg ptr %late_member, i64 3, i64 2 acq_rel acquire
-  %one = extractvalue {i64, i1} %unseen, 1
-  %other = extractvalue {i64, i1} %unwoken, 1
+  %one = CHANGED ptr %late_member, i64 1, i64 0
+  %other = CHANGED ptr %late_member, i64 3, i64 2
   %back = or i1 %one, %other
   %less = zext i1 %back to i64
   %still = atomicrmw sub ptr %running, i64 %less acq_rel
@@ -200,5 +188,7 @@ def write(module: Module) -> None:
         if module.arm else ("call void @llvm.x86.sse2.pause()", "declare void @llvm.x86.sse2.pause()")
     module.declare("pause", declared)
     for text in (_WORK, _SERVE, _RUN):
+        for short, full in _SHORT.items():
+            text = re.sub(short, full, text)
         module.functions.append(text.replace("PAUSE", pause).replace("SPIN", str(_SPIN))
                                 .replace("YIELD", str(_YIELD_EVERY)))

@@ -200,10 +200,13 @@ m = Atoms()
 # --- walks ----------------------------------------------------------------------------------------
 
 
-def toposort(roots: Iterable[Expr]) -> list[Expr]:
-    """Every node under `roots`, sources first; iterative, since depth may exceed the stack."""
+def toposort(roots: Iterable[Expr], known: Iterable[Expr] = ()) -> list[Expr]:
+    """Every node under `roots`, sources first, without the `known` ones and what only they need.
+
+    Iterative, since depth may exceed the stack.
+    """
     order: list[Expr] = []
-    seen: set[Expr] = set()
+    seen: set[Expr] = set(known)
     stack: list[tuple[Expr, bool]] = [(r, False) for r in reversed(list(roots))]
     while stack:
         node, finished = stack.pop()
