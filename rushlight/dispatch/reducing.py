@@ -101,6 +101,14 @@ class Reducer:
             plan = self._plans[key] = _machine_plan(self.meaning, a, axes, keepdim, compute)
         return None if plan is None else plan(a)
 
+    def whole(self, a: Array, axes: tuple[int, ...], keepdim: bool, compute: dt.dtype,
+              result: dt.dtype) -> Callable[[Array], Array] | None:
+        """The plan of such arrays if it is all there is to do, with a gradient or none."""
+        if self.finish is not None or result is not compute or dt.opmath(compute) is not compute:
+            return None
+        found: Callable[[Array], Array] | None = self._plans.get((a.shape, a.strides, axes, keepdim, compute))
+        return found
+
     def _finished(self, acc: Any, shape: tuple[int, ...], axes: tuple[int, ...], compute: dt.dtype) -> Any:
         acc, work = np.asarray(acc), dt.opmath(compute).name
         found = self._programs.get((acc.dtype, work))
@@ -232,35 +240,56 @@ def product_gradient(x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...]
     return g * (others.conj() if x._k.dtype.is_complex else others)
 
 
-def reduce_runner(row: Row) -> Callable[..., Any]:
-    """The runner of a reduce row: (input, *extras, dim, keepdim[, dtype])."""
-    extras_count = row.body.__code__.co_argcount - 1
-    reducers: dict[Any, Reducer] = {}
+class _Once:
+    """A reduce row on any operand; gives the result, and a plan if that is the whole way to it."""
 
-    def rule(s: Any, grad: Any) -> Any:
-        extras = tuple(getattr(s, p.name) for p in row.params[1:1 + extras_count])
+    def __init__(self, row: Row) -> None:
+        self.extras_count = row.body.__code__.co_argcount - 1
+        self.row, self.reducers = row, dict[Any, Reducer]()
+        self.rules = Rules(row, row.vjp or self.rule)
+
+    def rule(self, s: Any, grad: Any) -> Any:
+        """The derived gradient; it reads `input` and `result`."""
+        extras = tuple(getattr(s, p.name) for p in self.row.params[1:1 + self.extras_count])
         x, result = s.input, s.result
-        dims = s._values.get("dim")
-        axes = wrap_dims(dims, x._a.ndim)
-        return reducers[extras].gradient(x, result, grad, axes, s.keepdim)
+        axes = wrap_dims(s._values.get("dim"), x._a.ndim)
+        return self.reducers[extras].gradient(x, result, grad, axes, s.keepdim)
 
-    rules = Rules(row, row.vjp or rule)
-
-    def run(t: Tensor, *rest: Any) -> Any:
-        extras, dim, keepdim = rest[:extras_count], rest[extras_count], rest[extras_count + 1]
-        found = reducers.get(extras)
+    def __call__(self, t: Tensor, rest: tuple[Any, ...]) -> tuple[Tensor, Any]:
+        extras, (dim, keepdim, *asked) = rest[:self.extras_count], rest[self.extras_count:]
+        found = self.reducers.get(extras)
         if found is None:
-            found = reducers[extras] = Reducer(row, extras)
+            found = self.reducers[extras] = Reducer(self.row, extras)
         a, of = t._a, t._k
         axes = wrap_dims(dim, a.ndim)
-        asked = rest[extras_count + 2] if len(rest) > extras_count + 2 else None
-        compute, result = found.dtypes(of.dtype, asked)
+        compute, result = found.dtypes(of.dtype, asked[0] if asked else None)
         if of.on_meta:
-            out = wrap(_meta(a, axes, keepdim, result), kind(result, of.device))
+            return wrap(_meta(a, axes, keepdim, result), kind(result, of.device)), None
+        out = wrap(found.run(a, axes, keepdim, compute, result))
+        return out, found.whole(a, axes, keepdim, compute, result) if a.size >= BIG else None
+
+
+def reduce_runner(row: Row) -> Callable[..., Any]:
+    """The runner of a reduce row: (input, *extras, dim, keepdim[, dtype])."""
+    once = _Once(row)
+    record = once.rules.record
+    # Large reductions seen before: (the arguments, a layout) -> (plan, kind of the result).
+    seen: dict[Any, tuple[Any, Any]] = {}
+
+    def run(t: Tensor, *rest: Any) -> Any:
+        a = t._a
+        key = (rest, a.shape, a.strides, t._k) if a.size >= BIG else None
+        if key in seen:
+            plan, of = seen[key]
+            out = wrap(plan(a), of)
         else:
-            out = wrap(found.run(a, axes, keepdim, compute, result))
-        if t._g is not None and LOCAL.enabled and result.category >= dt.FLOATING:
-            rules.record((t, *rest), out)
+            out, plan = once(t, rest)
+            if plan is not None:
+                if len(seen) > _MOST_PLANS:
+                    seen.clear()
+                seen[key] = plan, out._k
+        if t._g is not None and LOCAL.enabled and out._k.dtype.category >= dt.FLOATING:
+            record((t, *rest), out)
         return out
     return run
 
