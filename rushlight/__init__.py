@@ -1,39 +1,27 @@
 """Rushlight: PyTorch's programming model, in Python that one person can read.
 
-`import rushlight as torch` and write PyTorch. Names come from four places: the op table (generated
-at first use), the tensor's own modules, and the sub-packages with PyTorch's names, loaded when they
-are first mentioned, so that start-up stays short.
+`import rushlight as torch` and write PyTorch. Nothing but this file is loaded until a name is first
+mentioned: ops are generated from the table, everything else comes from the module that `_HOMES` says.
 """
 from __future__ import annotations
 
+import sys
 from importlib import import_module
 from math import e, inf, nan, pi
-from typing import Any
 
-from rushlight.base import dtype as _dtypes
-from rushlight.base.device import device
-from rushlight.base.dtype import (dtype, get_default_dtype, set_default_dtype)
-from rushlight.base.promotion import promote_types
-from rushlight.base.size import Size
-from rushlight.ops import load as _load_ops
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
-_load_ops()
-
-from rushlight.dispatch import door as _door  # noqa: E402 - the table must be complete
-from rushlight.autograd.mode import (  # noqa: E402
-    enable_grad, inference_mode, is_grad_enabled, is_inference_mode_enabled, no_grad,
-    set_grad_enabled)
-from rushlight.tensor.geometry import (  # noqa: E402
-    MemoryFormat as memory_format, StorageLayout as layout, channels_last, channels_last_3d,
-    contiguous_format, preserve_format, sparse_coo, sparse_csr, strided)
-from rushlight.tensor.tensor import Tensor  # noqa: E402
+    from rushlight.autograd.mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+    from rushlight.base.device import device
+    from rushlight.base.dtype import dtype, get_default_dtype, set_default_dtype
+    from rushlight.base.promotion import promote_types
+    from rushlight.base.size import Size
+    from rushlight.tensor.data import tensor
+    from rushlight.tensor.tensor import Tensor
 
 __version__ = "2.13.0+rushlight"
-
-for _d in _dtypes.ALL:
-    globals()[_d.name] = _d
-globals().update(_dtypes.ALIASES)
-
 newaxis = None
 
 # Sub-packages, imported at first mention.
@@ -50,8 +38,17 @@ _ABSENT = {
     "testing": "numpy.testing.assert_allclose",
 }
 
-# Public functions that are not ops: name -> module.
+# Public names that are not ops: name -> module.
 _HOMES = {
+    "Tensor": "tensor.tensor", "Size": "base.size", "device": "base.device", "dtype": "base.dtype",
+    "get_default_dtype": "base.dtype", "set_default_dtype": "base.dtype", "tensor": "tensor.data",
+    "promote_types": "base.promotion", "no_grad": "autograd.mode", "enable_grad": "autograd.mode",
+    "inference_mode": "autograd.mode", "set_grad_enabled": "autograd.mode",
+    "is_grad_enabled": "autograd.mode", "is_inference_mode_enabled": "autograd.mode",
+    "memory_format": "tensor.geometry", "layout": "tensor.geometry", "strided": "tensor.geometry",
+    "sparse_coo": "tensor.geometry", "sparse_csr": "tensor.geometry",
+    "channels_last": "tensor.geometry", "channels_last_3d": "tensor.geometry",
+    "contiguous_format": "tensor.geometry", "preserve_format": "tensor.geometry",
     "save": "serialization", "load": "serialization",
     "manual_seed": "random", "seed": "random", "initial_seed": "random",
     "get_rng_state": "random", "set_rng_state": "random", "Generator": "tensor.generator",
@@ -79,17 +76,22 @@ _HOMES = {
 }
 
 
+_RENAMED = {"memory_format": "MemoryFormat", "layout": "StorageLayout"}
+
+
 def __getattr__(name: str) -> Any:
-    found = _door.lookup("torch", name)
+    found = _elsewhere(name)
     if found is None:
-        found = _elsewhere(name)
+        found = import_module("rushlight.dispatch.door").lookup("torch", name)
+    if found is None:
+        raise AttributeError(_no_such(name))
     globals()[name] = found
     return found
 
 
 def _elsewhere(name: str) -> Any:
     if name in _HOMES:
-        return getattr(_module(_HOMES[name], name), name)
+        return getattr(_module(_HOMES[name], name), _RENAMED.get(name, name))
     if name in _PACKAGES:
         return _module(name, name)
     if name.endswith("Tensor") or name.endswith("Storage"):
@@ -97,10 +99,12 @@ def _elsewhere(name: str) -> Any:
         legacy = import_module(f"rushlight.tensor.{home}")
         if hasattr(legacy, name):
             return getattr(legacy, name)
-    if name in _ABSENT:
-        raise AttributeError(f"module 'torch' has no attribute {name!r} in Rushlight yet; instead: "
-                             f"{_ABSENT[name]}")
-    raise AttributeError(f"module 'torch' has no attribute {name!r}")
+    return import_module("rushlight.base.dtype").NAMED.get(name)
+
+
+def _no_such(name: str) -> str:
+    text = f"module 'torch' has no attribute {name!r}"
+    return f"{text} in Rushlight yet; instead: {_ABSENT[name]}" if name in _ABSENT else text
 
 
 def _module(path: str, name: str) -> Any:
@@ -113,16 +117,18 @@ def _module(path: str, name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_door.names("torch"), *_HOMES, *_PACKAGES})
+    return sorted({*globals(), *import_module("rushlight.dispatch.door").names("torch"),
+                   *import_module("rushlight.base.dtype").NAMED, *_HOMES, *_PACKAGES})
 
 
-def tensor(data: Any, **options: Any) -> Tensor:
-    """See rushlight.tensor.data.tensor: this name is also the package of the engine's tensor room."""
-    from rushlight.tensor.data import tensor as make
+class _Package(type(sys)):  # type: ignore[misc]
+    """`tensor` is PyTorch's function here, though a room of the engine has the same name."""
 
-    globals()["tensor"] = make
-    return make(data, **options)
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name != "tensor" or not isinstance(value, type(sys)):
+            super().__setattr__(name, value)
 
 
+sys.modules[__name__].__class__ = _Package
 __all__ = ["Size", "Tensor", "device", "dtype", "enable_grad", "get_default_dtype", "inference_mode",
            "no_grad", "promote_types", "set_default_dtype", "set_grad_enabled"]

@@ -1,5 +1,8 @@
 """The size report: files and functions beyond the house's measure, and the package's total.
 
+The total counts lines of code, as counters of code do: neither blank lines nor comments nor docstrings,
+so that the budget never weighs against an explanation.
+
     python tools/size.py          fails when a budget is broken; budgets only fall
 """
 from __future__ import annotations
@@ -9,8 +12,8 @@ import sys
 from pathlib import Path
 
 FILE_LINES, FUNCTION_LINES = 400, 40
-# How many may be beyond the measure, and the most lines that the package may have.
-BUDGET = {"files": 0, "functions": 0, "package": 40_000}
+# How many may be beyond the measure, and the most lines of code that the package may have.
+BUDGET = {"files": 0, "functions": 0, "code": 40_000}
 
 
 def functions(path: Path) -> list[tuple[str, int]]:
@@ -18,6 +21,19 @@ def functions(path: Path) -> list[tuple[str, int]]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     return [(node.name, (node.end_lineno or node.lineno) - node.lineno + 1)
             for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+
+
+def code(path: Path) -> int:
+    """Lines of code of a file."""
+    text = path.read_text(encoding="utf-8")
+    count = sum(bool(line.strip()) and not line.lstrip().startswith("#") for line in text.splitlines())
+    for node in ast.walk(ast.parse(text)):
+        if (isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef))
+                and ast.get_docstring(node, clean=False) is not None):
+            first = node.body[0]
+            lines = text.splitlines()[first.lineno - 1:first.end_lineno]
+            count -= sum(bool(line.strip()) and not line.lstrip().startswith("#") for line in lines)
+    return count
 
 
 def main() -> int:
@@ -32,10 +48,10 @@ def main() -> int:
         print(f"{n:6} lines  {what}")
     for n, what in sorted(long_functions, reverse=True):
         print(f"{n:6} lines  {what}()")
-    total = sum(files.values())
-    print(f"{len(files)} files, {total} lines; {len(long_files)} files over {FILE_LINES}, "
+    total = sum(map(code, files))
+    print(f"{len(files)} files, {sum(files.values())} lines, {total} of them code; {len(long_files)} files over {FILE_LINES}, "
           f"{len(long_functions)} functions over {FUNCTION_LINES}")
-    have = {"files": len(long_files), "functions": len(long_functions), "package": total}
+    have = {"files": len(long_files), "functions": len(long_functions), "code": total}
     broken = [f"{name}: {have[name]}, budget {most}" for name, most in BUDGET.items()
               if have[name] > most]
     print("\n".join(f"over budget: {b}" for b in broken) or "within budget")

@@ -12,7 +12,7 @@ from typing import Any
 
 from rushlight.autograd import hooks
 from rushlight.autograd.mode import LOCAL
-from rushlight.autograd.node import AccumulateGrad, Node
+from rushlight.autograd.node import AccumulateGrad, Node, freed
 from rushlight.ops.table import ROWS
 
 Tensor = Any
@@ -110,12 +110,7 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
 
 def _apply(node: Node, grad: Any) -> Sequence[Any]:
     if node.saved is None:
-        raise RuntimeError("Trying to backward through the graph a second time (or directly access "
-                           "saved tensors after they have already been freed). Saved intermediate "
-                           "values of the graph are freed when you call .backward() or "
-                           "autograd.grad(). Specify retain_graph=True if you need to backward "
-                           "through the graph a second time or if you need to access saved tensors "
-                           "after calling backward.")
+        raise freed()
     if hooks.GUARD is not None:
         results = hooks.GUARD(node, grad)
     else:

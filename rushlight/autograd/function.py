@@ -7,7 +7,7 @@ from typing import Any
 
 from rushlight.autograd.inplace import rebase
 from rushlight.autograd.mode import LOCAL
-from rushlight.autograd.node import Node, edge
+from rushlight.autograd.node import Node, edge, freed
 from rushlight.dispatch.saving import check_version, reattach, result_alias, version_of
 from rushlight.tensor.tensor import Tensor, storage, wrap
 
@@ -60,12 +60,7 @@ class FunctionCtx(Node):
     def saved_tensors(self) -> tuple[Any, ...]:
         """What was saved; RuntimeError once freed, or where it was written to since."""
         if self.saved is None:
-            raise RuntimeError("Trying to backward through the graph a second time (or directly access "
-                               "saved tensors after they have already been freed). Saved intermediate "
-                               "values of the graph are freed when you call .backward() or "
-                               "autograd.grad(). Specify retain_graph=True if you need to backward "
-                               "through the graph a second time or if you need to access saved tensors "
-                               "after calling backward.")
+            raise freed()
         if not self.saved:
             return self._to_save
         return tuple(None if kept is None else self._unpack(*kept) for kept in self.saved)

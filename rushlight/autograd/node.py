@@ -17,6 +17,15 @@ next_seq = itertools.count(1).__next__
 new = object.__new__
 
 
+def freed() -> RuntimeError:
+    """The error of a second walk through a graph whose saved values are gone."""
+    return RuntimeError(
+        "Trying to backward through the graph a second time (or directly access saved tensors after they "
+        "have already been freed). Saved intermediate values of the graph are freed when you call "
+        ".backward() or autograd.grad(). Specify retain_graph=True if you need to backward through the "
+        "graph a second time or if you need to access saved tensors after calling backward.")
+
+
 class Node:
     """A recorded op. `apply(grad)` gives one gradient per edge; nodes with several results set
     `multi` and get a list of gradients, None where there is none."""

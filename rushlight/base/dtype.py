@@ -67,6 +67,8 @@ ALIASES: dict[str, dtype] = {
     "float": float32, "double": float64, "half": float16, "short": int16, "int": int32,
     "long": int64, "cfloat": complex64, "cdouble": complex128,
 }
+# Every dtype by its public names.
+NAMED: dict[str, dtype] = {**{d.name: d for d in ALL}, **ALIASES}
 # What Python's number types stand for where a dtype is asked for.
 OF_PYTHON: dict[Any, dtype] = {float: float64, int: int64, bool: bool_, complex: complex128}
 # What PyTorch's messages call them.

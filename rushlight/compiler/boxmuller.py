@@ -16,6 +16,7 @@ from rushlight.base import boxmuller as b
 from rushlight.compiler import native
 from rushlight.compiler.ir import Function, Lane, Module, horner
 from rushlight.compiler.target import available, host
+from rushlight.compiler.team import pointer
 from rushlight.compiler.tier import Tiered
 
 Array = np.ndarray[Any, Any]
@@ -41,7 +42,7 @@ class Normals(Tiered):
             if not words.flags.c_contiguous or words.dtype != np.uint32:
                 raise ValueError("normals: expected contiguous uint32 words, got "
                                  f"{words.dtype} with strides {words.strides}")
-            code(words.__array_interface__["data"][0], words.size // b.GROUP, mean, std)
+            code(pointer(words), words.size // b.GROUP, mean, std)
         return run
 
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import ctypes
 import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from glob import glob
 from itertools import product as indices
@@ -82,13 +85,33 @@ def _shared(a: Array, b: Array) -> Array | None:
     jobs = team.placed(offsets, (a, b, out))
     steps = np.array([blas.gemm[a.dtype.name], *left[0:1], *right[0:1], left[1], right[1],
                       max(out.shape[-1], 1)], np.int64)
-    before = blas.get_threads()
-    blas.set_threads(1)
-    try:
+    with _one_thread(blas):
         done = team.run_loop(loop, jobs, 3, steps, threads)
-    finally:
-        blas.set_threads(before)
     return out if done else None
+
+
+_setting = threading.Lock()
+
+
+def _renew() -> None:
+    global _setting
+    _setting = threading.Lock()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_renew)
+
+
+@contextmanager
+def _one_thread(blas: _Blas) -> Iterator[None]:
+    """BLAS's own threads are put off; the number is the process's, so callers take turns."""
+    with _setting:
+        before = blas.get_threads()
+        blas.set_threads(1)
+        try:
+            yield
+        finally:
+            blas.set_threads(before)
 
 
 def _order(x: Array) -> tuple[int, int] | None:

@@ -16,6 +16,7 @@ from rushlight.base.rng import Engine
 from rushlight.compiler import native
 from rushlight.compiler.ir import Function, Lane, Module
 from rushlight.compiler.target import available
+from rushlight.compiler.team import pointer
 from rushlight.compiler.tier import Tiered
 
 Array = np.ndarray[Any, Any]
@@ -44,7 +45,7 @@ class Words(Tiered):
             native.address("words", "mt19937", write))
 
         def run(words: Array, state: Array, out: Any = None) -> bool:
-            code(state.__array_interface__["data"][0], words.__array_interface__["data"][0], words.size)
+            code(pointer(state), pointer(words), words.size)
             return True
         return run if _agrees(run) else None
 

@@ -11,6 +11,7 @@ import numpy as np
 from rushlight.compiler import native
 from rushlight.compiler.ir import Function, Module
 from rushlight.compiler.target import available
+from rushlight.compiler.team import pointer
 from rushlight.compiler.tier import Tiered
 
 Array = np.ndarray[Any, Any]
@@ -34,7 +35,7 @@ class Exchanges(Tiered):
             native.address("exchanges", "int64", write))
 
         def run(places: Array, words: Array, out: Any = None) -> bool:
-            code(places.__array_interface__["data"][0], words.__array_interface__["data"][0], places.size)
+            code(pointer(places), pointer(words), places.size)
             return True
         return run
 

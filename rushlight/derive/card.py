@@ -9,7 +9,7 @@ from rushlight.derive.vjp import differentiate
 from rushlight.ops import signature
 from rushlight.ops.reduction import Reduction
 from rushlight.ops.scalar import Expr, const, symbol
-from rushlight.ops.table import NAMES, Row
+from rushlight.ops.table import Row, public
 
 
 def card(row: Row) -> str:
@@ -26,7 +26,7 @@ def card(row: Row) -> str:
 
 def public_names(row: Row) -> list[str]:
     """Every public spelling of the row."""
-    return sorted(f"{space}.{name}" for (space, name), (r, _) in NAMES.items() if r is row)
+    return sorted(f"{space}.{name}" for space, name, _ in public(row))
 
 
 def meaning(row: Row) -> list[tuple[str, str]]:

@@ -13,21 +13,22 @@ from rushlight.base import accumulate, boxmuller, integers, rng
 from rushlight.dispatch import inplace, methods, operators, pointwise, running
 from rushlight.ops import products
 from rushlight.ops.rowkernels import RowKernel
-from rushlight.ops.table import NAMES, Row
+from rushlight.ops.table import NAMES, Row, complete, public
 from rushlight.tensor import tensor
 
 _built: dict[tuple[str, str], Callable[..., Any]] = {}
-_homes: dict[str, tuple[str, str]] = {}
 
 
 def lookup(namespace: str, name: str) -> Callable[..., Any] | None:
     """The callable behind a public name, or None where the table has no such name."""
     if namespace == "operator":
         return operators.build(name)
+    extra = methods.METHODS if namespace == "Tensor" else methods.FUNCTIONS
+    if name in extra and namespace in ("Tensor", "torch"):
+        return extra[name]
     found = NAMES.get((namespace, name))
     if found is None:
-        extra = methods.METHODS if namespace == "Tensor" else methods.FUNCTIONS
-        return extra.get(name) if namespace in ("Tensor", "torch") else None
+        return None
     row, variant = found
     if variant == "function":
         return function(row)
@@ -51,16 +52,14 @@ def function(row: Row) -> Callable[..., Any]:
 
 def _home(row: Row) -> tuple[str, str]:
     """(module, name) under which a row's function is found, for pickle."""
-    if not _homes:
-        for (space, name), (owner, variant) in NAMES.items():
-            if variant == "function" and space not in ("Tensor", "aten"):
-                _homes.setdefault(owner.name, (space, name))
-    space, name = _homes.get(row.name, ("torch", row.name))
+    space, name = next(((space, name) for space, name, variant in public(row)
+                        if variant == "function" and space not in ("Tensor", "aten")), ("torch", row.name))
     return ("rushlight" if space == "torch" else f"rushlight.{space}"), name
 
 
 def names(namespace: str) -> list[str]:
     """All public names that the table gives a namespace."""
+    complete()
     return sorted(name for space, name in NAMES if space == namespace)
 
 

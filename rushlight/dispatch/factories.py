@@ -14,6 +14,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.device import CPU, Default, device
 from rushlight.base.size import Size
 from rushlight.dispatch import arguments, outputs, overrides, state
+from rushlight.dispatch.literals import NUMBERS
 from rushlight.dispatch.source import compile_function
 from rushlight.dispatch.shapes import as_meta
 from rushlight.ops import signature
@@ -137,7 +138,7 @@ def _prologue(row: Row, general: Callable[..., Any]) -> Callable[..., Any]:
         "MODES": state.MODES, "PLAIN": state.PLAIN, "DEFAULT": Default, "DTYPE": dt.dtype,
         "HERE": _HERE, "track": track, "general": general,
         "TUPLES": frozenset({tuple, list, Size}),
-        "NUMBERS": frozenset({int, float, bool, complex}), "body": row.body, "wrap": wrap,
+        "NUMBERS": NUMBERS, "body": row.body, "wrap": wrap,
         "Fill": Fill, **{f"_default_{p.name}": p.default for p in params}}
     return compile_function(text, row.name, scope)
 

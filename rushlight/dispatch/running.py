@@ -12,6 +12,7 @@ from typing import Any
 from rushlight.base.size import Size
 from rushlight.dispatch import arguments, factories, outputs, overrides, state
 from rushlight.dispatch.kinds import runner
+from rushlight.dispatch.literals import NUMBERS
 from rushlight.dispatch.source import compile_function
 from rushlight.ops import signature
 from rushlight.ops.table import Row
@@ -114,7 +115,7 @@ def _prologue(row: Row, run: Callable[..., Any], general: Callable[..., Any],
             f"        return general({call}, **extra)\n"
             f"    return run({names})\n")
     scope: dict[str, Any] = {"MODES": state.MODES, "PLAIN": state.PLAIN, "general": general,
-                             "run": run, "NUMBERS": frozenset({int, float, bool, complex}),
+                             "run": run, "NUMBERS": NUMBERS,
                              "LISTS": frozenset({list, tuple}), "INT": frozenset({int}),
                              **{f"_default_{p.name}": p.default for p in params}}
     return compile_function(text, row.name, scope)

@@ -1,7 +1,5 @@
-"""The op table, one file per family of rows; `load()` fills it."""
+"""The op table, one file per family of rows; a family is imported when a row of it is asked for."""
 from __future__ import annotations
-
-from importlib import import_module
 
 # In order of need: a family may use the rows of those before it.
 FAMILIES = (
@@ -12,9 +10,3 @@ FAMILIES = (
     "losses", "classification", "attention", "padding", "convolution", "pooling", "shuffles",
     "margins", "resampling", "decompositions", "random", "sampling", "dropout", "recurrent",
 )
-
-
-def load() -> None:
-    """Import every family, which enters its rows into the table."""
-    for family in FAMILIES:
-        import_module(f"rushlight.ops.{family}")

@@ -15,16 +15,71 @@ Kinds and what their bodies are:
 """
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, ClassVar
+import os
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any, ClassVar, TypeVar
 
-from rushlight.ops import signature
+from rushlight.ops import FAMILIES, signature
 
 KINDS = ("pointwise", "reduce", "view", "index", "contract", "composite", "opaque")
 
+_Key = TypeVar("_Key")
+_Entry = TypeVar("_Entry")
+
+
+class Table(dict[_Key, _Entry]):
+    """A dict that fills itself: asked for an entry, it imports the family that declares it.
+
+    Iterating shows what is there so far; `complete()` imports every family.
+    """
+
+    def __init__(self) -> None:
+        self.families: dict[_Key, str] = {}
+
+    def __missing__(self, key: _Key) -> _Entry:
+        family = self.families.get(key)
+        if family is not None:
+            import_module(f"rushlight.ops.{family}")
+        if key not in self:
+            complete()
+        if key not in self:
+            raise KeyError(key)
+        return self[key]
+
+    def get(self, key: _Key, default: Any = None) -> Any:
+        """The entry, its family imported if need be."""
+        try:
+            return self[key]
+        except KeyError:
+            return default
+
+
+def complete() -> None:
+    """Import every family, so that the table holds all rows."""
+    for family in FAMILIES:
+        import_module(f"rushlight.ops.{family}")
+
+
+# Which family declares which rows and names: written by `python -m rushlight.ops --contents`, and
+# held to the table by a test. A line: family, namespace (none for the rows' own names), names.
+CONTENTS = os.path.join(os.path.dirname(__file__), "contents.tsv")
 # (namespace, public name) -> (row, variant); variants: "function", "inplace"
-NAMES: dict[tuple[str, str], tuple["Row", str]] = {}
-ROWS: dict[str, "Row"] = {}
+NAMES: Table[tuple[str, str], tuple["Row", str]] = Table()
+ROWS: Table[str, "Row"] = Table()
+
+
+def _read() -> None:
+    with open(CONTENTS, encoding="utf-8") as lines:
+        for line in lines:
+            family, space, names = line.split("\t")
+            if space:
+                NAMES.families.update(((space, name), family) for name in names.split())
+            else:
+                ROWS.families.update((name, family) for name in names.split())
+
+
+_read()
 
 
 class Row:
@@ -85,8 +140,10 @@ class Row:
 
     def _bind(self, *args: Any, **kwargs: Any) -> Any:
         if Row.binder is None:
-            raise RuntimeError(f"{self.name}: no dispatcher is bound; import rushlight first")
-        self.call = Row.binder(self)
+            # The door binds itself; nobody need have imported it before the first op.
+            import_module("rushlight.dispatch.door")
+        binder: Any = Row.binder
+        self.call = binder(self)
         return self.call(*args, **kwargs)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -111,18 +168,19 @@ class Row:
         return rule
 
 
-def _publish(row: Row) -> None:
+def public(row: Row) -> Iterator[tuple[str, str, str]]:
+    """(namespace, public name, variant) of every spelling of the row."""
     for name in (row.name, *row.aliases):
         namespace, dot, leaf = name.rpartition(".")
         for space in (namespace,) if dot else row.where:
             # "Tensor.where" or "nn.functional.softmax" in `where` names the public name in full.
-            owner, _, public = space.rpartition(".")
+            owner, _, full = space.rpartition(".")
             if owner in ("Tensor", "nn.functional", "linalg", "special", "fft", "torch"):
-                _claim(owner, public, row, "inplace" if row.inplace and public.endswith("_") else "function")
+                yield owner, full, "inplace" if row.inplace and full.endswith("_") else "function"
                 continue
-            _claim(space, leaf, row, "function")
+            yield space, leaf, "function"
             if row.inplace and space != "special":
-                _claim(space, leaf + "_", row, "inplace")
+                yield space, leaf + "_", "inplace"
 
 
 def _claim(space: str, leaf: str, row: Row, variant: str) -> None:
@@ -140,7 +198,8 @@ def _decorator(kind: str, **defaults: Any) -> Callable[..., Any]:
         if row.name in ROWS:
             raise ValueError(f"op table: the row {row.name!r} is declared twice")
         ROWS[row.name] = row
-        _publish(row)
+        for space, leaf, variant in public(row):
+            _claim(space, leaf, row, variant)
         return row
     decorate.__name__ = kind
     decorate.__doc__ = f"Declare a {kind} row; keywords are Row's facts."

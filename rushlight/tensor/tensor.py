@@ -8,7 +8,7 @@ from the table: the first look-up of a name binds it to the class.
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,10 @@ from rushlight.tensor.kind import CPU_KINDS, Kind, kind
 from rushlight.tensor.operators import Operators
 from rushlight.tensor.storage import INFERRING, Storage, fresh, storage
 
-# Set by dispatch: (namespace, name) -> the callable generated from a row, or None.
-lookup: Callable[[str, str], Any] = lambda namespace, name: None  # noqa: E731
+
+def lookup(namespace: str, name: str) -> Any:
+    """The callable generated from a row, or None; the door puts itself in this place."""
+    return import_module("rushlight.dispatch.door").lookup(namespace, name)
 
 
 class TensorMeta(type):
@@ -36,8 +38,9 @@ class TensorMeta(type):
         raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
 
     def __dir__(cls) -> list[str]:
-        from rushlight.ops.table import NAMES
+        from rushlight.ops.table import NAMES, complete
 
+        complete()
         return sorted({*type.__dir__(cls), *(n for space, n in NAMES if space == "Tensor")})
 
 

@@ -1,0 +1,31 @@
+"""The list of which family declares what; and what is loaded when."""
+import subprocess
+import sys
+
+from rushlight.ops import __main__ as command
+from rushlight.ops import table
+
+
+def test_contents_are_those_of_the_families():
+    table.complete()
+    with open(table.CONTENTS, encoding="utf-8") as file:
+        assert file.read() == command.written(), "run: python -m rushlight.ops --contents"
+
+
+def loaded(code):
+    """The modules that a fresh process has after `code`."""
+    found = subprocess.run([sys.executable, "-c", f"{code}\nimport sys; print(*sys.modules)"],
+                           capture_output=True, text=True, check=True)
+    return set(found.stdout.split())
+
+
+def test_a_name_loads_what_it_needs():
+    assert "numpy" not in loaded("import rushlight")
+    found = loaded("import rushlight as torch; (torch.ones(2) + 1).sum()")
+    assert {"numpy", "rushlight.ops.arithmetic", "rushlight.ops.reductions"} <= found
+    assert not {"llvmlite", "rushlight.ops.convolution", "rushlight.nn"} & found
+
+
+def test_the_function_tensor_stays_when_the_room_is_imported():
+    code = "import rushlight.tensor.tensor, rushlight as t; assert t.tensor([1]).tolist() == [1]"
+    assert "rushlight.tensor.data" in loaded(code)
