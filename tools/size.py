@@ -49,7 +49,8 @@ def main() -> int:
     for n, what in sorted(long_functions, reverse=True):
         print(f"{n:6} lines  {what}()")
     total = sum(map(code, files))
-    print(f"{len(files)} files, {sum(files.values())} lines, {total} of them code; {len(long_files)} files over {FILE_LINES}, "
+    print(f"{len(files)} files, {sum(files.values())} lines, {total} of them code; "
+          f"{len(long_files)} files over {FILE_LINES}, "
           f"{len(long_functions)} functions over {FUNCTION_LINES}")
     have = {"files": len(long_files), "functions": len(long_functions), "code": total}
     broken = [f"{name}: {have[name]}, budget {most}" for name, most in BUDGET.items()

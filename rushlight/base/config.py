@@ -31,6 +31,8 @@ KNOBS: tuple[Knob, ...] = (
     Knob("hot_calls", int, 24, "After how many small calls a kernel is compiled."),
     Knob("hot_size", int, 32768, "From how many elements on a kernel is compiled at its first "
          "call."),
+    Knob("switch_after", int, 40, "How many times the work that made a kernel hot it goes on with NumPy, "
+         "whether or not its machine code is there sooner: the same program gives the same bits again."),
     Knob("cache", bool, True, "Whether compiled kernels are kept on disk."),
     Knob("cache_dir", str, "", "Where they are kept; empty means XDG_CACHE_HOME/rushlight or "
          "~/.cache/rushlight."),

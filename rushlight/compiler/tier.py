@@ -1,7 +1,9 @@
 """Tiers: a kernel starts on NumPy and is replaced by machine code when it is hot.
 
 `Tiered.fn` is the best callable right now. Compilation runs on one daemon thread (LLVM works
-without the interpreter lock), in the order in which kernels became hot.
+without the interpreter lock), in the order in which kernels became hot. NumPy and machine code may
+differ in the last bit, so when to change over is decided by the work done alone, never by when the
+compiler was ready: a program that runs twice changes over at the same calls.
 """
 from __future__ import annotations
 
@@ -25,6 +27,7 @@ class _Compiler:
     def __init__(self) -> None:
         self.queue: queue.SimpleQueue[Tiered] = queue.SimpleQueue()
         self.thread: threading.Thread | None = None
+        self.built: list[Tiered] = []
 
 
 _compiler = _Compiler()
@@ -40,8 +43,10 @@ class Tiered:
 
     def __init__(self) -> None:
         self.fn: Callable[..., Any] = self._counted
-        self._calls = 0
+        self._work = 0.0
         self._state = COLD
+        self._made: Callable[..., Any] | None = None
+        self._built: threading.Event | None = None
         self._waiting: list[Callable[[Any], None]] = []
 
     @property
@@ -71,7 +76,7 @@ class Tiered:
     def _counted(self, *arrays: Any, out: Any = None) -> Any:
         if self._state == READY:
             return self(*arrays, out=out)
-        if self._state == COLD:
+        if self._state in (COLD, QUEUED):
             self._count(arrays)
             if self._state == READY:
                 return self.parallel(*arrays, out=out)
@@ -82,13 +87,21 @@ class Tiered:
         if mode == "llvm":
             self.compile_now()
             return
-        self._calls += 1
-        if self._calls >= knobs.hot_calls or any(a.size >= knobs.hot_size for a in arrays):
-            if mode == "numpy":
-                self._calls = 0
-                return
-            self._state = QUEUED
+        if mode == "numpy":
+            return
+        hot = knobs.hot_calls
+        self._work += 1 + max([a.size for a in arrays], default=0) * hot / knobs.hot_size
+        if self._state == COLD and self._work >= hot:
+            self._state, self._built = QUEUED, threading.Event()
             _enqueue(self)
+        elif self._work >= hot * knobs.switch_after:
+            self.settle()
+
+    def settle(self) -> None:
+        """Change over to the machine code that was asked for, waiting for it if need be."""
+        if self._built is not None:
+            self._built.wait()
+            self._install(self._made)
 
     def on_ready(self, callback: Callable[[Any], None]) -> None:
         """Call back with the machine code's callable: when there is one, or now if there is."""
@@ -102,7 +115,7 @@ class Tiered:
     def compile_now(self) -> bool:
         """Compile in this thread unless done; whether there is machine code."""
         if self._state in (COLD, QUEUED):
-            self._install(self.build())
+            self._install(self._made or self.build())
         return self._state == READY
 
     def _install(self, made: Callable[..., Any] | None) -> None:
@@ -120,21 +133,24 @@ class Tiered:
 def _enqueue(kernel: Tiered) -> None:
     with _lock:
         if _compiler.thread is None or not _compiler.thread.is_alive():
-            _compiler.thread = threading.Thread(target=_work, args=(_compiler.queue,),
+            _compiler.thread = threading.Thread(target=_serve, args=(_compiler.queue,),
                                                 name="rushlight-compiler", daemon=True)
             _compiler.thread.start()
     _compiler.queue.put(kernel)
 
 
-def _work(pending: queue.SimpleQueue[Tiered]) -> None:
+def _serve(pending: queue.SimpleQueue[Tiered]) -> None:
     while True:
         kernel = pending.get()
         try:
-            kernel.compile_now()
+            kernel._made = kernel.build()
         except Exception as error:  # noqa: BLE001 - the program goes on, on NumPy
-            kernel._install(None)
             warnings.warn(f"rushlight: a kernel could not be compiled and stays on NumPy: {error}",
                           RuntimeWarning, stacklevel=1)
+        finally:
+            _compiler.built.append(kernel)
+            if kernel._built is not None:
+                kernel._built.set()
 
 
 def _forget() -> None:
@@ -149,7 +165,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def wait() -> None:
-    """Wait until everything queued so far is compiled (tests, benchmarks)."""
+    """Change over to the machine code of everything queued so far (tests, benchmarks)."""
     done = threading.Event()
 
     class Mark(Tiered):
@@ -159,3 +175,6 @@ def wait() -> None:
     if _compiler.thread is not None:
         _enqueue(Mark())
         done.wait()
+    built, _compiler.built = _compiler.built, []
+    for kernel in built:
+        kernel.settle()

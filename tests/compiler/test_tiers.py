@@ -37,6 +37,40 @@ def test_hot_kernels_are_compiled_behind_the_callers_back(llvm):
     np.testing.assert_allclose(kernel(ONES), np.exp(ONES) + 0.125, rtol=1e-6)
 
 
+def test_the_change_over_is_decided_by_the_work_alone(llvm):
+    early, late = fresh(0.0625), fresh(0.03125)
+    with knobs.using(kernels="auto", hot_calls=3, switch_after=4):
+        for kernel, prepared in ((early, True), (late, False)):
+            for _ in range(11):
+                kernel(ONES)
+                if prepared and kernel._built is not None:
+                    kernel._built.wait()
+            assert not kernel.ready
+            kernel(ONES)
+            assert kernel.ready
+
+
+TRAIN = """
+import hashlib
+import rushlight as torch
+torch.manual_seed(0)
+model = torch.nn.Sequential(torch.nn.Linear(20, 64), torch.nn.GELU(), torch.nn.Linear(64, 2))
+optimizer = torch.optim.AdamW(model.parameters(), lr=1e-2)
+x, y = torch.randn(64, 20), torch.randint(0, 2, (64,))
+for _ in range(400):
+    optimizer.zero_grad()
+    torch.nn.functional.cross_entropy(model(x), y).backward()
+    optimizer.step()
+print(hashlib.sha256(b"".join(p.detach().numpy().tobytes() for p in model.parameters())).hexdigest())
+"""
+
+
+def test_a_program_gives_the_same_bits_with_an_empty_and_a_full_cache(llvm, tmp_path, monkeypatch):
+    monkeypatch.setenv("RUSHLIGHT_SWITCH_AFTER", "10")
+    first, second = answer(run(tmp_path, TRAIN)), answer(run(tmp_path, TRAIN))
+    assert first == second and len(first) == 1
+
+
 def test_large_arrays_are_compiled_at_once(llvm):
     kernel = fresh(0.25)
     with knobs.using(kernels="auto", hot_size=1000):
