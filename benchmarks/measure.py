@@ -57,9 +57,9 @@ class Worker:
         self.process.kill()
         self.process.wait()
 
-    def seconds(self, workload: str, count: int) -> float:
+    def seconds(self, workload: str, count: int, settle: bool = False) -> float:
         """For `count` calls. RuntimeError with the worker's error, or if it has died."""
-        asked = json.dumps({"workload": workload, "count": count})
+        asked = json.dumps({"workload": workload, "count": count, "settle": settle})
         try:
             print(asked, file=self.process.stdin, flush=True)
         except BrokenPipeError:
@@ -81,7 +81,8 @@ def warm(worker: Worker, workload: str, seconds: float) -> int:
         spent += last
         if last < seconds / 2:
             count = min(count * 2, max(count + 1, int(count * seconds / max(last, 1e-9))))
-    return count
+    spent = worker.seconds(workload, count, settle=True)
+    return max(count, int(count * seconds / spent))
 
 
 def compare(name: str, title: str, bar: float, workers: tuple[Worker, Worker], rounds: int,
@@ -105,15 +106,15 @@ def fresh(python: str, code: str) -> float:
     return float(done.stdout.split()[-1])
 
 
-IMPORT = "import time; t = time.perf_counter(); import {}; print(time.perf_counter() - t)"
+START = "import time; t = time.perf_counter(); import {} as torch; {}; print(time.perf_counter() - t)"
 
 
-def import_time(pythons: tuple[str, str], rounds: int, bar: float) -> Result:
-    """Seconds to import, in fresh processes, in turn."""
-    times = [[fresh(python, IMPORT.format(package))
+def start_time(pythons: tuple[str, str], rounds: int, bar: float, title: str, then: str) -> Result:
+    """Seconds to import and then run a statement, in fresh processes, in turn."""
+    times = [[fresh(python, START.format(package, then))
               for python, package in zip(pythons, ("rushlight", "torch"), strict=True)]
              for _ in range(rounds + 1)][1:]  # the first reads the files from the disk
-    return Result("import", median(a for a, _ in times), median(b for _, b in times),
+    return Result(title, median(a for a, _ in times), median(b for _, b in times),
                   median(a / b for a, b in times), bar)
 
 

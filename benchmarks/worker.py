@@ -1,6 +1,7 @@
 """A process that times workloads on one framework: python -m benchmarks.worker rushlight|torch
 
-It reads lines of JSON, {"workload": name, "count": calls}, and answers each with one line,
+It reads lines of JSON, {"workload": name, "count": calls,
+"settle": whether the warm-up is over}, and answers each with one line,
 {"seconds": for all the calls} or {"error": text}. It ends with its input.
 """
 from __future__ import annotations
@@ -22,6 +23,13 @@ def load(package: str) -> Any:
         install_as_torch()
     import torch
     return torch
+
+
+def settle(package: str) -> None:
+    """Change over to what a long run would use by now."""
+    if package == "rushlight":
+        from rushlight.compiler import tier
+        tier.wait()
 
 
 def time_calls(call: Callable[[], Any], count: int) -> float:
@@ -50,6 +58,8 @@ def main(package: str) -> None:
                 name, call = asked["workload"], lambda: None
                 torch.manual_seed(0)
                 call = WORKLOADS[name].prepare(torch)
+            if asked["settle"]:
+                settle(package)
             answer = {"seconds": time_calls(call, asked["count"])}
         except Exception as error:  # noqa: BLE001 - reported in the table, the run goes on
             answer, name = {"error": f"{type(error).__name__}: {error}"}, ""

@@ -13,7 +13,7 @@ from rushlight.base import accumulate, boxmuller, integers, rng
 from rushlight.dispatch import inplace, methods, operators, pointwise, running
 from rushlight.ops import products
 from rushlight.ops.rowkernels import RowKernel
-from rushlight.ops.table import NAMES, Row, complete, public
+from rushlight.ops.table import NAMES, Row, public
 from rushlight.tensor import tensor
 
 _built: dict[tuple[str, str], Callable[..., Any]] = {}
@@ -59,7 +59,6 @@ def _home(row: Row) -> tuple[str, str]:
 
 def names(namespace: str) -> list[str]:
     """All public names that the table gives a namespace."""
-    complete()
     return sorted(name for space, name in NAMES if space == namespace)
 
 

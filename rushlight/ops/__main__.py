@@ -7,12 +7,11 @@ from importlib import import_module
 
 from rushlight.derive.card import card
 from rushlight.ops import FAMILIES
-from rushlight.ops.table import CONTENTS, NAMES, ROWS, Row, complete, public
+from rushlight.ops.table import CONTENTS, NAMES, ROWS, Row, public
 
 
 def main(arguments: list[str]) -> int:
     """Print what was asked for; exit status 1 for an unknown name."""
-    complete()
     if arguments in ([], ["--help"], ["-h"]):
         print(__doc__)
         print(f"{len(ROWS)} rows, {len(NAMES)} public names")

@@ -16,7 +16,7 @@ Kinds and what their bodies are:
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
 from importlib import import_module
 from typing import Any, ClassVar, TypeVar
 
@@ -29,10 +29,8 @@ _Entry = TypeVar("_Entry")
 
 
 class Table(dict[_Key, _Entry]):
-    """A dict that fills itself: asked for an entry, it imports the family that declares it.
-
-    Iterating shows what is there so far; `complete()` imports every family.
-    """
+    """A dict that fills itself: asked for an entry, it imports the family that declares it; asked for
+    all of them, every family."""
 
     def __init__(self) -> None:
         self.families: dict[_Key, str] = {}
@@ -41,11 +39,15 @@ class Table(dict[_Key, _Entry]):
         family = self.families.get(key)
         if family is not None:
             import_module(f"rushlight.ops.{family}")
-        if key not in self:
+        if not self.has(key):
             complete()
-        if key not in self:
+        if not self.has(key):
             raise KeyError(key)
         return self[key]
+
+    def has(self, key: object) -> bool:
+        """Whether the entry has been made."""
+        return dict.__contains__(self, key)
 
     def get(self, key: _Key, default: Any = None) -> Any:
         """The entry, its family imported if need be."""
@@ -53,6 +55,29 @@ class Table(dict[_Key, _Entry]):
             return self[key]
         except KeyError:
             return default
+
+    def __contains__(self, key: object) -> bool:
+        return self.get(key, self) is not self  # type: ignore[arg-type]
+
+    def __len__(self) -> int:
+        complete()
+        return dict.__len__(self)
+
+    def __iter__(self) -> Iterator[_Key]:
+        complete()
+        return dict.__iter__(self)
+
+    def keys(self) -> KeysView[_Key]:  # type: ignore[override]
+        """All keys."""
+        return KeysView(self)
+
+    def values(self) -> ValuesView[_Entry]:  # type: ignore[override]
+        """All entries."""
+        return ValuesView(self)
+
+    def items(self) -> ItemsView[_Key, _Entry]:  # type: ignore[override]
+        """All pairs."""
+        return ItemsView(self)
 
 
 def complete() -> None:
@@ -184,7 +209,7 @@ def public(row: Row) -> Iterator[tuple[str, str, str]]:
 
 
 def _claim(space: str, leaf: str, row: Row, variant: str) -> None:
-    if (space, leaf) in NAMES:
+    if NAMES.has((space, leaf)):
         raise ValueError(f"op table: {space}.{leaf} is declared twice, by the rows "
                          f"{NAMES[space, leaf][0].name!r} and {row.name!r}")
     NAMES[space, leaf] = (row, variant)
@@ -195,7 +220,7 @@ def _decorator(kind: str, **defaults: Any) -> Callable[..., Any]:
         if body is None:
             return lambda b: decorate(b, **facts)
         row = Row(kind, body, **{**defaults, **facts})
-        if row.name in ROWS:
+        if ROWS.has(row.name):
             raise ValueError(f"op table: the row {row.name!r} is declared twice")
         ROWS[row.name] = row
         for space, leaf, variant in public(row):

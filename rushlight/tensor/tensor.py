@@ -38,9 +38,8 @@ class TensorMeta(type):
         raise AttributeError(f"type object '{cls.__name__}' has no attribute '{name}'")
 
     def __dir__(cls) -> list[str]:
-        from rushlight.ops.table import NAMES, complete
+        from rushlight.ops.table import NAMES
 
-        complete()
         return sorted({*type.__dir__(cls), *(n for space, n in NAMES if space == "Tensor")})
 
 

@@ -7,7 +7,6 @@ from rushlight.ops import table
 
 
 def test_contents_are_those_of_the_families():
-    table.complete()
     with open(table.CONTENTS, encoding="utf-8") as file:
         assert file.read() == command.written(), "run: python -m rushlight.ops --contents"
 
