@@ -26,12 +26,11 @@ newaxis = None
 
 # Sub-packages, imported at first mention.
 _PACKAGES = frozenset((
-    "amp", "autograd", "backends", "cuda", "fft", "linalg", "nn", "optim", "random", "return_types",
-    "serialization", "signal", "special", "storage", "utils", "version",
+    "_dynamo", "amp", "autograd", "backends", "compiler", "cuda", "fft", "linalg", "nn", "optim",
+    "random", "return_types", "serialization", "signal", "special", "storage", "utils", "version",
 ))
 # What PyTorch has beside these, and what to use meanwhile.
 _ABSENT = {
-    "compile": "call the model as it is", "compiler": "call the model as it is",
     "distributed": "train in one process", "export": "save the state_dict", "onnx": "save the state_dict",
     "fx": "forward hooks", "jit": "the model's Python code", "hub": "the model's own repository",
     "func": "torch.autograd.grad", "vmap": "batched ops", "profiler": "cProfile",
@@ -72,6 +71,7 @@ _HOMES = {
     "get_deterministic_debug_mode": "tensor.threads", "set_deterministic_debug_mode": "tensor.threads",
     "is_deterministic_algorithms_warn_only_enabled": "tensor.threads",
     "UntypedStorage": "tensor.untyped", "TypedStorage": "tensor.typed", "FloatTensor": "tensor.legacy",
+    "compile": "capture.api", "explain": "capture.report",
     "autocast": "amp", "get_autocast_dtype": "amp", "is_autocast_enabled": "amp",
 }
 

@@ -11,7 +11,7 @@ from pathlib import Path
 PACKAGE = "rushlight"
 # From the top: each room may import those before it. Modules of the package's root (random.py,
 # launcher.py, ...) and the rooms with PyTorch's names are user rooms: they may import anything.
-ROOMS = ("base", "ops", "derive", "compiler", "tensor", "autograd", "dispatch", "serialize")
+ROOMS = ("base", "ops", "derive", "compiler", "tensor", "autograd", "dispatch", "serialize", "capture")
 
 # (importing file, imported room): why this one may point down. The number of rows only falls.
 EXCEPTIONS: dict[tuple[str, str], str] = {

@@ -13,6 +13,7 @@ from typing import Any
 from rushlight.autograd import hooks
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad, Node, freed
+from rushlight.base.tape import TAPE, escape
 from rushlight.ops.table import ROWS
 
 Tensor = Any
@@ -86,11 +87,14 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
         node = heappop(heap)[1]
         grad = buffers.pop(node)
         if node.hooks is not None:
+            escape("a hook of the graph runs")
             grad = hooks.before(node, grad)
         if wanted is not None and wanted.stops_at(node, grad, accumulate):
             continue
         if node.__class__ is AccumulateGrad:
-            if accumulate:
+            if accumulate and TAPE:
+                TAPE[-1].accumulate(_accumulate, node, grad, create)
+            elif accumulate:
                 _accumulate(node, grad, create)
             continue
         results = _apply(node, grad)
@@ -185,7 +189,10 @@ def _ones_like(t: Tensor) -> Tensor:
 
     from rushlight.tensor.tensor import wrap
 
-    return wrap(np.ones(t._a.shape, t._a.dtype), t._k)
+    ones = np.ones(t._a.shape, t._a.dtype)
+    if TAPE:
+        TAPE[-1].constant(ones)
+    return wrap(ones, t._k)
 
 
 def _listed(value: Any, count: int) -> list[Any]:

@@ -1,1 +1,17 @@
-"""See docs/design.md for what this room holds."""
+"""Kernels and how they become machine code: see docs/design.md. Under its name torch.compiler, this package
+also answers for what PyTorch has there: reset(), disable(), is_compiling() ..."""
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+_PYTORCHS = frozenset((
+    "compile", "reset", "disable", "is_compiling", "list_backends", "cudagraph_mark_step_begin",
+    "allow_in_graph", "assume_constant_result"))
+_SAME = {"is_dynamo_compiling": "is_compiling"}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _PYTORCHS or name in _SAME:
+        return getattr(import_module("rushlight.capture.api"), _SAME.get(name, name))
+    raise AttributeError(f"module 'torch.compiler' has no attribute {name!r}")

@@ -13,6 +13,7 @@ import numpy as np
 
 from rushlight.autograd.mode import LOCAL
 from rushlight.base.quiet import hush, restore
+from rushlight.base.tape import TAPE
 from rushlight.dispatch.source import compile_function
 from rushlight.dispatch.rules import Rules
 from rushlight.dispatch.shapes import meta_run
@@ -51,6 +52,7 @@ def _specialised(row: Row, body: Run, rules: Rules | None, otherwise: Run, gener
     tensors = [p for p in row.params if p.is_tensor or p.is_list]
     arguments = ", ".join(f"{p.name}={_array(p)}" if by_name and p.keyword_only else _array(p)
                           for p in row.params)
+    plain = ", ".join(map(_array, row.params))
     meta = " or ".join(_any_of(p, "_k.on_meta") for p in tensors) or "False"
     grads = " or ".join(_any_of(p, "_g is not None") for p in tensors) or "False"
     lines = [f"def {row.name}({names}):", f"    if {meta}:", f"        return _general({names})"]
@@ -60,11 +62,13 @@ def _specialised(row: Row, body: Run, rules: Rules | None, otherwise: Run, gener
         lines += ["    _token = _hush()", "    try:", f"        _found = _body({arguments})",
                   "    finally:", "        _restore(_token)"]
     lines += ["    if _found is NotImplemented:", f"        return _otherwise({names})",
-              "    _out = _wrap(_found) if _found.__class__ is _ndarray else _wrapped(_found)"]
+              "    _out = _wrap(_found) if _found.__class__ is _ndarray else _wrapped(_found)",
+              f"    if _TAPE:\n        _TAPE[-1].run(_again, ({plain},), _out, ({names},))"]
     if rules is not None:
         lines += [f"    if _LOCAL.enabled and ({grads}):", f"        _record(({names},), _out)"]
     lines += ["    return _out", ""]
     scope = {"_general": general, "_hush": hush, "_restore": restore, "_body": body, "_otherwise": otherwise,
+             "_TAPE": TAPE, "_again": silent(row, _by_name(row, body) if by_name else body),
              "_wrap": wrap, "_wrapped": wrapped, "_ndarray": np.ndarray, "_LOCAL": LOCAL,
              "_Tensor": Tensor, "_record": None if rules is None else rules.record}
     return compile_function("\n".join(lines), row.name, scope)
@@ -86,6 +90,18 @@ def _any_of(p: Param, fact: str) -> str:
     if p.type == "Tensor":
         return f"{p.name}.{fact}"
     return f"(isinstance({p.name}, _Tensor) and {p.name}.{fact})"
+
+
+def silent(row: Row, body: Run) -> Run:
+    """The body without NumPy's warnings, as a recorder repeats it."""
+    def again(*arrays: Any) -> Any:
+        token = hush()
+        try:
+            return body(*arrays)
+        finally:
+            restore(token)
+    again.row = row  # type: ignore[attr-defined]
+    return again
 
 
 # --- the general way ------------------------------------------------------------------------------
@@ -111,6 +127,8 @@ def _general(row: Row, body: Run, rules: Rules | None, otherwise: Run) -> Run:
             if found is NotImplemented:
                 return otherwise(*values)
             out = wrapped(found)
+            if TAPE:
+                TAPE[-1].run(silent(row, body), tuple(arrays_of(values)), out, values)
         if rules is not None and tracked(values):
             rules.record(values, out)
         return out

@@ -13,6 +13,7 @@ import numpy as np
 from rushlight.base import dtype as dt
 from rushlight.base.device import CPU, Default, device
 from rushlight.base.size import Size
+from rushlight.base.tape import TAPE
 from rushlight.dispatch import arguments, outputs, overrides, state
 from rushlight.dispatch.literals import NUMBERS
 from rushlight.dispatch.source import compile_function
@@ -66,12 +67,21 @@ def place(row: Row, given: dict[str, Any]) -> Any:
         found = _call(row, given)
     if where.type == "cpu":
         out = wrap(found.array() if found.__class__ is Fill else found)
+        if TAPE:
+            _record(row, given, found, out)
     elif found.__class__ is Fill:
         of = dt.from_numpy_dtype(np.dtype(found.np))
         out = wrap(meta_array(found.sizes, found.np, found.strides), kind(of, META))
     else:
         out = as_meta(found)
     return track(out) if given.get("requires_grad") else out
+
+
+def _record(row: Row, given: dict[str, Any], found: Any, out: Tensor) -> None:
+    if found.__class__ is Fill:
+        TAPE[-1].run(found.array, (), out, ())
+    else:
+        TAPE[-1].run(_call, (row, given), out, tuple(given.values()))
 
 
 def _call(row: Row, given: dict[str, Any]) -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.device import META
 from rushlight.base.layout import broadcast_shapes
 from rushlight.base.promotion import of_number
+from rushlight.base.tape import TAPE
 from rushlight.derive import cast, vjp
 from rushlight.dispatch import names
 from rushlight.dispatch.formulanodes import apply, keep, keep_result, place
@@ -158,6 +160,8 @@ class Formula:
         else:
             _check_devices(values)
             t = wrap(self.compute(entry, arrays), entry.kind)
+            if TAPE:
+                TAPE[-1].run(partial(self.compute, entry), (arrays,), t, values)
         if LOCAL.enabled:
             for v in values:
                 if isinstance(v, Tensor) and v._g is not None:
@@ -182,13 +186,18 @@ class Formula:
         entry = self.entry(values)
         arrays = [v._a if isinstance(v, Tensor) else scalar(v, entry.scalar_np) for v in values]
         out = target._a
-        if entry.kind is target._k:
-            if out.size >= BIG:
-                entry.large(*arrays, out=out)
-            else:
-                entry.fn(*arrays, out=out)
-        else:
+        self.write(entry, target._k, arrays, out)
+        if TAPE:
+            TAPE[-1].write(self.write, (entry, target._k, arrays, out), (*values, target))
+
+    def write(self, entry: Entry, of: Kind, arrays: list[Array], out: Array) -> None:
+        """`into` on arrays; `of` is the kind of what is written to."""
+        if entry.kind is not of:
             out[...] = self.compute(entry, arrays)
+        elif out.size >= BIG:
+            entry.large(*arrays, out=out)
+        else:
+            entry.fn(*arrays, out=out)
 
     # --- gradients ------------------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ import numpy as np
 from rushlight.autograd.inplace import check_writable, rebase
 from rushlight.autograd.mode import LOCAL
 from rushlight.base.promotion import can_cast
+from rushlight.base.tape import TAPE
 from rushlight.dispatch import arguments, overrides, pointwise
 from rushlight.dispatch.arrayrun import arrays_of
 from rushlight.dispatch.formula import Formula
@@ -154,6 +155,8 @@ def _own_copies(formula: Formula, target: Tensor, values: list[Any]) -> list[Any
 def _copied(t: Tensor) -> Tensor:
     other: Tensor = object.__new__(Tensor)
     other._a, other._k, other._g, other._i, other._s = t._a.copy("K"), t._k, t._g, t._i, None
+    if TAPE:
+        TAPE[-1].run(np.copy, (t._a,), other, (t,))
     return other
 
 
@@ -207,6 +210,8 @@ def _written(into: Callable[..., Any], target: Tensor, bound: dict[str, Any]) ->
         values = [values[0], *[v.copy() if isinstance(v, np.ndarray) else v for v in values[1:]]]
     with np.errstate(all="ignore"):
         into(*values)
+    if TAPE:
+        TAPE[-1].write(into, tuple(values), tuple(bound.values()))
     storage(target).version += 1
     return target
 
@@ -222,6 +227,8 @@ def write(target: Tensor, result: Tensor) -> None:
     if not target._k.on_meta:
         with np.errstate(all="ignore"):
             target._a[...] = result._a
+        if TAPE:
+            TAPE[-1].write(np.copyto, (target._a, result._a, "unsafe"), (target, result))
     storage(target).version += 1
     if LOCAL.enabled and (result._g is not None or target._g is not None):
         rebase(target, result)

@@ -15,6 +15,7 @@ from rushlight.autograd.mode import LOCAL
 from rushlight.base import advanced
 from rushlight.base.advanced import view
 from rushlight.base.convert import number
+from rushlight.base.tape import TAPE
 from rushlight.dispatch import itemnodes, overrides
 from rushlight.dispatch.methods import copy_, fill_
 from rushlight.dispatch.state import MODES, PLAIN, STACK
@@ -145,7 +146,13 @@ def _again(self: Tensor, basic: Basic, ones: tuple[int, ...]) -> Tensor:
 
 
 def _tensors(plan: Plan) -> Indices:
-    return tuple([wrap(i) if isinstance(i, np.ndarray) else i for i in plan.advanced])
+    return tuple([_constant(i) if isinstance(i, np.ndarray) else i for i in plan.advanced])
+
+
+def _constant(places: Any) -> Tensor:
+    if TAPE:
+        TAPE[-1].constant(places)
+    return wrap(places)
 
 
 def _arrays(indices: Indices) -> list[Any]:
@@ -158,6 +165,8 @@ def _read(self: Tensor, indices: Indices) -> Tensor:
         out = wrap(meta_array(shape, self._k.np), self._k)
     else:
         out = wrap(advanced.read(self._a, _arrays(indices)), self._k)
+        if TAPE:
+            TAPE[-1].run(advanced.read, (self._a, _arrays(indices)), out, (self, *indices))
     if self._g is not None and LOCAL.enabled:
         itemnodes.record_index(self, out, indices)
     return out
@@ -279,4 +288,6 @@ def _put_plain(target: Tensor, indices: list[Any], value: Tensor) -> None:
         check_writable(target, False)
     if not target._k.on_meta:
         advanced.write(target._a, indices, value._a)
+        if TAPE:
+            TAPE[-1].write(advanced.write, (target._a, indices, value._a), (target, value))
     storage(target).version += 1

@@ -11,6 +11,7 @@ from rushlight.autograd.mode import LOCAL
 from rushlight.base import dtype as dt
 from rushlight.base.convert import convert, needs_care
 from rushlight.base.device import device
+from rushlight.base.tape import TAPE
 from rushlight.base.layout import broadcast_shapes, contiguous_strides, format_strides
 from rushlight.dispatch import inplace, names
 from rushlight.ops.table import ROWS
@@ -21,6 +22,8 @@ from rushlight.tensor.legacy import new
 from rushlight.tensor.meta import meta_array
 from rushlight.tensor.storage import strided
 from rushlight.tensor.tensor import Tensor, storage, wrap, wrap_view
+
+Array = np.ndarray[Any, Any]
 
 
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
@@ -38,10 +41,17 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         inplace.write(self, ROWS["_overwritten"](self, src))
         return self
     if not self._k.on_meta:
-        with np.errstate(all="ignore"):
-            a[...] = convert(b, a.dtype) if needs_care(b.dtype, a.dtype) else b
+        assign(a, b)
+        if TAPE:
+            TAPE[-1].write(assign, (a, b), (self, src))
     storage(self).version += 1
     return self
+
+
+def assign(a: Array, b: Any) -> None:
+    """a[...] = b with PyTorch's conversions."""
+    with np.errstate(all="ignore"):
+        a[...] = convert(b, a.dtype) if needs_care(b.dtype, a.dtype) else b
 
 
 def fill_(self: Tensor, value: Any) -> Tensor:
@@ -69,6 +79,8 @@ def _fill(self: Tensor, value: Any, node: str) -> Tensor:
     else:
         if not self._k.on_meta:
             self._a[...] = number
+            if TAPE:
+                TAPE[-1].write(np.copyto, (self._a, number), (self,))
         storage(self).version += 1
     return self
 

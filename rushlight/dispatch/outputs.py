@@ -10,6 +10,7 @@ import numpy as np
 from rushlight.autograd.mode import LOCAL
 from rushlight.base.layout import overlaps_itself
 from rushlight.base.promotion import can_cast
+from rushlight.base.tape import TAPE
 from rushlight.ops.table import ROWS
 from rushlight.tensor.tensor import Tensor, storage
 
@@ -77,6 +78,8 @@ def write(op: str, out: Tensor, result: Tensor) -> None:
         resize(out, result._a.shape)
     with np.errstate(all="ignore"):
         out._a[...] = result._a
+    if TAPE:
+        TAPE[-1].write(np.copyto, (out._a, result._a, "unsafe"), (out, result))
     storage(out).version += 1
 
 

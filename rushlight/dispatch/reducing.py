@@ -11,6 +11,7 @@ from rushlight.autograd.mode import LOCAL
 from rushlight.base import dtype as dt
 from rushlight.base.errors import wrap_dims
 from rushlight.base.quiet import hush, restore
+from rushlight.base.tape import TAPE
 from rushlight.derive import cast, vjp
 from rushlight.derive.reference import evaluate, program
 from rushlight.dispatch.formula import Formula, gradient_formula
@@ -208,11 +209,11 @@ def _with_axes(t: Tensor, shape: tuple[int, ...], axes: tuple[int, ...], keepdim
     if keepdim or not axes:
         return t
     kept = tuple([1 if i in axes else n for i, n in enumerate(shape)])
-    return t.reshape(kept) if LOCAL.enabled else wrap(t._a.reshape(kept), t._k)
+    return t.reshape(kept) if LOCAL.enabled or TAPE else wrap(t._a.reshape(kept), t._k)
 
 
 def _spread(t: Tensor, shape: tuple[int, ...]) -> Tensor:
-    if LOCAL.enabled or t._k.on_meta:
+    if LOCAL.enabled or t._k.on_meta or TAPE:
         found: Tensor = t.expand(shape)
         return found
     return wrap(np.broadcast_to(t._a, shape), t._k)
@@ -266,6 +267,8 @@ class _Once:
         if of.on_meta:
             return wrap(_meta(a, axes, keepdim, result), kind(result, of.device)), None
         out = wrap(found.run(a, axes, keepdim, compute, result))
+        if TAPE:
+            TAPE[-1].run(found.run, (a, axes, keepdim, compute, result), out, (t,))
         return out, found.whole(a, axes, keepdim, compute, result) if a.size >= BIG else None
 
 
@@ -282,6 +285,8 @@ def reduce_runner(row: Row) -> Callable[..., Any]:
         if key in seen:
             plan, of = seen[key]
             out = wrap(plan(a), of)
+            if TAPE:
+                TAPE[-1].run(plan, (a,), out, (t,))
         else:
             out, plan = once(t, rest)
             if plan is not None:

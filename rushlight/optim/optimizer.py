@@ -10,6 +10,7 @@ from itertools import chain
 from typing import Any
 
 from rushlight.autograd.mode import LOCAL, enable_grad
+from rushlight.base.tape import TAPE
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils.hooks import RemovableHandle
 
@@ -45,6 +46,8 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
 def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if TAPE:
+            return TAPE[-1].call(functools.partial(wrapper, self, *args, **kwargs))
         args = (self, *args)  # hooks see the optimizer among the arguments
         for hook in chain(_global_pre.values(), self._optimizer_step_pre_hooks.values()):
             changed = hook(self, args, kwargs)
@@ -161,6 +164,9 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget all gradients (or make them zeros, with set_to_none=False)."""
+        if TAPE:
+            TAPE[-1].call(self.zero_grad, set_to_none)
+            return
         for group in self.param_groups:
             for p in group["params"]:
                 if set_to_none:

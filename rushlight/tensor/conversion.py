@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.convert import overflow
+from rushlight.base.tape import escape
 
 
 class Conversion:
@@ -24,6 +25,7 @@ class Conversion:
             raise RuntimeError(f"a Tensor with {a.size} elements cannot be converted to Scalar")
         if self._k.on_meta:
             raise RuntimeError("Tensor.item() cannot be called on meta tensors")
+        escape(".item()")
         value = a.item()
         return value if type(value) in _PYTHON else float(value)
 
@@ -32,6 +34,7 @@ class Conversion:
         a = self._a
         if self._k.on_meta:
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+        escape(".tolist()")
         if a.dtype.isbuiltin != 1:  # bfloat16, float8
             a = a.astype(np.float32)
         return a.tolist()
@@ -47,6 +50,7 @@ class Conversion:
         if self._k.dtype.name == "bfloat16" or self._k.dtype.name.startswith("float8"):
             raise TypeError(f"Got unsupported ScalarType {self._k.dtype.legacy}; NumPy has no such "
                             "type: convert with .float() first")
+        escape(".numpy()")
         # The view must keep later in-place NumPy writes visible, so it is handed out as it is.
         return self._a.view()
 
@@ -97,6 +101,7 @@ class Conversion:
     def __index__(self) -> int:
         if self._a.size != 1 or self._a.dtype.kind not in "iub":
             raise TypeError("only integer tensors of a single element can be converted to an index")
+        escape("an index made of a tensor")
         return int(self._a.item())
 
     def __iter__(self) -> Any:
@@ -116,6 +121,7 @@ class Conversion:
     def __repr__(self, *, tensor_contents: Any = None) -> str:
         from rushlight.tensor.printing import tensor_repr
 
+        escape("printing a tensor")
         return tensor_repr(self, contents=tensor_contents)
 
     def __str__(self) -> str:

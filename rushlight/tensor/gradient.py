@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rushlight.base import dtype as dt
+from rushlight.base.tape import TAPE
 
 
 class Gradient:
@@ -88,6 +89,8 @@ class Gradient:
     def grad(self, value: Any) -> None:
         if value is not None:
             _check_grad(self, value)
+        if TAPE:
+            TAPE[-1].call(Gradient.grad.fset, self, value)
         self._grad = value
 
     @grad.deleter

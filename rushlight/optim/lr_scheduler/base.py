@@ -7,6 +7,7 @@ from functools import wraps
 from typing import Any
 from weakref import ref
 
+from rushlight.base.tape import TAPE
 from rushlight.optim.optimizer import Optimizer
 from rushlight.tensor.tensor import Tensor
 
@@ -86,6 +87,8 @@ class LRScheduler:
 
     def step(self, epoch: int | None = None) -> None:
         """Move on by one step and set the optimizer's rates."""
+        if TAPE:
+            return TAPE[-1].call(self.step, epoch)
         if self._step_count == 1:
             self._check_order()
         self._step_count += 1

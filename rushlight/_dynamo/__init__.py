@@ -1,0 +1,29 @@
+"""torch._dynamo: what programs ask of PyTorch's capture by this name."""
+from __future__ import annotations
+
+from typing import Any
+
+from rushlight._dynamo import config as config
+from rushlight._dynamo.eval_frame import OptimizedModule as OptimizedModule
+from rushlight.capture.api import (
+    allow_in_graph as allow_in_graph, disable as disable, is_compiling as is_compiling,
+    list_backends as list_backends, reset as reset)
+from rushlight.capture.report import explain as _explain
+
+
+def explain(f: Any, *extra_args: Any, **extra_kwargs: Any) -> Any:
+    """explain(f)(*args): what compile() makes of f; see rushlight.explain."""
+    if extra_args or extra_kwargs:
+        return _explain(f, *extra_args, **extra_kwargs)
+    return lambda *args, **kwargs: _explain(f, *args, **kwargs)
+
+
+def mark_dynamic(t: Any, index: Any, **options: Any) -> None:
+    """Nothing to do: kernels take sizes at run time."""
+
+
+def graph_break(msg: str = "") -> None:
+    """Recording ends here: the function stays eager."""
+    from rushlight.base.tape import escape
+
+    escape("graph_break() was called" + (f": {msg}" if msg else ""))

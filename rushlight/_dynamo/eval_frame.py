@@ -1,0 +1,43 @@
+"""The module that compile(module) gives."""
+from __future__ import annotations
+
+from typing import Any
+
+from rushlight.nn import Module
+
+
+class OptimizedModule(Module):
+    """A module whose calls are compiled; all else is the original's, found as `_orig_mod`."""
+
+    def __init__(self, module: Module, make: Any) -> None:
+        super().__init__()
+        self._orig_mod = module
+        self.__dict__["_compiled"] = make(module.__call__)
+        self.training = module.training
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.__dict__["_compiled"](*args, **kwargs)
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """The compiled call."""
+        return self(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_orig_mod":
+            return self._modules["_orig_mod"]
+        return getattr(self._modules["_orig_mod"], name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in ("_orig_mod", "training") or "_modules" not in self.__dict__:
+            super().__setattr__(name, value)
+        else:
+            setattr(self._orig_mod, name, value)
+
+    def train(self, mode: bool = True) -> "OptimizedModule":
+        """Set the mode of both modules."""
+        self._orig_mod.train(mode)
+        self.training = mode
+        return self
+
+    def __reduce__(self) -> Any:
+        raise RuntimeError("a compiled module cannot be pickled: save its state_dict(), or `_orig_mod`")

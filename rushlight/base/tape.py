@@ -1,0 +1,20 @@
+"""Who records what is computed: everything that runs kernels tells the recorder in TAPE, if there is one.
+
+A recorder (capture/recorder.py) has these methods:
+  run(function, operands, result, values)   result was function(*operands); values: the operands as tensors
+  write(function, operands, values)         memory was written by function(*operands)
+  call(function, *args)                     do it unrecorded now, and again at every replay
+  constant(array)                           made from Python values alone
+  escape(what)                              a value left for Python, or something that cannot be repeated
+"""
+from __future__ import annotations
+
+from typing import Any
+
+TAPE: list[Any] = []
+
+
+def escape(what: str) -> None:
+    """Tell the recorder, if any, that what follows depends on values."""
+    if TAPE:
+        TAPE[-1].escape(what)

@@ -1,0 +1,137 @@
+"""torch.compile and torch.compiler."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+from weakref import WeakSet
+
+from rushlight.capture.compiled import Compiled
+from rushlight.capture.eager import Eager
+
+MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
+_REPLAYED = ("reduce-overhead", "max-autotune")
+BACKENDS = ("inductor", "eager", "aot_eager")
+_all: "WeakSet[Any]" = WeakSet()
+
+
+class InvalidBackend(RuntimeError):
+    """`backend=` names none that is here."""
+
+
+def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None = None,
+            backend: Any = None, mode: str | None = None, options: dict[str, Any] | None = None,
+            name: str | None = None, disable: bool = False) -> Any:
+    """`model` (a function or a Module) made faster; its meaning stays. A decorator without `model`.
+
+    mode: "default" runs the Python at every call, on machine code from the first call on.
+    "reduce-overhead" and "max-autotune" record a call once for each kind of arguments (shapes, dtypes,
+    other values) and from then on replay its kernels without Python, as long as modules, options and
+    variables of the function are what they were; a whole training step, with backward() and
+    optimizer.step() in it, is the best thing to give. Python's own effects (prints, counters) happen only
+    while recording. What cannot be replayed runs as in "default", and `rushlight.explain` says why.
+
+    fullgraph: RuntimeError, naming the line, where a value leaves for Python (`.item()`, a branch on data).
+    dynamic: accepted; kernels take sizes at run time, so a new shape compiles nothing.
+    backend: "inductor" (the default, Rushlight's own), "eager" or "aot_eager" (nothing is changed).
+
+    Errors: RuntimeError for an unknown mode, or mode with options; InvalidBackend.
+    """
+    _check(mode, backend, options)
+    if model is None:
+        return functools.partial(compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode,
+                                 options=options, name=name, disable=disable)
+    if not callable(model):
+        raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
+    if disable:
+        return model
+    if _is_module(model):
+        from rushlight._dynamo.eval_frame import OptimizedModule
+
+        return OptimizedModule(model, lambda function: _made(function, fullgraph, backend, mode))
+    return _made(model, fullgraph, backend, mode)
+
+
+def _made(function: Any, fullgraph: bool, backend: Any, mode: str | None) -> Callable[..., Any]:
+    replayed = mode in _REPLAYED and backend in (None, "inductor")
+    runner: Any = Compiled(function, fullgraph) if replayed else Eager(
+        function, fullgraph, native=backend in (None, "inductor"))
+    _all.add(runner)
+
+    @functools.wraps(function)
+    def compiled(*args: Any, **kwargs: Any) -> Any:
+        return runner(*args, **kwargs)
+
+    compiled._runner = runner  # type: ignore[attr-defined]
+    return compiled
+
+
+def _check(mode: str | None, backend: Any, options: Any) -> None:
+    if mode is not None and options:
+        raise RuntimeError("Either mode or options can be specified, but both can't be specified at the "
+                           "same time.")
+    if mode is not None and mode not in MODES:
+        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")
+    for key in options or ():
+        raise RuntimeError(f"Unexpected optimization option {key}: Rushlight's compiler has no options")
+    if callable(backend):
+        raise NotImplementedError("compile(backend=a function) hands over an FX graph, which Rushlight does "
+                                  f"not make yet; expected one of {', '.join(BACKENDS)}")
+    if backend is not None and backend not in BACKENDS:
+        raise InvalidBackend(f"Invalid backend: {backend!r}, see `torch._dynamo.list_backends()` for "
+                             f"available backends: {', '.join(BACKENDS)}.")
+
+
+def _is_module(value: Any) -> bool:
+    from rushlight.nn import Module
+
+    return isinstance(value, Module)
+
+
+# --- torch.compiler -------------------------------------------------------------------------------
+
+
+def reset() -> None:
+    """Forget all that was recorded."""
+    for runner in _all:
+        runner.plans.clear()
+
+
+def is_compiling() -> bool:
+    """Whether a call is being recorded."""
+    from rushlight.base.tape import TAPE
+
+    return bool(TAPE)
+
+
+def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
+    """A function that is never recorded: where compiled code calls it, that call runs as Python."""
+    if fn is None:
+        return functools.partial(disable, recursive=recursive, reason=reason)
+
+    @functools.wraps(fn)
+    def plain(*args: Any, **kwargs: Any) -> Any:
+        from rushlight.base.tape import escape
+
+        escape(f"{getattr(fn, '__name__', fn)!r} is disabled" + (f" ({reason})" if reason else ""))
+        return fn(*args, **kwargs)
+    return plain
+
+
+def list_backends(exclude_tags: Any = ()) -> list[str]:
+    """The names that `backend=` takes."""
+    return list(BACKENDS)
+
+
+def cudagraph_mark_step_begin() -> None:
+    """Nothing to do: a replay's results are memory of their own."""
+
+
+def allow_in_graph(fn: Any) -> Any:
+    """The function itself: every op is seen, whoever calls it."""
+    return fn
+
+
+def assume_constant_result(fn: Any) -> Any:
+    """The function itself."""
+    return fn

@@ -1,0 +1,168 @@
+"""What a recorded call took for granted: checked before every replay.
+
+The arguments' kinds are the key under which a program is kept; here is the rest: modules (their mode,
+options, parameters), the function's variables, the modes of autograd.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import FunctionType, MethodType
+from typing import Any
+
+from rushlight.autograd.mode import LOCAL
+from rushlight.base.dtype import get_default_dtype
+from rushlight.dispatch.state import MODES
+from rushlight.tensor.tensor import Tensor
+
+_SIMPLE = (bool, int, float, str, bytes, complex, type(None))
+
+
+def key_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor], Any]:
+    """(the tensors among the arguments, a key of all else that a program depends on); None as the key
+    where an argument cannot be compared."""
+    tensors: list[Tensor] = []
+    parts: list[Any] = [LOCAL.enabled]
+    for value in args:
+        _describe(value, tensors, parts)
+    for name, value in kwargs.items():
+        parts.append(name)
+        _describe(value, tensors, parts)
+    key = tuple(parts)
+    try:
+        hash(key)
+    except TypeError:
+        return tensors, None
+    return tensors, key
+
+
+def _describe(value: Any, tensors: list[Tensor], parts: list[Any]) -> None:
+    if isinstance(value, Tensor):
+        parts.append((value._k, value._a.shape, value._a.strides, value._g is None))
+        tensors.append(value)
+    elif isinstance(value, (list, tuple)):
+        parts.append((type(value), len(value)))
+        for item in value:
+            _describe(item, tensors, parts)
+    elif isinstance(value, dict):
+        parts.append((dict, tuple(value)))
+        for item in value.values():
+            _describe(item, tensors, parts)
+    else:
+        parts.append((type(value), value))
+
+
+class Guards:
+    """The facts about one function's surroundings, read when they are made."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.tensors: list[tuple[Tensor, Any]] = []
+        self.facts: list[tuple[dict[str, Any], str, Any]] = []   # owner[name] is or equals value
+        self.cells: list[tuple[Any, Any]] = []
+        self.counts: list[tuple[Any, int]] = []
+        self.modes = _modes()
+        self._seen: set[int] = set()
+        self._functions: set[FunctionType] = set()
+        for value in self._variables(function):
+            self._look(value)
+
+    def failure(self) -> str:
+        """Which fact no longer holds; empty if all do."""
+        if _modes() != self.modes:
+            return "the mode of autograd, an interpreter or the default dtype has changed"
+        for t, a in self.tensors:
+            if t._a is not a:
+                return f"a tensor of shape {tuple(t._a.shape)} has got other memory"
+        for owner, name, value in self.facts:
+            held = owner.get(name, self)
+            if held is not value and not (isinstance(value, _SIMPLE) and type(held) is type(value)
+                                          and held == value):
+                return f"{name!r} is no longer {value!r:.60}"
+        for cell, value in self.cells:
+            held = cell.cell_contents
+            if held is not value and not (isinstance(value, _SIMPLE) and held == value):
+                return "a variable of an enclosing function has changed"
+        for container, count in self.counts:
+            if len(container) != count:
+                return "a module, a list of hooks or a container has got other entries"
+        return ""
+
+    def known(self) -> list[Tensor]:
+        """The tensors whose memory the program may use."""
+        return [t for t, _ in self.tensors]
+
+    def _look(self, value: Any) -> None:
+        if id(value) in self._seen:
+            return
+        self._seen.add(id(value))
+        if isinstance(value, Tensor):
+            self.tensors.append((value, value._a))
+        elif isinstance(value, (list, tuple)):
+            self.counts.append((value, len(value)))
+            for item in value:
+                if isinstance(item, (Tensor, list, tuple, dict)) or _is_module(item):
+                    self._look(item)
+        elif isinstance(value, dict):
+            self.counts.append((value, len(value)))
+            for name, item in value.items():
+                if isinstance(item, (*_SIMPLE, Tensor)) or _is_module(item):
+                    self.facts.append((value, name, item))
+                    self._look(item)
+        elif _is_module(value):
+            for module in value.modules():
+                self._module(module)
+
+    def _module(self, module: Any) -> None:
+        own = module.__dict__
+        for name, value in own.items():
+            if isinstance(value, _SIMPLE) and name != "_version":
+                self.facts.append((own, name, value))
+            elif isinstance(value, Tensor) or (isinstance(value, (list, tuple)) and name[0] != "_"):
+                self._look(value)
+        for name, value in own.items():
+            if isinstance(value, dict) and name.startswith("_") and (
+                    name.endswith("_hooks") or name in ("_parameters", "_buffers", "_modules")):
+                self.counts.append((value, len(value)))
+                if not name.endswith("_hooks"):
+                    self.facts += [(value, k, item) for k, item in value.items()]
+                for item in value.values():
+                    if isinstance(item, Tensor):
+                        self._look(item)
+
+    def _variables(self, function: Any) -> Iterator[Any]:
+        """What a function can see: its object, its closure, the globals that its code names."""
+        if isinstance(function, MethodType):
+            yield function.__self__
+            function = function.__func__
+        if not isinstance(function, FunctionType):
+            yield function
+            return
+        if function in self._functions or (function.__module__ or "").partition(".")[0] == "rushlight":
+            return
+        self._functions.add(function)
+        for cell in function.__closure__ or ():
+            try:
+                value = cell.cell_contents
+            except ValueError:
+                continue
+            self.cells.append((cell, value))
+            yield from self._variables(value) if isinstance(value, FunctionType) else (value,)
+        for name in _names(function.__code__) & function.__globals__.keys():
+            value = function.__globals__[name]
+            self.facts.append((function.__globals__, name, value))
+            yield from self._variables(value) if isinstance(value, FunctionType) else (value,)
+
+
+def _modes() -> tuple[Any, ...]:
+    return LOCAL.enabled, LOCAL.inference, len(MODES), get_default_dtype()
+
+
+def _is_module(value: Any) -> bool:
+    return hasattr(type(value), "named_modules") and isinstance(getattr(value, "_modules", None), dict)
+
+
+def _names(code: Any) -> set[str]:
+    found = set(code.co_names)
+    for constant in code.co_consts:
+        if hasattr(constant, "co_names"):
+            found |= _names(constant)
+    return found

@@ -1,0 +1,148 @@
+"""A recorded call as a program: prepared calls in order, on memory that stays."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from rushlight.base.quiet import hush, restore
+from rushlight.capture.recorder import Entry, Recorder, root
+from rushlight.dispatch.formula import BIG, Formula
+from rushlight.tensor.tensor import Tensor, wrap
+
+Array = np.ndarray[Any, Any]
+
+
+class Program:
+    """What a function did, to be done again.
+
+    inputs: the tensors that the recorded call worked on; their memory is the program's own.
+    output: what the function gave, a tree of tensors and other values.
+    """
+
+    def __init__(self, recorder: Recorder, inputs: Sequence[Tensor], output: Any) -> None:
+        self.inputs = [t._a for t in inputs]
+        self.output = output
+        self.entries = _needed(recorder.entries, output)
+        self.written = _written(self.entries)
+        self.steps = [_prepared(e) for e in self.entries]
+        self.memory = recorder.owned
+        self.given = {id(root(a)) for a in self.inputs}
+
+    def run(self, tensors: Sequence[Tensor]) -> Any:
+        """The results for these inputs, of the recorded shapes and dtypes."""
+        for own, t in zip(self.inputs, tensors):
+            own[...] = t._a
+        token = hush()
+        try:
+            for step in self.steps:
+                step()
+        finally:
+            restore(token)
+        return self.results(tensors)
+
+    def results(self, tensors: Sequence[Tensor]) -> Any:
+        """The output's tree with tensors of its own: a later run does not change them."""
+        def fresh(t: Tensor) -> Tensor:
+            for own, given in zip(self.inputs, tensors):
+                if t._a is own:
+                    return given
+            if id(root(t._a)) not in self.memory:
+                return t
+            made = wrap(t._a.copy("K"), t._k)
+            # Its graph was used up by the call's own backward().
+            made._g, made._i = t._g, t._i
+            return made
+        return mapped(self.output, fresh)
+
+
+def mapped(tree: Any, change: Callable[[Tensor], Any]) -> Any:
+    """A tree of lists, tuples and dicts with its tensors changed."""
+    if isinstance(tree, Tensor):
+        return change(tree)
+    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
+        return type(tree)(*[mapped(v, change) for v in tree])
+    if isinstance(tree, (tuple, list)):
+        return type(tree)([mapped(v, change) for v in tree])
+    if isinstance(tree, dict):
+        return type(tree)((k, mapped(v, change)) for k, v in tree.items())
+    return tree
+
+
+def leaves(tree: Any) -> list[Any]:
+    """The values in a tree of lists, tuples and dicts, in order."""
+    if isinstance(tree, (tuple, list)):
+        return [leaf for v in tree for leaf in leaves(v)]
+    if isinstance(tree, dict):
+        return [leaf for v in tree.values() for leaf in leaves(v)]
+    return [tree]
+
+
+def _prepared(entry: Entry) -> Callable[[], Any]:
+    function, operands = entry.function, entry.operands
+    if entry.kind != "run":
+        return partial(function, *operands)
+    bound = getattr(function, "func", None)
+    if getattr(bound, "__func__", None) is Formula.compute or bound is Formula.compute:
+        kernel, (arrays,) = function.args[0], operands  # type: ignore[attr-defined]
+        large = any(a.size >= BIG for a in arrays)
+        return partial(_pointwise, kernel, large, arrays, entry.outs[0])
+    if len(entry.outs) == 1:
+        return partial(_one, function, operands, entry.outs[0])
+    return partial(_several, function, operands, entry.outs)
+
+
+def _pointwise(kernel: Any, large: bool, arrays: Sequence[Array], out: Array) -> None:
+    (kernel.large if large else kernel.fn)(*arrays, out=out)
+
+
+def _one(function: Callable[..., Any], operands: tuple[Any, ...], out: Array) -> None:
+    found = function(*operands)
+    out[...] = found if isinstance(found, (np.ndarray, np.generic)) else found[0]
+
+
+def _several(function: Callable[..., Any], operands: tuple[Any, ...], outs: tuple[Array, ...]) -> None:
+    made = [a for a in leaves(function(*operands)) if isinstance(a, (np.ndarray, np.generic))]
+    for out, a in zip(outs, made, strict=True):
+        out[...] = a
+
+
+def _roots(value: Any) -> set[int]:
+    return {id(root(a)) for leaf in leaves(value) for a in (leaf._a if isinstance(leaf, Tensor) else leaf,)
+            if isinstance(a, np.ndarray)}
+
+
+def _written(entries: Sequence[Entry]) -> list[Array]:
+    """Memory that a run changes beside its own results."""
+    found: dict[int, Array] = {}
+    for e in entries:
+        if e.kind == "write":
+            for a in leaves(e.operands):
+                if isinstance(a, np.ndarray):
+                    found[id(a)] = a
+    return list(found.values())
+
+
+def _needed(entries: Sequence[Entry], output: Any) -> list[Entry]:
+    """Without entries whose results nothing reads: backwards from the output and from all effects."""
+    wanted = _roots(output)
+    kept: list[Entry] = []
+    for e in reversed(entries):
+        if e.kind == "run" and not any(id(root(o)) in wanted for o in e.outs) and not _draws(e):
+            continue
+        kept.append(e)
+        wanted |= _roots(e.operands) | _roots(getattr(e.function, "args", ()))
+    return kept[::-1]
+
+
+def _draws(entry: Entry) -> bool:
+    """Whether an op draws random numbers: leaving it out would change the next ones."""
+    row = getattr(entry.function, "row", None) or next(
+        (v for v in entry.operands if type(v).__name__ == "Row"), None)
+    return row is not None and ("generator" in {p.name for p in row.params} or row.name in _RANDOM)
+
+
+_RANDOM = frozenset(("dropout", "_dropout", "native_dropout", "alpha_dropout", "rrelu", "multinomial",
+                     "bernoulli", "rand_like", "randn_like", "randint_like", "gumbel_softmax"))

@@ -1,0 +1,221 @@
+"""Recording one call of a function: what ran on which memory, in order.
+
+A recorder does not replace anything: the call computes as ever, and everything that runs kernels tells
+the recorder so (base/tape.py). Arrays that were made stay alive with the record, so that a replay can
+write the same results into the same memory; views need no entry, as they see that memory.
+"""
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from rushlight.base.tape import TAPE
+from rushlight.dispatch import state
+from rushlight.tensor.tensor import Tensor, wrap
+
+Array = np.ndarray[Any, Any]
+# Rows whose result's shape depends on values: a record of one call says nothing about the next.
+_SHAPED_BY_VALUES = frozenset((
+    "nonzero", "masked_select", "unique", "_unique", "unique_consecutive", "unique_dim", "bincount",
+    "repeat_interleave", "argwhere", "combinations", "histc", "nonzero_static"))
+
+
+class Entry:
+    """One thing to do again: `function(*operands)`, its result put into `outs` if there are any."""
+
+    __slots__ = ("function", "operands", "outs", "kind", "where")
+
+    def __init__(self, kind: str, function: Callable[..., Any], operands: tuple[Any, ...],
+                 outs: tuple[Array, ...] = (), where: str = "") -> None:
+        self.kind, self.function, self.operands, self.outs, self.where = kind, function, operands, outs, where
+
+    @property
+    def name(self) -> str:
+        """What the entry is called in reports."""
+        row = getattr(self.function, "row", None)
+        if row is not None:
+            return str(row.name)
+        bound = getattr(self.function, "func", self.function)
+        for holder in (getattr(bound, "__self__", None), *getattr(self.function, "args", ())):
+            for fact in ("name", "kernel"):
+                found = getattr(holder, fact, None)
+                if isinstance(found, str):
+                    return found
+        return getattr(bound, "__qualname__", type(bound).__name__)
+
+
+def root(a: Array) -> Any:
+    """The object that owns an array's memory."""
+    while a.base is not None:
+        if not isinstance(a.base, np.ndarray):
+            return a.base
+        a = a.base
+    return a
+
+
+class Recorder:
+    """What TAPE's writers talk to; `refusal` says why the call cannot be repeated, if so."""
+
+    def __init__(self, given: Sequence[Tensor], known: Sequence[Tensor], whole: bool = True) -> None:
+        # Whether all memory must be known; else only what leaves for Python is of interest.
+        self.whole = whole
+        self.entries: list[Entry] = []
+        self.refusal = ""
+        self.thread = threading.get_ident()
+        # Memory that a replay finds as it was: made here, handed in, or of a tensor that is guarded.
+        self.owned: dict[int, Any] = {}
+        self.inputs = {id(root(t._a)) for t in given}
+        for t in (*given, *known):
+            self._own(t._a)
+
+    def _own(self, a: Array) -> None:
+        found = root(a)
+        self.owned[id(found)] = found
+
+    # --- what TAPE's writers say ------------------------------------------------------------------
+
+    def run(self, function: Callable[..., Any], operands: tuple[Any, ...], result: Any,
+            values: Sequence[Any]) -> None:
+        """`result` (tensors) was made by function(*operands)."""
+        if not self._mine():
+            return
+        self._check(values)
+        row = getattr(function, "row", None)
+        if row is not None and row.name in _SHAPED_BY_VALUES:
+            self.escape(f"the shape of {row.name}()'s result depends on values")
+        outs = tuple([t._a for t in _tensors(result)])
+        read = [a for a in _arrays(operands)]
+        fresh = tuple([o for o in outs if not any(np.may_share_memory(o, a) for a in read)])
+        for out in outs:
+            self._own(out)
+        if fresh:
+            self._add(Entry("run", function, operands, outs if len(fresh) == len(outs) else fresh))
+            if len(fresh) != len(outs):
+                self.escape("one result of an op is a view and another is not")
+
+    def write(self, function: Callable[..., Any], operands: tuple[Any, ...], values: Sequence[Any]) -> None:
+        """Memory was overwritten."""
+        if not self._mine():
+            return
+        self._check(values)
+        first = operands[0] if isinstance(operands[0], np.ndarray) else operands[-1]
+        if id(root(first)) in self.inputs:
+            self.escape("an argument is written to")
+        self._add(Entry("write", function, operands))
+
+    def call(self, function: Callable[..., Any], *args: Any) -> Any:
+        """Python that is part of every replay (an optimizer's step): done now, unrecorded."""
+        if self._mine():
+            self._add(Entry("call", function, args))
+        with paused():
+            return function(*args)
+
+    def accumulate(self, function: Callable[..., Any], node: Any, grad: Tensor, create: bool) -> None:
+        """A leaf received its gradient."""
+        leaf = node.variable
+        if leaf is None or not self._mine():
+            return
+        if create:
+            self.escape("a gradient is itself tracked (create_graph=True)")
+        own = wrap(np.empty_like(leaf._a), leaf._k)
+        self._own(own._a)
+        self._add(Entry("call", add_gradient, (leaf, grad, own)))
+        with paused():
+            add_gradient(leaf, grad, own)
+        if node.hooks is not None:
+            self.escape("a hook on a gradient runs")
+
+    def constant(self, array: Array) -> None:
+        """Values that Python made."""
+        self._own(array)
+
+    def escape(self, what: str) -> None:
+        """The call cannot be repeated; the first reason is kept."""
+        if not self.refusal and self._mine():
+            self.refusal = f"{what}, at {_place()}"
+
+    # ----------------------------------------------------------------------------------------------
+
+    def _add(self, entry: Entry) -> None:
+        entry.where = _place()
+        self.entries.append(entry)
+
+    def _mine(self) -> bool:
+        return threading.get_ident() == self.thread
+
+    def _check(self, values: Sequence[Any]) -> None:
+        for t in _tensors(values) if self.whole else ():
+            if id(root(t._a)) not in self.owned:
+                self.escape(f"a tensor of shape {tuple(t._a.shape)} is read that is neither an argument, nor "
+                            "of a module that the function uses, nor one of its variables: pass it as an "
+                            "argument")
+                self._own(t._a)
+
+
+def add_gradient(leaf: Tensor, grad: Tensor, own: Tensor) -> None:
+    """What backward() does at a leaf; `own` is where every replay leaves the leaf's gradient."""
+    held = getattr(leaf, "_grad", None)
+    if held is None:
+        np.copyto(own._a, grad._a, "unsafe")
+    else:
+        np.add(held._a, grad._a, out=own._a, casting="unsafe")
+    leaf._grad = own
+    if own._s is not None:
+        own._s.version += 1
+
+
+def _tensors(value: Any) -> Iterator[Tensor]:
+    if isinstance(value, Tensor):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from _tensors(item)
+
+
+def _arrays(value: Any) -> Iterator[Array]:
+    if isinstance(value, np.ndarray):
+        yield value
+    elif isinstance(value, (tuple, list)):
+        for item in value:
+            yield from _arrays(item)
+
+
+def _place() -> str:
+    """File and line of the program's own code that is running."""
+    import sys
+
+    frame: Any = sys._getframe(1)
+    while frame is not None and (frame.f_code.co_filename.startswith(("<rushlight", _PACKAGE))):
+        frame = frame.f_back
+    return "?" if frame is None else f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+_PACKAGE = __file__.rpartition("capture")[0]
+
+
+@contextmanager
+def recording(recorder: Recorder) -> Iterator[None]:
+    """The recorder at work. A name in MODES makes every op take its general way, which tells TAPE."""
+    state.MODES.append(recorder)
+    TAPE.append(recorder)
+    try:
+        yield
+    finally:
+        TAPE.remove(recorder)
+        state.MODES.remove(recorder)
+
+
+@contextmanager
+def paused() -> Iterator[None]:
+    """What runs meanwhile is not recorded."""
+    recorder = TAPE.pop()
+    state.MODES.remove(recorder)
+    try:
+        yield
+    finally:
+        state.MODES.append(recorder)
+        TAPE.append(recorder)

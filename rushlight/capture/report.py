@@ -1,0 +1,75 @@
+"""What compile() made of a function, in words."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from rushlight.base.tape import TAPE
+from rushlight.capture.compiled import Compiled, Plan
+from rushlight.capture.eager import Eager
+
+
+class Explanation:
+    """`str()` is the report; `refusals` the reasons for which calls stay eager, `op_count` the steps of the
+    programs."""
+
+    def __init__(self, runner: Any) -> None:
+        self.runner = runner
+        plans = [p for p in runner.plans.values() if isinstance(p, Plan)]
+        self.refusals = [p.refusal for p in plans if p.refusal]
+        self.op_count = sum(len(p.program.entries) for p in plans if p.program is not None)
+
+    def __str__(self) -> str:
+        name = getattr(self.runner.function, "__qualname__", type(self.runner.function).__name__)
+        if isinstance(self.runner, Eager):
+            return (f"{name}: mode \"default\": the Python runs at every call, on compiled kernels; "
+                    f"{len(self.runner.plans)} kinds of arguments so far")
+        lines = [f"{name}: {len(self.runner.plans)} kinds of arguments"]
+        for plan in self.runner.plans.values():
+            lines += _plan(plan)
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def _plan(plan: Plan) -> list[str]:
+    if plan.refusal:
+        return [f"  eager: {plan.refusal}"]
+    if plan.program is None:
+        return ["  not recorded yet: the first call is a warm-up"]
+    entries = plan.program.entries
+    size = sum(o.nbytes for e in entries for o in e.outs)
+    state = f"replayed {plan.replays} times" if plan.ready else "recorded, to be checked by one more call"
+    lines = [f"  {state}; {len(entries)} steps, {size / 1e6:.2f} MB of results kept; recording and compiling "
+             f"took {plan.seconds:.3f} s"]
+    for e in entries:
+        shapes = ", ".join(f"{o.dtype}{list(o.shape)}" for o in e.outs)
+        lines.append(f"    {'python ' if e.kind == 'call' else ''}{e.name}{' -> ' + shapes if shapes else ''}"
+                     f"   {e.where}")
+    return lines
+
+
+def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
+    """What compile() makes of `function`.
+
+    Given what compile() returned, the report is on its calls so far; given a plain function or Module, it is
+    called three times with `args` in mode "reduce-overhead" first (twice to record, once to replay).
+    """
+    from rushlight.capture.api import compile as made
+
+    if TAPE:
+        raise RuntimeError("explain() was called while a function is recorded")
+    runner = _runner(function)
+    if runner is None:
+        runner = _runner(made(function, mode="reduce-overhead"))
+        for _ in range(4):
+            runner(*args, **kwargs)
+    return Explanation(runner)
+
+
+def _runner(function: Any) -> Any:
+    found = getattr(function, "_runner", None)
+    if found is None:
+        found = getattr(function.__dict__.get("_compiled"), "_runner", None) if hasattr(
+            function, "__dict__") else None
+    return found if isinstance(found, (Compiled, Eager)) else None
