@@ -5,10 +5,11 @@ from typing import Any
 
 from rushlight._dynamo import config as config
 from rushlight._dynamo.eval_frame import OptimizedModule as OptimizedModule
-from rushlight.capture.api import (
+from rushlight.base.tape import escape
+from rushlight._dynamo.api import (
     allow_in_graph as allow_in_graph, disable as disable, is_compiling as is_compiling,
     list_backends as list_backends, reset as reset)
-from rushlight.capture.report import explain as _explain
+from rushlight._dynamo.report import explain as _explain
 
 
 def explain(f: Any, *extra_args: Any, **extra_kwargs: Any) -> Any:
@@ -24,6 +25,4 @@ def mark_dynamic(t: Any, index: Any, **options: Any) -> None:
 
 def graph_break(msg: str = "") -> None:
     """Recording ends here: the function stays eager."""
-    from rushlight.base.tape import escape
-
     escape("graph_break() was called" + (f": {msg}" if msg else ""))

@@ -105,6 +105,9 @@ class Compiled:
         with recording(recorder):
             output = self.function(*own[0], **own[1])
         back = {id(own): given for given in tensors for own in (inputs[id(given)],)}
+        if recorder.inputs_written:
+            for t in tensors:
+                t._a[...] = inputs[id(t)]._a
         why = recorder.refusal or _live_graph(output) or guards.failure()
         if why:
             plan.refuse(why)

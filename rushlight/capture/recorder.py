@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base import advanced
 from rushlight.base.tape import TAPE
 from rushlight.dispatch import state
 from rushlight.tensor.tensor import Tensor, wrap
@@ -65,6 +66,7 @@ class Recorder:
         self.whole = whole
         self.entries: list[Entry] = []
         self.refusal = ""
+        self.inputs_written = False
         self.thread = threading.get_ident()
         # Memory that a replay finds as it was: made here, handed in, or of a tensor that is guarded.
         self.owned: dict[int, Any] = {}
@@ -85,8 +87,11 @@ class Recorder:
             return
         self._check(values)
         row = getattr(function, "row", None)
-        if row is not None and row.name in _SHAPED_BY_VALUES:
-            self.escape(f"the shape of {row.name}()'s result depends on values")
+        by_mask = (function is advanced.read or row is not None and row.name == "index") and any(
+            a.dtype.kind == "b" for a in _arrays(operands[1:]))
+        if by_mask or row is not None and row.name in _SHAPED_BY_VALUES:
+            self.escape("the shape of a result depends on values "
+                        f"({'indexing with a mask' if by_mask else f'{row.name}()'})")  # type: ignore[union-attr]
         outs = tuple([t._a for t in _tensors(result)])
         read = [a for a in _arrays(operands)]
         fresh = tuple([o for o in outs if not any(np.may_share_memory(o, a) for a in read)])
@@ -104,6 +109,7 @@ class Recorder:
         self._check(values)
         first = operands[0] if isinstance(operands[0], np.ndarray) else operands[-1]
         if id(root(first)) in self.inputs:
+            self.inputs_written = True
             self.escape("an argument is written to")
         self._add(Entry("write", function, operands))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rushlight._dynamo.api import compile as made
 from rushlight.base.tape import TAPE
 from rushlight.capture.compiled import Compiled, Plan
 from rushlight.capture.eager import Eager
@@ -55,8 +56,6 @@ def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanat
     Given what compile() returned, the report is on its calls so far; given a plain function or Module, it is
     called three times with `args` in mode "reduce-overhead" first (twice to record, once to replay).
     """
-    from rushlight.capture.api import compile as made
-
     if TAPE:
         raise RuntimeError("explain() was called while a function is recorded")
     runner = _runner(function)

@@ -6,8 +6,11 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakSet
 
+from rushlight._dynamo.eval_frame import OptimizedModule
+from rushlight.base.tape import TAPE, escape
 from rushlight.capture.compiled import Compiled
 from rushlight.capture.eager import Eager
+from rushlight.nn import Module
 
 MODES = ("default", "lite", "reduce-overhead", "max-autotune-no-cudagraphs", "max-autotune")
 _REPLAYED = ("reduce-overhead", "max-autotune")
@@ -45,9 +48,7 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
         raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
     if disable:
         return model
-    if _is_module(model):
-        from rushlight._dynamo.eval_frame import OptimizedModule
-
+    if isinstance(model, Module):
         return OptimizedModule(model, lambda function: _made(function, fullgraph, backend, mode))
     return _made(model, fullgraph, backend, mode)
 
@@ -82,12 +83,6 @@ def _check(mode: str | None, backend: Any, options: Any) -> None:
                              f"available backends: {', '.join(BACKENDS)}.")
 
 
-def _is_module(value: Any) -> bool:
-    from rushlight.nn import Module
-
-    return isinstance(value, Module)
-
-
 # --- torch.compiler -------------------------------------------------------------------------------
 
 
@@ -99,8 +94,6 @@ def reset() -> None:
 
 def is_compiling() -> bool:
     """Whether a call is being recorded."""
-    from rushlight.base.tape import TAPE
-
     return bool(TAPE)
 
 
@@ -111,8 +104,6 @@ def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None
 
     @functools.wraps(fn)
     def plain(*args: Any, **kwargs: Any) -> Any:
-        from rushlight.base.tape import escape
-
         escape(f"{getattr(fn, '__name__', fn)!r} is disabled" + (f" ({reason})" if reason else ""))
         return fn(*args, **kwargs)
     return plain
