@@ -226,10 +226,7 @@ def test_install_as_torch_refuses_to_come_late(tmp_path: Path) -> None:
     assert found.stdout == "True\n", found.stderr
 
 
-def test_start_up_costs_little(tmp_path: Path) -> None:
-    """What the launcher adds to importing Rushlight, by the import system's own clock."""
-    write(tmp_path / "p.py", "import sys, time; print(time.perf_counter() - sys._started)")
-    code = ("import rushlight, runpy, sys, time; sys.argv[1:] = ['p.py']; "
-            "sys._started = time.perf_counter(); from rushlight.launcher import main; main()")
-    times = [float(run("-c", code, cwd=tmp_path, launched=False).stdout) for _ in range(3)]
-    assert min(times) < 0.02
+def test_a_program_starts_before_the_engine_is_loaded(tmp_path: Path) -> None:
+    """A program that only shows its usage need not wait for NumPy."""
+    write(tmp_path / "p.py", "import sys, torch; print('numpy' in sys.modules)")
+    assert run(tmp_path / "p.py", cwd=tmp_path).stdout == "False\n"
