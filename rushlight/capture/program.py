@@ -2,14 +2,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from rushlight.base.quiet import hush, restore
+from rushlight.capture.prepared import prepared
 from rushlight.capture.recorder import Entry, Recorder, root
-from rushlight.dispatch.formula import BIG, Formula
 from rushlight.tensor.tensor import Tensor, wrap
 
 Array = np.ndarray[Any, Any]
@@ -27,7 +26,7 @@ class Program:
         self.output = output
         self.entries = _needed(recorder.entries, output)
         self.written = _written(self.entries)
-        self.steps = [_prepared(e) for e in self.entries]
+        self.steps = [prepared(e) for e in self.entries]
         self.memory = recorder.owned
         self.given = {id(root(a)) for a in self.inputs}
 
@@ -78,35 +77,6 @@ def leaves(tree: Any) -> list[Any]:
     if isinstance(tree, dict):
         return [leaf for v in tree.values() for leaf in leaves(v)]
     return [tree]
-
-
-def _prepared(entry: Entry) -> Callable[[], Any]:
-    function, operands = entry.function, entry.operands
-    if entry.kind != "run":
-        return partial(function, *operands)
-    bound = getattr(function, "func", None)
-    if getattr(bound, "__func__", None) is Formula.compute or bound is Formula.compute:
-        kernel, (arrays,) = function.args[0], operands  # type: ignore[attr-defined]
-        large = any(a.size >= BIG for a in arrays)
-        return partial(_pointwise, kernel, large, arrays, entry.outs[0])
-    if len(entry.outs) == 1:
-        return partial(_one, function, operands, entry.outs[0])
-    return partial(_several, function, operands, entry.outs)
-
-
-def _pointwise(kernel: Any, large: bool, arrays: Sequence[Array], out: Array) -> None:
-    (kernel.large if large else kernel.fn)(*arrays, out=out)
-
-
-def _one(function: Callable[..., Any], operands: tuple[Any, ...], out: Array) -> None:
-    found = function(*operands)
-    out[...] = found if isinstance(found, (np.ndarray, np.generic)) else found[0]
-
-
-def _several(function: Callable[..., Any], operands: tuple[Any, ...], outs: tuple[Array, ...]) -> None:
-    made = [a for a in leaves(function(*operands)) if isinstance(a, (np.ndarray, np.generic))]
-    for out, a in zip(outs, made, strict=True):
-        out[...] = a
 
 
 def _roots(value: Any) -> set[int]:

@@ -62,13 +62,13 @@ def _loop(dtype: str) -> int | None:
     return native.runtime_address(f"rl_{PREFIX[dtype]}gemm") if available() else None
 
 
-def matmul(a: Array, b: Array) -> Array:
-    """np.matmul(a, b), for operands of two or more axes and large products."""
-    found = _shared(a, b) if a.dtype == b.dtype and a.dtype.name in PREFIX else None
-    return np.matmul(a, b) if found is None else found
+def matmul(a: Array, b: Array, out: Array | None = None) -> Array:
+    """np.matmul(a, b, out), for operands of two or more axes and large products; `out` in C order."""
+    found = _shared(a, b, out) if a.dtype == b.dtype and a.dtype.name in PREFIX else None
+    return np.matmul(a, b, out) if found is None else found
 
 
-def _shared(a: Array, b: Array) -> Array | None:
+def _shared(a: Array, b: Array, out: Array | None) -> Array | None:
     blas = None if knobs.kernels == "numpy" else _blas()
     loop = _loop(a.dtype.name) if blas is not None else None
     if blas is None or loop is None or a.shape[-1] != b.shape[-2] or not a.shape[-1]:
@@ -77,7 +77,8 @@ def _shared(a: Array, b: Array) -> Array | None:
     if left is None or right is None:
         return None
     batch = a.shape[:-2] if a.shape[:-2] == b.shape[:-2] else np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    out = np.empty((*batch, a.shape[-2], b.shape[-1]), a.dtype)
+    if out is None:
+        out = np.empty((*batch, a.shape[-2], b.shape[-1]), a.dtype)
     if not out.size:
         return None
     threads = pool.get_num_threads()

@@ -83,10 +83,10 @@ def _add_rows(out: Any, positions: Any, rows: Any) -> None:
     add_rows(out, positions, rows)
 
 
-def _matmul(a: Any, b: Any) -> Any:
+def _matmul(a: Any, b: Any, out: Any = None) -> Any:
     from rushlight.compiler.gemm import matmul
 
-    return matmul(a, b)
+    return matmul(a, b, out)
 
 
 def _rows(*meaning: Any) -> Any:

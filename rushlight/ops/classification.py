@@ -41,6 +41,8 @@ def _check_classes(input: Any, target: Any, weight: Any) -> None:
 def _in_range(target: Array, classes: int, ignore_index: int) -> Array:
     """Which targets count; IndexError for one that is no class."""
     counted = target != ignore_index
+    if target.dtype == np.int64 and not np.logical_or.reduce(target.view(np.uint64) >= classes, None):
+        return counted  # type: ignore[no-any-return]
     wrong = counted & ((target < 0) | (target >= classes))
     if wrong.any():
         raise IndexError(f"Target {int(target[wrong].reshape(-1)[0])} is out of bounds.")
@@ -123,7 +125,7 @@ def _rows_loss(input, target, ignore_index: "int", reduction: "str"):
 @_rows_loss.kernel
 def _(x: Array, t: Array, ignore_index: int, reduction: str) -> Any:
     counted = _in_range(t, x.shape[1], ignore_index)
-    ignore = np.broadcast_to(np.asarray(ignore_index, np.int64), (x.shape[0], 1))
+    ignore = np.array([[ignore_index]], np.int64)
     found = _cross_entropy_rows(1, x, t[:, None], ignore)
     if found is NotImplemented or reduction == "none":
         return found
