@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.quiet import hush, restore
+from rushlight.capture import gradients
 from rushlight.capture.prepared import prepared
 from rushlight.capture.recorder import Entry, Recorder, root
 from rushlight.tensor.tensor import Tensor, wrap
@@ -24,7 +25,7 @@ class Program:
     def __init__(self, recorder: Recorder, inputs: Sequence[Tensor], output: Any) -> None:
         self.inputs = [t._a for t in inputs]
         self.output = output
-        self.entries = _needed(recorder.entries, output)
+        self.entries = gradients.straight(_needed(recorder.entries, output))
         self.written = _written(self.entries)
         self.steps = [prepared(e) for e in self.entries]
         self.memory = recorder.owned

@@ -1,0 +1,85 @@
+"""Gradients computed where they stay: the step that makes a leaf's gradient writes it there itself.
+
+That needs a gradient that is nobody else's, and a leaf that has none by then at every replay: one whose
+optimizer's zero_grad() the program itself calls first.
+"""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rushlight.capture.recorder import Entry, add_gradient, root
+from rushlight.tensor.tensor import Tensor
+
+
+def straight(entries: Sequence[Entry]) -> list[Entry]:
+    """The entries with copies of gradients left out; leaves then only take what is there."""
+    uses = Counter(number for e in entries for number in _roots(e))
+    makers = {id(root(o)): e for e in entries if e.kind == "run" and len(e.outs) == 1 for o in e.outs}
+    emptied: set[int] = set()
+    kept: list[Entry] = []
+    for e in entries:
+        if e.kind == "call" and e.function is add_gradient:
+            leaf, grad, own = e.operands
+            memory = id(root(grad._a))
+            maker = makers.get(memory)
+            if id(leaf) in emptied and maker is not None and uses[memory] == 2 and (
+                    _alike(maker.outs[0], own._a) and grad._a.ctypes.data == maker.outs[0].ctypes.data):
+                maker.outs = (own._a,)
+                e = _joined(kept, Entry("call", take, ([(leaf, own)],), (), e.where))
+            emptied.discard(id(leaf))
+        elif e.kind == "call":
+            emptied |= _without_gradients(e)
+        if e is not None:
+            kept.append(e)
+    return kept
+
+
+def take(pairs: Sequence[tuple[Tensor, Tensor]]) -> None:
+    """Give leaves the gradients that have been computed."""
+    for leaf, own in pairs:
+        leaf._grad = own
+        if own._s is not None:
+            own._s.version += 1
+
+
+def _joined(kept: list[Entry], entry: Entry) -> Any:
+    """None if the entry could be added to one before it: to the last, or behind steps that only compute."""
+    for before in reversed(kept):
+        if before.function is take:
+            before.operands[0].extend(entry.operands[0])
+            kept.remove(before)
+            kept.append(before)
+            return None
+        if before.kind != "run" and before.function is not add_gradient:
+            break
+    return entry
+
+
+def _alike(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    return a.shape == b.shape and a.dtype == b.dtype and a.strides == b.strides
+
+
+def _roots(entry: Entry) -> set[int]:
+    found: set[int] = set()
+    stack: list[Any] = [entry.operands, entry.outs, getattr(entry.function, "args", ())]
+    while stack:
+        value = stack.pop()
+        if isinstance(value, (tuple, list)):
+            stack.extend(value)
+        elif isinstance(value, Tensor):
+            found.add(id(root(value._a)))
+        elif isinstance(value, np.ndarray):
+            found.add(id(root(value)))
+    return found
+
+
+def _without_gradients(entry: Entry) -> set[int]:
+    """The leaves that a call of an optimizer's zero_grad() leaves without a gradient."""
+    optimizer = getattr(entry.function, "__self__", None)
+    if getattr(entry.function, "__name__", "") != "zero_grad" or entry.operands != (True,):
+        return set()
+    return {id(p) for group in optimizer.param_groups for p in group["params"]}  # type: ignore[union-attr]
