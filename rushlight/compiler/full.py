@@ -5,6 +5,7 @@ order: the same bits for any number of threads.
 """
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -50,20 +51,29 @@ class Full:
         count, of, kernel = -(-n // CHUNK), dt.BY_NAME[self.partial].np, self.kernel
         sizes = tuple([dt.BY_NAME[d].itemsize for _, d in kernel.inputs] + [of.itemsize])
 
+        kept: dict[int, _Work] = {}
+        busy = threading.Lock()
+
         def run(*arrays: Any) -> Any:
-            partials = np.empty(count, of)
             threads = pool.get_num_threads()
-            offsets, steps = _plan(n, sizes, threads)
-            if not (kernel.ready and team.run(kernel.fn, team.placed(offsets, (*arrays, partials)),
-                                              len(sizes), steps, threads)):
-                self._by_numpy([a.reshape(-1) for a in arrays], partials)
-            return np.asarray(self._folded(partials)).astype(self.out, copy=False)
+            if kernel.ready and busy.acquire(blocking=False):
+                try:
+                    work = kept.get(threads)
+                    if work is None:
+                        work = kept[threads] = _Work(count, of, _plan(n, sizes, threads))
+                    if team.run(kernel.fn, work.jobs_on(arrays), len(sizes), work.steps, threads):
+                        return self._folded(work.partials)
+                finally:
+                    busy.release()
+            partials = np.empty(count, of)
+            self._by_numpy([a.reshape(-1) for a in arrays], partials)
+            return self._folded(partials)
         return run
 
     def _folded(self, partials: Any) -> Any:
         token = hush()
         try:
-            return self.combine.reduce(partials, dtype=self._wide)
+            return np.asarray(self.combine.reduce(partials, None, self._wide), self.out)
         finally:
             restore(token)
 
@@ -72,6 +82,23 @@ class Full:
         self.kernel.large(*[f[:whole * CHUNK].reshape(whole, CHUNK) for f in flat], out=partials[:whole])
         if whole < len(partials):
             self.kernel(*[f[None, whole * CHUNK:] for f in flat], out=partials[whole:])
+
+
+class _Work:
+    """Jobs and their results' memory, kept from call to call by whoever holds the plan's lock."""
+
+    def __init__(self, count: int, of: Any, plan: tuple[Any, Any]) -> None:
+        self.partials = np.empty(count, of)
+        self.offsets, self.steps = plan
+        self.jobs = self.offsets
+        self.places: tuple[int, ...] = ()
+
+    def jobs_on(self, arrays: tuple[Any, ...]) -> Any:
+        """The jobs with the addresses of these operands."""
+        places = tuple(map(team.pointer, arrays))
+        if places != self.places:
+            self.jobs, self.places = team.placed(self.offsets, (*arrays, self.partials)), places
+        return self.jobs
 
 
 @lru_cache(maxsize=1024)
