@@ -81,17 +81,36 @@ def _max_pool(input, kernel: "Any", stride: "Any", pad: "Any", dilation: "Any",
     lowest = -np.inf if input.dtype.kind not in "iu" else np.iinfo(input.dtype).min
     pads = _reach(space, kernel, stride, pad, dilation, out)
     wide = padded(input, pads, lowest)
-    places = padded(np.arange(math.prod(space)).reshape(space), pads, -1)
-    best = place = None
-    for _, cut in offsets(kernel, stride, dilation, out):
-        value, where = wide[cut], np.broadcast_to(places[cut], wide[cut].shape)
+    # The place of each element of each window; -1 for padding, which no window's maximum is.
+    table = padded(np.arange(math.prod(space)).reshape(space), pads, -1)
+    places = np.stack([table[cut] for _, cut in offsets(kernel, stride, dilation, out)])
+    numbers = np.uint8 if len(places) <= 256 else np.int32
+    # The number of the winner only grows, so it is a running maximum too: no masked writes.
+    valid = (places >= 0).argmax(0).astype(numbers)
+    number = np.broadcast_to(valid, (*input.shape[:input.ndim - n], *out)).copy()
+    has_nan = input.dtype.kind not in "iu" and bool(np.isnan(np.max(input, initial=lowest)))
+    best: Any = None
+    for k, cut in offsets(kernel, stride, dilation, out):
+        value = np.ascontiguousarray(wide[cut])
         if best is None:
-            best, place = value.copy(), where.copy()
+            best = value if value is not input else value.copy()
             continue
-        better = (value > best) | (value != value) | ((place < 0) & (where >= 0))
-        np.copyto(best, value, where=better)
-        np.copyto(place, where, where=better)
-    return np.asarray(best), np.asarray(place, np.int64)
+        better = value > best
+        if has_nan:
+            better |= value != value
+        np.maximum(number, better * numbers(k), out=number)
+        np.maximum(best, value, out=best)
+    return np.asarray(best), _at(places, number)
+
+
+def _at(places: Array, number: Array) -> Array:
+    """The place of each window's winner; places: (elements of a window, *out), number: (*lead, *out)."""
+    flat = places.reshape(len(places), -1)
+    if number.size and flat.min() >= 0:
+        # Without padding the winner is as far from the window's first element in every window.
+        return np.add((flat[:, 0] - flat[0, 0])[number], places[0], dtype=np.int64)  # type: ignore[no-any-return]
+    rows = number.reshape(-1, flat.shape[1])
+    return flat[rows, np.arange(flat.shape[1])].reshape(number.shape).astype(np.int64, copy=False)
 
 
 def _max(n: int, x: Any, *how: Any) -> Any:
