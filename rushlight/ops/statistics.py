@@ -14,7 +14,7 @@ from rushlight.ops.arithmetic import abs as abs_
 from rushlight.ops.reductions import _prod, amax, amin, mean, sum, with_dims
 from rushlight.ops.scanning import put_back
 from rushlight.ops.sorting import check_size, pick
-from rushlight.ops.table import composite, opaque
+from rushlight.ops.table import ROWS, composite, opaque
 
 Array = np.ndarray[Any, Any]
 
@@ -254,10 +254,9 @@ def norm(input, p: "Any" = "fro", dim: "Ints | None" = None, keepdim: "bool" = F
     """The vector norm of order p over dims (Frobenius: 2)."""
     if p in ("fro", None):
         return vector_norm(input, 2, dim, keepdim, dtype=dtype)
-    if p == "nuc":
-        from rushlight.base.errors import missing
-
-        missing("norm(p='nuc')", "use p='fro', or numpy.linalg.norm(x.numpy(), 'nuc')")
+    if isinstance(p, str):
+        return ROWS["linalg_matrix_norm"](input, p, tuple(range(input.ndim)) if dim is None else dim, keepdim,
+                                          dtype=dtype)
     return vector_norm(input, p, dim, keepdim, dtype=dtype)
 
 
