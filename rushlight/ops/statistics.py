@@ -221,7 +221,24 @@ def vector_norm(input, ord: "Number" = 2, dim: "Ints | None" = None, keepdim: "b
         return sum(size, dim, keepdim)
     if ord == 2:
         return _euclid(x, dim, keepdim)
-    return (size ** ord).sum(dim, keepdim) ** (1.0 / ord)
+    return _p_norm(x, ord, dim, keepdim)
+
+
+@composite(name="_p_norm", where=("aten",), node="linalg_vector_norm")
+def _p_norm(input, ord: "Number", dim: "Ints | None", keepdim: "bool"):
+    """(sum |x| ** ord) ** (1 / ord)."""
+    return (abs_(input) ** ord).sum(dim, keepdim) ** (1.0 / ord)
+
+
+@_p_norm.gradient
+def _(s: Any, grad: Any) -> Any:
+    p, x, (grad, y) = s.ord, s.input, with_dims(s, grad, s.result)
+    size = x.abs()
+    power = x * size ** (p - 2) if p >= 2 else x.sgn() * size ** (p - 1)
+    if p < 1:
+        power = power.masked_fill(x == 0, 0)
+    # At 0, where it has none, the gradient is 0, as PyTorch's.
+    return power * (grad / y ** (p - 1)).masked_fill(y == 0, 0)
 
 
 def _check_norm(x: Any, dtype: Any) -> None:
