@@ -45,6 +45,7 @@ class Result(tuple[Any, ...]):
 
 _PICKED = ("cummax", "cummin", "kthvalue", "max", "median", "min", "mode", "nanmedian", "sort", "topk")
 _LINEAR_ALGEBRA = {
+    "_lu_with_info": ("LU", "pivots", "info"),
     "linalg_cholesky_ex": ("L", "info"), "linalg_eig": ("eigenvalues", "eigenvectors"),
     "linalg_eigh": ("eigenvalues", "eigenvectors"), "linalg_inv_ex": ("inverse", "info"),
     "linalg_ldl_factor": ("LD", "pivots"), "linalg_ldl_factor_ex": ("LD", "pivots", "info"),

@@ -9,5 +9,6 @@ FAMILIES = (
     "reductions", "products", "linear", "softmax", "einsum", "statistics", "normalization",
     "losses", "classification", "attention", "padding", "convolution", "pooling", "shuffles",
     "margins", "resampling", "lufactors", "solving", "determinants", "cholesky", "eigen", "svd",
-    "leastsquares", "lowrank", "matrixnorms", "matrixproducts", "ldl", "decompositions", "random", "sampling", "dropout", "recurrent",
+    "leastsquares", "lowrank", "matrixnorms", "matrixproducts", "ldl", "decompositions",
+    "random", "sampling", "dropout", "recurrent",
 )

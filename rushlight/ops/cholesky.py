@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.results import named
-from rushlight.ops.matrices import (SINGULAR, Array, blame, check_floating, check_kernel, check_square, columns,
-                                    dagger, diagonal_of, infos)
+from rushlight.ops.matrices import (SINGULAR, Array, blame, check_floating, check_kernel, check_square,
+                                    columns, dagger, diagonal_of, infos)
 from rushlight.ops.solving import check_older
 from rushlight.ops.table import ROWS, composite, opaque
 
@@ -21,7 +21,10 @@ def _cholesky(A, upper: "bool") -> tuple[Array, Array]:
     lower = A.swapaxes(-1, -2).conj() if upper else A
     try:
         found, info = np.linalg.cholesky(lower), infos(A)
+        fine = not np.isnan(np.diagonal(found, 0, -2, -1)).any()
     except np.linalg.LinAlgError:
+        fine = False
+    if not fine:
         found, info = _by_columns(lower)
     return columns(found.swapaxes(-1, -2).conj() if upper else found), info
 
@@ -97,7 +100,8 @@ def cholesky_solve(input, L, upper: "bool" = False):
     """X with A X = input, from A's Cholesky factor L (or U, upper=True)."""
     for name, t in (("b", input), ("u", L)):
         if t.ndim < 2:
-            raise RuntimeError(f"{name} should have at least 2 dimensions, but has {t.ndim} dimensions instead")
+            raise RuntimeError(f"{name} should have at least 2 dimensions, but has {t.ndim} dimensions "
+                               "instead")
     check_older("cholesky_solve", input, L)
     solve = ROWS["linalg_solve_triangular"]
     lower = dagger(L) if upper else L

@@ -8,7 +8,7 @@ import numpy as np
 from rushlight.base.dtype import complex128, float64
 from rushlight.base.results import named
 from rushlight.ops.along import legacy
-from rushlight.ops.matrices import check_kernel, columns, dagger
+from rushlight.ops.matrices import check_kernel, column_major, columns, dagger, diagonal_of
 from rushlight.ops.table import ROWS, composite, opaque
 
 Array = np.ndarray[Any, Any]
@@ -27,7 +27,7 @@ def _qr(input, mode: "str") -> tuple[Array, Array]:
     """Q with orthonormal columns and R upper triangular, input = Q R (LAPACK's Householder QR)."""
     _floating("qr", input)
     q, r = np.linalg.qr(input, mode="reduced" if mode == "r" else mode)
-    return np.ascontiguousarray(q), np.ascontiguousarray(r)
+    return columns(q), columns(r)
 
 
 @_qr.gradient
@@ -54,15 +54,15 @@ def _tall_gradient(q: Any, r: Any, grad_q: Any, grad_r: Any) -> Any:
     if grad_q is not None:
         part = grad_q.mT.conj() @ q
         inner = -part if inner is None else inner - part
-    lower = inner.tril()
-    symmetric = lower + inner.tril(-1).mT.conj()
+    # R's diagonal is real.
+    symmetric = inner.tril(-1) + inner.tril(-1).mT.conj() + diagonal_of(inner).real.diag_embed()
     total = q @ symmetric
     if grad_q is not None:
         total = total + grad_q
     return ROWS["_solve_triangular"](r, total.mT.conj(), True, False).mT.conj()
 
 
-@composite(where=("linalg.qr",), name="linalg_qr")
+@composite(where=("linalg.qr",), name="linalg_qr", out=True)
 def linalg_qr(A, mode: "str" = "reduced"):
     """(Q, R) with A = Q R; mode "reduced", "complete" or "r"."""
     if mode not in ("reduced", "complete", "r"):
@@ -74,7 +74,7 @@ def linalg_qr(A, mode: "str" = "reduced"):
     return named("linalg_qr")(q, r)
 
 
-@composite(where=("torch", "Tensor"))
+@composite(out=True)
 def qr(input, some: "bool" = True):
     """linalg.qr in its older spelling."""
     q, r = _qr(input, "reduced" if some else "complete")
@@ -117,7 +117,7 @@ def householder_product(input, tau):
         raise RuntimeError(f"{op}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
     check_kernel("orgqr_cpu", input._a)
     first = ROWS["eye"](rows, wide, dtype=input.dtype, device=input.device).expand(input.shape)
-    return _reflected(input, tau, first, False) if tau.shape[-1] else first + 0 * input
+    return column_major(_reflected(input, tau, first, False) if tau.shape[-1] else first + 0 * input)
 
 
 def _reflected(input: Any, tau: Any, found: Any, turned: bool) -> Any:
@@ -135,8 +135,8 @@ def _check_reflections(op: str, input: Any, tau: Any) -> None:
     if input.ndim < 2:
         raise RuntimeError(f"{op}: input must have at least 2 dimensions.")
     if input.ndim - tau.ndim != 1:
-        raise RuntimeError(f"{op}: Expected tau to have one dimension less than input, but got tau.ndim equal "
-                           f"to {tau.ndim} and input.ndim is equal to {input.ndim}")
+        raise RuntimeError(f"{op}: Expected tau to have one dimension less than input, but got tau.ndim "
+                           f"equal to {tau.ndim} and input.ndim is equal to {input.ndim}")
     if tuple(tau.shape[:-1]) != tuple(input.shape[:-2]):
         raise RuntimeError(f"{op}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got "
                            f"{list(tau.shape[:-1])}")
@@ -159,22 +159,25 @@ def ormqr(input, tau, other, left: "bool" = True, transpose: "bool" = False):
                            f"{input.dtype.legacy} and other has dtype {other.dtype.legacy}")
     check_kernel("ormqr_cpu", input._a)
     if left:
-        return _reflected(input, tau, other, transpose)
+        return column_major(_reflected(input, tau, other, transpose))
     return dagger(_reflected(input, tau, dagger(other), not transpose))
 
 
 def _check_operand(op: str, input: Any, tau: Any, other: Any, dim: int) -> None:
-    if other.shape[dim] < tau.shape[-1]:
-        raise RuntimeError(f"{op}: other.shape[{dim}] must be greater than or equal to tau.shape[-1]")
     if other.shape[dim] != input.shape[-2]:
         raise RuntimeError(f"{op}: other.shape[{dim}] must be equal to input.shape[-2]")
     if tau.shape[-1] != min(other.shape[dim], input.shape[-1]):
         raise RuntimeError(f"{op}: tau.shape[-1] must be equal to min(other.shape[{dim}], input.shape[-1])")
 
 
-@opaque
+@opaque(out=True)
 def geqrf(input) -> tuple[Array, Array]:
     """(a, tau): R above and the reflections below the diagonal, as LAPACK stores a QR decomposition."""
     _floating("geqrf", input)
     a, tau = np.linalg.qr(input, mode="raw")
-    return named("geqrf")(np.ascontiguousarray(a.swapaxes(-1, -2)), tau)
+    return named("geqrf")(columns(a.swapaxes(-1, -2)), tau)
+
+
+@geqrf.gradient
+def _(s: Any, *grads: Any) -> Any:
+    raise RuntimeError("the derivative for 'geqrf' is not implemented; for a gradient, use torch.linalg.qr")

@@ -89,4 +89,4 @@ def slogdet(A):
 def logdet(A):
     """log det(A); nan for a negative determinant."""
     sign, size = _logarithm("logdet", A)
-    return sign.log() + size if A.is_complex() else size.masked_fill(sign == -1, float("nan"))
+    return sign.log() + size if A.is_complex() else ROWS["where"](sign == -1, float("nan"), size)

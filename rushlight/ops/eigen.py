@@ -8,7 +8,8 @@ import numpy as np
 from rushlight.base.errors import LinAlgError
 from rushlight.base.results import named
 from rushlight.ops.along import legacy
-from rushlight.ops.matrices import (Array, check_kernel, check_square, columns, dagger, diagonal_of, is_inexact)
+from rushlight.ops.matrices import (Array, check_kernel, check_square, columns, dagger, diagonal_of,
+                                    is_inexact)
 from rushlight.ops.table import ROWS, composite, opaque
 
 

@@ -95,10 +95,16 @@ def _ldl_factor(A, hermitian: "bool") -> tuple[Array, Array, Array]:
     return columns(found), pivots, info
 
 
+@_ldl_factor.gradient
+def _(s: Any, *grads: Any) -> Any:
+    raise RuntimeError("derivative for aten::linalg_ldl_factor_ex is not implemented; for a gradient, use "
+                       "torch.linalg.solve on the matrix itself")
+
+
 def _checked(A: Any, hermitian: bool) -> Any:
     check_square("torch.linalg.ldl_factor_ex", A._a)
     check_floating("torch.linalg.ldl_factor_ex", A._a, "ldl_factor_kernel_cpu")
-    return _ldl_factor(A.detach(), hermitian)
+    return _ldl_factor(A, hermitian)
 
 
 _ZERO = "D[{0},{0}] is zero, and using it on ldl_solve would result in a division by zero."
@@ -154,10 +160,17 @@ def _ldl_solve(LD, pivots, B, hermitian: "bool") -> Array:
     """X with A X = B."""
     batch = np.broadcast_shapes(LD.shape[:-2], B.shape[:-2])
     x = np.array(np.broadcast_to(B, (*batch, *B.shape[-2:])))
-    packed, swaps = np.broadcast_to(LD, (*batch, *LD.shape[-2:])), np.broadcast_to(pivots, (*batch, LD.shape[-1]))
+    packed = np.broadcast_to(LD, (*batch, *LD.shape[-2:]))
+    swaps = np.broadcast_to(pivots, (*batch, LD.shape[-1]))
     for i in np.ndindex(batch):
         _solve_one(packed[i], swaps[i], x[i], hermitian and LD.dtype.kind == "c")
     return columns(x)
+
+
+@_ldl_solve.gradient
+def _(s: Any, grad: Any) -> Any:
+    raise RuntimeError("derivative for aten::linalg_ldl_solve is not implemented; for a gradient, use "
+                       "torch.linalg.solve on the matrix itself")
 
 
 @composite(where=("linalg.ldl_solve",), name="linalg_ldl_solve", out=True)
@@ -166,18 +179,18 @@ def linalg_ldl_solve(LD, pivots, B, *, hermitian: "bool" = False):
     op = "torch.linalg.ldl_solve"
     check_square(op, LD._a)
     if LD.dtype is not B.dtype:
-        raise RuntimeError(f"Expected b and A to have the same dtype, but found b of type {legacy(B._a)} and A "
-                           f"of type {legacy(LD._a)} instead.")
+        raise RuntimeError(f"Expected b and A to have the same dtype, but found b of type {legacy(B._a)} and "
+                           f"A of type {legacy(LD._a)} instead.")
     if B.ndim < 2:
         raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got -2)")
     if LD.shape[-1] != B.shape[-2]:
         n = LD.shape[-1]
-        raise RuntimeError(f"Incompatible matrix sizes for {op}: each A matrix is {n} by {n} but each b matrix "
-                           f"is {B.shape[-2]} by {B.shape[-1]}")
+        raise RuntimeError(f"Incompatible matrix sizes for {op}: each A matrix is {n} by {n} but each b "
+                           f"matrix is {B.shape[-2]} by {B.shape[-1]}")
     if tuple(pivots.shape) != tuple(LD.shape[:-1]):
-        raise RuntimeError(f"{op}: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with "
-                           f"shape {list(pivots.shape)} instead")
+        raise RuntimeError(f"{op}: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots "
+                           f"with shape {list(pivots.shape)} instead")
     if pivots._a.dtype.kind not in "iu":
         raise RuntimeError(f"{op}: Expected pivots to be integers. Got {legacy(pivots._a)}")
     check_floating(op, LD._a, "ldl_solve_kernel_cpu")
-    return _ldl_solve(LD.detach(), pivots, B.detach(), hermitian)
+    return _ldl_solve(LD, pivots, B, hermitian)

@@ -13,9 +13,10 @@ import numpy as np
 from rushlight.base.results import named
 from rushlight.ops.matrices import (Array, blame, check_equation, check_kernel, check_matrix,
                                     check_same, check_square, columns, dagger)
+from rushlight.ops.products import product
 from rushlight.ops.table import ROWS, composite, opaque
 
-_PANEL = 32
+_PANEL = 64
 
 
 def factor(a: Array) -> tuple[Array, Array, Array]:
@@ -54,10 +55,12 @@ def _eliminate(lu: Array, pivots: Array, info: Array, j: int, stop: int) -> None
 
 def _follow(lu: Array, start: int, stop: int) -> None:
     """The columns behind a panel: their part of U, then one product for what is left."""
-    for i in range(start + 1, stop):
-        lu[:, i, stop:] -= (lu[:, i, None, start:i] @ lu[:, start:i, stop:])[:, 0]
+    # Turned round, the panel's L is upper triangular: LAPACK only has to substitute back.
+    lower = np.tril(lu[:, start:stop, start:stop], -1) + np.eye(stop - start, dtype=lu.dtype)
+    known = lu[:, start:stop, stop:]
+    known[...] = np.linalg.solve(lower[:, ::-1, ::-1], known[:, ::-1])[:, ::-1]
     if stop < lu.shape[1]:
-        lu[:, stop:, stop:] -= lu[:, stop:, start:stop] @ lu[:, start:stop, stop:]
+        lu[:, stop:, stop:] -= product(lu[:, stop:, start:stop], known)
 
 
 def order_of(pivots: Array, rows: int) -> Array:
@@ -181,8 +184,8 @@ def linalg_lu_factor_ex(A, *, pivot: "bool" = True, check_errors: "bool" = False
 @composite(where=("torch", "Tensor"), out=True)
 def lu(A, pivot: "bool" = True, get_infos: "bool" = False):
     """(LU, pivots), and infos with get_infos: linalg.lu_factor_ex in its older spelling."""
-    found = tuple(_factored(A, pivot))
-    return found if get_infos else found[:2]
+    found = _factored(A, pivot)
+    return named("_lu_with_info")(*found) if get_infos else tuple(found[:2])
 
 
 @composite(where=("linalg.lu",), name="linalg_lu", out=True)

@@ -113,6 +113,11 @@ def dagger(t: Any) -> Any:
     return t.mT.conj() if t._k.dtype.is_complex else t.mT
 
 
+def column_major(t: Any) -> Any:
+    """The tensor with its matrices laid out column by column."""
+    return t.mT.contiguous().mT
+
+
 def diagonal_of(t: Any) -> Any:
     """The main diagonals, as a view."""
     return t.diagonal(0, -2, -1)

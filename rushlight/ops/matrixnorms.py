@@ -51,16 +51,14 @@ def matrix_norm_of(A: Any, ord: Any, dim: Any, keepdim: bool, dtype: Any = None)
         return vector_norm(x, 2, (rows, wide), keepdim)
     if ord in _SINGULAR:
         found = _of_singular(ROWS["_svdvals"](x.movedim((rows, wide), (-2, -1))), ord)
-        for d in sorted((rows, wide)) if keepdim else ():
-            found = found.unsqueeze(d)
-        return found
+        return found[..., None, None].movedim((-2, -1), (rows, wide)) if keepdim else found
     summed, rest = (rows, wide) if abs(ord) == 1 else (wide, rows)
-    sums = vector_norm(x, 1, summed, True)
+    sums = vector_norm(x, 1, summed, keepdim)
+    rest -= not keepdim and rest > summed
     if ord > 0 and not sums.shape[rest]:
         # The largest of no sums is no error here: 0.
-        return sums.detach().sum(rest, True) if keepdim else sums.detach().sum((rows, wide))
-    found = sums.amax(rest, True) if ord > 0 else sums.amin(rest, True)
-    return found if keepdim else found.squeeze((rows, wide))
+        return sums.detach().sum(rest, keepdim)
+    return sums.amax(rest, keepdim) if ord > 0 else sums.amin(rest, keepdim)
 
 
 def _of_singular(values: Any, ord: Any) -> Any:

@@ -9,9 +9,9 @@ import numpy as np
 from rushlight.base.results import named
 from rushlight.ops.lufactors import factor
 from rushlight.ops.matrices import (SINGULAR, Array, batch_of, blame, check_equation, check_floating,
-                                    check_kernel, check_matrix, check_same, check_square, columns, dagger,
-                                    infos)
-from rushlight.ops.table import ROWS, composite, opaque
+                                    check_kernel, check_matrix, check_same, check_square, column_major,
+                                    columns, dagger, infos)
+from rushlight.ops.table import composite, opaque
 
 # --- triangular equations -------------------------------------------------------------------------
 
@@ -76,14 +76,14 @@ def triangular_solve(input, A, upper: "bool" = True, transpose: "bool" = False,
                            f"has {t.ndim} dimensions instead")
     check_older("triangular_solve", input, A)
     x = _solve_triangular(A.mT if transpose else A, input, upper is not transpose, unitriangular)
-    return named("triangular_solve")(x, A.clone())
+    return named("triangular_solve")(x, column_major(A.clone()))
 
 
 def check_older(op: str, b: Any, a: Any) -> None:
     """What PyTorch's older solvers check of A X = b, in their words."""
     if a.dtype is not b.dtype:
-        raise RuntimeError(f"Expected b and A to have the same dtype, but found b of type {b.dtype.legacy} and "
-                           f"A of type {a.dtype.legacy} instead.")
+        raise RuntimeError(f"Expected b and A to have the same dtype, but found b of type {b.dtype.legacy} "
+                           f"and A of type {a.dtype.legacy} instead.")
     if a.shape[-1] != a.shape[-2]:
         raise RuntimeError(f"A must be batches of square matrices, but they are {a.shape[-2]} by "
                            f"{a.shape[-1]} matrices")
@@ -143,8 +143,8 @@ def _solution(A: Any, B: Any, left: bool) -> tuple[Any, Any]:
     vector = B.ndim == 1 or (A.ndim - 1 == B.ndim and tuple(B.shape) == tuple(A.shape[:-1]))
     b = B.unsqueeze(-1) if vector else B
     if vector and not left:
-        raise RuntimeError(f"{op}: Vector broadcasting of the left hand side is not supported for left=False. "
-                           "In this case linalg.solve is equivalent to B / A.squeeze(-1)")
+        raise RuntimeError(f"{op}: Vector broadcasting of the left hand side is not supported for "
+                           "left=False. In this case linalg.solve is equivalent to B / A.squeeze(-1)")
     check_equation(op, A._a, b._a, left)
     found, info = _solve(A, b) if left else _solve(A.mT, b.mT)
     if vector:

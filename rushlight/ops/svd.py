@@ -96,8 +96,8 @@ def _checked(A: Any, driver: str | None = None) -> Any:
     check_matrix("linalg.svd", A._a)
     check_floating("linalg.svd", A._a, "linalg_svd_cpu")
     if driver is not None:
-        raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with "
-                           "cuSOLVER backend.")
+        raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs "
+                           "with cuSOLVER backend.")
     return A
 
 
@@ -160,7 +160,8 @@ def _pinv(A, atol: "Any", rtol: "Any", hermitian: "bool") -> Array:
     least = limits("linalg.pinv", A, size.max(-1, initial=0), atol, rtol)
     counts = size > least[..., None]
     inverse = np.where(counts, 1 / np.where(counts, values, 1), 0).astype(values.dtype)
-    return np.ascontiguousarray((Vh.swapaxes(-1, -2).conj() * inverse[..., None, :]) @ U.swapaxes(-1, -2).conj())
+    V, Uh = (t.swapaxes(-1, -2).conj() for t in (Vh, U))
+    return np.ascontiguousarray((V * inverse[..., None, :]) @ Uh)
 
 
 def _eigh_of(a: Array) -> Any:
@@ -182,8 +183,8 @@ def pinv_gradient(A: Any, P: Any, grad: Any) -> Any:
 
 def _pseudoinverse(A: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
     if A.ndim < 2 or not has_lapack(A._a):
-        raise RuntimeError(f"linalg.pinv({legacy(A._a)}{{{list(A.shape)}}}): expected a tensor with 2 or more "
-                           "dimensions of float, double, cfloat or cdouble types")
+        raise RuntimeError(f"linalg.pinv({legacy(A._a)}{{{list(A.shape)}}}): expected a tensor with 2 or "
+                           "more dimensions of float, double, cfloat or cdouble types")
     if hermitian:
         check_square("linalg.eigh", A._a)
     return _pinv(A, _array(atol), _array(rtol), hermitian)
