@@ -63,9 +63,9 @@ def _(s: Any, grad: Any, *_: Any) -> Any:
 
 
 @composite(where=("linalg.cholesky",), name="linalg_cholesky", out=True)
-def linalg_cholesky(A, *, upper: "bool" = False):
-    """L with A = L L^H (U with A = U^H U, upper=True); LinAlgError unless A is positive-definite."""
-    found, info = _checked(A, upper)
+def linalg_cholesky(input, *, upper: "bool" = False):
+    """L with input = L L^H (U with input = U^H U, upper=True); LinAlgError unless input is positive-definite."""
+    found, info = _checked(input, upper)
     blame("linalg.cholesky", info._a, _INDEFINITE)
     return found
 
@@ -77,9 +77,9 @@ def _checked(A: Any, upper: bool) -> Any:
 
 
 @composite(where=("linalg.cholesky_ex",), name="linalg_cholesky_ex", out=True)
-def linalg_cholesky_ex(A, *, upper: "bool" = False, check_errors: "bool" = False):
+def linalg_cholesky_ex(input, *, upper: "bool" = False, check_errors: "bool" = False):
     """(L, info): linalg.cholesky that reports the first bad leading minor instead of raising."""
-    found, info = _checked(A, upper)
+    found, info = _checked(input, upper)
     if check_errors:
         blame("torch.linalg.cholesky_ex", info._a, _INDEFINITE)
     return named("linalg_cholesky_ex")(found, info)
@@ -96,25 +96,25 @@ def cholesky(input, upper: "bool" = False):
 
 
 @composite(out=True)
-def cholesky_solve(input, L, upper: "bool" = False):
-    """X with A X = input, from A's Cholesky factor L (or U, upper=True)."""
-    for name, t in (("b", input), ("u", L)):
+def cholesky_solve(input, input2, upper: "bool" = False):
+    """X with A X = input, from A's Cholesky factor input2 (L, or U with upper=True)."""
+    for name, t in (("b", input), ("u", input2)):
         if t.ndim < 2:
             raise RuntimeError(f"{name} should have at least 2 dimensions, but has {t.ndim} dimensions "
                                "instead")
-    check_older("cholesky_solve", input, L)
+    check_older("cholesky_solve", input, input2)
     solve = ROWS["linalg_solve_triangular"]
-    lower = dagger(L) if upper else L
+    lower = dagger(input2) if upper else input2
     return solve(dagger(lower), solve(lower, input, upper=False), upper=True)
 
 
 @composite(out=True)
-def cholesky_inverse(L, upper: "bool" = False):
-    """A^-1, from A's Cholesky factor L (or U, upper=True)."""
-    check_square("cholesky_inverse", L._a)
-    check_kernel("cholesky_inverse_out_cpu", L._a)
-    zeros = np.diagonal(L._a, 0, -2, -1) == 0
-    if L.numel() and not L._k.on_meta:
+def cholesky_inverse(input, upper: "bool" = False):
+    """A^-1, from A's Cholesky factor (L, or U with upper=True)."""
+    check_square("cholesky_inverse", input._a)
+    check_kernel("cholesky_inverse_out_cpu", input._a)
+    zeros = np.diagonal(input._a, 0, -2, -1) == 0
+    if input.numel() and not input._k.on_meta:
         blame("cholesky_inverse", np.where(zeros.any(-1), zeros.argmax(-1) + 1, 0), SINGULAR)
-    unit = ROWS["eye"](L.shape[-1], dtype=L.dtype, device=L.device)
-    return cholesky_solve(unit.expand(L.shape), L, upper)
+    unit = ROWS["eye"](input.shape[-1], dtype=input.dtype, device=input.device)
+    return cholesky_solve(unit.expand(input.shape), input, upper)

@@ -39,12 +39,18 @@ def _(s: Any, grad: Any) -> Any:
     return (U * scale.unsqueeze(-2)) @ Vh
 
 
-@composite(where=("linalg.det", "torch.det", "Tensor.det"), name="linalg_det", out=True)
+@composite(where=("linalg.det",), name="linalg_det", out=True)
 def linalg_det(A):
     """The determinants of square matrices."""
     check_square("linalg.det", A._a)
     check_floating("linalg.det", A._a, "lu_cpu")
     return _det(A)
+
+
+@composite
+def det(input):
+    """linalg.det in its older spelling."""
+    return linalg_det(input)
 
 
 @opaque(name="_slogdet", where=("aten",), node="linalg_slogdet")
@@ -80,13 +86,13 @@ def linalg_slogdet(A):
 
 
 @composite(out=True)
-def slogdet(A):
+def slogdet(input):
     """linalg.slogdet in its older spelling."""
-    return named("slogdet")(*_logarithm("linalg.slogdet", A))
+    return named("slogdet")(*_logarithm("linalg.slogdet", input))
 
 
 @composite
-def logdet(A):
+def logdet(input):
     """log det(A); nan for a negative determinant."""
-    sign, size = _logarithm("logdet", A)
-    return sign.log() + size if A.is_complex() else ROWS["where"](sign == -1, float("nan"), size)
+    sign, size = _logarithm("logdet", input)
+    return sign.log() + size if input.is_complex() else ROWS["where"](sign == -1, float("nan"), size)

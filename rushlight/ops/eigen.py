@@ -79,9 +79,9 @@ def _uplo(op: str, A: Any, uplo: str) -> str:
 
 
 @composite(where=("linalg.eigh",), name="linalg_eigh", out=True)
-def linalg_eigh(A, UPLO: "str" = "L"):
+def linalg_eigh(input, UPLO: "str" = "L"):
     """(eigenvalues ascending, eigenvectors) of Hermitian matrices, of which one triangle is read."""
-    return named("linalg_eigh")(*_eigh(A, _uplo("linalg.eigh", A, UPLO)))
+    return named("linalg_eigh")(*_eigh(input, _uplo("linalg.eigh", input, UPLO)))
 
 
 @opaque(name="_eigvalsh", where=("aten",), node="linalg_eigh")
@@ -100,9 +100,9 @@ def _(s: Any, grad: Any) -> Any:
 
 
 @composite(where=("linalg.eigvalsh",), name="linalg_eigvalsh", out=True)
-def linalg_eigvalsh(A, UPLO: "str" = "L"):
+def linalg_eigvalsh(input, UPLO: "str" = "L"):
     """The eigenvalues of Hermitian matrices, ascending."""
-    return _eigvalsh(A, _uplo("linalg.eigh", A, UPLO))
+    return _eigvalsh(input, _uplo("linalg.eigh", input, UPLO))
 
 
 # --- general matrices -----------------------------------------------------------------------------
@@ -152,9 +152,9 @@ def _general(op: str, A: Any) -> Any:
 
 
 @composite(where=("linalg.eig",), name="linalg_eig", out=True)
-def linalg_eig(A):
+def linalg_eig(input):
     """(eigenvalues, eigenvectors) of square matrices, complex, in no particular order."""
-    return named("linalg_eig")(*_eig(_general("linalg.eig", A)))
+    return named("linalg_eig")(*_eig(_general("linalg.eig", input)))
 
 
 @opaque(name="_eigvals", where=("aten",), node="linalg_eig")
@@ -174,6 +174,6 @@ def _(s: Any, grad: Any) -> Any:
 
 
 @composite(where=("linalg.eigvals",), name="linalg_eigvals", out=True)
-def linalg_eigvals(A):
+def linalg_eigvals(input):
     """The eigenvalues of square matrices, complex, in no particular order."""
-    return _eigvals(_general("linalg.eigvals", A))
+    return _eigvals(_general("linalg.eigvals", input))

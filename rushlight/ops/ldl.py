@@ -111,17 +111,17 @@ _ZERO = "D[{0},{0}] is zero, and using it on ldl_solve would result in a divisio
 
 
 @composite(where=("linalg.ldl_factor",), name="linalg_ldl_factor", out=True)
-def linalg_ldl_factor(A, *, hermitian: "bool" = False):
-    """(LD, pivots) as LAPACK packs them; A is symmetric (Hermitian), and its lower triangle is read."""
-    found, pivots, info = _checked(A, hermitian)
+def linalg_ldl_factor(input, *, hermitian: "bool" = False):
+    """(LD, pivots) as LAPACK packs them; input is symmetric (Hermitian), and its lower triangle is read."""
+    found, pivots, info = _checked(input, hermitian)
     blame("torch.linalg.ldl_factor", info._a, _ZERO, RuntimeError)
     return named("linalg_ldl_factor")(found, pivots)
 
 
 @composite(where=("linalg.ldl_factor_ex",), name="linalg_ldl_factor_ex", out=True)
-def linalg_ldl_factor_ex(A, *, hermitian: "bool" = False, check_errors: "bool" = False):
+def linalg_ldl_factor_ex(input, *, hermitian: "bool" = False, check_errors: "bool" = False):
     """(LD, pivots, info): linalg.ldl_factor that reports a singular D in info instead of raising."""
-    found, pivots, info = _checked(A, hermitian)
+    found, pivots, info = _checked(input, hermitian)
     if check_errors:
         blame("torch.linalg.ldl_factor_ex", info._a, _ZERO, RuntimeError)
     return named("linalg_ldl_factor_ex")(found, pivots, info)

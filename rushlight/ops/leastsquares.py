@@ -56,25 +56,24 @@ def _check(A: Any, B: Any, driver: str) -> bool:
 
 
 @composite(where=("linalg.lstsq",), name="linalg_lstsq", out=True)
-def linalg_lstsq(A, B, rcond: "float | None" = None, *, driver: "str | None" = None):
-    """(solution, residuals, rank, singular_values) of min |A X - B|.
+def linalg_lstsq(input, b, rcond: "float | None" = None, *, driver: "str | None" = None):
+    """(solution, residuals, rank, singular_values) of min |input X - b|.
 
     driver says what is given beside the solution: "gels" residuals, "gelsy" (the default) the rank, "gelsd"
     and "gelss" everything; residuals exist for full rank and more rows than columns, and are empty else.
     """
     driver = driver or "gelsy"
-    vector = _check(A, B, driver)
-    rows, wide = A.shape[-2:]
+    vector = _check(input, b, driver)
+    rows, wide = input.shape[-2:]
     if rcond is None:
-        rcond = float(np.finfo(A._a.dtype).eps) * max(rows, wide)
-    b = B.unsqueeze(-1) if vector else B
-    x, rank, values = _lstsq(A, b, rcond)
-    if driver in ("gelsy", "gels"):
-        values = values.new_empty(0)
+        rcond = float(np.finfo(input._a.dtype).eps) * max(rows, wide)
+    right = b.unsqueeze(-1) if vector else b
+    x, rank, values = _lstsq(input, right, rcond)
+    values = values.new_empty(0) if driver in ("gelsy", "gels") else values.detach()
     # Empty, but a result of the operands: it asks for a gradient when they do.
     residuals = (x.real if x.is_complex() else x).reshape(-1)[:0]
     if rows > wide and driver != "gelsy" and (driver == "gels" or bool((rank == wide).all())):
-        apart = b.expand(*batch_of(A, b), *b.shape[-2:]) - A @ x
+        apart = right.expand(*batch_of(input, right), *right.shape[-2:]) - input @ x
         residuals = (apart * apart.conj()).real.sum(-2) if apart.is_complex() else (apart * apart).sum(-2)
     return named("linalg_lstsq")(x.squeeze(-1) if vector else x, residuals,
                                  rank.new_empty(0) if driver == "gels" else rank, values)

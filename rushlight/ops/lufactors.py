@@ -211,7 +211,7 @@ def lu_unpack(LU_data, LU_pivots, unpack_data: "bool" = True, unpack_pivots: "bo
     return named("lu_unpack")(P, L, U)
 
 
-@opaque(name="_permutation", where=("aten",))
+@opaque(name="_permutation", quiet=True, where=("aten",))
 def _permutation(A, pivots) -> Array:
     """P with A = P L U."""
     rows = A.shape[-2]
@@ -220,6 +220,11 @@ def _permutation(A, pivots) -> Array:
                            "Did you properly pass the result of lu_factor?")
     order = order_of(pivots, rows)
     return np.asarray(order[..., None, :] == np.arange(rows)[:, None], A.dtype)
+
+
+@_permutation.shape_rule
+def _(A: Any, pivots: Any) -> Any:
+    return A.new_empty((*pivots.shape[:-1], A.shape[-2], A.shape[-2]))
 
 
 @composite(where=("linalg.lu_solve",), name="linalg_lu_solve", out=True)

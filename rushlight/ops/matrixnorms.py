@@ -68,49 +68,49 @@ def _of_singular(values: Any, ord: Any) -> Any:
 
 
 @composite(where=("linalg.matrix_norm",), name="linalg_matrix_norm", out=True)
-def linalg_matrix_norm(A, ord: "Any" = "fro", dim: "Ints" = (-2, -1), keepdim: "bool" = False, *,
+def linalg_matrix_norm(input, ord: "Any" = "fro", dim: "Ints" = (-2, -1), keepdim: "bool" = False, *,
                        dtype: "dtype | None" = None):
     """ord: "fro", "nuc" (sum of singular values), 2, -2 (largest, smallest), 1, -1 (largest, smallest sum of
     a column's absolute values), inf, -inf (of a row's)."""
-    return matrix_norm_of(A, ord, dim, keepdim, dtype)
+    return matrix_norm_of(input, ord, dim, keepdim, dtype)
 
 
 @composite(where=("linalg.norm",), name="linalg_norm", out=True)
-def linalg_norm(A, ord: "Any" = None, dim: "Ints | None" = None, keepdim: "bool" = False, *,
+def linalg_norm(input, ord: "Any" = None, dim: "Ints | None" = None, keepdim: "bool" = False, *,
                 dtype: "dtype | None" = None):
     """A vector norm over one dim, a matrix norm over two; ord=None is the 2-norm of all elements."""
     dims = (dim,) if isinstance(dim, int) else dim
     if isinstance(ord, str) or ord is not None:
-        if dims is None and A.ndim not in (1, 2):
+        if dims is None and input.ndim not in (1, 2):
             raise RuntimeError("linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. "
-                               f"Got {A.ndim}D.")
+                               f"Got {input.ndim}D.")
     if isinstance(ord, str):
-        return matrix_norm_of(A, ord, (-2, -1) if dims is None else dims, keepdim, dtype)
+        return matrix_norm_of(input, ord, (-2, -1) if dims is None else dims, keepdim, dtype)
     if dims is not None and len(dims) not in (1, 2):
         raise RuntimeError(f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dims)}")
-    if ord is not None and (A.ndim if dims is None else len(dims)) == 2:
-        return matrix_norm_of(A, ord, (0, 1) if dims is None else dims, keepdim, dtype)
-    return vector_norm(A, 2 if ord is None else ord, dims, keepdim, dtype=dtype)
+    if ord is not None and (input.ndim if dims is None else len(dims)) == 2:
+        return matrix_norm_of(input, ord, (0, 1) if dims is None else dims, keepdim, dtype)
+    return vector_norm(input, 2 if ord is None else ord, dims, keepdim, dtype=dtype)
 
 
 @composite(where=("linalg.cond",), name="linalg_cond", out=True)
-def linalg_cond(A, p: "Any" = None):
-    """norm(A) * norm(A^-1): by singular values for p None, 2 and -2; inf for a singular matrix."""
-    if A.ndim < 2:
+def linalg_cond(input, p: "Any" = None):
+    """norm(input) * norm(input^-1): by singular values for p None, 2 and -2; inf for a singular matrix."""
+    if input.ndim < 2:
         raise RuntimeError("linalg.cond: The input tensor must have at least 2 dimensions.")
     if p in (None, 2, -2):
-        values = ROWS["linalg_svdvals"](A)
+        values = ROWS["linalg_svdvals"](input)
         if not values.numel():
             return values.new_zeros(values.shape[:-1])
         largest, smallest = values[..., 0], values[..., -1]
         return smallest / largest if p == -2 else largest / smallest
     if p not in ("fro", "nuc", 1, -1, inf, -inf):
         raise RuntimeError(f"linalg.cond got an invalid norm type: {p}")
-    check_square(f"linalg.cond(ord={p})", A._a)
-    if not A.numel():
-        return matrix_norm_of(A, "fro", (-2, -1), False)
-    inverse, info = ROWS["linalg_inv_ex"](A)
+    check_square(f"linalg.cond(ord={p})", input._a)
+    if not input.numel():
+        return matrix_norm_of(input, "fro", (-2, -1), False)
+    inverse, info = ROWS["linalg_inv_ex"](input)
     bad = info > 0
     inverse = inverse.masked_fill(bad[..., None, None], 0)
-    found = matrix_norm_of(A, p, (-2, -1), False) * matrix_norm_of(inverse, p, (-2, -1), False)
+    found = matrix_norm_of(input, p, (-2, -1), False) * matrix_norm_of(inverse, p, (-2, -1), False)
     return found.masked_fill(bad, inf)

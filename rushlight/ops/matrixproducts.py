@@ -10,18 +10,17 @@ from rushlight.ops.products import matmul
 from rushlight.ops.table import ROWS, composite
 
 
-@composite(where=("linalg.matrix_power", "torch.matrix_power", "Tensor.matrix_power"),
-           name="linalg_matrix_power", out=True)
-def linalg_matrix_power(A, n: "int"):
-    """A @ A @ ... (n times), by squaring; the inverse's power for negative n."""
-    check_square("linalg.matrix_power", A._a)
+@composite(where=("linalg.matrix_power",), name="linalg_matrix_power", out=True)
+def linalg_matrix_power(input, n: "int"):
+    """input @ input @ ... (n times), by squaring; the inverse's power for negative n."""
+    check_square("linalg.matrix_power", input._a)
     if n < 0:
-        return linalg_matrix_power(ROWS["linalg_inv"](A), -n)
+        return linalg_matrix_power(ROWS["linalg_inv"](input), -n)
     if n == 0:
-        return A.clone().copy_(ROWS["eye"](A.shape[-1], dtype=A.dtype, device=A.device))
+        return input.clone().copy_(ROWS["eye"](input.shape[-1], dtype=input.dtype, device=input.device))
     if n == 1:
-        return A.clone()
-    found, square = None, A
+        return input.clone()
+    found, square = None, input
     while n:
         if n & 1:
             found = square if found is None else matmul(found, square)
@@ -29,6 +28,12 @@ def linalg_matrix_power(A, n: "int"):
         if n:
             square = matmul(square, square)
     return found
+
+
+@composite(out=True)
+def matrix_power(input, n: "int"):
+    """linalg.matrix_power in its older spelling."""
+    return linalg_matrix_power(input, n)
 
 
 # --- chains ---------------------------------------------------------------------------------------
@@ -87,6 +92,15 @@ def linalg_multi_dot(tensors: "list[Tensor]"):
     if row:
         found = found.squeeze(0)
     return found.squeeze(-1) if column else found
+
+
+@composite(where=("torch",), out=True)
+def chain_matmul(matrices: "*Any" = ()):
+    """linalg.multi_dot of matrices, given one by one; a single one is returned as it is."""
+    for t in matrices:
+        if t.ndim != 2:
+            raise RuntimeError(f"Tensor dimension is {t.ndim}, expected 2 instead.")
+    return matrices[0] if len(matrices) == 1 else linalg_multi_dot(list(matrices))
 
 
 @composite(out=True)

@@ -202,12 +202,18 @@ def _checked_inverse(A: Any) -> Any:
     return _inverse(A)
 
 
-@composite(where=("linalg.inv", "torch.inverse", "Tensor.inverse"), name="linalg_inv", out=True)
+@composite(where=("linalg.inv",), name="linalg_inv", out=True)
 def linalg_inv(A):
     """The inverses of square matrices; LinAlgError if one is singular."""
     found, info = _checked_inverse(A)
     blame("linalg.inv", info._a, SINGULAR)
     return found
+
+
+@composite(out=True)
+def inverse(input):
+    """linalg.inv in its older spelling."""
+    return linalg_inv(input)
 
 
 @composite(where=("linalg.inv_ex",), name="linalg_inv_ex", out=True)
@@ -223,27 +229,27 @@ def linalg_inv_ex(A, *, check_errors: "bool" = False):
 
 
 @composite(where=("linalg.tensorinv",), name="linalg_tensorinv", out=True)
-def linalg_tensorinv(A, ind: "int" = 2):
-    """The inverse for tensordot(A, B, ind): the first `ind` dims against the others."""
+def linalg_tensorinv(input, ind: "int" = 2):
+    """The inverse for tensordot(input, other, ind): the first `ind` dims against the others."""
     if ind <= 0:
         raise RuntimeError(f"Expected a strictly positive integer for 'ind', but got {ind}")
-    rows, wide = A.shape[:ind], A.shape[ind:]
+    rows, wide = input.shape[:ind], input.shape[ind:]
     if prod(rows) != prod(wide):
         raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[ind:]) == "
                            f"prod(self.shape[:ind]), but got {prod(wide)} != {prod(rows)}")
-    found, info = _checked_inverse(A.reshape(prod(rows), prod(wide)))
+    found, info = _checked_inverse(input.reshape(prod(rows), prod(wide)))
     blame("inv", info._a, SINGULAR)
     return found.reshape((*wide, *rows))
 
 
 @composite(where=("linalg.tensorsolve",), name="linalg_tensorsolve", out=True)
-def linalg_tensorsolve(A, B, dims: "Ints | None" = None):
-    """X with tensordot(A, X, X.ndim) = B; `dims` of A are moved to its end first."""
+def linalg_tensorsolve(input, other, dims: "Ints | None" = None):
+    """X with tensordot(input, X, X.ndim) = other; `dims` of input are moved to its end first."""
     if dims is not None:
         dims = (dims,) if isinstance(dims, int) else dims
-        A = A.movedim(tuple(dims), tuple(range(A.ndim - len(dims), A.ndim)))
-    rows, wide = prod(A.shape[:B.ndim]), A.shape[B.ndim:]
+        input = input.movedim(tuple(dims), tuple(range(input.ndim - len(dims), input.ndim)))
+    rows, wide = prod(input.shape[:other.ndim]), input.shape[other.ndim:]
     if prod(wide) != rows:
         raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
                            f"prod(self.shape[:other.ndim]), but got {prod(wide)} != {rows}")
-    return linalg_solve(A.reshape(rows, prod(wide)), B.flatten()).reshape(wide)
+    return linalg_solve(input.reshape(rows, prod(wide)), other.flatten()).reshape(wide)

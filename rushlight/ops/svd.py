@@ -191,10 +191,10 @@ def _pseudoinverse(A: Any, atol: Any, rtol: Any, hermitian: bool) -> Any:
 
 
 @composite(where=("linalg.pinv",), name="linalg_pinv", out=True)
-def linalg_pinv(A, rcond: "Any" = None, hermitian: "bool" = False, *, atol: "Any" = None,
+def linalg_pinv(input, rcond: "Any" = None, hermitian: "bool" = False, *, atol: "Any" = None,
                 rtol: "Any" = None):
     """The pseudoinverse; singular values up to max(atol, rtol * the largest) count as zero."""
-    return _pseudoinverse(A, atol, rtol if rcond is None else rcond, hermitian)
+    return _pseudoinverse(input, atol, rtol if rcond is None else rcond, hermitian)
 
 
 @composite
@@ -212,13 +212,13 @@ def _matrix_rank(A, atol: "Any", rtol: "Any", hermitian: "bool") -> Array:
 
 
 @composite(where=("linalg.matrix_rank",), name="linalg_matrix_rank", out=True)
-def linalg_matrix_rank(A, tol: "Any" = None, hermitian: "bool" = False, *, atol: "Any" = None,
+def linalg_matrix_rank(input, tol: "Any" = None, hermitian: "bool" = False, *, atol: "Any" = None,
                        rtol: "Any" = None):
     """The rank: how many singular values are above max(atol, rtol * the largest); tol is an atol alone."""
-    check_matrix("torch.linalg.matrix_rank", A._a, "input")
-    if not has_lapack(A._a):
+    check_matrix("torch.linalg.matrix_rank", input._a, "input")
+    if not has_lapack(input._a):
         raise RuntimeError("This function doesn't handle types other than float and double")
     if hermitian:
-        check_square("linalg.eigh", A._a)
+        check_square("linalg.eigh", input._a)
     atol, rtol = (atol, rtol) if tol is None else (tol, 0.0)
-    return _matrix_rank(A, _array(atol), _array(rtol), hermitian)
+    return _matrix_rank(input, _array(atol), _array(rtol), hermitian)
