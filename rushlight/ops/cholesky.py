@@ -64,7 +64,7 @@ def _(s: Any, grad: Any, *_: Any) -> Any:
 
 @composite(where=("linalg.cholesky",), name="linalg_cholesky", out=True)
 def linalg_cholesky(input, *, upper: "bool" = False):
-    """L with input = L L^H (U with input = U^H U, upper=True); LinAlgError unless input is positive-definite."""
+    """L with input = L L^H (U with U^H U, upper=True); LinAlgError unless input is positive-definite."""
     found, info = _checked(input, upper)
     blame("linalg.cholesky", info._a, _INDEFINITE)
     return found
