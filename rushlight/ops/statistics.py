@@ -261,8 +261,7 @@ def _euclid(input, dim: "Ints | None", keepdim: "bool"):
 def _(s: Any, grad: Any) -> Any:
     x, (grad, y) = s.input, with_dims(s, grad, s.result)
     # At 0 the norm has no gradient: 0, as PyTorch's.
-    scale = (grad / y).masked_fill(y == 0, 0)
-    return x * scale
+    return grad * (x / y).masked_fill(y == 0, 0)
 
 
 @composite(out=True)

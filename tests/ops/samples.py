@@ -136,7 +136,8 @@ SAMPLES: dict[str, list[Sample]] = {
     "var": [S(input=N(3, 4), dim=1), S("all", input=N(3, 4))],
     "std": [S(input=N(3, 4), dim=0)],
     "prod": [S(input=N(3, 4), dim=1)],
-    "vector_norm": [S(input=N(3, 4)), S("three", input=N(3, 4), ord=3, dim=1)],
+    "vector_norm": [S(input=N(3, 4)), S("three", input=N(3, 4), ord=3, dim=1),
+                    S("turned", input=N(2, 3, 4), ord=2.5, dim=(2, 0))],
     "clone": [S(input=N(2, 3))],
     # linear algebra
     "_lu_factor": [S(A=P(3, 3)), S("tall", A=N(2, 4, 3)), S("wide", A=N(3, 5))],
