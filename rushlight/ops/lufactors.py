@@ -25,32 +25,37 @@ def factor(a: Array) -> tuple[Array, Array, Array]:
     small = min(rows, wide)
     lu = np.array(a.reshape(prod(a.shape[:-2]), rows, wide))
     pivots = np.empty((len(lu), small), np.int32)
-    info = np.zeros(len(lu), np.int32)
+    info, each = np.zeros(len(lu), np.int32), np.arange(len(lu))
     for start in range(0, small, _PANEL):
         stop = min(start + _PANEL, small)
         for j in range(start, stop):
-            _eliminate(lu, pivots, info, j, stop)
+            _eliminate(lu, pivots, info, each, j, stop)
         if stop < wide:
             _follow(lu, start, stop)
     return (lu.reshape(a.shape), pivots.reshape(*a.shape[:-2], small), info.reshape(a.shape[:-2]))
 
 
-def _eliminate(lu: Array, pivots: Array, info: Array, j: int, stop: int) -> None:
+def _eliminate(lu: Array, pivots: Array, info: Array, each: Array, j: int, stop: int) -> None:
     """Column j: the largest element becomes the pivot, and the panel's columns up to `stop` follow."""
     below = lu[:, j:, j]
     # LAPACK's measure of a complex number, so that the pivots are its own.
     size = abs(below.real) + abs(below.imag) if lu.dtype.kind == "c" else abs(below)
-    place = j + size.argmax(1)
-    pivots[:, j] = place + 1
-    each = np.arange(len(lu))
-    chosen = lu[each, place]
-    lu[each, place] = lu[:, j].copy()
-    lu[:, j] = chosen
+    place = size.argmax(1)
+    if place.any():
+        place += j
+        chosen = lu[each, place]
+        lu[each, place] = lu[:, j].copy()
+        lu[:, j] = chosen
+        pivots[:, j] = place + 1
+    else:
+        pivots[:, j] = j + 1
     pivot = lu[:, j, j]
-    zero = pivot == 0
-    info[zero & (info == 0)] = j + 1
-    lu[:, j + 1:, j] /= np.where(zero, 1, pivot)[:, None]
-    lu[:, j + 1:, j + 1:stop] -= lu[:, j + 1:, j, None] * lu[:, j, None, j + 1:stop]
+    if not pivot.all():
+        info[(pivot == 0) & (info == 0)] = j + 1
+        pivot = np.where(pivot == 0, 1, pivot)
+    column, rest = lu[:, j + 1:, j:j + 1], lu[:, j + 1:, j + 1:stop]
+    column /= pivot[:, None, None]
+    rest -= column * lu[:, j:j + 1, j + 1:stop]
 
 
 def _follow(lu: Array, start: int, stop: int) -> None:
