@@ -44,8 +44,18 @@ class Result(tuple[Any, ...]):
 
 
 _PICKED = ("cummax", "cummin", "kthvalue", "max", "median", "min", "mode", "nanmedian", "sort", "topk")
+_LINEAR_ALGEBRA = {
+    "_lu_with_info": ("LU", "pivots", "info"),
+    "linalg_cholesky_ex": ("L", "info"), "linalg_eig": ("eigenvalues", "eigenvectors"),
+    "linalg_eigh": ("eigenvalues", "eigenvectors"), "linalg_inv_ex": ("inverse", "info"),
+    "linalg_ldl_factor": ("LD", "pivots"), "linalg_ldl_factor_ex": ("LD", "pivots", "info"),
+    "linalg_lstsq": ("solution", "residuals", "rank", "singular_values"), "linalg_lu": ("P", "L", "U"),
+    "linalg_lu_factor": ("LU", "pivots"), "linalg_lu_factor_ex": ("LU", "pivots", "info"),
+    "linalg_slogdet": ("sign", "logabsdet"), "linalg_solve_ex": ("result", "info"),
+    "linalg_svd": ("U", "S", "Vh"), "lu_unpack": ("P", "L", "U"), "slogdet": ("sign", "logabsdet"),
+    "svd": ("U", "S", "V"), "triangular_solve": ("solution", "cloned_coefficient")}
 _FIELDS = {**dict.fromkeys(_PICKED, ("values", "indices")), "aminmax": ("min", "max"),
-           "geqrf": ("a", "tau"), "linalg_qr": ("Q", "R"), "qr": ("Q", "R")}
+           "geqrf": ("a", "tau"), "linalg_qr": ("Q", "R"), "qr": ("Q", "R"), **_LINEAR_ALGEBRA}
 
 
 def _class(op: str, fields: tuple[str, ...]) -> type:

@@ -94,6 +94,17 @@ def _averaged(v: Values) -> str:
     return "MeanBackward1" if ones else _over("AdaptiveAvgPool")(v)
 
 
+_LINEAR_ALGEBRA: dict[str, Label] = {
+    "norm": lambda v: None if v["p"] == "nuc" else "LinalgVectorNormBackward0",
+    "linalg_cond": lambda v: "SqueezeBackward1" if v["p"] is None else None,
+    **{name: f"{node}Backward0" for name, node in {
+        "linalg_solve_triangular": "LinalgSolveTriangular", "triangular_solve": "TriangularSolve",
+        "cholesky": "Cholesky", "cholesky_solve": "CholeskySolve", "cholesky_inverse": "CholeskyInverse",
+        "linalg_lu": "LinalgLu", "lu_unpack": "LuUnpack", "linalg_lu_solve": "LinalgLuSolve",
+        "lu_solve": "LinalgLuSolve", "linalg_lstsq": "LinalgLstsq", "linalg_cross": "LinalgCross",
+        "cross": "LinalgCross", "ormqr": "Ormqr", "householder_product": "LinalgHouseholderProduct",
+        "kron": "UnsafeView", "linalg_tensorinv": "ReshapeAlias", "linalg_multi_dot": "View"}.items()},
+}
 _LABELS: dict[str, Label] = {
     # overloads
     "sum": _given("Sum"), "mean": _given("Mean"), "prod": _given("Prod"), "pow": _power,
@@ -122,7 +133,7 @@ _LABELS: dict[str, Label] = {
     # what is several rows here
     **{name: f"{node}Backward0" for name, node in {
         "var": "Var", "std": "Std", "var_mean": "VarMean", "std_mean": "StdMean", "dist": "Dist",
-        "norm": "LinalgVectorNorm", "vector_norm": "LinalgVectorNorm", "renorm": "Renorm",
+        "vector_norm": "LinalgVectorNorm", "renorm": "Renorm",
         "trace": "Trace", "aminmax": "Aminmax", "chunk": "Split", "unbind": "Unbind",
         "addmm": "Addmm", "addmv": "Addmv", "addr": "Addr", "baddbmm": "Baddbmm",
         "addbmm": "Addbmm", "linalg_solve": "LinalgSolveEx", "glu": "Glu", "mse_loss": "MseLoss",
@@ -134,6 +145,7 @@ _LABELS: dict[str, Label] = {
         "pixel_unshuffle": "PixelUnshuffle", "soft_margin_loss": "SoftMarginLoss",
         "embedding_bag": "EmbeddingBag", **{f"conv{kind}{n}d": "Convolution" for n in (1, 2, 3)
                                             for kind in ("", "_transpose")}}.items()},
+    **_LINEAR_ALGEBRA,
     "split": lambda v: "SplitBackward0" if isinstance(
         v["split_size_or_sections"], int) else "SplitWithSizesBackward0",
     "nll_loss": _nll, "cross_entropy": _nll, "interpolate": _resampled, "pad": _padded,

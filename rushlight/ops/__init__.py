@@ -8,5 +8,7 @@ FAMILIES = (
     "masking", "joining", "rearranging", "scanning", "sorting", "searching", "embedding",
     "reductions", "products", "linear", "softmax", "einsum", "statistics", "normalization",
     "losses", "classification", "attention", "padding", "convolution", "pooling", "shuffles",
-    "margins", "resampling", "decompositions", "random", "sampling", "dropout", "recurrent",
+    "margins", "resampling", "lufactors", "solving", "determinants", "cholesky", "eigen", "svd",
+    "leastsquares", "lowrank", "matrixnorms", "matrixproducts", "ldl", "decompositions",
+    "random", "sampling", "dropout", "recurrent",
 )

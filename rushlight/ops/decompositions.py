@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.dtype import complex128, float64
-from rushlight.base.errors import LinAlgError
 from rushlight.base.results import named
 from rushlight.ops.along import legacy
+from rushlight.ops.matrices import check_kernel, column_major, columns, dagger, diagonal_of
 from rushlight.ops.table import ROWS, composite, opaque
 
 Array = np.ndarray[Any, Any]
@@ -27,7 +27,7 @@ def _qr(input, mode: "str") -> tuple[Array, Array]:
     """Q with orthonormal columns and R upper triangular, input = Q R (LAPACK's Householder QR)."""
     _floating("qr", input)
     q, r = np.linalg.qr(input, mode="reduced" if mode == "r" else mode)
-    return np.ascontiguousarray(q), np.ascontiguousarray(r)
+    return columns(q), columns(r)
 
 
 @_qr.gradient
@@ -54,28 +54,15 @@ def _tall_gradient(q: Any, r: Any, grad_q: Any, grad_r: Any) -> Any:
     if grad_q is not None:
         part = grad_q.mT.conj() @ q
         inner = -part if inner is None else inner - part
-    lower = inner.tril()
-    symmetric = lower + inner.tril(-1).mT.conj()
+    # R's diagonal is real.
+    symmetric = inner.tril(-1) + inner.tril(-1).mT.conj() + diagonal_of(inner).real.diag_embed()
     total = q @ symmetric
     if grad_q is not None:
         total = total + grad_q
-    return ROWS["_solve_triangular"](r, total.mT.conj()).mT.conj()
+    return ROWS["_solve_triangular"](r, total.mT.conj(), True, False).mT.conj()
 
 
-@opaque(name="_solve_triangular", where=("aten",))
-def _solve_triangular(a, b) -> Array:
-    """x with a x = b, for square (upper triangular) a."""
-    return np.linalg.solve(a, b)
-
-
-@_solve_triangular.gradient
-def _(s: Any, grad: Any) -> Any:
-    x = s.result
-    back = ROWS["_solve_triangular"](s.a.mT.conj(), grad)
-    return (-(back @ x.mT.conj()).triu(), back)
-
-
-@composite(where=("linalg.qr",), name="linalg_qr")
+@composite(where=("linalg.qr",), name="linalg_qr", out=True)
 def linalg_qr(A, mode: "str" = "reduced"):
     """(Q, R) with A = Q R; mode "reduced", "complete" or "r"."""
     if mode not in ("reduced", "complete", "r"):
@@ -87,41 +74,11 @@ def linalg_qr(A, mode: "str" = "reduced"):
     return named("linalg_qr")(q, r)
 
 
-@composite(where=("torch", "Tensor"))
+@composite(out=True)
 def qr(input, some: "bool" = True):
     """linalg.qr in its older spelling."""
     q, r = _qr(input, "reduced" if some else "complete")
     return named("qr")(q, r)
-
-
-@composite(where=("linalg.solve",), name="linalg_solve")
-def linalg_solve(A, B, *, left: "bool" = True):
-    """x with A x = B (or x A = B, with left=False), for a square A; B may be a vector."""
-    _floating("solve", A._a)
-    if A.shape[-1] != A.shape[-2]:
-        raise RuntimeError("linalg.solve: A must be batches of square matrices, but they are "
-                           f"{A.shape[-2]} by {A.shape[-1]} matrices")
-    if not left:
-        return linalg_solve(A.mT, B.mT).mT
-    vector = B.ndim == 1 or (A.ndim - 1 == B.ndim and tuple(B.shape) == tuple(A.shape[:-1]))
-    found = _solve_triangular_free(A, B.unsqueeze(-1) if vector else B)
-    return found.squeeze(-1) if vector else found
-
-
-@opaque(name="_solve", where=("aten",), node="linalg_solve_ex")
-def _solve_triangular_free(a, b) -> Array:
-    """x with a x = b."""
-    try:
-        return np.linalg.solve(a, b)
-    except np.linalg.LinAlgError:
-        raise LinAlgError("torch.linalg.solve: The solver failed because the input matrix is "
-                          "singular.") from None
-
-
-@_solve_triangular_free.gradient
-def _(s: Any, grad: Any) -> Any:
-    back = _solve_triangular_free(s.a.mT.conj(), grad)
-    return -(back @ s.result.mT.conj()).sum_to_size(s.shape("a")), back.sum_to_size(s.shape("b"))
 
 
 _TAYLOR = 18
@@ -148,22 +105,79 @@ def matrix_exp(input):
     return total.to(input.dtype)
 
 
-@composite(where=("linalg.householder_product",), aliases=("torch.orgqr", "Tensor.orgqr"))
+@composite(where=("linalg.householder_product",), aliases=("torch.orgqr", "Tensor.orgqr"), out=True)
 def householder_product(input, tau):
     """The first columns of the product of the reflections that (input, tau) hold, as geqrf gives them."""
-    rows, columns = input.shape[-2:]
-    found = ROWS["eye"](rows, dtype=input.dtype).expand(*input.shape[:-2], rows, rows)[..., :columns]
-    unit = ROWS["eye"](rows, dtype=input.dtype)[:, :columns]
+    op = "torch.linalg.householder_product"
+    _check_reflections(op, input, tau)
+    rows, wide = input.shape[-2:]
+    if rows < wide:
+        raise RuntimeError(f"{op}: input.shape[-2] must be greater than or equal to input.shape[-1]")
+    if wide < tau.shape[-1]:
+        raise RuntimeError(f"{op}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
+    check_kernel("orgqr_cpu", input._a)
+    first = ROWS["eye"](rows, wide, dtype=input.dtype, device=input.device).expand(input.shape)
+    return column_major(_reflected(input, tau, first, False) if tau.shape[-1] else first + 0 * input)
+
+
+def _reflected(input: Any, tau: Any, found: Any, turned: bool) -> Any:
+    """Q @ found (Q^H, turned), for the Q that the reflections make: column k of input holds one."""
+    count = tau.shape[-1]
+    unit = ROWS["eye"](*input.shape[-2:], dtype=input.dtype, device=input.device)
     vectors = input.tril(-1) + unit
-    for k in range(tau.shape[-1] - 1, -1, -1):
-        v = vectors[..., k:k + 1]
-        found = found - tau[..., k:k + 1].unsqueeze(-1) * v @ (v.mT.conj() @ found)
-    return found if tau.shape[-1] else found + 0 * input
+    for k in range(count) if turned else range(count - 1, -1, -1):
+        v, scale = vectors[..., k:k + 1], tau[..., k:k + 1].unsqueeze(-1)
+        found = found - (scale.conj() if turned else scale) * v @ (dagger(v) @ found)
+    return found
 
 
-@opaque
+def _check_reflections(op: str, input: Any, tau: Any) -> None:
+    if input.ndim < 2:
+        raise RuntimeError(f"{op}: input must have at least 2 dimensions.")
+    if input.ndim - tau.ndim != 1:
+        raise RuntimeError(f"{op}: Expected tau to have one dimension less than input, but got tau.ndim "
+                           f"equal to {tau.ndim} and input.ndim is equal to {input.ndim}")
+    if tuple(tau.shape[:-1]) != tuple(input.shape[:-2]):
+        raise RuntimeError(f"{op}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got "
+                           f"{list(tau.shape[:-1])}")
+    if tau.dtype is not input.dtype:
+        raise RuntimeError(f"{op}: tau dtype {tau.dtype.legacy} does not match input dtype "
+                           f"{input.dtype.legacy}")
+
+
+@composite(out=True)
+def ormqr(input, tau, other, left: "bool" = True, transpose: "bool" = False):
+    """Q @ other (Q^H @ other with transpose; from the right without left), for geqrf's reflections."""
+    op = "torch.ormqr"
+    if input.ndim >= 2 and other.ndim < 2:
+        raise RuntimeError(f"{op}: other must have at least 2 dimensions.")
+    if input.ndim >= 2:
+        _check_operand(op, input, tau, other, -2 if left else -1)
+    _check_reflections(op, input, tau)
+    if other.dtype is not input.dtype:
+        raise RuntimeError(f"{op}: Expected input and other to have the same dtype, but input has dtype"
+                           f"{input.dtype.legacy} and other has dtype {other.dtype.legacy}")
+    check_kernel("ormqr_cpu", input._a)
+    if left:
+        return column_major(_reflected(input, tau, other, transpose))
+    return dagger(_reflected(input, tau, dagger(other), not transpose))
+
+
+def _check_operand(op: str, input: Any, tau: Any, other: Any, dim: int) -> None:
+    if other.shape[dim] != input.shape[-2]:
+        raise RuntimeError(f"{op}: other.shape[{dim}] must be equal to input.shape[-2]")
+    if tau.shape[-1] != min(other.shape[dim], input.shape[-1]):
+        raise RuntimeError(f"{op}: tau.shape[-1] must be equal to min(other.shape[{dim}], input.shape[-1])")
+
+
+@opaque(out=True)
 def geqrf(input) -> tuple[Array, Array]:
     """(a, tau): R above and the reflections below the diagonal, as LAPACK stores a QR decomposition."""
     _floating("geqrf", input)
     a, tau = np.linalg.qr(input, mode="raw")
-    return named("geqrf")(np.ascontiguousarray(a.swapaxes(-1, -2)), tau)
+    return named("geqrf")(columns(a.swapaxes(-1, -2)), tau)
+
+
+@geqrf.gradient
+def _(s: Any, *grads: Any) -> Any:
+    raise RuntimeError("the derivative for 'geqrf' is not implemented; for a gradient, use torch.linalg.qr")

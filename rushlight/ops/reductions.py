@@ -61,7 +61,7 @@ def all(input) -> Reduction:
 
 def with_dims(s: Any, *results: Any) -> tuple[Any, ...]:
     """For gradients of reductions: what has the result's shape, with the reduced dims put back."""
-    for axis in () if s.keepdim else wrap_dims(s.dim, len(s.shape("input"))):
+    for axis in () if s.keepdim else sorted(wrap_dims(s.dim, len(s.shape("input")))):
         results = tuple(t.unsqueeze(axis) for t in results)
     return results
 

@@ -133,13 +133,14 @@ def text(name: str, params: tuple[Param, ...], out: bool = False) -> str:
 
 def rename_keywords(params: tuple[Param, ...], op: str, extra: dict[str, Any]) -> dict[str, Any]:
     """Keywords in NumPy's spelling as PyTorch's; TypeError for those that are neither."""
-    known = {p.name for p in params}
+    known = {p.name: p.default for p in params}
     renamed: dict[str, Any] = {}
     for key, value in extra.items():
         name = key if key in known else SYNONYMS.get(key, key)
         if key == "self" and params and params[0].name == "input":
             name = "input"
-        if name not in known or name != key and name in extra:
+        # A prologue hands defaults on as well: they give way to what the caller wrote.
+        if name not in known or name != key and extra.get(name, known[name]) is not known[name]:
             allowed = ", ".join(sorted(known))
             raise TypeError(f"{op}() got an unexpected keyword argument '{key}'; it takes: {allowed}")
         renamed[name] = value

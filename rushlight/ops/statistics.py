@@ -14,7 +14,7 @@ from rushlight.ops.arithmetic import abs as abs_
 from rushlight.ops.reductions import _prod, amax, amin, mean, sum, with_dims
 from rushlight.ops.scanning import put_back
 from rushlight.ops.sorting import check_size, pick
-from rushlight.ops.table import composite, opaque
+from rushlight.ops.table import ROWS, composite, opaque
 
 Array = np.ndarray[Any, Any]
 
@@ -221,7 +221,24 @@ def vector_norm(input, ord: "Number" = 2, dim: "Ints | None" = None, keepdim: "b
         return sum(size, dim, keepdim)
     if ord == 2:
         return _euclid(x, dim, keepdim)
-    return (size ** ord).sum(dim, keepdim) ** (1.0 / ord)
+    return _p_norm(x, ord, dim, keepdim)
+
+
+@composite(name="_p_norm", where=("aten",), node="linalg_vector_norm")
+def _p_norm(input, ord: "Number", dim: "Ints | None", keepdim: "bool"):
+    """(sum |x| ** ord) ** (1 / ord)."""
+    return (abs_(input) ** ord).sum(dim, keepdim) ** (1.0 / ord)
+
+
+@_p_norm.gradient
+def _(s: Any, grad: Any) -> Any:
+    p, x, (grad, y) = s.ord, s.input, with_dims(s, grad, s.result)
+    size = x.abs()
+    power = x * size ** (p - 2) if p >= 2 else x.sgn() * size ** (p - 1)
+    if p < 1:
+        power = power.masked_fill(x == 0, 0)
+    # At 0, where it has none, the gradient is 0, as PyTorch's.
+    return power * (grad / y ** (p - 1)).masked_fill(y == 0, 0)
 
 
 def _check_norm(x: Any, dtype: Any) -> None:
@@ -244,8 +261,7 @@ def _euclid(input, dim: "Ints | None", keepdim: "bool"):
 def _(s: Any, grad: Any) -> Any:
     x, (grad, y) = s.input, with_dims(s, grad, s.result)
     # At 0 the norm has no gradient: 0, as PyTorch's.
-    scale = (grad / y).masked_fill(y == 0, 0)
-    return x * scale
+    return grad * (x / y).masked_fill(y == 0, 0)
 
 
 @composite(out=True)
@@ -254,10 +270,9 @@ def norm(input, p: "Any" = "fro", dim: "Ints | None" = None, keepdim: "bool" = F
     """The vector norm of order p over dims (Frobenius: 2)."""
     if p in ("fro", None):
         return vector_norm(input, 2, dim, keepdim, dtype=dtype)
-    if p == "nuc":
-        from rushlight.base.errors import missing
-
-        missing("norm(p='nuc')", "use p='fro', or numpy.linalg.norm(x.numpy(), 'nuc')")
+    if isinstance(p, str):
+        return ROWS["linalg_matrix_norm"](input, p, tuple(range(input.ndim)) if dim is None else dim, keepdim,
+                                          dtype=dtype)
     return vector_norm(input, p, dim, keepdim, dtype=dtype)
 
 

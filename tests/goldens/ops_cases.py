@@ -22,6 +22,8 @@ OPERANDS: dict[str, np.ndarray] = {
     "i": np.array([[0, 2, 1], [1, 1, 0]]), "j": np.array([[3, -7, 5], [2, 4, -1]]),
     "k": np.array([[True, False, True], [False, True, True]]), "classes": np.array([2, 0]),
     "h32": _wave(2, 3, step=0.7).astype(np.float32),
+    # Well-conditioned, square and tall.
+    "m": _wave(3, 3, step=0.8) + 2 * np.eye(3), "t": _wave(4, 3, step=2.9) + np.eye(4, 3),
     "c64": (_wave(2, 3) + 1j * _wave(2, 3, step=0.4)).astype(np.complex64),
 }
 
@@ -123,11 +125,38 @@ F.margin_ranking_loss(x, y, x.detach().sign()); F.cosine_embedding_loss(x, y, cl
 F.conv1d(signal, taps, stride=2, padding=1); F.conv2d(image, kernel, u[:3]); F.conv_transpose1d(signal, taps[:2])
 F.bilinear(x, y, z[None].repeat(2, 1, 1))
 """
+# Vectors that are free up to a sign are squared.
+_LINEAR_ALGEBRA = """
+torch.linalg.inv(m); torch.inverse(m); m.inverse(); torch.linalg.inv_ex(m); torch.linalg.det(m); torch.det(m); m.det()
+torch.linalg.slogdet(m); torch.slogdet(m); (m @ m.T).logdet(); torch.linalg.solve(m, v); torch.linalg.solve(m, w.T)
+torch.linalg.solve(m, w, left=False); torch.linalg.solve_ex(m, w.T)
+torch.linalg.solve_triangular(m, w.T, upper=True); torch.linalg.solve_triangular(m, w, upper=False, left=False)
+torch.linalg.solve_triangular(m, w.T, upper=True, unitriangular=True); torch.triangular_solve(w.T, m, transpose=True)
+torch.linalg.cholesky(m @ m.T); torch.linalg.cholesky(m @ m.T, upper=True); torch.linalg.cholesky_ex(m @ m.T)
+torch.cholesky(m @ m.T); torch.cholesky_solve(w.T, m.tril()); torch.cholesky_inverse(m.triu(), upper=True)
+torch.linalg.eigvalsh(m); torch.linalg.eigh(m)[0]; torch.linalg.eigh(m + m.T)[1] ** 2; torch.linalg.eigvals(m @ m.T + m)
+torch.linalg.svdvals(x); torch.linalg.svd(x)[1]; torch.linalg.svd(x, False)[0] ** 2; torch.svd(t)[2] ** 2
+torch.linalg.pinv(t); torch.linalg.pinv(x); torch.pinverse(t); torch.linalg.matrix_rank(t); torch.linalg.qr(t)[1] ** 2
+torch.linalg.lu(t); torch.linalg.lu(x); torch.linalg.lu_factor(t); torch.linalg.lu_factor(x); torch.lu(m)
+torch.linalg.lu_factor_ex(s[:, :, :2]); torch.lu_unpack(*torch.linalg.lu_factor(m)); torch.linalg.lu_factor(m)
+torch.linalg.lu_solve(*torch.linalg.lu_factor(m), w.T); torch.lu_solve(w.T, *torch.linalg.lu_factor(m))
+torch.linalg.lu_solve(*torch.linalg.lu_factor(m), w, left=False); torch.linalg.lstsq(t, t[:, :2], driver='gelsd')[0]
+torch.linalg.lu_solve(*torch.linalg.lu_factor(m), w.T, adjoint=True); torch.linalg.lstsq(x, x[:, 0])[0]
+torch.linalg.ldl_factor(m.detach()); torch.linalg.ldl_solve(*torch.linalg.ldl_factor(m.detach()), w.detach().T)
+torch.linalg.matrix_norm(x); torch.linalg.matrix_norm(s, 'nuc'); torch.linalg.matrix_norm(s, 2, (0, 2), True)
+torch.linalg.matrix_norm(x, 1); torch.linalg.matrix_norm(x, float('-inf')); torch.linalg.norm(x); torch.linalg.norm(x, 2)
+torch.linalg.norm(x, 1, 1); torch.linalg.norm(x, 'nuc'); torch.norm(x, 'nuc'); torch.linalg.cond(m); torch.linalg.cond(m.detach(), 1)
+torch.linalg.matrix_power(m, 5); torch.linalg.matrix_power(m, -2); m.matrix_power(0); torch.linalg.multi_dot([x, m, w.T])
+torch.linalg.multi_dot([v, m, v]); torch.linalg.cross(x, y); torch.cross(x, y, dim=1); torch.linalg.vecdot(x, y)
+torch.kron(x, w); torch.linalg.diagonal(s); torch.linalg.tensorinv(m.reshape(3, 1, 3), ind=1)
+torch.linalg.tensorsolve(m.reshape(3, 1, 3), v[:, None]); torch.ormqr(w, v.abs(), r[0]); torch.linalg.matrix_rank(m, 9.)
+torch.linalg.inv(torch.stack([m, m.T])); torch.linalg.det(m * torch.tensor([1., 1., 0.]))
+"""
 
 
 def cases() -> list[str]:
     """All expressions."""
-    texts = (_POINTWISE, _REDUCTIONS, _SHAPES, _PRODUCTS, _NETWORKS)
+    texts = (_POINTWISE, _REDUCTIONS, _SHAPES, _PRODUCTS, _NETWORKS, _LINEAR_ALGEBRA)
     return [c.strip() for text in texts for line in text.splitlines() for c in line.split(";")
             if c.strip()]
 

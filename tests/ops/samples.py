@@ -40,6 +40,12 @@ def S(name="plain", *, smooth=True, twice=True, meta=True, **arguments):  # noqa
     return Sample(name, tuple(arguments.items()), smooth, twice, meta)
 
 
+def P(*shape):  # noqa: N802
+    """Matrices with a safe inverse: dominated by their diagonals, no two eigenvalues alike."""
+    n = shape[-1]
+    return 0.3 * _rng.normal(size=shape) + np.eye(n) * (2 + np.arange(n))
+
+
 SAMPLES: dict[str, list[Sample]] = {
     # views
     "transpose": [S(input=N(2, 3, 4), dim0=0, dim1=-1)],
@@ -130,6 +136,43 @@ SAMPLES: dict[str, list[Sample]] = {
     "var": [S(input=N(3, 4), dim=1), S("all", input=N(3, 4))],
     "std": [S(input=N(3, 4), dim=0)],
     "prod": [S(input=N(3, 4), dim=1)],
-    "vector_norm": [S(input=N(3, 4)), S("three", input=N(3, 4), ord=3, dim=1)],
+    "vector_norm": [S(input=N(3, 4)), S("three", input=N(3, 4), ord=3, dim=1),
+                    S("turned", input=N(2, 3, 4), ord=2.5, dim=(2, 0))],
     "clone": [S(input=N(2, 3))],
+    # linear algebra
+    "_lu_factor": [S(A=P(3, 3)), S("tall", A=N(2, 4, 3)), S("wide", A=N(3, 5))],
+    "linalg_lu": [S(A=P(2, 3, 3)), S("tall", A=N(4, 3)), S("wide", A=N(3, 4))],
+    "lu_unpack": [S(LU_data=N(3, 3), LU_pivots=np.array([3, 3, 3], np.int32), meta=False)],
+    "linalg_lu_solve": [S(LU=P(3, 3), pivots=np.array([2, 3, 3], np.int32), B=N(2, 3, 2), meta=False),
+                        S("right_adjoint", LU=P(3, 3), pivots=np.array([2, 3, 3], np.int32), B=N(2, 3),
+                          left=False, adjoint=True, meta=False)],
+    "_solve_triangular": [S(A=P(3, 3), B=N(3, 2), upper=True, unit=False),
+                          S("lower_unit", A=P(2, 3, 3), B=N(3, 2), upper=False, unit=True)],
+    "linalg_solve": [S(A=P(2, 3, 3), B=N(3, 2)), S("vectors", A=P(2, 3, 3), B=N(2, 3)),
+                     S("right", A=P(3, 3), B=N(2, 3), left=False)],
+    "linalg_inv": [S(A=P(3, 3)), S("batch", A=P(2, 2, 2))],
+    "linalg_tensorinv": [S(input=P(6, 6).reshape(2, 3, 3, 2))],
+    "linalg_tensorsolve": [S(input=P(6, 6).reshape(2, 3, 6), other=N(2, 3))],
+    "linalg_det": [S(A=P(2, 3, 3))],
+    "linalg_slogdet": [S(A=P(2, 3, 3))],
+    "logdet": [S(input=P(3, 3))],
+    "cholesky_solve": [S(input=N(3, 2), input2=P(3, 3))],
+    "cholesky_inverse": [S(input=P(3, 3), upper=True)],
+    # Of one triangle read, gradients hold for symmetric changes: not for those that the laws try.
+    "linalg_eigh": [S(input=np.triu(P(2, 3, 3)), UPLO="U", smooth=False)],
+    "linalg_eigvalsh": [S(input=np.tril(P(3, 3)), smooth=False)],
+    "linalg_svdvals": [S(A=N(3, 4))],
+    "linalg_pinv": [S("tall", input=N(4, 2)), S("wide", input=N(2, 2, 3))],
+    "linalg_lstsq": [S(input=N(4, 2), b=N(4, 3), driver="gelsd", meta=False)],
+    "linalg_matrix_norm": [S(input=N(2, 3, 4)), S("nuclear", input=N(3, 4), ord="nuc"), S("two", input=N(4, 2, 3), ord=2,
+                           dim=(2, 0), keepdim=True), S("one", input=N(3, 4), ord=1), S("rows", input=N(3, 4),
+                           ord=float("-inf"))],
+    "linalg_cond": [S(input=P(3, 3)), S("one", input=P(3, 3), p=1)],
+    "linalg_matrix_power": [S(input=P(3, 3), n=5), S("inverse", input=P(3, 3), n=-2)],
+    "linalg_multi_dot": [S(tensors=[N(2, 5), N(5, 3), N(3, 4), N(4, 2)]), S("vector", tensors=[N(3), N(3, 2)])],
+    "kron": [S(input=N(2, 3), other=N(2, 2, 1))],
+    "linalg_cross": [S(input=N(4, 3), other=N(1, 3)), S("first", input=N(3, 2), other=N(3, 2), dim=0)],
+    "linalg_vecdot": [S(x=N(2, 4, 3), y=N(4, 3))],
+    "householder_product": [S(input=N(4, 3), tau=U(0.5, 1.0, 3))],
+    "ormqr": [S(input=N(4, 3), tau=U(0.5, 1.0, 3), other=N(2, 4), left=False, transpose=True)],
 }
