@@ -180,7 +180,7 @@ class Optimizer:
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        before, LOCAL.enabled = LOCAL.enabled, False
+        before, LOCAL.enabled = LOCAL.enabled, bool(self.defaults.get("differentiable"))
         try:
             for group in self.param_groups:
                 self._update(group)
