@@ -60,7 +60,7 @@ class Adam(Elementwise):
     def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if group["amsgrad"] else []))
 
-    def _options(self, group: dict[str, Any], step: int) -> tuple[Any, ...]:
+    def _options(self, group: dict[str, Any], plan: Plan) -> tuple[Any, ...]:
         return (group["decoupled_weight_decay"], bool(group["weight_decay"]), group["amsgrad"],
                 group["maximize"])
 

@@ -80,8 +80,8 @@ class Elementwise(Optimizer):
         """The states that have the parameter's shape."""
         raise NotImplementedError(f"{type(self).__name__} must define _names(group)")
 
-    def _options(self, group: dict[str, Any], step: int) -> tuple[Any, ...]:
-        """The arguments of _formula at this step."""
+    def _options(self, group: dict[str, Any], plan: Plan) -> tuple[Any, ...]:
+        """The arguments of _formula at the step numbered plan.step."""
         return group["maximize"], bool(group["weight_decay"])
 
     def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> list[Any]:
@@ -138,7 +138,7 @@ class Elementwise(Optimizer):
         if self._counted:
             plan.carry("step", step)
         scalars = self._scalars(group, lr, step, plan)
-        options = self._options(group, step)
+        options = self._options(group, plan)
         if differentiable:
             _record(plan, self._formula(*options), scalars)
         else:

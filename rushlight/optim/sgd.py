@@ -5,7 +5,7 @@ from typing import Any
 
 from rushlight.optim.checks import check_fused, check_lr, check_range
 from rushlight.optim.elementwise import Elementwise, Plan
-from rushlight.optim.updates import Formula, P, gradient, stored, symbols
+from rushlight.optim.updates import Formula, P, gradient, plus, stored, symbols
 
 
 def formula(decay: bool, momentum: bool, nesterov: bool, maximize: bool) -> Formula:
@@ -14,10 +14,10 @@ def formula(decay: bool, momentum: bool, nesterov: bool, maximize: bool) -> Form
     g = gradient(maximize, decay)
     scalars = ("lr", "wd") if decay else ("lr",)
     if not momentum:
-        return Formula({"p": P - lr * g}, scalars)
-    buffer = stored(stored(old * kept) + g * added)
-    step = stored(g + buffer * ahead) if nesterov else buffer
-    return Formula({"p": P - lr * step, "momentum_buffer": buffer}, (*scalars, "momentum", "kept", "added"))
+        return Formula({"p": plus(P, g, -lr)}, scalars)
+    buffer = plus(stored(old * kept), g, added)
+    step = plus(g, buffer, ahead) if nesterov else buffer
+    return Formula({"p": plus(P, step, -lr), "momentum_buffer": buffer}, (*scalars, "momentum", "kept", "added"))
 
 
 class SGD(Elementwise):
@@ -51,7 +51,7 @@ class SGD(Elementwise):
     def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("momentum_buffer",) if group["momentum"] else ()
 
-    def _options(self, group: dict[str, Any], step: int) -> tuple[Any, ...]:
+    def _options(self, group: dict[str, Any], plan: Plan) -> tuple[Any, ...]:
         return bool(group["weight_decay"]), bool(group["momentum"]), group["nesterov"], group["maximize"]
 
     def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> list[Any]:

@@ -34,10 +34,15 @@ def stored(e: Expr) -> Expr:
     return m.cast(e, arg=STORED)
 
 
+def plus(a: Expr, b: Expr, alpha: Expr) -> Expr:
+    """a + alpha * b as PyTorch's `add` has it, which rounds alpha to the arrays' dtype first."""
+    return stored(a + stored(alpha) * b)
+
+
 def gradient(maximize: bool, decay: bool) -> Expr:
     """The gradient to descend along, with the L2 penalty `wd` where there is one."""
     g: Expr = -G if maximize else G
-    return stored(g + P * symbol("wd")) if decay else g
+    return plus(g, P, symbol("wd")) if decay else g
 
 
 def lerp(start: Expr, end: Expr, weight: Expr) -> Expr:
