@@ -124,11 +124,11 @@ class Elementwise(Optimizer):
     # --- stepping -----------------------------------------------------------------------------------
 
     def _update(self, group: dict[str, Any]) -> None:
-        plans: dict[int, list[Plan]] = self.__dict__.setdefault("_plans", {})
-        found = plans.get(id(group))
-        if found is None or not self._still(group, found):
-            found = plans[id(group)] = self._make_plans(group)
-        for plan in found:
+        kept: dict[int, tuple[list[Tensor], list[Plan]]] = self.__dict__.setdefault("_plans", {})
+        found = kept.get(id(group))
+        if found is None or not self._still(group, *found):
+            found = kept[id(group)] = self._make_plans(group)
+        for plan in found[1]:
             self._run(group, plan)
 
     def _run(self, group: dict[str, Any], plan: Plan) -> None:
@@ -150,36 +150,38 @@ class Elementwise(Optimizer):
         return (len(group["params"]), group.get("capturable"), group.get("differentiable"),
                 group.get("foreach"), *[bool(group[name]) for name in self._switches])
 
-    def _still(self, group: dict[str, Any], plans: list[Plan]) -> bool:
+    def _still(self, group: dict[str, Any], members: list[Tensor], plans: list[Plan]) -> bool:
         """Whether the plans hold: same parameters with gradients, same options, same memory."""
-        count, key = 0, self._key(group)
+        key, have, count = self._key(group), 0, len(members)
         for plan in plans:
             if plan.key != key or not plan.fits(self.state):
                 return False
-            count += len(plan.params)
-        have = 0
         for p in group["params"]:
             try:
-                have += p._grad is not None
+                if p._grad is None:
+                    continue
             except AttributeError:
                 continue
+            if have == count or members[have] is not p:
+                return False
+            have += 1
         return have == count and all(plan.renew() for plan in plans)
 
-    def _make_plans(self, group: dict[str, Any]) -> list[Plan]:
+    def _make_plans(self, group: dict[str, Any]) -> tuple[list[Tensor], list[Plan]]:
+        """(parameters with gradients, the plans that step them)."""
         self._check_mode(group)
         names, key = self._names(group), self._key(group)
+        members = [p for p in group["params"] if p.grad is not None]
         buckets: dict[Any, list[Tensor]] = {}
-        for p in group["params"]:
-            if p.grad is None:
-                continue
+        for p in members:
             # Without a count, all that matters is whether this is the first step.
             begun = int(all(self.state.get(p, _NOTHING).get(name) is not None for name in names))
             state = self._state_of(group, p, names)
             step = int(state["step"].item()) if self._counted else begun
             carried = [state[name].item() for name in self._carried]
             buckets.setdefault((step, p._k.dtype.name, *carried), []).append(p)
-        return [Plan(params, [self.state.get(p, _NOTHING) for p in params], names, key, step)
-                for (step, *_), params in buckets.items()]
+        return members, [Plan(params, [self.state.get(p, _NOTHING) for p in params], names, key, step)
+                         for (step, *_), params in buckets.items()]
 
     def _check_mode(self, group: dict[str, Any]) -> None:
         if group.get("capturable") and any(p.grad is not None for p in group["params"]):
