@@ -16,7 +16,8 @@ def formula(maximize: bool, decay: bool) -> Formula:
     new = mean_of_squares(squares, g, rho)
     below = stored(m.sqrt(stored(new + eps)))
     delta = stored(stored(stored(m.sqrt(stored(deltas + eps))) / below) * g)
-    return Formula({"p": plus(P, delta, -lr), "square_avg": new, "acc_delta": mean_of_squares(deltas, delta, rho)},
+    return Formula({"p": plus(P, delta, -lr), "square_avg": new,
+                    "acc_delta": mean_of_squares(deltas, delta, rho)},
                    ("lr", "rho", "eps", *(["wd"] if decay else [])))
 
 

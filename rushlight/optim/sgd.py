@@ -3,21 +3,27 @@ from __future__ import annotations
 
 from typing import Any
 
+from rushlight.ops.scalar import m
 from rushlight.optim.checks import check_fused, check_lr, check_range
 from rushlight.optim.elementwise import Elementwise, Plan
-from rushlight.optim.updates import Formula, P, gradient, plus, stored, symbols
+from rushlight.optim.updates import DETACHED, Formula, P, gradient, plus, stored, symbols
 
 
-def formula(decay: bool, momentum: bool, nesterov: bool, maximize: bool) -> Formula:
-    """`kept` is the momentum and `added` 1 - dampening, but 0 and 1 in the first step."""
+def formula(decay: bool, momentum: bool, nesterov: bool, maximize: bool, apart: bool) -> Formula:
+    """`kept` is the momentum and `added` 1 - dampening, but 0 and 1 in the first step.
+
+    apart: the buffer has no history (PyTorch's first one has not, even with differentiable=True).
+    """
     old, lr, ahead, kept, added = symbols("momentum_buffer lr momentum kept added")
     g = gradient(maximize, decay)
     scalars = ("lr", "wd") if decay else ("lr",)
     if not momentum:
         return Formula({"p": plus(P, g, -lr)}, scalars)
     buffer = plus(stored(old * kept), g, added)
+    buffer = m.cast(buffer, arg=DETACHED) if apart else buffer
     step = plus(g, buffer, ahead) if nesterov else buffer
-    return Formula({"p": plus(P, step, -lr), "momentum_buffer": buffer}, (*scalars, "momentum", "kept", "added"))
+    return Formula({"p": plus(P, step, -lr), "momentum_buffer": buffer},
+                   (*scalars, "momentum", "kept", "added"))
 
 
 class SGD(Elementwise):
@@ -52,7 +58,8 @@ class SGD(Elementwise):
         return ("momentum_buffer",) if group["momentum"] else ()
 
     def _options(self, group: dict[str, Any], plan: Plan) -> tuple[Any, ...]:
-        return bool(group["weight_decay"]), bool(group["momentum"]), group["nesterov"], group["maximize"]
+        return (bool(group["weight_decay"]), bool(group["momentum"]), group["nesterov"], group["maximize"],
+                plan.step == 1 and bool(group.get("differentiable")))
 
     def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> list[Any]:
         momentum, decay = group["momentum"], group["weight_decay"]

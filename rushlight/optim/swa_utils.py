@@ -21,7 +21,9 @@ __all__ = ["AveragedModel", "SWALR", "get_ema_avg_fn", "get_ema_multi_avg_fn", "
 
 
 def _toward() -> updates.Formula:
-    return updates.Formula({"p": updates.lerp(updates.P, updates.G, updates.symbols("weight")[0])}, ("weight",))
+    """From an average ("p") towards a current value ("g")."""
+    (weight,) = updates.symbols("weight")
+    return updates.Formula({"p": updates.lerp(updates.P, updates.G, weight)}, ("weight",))
 
 
 def _lerp(averaged: list[Tensor], current: list[Tensor], weight: float) -> None:
@@ -58,7 +60,7 @@ def get_swa_multi_avg_fn() -> Callable[..., None]:
     @no_grad()
     def swa_update(averaged_param_list: list[Tensor], current_param_list: list[Tensor],
                    num_averaged: Any) -> None:
-        _lerp(averaged_param_list, current_param_list, 1 / (int(num_averaged) + 1))
+        _lerp(averaged_param_list, current_param_list, float(1 / (num_averaged + 1)))
     return swa_update
 
 
@@ -114,8 +116,10 @@ class AveragedModel(Module):
         if self.n_averaged == 0:
             for a, c in zip(mine, theirs, strict=True):
                 a.copy_(c)
+        elif self.multi_avg_fn is not None:
+            self.multi_avg_fn(mine, theirs, self.n_averaged)
         elif self.avg_fn is None:
-            (self.multi_avg_fn or get_swa_multi_avg_fn())(mine, theirs, self.n_averaged)
+            _lerp(mine, theirs, 1 / (int(self.n_averaged) + 1))
         else:
             for a, c in zip(mine, theirs, strict=True):
                 a.copy_(self.avg_fn(a, c, self.n_averaged))

@@ -21,6 +21,8 @@ class Formula(NamedTuple):
     scalars: tuple[str, ...]
 
 
+# The target of casts that no gradient goes through (in formulas for ops only).
+DETACHED = "detached"
 P, G = symbol("p"), symbol("g")
 
 
@@ -86,6 +88,9 @@ def with_ops(formula: Formula, env: Mapping[str, Any]) -> dict[str, Any]:
             values[node] = env[node.arg]
         elif node.op == "const":
             values[node] = node.arg
+        elif node.op == "cast":
+            value = values[node.src[0]]
+            values[node] = value.detach() if node.arg == DETACHED else value
         else:
             values[node] = _op(node.op, [values[s] for s in node.src])
     return {name: values[value] for name, value in formula.updates.items()}
@@ -93,7 +98,7 @@ def with_ops(formula: Formula, env: Mapping[str, Any]) -> dict[str, Any]:
 
 _PYTHON: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
-    "div": lambda a, b: a / b, "neg": lambda a: -a, "cast": lambda a: a,
+    "div": lambda a, b: a / b, "neg": lambda a: -a,
     "lt": lambda a, b: a < b, "gt": lambda a, b: a > b, "eq": lambda a, b: a == b,
     "maximum": lambda a, b: a.maximum(b) if isinstance(b, Tensor) else a.clamp(min=b),
     "minimum": lambda a, b: a.minimum(b) if isinstance(b, Tensor) else a.clamp(max=b)}
