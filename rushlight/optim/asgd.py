@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.optim.checks import check_lr, check_range
-from rushlight.optim.elementwise import Elementwise, Plan, number
+from rushlight.optim.elementwise import Elementwise, Plan, number, scalar
 from rushlight.optim.updates import Formula, P, gradient, plus, stored, symbols
 from rushlight.tensor.tensor import Tensor
 
@@ -46,8 +46,9 @@ class ASGD(Elementwise):
     def _run(self, group: dict[str, Any], plan: Plan) -> None:
         super()._run(group, plan)
         step, lr = plan.step, number(group["lr"])
-        plan.carry("eta", lr / ((1 + group["lambd"] * lr * step) ** group["alpha"]))
-        plan.carry("mu", 1 / max(1, step - group["t0"]))
+        # Through tensors of the default dtype, whatever loading a state has made of the numbers.
+        plan.carry("eta", scalar(lr / ((1 + group["lambd"] * lr * step) ** group["alpha"]))._a)
+        plan.carry("mu", scalar(1 / max(1, step - group["t0"]))._a)
 
     def _options(self, group: dict[str, Any], plan: Plan) -> tuple[Any, ...]:
         return group["maximize"], bool(group["weight_decay"]), bool(plan.number("mu") != 1)

@@ -48,7 +48,7 @@ def averages(torch: Any) -> Any:
     for options in ({}, {"use_buffers": True}, {"avg_fn": m.get_swa_avg_fn()}, {"avg_fn": m.get_ema_avg_fn(0.7)},
                     {"multi_avg_fn": m.get_ema_multi_avg_fn(0.7)}, {"multi_avg_fn": m.get_swa_multi_avg_fn()},
                     {"multi_avg_fn": m.get_ema_multi_avg_fn(0.3), "use_buffers": True},
-                    {"avg_fn": lambda a, c, n: torch.maximum(a, c) * n}, {"device": "cpu"}):
+                    {"avg_fn": lambda a, c, n: torch.maximum(a, c) / n}, {"device": "cpu"}):
         for dtype in ("float64", "float32"):
             averaged = _followed(torch, dtype, **options)
             found.append([_values(averaged), averaged(torch.ones(2, 3, dtype=getattr(torch, dtype)))])

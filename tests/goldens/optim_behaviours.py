@@ -584,7 +584,15 @@ def _fit(torch: Any, steps: int, **options: Any) -> Any:
         loss.backward()
         calls.append(torch.is_grad_enabled())
         return loss
-    return o, closure, calls, [o.step(closure).item() for _ in range(steps)]
+    losses = [o.step(closure).item() for _ in range(steps)]
+    return o, closure, calls, torch.tensor(losses, dtype=torch.float64)
+
+
+def _kind_of(value: Any) -> Any:
+    if hasattr(value, "shape"):
+        return [str(value.dtype), list(value.shape)]
+    return [len(value), sum(v is None for v in value)] if isinstance(value, list) else (
+        value if isinstance(value, int) else type(value).__name__)
 
 
 @OPTIM
@@ -596,7 +604,8 @@ def quasi_newton(torch: Any) -> Any:
                     {"line_search_fn": "strong_wolfe", "lr": 30.0, "max_iter": 3},
                     {"lr": 0.1, "tolerance_grad": 0.2}, {"lr": 0.1, "tolerance_change": 1e-3}):
         o, _, calls, losses = _fit(torch, 3, **options)
-        found += [losses, len(calls), all(calls), sorted(o.state_dict()["state"][0].items())]
+        state = sorted(o.state_dict()["state"][0].items())
+        found += [losses, len(calls), all(calls), [[k, _kind_of(v)] for k, v in state]]
     return found
 
 
