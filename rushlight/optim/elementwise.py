@@ -22,15 +22,14 @@ class Plan:
     All parameters of a plan have one dtype, one step count and one value of each carried number.
     """
 
-    __slots__ = ("params", "states", "names", "key", "held", "arrays", "touched", "step")
+    __slots__ = ("params", "states", "names", "key", "held", "fixed", "touched", "step")
 
     def __init__(self, params: list[Tensor], states: list[dict[str, Any]], names: tuple[str, ...],
                  key: Any, step: int) -> None:
         self.step = step  # how many there have been
         self.params, self.states, self.names, self.key = params, states, names, key
         self.held = [[p._a, *[s[n]._a for n in names]] for p, s in zip(params, states, strict=True)]
-        self.arrays = [(_real(h[0]), _real(p._grad._a), *map(_real, h[1:]))
-                       for p, h in zip(params, self.held, strict=True)]
+        self.fixed = [[*map(_real, h)] for h in self.held]
         self.touched = [*params, *[s[n] for s in states for n in names]]
 
     def number(self, name: str) -> Any:
@@ -53,16 +52,10 @@ class Plan:
                     return False
         return True
 
-    def renew(self) -> bool:
-        """Take the new gradients: new memory at every step; everything else stays."""
-        for i, p in enumerate(self.params):
-            g = p.grad
-            if g is None or g._a.dtype != p._a.dtype:
-                return False
-            old = self.arrays[i]
-            if old[1] is not g._a:
-                self.arrays[i] = (old[0], _real(g._a), *old[2:])
-        return True
+    def arrays(self) -> list[tuple[Any, ...]]:
+        """(parameter, gradient, *states) of all parameters; gradients are not kept from step to step, so
+        that zero_grad() gives their memory back."""
+        return [(p, _real(t.grad._a), *rest) for t, (p, *rest) in zip(self.params, self.fixed, strict=True)]
 
 
 class Elementwise(Optimizer):
@@ -143,7 +136,7 @@ class Elementwise(Optimizer):
             _record(plan, self._formula(*options), scalars)
         else:
             kernel = updates.kernel(self._formula, plan.names, options, bool(group.get("fused")))
-            kernel(plan.arrays, [float(s) for s in scalars])
+            kernel(plan.arrays(), [float(s) for s in scalars])
             updates.touch(plan.touched)
 
     def _key(self, group: dict[str, Any]) -> Any:
@@ -165,7 +158,7 @@ class Elementwise(Optimizer):
             if have == count or members[have] is not p:
                 return False
             have += 1
-        return have == count and all(plan.renew() for plan in plans)
+        return have == count
 
     def _make_plans(self, group: dict[str, Any]) -> tuple[list[Tensor], list[Plan]]:
         """(parameters with gradients, the plans that step them)."""
