@@ -48,7 +48,7 @@ class Plan:
             if p._a is not held[0] or table.get(p, _NOTHING) is not state:
                 return False
             for i, name in enumerate(names, 1):
-                if name not in state or state[name]._a is not held[i]:
+                if getattr(state.get(name), "_a", None) is not held[i]:
                     return False
         return True
 

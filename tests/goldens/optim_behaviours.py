@@ -671,6 +671,10 @@ def parameters_exchanged(torch: Any) -> Any:
         o.step()
     o.state[q]["square_avg"] = torch.ones(3, dtype=torch.float64)
     o.step()
+    s = torch.optim.SGD([p], lr=0.1, momentum=0.9)
+    for _ in range(3):
+        s.step()
+        s.state[p]["momentum_buffer"] = None
     return [p, q, o.state[q]["square_avg"], o.state[q]["step"]]
 
 
