@@ -20,8 +20,10 @@ from rushlight.compiler import pool
 from rushlight.compiler.meaning import Meaning
 from rushlight.compiler.tier import READY, Tiered
 from rushlight.derive.reference import evaluate
-from rushlight.ops.scalar import Expr, m, substitute, toposort
+from rushlight.ops.scalar import Expr, m, make, substitute, toposort
 
+# The target of casts to "the dtype of the arrays": where a step of several ops would round.
+STORED = "stored"
 # From how many elements in all an update is split over threads.
 LARGE = 1 << 17
 
@@ -44,7 +46,8 @@ class _Kernel(Tiered):
         super().__init__()
         self.work = dt.opmath(dtype).name
         self.inputs, self.scalars, self.dtype = inputs, scalars, dtype
-        self.roots = _scalars_in_double(tuple(updates.values()), scalars, self.work)
+        rounded = round_stored(tuple(updates.values()), dtype.name if dtype.name != self.work else None)
+        self.roots = _scalars_in_double(rounded, scalars, self.work)
         self.targets = [inputs.index(name) for name in updates]
 
     def reference(self, *arrays: Any, out: Any = None) -> None:
@@ -67,6 +70,18 @@ class _Kernel(Tiered):
         entry, dtype = _entry(), id(self.dtype.np)
         return lambda scalars, arrays, tensors, part, parts: entry(
             found, scalars, arrays, tensors, part, parts, dtype)
+
+
+def round_stored(roots: Sequence[Expr], dtype: str | None) -> tuple[Expr, ...]:
+    """Casts to STORED as casts to `dtype`; None: values go on unrounded."""
+    built: dict[Expr, Expr] = {}
+    for node in toposort(roots):
+        src = [built[s] for s in node.src]
+        if node.op == "cast" and node.arg == STORED:
+            built[node] = src[0] if dtype is None else m.cast(src[0], arg=dtype)
+        else:
+            built[node] = make(node.op, *src, arg=node.arg) if src else node
+    return tuple(built[root] for root in roots)
 
 
 def _scalars_in_double(roots: tuple[Expr, ...], scalars: Sequence[str], work: str) -> tuple[Expr, ...]:

@@ -6,9 +6,12 @@ from typing import Any
 
 from rushlight.optim.optimizer import Optimizer
 
-_HOME = {"SGD": "sgd", "Adam": "adam", "AdamW": "adam"}
+_HOME = {"ASGD": "asgd", "Adadelta": "adadelta", "Adafactor": "_adafactor", "Adagrad": "adagrad",
+         "Adam": "adam", "AdamW": "adam", "Adamax": "adamax", "LBFGS": "lbfgs", "Muon": "_muon",
+         "NAdam": "nadam", "RAdam": "radam", "RMSprop": "rmsprop", "Rprop": "rprop", "SGD": "sgd",
+         "SparseAdam": "sparse_adam", "swap_in_optimizer_params_and_state": "_stateless"}
 
-__all__ = ["Adam", "AdamW", "Optimizer", "SGD", "lr_scheduler"]
+__all__ = [*_HOME, "Optimizer", "lr_scheduler", "swa_utils"]
 
 
 def __getattr__(name: str) -> Any:

@@ -30,6 +30,18 @@ def check_betas(betas: Any) -> None:
             raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
 
 
+def check_tensor_betas(betas: Any, foreach: Any, capturable: bool) -> None:
+    """Decay rates that are tensors come together, and not with foreach."""
+    kinds = [isinstance(beta, Tensor) for beta in betas]
+    if any(kinds) and not all(kinds):
+        raise ValueError("betas must be either both floats or both Tensors")
+    for i, beta in enumerate(betas):
+        if kinds[i] and foreach and not capturable:
+            raise ValueError(f"betas[{i}] as a Tensor is not supported for capturable=False and foreach=True")
+        if kinds[i] and beta.numel() != 1:
+            raise ValueError(f"Tensor betas[{i}] must be 1-element")
+
+
 def check_fused(foreach: Any, fused: Any, differentiable: bool) -> None:
     """fused excludes foreach and differentiable."""
     if fused and differentiable:

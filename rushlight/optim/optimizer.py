@@ -64,6 +64,18 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
     return wrapper
 
 
+def _use_grad_for_differentiable(step: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorates step(self, ...) of an optimizer: gradients are recorded with differentiable=True only."""
+    @functools.wraps(step)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        before, LOCAL.enabled = LOCAL.enabled, bool(self.defaults.get("differentiable"))
+        try:
+            return step(self, *args, **kwargs)
+        finally:
+            LOCAL.enabled = before
+    return wrapper
+
+
 class Optimizer:
     """Subclass with `_update(group)`, which applies one step to a group's parameters."""
 
@@ -180,18 +192,15 @@ class Optimizer:
 
     # --- stepping -------------------------------------------------------------------------------
 
+    @_use_grad_for_differentiable
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update all parameters; `closure` recomputes the loss, which is returned."""
         loss = None
         if closure is not None:
             with enable_grad():
                 loss = closure()
-        before, LOCAL.enabled = LOCAL.enabled, False
-        try:
-            for group in self.param_groups:
-                self._update(group)
-        finally:
-            LOCAL.enabled = before
+        for group in self.param_groups:
+            self._update(group)
         return loss
 
     def _update(self, group: dict[str, Any]) -> None:
@@ -260,10 +269,11 @@ class Optimizer:
                              "of optimizer's group")
         by_number = dict(zip(chain.from_iterable(s["params"] for s in saved),
                              chain.from_iterable(g["params"] for g in groups), strict=True))
+        single = {n for s in saved for n in s["params"] if s.get("fused") or s.get("capturable")}
         state: defaultdict[Any, Any] = defaultdict(dict)
         for key, value in state_dict["state"].items():
             p = by_number.get(key)
-            state[key if p is None else p] = value if p is None else _cast(p, value)
+            state[key if p is None else p] = value if p is None else _cast(p, value, key in single)
         fresh = [{**s, "params": g["params"]} for g, s in zip(groups, saved, strict=True)]
         for g, f in zip(groups, fresh, strict=True):
             if "param_names" in g and "param_names" not in f:
@@ -273,16 +283,16 @@ class Optimizer:
             hook(self)
 
 
-def _cast(p: Tensor, value: Any, key: str | None = None) -> Any:
-    """State as the parameter needs it: floating tensors in its dtype, `step` as it is."""
+def _cast(p: Tensor, value: Any, single: bool, key: str | None = None) -> Any:
+    """State as the parameter needs it: floating tensors in its dtype, `step` as it is (or `single`)."""
     if isinstance(value, Tensor):
         if key == "step":
-            return value.clone() if value.dtype.name == "float32" else value.float()
+            return value.clone().float() if single else value.clone()
         return value.to(p.dtype, copy=True) if p.is_floating_point() else value.clone()
     if isinstance(value, dict):
-        return {k: _cast(p, v, k) for k, v in value.items()}
+        return {k: _cast(p, v, single, k) for k, v in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str):
-        return type(value)(_cast(p, v) for v in value)  # type: ignore[call-arg]
+        return type(value)(_cast(p, v, single) for v in value)  # type: ignore[call-arg]
     return value
 
 

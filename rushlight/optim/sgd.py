@@ -3,19 +3,38 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from rushlight.optim import updates
+from rushlight.ops.scalar import m
 from rushlight.optim.checks import check_fused, check_lr, check_range
-from rushlight.optim.optimizer import Optimizer
-from rushlight.tensor.tensor import Tensor, wrap
+from rushlight.optim.elementwise import Elementwise, Plan
+from rushlight.optim.updates import DETACHED, Formula, P, gradient, plus, stored, symbols
 
 
-class SGD(Optimizer):
+def formula(decay: bool, momentum: bool, nesterov: bool, maximize: bool, apart: bool) -> Formula:
+    """`kept` is the momentum and `added` 1 - dampening, but 0 and 1 in the first step.
+
+    apart: the buffer has no history (PyTorch's first one has not, even with differentiable=True).
+    """
+    old, lr, ahead, kept, added = symbols("momentum_buffer lr momentum kept added")
+    g = gradient(maximize, decay)
+    scalars = ("lr", "wd") if decay else ("lr",)
+    if not momentum:
+        return Formula({"p": plus(P, g, -lr)}, scalars)
+    buffer = plus(stored(old * kept), g, added)
+    buffer = m.cast(buffer, arg=DETACHED) if apart else buffer
+    step = plus(g, buffer, ahead) if nesterov else buffer
+    return Formula({"p": plus(P, step, -lr), "momentum_buffer": buffer},
+                   (*scalars, "momentum", "kept", "added"))
+
+
+class SGD(Elementwise):
     """p -= lr * v with v = momentum * v + (1 - dampening) * (g + weight_decay * p)."""
 
+    _counted = False
+    _switches = ("momentum", "weight_decay", "nesterov", "maximize", "fused")
+    _formula = staticmethod(formula)
+
     def __init__(self, params: Any, lr: Any = 1e-3, momentum: float = 0, dampening: float = 0,
-                 weight_decay: float = 0, nesterov: bool = False, *, maximize: bool = False,
+                 weight_decay: Any = 0, nesterov: bool = False, *, maximize: bool = False,
                  foreach: bool | None = None, differentiable: bool = False,
                  fused: bool | None = None) -> None:
         check_lr(lr)
@@ -33,33 +52,18 @@ class SGD(Optimizer):
         super().__setstate__(state)
         for group in self.param_groups:
             group.setdefault("nesterov", False)
-            group.setdefault("maximize", False)
+            group.setdefault("fused", False)
 
-    def _update(self, group: dict[str, Any]) -> None:
-        buckets: dict[Any, list[Tensor]] = {}
-        momentum = group["momentum"]
-        for p in group["params"]:
-            if p.grad is None:
-                continue
-            first = bool(momentum) and self.state[p].get("momentum_buffer") is None
-            buckets.setdefault((first, p._k.dtype.name), []).append(p)
-        for (first, _), params in buckets.items():
-            self._run(group, params, first)
+    def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
+        return ("momentum_buffer",) if group["momentum"] else ()
 
-    def _run(self, group: dict[str, Any], params: list[Tensor], first: bool) -> None:
-        momentum, decay, lr = group["momentum"], group["weight_decay"], float(group["lr"])
-        kernel = updates.sgd_kernel(bool(decay), bool(momentum), first, group["nesterov"], group["maximize"])
-        arrays = [(p._a, p.grad._a) for p in params]
-        scalars = [lr] + ([decay] if decay else [])
-        touched = list(params)
-        if momentum:
-            if first:
-                for p in params:
-                    self.state[p]["momentum_buffer"] = wrap(np.zeros_like(p._a), p._k)
-            buffers = [self.state[p]["momentum_buffer"] for p in params]
-            arrays = [(*pair, b._a) for pair, b in zip(arrays, buffers, strict=True)]
-            scalars += [] if first else [1 - group["dampening"]]
-            scalars += [] if first and not group["nesterov"] else [momentum]
-            touched += buffers
-        kernel(arrays, scalars)
-        updates.touch(touched)
+    def _options(self, group: dict[str, Any], plan: Plan) -> tuple[Any, ...]:
+        return (bool(group["weight_decay"]), bool(group["momentum"]), group["nesterov"], group["maximize"],
+                plan.step == 1 and bool(group.get("differentiable")))
+
+    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> list[Any]:
+        momentum, decay = group["momentum"], group["weight_decay"]
+        found = [lr, decay] if decay else [lr]
+        if not momentum:
+            return found
+        return [*found, momentum, *((0.0, 1.0) if step == 1 else (momentum, 1 - group["dampening"]))]

@@ -1,22 +1,60 @@
-"""The arithmetic of optimizer steps, fused: one native call updates all parameters of a group.
+"""The vocabulary of optimizer steps: formulas over one element of every tensor, and who runs them.
 
-Each update is a set of scalar expressions over one element of every tensor, compiled by
-compiler.multi into one kernel that runs over a list of tensors in place. This is the one file of
-optim/ that looks behind the public API, for speed: a step on small models is all overhead.
+A Formula is compiled by compiler.multi into one kernel that runs over a list of tensors in place; with
+differentiable=True the same formula is computed with ordinary ops, so that autograd sees it.
 """
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
-from rushlight.compiler.multi import multi
-from rushlight.ops.scalar import Expr, m, symbol
-from rushlight.tensor.tensor import storage
+from rushlight.compiler.multi import STORED, Multi, multi, round_stored
+from rushlight.ops.scalar import Expr, m, symbol, toposort
+from rushlight.tensor.tensor import Tensor, storage
 
-P, G, M1, M2, MAX, BUF = (symbol(n) for n in ("p", "g", "m", "v", "vmax", "buf"))
-LR, B1, B2, EPS, WD = (symbol(n) for n in ("lr", "beta1", "beta2", "eps", "wd"))
-STEP_SIZE, ROOT, DECAY = symbol("step_size"), symbol("root"), symbol("decay")
-MOMENTUM, DAMPENED = symbol("momentum"), symbol("dampened")
+
+class Formula(NamedTuple):
+    """New values by name: "p" is the parameter, "g" its gradient, the rest states and scalars."""
+
+    updates: Mapping[str, Expr]
+    scalars: tuple[str, ...]
+
+
+# The target of casts that no gradient goes through (in formulas for ops only).
+DETACHED = "detached"
+P, G = symbol("p"), symbol("g")
+
+
+def symbols(names: str) -> list[Expr]:
+    """Symbols of these names (of states, or of numbers that are the same for all elements)."""
+    return [symbol(name) for name in names.split()]
+
+
+def stored(e: Expr) -> Expr:
+    """A value that PyTorch writes to memory: rounded there, which two-byte dtypes feel."""
+    return m.cast(e, arg=STORED)
+
+
+def plus(a: Expr, b: Expr, alpha: Expr) -> Expr:
+    """a + alpha * b as PyTorch's `add` has it, which rounds alpha to the arrays' dtype first."""
+    return stored(a + stored(alpha) * b)
+
+
+def gradient(maximize: bool, decay: bool) -> Expr:
+    """The gradient to descend along, with the L2 penalty `wd` where there is one."""
+    g: Expr = -G if maximize else G
+    return plus(g, P, symbol("wd")) if decay else g
+
+
+def lerp(start: Expr, end: Expr, weight: Expr) -> Expr:
+    """From start to end; exactly `end` for a weight of 1."""
+    return stored(start + (end - start) * weight)
+
+
+def mean_of_squares(mean: Expr, g: Expr, beta: Expr) -> Expr:
+    """A running mean of squares, one step on."""
+    return stored(stored(mean * beta) + g * g * (1 - beta))
 
 
 def touch(tensors: Any) -> None:
@@ -26,46 +64,49 @@ def touch(tensors: Any) -> None:
 
 
 @lru_cache(maxsize=None)
-def adam_kernel(decoupled: bool, decay: bool, amsgrad: bool, maximize: bool) -> Any:
-    """p, m, v (, vmax) in place from g, in PyTorch's order of operations.
+def kernel(formula: Callable[..., Formula], names: tuple[str, ...], options: tuple[Any, ...],
+           fused: bool) -> Multi:
+    """The native update of the states `names` (after p and g) by formula(*options).
 
-    Scalars: lr-dependent ones are computed once per step: step_size = lr / (1 - beta1 ** t),
-    root = sqrt(1 - beta2 ** t), decay = 1 - lr * wd.
+    PyTorch's fused steps round once, at the end; the others after each op.
     """
-    g: Expr = -G if maximize else G
-    p: Expr = P
-    scalars = ["beta1", "beta2", "eps", "step_size", "root"]
-    if decay and decoupled:
-        p = P * DECAY
-        scalars.append("decay")
-    elif decay:
-        g = g + P * WD
-        scalars.append("wd")
-    first = M1 + (g - M1) * (1 - B1)
-    second = M2 * B2 + g * g * (1 - B2)
-    largest = m.maximum(MAX, second) if amsgrad else second
-    denominator = m.sqrt(largest) / ROOT + EPS
-    updates = {"p": p - STEP_SIZE * (first / denominator), "m": first, "v": second}
-    names = ["p", "g", "m", "v"]
-    if amsgrad:
-        updates["vmax"] = largest
-        names.append("vmax")
-    return multi(updates, names, scalars)
+    found = formula(*options)
+    new = found.updates
+    if fused:
+        new = dict(zip(new, round_stored(tuple(new.values()), None), strict=True))
+    return multi(new, ("p", "g", *names), found.scalars)
 
 
-@lru_cache(maxsize=None)
-def sgd_kernel(decay: bool, momentum: bool, first: bool, nesterov: bool, maximize: bool) -> Any:
-    """p (, buf) in place from g."""
-    g: Expr = -G if maximize else G
-    scalars = ["lr"]
-    if decay:
-        g = g + P * WD
-        scalars.append("wd")
-    if not momentum:
-        return multi({"p": P - LR * g}, ["p", "g"], scalars)
-    # The buffer of a first step is the gradient itself.
-    buf = g if first else BUF * MOMENTUM + g * DAMPENED
-    scalars += [] if first else ["dampened"]
-    step = g + buf * MOMENTUM if nesterov else buf
-    scalars += [] if first and not nesterov else ["momentum"]
-    return multi({"p": P - LR * step, "buf": buf}, ["p", "g", "buf"], scalars)
+# --- the same formula as ops ------------------------------------------------------------------------
+
+
+def with_ops(formula: Formula, env: Mapping[str, Any]) -> dict[str, Any]:
+    """The new values, computed with ordinary ops on tensors (and numbers) by name."""
+    values: dict[Expr, Any] = {}
+    for node in toposort(formula.updates.values()):
+        if node.op == "in":
+            values[node] = env[node.arg]
+        elif node.op == "const":
+            values[node] = node.arg
+        elif node.op == "cast":
+            value = values[node.src[0]]
+            values[node] = value.detach() if node.arg == DETACHED else value
+        else:
+            values[node] = _op(node.op, [values[s] for s in node.src])
+    return {name: values[value] for name, value in formula.updates.items()}
+
+
+_PYTHON: dict[str, Callable[..., Any]] = {
+    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
+    "div": lambda a, b: a / b, "neg": lambda a: -a,
+    "lt": lambda a, b: a < b, "gt": lambda a, b: a > b, "eq": lambda a, b: a == b,
+    "maximum": lambda a, b: a.maximum(b) if isinstance(b, Tensor) else a.clamp(min=b),
+    "minimum": lambda a, b: a.minimum(b) if isinstance(b, Tensor) else a.clamp(max=b)}
+
+
+def _op(name: str, operands: list[Any]) -> Any:
+    if name in _PYTHON:
+        return _PYTHON[name](*operands)
+    import rushlight
+
+    return getattr(rushlight, name)(*operands)

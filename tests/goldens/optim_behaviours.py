@@ -15,6 +15,8 @@ OPTIM = Table("optim_behaviours.json")
 
 # --- numbers: a few steps on parameters of several shapes, gradients a function of step and value ---
 
+ALL = ("ASGD", "Adadelta", "Adafactor", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "NAdam",
+       "RAdam", "RMSprop", "Rprop", "SGD", "SparseAdam")
 SHAPES = [(3,), (2, 3), ()]
 CONFIGURATIONS = """
 SGD(ps, lr=0.1)
@@ -57,6 +59,36 @@ AdamW(ps, lr=0.1, foreach=True)
 AdamW(ps, lr=0.1, fused=True)
 AdamW(ps, lr=torch.tensor(0.1), weight_decay=0.1)
 AdamW([{'params': ps[1:], 'weight_decay': 0.0}, {'params': ps[:1], 'eps': 1e-3}], lr=0.1)
+Adam(ps, lr=0.1, betas=(torch.tensor(0.9, dtype=torch.float64), torch.tensor(0.99, dtype=torch.float64)))
+SGD(ps, lr=0.1, weight_decay=torch.tensor(0.25))
+Adadelta(ps)
+Adadelta(ps, lr=0.5, rho=0.8, eps=1e-4, weight_decay=0.1, maximize=True)
+Adadelta(ps, 0.5, 0.9, 1e-6, 0, True)
+Adagrad(ps)
+Adagrad(ps, lr=0.1, lr_decay=0.1, weight_decay=0.1, initial_accumulator_value=0.5, maximize=True)
+Adagrad(ps, lr=0.1, fused=True)
+Adamax(ps)
+Adamax(ps, lr=0.1, betas=(0.7, 0.8), eps=1e-4, weight_decay=0.1)
+Adamax(ps, lr=torch.tensor(0.125), maximize=True)
+NAdam(ps)
+NAdam(ps, lr=0.1, weight_decay=0.1, momentum_decay=0.1, maximize=True)
+NAdam(ps, lr=0.1, weight_decay=0.1, decoupled_weight_decay=True)
+RAdam(ps)
+RAdam(ps, lr=0.1, betas=(0.8, 0.5), weight_decay=0.1)
+RAdam(ps, lr=0.1, betas=(0.8, 0.7), weight_decay=0.1, decoupled_weight_decay=True, maximize=True)
+RMSprop(ps)
+RMSprop(ps, lr=0.1, alpha=0.8, eps=1e-4, weight_decay=0.1, momentum=0.9)
+RMSprop(ps, lr=0.1, centered=True)
+RMSprop(ps, lr=0.1, centered=True, momentum=0.5, maximize=True, foreach=True)
+ASGD(ps)
+ASGD(ps, lr=0.1, lambd=0.1, alpha=0.5, t0=2, weight_decay=0.1)
+ASGD([{'params': ps[:1]}, {'params': ps[1:], 'lr': 0.2, 't0': 1.0}], maximize=True)
+Rprop(ps)
+Rprop(ps, lr=0.1, etas=(0.3, 1.5), step_sizes=(0.01, 0.15), maximize=True)
+Adafactor(ps)
+Adafactor(ps, lr=0.1, beta2_decay=-0.5, eps=(1e-3, 1e-2), d=1.5, weight_decay=0.1, maximize=True)
+Muon(ps[1:2], lr=0.1)
+Muon(ps[1:2], lr=0.1, nesterov=False, weight_decay=0.0, adjust_lr_fn='match_rms_adamw', ns_steps=3)
 """
 # dtype -> the configurations (by a word that they contain) that run in it.
 DTYPES = {"float64": "", "float32": "", "bfloat16": "ps, lr=0.1, m", "float16": "ps, lr=0.1, w"}
@@ -113,8 +145,15 @@ for _text, _dtype in runs():
 def _names(torch: Any) -> dict[str, Any]:
     p = torch.zeros(2, requires_grad=True)
     q = torch.zeros(3, requires_grad=True)
-    return {"torch": torch, "p": p, "q": q, **{n: getattr(torch.optim, n)
-                                              for n in ("SGD", "Adam", "AdamW", "Optimizer")}}
+    m = torch.zeros(2, 2, requires_grad=True)
+
+    def stepped(o: Any) -> Any:
+        for group in o.param_groups:
+            for x in group["params"]:
+                x.grad = torch.ones_like(x)
+        return o.step()
+    return {"torch": torch, "p": p, "q": q, "m": m, "stepped": stepped,
+            **{n: getattr(torch.optim, n) for n in (*ALL, "Optimizer")}}
 
 
 @OPTIM
@@ -173,6 +212,56 @@ def mistakes(torch: Any) -> Any:
         SGD([p]).load_state_dict(SGD([{'params': [p]}, {'params': [q]}]).state_dict())
         Optimizer([p], {}).step()
         SGD([p]).step(3)
+        Adadelta([p], rho=1.1)
+        Adadelta([p], lr=-1)
+        Adadelta([p], eps=-1)
+        Adagrad([p], lr_decay=-1)
+        Adagrad([p], initial_accumulator_value=-1)
+        Adagrad([p], fused=True, foreach=True)
+        Adagrad([p], fused=True, differentiable=True)
+        Adamax([p], betas=(0.9, 1.0))
+        Adamax([p], eps=-1)
+        NAdam([p], momentum_decay=-1)
+        NAdam([p], betas=(1.0, 0.9))
+        RAdam([p], weight_decay=-1)
+        RAdam([p], lr=torch.tensor([0.1, 0.2]))
+        RMSprop([p], alpha=-1)
+        RMSprop([p], momentum=-1)
+        ASGD([p], weight_decay=-1)
+        ASGD([p], lr=-1)
+        Rprop([p], etas=(1.0, 1.2))
+        Rprop([p], etas=(0.5, 1.0))
+        LBFGS([p], lr=-1)
+        LBFGS([{'params': [p]}, {'params': [q]}])
+        LBFGS([p]).step()
+        Adafactor([p], eps=(-1, 1))
+        Adafactor([p], eps=(None, -1))
+        Adafactor([p], d=0.5)
+        Adafactor([p], beta2_decay=1)
+        Adafactor([p], weight_decay=-1)
+        Adafactor([p], lr=-1)
+        Adafactor([p], lr=torch.tensor([0.1, 0.2]))
+        Muon([p])
+        Muon([m], lr=-1)
+        Muon([m], momentum=-1)
+        Muon([m], weight_decay=-1)
+        Muon([m], adjust_lr_fn='x')
+        Muon([m], lr=torch.tensor([0.1, 0.2]))
+        stepped(Muon([m], ns_steps=100))
+        stepped(Muon([m], ns_coefficients=(1, 2)))
+        stepped(SparseAdam([p]))
+        SparseAdam([p], lr=0)
+        SparseAdam([p], eps=0)
+        SparseAdam([p], betas=(1.0, 0.9))
+        Adam([p], betas=(torch.tensor(0.9), 0.999))
+        Adam([p], betas=(torch.tensor(0.9), torch.tensor(0.999)), foreach=True)
+        Adam([p], betas=(torch.tensor(1.8), torch.tensor(0.3)))
+        stepped(Adam([p], capturable=True))
+        stepped(NAdam([p], capturable=True))
+        stepped(ASGD([p], capturable=True))
+        stepped(Adadelta([p], capturable=True))
+        stepped(RMSprop([p], foreach=True, differentiable=True))
+        stepped(Rprop([p], differentiable=True))
     """, _names(torch))
 
 
@@ -193,6 +282,11 @@ def texts(torch: Any) -> Any:
         repr(AdamW([p], lr=0.5))
         repr(AdamW([p], lr=torch.tensor(0.5)))
         repr(SGD([('a', p)], lr=0.5))
+        [repr(kind([m])) for kind in (ASGD, Adadelta, Adafactor, Adagrad, Adamax, LBFGS, Muon, NAdam)]
+        [repr(kind([m])) for kind in (RAdam, RMSprop, Rprop, SparseAdam)]
+        [kind([m]).defaults for kind in (ASGD, Adadelta, Adafactor, Adagrad, Adamax, LBFGS, Muon, NAdam)]
+        [kind([m]).defaults for kind in (RAdam, RMSprop, Rprop, SparseAdam)]
+        Adagrad([m]).state_dict()
         SGD([p], lr=0.5).defaults
         Adam([p]).defaults
         AdamW([p]).defaults
@@ -459,3 +553,150 @@ def training(torch: Any) -> Any:
             losses.append(loss.item())
         found.append(losses)
     return found
+
+
+@OPTIM
+def two_byte_steps(torch: Any) -> Any:
+    """To the last bit: every op of a step rounds (sizes that PyTorch takes in whole vectors)."""
+    found = {}
+    for text in ("SGD([p], lr=0.1, momentum=0.9, weight_decay=0.1)", "SGD([p], lr=0.1, momentum=0.9, "
+                 "nesterov=True)", "Adam([p], lr=0.1, weight_decay=0.1)", "AdamW([p], lr=0.1)",
+                 "RMSprop([p], lr=0.1, momentum=0.9)", "Adamax([p], lr=0.1)", "Adagrad([p], lr=0.1)",
+                 "Rprop([p], lr=0.1)", "ASGD([p], lr=0.1, t0=2)"):
+        for dtype in (torch.bfloat16, torch.float16):
+            p = torch.from_numpy(wave(64)).to(dtype).requires_grad_()
+            o = eval(f"torch.optim.{text}", {"torch": torch, "p": p})  # noqa: S307
+            for step in range(6):
+                p.grad = torch.from_numpy(wave(64, phase=step + 2.0)).to(dtype)
+                o.step()
+            found[f"{text} {dtype}"] = p.float().tolist()
+    return found
+
+
+def _fit(torch: Any, steps: int, **options: Any) -> Any:
+    x, y = torch.from_numpy(wave(8, 3)), torch.from_numpy(wave(8, 1, phase=3.0))
+    ws = [torch.from_numpy(wave(*s, phase=i)).requires_grad_() for i, s in enumerate([(3, 4), (4,), (4, 1)])]
+    o, calls = torch.optim.LBFGS(ws, **options), []
+
+    def closure() -> Any:
+        o.zero_grad()
+        loss = (((x @ ws[0] + ws[1]).tanh() @ ws[2] - y) ** 2).mean()
+        loss.backward()
+        calls.append(torch.is_grad_enabled())
+        return loss
+    losses = [o.step(closure).item() for _ in range(steps)]
+    return o, closure, calls, torch.tensor(losses, dtype=torch.float64)
+
+
+def _kind_of(value: Any) -> Any:
+    if hasattr(value, "shape"):
+        return [str(value.dtype), list(value.shape)]
+    return [len(value), sum(v is None for v in value)] if isinstance(value, list) else (
+        value if isinstance(value, int) else type(value).__name__)
+
+
+@OPTIM
+def quasi_newton(torch: Any) -> Any:
+    found: list[Any] = []
+    for options in ({"lr": 0.3, "max_iter": 4}, {"lr": 0.2, "max_iter": 4, "history_size": 3},
+                    {"line_search_fn": "strong_wolfe", "max_iter": 3},
+                    {"line_search_fn": "strong_wolfe", "max_iter": 6, "history_size": 2, "max_eval": 5},
+                    {"line_search_fn": "strong_wolfe", "lr": 30.0, "max_iter": 3},
+                    {"lr": 0.1, "tolerance_grad": 0.2}, {"lr": 0.1, "tolerance_change": 1e-3}):
+        o, _, calls, losses = _fit(torch, 3, **options)
+        state = sorted(o.state_dict()["state"][0].items())
+        found += [losses, len(calls), all(calls), [[k, _kind_of(v)] for k, v in state]]
+    return found
+
+
+@OPTIM
+def quasi_newton_goes_on_from_a_state(torch: Any) -> Any:
+    """A copy by state dict goes on as the original does; an unknown line search is refused in step()."""
+    for options in ({"lr": 0.3, "max_iter": 3}, {"line_search_fn": "strong_wolfe", "max_iter": 3}):
+        o, closure, _, _ = _fit(torch, 2, **options)
+        other, theirs, _, _ = _fit(torch, 0, **options)
+        other.load_state_dict(copy.deepcopy(o.state_dict()))
+        for p, q in zip(o.param_groups[0]["params"], other.param_groups[0]["params"], strict=True):
+            q.data.copy_(p)
+        same = [o.step(closure).item() == other.step(theirs).item() for _ in range(2)]
+    return [same, attempt(lambda: _fit(torch, 1, line_search_fn="golden"))]
+
+
+@OPTIM
+def all_copies(torch: Any) -> Any:
+    """deepcopy and pickle of every optimizer go on alike."""
+    found = []
+    for kind in ALL[:-1]:
+        if kind == "LBFGS":
+            continue
+        p = torch.from_numpy(wave(4, 3)).requires_grad_()
+        o = getattr(torch.optim, kind)([p], lr=0.1)
+        p.grad = torch.from_numpy(wave(4, 3, phase=1.0))
+        o.step()
+        for other in (copy.deepcopy(o), pickle.loads(pickle.dumps(o))):
+            q = other.param_groups[0]["params"][0]
+            q.grad = torch.from_numpy(wave(4, 3, phase=2.0))
+            other.step()
+            found.append([kind, q, other.state_dict()["param_groups"]])
+    return found
+
+
+@OPTIM
+def through_the_step(torch: Any) -> Any:
+    """differentiable=True: gradients of what steps lead to, by the first value and by the rate."""
+    found = {}
+    for text in ("SGD([p], lr=lr)", "SGD([p], lr=0.1, momentum=0.9, weight_decay=0.1)", "Adadelta([p], lr=0.1)",
+                 "SGD([p], lr=0.1, momentum=0.9, nesterov=True, maximize=True)", "Adagrad([p], lr=0.1)",
+                 "RAdam([p], lr=0.1, betas=(0.8, 0.9))", "ASGD([p], lr=0.1, t0=2)"):
+        leaf = torch.from_numpy(wave(2, 3)).requires_grad_()
+        lr = torch.tensor(0.1, dtype=torch.float64, requires_grad=True)
+        p = leaf.clone()
+        text = text.replace("([p], ", "([p], differentiable=True, ")
+        o = eval(f"torch.optim.{text}", {"torch": torch, "p": p, "lr": lr})  # noqa: S307
+        for step in range(4):
+            p.grad = leaf * torch.from_numpy(wave(2, 3, phase=step + 1.0)) + 1.0
+            o.step()
+        found[text] = torch.autograd.grad((p ** 2).sum(), [leaf, lr], allow_unused=True)
+    return found
+
+
+@OPTIM
+def parameters_exchanged(torch: Any) -> Any:
+    """A parameter of a group replaced by another, and a state tensor by another."""
+    p, q = (torch.from_numpy(wave(3, phase=i)).requires_grad_() for i in (0.0, 1.0))
+    o = torch.optim.RMSprop([p], lr=0.1)
+    for x in (p, q, q):
+        o.param_groups[0]["params"][0] = x
+        x.grad = torch.from_numpy(wave(3, phase=2.0))
+        o.step()
+    o.state[q]["square_avg"] = torch.ones(3, dtype=torch.float64)
+    o.step()
+    s = torch.optim.SGD([p], lr=0.1, momentum=0.9)
+    for _ in range(3):
+        s.step()
+        s.state[p]["momentum_buffer"] = None
+    return [p, q, o.state[q]["square_avg"], o.state[q]["step"]]
+
+
+@OPTIM
+def swapped_in(torch: Any) -> Any:
+    swap = torch.optim.swap_in_optimizer_params_and_state
+    p = torch.tensor([1.0, 2.0], requires_grad=True)
+    o = torch.optim.Adam([p], lr=0.1)
+
+    def enter(parameters: Any, state: Any) -> Any:
+        with swap(o, parameters, state):
+            return None
+    found = [attempt(lambda: enter({"a": p}, o.state_dict()))]
+    p.grad = torch.ones(2)
+    o.step()
+    other, state = {"a": torch.tensor([5.0, 6.0])}, copy.deepcopy(o.state_dict())
+    with swap(o, other, state):
+        for group in o.param_groups:
+            for x in group["params"]:
+                x.grad = torch.ones(2)
+            group["lr"] = 7.0
+        o.step()
+    o.step()
+    return [*found, attempt(lambda: enter({}, state)), attempt(lambda: enter(other, {**state,
+            "param_groups": []})), other, state, p, o.state_dict()]

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import torch
+from averaging_behaviours import AVERAGING
 from data_behaviours import DATA
 from optim_behaviours import OPTIM
 from scheduler_behaviours import SCHEDULERS
@@ -9,7 +10,7 @@ from scheduler_behaviours import SCHEDULERS
 
 def main() -> None:
     """Write the tables' JSON files next to this file."""
-    for table in (OPTIM, SCHEDULERS, DATA):
+    for table in (OPTIM, AVERAGING, SCHEDULERS, DATA):
         table.record(torch)
 
 

@@ -1,0 +1,90 @@
+"""Adafactor (arXiv:1804.04235): second moments kept as a row and a column for each matrix."""
+from __future__ import annotations
+
+from typing import Any
+
+from rushlight.optim.elementwise import number, scalar
+from rushlight.optim.optimizer import Optimizer
+from rushlight.tensor.limits import finfo
+from rushlight.tensor.tensor import Tensor
+
+
+class Adafactor(Optimizer):
+    """Steps relative to the parameter's size; `lr` bounds the relative step and scales the decay.
+
+    eps: (least variance, least size of a parameter); None is the epsilon of the parameter's dtype.
+    """
+
+    def __init__(self, params: Any, lr: Any = 1e-2, beta2_decay: float = -0.8,
+                 eps: tuple[float | None, float] = (None, 1e-3), d: float = 1.0, weight_decay: float = 0.0,
+                 *, foreach: bool | None = None, maximize: bool = False) -> None:
+        if isinstance(lr, Tensor) and lr.numel() != 1:
+            raise ValueError("Tensor lr must be 1-element")
+        for bad, text in ((not 0.0 <= lr, f"Learning rate should be >= 0 but is: {lr}"),
+                          (not 0.0 >= beta2_decay, f"beta2_decay should be <= 0 but is: {beta2_decay}"),
+                          (eps[0] is not None and not 0.0 <= eps[0],
+                           f"epsilon1 should be >= 0 but is: {eps[0]}"),
+                          (not 0.0 <= eps[1], f"epsilon2 should be >= 0 but is: {eps[1]}"),
+                          (not 1.0 <= d, f"Clipping threshold d should be >= 1 but is: {d}"),
+                          (not 0.0 <= weight_decay, f"weight_decay should be >= 0 but is: {weight_decay}")):
+            if bad:
+                raise ValueError(text)
+        super().__init__(params, {"lr": lr, "beta2_decay": beta2_decay, "eps": eps, "d": d,
+                                  "weight_decay": weight_decay, "foreach": foreach, "maximize": maximize})
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            group.setdefault("foreach", None)
+            for p in group["params"]:
+                held = self.state.get(p)
+                if held and not isinstance(held["step"], Tensor):
+                    held["step"] = scalar(float(held["step"]))
+
+    def _update(self, group: dict[str, Any]) -> None:
+        for p in group["params"]:
+            if p.grad is None:
+                continue
+            if p.is_complex():
+                raise RuntimeError("Adafactor does not support complex parameters: step their real and "
+                                   "imaginary parts as two parameters")
+            _step(p, -p.grad if group["maximize"] else p.grad, self._state_of(p), group)
+
+    def _state_of(self, p: Tensor) -> dict[str, Any]:
+        state = self.state[p]
+        if not state:
+            state["step"] = scalar(0.0)
+            if p.dim() > 1:
+                state["row_var"] = p.new_zeros((*p.shape[:-1], 1))
+                state["col_var"] = p.new_zeros((*p.shape[:-2], 1, p.shape[-1]))
+            else:
+                state["variance"] = p.detach().new_zeros(p.shape)
+        return state
+
+
+def _step(p: Tensor, grad: Tensor, state: dict[str, Any], group: dict[str, Any]) -> None:
+    lr, (least, smallest) = float(number(group["lr"])), group["eps"]
+    least = finfo(p.dtype).eps if least is None else least
+    state["step"] += 1
+    count = state["step"].item()
+    rate = max(smallest, _size(p)) * min(lr, 1 / count ** 0.5)
+    if group["weight_decay"]:
+        p.mul_(1 - lr * group["weight_decay"])
+    update = _variance(grad, state, count ** group["beta2_decay"], least).clamp_(min=least * least)
+    update.rsqrt_().mul_(grad)
+    p.add_(update, alpha=-rate / max(1.0, _size(update) / group["d"]))
+
+
+def _variance(grad: Tensor, state: dict[str, Any], weight: float, least: float) -> Tensor:
+    """The running estimate of squared gradients, one step on."""
+    if grad.dim() <= 1:
+        return state["variance"].lerp_(grad * grad, weight).clone()
+    rows, columns = state["row_var"], state["col_var"]
+    for axis, mean in ((-1, rows), (-2, columns)):
+        mean.lerp_(grad.norm(dim=axis, keepdim=True).square_().div_(grad.shape[axis]), weight)
+    return (rows @ columns).div_(rows.mean(dim=-2, keepdim=True).clamp_(min=least))
+
+
+def _size(t: Tensor) -> float:
+    """The root of the mean square."""
+    return float(t.norm(2).item() / t.numel() ** 0.5)

@@ -1,0 +1,46 @@
+"""Adadelta (arXiv:1212.5701)."""
+from __future__ import annotations
+
+from typing import Any
+
+from rushlight.ops.scalar import m
+from rushlight.optim.checks import check_lr, check_range
+from rushlight.optim.elementwise import Elementwise, Plan
+from rushlight.optim.updates import Formula, P, gradient, mean_of_squares, plus, stored, symbols
+
+
+def formula(maximize: bool, decay: bool) -> Formula:
+    """The step is the gradient times the ratio of two running roots of mean squares."""
+    squares, deltas, lr, rho, eps = symbols("square_avg acc_delta lr rho eps")
+    g = gradient(maximize, decay)
+    new = mean_of_squares(squares, g, rho)
+    below = stored(m.sqrt(stored(new + eps)))
+    delta = stored(stored(stored(m.sqrt(stored(deltas + eps))) / below) * g)
+    return Formula({"p": plus(P, delta, -lr), "square_avg": new,
+                    "acc_delta": mean_of_squares(deltas, delta, rho)},
+                   ("lr", "rho", "eps", *(["wd"] if decay else [])))
+
+
+class Adadelta(Elementwise):
+    """Steps in the units of the parameter: the learning rate is only a factor, 1 by default."""
+
+    _graph_devices = "['cuda', 'xpu', 'hpu', 'privateuseone']"
+    _formula = staticmethod(formula)
+
+    def __init__(self, params: Any, lr: Any = 1.0, rho: float = 0.9, eps: float = 1e-6,
+                 weight_decay: float = 0, foreach: bool | None = None, *, capturable: bool = False,
+                 maximize: bool = False, differentiable: bool = False) -> None:
+        check_lr(lr)
+        if not 0.0 <= rho <= 1.0:
+            raise ValueError(f"Invalid rho value: {rho}")
+        check_range(eps, "epsilon")
+        check_range(weight_decay, "weight_decay")
+        super().__init__(params, {
+            "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
+            "capturable": capturable, "foreach": foreach, "differentiable": differentiable})
+
+    def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
+        return "square_avg", "acc_delta"
+
+    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> list[Any]:
+        return [lr, group["rho"], group["eps"], group["weight_decay"]][:4 if group["weight_decay"] else 3]

@@ -1,0 +1,219 @@
+"""Optimizers that step every element by itself: a formula, and a plan that runs it for all parameters."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from rushlight.base.dtype import get_default_dtype
+from rushlight.optim import updates
+from rushlight.optim.optimizer import Optimizer
+from rushlight.tensor.tensor import Tensor, wrap
+
+
+# Stands for the state of a parameter that needs none.
+_NOTHING: dict[str, Any] = {}
+
+
+class Plan:
+    """What stays the same from step to step while the same parameters have gradients.
+
+    All parameters of a plan have one dtype, one step count and one value of each carried number.
+    """
+
+    __slots__ = ("params", "states", "names", "key", "held", "fixed", "touched", "step")
+
+    def __init__(self, params: list[Tensor], states: list[dict[str, Any]], names: tuple[str, ...],
+                 key: Any, step: int) -> None:
+        self.step = step  # how many there have been
+        self.params, self.states, self.names, self.key = params, states, names, key
+        self.held = [[p._a, *[s[n]._a for n in names]] for p, s in zip(params, states, strict=True)]
+        self.fixed = [[*map(_real, h)] for h in self.held]
+        self.touched = [*params, *[s[n] for s in states for n in names]]
+
+    def number(self, name: str) -> Any:
+        """A carried number, as it is stored."""
+        return self.states[0][name]._a[()]
+
+    def carry(self, name: str, value: Any) -> None:
+        """Give all parameters this number."""
+        for s in self.states:
+            s[name]._a[...] = value
+
+    def fits(self, table: Any) -> bool:
+        """Whether parameters and states still lie where they lay."""
+        names = self.names
+        for p, state, held in zip(self.params, self.states, self.held, strict=True):
+            if p._a is not held[0] or table.get(p, _NOTHING) is not state:
+                return False
+            for i, name in enumerate(names, 1):
+                if getattr(state.get(name), "_a", None) is not held[i]:
+                    return False
+        return True
+
+    def arrays(self) -> list[tuple[Any, ...]]:
+        """(parameter, gradient, *states) of all parameters; gradients are not kept from step to step, so
+        that zero_grad() gives their memory back."""
+        return [(p, _real(t.grad._a), *rest) for t, (p, *rest) in zip(self.params, self.fixed, strict=True)]
+
+
+class Elementwise(Optimizer):
+    """Subclass with `_formula`, `_names`, `_options` and `_scalars`; `_switches` are the options of a
+    group that they (and the states that there are) depend on."""
+
+    _switches: tuple[str, ...] = ("maximize", "weight_decay")
+    _counted = True  # whether there is a state `step`
+    _carried: tuple[str, ...] = ()  # further states of one number for each parameter
+    _graph_devices = "['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']"
+    _capture_states = "params and state_steps"
+    _formula: Callable[..., updates.Formula]
+
+    def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
+        """The states that have the parameter's shape."""
+        raise NotImplementedError(f"{type(self).__name__} must define _names(group)")
+
+    def _options(self, group: dict[str, Any], plan: Plan) -> tuple[Any, ...]:
+        """The arguments of _formula at the step numbered plan.step."""
+        return group["maximize"], bool(group["weight_decay"])
+
+    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> list[Any]:
+        """The numbers that the formula names, in its order; may carry numbers on."""
+        raise NotImplementedError(f"{type(self).__name__} must define _scalars(group, lr, step, plan)")
+
+    def _first(self, name: str, group: dict[str, Any], p: Tensor) -> Any:
+        """What the state `name` begins with, as an array."""
+        return np.zeros_like(p._a)
+
+    # --- states -------------------------------------------------------------------------------------
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        self.__dict__.pop("_plans", None)
+        for group in self.param_groups:
+            for name in ("maximize", "differentiable", "foreach", "capturable"):
+                if name in self.defaults:
+                    group.setdefault(name, self.defaults[name] if name == "foreach" else False)
+            for p in group["params"]:
+                held = self.state.get(p)
+                for name in ("step", *self._carried) if held else ():
+                    if not isinstance(held.get(name, held), (Tensor, dict)):
+                        held[name] = scalar(float(held[name]), bool(group.get("fused")))
+
+    def _state_of(self, group: dict[str, Any], p: Tensor, names: tuple[str, ...]) -> dict[str, Any]:
+        if not self._counted and not names:
+            return _NOTHING
+        state = self.state[p]
+        if self._counted and "step" not in state:
+            state["step"] = scalar(0.0, bool(group.get("fused")))
+        for name in self._carried:
+            if name not in state:
+                state[name] = scalar(self._first(name, group, p))
+        for name in names:
+            if state.get(name) is None:
+                state[name] = wrap(self._first(name, group, p), p._k)
+        return state
+
+    # --- stepping -----------------------------------------------------------------------------------
+
+    def _update(self, group: dict[str, Any]) -> None:
+        kept: dict[int, tuple[list[Tensor], list[Plan]]] = self.__dict__.setdefault("_plans", {})
+        found = kept.get(id(group))
+        if found is None or not self._still(group, *found):
+            found = kept[id(group)] = self._make_plans(group)
+        for plan in found[1]:
+            self._run(group, plan)
+
+    def _run(self, group: dict[str, Any], plan: Plan) -> None:
+        differentiable = group.get("differentiable")
+        plan.step = step = (int(plan.states[0]["step"]._a) if self._counted else plan.step) + 1
+        lr = group["lr"] if differentiable else number(group["lr"])
+        if self._counted:
+            plan.carry("step", step)
+        scalars = self._scalars(group, lr, step, plan)
+        options = self._options(group, plan)
+        if differentiable:
+            _record(plan, self._formula(*options), scalars)
+        else:
+            kernel = updates.kernel(self._formula, plan.names, options, bool(group.get("fused")))
+            kernel(plan.arrays(), [float(s) for s in scalars])
+            updates.touch(plan.touched)
+
+    def _key(self, group: dict[str, Any]) -> Any:
+        return (len(group["params"]), group.get("capturable"), group.get("differentiable"),
+                group.get("foreach"), *[bool(group[name]) for name in self._switches])
+
+    def _still(self, group: dict[str, Any], members: list[Tensor], plans: list[Plan]) -> bool:
+        """Whether the plans hold: same parameters with gradients, same options, same memory."""
+        key, have, count = self._key(group), 0, len(members)
+        for plan in plans:
+            if plan.key != key or not plan.fits(self.state):
+                return False
+        for p in group["params"]:
+            try:
+                if p._grad is None:
+                    continue
+            except AttributeError:
+                continue
+            if have == count or members[have] is not p:
+                return False
+            have += 1
+        return have == count
+
+    def _make_plans(self, group: dict[str, Any]) -> tuple[list[Tensor], list[Plan]]:
+        """(parameters with gradients, the plans that step them)."""
+        self._check_mode(group)
+        names, key = self._names(group), self._key(group)
+        members = [p for p in group["params"] if p.grad is not None]
+        buckets: dict[Any, list[Tensor]] = {}
+        for p in members:
+            # Without a count, all that matters is whether this is the first step.
+            begun = int(all(self.state.get(p, _NOTHING).get(name) is not None for name in names))
+            state = self._state_of(group, p, names)
+            step = int(state["step"].item()) if self._counted else begun
+            carried = [state[name].item() for name in self._carried]
+            buckets.setdefault((step, p._k.dtype.name, *carried), []).append(p)
+        return members, [Plan(params, [self.state.get(p, _NOTHING) for p in params], names, key, step)
+                         for (step, *_), params in buckets.items()]
+
+    def _check_mode(self, group: dict[str, Any]) -> None:
+        if group.get("capturable") and any(p.grad is not None for p in group["params"]):
+            raise AssertionError(f"If capturable=True, {self._capture_states} must be on supported devices: "
+                                 f"{self._graph_devices}. Rushlight's tensors are on the CPU: leave it False")
+        if group.get("foreach") and group.get("differentiable"):
+            raise AssertionError("_foreach ops don't support autograd: pass foreach=False")
+        if group.get("fused"):
+            for p in group["params"]:
+                if not p.is_floating_point():
+                    raise RuntimeError("`fused=True` requires all the params to be floating point Tensors of "
+                                       f"supported devices: ['cpu'] but {p.dtype} and {p.device.type}")
+
+
+def _record(plan: Plan, formula: updates.Formula, scalars: list[Any]) -> None:
+    """The step as ops that autograd records; old values are copied, since they may be saved."""
+    import rushlight
+
+    for p, state in zip(plan.params, plan.states, strict=True):
+        tensors = {"p": p, "g": p.grad, **{name: state[name] for name in plan.names}}
+        if p.is_complex():
+            tensors = {name: rushlight.view_as_real(t) for name, t in tensors.items()}
+        env = {name: t.clone() for name, t in tensors.items()}
+        env.update(zip(formula.scalars, scalars, strict=True))
+        for name, value in updates.with_ops(formula, env).items():
+            tensors[name].copy_(value)
+
+
+def number(value: Any) -> Any:
+    """A number as it is, a tensor of one element as a number of its own dtype."""
+    return value.detach().numpy().reshape(())[()] if isinstance(value, Tensor) else value
+
+
+def scalar(value: Any, single: bool = False) -> Tensor:
+    """A state of one number: float32, or float64 where that is the default dtype."""
+    wide = get_default_dtype().name == "float64" and not single
+    return wrap(np.array(value, np.float64 if wide else np.float32))
+
+
+def _real(a: Any) -> Any:
+    """Complex numbers as pairs of real ones, which are stepped apart."""
+    return a if a.dtype.kind != "c" else a[..., None].view(a.real.dtype)

@@ -1,0 +1,163 @@
+"""L-BFGS: quasi-Newton steps from the last changes of the gradient (Nocedal, 1980)."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import rushlight
+from rushlight.autograd.mode import enable_grad, no_grad
+from rushlight.optim.checks import check_lr
+from rushlight.optim.optimizer import Optimizer
+from rushlight.optim.strong_wolfe import Point, Search
+from rushlight.tensor.tensor import Tensor
+
+
+class LBFGS(Optimizer):
+    """Up to max_iter quasi-Newton iterations in every step; all parameters as one vector.
+
+    step(closure) calls the closure again and again: it must clear gradients, compute the loss, run
+    backward and return the loss. line_search_fn is None (steps of lr) or "strong_wolfe".
+    """
+
+    def __init__(self, params: Any, lr: Any = 1, max_iter: int = 20, max_eval: int | None = None,
+                 tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,
+                 line_search_fn: str | None = None) -> None:
+        check_lr(lr)
+        super().__init__(params, {
+            "lr": lr, "max_iter": max_iter,
+            "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
+            "tolerance_grad": tolerance_grad, "tolerance_change": tolerance_change,
+            "history_size": history_size, "line_search_fn": line_search_fn})
+        if len(self.param_groups) != 1:
+            raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
+
+    def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
+        """Iterate; the loss of the first evaluation is returned."""
+        with no_grad():
+            return _Run(self, enable_grad()(closure)).loop()
+
+
+class _Run:
+    """One call of step()."""
+
+    def __init__(self, optimizer: LBFGS, closure: Callable[[], Any]) -> None:
+        self.options = optimizer.param_groups[0]
+        self.params: list[Tensor] = self.options["params"]
+        self.closure = closure
+        self.state = optimizer.state[self.params[0]]
+        self.state.setdefault("func_evals", 0)
+        self.state.setdefault("n_iter", 0)
+        self.evaluations = self.iterations = 0
+
+    def loop(self) -> Any:
+        first = self.closure()
+        self.loss, self.grad = float(first), self._flat_grad()
+        self._count(1)
+        while not self._converged() and self._iterate():
+            pass
+        return first
+
+    def _count(self, evaluations: int) -> None:
+        self.evaluations += evaluations
+        self.state["func_evals"] += evaluations
+
+    def _converged(self) -> bool:
+        return bool(self.grad.abs().max() <= self.options["tolerance_grad"])
+
+    def _iterate(self) -> bool:
+        """One iteration; whether another may follow."""
+        state, options = self.state, self.options
+        self.iterations += 1
+        state["n_iter"] += 1
+        first = state["n_iter"] == 1
+        _begin(state, self.grad) if first else _turn(state, self.grad, options["history_size"])
+        state["prev_flat_grad"], state["prev_loss"] = self.grad.clone(), self.loss
+        state["t"] = (min(1.0, 1.0 / self.grad.abs().sum()) if first else 1) * options["lr"]
+        slope = self.grad.dot(state["d"])
+        if slope > -options["tolerance_change"]:
+            return False
+        self._move(slope)
+        return not self._enough()
+
+    def _move(self, slope: Tensor) -> None:
+        """Go along the direction and evaluate there."""
+        state, kind = self.state, self.options["line_search_fn"]
+        if kind is not None:
+            if kind != "strong_wolfe":
+                raise RuntimeError(f"only 'strong_wolfe' is supported, got line_search_fn={kind!r}")
+            self._search(slope)
+        else:
+            self._add(state["t"], state["d"])
+            if self.iterations != self.options["max_iter"]:
+                self.loss, self.grad = self._evaluate()
+                self._count(1)
+
+    def _search(self, slope: Tensor) -> None:
+        state = self.state
+        start = [p.clone(memory_format=rushlight.contiguous_format) for p in self.params]
+
+        def at(t: Any) -> tuple[float, Tensor]:
+            self._add(t, state["d"])
+            found = self._evaluate()
+            for p, value in zip(self.params, start, strict=True):
+                p.copy_(value)
+            return found
+        search = Search(at, state["d"], Point(0, self.loss, self.grad, slope))
+        found = search.run(state["t"])
+        state["t"], self.loss, self.grad = found.t, found.loss, found.grad
+        self._add(found.t, state["d"])
+        self._count(search.evaluations)
+
+    def _enough(self) -> bool:
+        state, options = self.state, self.options
+        change = options["tolerance_change"]
+        return bool(self.iterations == options["max_iter"] or self.evaluations >= options["max_eval"]
+                    or self._converged() or state["d"].mul(state["t"]).abs().max() <= change
+                    or abs(self.loss - state["prev_loss"]) < change)
+
+    # --- parameters as one vector -------------------------------------------------------------------
+
+    def _evaluate(self) -> tuple[float, Tensor]:
+        return float(self.closure()), self._flat_grad()
+
+    def _flat_grad(self) -> Tensor:
+        return rushlight.cat([_real(rushlight.zeros_like(p) if p.grad is None else p.grad).reshape(-1)
+                              for p in self.params])
+
+    def _add(self, t: Any, direction: Tensor) -> None:
+        offset = 0
+        for p in map(_real, self.params):
+            count = p.numel()
+            p.add_(direction[offset:offset + count].view_as(p), alpha=t)
+            offset += count
+
+
+def _real(p: Tensor) -> Tensor:
+    return rushlight.view_as_real(p) if p.is_complex() else p
+
+
+def _begin(state: dict[str, Any], grad: Tensor) -> None:
+    """The first direction is down the gradient."""
+    state.update(d=grad.neg(), old_dirs=[], old_stps=[], ro=[], H_diag=1)
+
+
+def _turn(state: dict[str, Any], grad: Tensor, size: int) -> None:
+    """The next direction: the gradient through the inverse Hessian that the history implies."""
+    changes, steps, ro = state["old_dirs"], state["old_stps"], state["ro"]
+    y, s = grad.sub(state["prev_flat_grad"]), state["d"].mul(state["t"])
+    curvature = y.dot(s)
+    if curvature > 1e-10:
+        for history, value in ((changes, y), (steps, s), (ro, 1.0 / curvature)):
+            if len(history) == size:
+                history.pop(0)
+            history.append(value)
+        state["H_diag"] = curvature / y.dot(y)
+    al = state.setdefault("al", [None] * size)
+    direction = grad.neg()
+    for i in reversed(range(len(changes))):
+        al[i] = steps[i].dot(direction) * ro[i]
+        direction.add_(changes[i], alpha=-al[i])
+    direction = direction.mul(state["H_diag"])
+    for i in range(len(changes)):
+        direction.add_(steps[i], alpha=al[i] - changes[i].dot(direction) * ro[i])
+    state["d"] = direction

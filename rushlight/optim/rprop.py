@@ -1,0 +1,57 @@
+"""Resilient backpropagation (Riedmiller and Braun, 1993)."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rushlight.ops.scalar import m
+from rushlight.optim.checks import check_lr
+from rushlight.optim.elementwise import Elementwise, Plan, number
+from rushlight.optim.updates import Formula, P, gradient, stored, symbols
+from rushlight.tensor.tensor import Tensor
+
+
+def formula(maximize: bool) -> Formula:
+    """Sizes grow where the gradient keeps its sign; where it turns they shrink and nothing moves."""
+    before, size, less, more, low, high = symbols("prev step_size less more low high")
+    g = gradient(maximize, False)
+    agreement = stored(g * before)
+    factor = m.where(agreement > 0, more, m.where(agreement < 0, less, 1))
+    new = stored(m.minimum(m.maximum(stored(size * stored(factor)), low), high))
+    kept = m.where(agreement < 0, 0, g)
+    return Formula({"p": P - m.sgn(kept) * new, "prev": kept, "step_size": new},
+                   ("less", "more", "low", "high"))
+
+
+class Rprop(Elementwise):
+    """Steps by the signs of gradients alone, each element with a step size of its own."""
+
+    _switches = ("maximize",)
+    _formula = staticmethod(formula)
+
+    def __init__(self, params: Any, lr: Any = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
+                 step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False,
+                 foreach: bool | None = None, maximize: bool = False,
+                 differentiable: bool = False) -> None:
+        check_lr(lr)
+        if not 0.0 < etas[0] < 1.0 < etas[1]:
+            raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
+        super().__init__(params, {
+            "lr": lr, "etas": etas, "step_sizes": step_sizes, "foreach": foreach, "maximize": maximize,
+            "differentiable": differentiable, "capturable": capturable})
+
+    def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
+        return "prev", "step_size"
+
+    def _first(self, name: str, group: dict[str, Any], p: Tensor) -> Any:
+        if name == "prev":
+            return np.zeros_like(p._a)
+        lr = number(group["lr"])
+        return np.full_like(p._a, complex(lr, lr) if p.is_complex() else lr)
+
+    def _options(self, group: dict[str, Any], plan: Plan) -> tuple[Any, ...]:
+        return (group["maximize"],)
+
+    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> list[Any]:
+        return [*group["etas"], *group["step_sizes"]]
