@@ -60,7 +60,9 @@ def batches(count, size=8):
 def trained(make, optimizer, compiled, after=None, data=None):
     model = make()
     opt = optimizer(model)
-    scheduler = torch.optim.lr_scheduler.StepLR(opt, 7, 0.5)
+    first = torch.optim.lr_scheduler.StepLR(opt, 3, 0.5)
+    scheduler = torch.optim.lr_scheduler.SequentialLR(
+        opt, [first, torch.optim.lr_scheduler.ExponentialLR(opt, 0.9)], [7])
 
     def step(x, y):
         opt.zero_grad()

@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import types
 import warnings
-from functools import wraps
+from collections.abc import Callable
+from functools import partial, wraps
 from typing import Any
 from weakref import ref
 
@@ -29,6 +30,16 @@ def set_lr(group: dict[str, Any], value: Any) -> None:
         group["lr"].fill_(float(value))
     else:
         group["lr"] = value
+
+
+def _taped(step: Callable[..., Any]) -> Callable[..., Any]:
+    """A step that a recorder of the program repeats at every replay."""
+    @wraps(step)
+    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if TAPE:
+            return TAPE[-1].call(partial(wrapper, self, *args, **kwargs))
+        return step(self, *args, **kwargs)
+    return wrapper
 
 
 class LRScheduler:
@@ -85,10 +96,14 @@ class LRScheduler:
             warnings.warn("To get the last learning rate computed by the scheduler, please use "
                           "`get_last_lr()`.", UserWarning, stacklevel=3)
 
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if "step" in cls.__dict__:
+            cls.step = _taped(cls.__dict__["step"])  # type: ignore[method-assign]
+
+    @_taped
     def step(self, epoch: int | None = None) -> None:
         """Move on by one step and set the optimizer's rates."""
-        if TAPE:
-            return TAPE[-1].call(self.step, epoch)
         if self._step_count == 1:
             self._check_order()
         self._step_count += 1
