@@ -45,7 +45,9 @@ class Result(tuple[Any, ...]):
 
 _PICKED = ("cummax", "cummin", "kthvalue", "max", "median", "min", "mode", "nanmedian", "sort", "topk")
 _FIELDS = {**dict.fromkeys(_PICKED, ("values", "indices")), "aminmax": ("min", "max"),
-           "geqrf": ("a", "tau"), "linalg_qr": ("Q", "R"), "qr": ("Q", "R")}
+           "geqrf": ("a", "tau"), "frexp": ("mantissa", "exponent"),
+           **dict.fromkeys(("histogram", "histogramdd"), ("hist", "bin_edges")),
+           "linalg_qr": ("Q", "R"), "qr": ("Q", "R")}
 
 
 def _class(op: str, fields: tuple[str, ...]) -> type:

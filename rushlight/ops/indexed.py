@@ -234,6 +234,12 @@ def diagonal_scatter(input, src, offset: "int" = 0, dim1: "int" = 0, dim2: "int"
     return _written_back(input, src, ROWS["diagonal"], offset, dim1, dim2)
 
 
+@composite
+def as_strided_scatter(input, src, size: "Ints", stride: "Ints", storage_offset: "int | None" = None):
+    """input with the elements that as_strided shows replaced by src."""
+    return _written_back(input, src, ROWS["as_strided"], size, stride, storage_offset)
+
+
 def _cut_out(row: Row, view: Row) -> None:
     """The gradient of a view_scatter: src has what the view shows, input the rest."""
     def rule(s: Any, grad: Any) -> Any:
@@ -242,5 +248,6 @@ def _cut_out(row: Row, view: Row) -> None:
     row.gradient(rule)
 
 
-for _row, _view in ((select_scatter, "select"), (slice_scatter, "slice"), (diagonal_scatter, "diagonal")):
+for _row, _view in ((select_scatter, "select"), (slice_scatter, "slice"), (diagonal_scatter, "diagonal"),
+                    (as_strided_scatter, "as_strided")):
     _cut_out(_row, ROWS[_view])

@@ -14,7 +14,7 @@ from rushlight.ops.arithmetic import abs as abs_
 from rushlight.ops.reductions import _prod, amax, amin, mean, sum, with_dims
 from rushlight.ops.scanning import put_back
 from rushlight.ops.sorting import check_size, pick
-from rushlight.ops.table import composite, opaque
+from rushlight.ops.table import ROWS, composite, opaque
 
 Array = np.ndarray[Any, Any]
 
@@ -150,6 +150,16 @@ def aminmax(input, *, dim: "int | None" = None, keepdim: "bool" = False):
     if input.ndim and not input.shape[wrap_dim(dim, input.ndim)]:
         raise IndexError(f"aminmax(): Expected reduction dim {dim} to have non-zero size.")
     return named("aminmax")(amin(input, dim, keepdim), amax(input, dim, keepdim))
+
+
+@composite(out=True)
+def nanmean(input, dim: "Ints | None" = None, keepdim: "bool" = False, *, dtype: "dtype | None" = None):
+    """The mean of what is not nan."""
+    if input.dtype.category < dt.FLOATING:
+        raise RuntimeError("nanmean(): expected input to have floating point or complex dtype but got "
+                           f"{input.dtype.legacy}")
+    count = (~input.isnan()).sum(dim, keepdim)
+    return ROWS["nansum"](input, dim, keepdim, dtype=dtype) / count
 
 
 @composite(out=True)
