@@ -8,6 +8,7 @@ FAMILIES = (
     "scatter", "indexed", "masking", "joining", "rearranging", "scanning", "sorting", "searching",
     "embedding", "reductions", "products", "linear", "softmax", "einsum", "statistics", "quantiles",
     "integration", "distances", "histograms", "normalization", "losses", "classification", "attention",
-    "padding", "convolution", "pooling", "shuffles", "margins", "resampling", "decompositions",
+    "padding", "convolution", "pooling", "shuffles", "margins", "resampling", "decompositions", "fourier",
+    "spectrograms",
     "random", "sampling", "dropout", "recurrent",
 )
