@@ -12,7 +12,7 @@ import numpy as np
 from rushlight.base.lifted import lifted
 from rushlight.base.special import erfc, lgamma
 
-_HUGE, _EPS = 2e5, 1e-16
+_HUGE, _EPS = 1e4, 1e-16
 
 
 def _front(a: Any, x: Any) -> Any:

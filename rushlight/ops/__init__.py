@@ -8,7 +8,7 @@ FAMILIES = (
     "scatter", "indexed", "masking", "joining", "rearranging", "scanning", "sorting", "searching",
     "embedding", "reductions", "products", "linear", "softmax", "einsum", "statistics", "quantiles",
     "integration", "distances", "histograms", "normalization", "losses", "classification", "attention",
-    "padding", "convolution", "pooling", "shuffles", "margins", "resampling", "decompositions", "fourier",
+    "padding", "convolution", "pooling", "shuffles", "margins", "resampling", "griding", "decompositions", "fourier",
     "spectrograms",
     "random", "sampling", "dropout", "recurrent",
 )
