@@ -39,14 +39,16 @@ def _inside(x: Any, size: int, padding: str, align: bool) -> Any:
     """Points brought into the image, as `padding` says."""
     if padding == "reflection":
         x = _reflected(x, size, align)
-    return x if padding == "zeros" else ROWS["hardtanh"](x, 0.0, float(size - 1))
+    if padding == "zeros":
+        return x
+    return ROWS["hardtanh"](x.masked_fill(x.isnan(), 0), 0.0, float(size - 1))
 
 
 # --- values ---------------------------------------------------------------------------------------
 
 
-def _gathered(flat: Any, places: list[Any], sizes: Any) -> tuple[Any, Any]:
-    """(values (N, C, P) at whole places, one (N, P) tensor a dim; whether they are in the image)."""
+def _gathered(flat: Any, places: list[Any], sizes: Any) -> Any:
+    """The values (N, C, P) at whole places, one (N, P) tensor a dim; 0 outside of the image."""
     index, valid = None, None
     for place, size in zip(places, sizes, strict=True):
         place = place.detach()
@@ -55,18 +57,18 @@ def _gathered(flat: Any, places: list[Any], sizes: Any) -> tuple[Any, Any]:
         index = whole if index is None else index * size + whole
         valid = within if valid is None else valid & within
     values = flat.gather(-1, index.unsqueeze(1).expand(-1, flat.shape[1], -1))
-    return values, valid.unsqueeze(1)
+    return values.masked_fill(~valid.unsqueeze(1), 0)
 
 
 def _weighted(flat: Any, taps: list[list[tuple[Any, Any]]], sizes: Any) -> Any:
     """The sum over all combinations of each dim's (place, weight)."""
     total = None
     for chosen in itertools.product(*taps):
-        values, valid = _gathered(flat, [place for place, _ in chosen], sizes)
+        values = _gathered(flat, [place for place, _ in chosen], sizes)
         weight = chosen[0][1]
         for _, other in chosen[1:]:
             weight = weight * other
-        part = values * ROWS["where"](valid, weight.unsqueeze(1), 0.0)
+        part = values * weight.unsqueeze(1)
         total = part if total is None else total + part
     return total
 
@@ -106,9 +108,9 @@ def _sampled(input: Any, grid: Any, mode: str, padding: str, align: bool) -> Any
         if mode == "bilinear":
             taps = [_linear_taps(x) for x in places]
     if mode == "nearest":
-        values, valid = _gathered(flat, [x.detach().round() for x in places], sizes)
+        values = _gathered(flat, [x.detach().round() for x in places], sizes)
         # The grid takes part in the graph with a gradient of 0.
-        found = values * valid.to(values.dtype) + places[0].sgn().unsqueeze(1) * 0
+        found = values + places[0].sgn().unsqueeze(1) * 0
     else:
         found = _weighted(flat, taps, sizes)
     return found.reshape(*input.shape[:2], *grid.shape[1:-1]).to(kept)
