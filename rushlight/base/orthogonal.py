@@ -45,9 +45,9 @@ def _sizes(x: Array, n: Array, kind: str) -> Array:
     """The values at 1, and at -1."""
     odd_many = 2 * n + 1
     sign = np.where(_even(n), 1, -1)
-    high, low = {"t": (1, sign), "u": (n + 1, sign * (n + 1)), "v": (1, sign * odd_many),
-                 "w": (odd_many, sign)}[kind]
-    return np.where(x > 0, high, low)
+    ends: dict[str, tuple[Any, Any]] = {"t": (1, sign), "u": (n + 1, sign * (n + 1)),
+                                        "v": (1, sign * odd_many), "w": (odd_many, sign)}
+    return np.where(x > 0, *ends[kind])
 
 
 def _waves(x: Array, n: Array, kind: str) -> Array:

@@ -15,8 +15,8 @@ from rushlight.base.bessel import i0, i0e, i1, i1e
 from rushlight.base.lifted import horner, lifted, narrow, result_dtype
 from rushlight.base.ufunc import from_libm
 
-__all__ = ["digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "i0", "i0e", "i1", "i1e", "lgamma", "log_ndtr",
-           "ndtri", "polygamma", "trigamma", "zeta"]
+__all__ = ["digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "i0", "i0e", "i1", "i1e", "lgamma",
+           "log_ndtr", "ndtri", "polygamma", "trigamma", "zeta"]
 
 
 def _c_function(name: str, x: Any) -> Any:

@@ -23,9 +23,11 @@ def differentiate(root: Expr, wrt: list[Expr], complex_: bool = False) -> list[E
     for node in reversed(order):
         if node.src and node in bar and node in reaches:
             for source, g in zip(node.src, _rule(node, bar[node], complex_), strict=True):
-                if source in reaches and g is None:
+                if source not in reaches:
+                    continue
+                if g is None:
                     raise NotImplementedError(f"the derivative for '{node.op}' is not implemented.")
-                if source in reaches and not is_const(g, 0):
+                if not is_const(g, 0):
                     bar[source] = make("add", bar[source], g) if source in bar else g
     found = [bar.get(x, const(0)) for x in wrt]
     # The forward result is at hand: mention it instead of computing it again.

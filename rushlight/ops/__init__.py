@@ -4,11 +4,10 @@ from __future__ import annotations
 # In order of need: a family may use the rows of those before it.
 FAMILIES = (
     "copying", "creation", "ranges", "tapers", "grids", "arithmetic", "elementary", "special",
-    "comparison", "activations", "views", "reshaping", "splitting", "viewcopies", "index",
-    "scatter", "indexed", "masking", "joining", "rearranging", "scanning", "sorting", "searching",
-    "embedding", "reductions", "products", "linear", "softmax", "einsum", "statistics", "quantiles",
-    "integration", "distances", "histograms", "normalization", "losses", "classification", "attention",
-    "padding", "convolution", "pooling", "shuffles", "margins", "resampling", "griding", "decompositions", "fourier",
-    "spectrograms",
-    "random", "sampling", "dropout", "recurrent",
+    "comparison", "activations", "views", "reshaping", "splitting", "viewcopies", "index", "scatter",
+    "indexed", "masking", "joining", "rearranging", "scanning", "sorting", "searching", "embedding",
+    "reductions", "products", "linear", "softmax", "einsum", "statistics", "quantiles", "integration",
+    "distances", "histograms", "normalization", "losses", "classification", "attention", "padding",
+    "convolution", "pooling", "shuffles", "margins", "resampling", "griding", "decompositions", "fourier",
+    "spectrograms", "random", "sampling", "dropout", "recurrent",
 )

@@ -125,8 +125,9 @@ def _complex(x: Any) -> Any:
     return x if x.is_complex() else x.to(x.dtype.to_complex())
 
 
-def _real(name: str, x: Any, words: str) -> Any:
+def _real(name: str, x: Any) -> Any:
     if x.is_complex():
+        words = "real-valued" if name.endswith("n") else "real"
         raise RuntimeError(f"{name} expects a {words} input tensor, but got {x.dtype.legacy}")
     return _floating(x)
 
@@ -196,7 +197,7 @@ def _full(name: str, x: Any, dims: Ints, sizes: Any, norm: Any, forward: bool) -
 def _half(name: str, x: Any, dims: Ints, sizes: Any, norm: Any, forward: bool) -> Any:
     """rfft, ihfft: reals to half a spectrum."""
     _some(name, dims)
-    x = _resized(_real(name, x, "real" if len(name) == 4 + (name[0] == "i") else "real-valued"), dims, sizes)
+    x = _resized(_real(name, x), dims, sizes)
     scale = _scale(norm, forward)
     if forward:
         return _fft_r2c(x, dims, scale, True)
@@ -257,7 +258,8 @@ def _shift(name: str, extra: int, doc: str) -> None:
     def body(input, dim: "Ints | None" = None):
         dims = tuple(range(input.ndim)) if dim is None else tuple(
             wrap_dim(d, input.ndim) for d in as_tuple(dim))
-        return ROWS["roll"](input, tuple((input.shape[d] + extra) // 2 for d in dims), dims) if dims else input
+        steps = tuple((input.shape[d] + extra) // 2 for d in dims)
+        return ROWS["roll"](input, steps, dims) if dims else input
     composite(body, name=name, doc=doc, where=("fft",))
 
 

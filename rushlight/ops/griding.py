@@ -13,9 +13,9 @@ from rushlight.base import dtype as dt
 from rushlight.ops.table import ROWS, composite
 
 _MODES, _PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
-_WARNING = ("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. Please "
-            "specify align_corners=True if the old behavior is desired. See the documentation of grid_sample "
-            "for details.")
+_WARNING = ("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
+            "Please specify align_corners=True if the old behavior is desired. See the documentation of "
+            "grid_sample for details.")
 
 
 # --- points ---------------------------------------------------------------------------------------
@@ -128,13 +128,14 @@ def _check(input: Any, grid: Any, mode: str) -> None:
         raise RuntimeError(f"grid_sampler(): expected scalar type {input.dtype.legacy} but found "
                            f"{grid.dtype.legacy}; input and grid must have the same dtype")
     if input.shape[0] != grid.shape[0]:
-        raise RuntimeError(f"grid_sampler(): expected grid and input to have same batch size, but got {shapes}")
+        raise RuntimeError("grid_sampler(): expected grid and input to have same batch size, but got "
+                           f"{shapes}")
     if grid.shape[-1] != input.ndim - 2:
-        raise RuntimeError(f"grid_sampler(): expected grid to have size {input.ndim - 2} in last dimension, but "
-                           f"got grid with sizes {list(grid.shape)}")
+        raise RuntimeError(f"grid_sampler(): expected grid to have size {input.ndim - 2} in last dimension, "
+                           f"but got grid with sizes {list(grid.shape)}")
     if 0 in input.shape[2:]:
-        raise RuntimeError("grid_sampler(): expected input to have non-empty spatial dimensions, but input has "
-                           f"sizes {list(input.shape)}")
+        raise RuntimeError("grid_sampler(): expected input to have non-empty spatial dimensions, but input "
+                           f"has sizes {list(input.shape)}")
     if mode == "bicubic" and input.ndim == 5:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
     if input.dtype.category != dt.FLOATING:
@@ -151,8 +152,8 @@ def grid_sample(input, grid, mode: "str" = "bilinear", padding_mode: "str" = "ze
     "bicubic".  padding_mode: what lies outside: "zeros", the "border", or a "reflection".
     """
     if mode not in _MODES:
-        raise ValueError("nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or 'bicubic', "
-                         f"but got: '{mode}'")
+        raise ValueError("nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or "
+                         f"'bicubic', but got: '{mode}'")
     if padding_mode not in _PADDINGS:
         raise ValueError("nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or "
                          f"'reflection', but got: '{padding_mode}'")
@@ -183,8 +184,8 @@ def _check_affine(theta: Any, size: Any) -> None:
     if theta.dtype.category != dt.FLOATING:
         raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
     if len(size) not in (4, 5):
-        raise NotImplementedError("affine_grid only supports 4D and 5D sizes, for 2D and 3D affine transforms, "
-                                  f"respectively. Got size {tuple(size)}.")
+        raise NotImplementedError("affine_grid only supports 4D and 5D sizes, for 2D and 3D affine "
+                                  f"transforms, respectively. Got size {tuple(size)}.")
     n = len(size) - 2
     if theta.ndim != 3 or tuple(theta.shape[-2:]) != (n, n + 1):
         raise ValueError(f"Expected a batch of {n}D affine matrices of shape Nx{n}x{n + 1} for size "
@@ -195,7 +196,7 @@ def _check_affine(theta: Any, size: Any) -> None:
 
 @composite(where=("nn.functional",))
 def affine_grid(theta, size: "Any", align_corners: "bool | None" = None):
-    """The grid (N, *space, dims) of an image of `size` (N, C, *space) under affine maps theta (N, dims, dims + 1)."""
+    """The grid (N, *space, dims) of an image (N, C, *space) under affine maps theta (N, dims, dims + 1)."""
     size = [int(n) for n in size]
     _check_affine(theta, size)
     if align_corners is None:

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.results import named
-from rushlight.ops.along import legacy
 from rushlight.ops.table import ROWS, composite, opaque
 
 Array = np.ndarray[Any, Any]

@@ -4,12 +4,12 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import numpy as np
+
 from rushlight.base import dtype as dt
 from rushlight.base.errors import wrap_dim
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.table import ROWS, composite
-
-import numpy as np
 
 # --- quantiles ------------------------------------------------------------------------------------
 
@@ -79,7 +79,7 @@ def _quantile(name: str, skip_nan: bool, doc: str) -> None:
     composite(body, name=name, doc=doc, out=True)
 
 
-_quantile("quantile", False, "The values below which fractions q of the elements lie; nan where a row has one.")
+_quantile("quantile", False, "The values below which fractions q of the elements lie; nan where one is nan.")
 _quantile("nanquantile", True, "quantile of what is not nan.")
 
 

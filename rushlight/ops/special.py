@@ -46,7 +46,8 @@ zeta = binary("zeta", "Hurwitz' zeta: the sum of (k + other) ** -input over k = 
 igamma = binary("igamma", "The lower regularised incomplete gamma function P(input, other).",
                 "special.gammainc", atom="gammainc", refuse=not_for("igamma_cpu", "complex", "int", "bool"))
 igammac = binary("igammac", "The upper regularised incomplete gamma function Q(input, other).",
-                 "special.gammaincc", atom="gammaincc", refuse=not_for("igammac_cpu", "complex", "int", "bool"))
+                 "special.gammaincc", atom="gammaincc",
+                 refuse=not_for("igammac_cpu", "complex", "int", "bool"))
 
 
 def _derivative(n: int, x: Expr) -> Expr:
@@ -65,7 +66,8 @@ def _check_order(bound: dict[str, Any]) -> None:
         raise NotImplementedError(f"\"{kernel}\" not implemented for '{x.dtype.legacy}'")
 
 
-@pointwise(dtypes="float", aliases=("special.polygamma",), where=("torch",), check=_check_order, inplace=False)
+@pointwise(dtypes="float", aliases=("special.polygamma",), where=("torch",), check=_check_order,
+           inplace=False)
 def polygamma(n: "int", input) -> Expr:
     """The n-th derivative of digamma."""
     return _derivative(n, input)
@@ -130,7 +132,8 @@ def _polynomial(name: str, atom: str, doc: str) -> None:
 
 
 for _kind in "tuvw":
-    _polynomial(f"chebyshev_polynomial_{_kind}", f"chebyshev_{_kind}", f"Chebyshev's polynomial {_kind.upper()}")
+    _polynomial(f"chebyshev_polynomial_{_kind}", f"chebyshev_{_kind}",
+                f"Chebyshev's polynomial {_kind.upper()}")
     _polynomial(f"shifted_chebyshev_polynomial_{_kind}", f"shifted_chebyshev_{_kind}",
                 f"Chebyshev's polynomial {_kind.upper()}*, shifted to [0, 1],")
 _polynomial("hermite_polynomial_h", "hermite_h", "The physicist's Hermite polynomial")

@@ -54,8 +54,8 @@ def _kind(x: Any, window: Any, return_complex: bool | None) -> tuple[bool, bool]
     many = x.is_complex() or window is not None and window.is_complex()
     if return_complex is None:
         if not many:
-            raise RuntimeError("stft requires the return_complex parameter be given for real inputs, and will "
-                               "further require that return_complex=True in a future PyTorch release.")
+            raise RuntimeError("stft requires the return_complex parameter be given for real inputs, and "
+                               "will further require that return_complex=True in a future PyTorch release.")
         return many, True
     if not return_complex:
         if window is not None and window.is_complex():
@@ -119,15 +119,15 @@ def _check_spectra(x: Any, n_fft: int, hop: int, win: int, window: Any, onesided
     bins = n_fft // 2 + 1 if onesided else n_fft
     if x.shape[-2] != bins:
         what = "n_fft / 2 + 1 when onesided=True" if onesided else "n_fft when onesided=False"
-        raise RuntimeError(f"{start} expected the frequency dimension (3rd to the last) of the input tensor to "
-                           f"match {what}, {bins}, but got {x.shape[-2]}")
+        raise RuntimeError(f"{start} expected the frequency dimension (3rd to the last) of the input tensor "
+                           f"to match {what}, {bins}, but got {x.shape[-2]}")
     if not 0 < win <= n_fft:
         raise RuntimeError(f"{start} expected 0 < win_length <= n_fft, got {win} and {n_fft}")
     if not 0 < hop <= win:
         raise RuntimeError(f"{start} expected 0 < hop_length <= win_length, got {hop} and {win}")
     if window is not None and tuple(window.shape) != (win,):
-        raise RuntimeError(f"{start} Invalid window shape. window has to be 1D and length of `win_length`, got "
-                           f"{list(window.shape)}")
+        raise RuntimeError(f"{start} Invalid window shape. window has to be 1D and length of `win_length`, "
+                           f"got {list(window.shape)}")
 
 
 def _overlaid(frames: Any, hop: int) -> Any:
