@@ -119,6 +119,12 @@ def bessel_j1(x: Any) -> Any:
     return np.where(x < 0, -1.0, 1.0) * _j1(np.abs(x))
 
 
+@lifted
+def spherical_bessel_j0(x: Any) -> Any:
+    """sin(x) / x."""
+    return np.where(x == 0, 1.0, np.where(np.isinf(x), 0.0, np.sin(x) / x))
+
+
 def _second_kind(x: Any, near: Any, far: Any) -> Any:
     """-inf at 0, nan below."""
     found = np.where(x <= 8, near, far)

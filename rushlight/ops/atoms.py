@@ -252,7 +252,9 @@ ATOMS: dict[str, Atom] = {
         g * m.where(m.eq(a, 0), 0.5, m.i0e(a) - y * (m.sgn(a) + 1 / m.where(m.eq(a, 0), 1, a))),)),
     **{name: Atom(getattr(cylinder, name), None) for name in (
         "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "bessel_k0", "bessel_k1", "bessel_k0e",
-        "bessel_k1e")},
+        "bessel_k1e", "spherical_bessel_j0")},
+    # PyTorch differentiates i0 and i1, but not these other names of them.
+    "bessel_i0": Atom(special.i0, None), "bessel_i1": Atom(special.i1, None),
     "airy_ai": Atom(airy.airy_ai, None),
     **{f"chebyshev_{kind}": Atom(orthogonal.chebyshev(kind), None) for kind in "tuvw"},
     **{f"shifted_chebyshev_{kind}": Atom(orthogonal.chebyshev(kind, True), None) for kind in "tuvw"},

@@ -15,7 +15,8 @@ _SMALL = ("float16", "bfloat16")
 def _function(name: str, doc: str, *refused: str, atom: str = "") -> None:
     def body(input) -> Expr:
         return getattr(m, atom or name)(input)
-    pointwise(body, name=name, doc=doc, refuse=not_for(f"{name}_cpu", "complex", *refused), **_SPECIAL)
+    pointwise(body, name=name, doc=doc, refuse=not_for(f"{name}_cpu", "complex", *refused),
+              node=f"special_{name}", **_SPECIAL)
 
 
 # --- error and normal -----------------------------------------------------------------------------
@@ -32,7 +33,7 @@ def ndtr(input) -> Expr:
     return m.erfc(input * -math.sqrt(0.5)) * 0.5
 
 
-@pointwise(refuse=not_for("xlog1py_cpu", "complex"), **_SPECIAL)
+@pointwise(refuse=not_for("xlog1py_cpu", "complex"), node="special_xlog1py", **_SPECIAL)
 def xlog1py(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
     """input * log1p(other), 0 where input is 0 (unless other is nan)."""
     plain = input * m.log1p(other)
@@ -42,7 +43,7 @@ def xlog1py(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
 # --- gamma and zeta -------------------------------------------------------------------------------
 
 zeta = binary("zeta", "Hurwitz' zeta: the sum of (k + other) ** -input over k = 0, 1, ...", first=NUMBER,
-              second=NUMBER, refuse=not_for("zeta_cpu", "complex", *_SMALL), **_SPECIAL)
+              second=NUMBER, node="special_zeta", refuse=not_for("zeta_cpu", "complex", *_SMALL), **_SPECIAL)
 igamma = binary("igamma", "The lower regularised incomplete gamma function P(input, other).",
                 "special.gammainc", atom="gammainc", refuse=not_for("igamma_cpu", "complex", "int", "bool"))
 igammac = binary("igammac", "The upper regularised incomplete gamma function Q(input, other).",
@@ -107,18 +108,12 @@ for _kind, _doc in (("j", "first"), ("y", "second")):
         _function(f"bessel_{_kind}{_n}", f"The Bessel function of the {_doc} kind, order {_n}.", *_SMALL)
 for _n in (0, 1):
     _function(f"modified_bessel_i{_n}", f"The modified Bessel function of the first kind, order {_n}.",
-              *_SMALL, atom=f"i{_n}")
+              *_SMALL, atom=f"bessel_i{_n}")
     _function(f"modified_bessel_k{_n}", f"The modified Bessel function of the second kind, order {_n}.",
               *_SMALL, atom=f"bessel_k{_n}")
     _function(f"scaled_modified_bessel_k{_n}", f"exp(input) times modified_bessel_k{_n}.", *_SMALL,
               atom=f"bessel_k{_n}e")
-
-
-@pointwise(refuse=not_for("spherical_bessel_j0_cpu", "complex", *_SMALL), **_SPECIAL)
-def spherical_bessel_j0(input) -> Expr:
-    """sin(input) / input; 1 at 0."""
-    safe = m.where(m.eq(input, 0) | m.isinf(input), 1, input)
-    return m.where(m.eq(input, 0), 1, m.where(m.isinf(input), 0, m.sin(safe) / safe))
+_function("spherical_bessel_j0", "sin(input) / input; 1 at 0.", *_SMALL)
 
 
 # --- orthogonal polynomials -----------------------------------------------------------------------
