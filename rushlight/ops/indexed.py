@@ -236,8 +236,30 @@ def diagonal_scatter(input, src, offset: "int" = 0, dim1: "int" = 0, dim2: "int"
 
 @composite
 def as_strided_scatter(input, src, size: "Ints", stride: "Ints", storage_offset: "int | None" = None):
-    """input with the elements that as_strided shows replaced by src."""
-    return _written_back(input, src, ROWS["as_strided"], size, stride, storage_offset)
+    """input with the elements of its storage that as_strided shows replaced by src."""
+    show, geometry = ROWS["as_strided"], _geometry(input)
+    offset = input.storage_offset() if storage_offset is None else storage_offset
+    flat = show(input, (input.untyped_storage().nbytes() // input.itemsize,), (1,), 0).clone()
+    part = show(flat, size, stride, offset)
+    if part._a.shape != src._a.shape:
+        raise RuntimeError("expected src to have a size equal to the slice of self. src size = "
+                           f"{list(src._a.shape)}, slice size = {list(part._a.shape)}")
+    part.copy_(src)
+    return show(flat, *geometry)
+
+
+def _geometry(x: Any) -> tuple[Any, ...]:
+    return x.shape, x.stride(), x.storage_offset()
+
+
+@as_strided_scatter.gradient
+def _(s: Any, grad: Any) -> Any:
+    x, show = s.input, ROWS["as_strided"]
+    where = s.size, s.stride, x.storage_offset() if s.storage_offset is None else s.storage_offset
+    # The gradient laid out in memory as input is: there src's part can be seen, and taken away.
+    flat = as_strided_scatter(grad.new_zeros(x.untyped_storage().nbytes() // x.itemsize), grad, *_geometry(x))
+    kept = as_strided_scatter(flat, grad.new_zeros(s.shape("src")), *where)
+    return show(kept, *_geometry(x)), show(flat, *where)
 
 
 def _cut_out(row: Row, view: Row) -> None:
@@ -248,6 +270,5 @@ def _cut_out(row: Row, view: Row) -> None:
     row.gradient(rule)
 
 
-for _row, _view in ((select_scatter, "select"), (slice_scatter, "slice"), (diagonal_scatter, "diagonal"),
-                    (as_strided_scatter, "as_strided")):
+for _row, _view in ((select_scatter, "select"), (slice_scatter, "slice"), (diagonal_scatter, "diagonal")):
     _cut_out(_row, ROWS[_view])

@@ -72,6 +72,18 @@ def test_what_has_no_derivative() -> None:
         found.backward()
 
 
+def test_as_strided_scatter_of_a_transpose() -> None:
+    """Sizes and strides are those of the memory, whatever the operand's own are."""
+    x = torch.arange(6, dtype=torch.float64).reshape(2, 3)
+    turned, src = x.t().contiguous().t().requires_grad_(), torch.full((2,), -1.0, dtype=torch.float64)
+    src.requires_grad_()
+    assert turned.stride() == (1, 2)
+    found = torch.as_strided_scatter(turned, src, (2,), (2,), 1)
+    assert found.tolist() == [[0, 1, 2], [-1, -1, 5]] and found.stride() == (1, 2)
+    (found * (x + 1)).sum().backward()
+    assert turned.grad.tolist() == [[1, 2, 3], [0, 0, 6]] and src.grad.tolist() == [4, 5]
+
+
 @pytest.mark.parametrize("call, kind, words", [
     (lambda: torch.quantile(torch.ones(3), 1.5), RuntimeError, "range"),
     (lambda: torch.quantile(torch.ones(3).half(), 0.5), RuntimeError, "float or double"),
