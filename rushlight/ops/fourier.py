@@ -157,6 +157,8 @@ def _several(x: Any, s: Any, dim: Any) -> tuple[Ints, list[int]]:
     """(dims, sizes) of a transform over several dims."""
     sizes = None if s is None else list(as_tuple(s))
     if dim is not None:
+        if not x.ndim and dim != ():
+            raise IndexError(f"Dimension specified as {as_tuple(dim)[0]} but tensor has no dimensions")
         dims = tuple(wrap_dim(d, x.ndim) for d in as_tuple(dim))
         if len(set(dims)) != len(dims):
             raise RuntimeError(f"FFT dims must be unique, got {list(as_tuple(dim))}")
