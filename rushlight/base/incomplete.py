@@ -77,11 +77,13 @@ def _regular(a: Any, x: Any, upper: bool) -> Any:
 
 
 def _anywhere(a: Any, x: Any, upper: bool) -> Any:
-    """With the limits at 0 and infinity; nan outside of a >= 0, x >= 0."""
+    """With the limits at 0 and infinity, which win over a nan; nan outside of a >= 0, x >= 0."""
     inside = (a > 0) & (x > 0) & np.isfinite(a) & np.isfinite(x)
     # P is 1 where all the mass is below x, 0 where it is above.
-    below = np.where((x == 0) & (a > 0) | np.isinf(a) & np.isfinite(x), 0.0, 1.0)
-    wrong = (a < 0) | (x < 0) | np.isnan(a) | np.isnan(x) | (a == 0) & (x == 0) | np.isinf(a) & np.isinf(x)
+    below = np.where((x == 0) | np.isinf(a), 0.0, 1.0)
+    limit = (x == 0) | np.isinf(a) | np.isinf(x)
+    wrong = (a < 0) | (x < 0) | (a == 0) & ~(x > 0) | np.isinf(a) & np.isinf(x)
+    wrong |= (np.isnan(a) | np.isnan(x)) & ~limit
     found = np.where(wrong, np.nan, 1 - below if upper else below)
     if inside.any():
         found[inside] = _regular(a[inside], x[inside], upper)
