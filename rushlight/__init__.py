@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __version__ = "2.13.0+rushlight"
 newaxis = None
+torch = sys.modules[__name__]  # as PyTorch's own attribute of that name
 
 # Sub-packages, imported at first mention.
 _PACKAGES = frozenset((

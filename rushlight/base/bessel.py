@@ -54,7 +54,7 @@ _I1_FAR = (
     -9.314178867326884e-19, -1.242193275194891e-18)
 
 
-def _chebyshev(x: Any, coefficients: tuple[float, ...]) -> Any:
+def chebyshev(x: Any, coefficients: tuple[float, ...]) -> Any:
     """The series at x in [-1, 1], by Clenshaw's recurrence."""
     ahead, after = np.zeros_like(x), np.zeros_like(x)
     for c in coefficients[:0:-1]:
@@ -63,9 +63,22 @@ def _chebyshev(x: Any, coefficients: tuple[float, ...]) -> Any:
 
 
 def _scaled(size: Any, near: tuple[float, ...], far: tuple[float, ...], factor: Any) -> Any:
-    inner = factor * _chebyshev(np.minimum(size, 8) / 4 - 1, near)
-    outer = _chebyshev(16 / np.maximum(size, 8) - 1, far) / np.sqrt(size)
+    inner = factor * chebyshev(np.minimum(size, 8) / 4 - 1, near)
+    outer = chebyshev(16 / np.maximum(size, 8) - 1, far) / np.sqrt(size)
     return np.where(size <= 8, inner, outer)
+
+
+@lifted
+def i0e(x: Any) -> Any:
+    """exp(-|x|) times i0(x)."""
+    return _scaled(np.abs(x), _I0_NEAR, _I0_FAR, 1.0)
+
+
+@lifted
+def i1e(x: Any) -> Any:
+    """exp(-|x|) times i1(x)."""
+    size = _scaled(np.abs(x), _I1_NEAR, _I1_FAR, np.abs(x))
+    return np.copysign(size, x)
 
 
 @lifted

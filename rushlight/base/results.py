@@ -55,7 +55,9 @@ _LINEAR_ALGEBRA = {
     "linalg_svd": ("U", "S", "Vh"), "lu_unpack": ("P", "L", "U"), "slogdet": ("sign", "logabsdet"),
     "svd": ("U", "S", "V"), "triangular_solve": ("solution", "cloned_coefficient")}
 _FIELDS = {**dict.fromkeys(_PICKED, ("values", "indices")), "aminmax": ("min", "max"),
-           "geqrf": ("a", "tau"), "linalg_qr": ("Q", "R"), "qr": ("Q", "R"), **_LINEAR_ALGEBRA}
+           "geqrf": ("a", "tau"), "frexp": ("mantissa", "exponent"),
+           **dict.fromkeys(("histogram", "histogramdd"), ("hist", "bin_edges")),
+           "linalg_qr": ("Q", "R"), "qr": ("Q", "R"), **_LINEAR_ALGEBRA}
 
 
 def _class(op: str, fields: tuple[str, ...]) -> type:

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base.bessel import i0, i1
+from rushlight.base.bessel import i0, i0e, i1, i1e
 from rushlight.base.lifted import horner, lifted, narrow, result_dtype
 from rushlight.base.ufunc import from_libm
 
-__all__ = ["digamma", "erf", "erfc", "erfinv", "i0", "i1", "lgamma", "polygamma", "trigamma", "zeta"]
+__all__ = ["digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "i0", "i0e", "i1", "i1e", "lgamma",
+           "log_ndtr", "ndtri", "polygamma", "trigamma", "zeta"]
 
 
 def _c_function(name: str, x: Any) -> Any:
@@ -96,6 +97,42 @@ def erfinv(x: Any) -> Any:
     """The y with erf(y) = x; nan outside [-1, 1]."""
     y = _normal_quantile(x / 2, (1 - np.abs(x)) / 2) * math.sqrt(0.5)
     return np.where(np.abs(x) > 1, np.nan, y)
+
+
+@lifted
+def ndtri(p: Any) -> Any:
+    """The x up to which the normal distribution has mass p; nan outside [0, 1]."""
+    y = _normal_quantile(p - 0.5, np.minimum(p, 1 - p))
+    return np.where((p < 0) | (p > 1), np.nan, y)
+
+
+def _erfcx(x: Any) -> Any:
+    size = np.abs(x)
+    near = np.exp(size * size) * erfc(size)
+    mid = horner(size, ERFCX_MID[0]) / horner(size, ERFCX_MID[1])
+    inverse = 1 / (size * size)
+    tail = inverse * horner(inverse, ERFCX_FAR[0]) / horner(inverse, ERFCX_FAR[1])
+    positive = np.where(size <= 0.46875, near, np.where(size <= 4, mid, (INV_SQRT_PI - tail) / size))
+    return np.where(x < 0, np.where(x < -26.7, np.inf, 2 * np.exp(x * x) - positive), positive)
+
+
+@lifted
+def erfcx(x: Any) -> Any:
+    """exp(x^2) erfc(x), which does not vanish for large x."""
+    return _erfcx(x)
+
+
+@lifted
+def log_ndtr(x: Any) -> Any:
+    """The logarithm of the normal distribution function."""
+    t = x * math.sqrt(0.5)
+    return np.where(x < -1, np.log(_erfcx(-t) / 2) - t * t, np.log1p(-erfc(t) / 2))
+
+
+@lifted
+def entr(x: Any) -> Any:
+    """-x log(x); 0 at 0, -inf below."""
+    return np.where(x > 0, -x * np.log(x), np.where(x == 0, 0.0, np.where(x < 0, -np.inf, x)))
 
 
 # B(2k) / 2k and B(2k), the Bernoulli numbers of the asymptotic expansions, highest power first.

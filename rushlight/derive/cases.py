@@ -19,6 +19,9 @@ DOMAINS: dict[str, tuple[float, float]] = {
     "acos": (-0.8, 0.8), "atanh": (-0.8, 0.8), "erfinv": (-0.8, 0.8), "logit": (0.2, 0.8),
     "lgamma": (0.3, 3.0), "digamma": (0.3, 3.0), "reciprocal": (0.4, 2.0), "pow": (0.3, 2.0),
     "float_power": (0.3, 2.0), "xlogy": (0.3, 2.0), "_bce_terms": (0.2, 0.8), "tan": (-1.0, 1.0),
+    "polygamma": (0.3, 3.0), "_polygamma": (0.3, 3.0), "mvlgamma": (1.2, 3.0), "zeta": (1.3, 3.0),
+    "igamma": (0.3, 3.0), "igammac": (0.3, 3.0), "ndtri": (0.2, 0.8), "entr": (0.2, 3.0),
+    "xlog1py": (0.2, 2.0),
 }
 # Operands that are not plain floating-point data.
 INTEGER_ROWS = frozenset({"gcd", "lcm", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not",
@@ -66,6 +69,8 @@ def _arguments(row: Row, shapes: Iterator[tuple[int, ...]], rng: np.random.Gener
             values[p.name] = np.asarray(rng.integers(0, 2, next(shapes)), bool)
         elif p.is_tensor:
             values[p.name] = _array(row, next(shapes), rng, dtype)
+        elif p.type == "int" and p.default is REQUIRED:
+            values[p.name] = 2
         elif p.is_number and p.default is REQUIRED:
             values[p.name] = NUMBERS.get(p.name, 0.5)
         elif p.is_number and p.default is not None:

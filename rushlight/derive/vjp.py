@@ -23,7 +23,11 @@ def differentiate(root: Expr, wrt: list[Expr], complex_: bool = False) -> list[E
     for node in reversed(order):
         if node.src and node in bar and node in reaches:
             for source, g in zip(node.src, _rule(node, bar[node], complex_), strict=True):
-                if source in reaches and not is_const(g, 0):
+                if source not in reaches:
+                    continue
+                if g is None:
+                    raise NotImplementedError(f"the derivative for '{node.op}' is not implemented.")
+                if not is_const(g, 0):
                     bar[source] = make("add", bar[source], g) if source in bar else g
     found = [bar.get(x, const(0)) for x in wrt]
     # The forward result is at hand: mention it instead of computing it again.
@@ -43,12 +47,10 @@ def _reaching(order: list[Expr], wrt: set[Expr]) -> set[Expr]:
     return found
 
 
-def _rule(node: Expr, g: Expr, complex_: bool) -> tuple[Expr, ...]:
+def _rule(node: Expr, g: Expr, complex_: bool) -> tuple[Expr | None, ...]:
     atom = ATOMS[node.op]
-    if node.op == "polygamma":
-        return (g * make("polygamma", node.src[0], arg=node.arg + 1),)
     if atom.d is None:
-        raise NotImplementedError(f"the derivative for '{node.op}' is not implemented.")
+        return (None,) * len(node.src)
     if not complex_:
         return atom.d(g, node, *node.src)
     if atom.complex_d is not None:

@@ -24,6 +24,7 @@ from rushlight.derive import cast, vjp
 from rushlight.dispatch import names
 from rushlight.dispatch.formulanodes import apply, keep, keep_result, place
 from rushlight.dispatch.literals import NUMBERS, scalar
+from rushlight.ops.atoms import ATOMS
 from rushlight.ops.scalar import Expr, inputs, m, substitute, symbol
 from rushlight.tensor.kind import Kind, kind
 from rushlight.tensor.tensor import Tensor, wrap
@@ -49,7 +50,7 @@ class Entry:
         self.kernel = kernel
         # The class of the nodes, None where the result has no gradient; what they keep, by the
         # set of operands whose gradients are wanted (one bit each).
-        self.node = node if result.dtype.category >= dt.FLOATING else None
+        self.node = node if node is not None and result.dtype.category >= dt.FLOATING else None
         self.plans: dict[int, tuple[tuple[str, ...], tuple[int, ...]]] = {}
         self.fn: Callable[..., Any] = kernel.fn
         self.kind = result
@@ -77,6 +78,8 @@ class Formula:
         # The generated door's own table: one kind, or (kind, number class), for same-kind operands.
         self.fast: dict[Any, Entry] = {}
         self._gradients: dict[tuple[int, bool], tuple[Any, tuple[str, ...]]] = {}
+        # Functions without a gradient (d of their atom is None) leave no node behind.
+        self.smooth = root.op not in ATOMS or ATOMS[root.op].d is not None
         self._saves: dict[tuple[Any, ...], tuple[str, ...]] = {}
         # What PyTorch calls the nodes: see dispatch/names.py, which also reads fixed attributes.
         self.label, self.fixed = label, fixed or {}
@@ -131,7 +134,7 @@ class Formula:
         complex_ = compute.is_complex
         nodes = names.variant(self.nodes, self.label, {
             **self.fixed, **dict(zip(self.operands, values, strict=True))})
-        return Entry(kernel, out, dt.opmath(compute).np, complex_, nodes[complex_])
+        return Entry(kernel, out, dt.opmath(compute).np, complex_, nodes[complex_] if self.smooth else None)
 
     def compute_dtype(self, values: Sequence[Any]) -> dt.dtype:
         """The dtype that these operands are computed in; refuses what PyTorch refuses."""
@@ -286,13 +289,23 @@ class Formula:
 
     def _derive(self, number: int, complex_: bool) -> tuple[Any, tuple[str, ...]]:
         wrt = symbol(self.operands[number])
-        expression = vjp.differentiate(self.root, [wrt], complex_)[0]
+        try:
+            expression = vjp.differentiate(self.root, [wrt], complex_)[0]
+        except NotImplementedError as error:
+            return _refusal(str(error)), ("grad",)
         if expression is vjp.GRAD:
             return "grad", ("grad",)
         if expression.op == "const":
             return None, ("grad",)
         conditions = [n for n in self.operands if n not in self.promoting]
         return gradient_formula(f"{self.name}_backward", expression, conditions)
+
+
+def _refusal(text: str) -> Callable[[Any], Any]:
+    """What stands for a gradient that does not exist: asked for, it raises."""
+    def refused(grad: Any) -> Any:
+        raise NotImplementedError(text)
+    return refused
 
 
 def _unused(name: str, taken: Sequence[str]) -> str:

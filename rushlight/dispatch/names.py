@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.autograd.node import next_seq
+from rushlight.autograd.node import backward_name, next_seq
 from rushlight.ops.table import Row
 from rushlight.tensor.tensor import Tensor, wrap
 
@@ -146,6 +146,21 @@ _LABELS: dict[str, Label] = {
         "embedding_bag": "EmbeddingBag", **{f"conv{kind}{n}d": "Convolution" for n in (1, 2, 3)
                                             for kind in ("", "_transpose")}}.items()},
     **_LINEAR_ALGEBRA,
+    # numerical ops
+    "ndtr": "MulBackward1", "quantile": "SqueezeBackward4", "nanquantile": "SqueezeBackward4",
+    "pdist": "PdistBackward0", "ldexp": "LdexpBackward0", "fill": _tensor("Fill", "value"),
+    "trapezoid": lambda v: "MulBackward1" if v["x"] is None else "DivBackward1",
+    "cumulative_trapezoid": lambda v: "CumsumBackward0" if v["x"] is None else "DivBackward1",
+    "stft": lambda v: None if v["return_complex"] is False else "TransposeBackward1",
+    "affine_grid": "AffineGridGeneratorBackward0",
+    **dict.fromkeys(("grid_sample", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d"),
+                    _over("GridSampler")),
+    **{f"{view}_copy": f"{backward_name(view)}_copy" for view in (
+        "permute", "transpose", "t", "expand", "squeeze", "unsqueeze", "diagonal", "unfold", "select",
+        "slice", "split", "split_with_sizes", "unbind", "view", "alias", "as_strided", "view_as_real",
+        "view_as_complex")},
+    "narrow_copy": "NarrowCopyBackward0", "unsafe_chunk": "UnsafeSplitBackward0",
+    "unsafe_split": "UnsafeSplitBackward0", "unsafe_split_with_sizes": "UnsafeSplitWithSizesBackward0",
     "split": lambda v: "SplitBackward0" if isinstance(
         v["split_size_or_sections"], int) else "SplitWithSizesBackward0",
     "nll_loss": _nll, "cross_entropy": _nll, "interpolate": _resampled, "pad": _padded,

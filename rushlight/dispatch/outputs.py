@@ -19,7 +19,8 @@ def compute_into(op: str, out: Any, values: Sequence[Any], compute: Callable[[],
     """Run `compute` without recording and write its result(s) into `out`; returns `out`.
 
     Rows with the option `out_apart` refuse an `out` that shares memory with an operand, those
-    with `out_exact` one of another dtype than the result's.
+    with `out_exact` one of another dtype than the result's; those with `out_list` take a list and
+    return nothing.
     """
     outs = out if isinstance(out, (tuple, list)) else (out,)
     for o in outs:
@@ -39,6 +40,8 @@ def compute_into(op: str, out: Any, values: Sequence[Any], compute: Callable[[],
     _check(ROWS[op].options, outs, results, values)
     for o, r in zip(outs, results, strict=True):
         write(op, o, r)
+    if ROWS[op].options.get("out_list"):
+        return None
     return out if isinstance(out, Tensor) else type(result)(outs) if type(result) in (
         tuple, list) else type(result)(*outs)
 

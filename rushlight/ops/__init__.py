@@ -3,12 +3,13 @@ from __future__ import annotations
 
 # In order of need: a family may use the rows of those before it.
 FAMILIES = (
-    "copying", "creation", "ranges", "tapers", "grids", "arithmetic", "elementary",
-    "comparison", "activations", "views", "reshaping", "splitting", "index", "scatter", "indexed",
-    "masking", "joining", "rearranging", "scanning", "sorting", "searching", "embedding",
-    "reductions", "products", "linear", "softmax", "einsum", "statistics", "normalization",
-    "losses", "classification", "attention", "padding", "convolution", "pooling", "shuffles",
-    "margins", "resampling", "lufactors", "solving", "determinants", "cholesky", "eigen", "svd",
-    "leastsquares", "lowrank", "matrixnorms", "matrixproducts", "ldl", "decompositions",
-    "random", "sampling", "dropout", "recurrent",
+    "copying", "creation", "ranges", "tapers", "grids", "arithmetic", "elementary", "special",
+    "comparison", "activations", "views", "reshaping", "splitting", "viewcopies", "index", "scatter",
+    "indexed", "masking", "joining", "rearranging", "scanning", "sorting", "searching", "embedding",
+    "reductions", "products", "linear", "softmax", "einsum", "statistics", "quantiles", "integration",
+    "distances", "histograms", "normalization", "losses", "classification", "attention", "padding",
+    "convolution", "pooling", "shuffles", "margins", "resampling", "griding", "lufactors", "solving",
+    "determinants", "cholesky", "eigen", "svd", "leastsquares", "lowrank", "matrixnorms",
+    "matrixproducts", "ldl", "decompositions", "fourier", "spectrograms", "random", "sampling", "dropout",
+    "recurrent",
 )

@@ -3,11 +3,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from rushlight.base import promotion
 from rushlight.base.dtype import bool_
+from rushlight.base.results import named
 from rushlight.ops.oneatom import NOT_FLOATING, NUMBER, binary, not_for, unary
 from rushlight.ops.scalar import Expr, const, m
-from rushlight.ops.table import composite, pointwise
+from rushlight.ops.table import composite, opaque, pointwise
 
 _NO_BOOL_SUB = ("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
                 "`logical_xor()` operator instead.")
@@ -242,6 +245,26 @@ lcm = binary("lcm", "The least common multiple.", refuse=not_for("lcm_cpu", "boo
 def heaviside(input, values) -> Expr:
     """0 below 0, `values` at 0, 1 above."""
     return m.where(m.eq(input, 0), values, m.where(m.lt(input, 0), 0, 1))
+
+
+@composite(inplace=True, out=True)
+def ldexp(input, other):
+    """input * 2 ** other."""
+    return mul(input, pow(2.0, other))
+
+
+def _mantissa_rule(s: Any, grad: Any, _: Any = None) -> Any:
+    return ldexp(grad, -s.result[1])
+
+
+@opaque(out=True, vjp=_mantissa_rule)
+def frexp(input) -> Any:
+    """(mantissa, exponent) with input = mantissa * 2 ** exponent and 0.5 <= |mantissa| < 1."""
+    if input.dtype.kind not in "fV":
+        raise RuntimeError("torch.frexp() only supports floating-point dtypes")
+    wide = input if input.dtype.itemsize > 2 else input.astype(np.float32)
+    mantissa, exponent = np.frexp(wide)
+    return named("frexp")(mantissa.astype(input.dtype, copy=False), exponent.astype(np.int32, copy=False))
 
 
 @composite(aliases=("divide", "true_divide"), inplace=True, out=True, where=("torch", "Tensor"))

@@ -15,16 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base import special
+from rushlight.base import airy, cylinder, incomplete, orthogonal, special
 from rushlight.ops.scalar import Expr, const, m
 
-Rule = Callable[..., tuple[Expr, ...]]
+Rule = Callable[..., tuple[Expr | None, ...]]
 
 
 @dataclass(frozen=True)
 class Atom:
     """One scalar function.
 
+    d: None where the function has no gradient: its results stay outside the graph. A rule's None
+            for one operand is a derivative that PyTorch has not got either.
     result: "same" (type of the operands), "bool", "real" (complex gives its component type)
             or "arg" (the dtype name in the node's `arg`).
     """
@@ -85,6 +87,10 @@ def _d_sgn_complex(g: Expr, y: Expr, a: Expr) -> tuple[Expr]:
 def _d_angle_complex(g: Expr, y: Expr, a: Expr) -> tuple[Expr]:
     norm = m.real(a) * m.real(a) + m.imag(a) * m.imag(a)
     return (m.where(m.eq(norm, 0), 0, a * const(1j) * (g / norm)),)
+
+
+def _d_gammainc(g: Expr, a: Expr, b: Expr) -> Expr:
+    return g * m.exp((a - 1) * m.log(b) - b - m.lgamma(a))
 
 
 def _numpy_pow(a: Any, b: Any) -> Any:
@@ -231,7 +237,29 @@ ATOMS: dict[str, Atom] = {
     "lgamma": Atom(special.lgamma, lambda g, y, a: (g * m.digamma(a),)),
     "digamma": Atom(special.digamma, lambda g, y, a: (g * m.trigamma(a),)),
     "trigamma": Atom(special.trigamma, lambda g, y, a: (g * m.polygamma(a, arg=2),)),
-    "polygamma": Atom(special.polygamma, None),
+    "polygamma": Atom(special.polygamma, lambda g, y, a: (g * m.polygamma(a, arg=y.arg + 1),)),
+    "zeta": Atom(special.zeta, lambda g, y, a, b: (None, g * -a * m.zeta(a + 1, b))),
+    "gammainc": Atom(incomplete.gammainc, lambda g, y, a, b: (None, _d_gammainc(g, a, b))),
+    "gammaincc": Atom(incomplete.gammaincc, lambda g, y, a, b: (None, -_d_gammainc(g, a, b))),
+    "erfcx": Atom(special.erfcx, lambda g, y, a: (g * (a * y * 2 - _TWO_OVER_SQRT_PI),)),
+    "ndtri": Atom(special.ndtri, lambda g, y, a: (g * m.exp(y * y / 2) * math.sqrt(2 * math.pi),)),
+    "log_ndtr": Atom(special.log_ndtr, lambda g, y, a: (
+        g / m.erfcx(a * -math.sqrt(0.5)) * math.sqrt(2 / math.pi),)),
+    "entr": Atom(special.entr, lambda g, y, a: (g * (-m.log(a) - 1),)),
+    # Bessel's functions, Airy's, orthogonal polynomials
+    "i0e": Atom(special.i0e, lambda g, y, a: (g * (m.i1e(a) - m.sgn(a) * y),)),
+    "i1e": Atom(special.i1e, lambda g, y, a: (
+        g * m.where(m.eq(a, 0), 0.5, m.i0e(a) - y * (m.sgn(a) + 1 / m.where(m.eq(a, 0), 1, a))),)),
+    **{name: Atom(getattr(cylinder, name), None) for name in (
+        "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "bessel_k0", "bessel_k1", "bessel_k0e",
+        "bessel_k1e", "spherical_bessel_j0")},
+    # PyTorch differentiates i0 and i1, but not these other names of them.
+    "bessel_i0": Atom(special.i0, None), "bessel_i1": Atom(special.i1, None),
+    "airy_ai": Atom(airy.airy_ai, None),
+    **{f"chebyshev_{kind}": Atom(orthogonal.chebyshev(kind), None) for kind in "tuvw"},
+    **{f"shifted_chebyshev_{kind}": Atom(orthogonal.chebyshev(kind, True), None) for kind in "tuvw"},
+    "hermite_h": Atom(orthogonal.hermite_h, None), "hermite_he": Atom(orthogonal.hermite_he, None),
+    "laguerre_l": Atom(orthogonal.laguerre_l, None), "legendre_p": Atom(orthogonal.legendre_p, None),
     # choice
     "maximum": Atom(np.maximum, lambda g, y, a, b: _d_extreme(g, a, b, m.gt)),
     "minimum": Atom(np.minimum, lambda g, y, a, b: _d_extreme(g, a, b, m.lt)),

@@ -37,6 +37,12 @@ isfinite = _test("isfinite", "Whether the element is neither infinite nor nan.")
 signbit = _test("signbit", "Whether the sign bit is set (of -0.0 too).")
 
 
+@pointwise(result="bool", inplace=False, out=False)
+def isreal(input) -> Expr:
+    """Whether the imaginary part is 0."""
+    return m.eq(m.imag(input), 0)
+
+
 @pointwise(result="bool", inplace=False)
 def isposinf(input) -> Expr:
     """Whether the element is +inf."""

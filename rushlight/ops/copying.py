@@ -70,6 +70,12 @@ def _(s: Any, grad: Any) -> Any:
     return grad.new_zeros(s.shape("input")), grad.sum_to_size(s.shape("src"))
 
 
+@composite(where=("torch",))
+def fill(input, value: "Any"):
+    """One number (or 0-d tensor) in the shape and dtype of input."""
+    return clone(input).fill_(value)
+
+
 @composite(where=("Tensor",))
 def type_as(input, other):
     """input in the dtype and on the device of other."""

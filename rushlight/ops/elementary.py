@@ -36,7 +36,8 @@ erfc = _unary("erfc", "1 - erf(input).", "special.erfc", refuse=not_for("erfc_vm
 erfinv = _unary("erfinv", "The inverse of the error function.", "special.erfinv",
                 refuse=not_for("erfinv_vml_cpu", "complex"))
 i0 = _unary("i0", "The modified Bessel function of order 0.", "special.i0")
-i1 = _unary("i1", "The modified Bessel function of order 1.", where=("special",), inplace=False)
+i1 = _unary("i1", "The modified Bessel function of order 1.", where=("special",), inplace=False,
+            node="special_i1")
 lgamma = _unary("lgamma", "The logarithm of |gamma(input)|.", "special.gammaln",
                 refuse=not_for("lgamma_vml_cpu", "complex"))
 digamma = _unary("digamma", "The derivative of lgamma.", "special.digamma", "special.psi",

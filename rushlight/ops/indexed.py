@@ -234,6 +234,34 @@ def diagonal_scatter(input, src, offset: "int" = 0, dim1: "int" = 0, dim2: "int"
     return _written_back(input, src, ROWS["diagonal"], offset, dim1, dim2)
 
 
+@composite
+def as_strided_scatter(input, src, size: "Ints", stride: "Ints", storage_offset: "int | None" = None):
+    """input with the elements of its storage that as_strided shows replaced by src."""
+    show, geometry = ROWS["as_strided"], _geometry(input)
+    offset = input.storage_offset() if storage_offset is None else storage_offset
+    flat = show(input, (input.untyped_storage().nbytes() // input.itemsize,), (1,), 0).clone()
+    part = show(flat, size, stride, offset)
+    if part._a.shape != src._a.shape:
+        raise RuntimeError("expected src to have a size equal to the slice of self. src size = "
+                           f"{list(src._a.shape)}, slice size = {list(part._a.shape)}")
+    part.copy_(src)
+    return show(flat, *geometry)
+
+
+def _geometry(x: Any) -> tuple[Any, ...]:
+    return x.shape, x.stride(), x.storage_offset()
+
+
+@as_strided_scatter.gradient
+def _(s: Any, grad: Any) -> Any:
+    x, show = s.input, ROWS["as_strided"]
+    where = s.size, s.stride, x.storage_offset() if s.storage_offset is None else s.storage_offset
+    # The gradient laid out in memory as input is: there src's part can be seen, and taken away.
+    flat = as_strided_scatter(grad.new_zeros(x.untyped_storage().nbytes() // x.itemsize), grad, *_geometry(x))
+    kept = as_strided_scatter(flat, grad.new_zeros(s.shape("src")), *where)
+    return show(kept, *_geometry(x)), show(flat, *where)
+
+
 def _cut_out(row: Row, view: Row) -> None:
     """The gradient of a view_scatter: src has what the view shows, input the rest."""
     def rule(s: Any, grad: Any) -> Any:

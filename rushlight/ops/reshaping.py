@@ -168,6 +168,29 @@ def expand_as(input, other):
     return expand(input, other.shape)
 
 
+def _at_least(ndim: int, grow: Any) -> None:
+    """The row atleast_NDIMd, of one tensor or several."""
+    def body(tensors: "*Any" = ()):
+        if isinstance(tensors, tuple) and len(tensors) == 1 and hasattr(tensors[0], "_a"):
+            return grow(tensors[0])
+        parts = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
+        return tuple([grow(t) for t in parts])
+    composite(body, name=f"atleast_{ndim}d", where=("torch",), doc=f"With dims of size 1, {ndim} in all.")
+
+
+def _grown_to_2d(t: Any) -> Any:
+    return t.reshape(1, 1) if not t.ndim else t.unsqueeze(0) if t.ndim == 1 else t
+
+
+def _grown_to_3d(t: Any) -> Any:
+    return _grown_to_2d(t).unsqueeze(-1) if t.ndim < 3 else t
+
+
+_at_least(1, lambda t: t.reshape(1) if not t.ndim else t)
+_at_least(2, _grown_to_2d)
+_at_least(3, _grown_to_3d)
+
+
 @composite
 def broadcast_to(input, size: "*Ints"):
     """input expanded to a shape."""

@@ -153,6 +153,16 @@ def aminmax(input, *, dim: "int | None" = None, keepdim: "bool" = False):
 
 
 @composite(out=True)
+def nanmean(input, dim: "Ints | None" = None, keepdim: "bool" = False, *, dtype: "dtype | None" = None):
+    """The mean of what is not nan."""
+    if input.dtype.category < dt.FLOATING:
+        raise RuntimeError("nanmean(): expected input to have floating point or complex dtype but got "
+                           f"{input.dtype.legacy}")
+    count = (~input.isnan()).sum(dim, keepdim)
+    return ROWS["nansum"](input, dim, keepdim, dtype=dtype) / count
+
+
+@composite(out=True)
 def prod(input, dim: "int | None" = None, keepdim: "bool" = False, *, dtype: "dtype | None" = None):
     """The product of all elements, or along one dim."""
     return _prod(input, dim, keepdim, dtype=dtype)

@@ -5,21 +5,28 @@ import json
 import warnings
 from pathlib import Path
 
+import numerics_cases
 import torch
 from ops_cases import cases, run
 
 
-def main() -> None:
-    """Write ops.json next to this file, a line for each case."""
-    warnings.simplefilter("ignore")
+def record(name: str, texts: list[str]) -> None:
+    """Write NAME next to this file, a line for each expression."""
     lines = []
-    for text in cases():
+    for text in texts:
         try:
             found = run(torch, text)
         except Exception as error:
             raise RuntimeError(f"{text} does not run") from error
         lines.append(f"{json.dumps(text)}:{json.dumps(found, separators=(',', ':'))}")
-    Path(__file__).with_name("ops.json").write_text("{" + ",\n".join(lines) + "}\n")
+    Path(__file__).with_name(name).write_text("{" + ",\n".join(lines) + "}\n")
+
+
+def main() -> None:
+    """Write ops.json and numerics.json."""
+    warnings.simplefilter("ignore")
+    record("ops.json", cases())
+    record("numerics.json", numerics_cases.cases())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,212 @@
+"""Sampling of images and volumes at the points of a grid: grid_sample, and affine_grid that makes grids.
+
+Points are written with rows of the grid, so that the grid gets its gradient; a point between elements
+is a weighted sum of gathered neighbours.
+"""
+from __future__ import annotations
+
+import itertools
+import warnings
+from typing import Any
+
+from rushlight.base import dtype as dt
+from rushlight.ops.table import ROWS, composite
+
+_MODES, _PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
+_WARNING = ("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
+            "Please specify align_corners=True if the old behavior is desired. See the documentation of "
+            "grid_sample for details.")
+
+
+# --- points ---------------------------------------------------------------------------------------
+
+
+def _unnormalized(x: Any, size: int, align: bool) -> Any:
+    """From [-1, 1] to places of elements; align: -1 and 1 are the centers of the outermost ones."""
+    return (x + 1) / 2 * (size - 1) if align else ((x + 1) * size - 1) / 2
+
+
+def _reflected(x: Any, size: int, align: bool) -> Any:
+    low, span = (0.0, float(size - 1)) if align else (-0.5, float(size))
+    if not span:
+        return x * 0
+    apart = (x - low).abs()
+    rest, turns = apart.fmod(span), (apart.detach() / span).floor()
+    return ROWS["where"](turns.fmod(2) == 0, rest, span - rest) + low
+
+
+def _inside(x: Any, size: int, padding: str, align: bool) -> Any:
+    """Points brought into the image, as `padding` says."""
+    if padding == "reflection":
+        x = _reflected(x, size, align)
+    if padding == "zeros":
+        return x
+    return ROWS["hardtanh"](x.masked_fill(x.isnan(), 0), 0.0, float(size - 1))
+
+
+# --- values ---------------------------------------------------------------------------------------
+
+
+def _gathered(flat: Any, places: list[Any], sizes: Any) -> Any:
+    """The values (N, C, P) at whole places, one (N, P) tensor a dim; 0 outside of the image."""
+    index, valid = None, None
+    for place, size in zip(places, sizes, strict=True):
+        place = place.detach()
+        within = (place >= 0) & (place <= size - 1)
+        whole = place.long().clamp(0, size - 1)
+        index = whole if index is None else index * size + whole
+        valid = within if valid is None else valid & within
+    values = flat.gather(-1, index.unsqueeze(1).expand(-1, flat.shape[1], -1))
+    return values.masked_fill(~valid.unsqueeze(1), 0)
+
+
+def _weighted(flat: Any, taps: list[list[tuple[Any, Any]]], sizes: Any) -> Any:
+    """The sum over all combinations of each dim's (place, weight)."""
+    total = None
+    for chosen in itertools.product(*taps):
+        values = _gathered(flat, [place for place, _ in chosen], sizes)
+        weight = chosen[0][1]
+        for _, other in chosen[1:]:
+            weight = weight * other
+        part = values * weight.unsqueeze(1)
+        total = part if total is None else total + part
+    return total
+
+
+def _linear_taps(x: Any) -> list[tuple[Any, Any]]:
+    low = x.detach().floor()
+    part = x - low
+    return [(low, 1 - part), (low + 1, part)]
+
+
+def _cubic_taps(x: Any, size: int, padding: str, align: bool, a: float = -0.75) -> list[tuple[Any, Any]]:
+    """Keys' cubic convolution over four neighbours."""
+    low = x.detach().floor()
+    part = x - low
+
+    def near(d: Any) -> Any:
+        return ((a + 2) * d - (a + 3)) * d * d + 1
+
+    def far(d: Any) -> Any:
+        return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+    weights = (far(part + 1), near(part), near(1 - part), far(2 - part))
+    return [(_inside(low + k, size, padding, align), w) for k, w in zip((-1, 0, 1, 2), weights, strict=True)]
+
+
+def _sampled(input: Any, grid: Any, mode: str, padding: str, align: bool) -> Any:
+    kept, sizes = input.dtype, input.shape[2:]
+    if kept.itemsize < 4:
+        input, grid = input.float(), grid.float()
+    flat = input.reshape(*input.shape[:2], -1)
+    points = grid.reshape(grid.shape[0], -1, len(sizes))
+    # A point is (x, y, z), the dims are (depth, height, width).
+    places = [_unnormalized(points.select(-1, len(sizes) - 1 - i), n, align) for i, n in enumerate(sizes)]
+    if mode == "bicubic":
+        taps = [_cubic_taps(x, n, padding, align) for x, n in zip(places, sizes, strict=True)]
+    else:
+        places = [_inside(x, n, padding, align) for x, n in zip(places, sizes, strict=True)]
+        if mode == "bilinear":
+            taps = [_linear_taps(x) for x in places]
+    if mode == "nearest":
+        values = _gathered(flat, [x.detach().round() for x in places], sizes)
+        # The grid takes part in the graph with a gradient of 0.
+        found = values + places[0].sgn().unsqueeze(1) * 0
+    else:
+        found = _weighted(flat, taps, sizes)
+    return found.reshape(*input.shape[:2], *grid.shape[1:-1]).to(kept)
+
+
+# --- rows -----------------------------------------------------------------------------------------
+
+
+def _check(input: Any, grid: Any, mode: str) -> None:
+    shapes = f"input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
+    if input.ndim not in (4, 5) or input.ndim != grid.ndim:
+        raise RuntimeError("grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, "
+                           f"but got {shapes}")
+    if input.dtype is not grid.dtype:
+        raise RuntimeError(f"grid_sampler(): expected scalar type {input.dtype.legacy} but found "
+                           f"{grid.dtype.legacy}; input and grid must have the same dtype")
+    if input.shape[0] != grid.shape[0]:
+        raise RuntimeError("grid_sampler(): expected grid and input to have same batch size, but got "
+                           f"{shapes}")
+    if grid.shape[-1] != input.ndim - 2:
+        raise RuntimeError(f"grid_sampler(): expected grid to have size {input.ndim - 2} in last dimension, "
+                           f"but got grid with sizes {list(grid.shape)}")
+    if 0 in input.shape[2:]:
+        raise RuntimeError("grid_sampler(): expected input to have non-empty spatial dimensions, but input "
+                           f"has sizes {list(input.shape)}")
+    if mode == "bicubic" and input.ndim == 5:
+        raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
+    if input.dtype.category != dt.FLOATING:
+        raise NotImplementedError(f"\"grid_sampler_{input.ndim - 2}d_cpu_kernel_impl\" not implemented for "
+                                  f"'{input.dtype.legacy}'")
+
+
+@composite(where=("nn.functional",))
+def grid_sample(input, grid, mode: "str" = "bilinear", padding_mode: "str" = "zeros",
+                align_corners: "bool | None" = None):
+    """The values (N, C, *out) of input (N, C, *space) at the points of grid (N, *out, dims).
+
+    grid: coordinates (x, y) or (x, y, z), -1 and 1 being the borders.  mode: "bilinear", "nearest" or
+    "bicubic".  padding_mode: what lies outside: "zeros", the "border", or a "reflection".
+    """
+    if mode not in _MODES:
+        raise ValueError("nn.functional.grid_sample(): expected mode to be 'bilinear', 'nearest' or "
+                         f"'bicubic', but got: '{mode}'")
+    if padding_mode not in _PADDINGS:
+        raise ValueError("nn.functional.grid_sample(): expected padding_mode to be 'zeros', 'border', or "
+                         f"'reflection', but got: '{padding_mode}'")
+    if align_corners is None:
+        warnings.warn(_WARNING, UserWarning, stacklevel=5)
+    _check(input, grid, mode)
+    return _sampled(input, grid, mode, padding_mode, bool(align_corners))
+
+
+def _numbered(name: str, ndim: int | None) -> None:
+    """The function with numbers for modes."""
+    def body(input, grid, interpolation_mode: "int", padding_mode: "int", align_corners: "bool"):
+        mode = _MODES[interpolation_mode]
+        if ndim is not None and input.ndim != ndim + 2:
+            raise RuntimeError(f"{name}(): expected {ndim + 2}D input, but got input with sizes "
+                               f"{list(input.shape)}")
+        _check(input, grid, mode)
+        return _sampled(input, grid, mode, _PADDINGS[padding_mode], align_corners)
+    composite(body, name=name, where=("torch",), doc="grid_sample, with numbers for the modes.")
+
+
+_numbered("grid_sampler", None)
+_numbered("grid_sampler_2d", 2)
+_numbered("grid_sampler_3d", 3)
+
+
+def _check_affine(theta: Any, size: Any) -> None:
+    if theta.dtype.category != dt.FLOATING:
+        raise ValueError(f"Expected theta to have floating point type, but got {theta.dtype}")
+    if len(size) not in (4, 5):
+        raise NotImplementedError("affine_grid only supports 4D and 5D sizes, for 2D and 3D affine "
+                                  f"transforms, respectively. Got size {tuple(size)}.")
+    n = len(size) - 2
+    if theta.ndim != 3 or tuple(theta.shape[-2:]) != (n, n + 1):
+        raise ValueError(f"Expected a batch of {n}D affine matrices of shape Nx{n}x{n + 1} for size "
+                         f"{tuple(size)}. Got {tuple(theta.shape)}.")
+    if min(size) <= 0:
+        raise ValueError(f"Expected non-zero, positive output size. Got {tuple(size)}")
+
+
+@composite(where=("nn.functional",))
+def affine_grid(theta, size: "Any", align_corners: "bool | None" = None):
+    """The grid (N, *space, dims) of an image (N, C, *space) under affine maps theta (N, dims, dims + 1)."""
+    size = [int(n) for n in size]
+    _check_affine(theta, size)
+    if align_corners is None:
+        warnings.warn(_WARNING, UserWarning, stacklevel=5)
+    space = size[2:]
+    axes = []
+    for n in space:
+        line = ROWS["linspace"](-1, 1, n, dtype=theta.dtype) if n > 1 else theta.new_zeros(1)
+        axes.append(line if align_corners else line * ((n - 1) / n))
+    points = [*ROWS["meshgrid"](*axes, indexing="ij")][::-1]
+    base = ROWS["stack"]([*points, theta.new_ones(space)], -1).view(1, -1, len(space) + 1)
+    found = base.expand(size[0], -1, -1).bmm(theta.transpose(1, 2))
+    return found.view(size[0], *space, len(space))
