@@ -154,8 +154,23 @@ class Engine:
 _default: list[Engine] = []
 
 
+class _OfThread(threading.local):
+    engine: Engine | None = None
+
+
+_of_thread = _OfThread()
+
+
+def use_in_thread(engine: Engine | None) -> None:
+    """Let this thread draw from `engine` where none is named; None: from the process's, as at first."""
+    _of_thread.engine = engine
+
+
 def default_engine() -> Engine:
     """The engine that is used where none is named; made at first use, with a seed of its own."""
+    own = _of_thread.engine
+    if own is not None:
+        return own
     if not _default:
         engine = Engine()
         engine.seed()
