@@ -19,7 +19,7 @@ from rushlight.utils.data.sampler import (BatchSampler, RandomSampler, Sequentia
 from rushlight.utils.data.worker import Job
 
 # How many bytes of small batches go in one message, and how many batches at most.
-_GROUP_BYTES, _MOST_GROUPED = 1 << 21, 32
+_GROUP_BYTES, _MOST_GROUPED = 1 << 20, 32
 # Reading these samplers far ahead draws nothing that anybody could see.
 _FORESEEABLE = (SequentialSampler, RandomSampler, SubsetRandomSampler, WeightedRandomSampler,
                 DistributedSampler)
@@ -127,7 +127,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._in_order, self._watchdog = loader.in_order, loader.watchdog
         self._persistent_workers = loader.persistent_workers
         self._group = self._batches_per_message(loader)
-        self._pass_number = -1
+        self._pass_number, self._dismissed = -1, False
         job = Job(self._recipe, self._base_seed, loader.worker_init_fn, self._num_workers)
         self._crew: Any = _crew(loader.worker)(job, loader.multiprocessing_context)
         # Runs when the iterator is dropped, also at the end of the program.
@@ -143,8 +143,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             return 1
         if getattr(sampler, "replacement", False) and sampler.generator is not None:
             return 1  # It draws bit by bit from a generator that others may use.
-        size = max(1, sum(t.element_size() * t[:1].numel() for t in found[0]) * loader.batch_sampler.batch_size)
-        return max(1, min(_MOST_GROUPED, _GROUP_BYTES // size))
+        row = sum(t.element_size() * t[:1].numel() for t in found[0])
+        return max(1, min(_MOST_GROUPED, _GROUP_BYTES // max(1, row * loader.batch_sampler.batch_size)))
 
     def _reset(self, loader: Any) -> None:
         """Another epoch by the same workers."""
@@ -194,12 +194,20 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         try:
             index = next(self._sampler_iter)
         except StopIteration:
+            self._dismiss()
             return False
         worker = self._choose()
         if worker is None:
             return False
         self._send(worker, [index])
         return True
+
+    def _dismiss(self) -> None:
+        """No index is left: let workers end when they are done, while their batches are used."""
+        if not self._persistent_workers and not self._dismissed:
+            self._dismissed = True
+            for worker in range(self._num_workers):
+                self._crew.put(worker, "end")
 
     def _send(self, worker: Any, indices: list[Any]) -> None:
         tasks = list(enumerate(indices, self._sent))
@@ -227,7 +235,9 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 if not self._persistent_workers:
                     self._stop()
                 raise StopIteration
-            ready = self._due if self._in_order or self._due in self._arrived else next(iter(self._arrived), -1)
+            ready = self._due
+            if not self._in_order and ready not in self._arrived:
+                ready = next(iter(self._arrived), -1)
             if ready in self._arrived:
                 return self._deliver(ready)
             self._take_in(self._wait())
@@ -266,18 +276,18 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     def _wait(self) -> Any:
         """Results, when some have come; RuntimeError after the loader's timeout."""
-        start, warned = time.monotonic(), not self._watchdog
-        limit = self._timeout or float("inf")
+        start, limit = time.monotonic(), self._timeout or float("inf")
+        patience, waited = self._watchdog or float("inf"), 0.0
         while True:
-            waited = time.monotonic() - start
-            found = self._crew.get(max(0.0, min(0.5, limit - waited)))
+            seconds = max(0.0, min(0.5, limit - waited, patience - waited))
+            found = self._crew.get(seconds, self._assigned[self._due])
             if found:
                 return found
             waited = time.monotonic() - start
             if waited >= limit:
                 raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
-            if not warned and waited >= self._watchdog:
-                warned = True
+            if waited >= patience:
+                patience = float("inf")
                 self._warn_of_waiting(waited)
 
     def _warn_of_waiting(self, waited: float) -> None:

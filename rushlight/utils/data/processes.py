@@ -8,6 +8,7 @@ a worker's death ends the stream to the main process.
 from __future__ import annotations
 
 import faulthandler
+import gc
 import multiprocessing
 import os
 import pickle
@@ -18,6 +19,7 @@ import threading
 import time
 import warnings
 from collections.abc import Callable
+from functools import lru_cache
 from multiprocessing import reduction
 from typing import Any
 
@@ -25,7 +27,8 @@ import numpy as np
 
 import rushlight as torch
 from rushlight.utils.data import channel, fetch, shared
-from rushlight.utils.data.worker import Failure, Job, Worker
+from rushlight.utils.data.collate import default_collate
+from rushlight.utils.data.worker import Failure, Job, Worker, numpy_seed
 
 # (worker, task number, status, data): data is a function for "data", a Failure for "error".
 Result = tuple[int, int, str, Any]
@@ -51,8 +54,8 @@ class Processes:
         self._members: list[_Member] = []
         method = getattr(context, "get_start_method", multiprocessing.get_start_method)()
         freight = job if method == "fork" else _Freight(job)
-        # Loaded once here rather than in every child.
-        _ = np.random
+        if method == "fork":
+            _load_what_workers_need()
         try:
             for number in range(job.count):
                 self._members.append(_Member(context, freight, number, max(4, 256 // job.count)))
@@ -83,10 +86,10 @@ class Processes:
             if member.channel.unsent:
                 self._poll.modify(member.channel.fileno(), select.POLLIN | select.POLLOUT)
 
-    def get(self, seconds: float) -> list[Result]:
+    def get(self, seconds: float, awaited: int) -> list[Result]:
         """Results that have come in within a time; [] where none has.
 
-        Raises RuntimeError when a worker has died.
+        awaited: the worker that must send something. RuntimeError when a worker has died.
         """
         found: list[Result] = []
         for descriptor, events in self._poll.poll(1000 * min(seconds, _LOOK)):
@@ -96,7 +99,7 @@ class Processes:
             if events & ~select.POLLOUT:
                 found += self._receive(worker)
         if not found:
-            self._look()
+            self._look(self._members[awaited])
         return found
 
     def _flush(self, worker: int) -> None:
@@ -121,17 +124,16 @@ class Processes:
             member.process.join(_GRACE)
         return found
 
-    def _look(self) -> None:
+    def _look(self, awaited: "_Member") -> None:
         """RuntimeError if a worker is dead that should not be."""
         for m in self._members:
-            m.gone = m.gone or not m.process.is_alive()
-        dead = [m for m in self._members if m.gone and not m.ending]
+            # Only at the second look: what it sent last may just have come in.
+            m.gone, m.ended = m.gone or m.ended, not m.process.is_alive()
+        dead = [m for m in self._members if m.gone and (m is awaited or not m.ending or m.process.exitcode)]
         if not dead:
             return
         ends = "; ".join(f"{m.process.pid} {_end(m.process.exitcode)}" for m in dead)
         pids = ", ".join(str(m.process.pid) for m in dead)
-        for m in dead:
-            m.ending = True
         raise RuntimeError(f"DataLoader worker (pid(s) {pids}) exited unexpectedly: {ends}. Rerunning with "
                            "num_workers=0 may give a better error trace")
 
@@ -139,6 +141,8 @@ class Processes:
         """Where a worker is in its Python code, as text."""
         member = self._members[worker]
         pid = member.process.pid
+        if not member.process.is_alive():
+            return f"(worker {worker}, pid {pid}, has ended)"
         # Before it says that it is ready the signal would end it.
         if not member.ready and not (member.stack.poll() and member.stack.recv_bytes()):
             return f"(worker {worker}, pid {pid}, is still starting)"
@@ -171,6 +175,15 @@ class Processes:
                 m.process.join(1.0)
 
 
+@lru_cache(maxsize=1)
+def _load_what_workers_need() -> None:
+    """What is loaded or generated at first use: once here rather than in every child."""
+    numpy_seed(0, 0)
+    torch.get_num_threads()
+    shared.dumps(torch.zeros(1))
+    default_collate([(torch.zeros(1), np.float32(1), 1.0, 1)]).pop().index_select(0, torch.tensor([0]))
+
+
 class _Member:
     """The main process's view of one worker."""
 
@@ -178,9 +191,11 @@ class _Member:
         self.channel, other = channel.pair()
         self.stack, stack_end = context.Pipe(duplex=False)
         self.reader = shared.Reader(lent)
-        self.gone = self.ending = self.ready = False
+        self.gone = self.ended = self.ending = self.ready = False
         self.process = context.Process(target=_live, args=(other, stack_end, freight, number),
                                        name=f"DataLoader worker {number}", daemon=True)
+        # What is there already is left alone by a forked worker's collector: it would copy every page.
+        gc.freeze()
         try:
             self.process.start()
         except BaseException:
@@ -188,6 +203,7 @@ class _Member:
             self.stack.close()
             raise
         finally:
+            gc.unfreeze()
             # Only the worker may hold these ends: their closing tells of its death.
             other.close()
             stack_end.close()

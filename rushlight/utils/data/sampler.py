@@ -61,16 +61,19 @@ class RandomSampler(Sampler[int]):
         return generator
 
     def __iter__(self) -> Iterator[int]:
+        return itertools.chain.from_iterable(self._draws())
+
+    def _draws(self) -> Iterator[list[int]]:
+        """The indices in lists, none drawn before it is asked for."""
         n, generator = len(self.data_source), self._own_generator()
         if self.replacement:
-            for _ in range(self.num_samples // 32):
-                yield from torch.randint(high=n, size=(32,), dtype=torch.int64, generator=generator).tolist()
-            rest = self.num_samples % 32
-            yield from torch.randint(high=n, size=(rest,), dtype=torch.int64, generator=generator).tolist()
+            whole, rest = divmod(self.num_samples, 32)
+            for count in (*(32,) * whole, rest):
+                yield torch.randint(high=n, size=(count,), dtype=torch.int64, generator=generator).tolist()
             return
         for _ in range(self.num_samples // n):
-            yield from torch.randperm(n, generator=generator).tolist()
-        yield from torch.randperm(n, generator=generator).tolist()[:self.num_samples % n]
+            yield torch.randperm(n, generator=generator).tolist()
+        yield torch.randperm(n, generator=generator).tolist()[:self.num_samples % n]
 
     def __len__(self) -> int:
         return self.num_samples

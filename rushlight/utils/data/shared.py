@@ -34,6 +34,8 @@ _INLINE = 4096
 _MOST_FREE = 8
 # A mapping need not keep the file's descriptor, of which a process has few.
 _MAPPING: dict[str, Any] = {"trackfd": False} if sys.version_info >= (3, 13) else {}
+# All pages at once rather than a fault for each.
+_SHARED = {**_MAPPING, "flags": mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)}
 
 
 def anonymous_file(size: int) -> int:
@@ -54,7 +56,7 @@ def anonymous_file(size: int) -> int:
 
 def mapped(descriptor: int, size: int) -> mmap.mmap:
     """A file's memory, shared with all who map it."""
-    return mmap.mmap(descriptor, size, **_MAPPING)
+    return mmap.mmap(descriptor, size, **_SHARED)
 
 
 def private(descriptor: int, size: int) -> mmap.mmap:
@@ -143,7 +145,8 @@ class Writer:
         starts = [sum(-(-n // _ALIGN) * _ALIGN for n in sizes[:k]) for k in range(len(sizes))]
         number, memory, descriptor, dropped = self._take(starts[-1] + sizes[-1])
         for t, shape, start in zip(tensors, shapes, starts, strict=True):
-            torch.index_select(t, 0, chosen, out=wrap(np.ndarray(shape, t.dtype.np, memory, start)))
+            # The rows were checked; with "raise" NumPy would fill a buffer first.
+            t._a.take(chosen._a, 0, np.ndarray(shape, t.dtype.np, memory, start), "clip")
         parts = [(t.dtype, shape[1:], start) for t, shape, start in zip(tensors, shapes, starts, strict=True)]
         self._send((head, "rows", number, len(memory), parts, list(batches), dropped), descriptor)
 
@@ -166,8 +169,9 @@ class Writer:
             del self._blocks[n]
         if dropped:
             self._free = []
-        # Untouched pages do not exist, so a block of the next power of two costs nothing.
-        room = max(_LEAST_BLOCK, 1 << (size - 1).bit_length())
+        # A little room for batches that are larger; its pages do not exist until they are used.
+        step = max(_LEAST_BLOCK, 1 << size.bit_length() >> 3)
+        room = -(-size // step) * step
         descriptor = anonymous_file(room)
         number, self._made = self._made, self._made + 1
         memory = self._blocks[number] = mapped(descriptor, room)
@@ -236,8 +240,8 @@ def _cut(memory: memoryview, parts: Sequence[Any], batches: Sequence[int]) -> li
     for of, row, start in parts:
         step, column = int(np.prod(row)) * of.itemsize, []
         for n in batches:
-            # A fresh memoryview for each: it is where the storage's memory begins and ends.
-            column.append(wrap(np.ndarray((n, *row), of.np, memory[start:start + n * step])))
+            flat = np.frombuffer(memory[start:start + n * step], of.np)
+            column.append(wrap(flat.reshape(n, *row)))
             start += n * step
         columns.append(column)
     return [list(batch) for batch in zip(*columns, strict=True)]

@@ -1,7 +1,7 @@
 """A crew of worker threads: what worker processes do, in this process, without any copy.
 
-Good for items whose reading waits or leaves the interpreter (files, decoding, NumPy). All share one dataset; each
-draws from generators of its own, as `get_worker_info().rng` says.
+Good for items whose reading waits or leaves the interpreter (files, decoding, NumPy). All share one
+dataset; each draws from generators of its own, as `get_worker_info().rng` says.
 """
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Threads:
         """Send a message: tasks, "again" or "end"."""
         self._tasks[worker].put(message)
 
-    def get(self, seconds: float) -> list[Any]:
+    def get(self, seconds: float, awaited: int) -> list[Any]:
         """Results that have come in within a time; [] where none has. RuntimeError if a worker ended."""
         try:
             found = [self._results.get(timeout=seconds)]
