@@ -184,7 +184,11 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         room = max(self._ahead, 2 * self._group * self._num_workers)
         while self._sent < self._groupable and self._sent - self._due + self._group <= room:
             count = min(self._group, self._groupable - self._sent)
-            self._send(self._choose(), list(itertools.islice(self._sampler_iter, count)))
+            indices = list(itertools.islice(self._sampler_iter, count))
+            if not indices:  # The sampler gives fewer than its length says.
+                self._groupable = self._sent
+                break
+            self._send(self._choose(), indices)
         if self._sent >= self._groupable:
             while self._sent - self._due < self._ahead and self._send_next():
                 pass

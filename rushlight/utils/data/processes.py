@@ -27,7 +27,6 @@ import numpy as np
 
 import rushlight as torch
 from rushlight.utils.data import channel, fetch, shared
-from rushlight.utils.data.collate import default_collate
 from rushlight.utils.data.worker import Failure, Job, Worker, numpy_seed
 
 # (worker, task number, status, data): data is a function for "data", a Failure for "error".
@@ -181,7 +180,8 @@ def _load_what_workers_need() -> None:
     numpy_seed(0, 0)
     torch.get_num_threads()
     shared.dumps(torch.zeros(1))
-    default_collate([(torch.zeros(1), np.float32(1), 1.0, 1)]).pop().index_select(0, torch.tensor([0]))
+    torch.stack([torch.zeros(1), torch.zeros(1)]).index_select(0, torch.tensor([0]))
+    torch.tensor([1.0], dtype=torch.float64)
 
 
 class _Member:
