@@ -340,7 +340,7 @@ def _gone(pid: int, seconds: float) -> bool:
     return False
 
 
-@pytest.mark.parametrize("sleep, patience", [(0.05, 2.0), (60, 8.0)])
+@pytest.mark.parametrize("sleep, patience", [(0.05, 2.0), (60, 4.0)])
 def test_workers_end_when_the_main_process_is_killed(sleep: float, patience: float) -> None:
     program = run(_SLOW.format(sleep))
     pids = [int(word) for word in program.stdout.readline().split()]

@@ -100,15 +100,22 @@ def sources(recipe: Recipe) -> Any:
 def rows(recipe: Recipe, indices: Any) -> Any:
     """The tensors and the rows of them whose gathering is the batch of `indices`; None if it is not."""
     found = sources(recipe)
-    if found is None or not indices or not set(map(type, indices)) <= _INTEGERS:
+    if found is None or not indices:
         return None
     tensors, through = found
-    for level in through:
-        if min(indices) < 0 or max(indices) >= len(level):
+    for lengths in (*map(len, through), tensors[0].size(0)):
+        chosen = _within(indices, lengths)
+        if chosen is None:
             return None
-        indices = [level[i] for i in indices]
-        if not set(map(type, indices)) <= _INTEGERS:
-            return None
-    if min(indices) < 0 or max(indices) >= tensors[0].size(0):
+        if through:
+            level, *through = through
+            indices = [level[i] for i in indices]
+    return tensors, torch.from_numpy(chosen)
+
+
+def _within(indices: Any, length: int) -> Any:
+    """Indices as an array, if they are plain integers from 0 to `length`; else None."""
+    if not set(map(type, indices)) <= _INTEGERS:
         return None
-    return tensors, torch.tensor(indices)
+    array = np.array(indices, np.int64)
+    return array if array.min() >= 0 and array.max() < length else None

@@ -19,7 +19,7 @@ from rushlight.utils.data.sampler import (BatchSampler, RandomSampler, Sequentia
 from rushlight.utils.data.worker import Job
 
 # How many bytes of small batches go in one message, and how many batches at most.
-_GROUP_BYTES, _MOST_GROUPED = 1 << 20, 32
+_GROUP_BYTES, _MOST_GROUPED = 1 << 21, 32
 # Reading these samplers far ahead draws nothing that anybody could see.
 _FORESEEABLE = (SequentialSampler, RandomSampler, SubsetRandomSampler, WeightedRandomSampler,
                 DistributedSampler)

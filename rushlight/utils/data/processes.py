@@ -296,8 +296,12 @@ def _end_with_main(descriptor: int) -> None:
     """Wait until the main process has closed the socket; end this process if it does not end itself."""
     hung_up = select.poll()
     hung_up.register(descriptor, 0)
+    parent = os.getppid()
     hung_up.poll()
-    time.sleep(_GRACE)
+    time.sleep(1.0)
+    if os.getppid() == parent:
+        # It lives, and will lose its patience by itself; this is for a child of the fork server.
+        time.sleep(_GRACE)
     os._exit(1)
 
 
