@@ -1,6 +1,7 @@
 """Worker processes and threads: batches, failures, and what is left behind (nothing)."""
 from __future__ import annotations
 
+import _thread
 import gc
 import multiprocessing
 import os
@@ -8,6 +9,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+import threading
 import time
 import warnings
 from typing import Any
@@ -285,6 +287,34 @@ def test_death_from_outside() -> None:
     with pytest.raises(RuntimeError, match="exited unexpectedly"):
         for _ in iterator:
             pass
+
+
+def test_after_a_death() -> None:
+    """The other workers are gone too, and the next epoch has new ones."""
+    loader = DataLoader(Items(4, dies=1), 1, num_workers=2, persistent_workers=True)
+    iterator = iter(loader)
+    with pytest.raises(RuntimeError, match="exited unexpectedly"):
+        list(iterator)
+    assert not multiprocessing.active_children()
+    with pytest.raises(RuntimeError, match="stopped by an earlier error"):
+        next(iterator)
+    loader.dataset.events.clear()
+    assert len(list(loader)) == 4
+    loader._iterator = None
+
+
+@pytest.mark.parametrize("worker", KINDS)
+def test_an_interrupt_that_is_caught(worker: str) -> None:
+    iterator = iter(DataLoader(Items(dawdles=1), 1, num_workers=1, worker=worker))
+    next(iterator)
+    timer = threading.Timer(0.15, _thread.interrupt_main)
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        next(iterator)
+        time.sleep(1.0)
+    timer.join()
+    with pytest.raises(RuntimeError, match="stopped by an earlier error"):
+        list(iterator)
 
 
 @pytest.mark.parametrize("worker", KINDS)

@@ -132,7 +132,7 @@ class DataLoader(Generic[T_co]):
     def __iter__(self) -> _BaseDataLoaderIter:
         if not (self.persistent_workers and self.num_workers):
             return self._get_iterator()
-        if self._iterator is None:
+        if self._iterator is None or self._iterator.stopped:
             self._iterator = self._get_iterator()
         else:
             self._iterator._reset(self)

@@ -127,7 +127,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._in_order, self._watchdog = loader.in_order, loader.watchdog
         self._persistent_workers = loader.persistent_workers
         self._group = self._batches_per_message(loader)
-        self._pass_number, self._dismissed = -1, False
+        self._pass_number, self._dismissed, self._broken = -1, False, False
         job = Job(self._recipe, self._base_seed, loader.worker_init_fn, self._num_workers)
         self._crew: Any = _crew(loader.worker)(job, loader.multiprocessing_context)
         # Runs when the iterator is dropped, also at the end of the program.
@@ -230,9 +230,29 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
 
     # --- taking in batches --------------------------------------------------------------------
 
+    @property
+    def stopped(self) -> bool:
+        """Whether the workers are gone."""
+        return not self._stop.alive
+
     def _next_data(self) -> Any:
-        if not self._stop.alive:
+        if self._broken:
+            raise RuntimeError("DataLoader: this iterator's workers were stopped by an earlier error; make a "
+                               "new one with iter()")
+        if self.stopped:
             raise StopIteration
+        try:
+            return self._next_batch()
+        except KeyboardInterrupt:
+            # It may have been at work with a message, which nobody would send again.
+            self._break()
+            raise
+
+    def _break(self) -> None:
+        self._broken = True
+        self._stop()
+
+    def _next_batch(self) -> Any:
         while True:
             self._pass_ended()
             if self._due >= self._sent:
@@ -284,7 +304,11 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         patience, waited = self._watchdog or float("inf"), 0.0
         while True:
             seconds = max(0.0, min(0.5, limit - waited, patience - waited))
-            found = self._crew.get(seconds, self._assigned[self._due])
+            try:
+                found = self._crew.get(seconds, self._assigned[self._due])
+            except BaseException:
+                self._break()
+                raise
             if found:
                 return found
             waited = time.monotonic() - start

@@ -128,7 +128,7 @@ class Processes:
         for m in self._members:
             # Only at the second look: what it sent last may just have come in.
             m.gone, m.ended = m.gone or m.ended, not m.process.is_alive()
-        dead = [m for m in self._members if m.gone and (m is awaited or not m.ending or m.process.exitcode)]
+        dead = [m for m in self._members if m.gone and (m is awaited or not m.ending)]
         if not dead:
             return
         ends = "; ".join(f"{m.process.pid} {_end(m.process.exitcode)}" for m in dead)
