@@ -176,3 +176,25 @@ def default_engine() -> Engine:
         engine.seed()
         _default.append(engine)
     return _default[0]
+
+
+_held: list[Any] = []
+
+
+def _hold() -> None:
+    # A fork in the middle of another thread's draw would leave the child locks that nobody opens.
+    for engine in list(_default):
+        for lock in (engine.lock, engine._bits.lock):
+            lock.acquire()
+            _held.append(lock)
+
+
+def _let_go() -> None:
+    # Out of the list first: with the last release another thread may begin to hold them.
+    locks, _held[:] = _held[::-1], []
+    for lock in locks:
+        lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_hold, after_in_parent=_let_go, after_in_child=_let_go)
