@@ -42,7 +42,10 @@ def set_rng_state(new_state: Tensor) -> None:
 
 def thread_safe_generator() -> Generator | None:
     """The generator of a DataLoader's worker thread, or None outside of one."""
-    return None
+    from rushlight.utils.data.worker import get_worker_info
+
+    info = get_worker_info()
+    return None if info is None or info.rng is None else info.rng.torch_generator
 
 
 @contextlib.contextmanager

@@ -30,7 +30,8 @@ class dtype:
         return f"torch.{self.name}"
 
     def __reduce__(self) -> str:
-        return self.name
+        # The name of a global of this module.
+        return "bool_" if self.name == "bool" else self.name
 
     def to_real(self) -> "dtype":
         """The dtype of a complex dtype's parts; itself when real."""

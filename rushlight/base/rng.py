@@ -154,10 +154,47 @@ class Engine:
 _default: list[Engine] = []
 
 
+class _OfThread(threading.local):
+    engine: Engine | None = None
+
+
+_of_thread = _OfThread()
+
+
+def use_in_thread(engine: Engine | None) -> None:
+    """Let this thread draw from `engine` where none is named; None: from the process's, as at first."""
+    _of_thread.engine = engine
+
+
 def default_engine() -> Engine:
     """The engine that is used where none is named; made at first use, with a seed of its own."""
+    own = _of_thread.engine
+    if own is not None:
+        return own
     if not _default:
         engine = Engine()
         engine.seed()
         _default.append(engine)
     return _default[0]
+
+
+_held: list[Any] = []
+
+
+def _hold() -> None:
+    # A fork in the middle of another thread's draw would leave the child locks that nobody opens.
+    for engine in list(_default):
+        for lock in (engine.lock, engine._bits.lock):
+            lock.acquire()
+            _held.append(lock)
+
+
+def _let_go() -> None:
+    # Out of the list first: with the last release another thread may begin to hold them.
+    locks, _held[:] = _held[::-1], []
+    for lock in locks:
+        lock.release()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_hold, after_in_parent=_let_go, after_in_child=_let_go)

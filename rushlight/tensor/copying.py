@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import copy
-import copyreg
 from typing import Any
 
 import numpy as np
@@ -80,14 +79,6 @@ def _rebuild(cls: type, memory: Storage | None, of: dtype, sizes: Ints, strides:
     if cls is not Tensor:
         made = as_subclass(made, cls)
     return made.requires_grad_() if requires_grad else made
-
-
-def _reduce_storage(memory: Storage) -> tuple[Any, ...]:
-    # A NumPy array pickles itself without a copy, and out of band in protocol 5.
-    return storage_of, (memory._bytes,)
-
-
-copyreg.pickle(Storage, _reduce_storage)
 
 
 # --- deepcopy -----------------------------------------------------------------------------------

@@ -27,6 +27,12 @@ class Storage:
         self.views: list[Any] | None = None
         self.prune_at = 64
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        from rushlight.tensor.copying import storage_of
+
+        # A NumPy array pickles itself without a copy, and out of band in protocol 5.
+        return storage_of, (self._bytes,)
+
     def bytes(self, view: Array) -> Array:
         """The whole memory as a 1-d uint8 array; `view` is any array that lies in it."""
         if self._bytes is None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,19 +23,21 @@ def test_behaviour(name: str) -> None:
     assert same(got, _WANTED[name]), difference(got, _WANTED[name])
 
 
-def test_workers_are_refused_clearly() -> None:
-    with pytest.raises(NotImplementedError, match="num_workers=2 needs worker processes.*num_workers=0"):
-        DataLoader(range(3), num_workers=2)
-
-
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "int64", "bool", "complex64"])
 def test_whole_batches_are_what_stacked_items_are(dtype: str) -> None:
-    """A TensorDataset is read by whole batches; through a Subset, item by item."""
-    data = TensorDataset(torch.arange(12).to(getattr(torch, dtype)).reshape(6, 2), torch.arange(6))
-    fast = list(DataLoader(data, 4, shuffle=True, generator=torch.Generator().manual_seed(2)))
-    slow = list(DataLoader(Subset(data, range(6)), 4, shuffle=True,
-                           generator=torch.Generator().manual_seed(2)))
-    assert [len(b) for b in fast] == [len(b) for b in slow] == [2, 2]
+    """A TensorDataset is read by whole batches, also through Subsets; a class of the program's by items."""
+    class Plain(TensorDataset):
+        pass
+    tensors = torch.arange(12).to(getattr(torch, dtype)).reshape(6, 2), torch.arange(6)
+    made = [TensorDataset(*tensors), Subset(Subset(TensorDataset(*tensors), range(6)), range(6)), Plain(*tensors)]
+    slow = list(DataLoader(made.pop(), 4, shuffle=True, generator=torch.Generator().manual_seed(2)))
+    for data in made:
+        fast = list(DataLoader(data, 4, shuffle=True, generator=torch.Generator().manual_seed(2)))
+        assert [len(b) for b in fast] == [len(b) for b in slow] == [2, 2]
+        _compare(fast, slow)
+
+
+def _compare(fast: list[Any], slow: list[Any]) -> None:
     for a, b in zip(fast, slow, strict=True):
         assert type(a) is type(b) is list
         for s, t in zip(a, b, strict=True):

@@ -1,11 +1,13 @@
 """torch.utils.data: datasets, samplers, the DataLoader."""
 from __future__ import annotations
 
+from rushlight.utils.data import _utils as _utils
 from rushlight.utils.data.collate import default_collate, default_convert
 from rushlight.utils.data.dataset import (ChainDataset, ConcatDataset, Dataset, IterableDataset,
                                           StackDataset, Subset, TensorDataset, random_split)
 from rushlight.utils.data.dataloader import DataLoader, get_worker_info
-from rushlight.utils.data.sampler import (BatchSampler, DistributedSampler, RandomSampler, Sampler,
+from rushlight.utils.data.distributed import DistributedSampler
+from rushlight.utils.data.sampler import (BatchSampler, RandomSampler, Sampler,
                                           SequentialSampler, SubsetRandomSampler, WeightedRandomSampler)
 
 __all__ = ["BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset",

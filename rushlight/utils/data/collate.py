@@ -1,9 +1,13 @@
-"""Collating: a list of items becomes a batch."""
+"""Collating: a list of items becomes a batch.
+
+`default_collate_fn_map` says who collates items of which type; programs may add to it.
+"""
 from __future__ import annotations
 
 import collections.abc
 import copy
 import re
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,6 +15,8 @@ import numpy as np
 import rushlight as torch
 
 _STRINGS = re.compile(r"[SaUO]")
+Collater = Callable[..., Any]
+Collaters = Mapping[Any, Collater]
 
 
 def default_convert(data: Any) -> Any:
@@ -49,44 +55,83 @@ def _rebuilt(original: Any, items: Any) -> Any:
         return items
 
 
+def collate(batch: Any, *, collate_fn_map: Collaters | None = None) -> Any:
+    """Items as a batch, containers field by field, by the functions that a map names.
+
+    collate_fn_map: type, or tuple of types, -> function(batch, collate_fn_map=map). The item's own
+    type comes first, then the first key that it is an instance of. TypeError where nothing fits.
+    """
+    first = batch[0]
+    chosen = _collater(first, collate_fn_map)
+    if chosen is not None:
+        return chosen(batch, collate_fn_map=collate_fn_map)
+    if isinstance(first, collections.abc.Mapping):
+        return _rebuilt(first, {key: collate([d[key] for d in batch], collate_fn_map=collate_fn_map)
+                                for key in first})
+    if isinstance(first, tuple) and hasattr(first, "_fields"):
+        return type(first)(*(collate(column, collate_fn_map=collate_fn_map)
+                             for column in zip(*batch, strict=False)))
+    if isinstance(first, collections.abc.Sequence):
+        if not all(len(item) == len(first) for item in batch):
+            raise RuntimeError("each element in list of batch should be of equal size")
+        columns = [collate(column, collate_fn_map=collate_fn_map) for column in zip(*batch, strict=True)]
+        return columns if isinstance(first, tuple) else _rebuilt(first, columns)
+    raise TypeError(_unknown(type(first)))
+
+
+def _unknown(found: Any) -> str:
+    return ("default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
+            f"found {found}")
+
+
+def _collater(item: Any, functions: Collaters | None) -> Collater | None:
+    if not functions:
+        return None
+    found = functions.get(type(item))
+    if found is not None:
+        return found
+    return next((f for kind, f in functions.items() if isinstance(item, kind)), None)
+
+
+def collate_tensor_fn(batch: Any, *, collate_fn_map: Collaters | None = None) -> Any:
+    """Tensors of one shape, stacked along a new first dim."""
+    return torch.stack(list(batch), 0)
+
+
+def collate_numpy_array_fn(batch: Any, *, collate_fn_map: Collaters | None = None) -> Any:
+    """Arrays as tensors; TypeError for arrays of strings and objects."""
+    if _STRINGS.search(batch[0].dtype.str):
+        raise TypeError(_unknown(batch[0].dtype))
+    return collate([torch.as_tensor(b) for b in batch], collate_fn_map=collate_fn_map)
+
+
+def collate_numpy_scalar_fn(batch: Any, *, collate_fn_map: Collaters | None = None) -> Any:
+    """NumPy's scalars in a tensor of their dtype."""
+    return torch.as_tensor(np.array(batch))
+
+
+def collate_float_fn(batch: Any, *, collate_fn_map: Collaters | None = None) -> Any:
+    """Python floats in a float64 tensor."""
+    return torch.tensor(batch, dtype=torch.float64)
+
+
+def collate_int_fn(batch: Any, *, collate_fn_map: Collaters | None = None) -> Any:
+    """Python ints in an int64 tensor."""
+    return torch.tensor(batch)
+
+
+def collate_str_fn(batch: Any, *, collate_fn_map: Collaters | None = None) -> Any:
+    """Texts as they are."""
+    return batch
+
+
+default_collate_fn_map: dict[Any, Collater] = {
+    torch.Tensor: collate_tensor_fn, np.ndarray: collate_numpy_array_fn,
+    (np.bool_, np.number, np.object_): collate_numpy_scalar_fn, float: collate_float_fn,
+    int: collate_int_fn, str: collate_str_fn, bytes: collate_str_fn,
+}
+
+
 def default_collate(batch: Any) -> Any:
     """Items stacked along a new first dim: tensors, arrays, numbers, and containers of them."""
-    first = batch[0]
-    if isinstance(first, torch.Tensor):
-        return torch.stack(list(batch), 0)
-    if isinstance(first, (np.ndarray, np.generic)):
-        return _collate_numpy(batch, first)
-    if isinstance(first, float):
-        return torch.tensor(batch, dtype=torch.float64)
-    if isinstance(first, int):
-        return torch.tensor(batch)
-    if isinstance(first, (str, bytes)):
-        return batch
-    if isinstance(first, collections.abc.Mapping):
-        return _rebuilt(first, {key: default_collate([d[key] for d in batch]) for key in first})
-    if isinstance(first, tuple) and hasattr(first, "_fields"):
-        return type(first)(*(default_collate(column) for column in zip(*batch, strict=True)))
-    if isinstance(first, collections.abc.Sequence):
-        return _collate_sequence(batch, first)
-    raise TypeError("default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
-                    f"found {type(first)}")
-
-
-def _collate_numpy(batch: Any, first: Any) -> Any:
-    if isinstance(first, np.generic) and not isinstance(first, np.ndarray):
-        return torch.as_tensor(np.array(batch))
-    if _STRINGS.search(first.dtype.str):
-        raise TypeError("default_collate: batch must contain tensors, numpy arrays, numbers, dicts or "
-                        f"lists; found {first.dtype}")
-    if first.shape == ():
-        return torch.as_tensor(np.array(batch))
-    return torch.stack([torch.as_tensor(b) for b in batch], 0)
-
-
-def _collate_sequence(batch: Any, first: Any) -> Any:
-    if not all(len(item) == len(first) for item in batch):
-        raise RuntimeError("each element in list of batch should be of equal size")
-    columns = list(zip(*batch, strict=True))
-    if isinstance(first, tuple):
-        return [default_collate(column) for column in columns]
-    return _rebuilt(first, [default_collate(column) for column in columns])
+    return collate(batch, collate_fn_map=default_collate_fn_map)

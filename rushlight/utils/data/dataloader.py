@@ -1,22 +1,24 @@
-"""The DataLoader: batches of a dataset, in this process."""
+"""The DataLoader: batches of a dataset, made here or by workers."""
 from __future__ import annotations
 
+import multiprocessing
+import os
+import warnings
 from collections.abc import Iterator
 from typing import Any, Generic, TypeVar
 
-import rushlight as torch
+from rushlight.utils.data import resume
 from rushlight.utils.data.collate import default_collate, default_convert
-from rushlight.utils.data.dataset import IterableDataset, TensorDataset
+from rushlight.utils.data.dataset import IterableDataset
+from rushlight.utils.data.iterator import (_BaseDataLoaderIter, _MultiProcessingDataLoaderIter,
+                                           _SingleProcessDataLoaderIter)
 from rushlight.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
+from rushlight.utils.data.worker import WorkerInfo as WorkerInfo
+from rushlight.utils.data.worker import get_worker_info as get_worker_info
 
 T_co = TypeVar("T_co", covariant=True)
 # What an iteration relies on is chosen once.
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
-
-
-def get_worker_info() -> None:
-    """None: the main process loads the data."""
-    return None
 
 
 class _Endless:
@@ -28,11 +30,17 @@ class _Endless:
 
 
 class DataLoader(Generic[T_co]):
-    """Iterate over a dataset in batches.
+    """Iterate over a dataset in batches: a sampler's indices, the items there, collate_fn of them.
 
-    num_workers: only 0 (this process loads the data); seeds, shuffles and draws from the default
-    generator are PyTorch's.
+    num_workers: 0 loads in this process; else so many workers load `prefetch_factor` (2) batches each in
+    advance, in processes, or in threads with worker="thread". Orders, seeds and draws are PyTorch's.
+    timeout: seconds to wait for a batch before RuntimeError; 0 waits as long as workers live.
+    watchdog: after so many seconds of waiting a warning shows where the worker is; 0 never does.
+    state_dict() and load_state_dict() resume in the middle of an epoch of a map-style dataset; random draws
+    inside of workers begin there from the workers' seeds.
     """
+
+    __initialized = False
 
     def __init__(self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None,
                  sampler: Any = None, batch_sampler: Any = None, num_workers: int = 0,
@@ -40,10 +48,11 @@ class DataLoader(Generic[T_co]):
                  timeout: float = 0, worker_init_fn: Any = None, multiprocessing_context: Any = None,
                  generator: Any = None, *, prefetch_factor: int | None = None,
                  persistent_workers: bool = False, pin_memory_device: str = "",
-                 in_order: bool = True) -> None:
-        _check_workers(num_workers, timeout, prefetch_factor, persistent_workers, multiprocessing_context)
+                 in_order: bool = True, worker: str = "process", watchdog: float = 60.0) -> None:
+        _check_workers(num_workers, timeout, prefetch_factor, persistent_workers, worker, watchdog)
         self.dataset, self.num_workers, self.pin_memory = dataset, num_workers, pin_memory
-        self.prefetch_factor, self.timeout = prefetch_factor, timeout
+        self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
+        self.timeout, self.worker, self.watchdog = timeout, worker, watchdog
         self.worker_init_fn, self.generator = worker_init_fn, generator
         self.multiprocessing_context = multiprocessing_context
         self.persistent_workers, self.pin_memory_device = persistent_workers, pin_memory_device
@@ -64,13 +73,16 @@ class DataLoader(Generic[T_co]):
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_size, self.drop_last = batch_size, drop_last
         self.sampler, self.batch_sampler = sampler, batch_sampler
-        if collate_fn is None:
-            collate_fn = default_convert if batch_sampler is None else default_collate
-        self.collate_fn = collate_fn
-        self._ready = True
+        self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
+        self._IterableDataset_len_called: int | None = None
+        self._iterator: Any = None
+        self._progress: resume.Progress | None = None
+        self._loaded: dict[str, Any] | None = None
+        self.__initialized = True
+        self.check_worker_number_rationality()
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if name in _FIXED and "_ready" in self.__dict__:
+        if name in _FIXED and self.__initialized:
             raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is "
                              "initialized")
         super().__setattr__(name, value)
@@ -94,20 +106,78 @@ class DataLoader(Generic[T_co]):
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")
 
-    def __iter__(self) -> Iterator[Any]:
-        return _Iterator(self)
+    @property
+    def multiprocessing_context(self) -> Any:
+        """How worker processes start: a context of multiprocessing, or None for the default."""
+        return self.__context
+
+    @multiprocessing_context.setter
+    def multiprocessing_context(self, value: Any) -> None:
+        self.__context = None if value is None else _context(value, self.num_workers)
+
+    @property
+    def _auto_collation(self) -> bool:
+        return self.batch_sampler is not None
+
+    @property
+    def _index_sampler(self) -> Any:
+        return self.sampler if self.batch_sampler is None else self.batch_sampler
+
+    def _get_iterator(self) -> _BaseDataLoaderIter:
+        if not self.num_workers:
+            return _SingleProcessDataLoaderIter(self)
+        self.check_worker_number_rationality()
+        return _MultiProcessingDataLoaderIter(self)
+
+    def __iter__(self) -> _BaseDataLoaderIter:
+        if not (self.persistent_workers and self.num_workers):
+            return self._get_iterator()
+        if self._iterator is None or self._iterator.stopped:
+            self._iterator = self._get_iterator()
+        else:
+            self._iterator._reset(self)
+        return self._iterator  # type: ignore[no-any-return]
 
     def __len__(self) -> int:
         if self._iterable:
-            length = len(self.dataset)
+            length = self._IterableDataset_len_called = len(self.dataset)
             if self.batch_size is None:
                 return length
             return length // self.batch_size if self.drop_last else -(-length // self.batch_size)
-        return len(self.sampler if self.batch_sampler is None else self.batch_sampler)
+        return len(self._index_sampler)
+
+    def state_dict(self) -> dict[str, Any]:
+        """Where the newest iteration stands; NotImplementedError for an IterableDataset.
+
+        Between epochs it is the state from which the next one begins.
+        """
+        return resume.state_of(self, self._progress)
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Let the next iteration go on where `state_dict` was taken, with any number of workers.
+
+        The remaining batches and the following epochs are then the same. ValueError for a state of a loader
+        with another number of batches or other generators.
+        """
+        resume.check(self, state_dict)
+        self._loaded = dict(state_dict)
+
+    def check_worker_number_rationality(self) -> None:
+        """Warn of more worker processes than this process has processors."""
+        affinity = getattr(os, "sched_getaffinity", None)
+        most = len(affinity(0)) if affinity else os.cpu_count() or 1
+        if self.num_workers > most and self.worker == "process":
+            doubt = "" if affinity else " (`cpuset` is not taken into account)"
+            warnings.warn(
+                f"This DataLoader will create {self.num_workers} worker processes in total. Our suggested "
+                f"max number of worker in current system is {most}{doubt}, which is smaller than what this "
+                "DataLoader is going to create. Please be aware that excessive worker creation might get "
+                "DataLoader running slow or even freeze, lower the worker number to avoid potential "
+                "slowness/freeze if necessary.", stacklevel=3)
 
 
 def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None,
-                   persistent_workers: bool, context: Any) -> None:
+                   persistent_workers: bool, worker: str, watchdog: float) -> None:
     if num_workers < 0:
         raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable "
                          "multiprocessing.")
@@ -117,77 +187,28 @@ def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None
         raise ValueError("prefetch_factor option could only be specified in multiprocessing.let "
                          "num_workers > 0 to enable multiprocessing, otherwise set prefetch_factor to "
                          "None.")
+    if prefetch_factor is not None and prefetch_factor < 0:
+        raise ValueError("prefetch_factor option should be non-negative")
     if persistent_workers and num_workers == 0:
         raise ValueError("persistent_workers option needs num_workers > 0")
-    if num_workers == 0 and context is not None:
+    if worker not in ("process", "thread"):
+        raise ValueError(f"worker option should be \"process\" or \"thread\", but got worker={worker!r}")
+    if watchdog < 0:
+        raise ValueError(f"watchdog option should be non-negative, but got watchdog={watchdog}")
+
+
+def _context(value: Any, num_workers: int) -> Any:
+    """The context that was meant; ValueError or TypeError if it is none."""
+    if not num_workers:
         raise ValueError("multiprocessing_context can only be used with multi-process loading "
-                         "(num_workers > 0), but got num_workers=0")
-    if num_workers > 0:
-        raise NotImplementedError(f"DataLoader: num_workers={num_workers} needs worker processes, which "
-                                  "Rushlight does not have yet; use num_workers=0 (a TensorDataset is "
-                                  "read in whole batches, without a loop over items)")
-
-
-class _Iterator:
-    """One pass over the loader."""
-
-    def __init__(self, loader: DataLoader) -> None:
-        self._loader = loader
-        sampler = loader.sampler if loader.batch_sampler is None else loader.batch_sampler
-        self._indices = iter(sampler)
-        # Worker seeds would be counted from this draw: it keeps the generator's state PyTorch's.
-        self._base_seed = int(torch.empty((), dtype=torch.int64).random_(generator=loader.generator).item())
-        self._items = iter(loader.dataset) if loader._iterable else None
-        self._ended = False
-
-    def __iter__(self) -> "_Iterator":
-        return self
-
-    def __len__(self) -> int:
-        return len(self._loader)
-
-    def __next__(self) -> Any:
-        loader = self._loader
-        if self._items is not None:
-            return self._next_of_iterable()
-        index = next(self._indices)
-        if loader.batch_sampler is None:
-            return loader.collate_fn(loader.dataset[index])
-        whole = _whole_batch(loader, index)
-        return loader.collate_fn(_fetch(loader.dataset, index)) if whole is None else whole
-
-    def _next_of_iterable(self) -> Any:
-        loader = self._loader
-        if self._ended:
-            raise StopIteration
-        if loader.batch_sampler is None:
-            return loader.collate_fn(next(self._items))  # type: ignore[arg-type]
-        batch = []
-        for _ in next(self._indices):
-            try:
-                batch.append(next(self._items))  # type: ignore[arg-type]
-            except StopIteration:
-                self._ended = True
-                break
-        if not batch or (loader.drop_last and len(batch) < (loader.batch_size or 0)):
-            raise StopIteration
-        return loader.collate_fn(batch)
-
-
-def _fetch(dataset: Any, indices: list[Any]) -> Any:
-    many = getattr(dataset, "__getitems__", None)
-    return many(indices) if callable(many) else [dataset[i] for i in indices]
-
-
-def _whole_batch(loader: DataLoader, indices: list[Any]) -> Any:
-    """A plain TensorDataset's batch by one index_select per tensor: what stacking items gives."""
-    dataset = loader.dataset
-    if type(dataset) is not TensorDataset or loader.collate_fn is not default_collate:
-        return None
-    tensors = dataset.tensors
-    if not indices or any(type(t) is not torch.Tensor or t.requires_grad for t in tensors):
-        return None
-    if any(type(i) is not int or not 0 <= i < len(dataset) for i in indices):
-        return None
-    rows = torch.tensor(indices)
-    return [t.index_select(0, rows) for t in tensors]
+                         f"(num_workers > 0), but got num_workers={num_workers}")
+    if isinstance(value, str):
+        methods = multiprocessing.get_all_start_methods()
+        if value not in methods:
+            raise ValueError("multiprocessing_context option should specify a valid start method in "
+                             f"{methods!r}, but got multiprocessing_context={value!r}")
+        return multiprocessing.get_context(value)
+    if not isinstance(value, multiprocessing.context.BaseContext):
+        raise TypeError("multiprocessing_context option should be a valid context object or a string "
+                        f"specifying the start method, but got multiprocessing_context={value}")
+    return value

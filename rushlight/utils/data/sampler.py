@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Generic, TypeVar
 
@@ -62,16 +61,19 @@ class RandomSampler(Sampler[int]):
         return generator
 
     def __iter__(self) -> Iterator[int]:
+        return itertools.chain.from_iterable(self._draws())
+
+    def _draws(self) -> Iterator[list[int]]:
+        """The indices in lists, none drawn before it is asked for."""
         n, generator = len(self.data_source), self._own_generator()
         if self.replacement:
-            for _ in range(self.num_samples // 32):
-                yield from torch.randint(high=n, size=(32,), dtype=torch.int64, generator=generator).tolist()
-            rest = self.num_samples % 32
-            yield from torch.randint(high=n, size=(rest,), dtype=torch.int64, generator=generator).tolist()
+            whole, rest = divmod(self.num_samples, 32)
+            for count in (*(32,) * whole, rest):
+                yield torch.randint(high=n, size=(count,), dtype=torch.int64, generator=generator).tolist()
             return
         for _ in range(self.num_samples // n):
-            yield from torch.randperm(n, generator=generator).tolist()
-        yield from torch.randperm(n, generator=generator).tolist()[:self.num_samples % n]
+            yield torch.randperm(n, generator=generator).tolist()
+        yield torch.randperm(n, generator=generator).tolist()[:self.num_samples % n]
 
     def __len__(self) -> int:
         return self.num_samples
@@ -135,55 +137,3 @@ class BatchSampler(Sampler[list[int]]):
     def __len__(self) -> int:
         count = len(self.sampler)
         return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
-
-
-class DistributedSampler(Sampler[int]):
-    """This rank's share of a dataset: every num_replicas-th index, shuffled alike on all ranks."""
-
-    def __init__(self, dataset: Any, num_replicas: int | None = None, rank: int | None = None,
-                 shuffle: bool = True, seed: int = 0, drop_last: bool = False) -> None:
-        if num_replicas is None or rank is None:
-            num_replicas, rank = self._from_group(num_replicas, rank)
-        if rank >= num_replicas or rank < 0:
-            raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, "
-                             f"{num_replicas - 1}]")
-        self.dataset, self.num_replicas, self.rank = dataset, num_replicas, rank
-        self.epoch, self.drop_last, self.shuffle, self.seed = 0, drop_last, shuffle, seed
-        n = len(dataset)
-        if drop_last and n % num_replicas:
-            self.num_samples = math.ceil((n - num_replicas) / num_replicas)
-        else:
-            self.num_samples = math.ceil(n / num_replicas)
-        self.total_size = self.num_samples * num_replicas
-
-    @staticmethod
-    def _from_group(num_replicas: int | None, rank: int | None) -> tuple[int, int]:
-        try:
-            group = torch.distributed
-        except AttributeError:
-            raise RuntimeError("Requires distributed package to be available: pass num_replicas= and "
-                               "rank= to DistributedSampler") from None
-        return (group.get_world_size() if num_replicas is None else num_replicas,
-                group.get_rank() if rank is None else rank)
-
-    def __iter__(self) -> Iterator[int]:
-        n = len(self.dataset)
-        if self.shuffle:
-            generator = torch.Generator()
-            generator.manual_seed(self.seed + self.epoch)
-            indices = torch.randperm(n, generator=generator).tolist()
-        else:
-            indices = list(range(n))
-        if not self.drop_last:
-            missing = self.total_size - len(indices)
-            indices += (indices * math.ceil(missing / max(len(indices), 1)))[:missing]
-        else:
-            indices = indices[:self.total_size]
-        return iter(indices[self.rank:self.total_size:self.num_replicas])
-
-    def __len__(self) -> int:
-        return self.num_samples
-
-    def set_epoch(self, epoch: int) -> None:
-        """Choose the shuffle of an epoch; call it before each, on all ranks."""
-        self.epoch = epoch

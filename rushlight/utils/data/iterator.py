@@ -1,0 +1,337 @@
+"""Iterators over a DataLoader: in this process, and by a crew of workers.
+
+Indices are drawn here, in PyTorch's order and as far ahead as PyTorch draws them; batch n of an epoch goes to
+the worker whose turn it is and is given out n-th (unless in_order=False).
+"""
+from __future__ import annotations
+
+import itertools
+import time
+import warnings
+import weakref
+from typing import Any
+
+import rushlight as torch
+from rushlight.utils.data import fetch, resume
+from rushlight.utils.data.distributed import DistributedSampler
+from rushlight.utils.data.sampler import (BatchSampler, RandomSampler, SequentialSampler,
+                                          SubsetRandomSampler, WeightedRandomSampler)
+from rushlight.utils.data.worker import Job
+
+# How many bytes of small batches go in one message, and how many batches at most.
+_GROUP_BYTES, _MOST_GROUPED = 1 << 21, 32
+# Reading these samplers far ahead draws nothing that anybody could see.
+_FORESEEABLE = (SequentialSampler, RandomSampler, SubsetRandomSampler, WeightedRandomSampler,
+                DistributedSampler)
+
+
+class _BaseDataLoaderIter:
+    """One pass over the loader."""
+
+    def __init__(self, loader: Any) -> None:
+        self._dataset, self._iterable = loader.dataset, loader._iterable
+        self._index_sampler = loader._index_sampler
+        self._num_workers, self._timeout = loader.num_workers, loader.timeout
+        self._recipe = fetch.Recipe(loader.dataset, loader._iterable, loader._auto_collation,
+                                    loader.collate_fn, loader.drop_last)
+        if loader.pin_memory:
+            _warn_of_pinning(loader.pin_memory_device)
+        self._begin(loader)
+        self._sampler_iter = iter(self._index_sampler)
+        self._base_seed = int(torch.empty((), dtype=torch.int64).random_(generator=loader.generator).item())
+
+    def _begin(self, loader: Any) -> None:
+        """Note where the epoch starts; `_skip` index lists of it were used by an earlier process."""
+        self._resumed, loader._loaded = loader._loaded, None
+        loader._progress, self._skip = resume.begin(loader, self._resumed)
+        self._progress, self._num_yielded = loader._progress, 0
+        self._expected = loader._IterableDataset_len_called
+
+    def _pass_over(self) -> None:
+        """Draw and forget what was used already."""
+        for _ in itertools.islice(self._sampler_iter, self._skip):
+            pass
+
+    def _began(self) -> None:
+        """The first indices are drawn."""
+        if self._resumed is not None:
+            resume.restore_default(self._resumed)
+            self._resumed = None
+
+    def __iter__(self) -> "_BaseDataLoaderIter":
+        return self
+
+    def __len__(self) -> int:
+        return len(self._index_sampler)
+
+    def __next__(self) -> Any:
+        try:
+            data = self._next_data()
+        except StopIteration:
+            self._progress.ended = True
+            raise
+        self._num_yielded += 1
+        self._progress.yielded += 1
+        if self._expected is not None and self._num_yielded > self._expected:
+            self._warn_of_length()
+        return data
+
+    def _next_data(self) -> Any:
+        raise NotImplementedError
+
+    def _warn_of_length(self) -> None:
+        text = (f"Length of IterableDataset {self._dataset} was reported to be {self._expected}(when "
+                f"accessing len(dataloader)), but {self._num_yielded} samples have been fetched. ")
+        if self._num_workers > 0:
+            text += ("For multiprocessing data-loading, this could be caused by not properly configuring the "
+                     "IterableDataset replica at each worker. Please see "
+                     "https://pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset for "
+                     "examples.")
+        warnings.warn(text, stacklevel=3)
+
+    def __getstate__(self) -> Any:
+        raise NotImplementedError("{} cannot be pickled", type(self).__name__)
+
+
+def _warn_of_pinning(device: str) -> None:
+    if device:
+        warnings.warn("pin_memory_device is deprecated, the current accelerator will be used as the device,"
+                      f"ignore pin_memory_device='{device}'.", stacklevel=4)
+    warnings.warn("'pin_memory' argument is set as true but no accelerator is found, then device pinned "
+                  "memory won't be used.", stacklevel=4)
+
+
+class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
+    """Batches made here, when they are asked for."""
+
+    def __init__(self, loader: Any) -> None:
+        super().__init__(loader)
+        if self._timeout != 0:
+            raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
+        self._fetcher = self._recipe.fetcher()
+        self._pass_over()
+        self._began()
+
+    def _next_data(self) -> Any:
+        return self._fetcher.fetch(next(self._sampler_iter))
+
+
+class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
+    """Batches made ahead by workers."""
+
+    def __init__(self, loader: Any) -> None:
+        super().__init__(loader)
+        if loader.prefetch_factor <= 0:
+            raise AssertionError("prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter")
+        self._ahead = loader.prefetch_factor * self._num_workers
+        self._in_order, self._watchdog = loader.in_order, loader.watchdog
+        self._persistent_workers = loader.persistent_workers
+        self._group = self._batches_per_message(loader)
+        self._pass_number, self._dismissed, self._broken = -1, False, False
+        job = Job(self._recipe, self._base_seed, loader.worker_init_fn, self._num_workers)
+        self._crew: Any = _crew(loader.worker)(job, loader.multiprocessing_context)
+        # Runs when the iterator is dropped, also at the end of the program.
+        self._stop = weakref.finalize(self, self._crew.stop)
+        self._start()
+
+    def _batches_per_message(self, loader: Any) -> int:
+        """More than 1 where batches are small, merely cut from tensors, and their indices can be foreseen."""
+        sampler = getattr(loader.batch_sampler, "sampler", None)
+        found = fetch.sources(self._recipe)
+        if (found is None or loader.worker != "process" or not loader.in_order
+                or type(loader.batch_sampler) is not BatchSampler or type(sampler) not in _FORESEEABLE):
+            return 1
+        if getattr(sampler, "replacement", False) and sampler.generator is not None:
+            return 1  # It draws bit by bit from a generator that others may use.
+        row = sum(t.element_size() * t[:1].numel() for t in found[0])
+        return max(1, min(_MOST_GROUPED, _GROUP_BYTES // max(1, row * loader.batch_sampler.batch_size)))
+
+    def _reset(self, loader: Any) -> None:
+        """Another epoch by the same workers."""
+        self._begin(loader)
+        for worker in range(self._num_workers):
+            self._crew.put(worker, "again")
+        self._start()
+
+    def _start(self) -> None:
+        self._sampler_iter = iter(self._index_sampler)
+        self._pass_over()
+        # Numbers go on from epoch to epoch, so that late answers to an abandoned one are known as such.
+        self._pass_number += 1
+        self._first = self._sent = self._due = (self._pass_number << 40) + self._skip
+        self._assigned: dict[int, int] = {}
+        self._arrived: dict[int, Any] = {}
+        self._active = [True] * self._num_workers
+        self._load = [0] * self._num_workers
+        first = self._skip % self._num_workers
+        self._turns = itertools.cycle([*range(first, self._num_workers), *range(first)])
+        # The last list may end the sampler, which PyTorch does as late as it can.
+        self._groupable = self._first - self._skip + len(self) - 1 if self._group > 1 else self._first
+        if self._group > 1:
+            self._refill()
+        else:
+            for _ in range(self._ahead):
+                self._send_next()
+        self._began()
+
+    # --- giving out tasks ---------------------------------------------------------------------
+
+    def _refill(self) -> None:
+        """Replace the task that was just done."""
+        if self._group == 1:
+            self._send_next()
+            return
+        room = max(self._ahead, 2 * self._group * self._num_workers)
+        while self._sent < self._groupable and self._sent - self._due + self._group <= room:
+            count = min(self._group, self._groupable - self._sent)
+            indices = list(itertools.islice(self._sampler_iter, count))
+            if not indices:  # The sampler gives fewer than its length says.
+                self._groupable = self._sent
+                break
+            self._send(self._choose(), indices)
+        if self._sent >= self._groupable:
+            while self._sent - self._due < self._ahead and self._send_next():
+                pass
+
+    def _send_next(self) -> bool:
+        """Send the next index to the worker whose turn it is; False if there is none of either."""
+        try:
+            index = next(self._sampler_iter)
+        except StopIteration:
+            self._dismiss()
+            return False
+        worker = self._choose()
+        if worker is None:
+            return False
+        self._send(worker, [index])
+        return True
+
+    def _dismiss(self) -> None:
+        """No index is left: let workers end when they are done, while their batches are used."""
+        if not self._persistent_workers and not self._dismissed:
+            self._dismissed = True
+            for worker in range(self._num_workers):
+                self._crew.put(worker, "end")
+
+    def _send(self, worker: Any, indices: list[Any]) -> None:
+        tasks = list(enumerate(indices, self._sent))
+        self._crew.put(worker, tasks)
+        for number, _ in tasks:
+            self._assigned[number] = worker
+        self._load[worker] += len(tasks)
+        self._sent += len(tasks)
+
+    def _choose(self) -> int | None:
+        for worker in itertools.islice(self._turns, self._num_workers):
+            fair = self._in_order or self._load[worker] < self._ahead // sum(self._active)
+            if self._active[worker] and fair:
+                return worker
+        return None
+
+    # --- taking in batches --------------------------------------------------------------------
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the workers are gone."""
+        return not self._stop.alive
+
+    def _next_data(self) -> Any:
+        if self._broken:
+            raise RuntimeError("DataLoader: this iterator's workers were stopped by an earlier error; make a "
+                               "new one with iter()")
+        if self.stopped:
+            raise StopIteration
+        try:
+            return self._next_batch()
+        except KeyboardInterrupt:
+            # It may have been at work with a message, which nobody would send again.
+            self._break()
+            raise
+
+    def _break(self) -> None:
+        self._broken = True
+        self._stop()
+
+    def _next_batch(self) -> Any:
+        while True:
+            self._pass_ended()
+            if self._due >= self._sent:
+                if not self._persistent_workers:
+                    self._stop()
+                raise StopIteration
+            ready = self._due
+            if not self._in_order and ready not in self._arrived:
+                ready = next(iter(self._arrived), -1)
+            if ready in self._arrived:
+                return self._deliver(ready)
+            self._take_in(self._wait())
+
+    def _pass_ended(self) -> None:
+        """Step over tasks that are done, and those of workers whose items have run out."""
+        while self._due < self._sent and self._due not in self._arrived:
+            worker = self._assigned.get(self._due)
+            if worker is not None and self._active[worker]:
+                return
+            self._assigned.pop(self._due, None)
+            self._due += 1
+
+    def _take_in(self, results: Any) -> None:
+        for worker, number, status, data in results:
+            if number < self._first:
+                continue
+            if status == "end":
+                self._active[worker] = False
+                self._assigned.pop(number, None)
+                if not self._persistent_workers:
+                    self._crew.put(worker, "end")
+                self._send_next()
+            else:
+                self._arrived[number] = status, data
+
+    def _deliver(self, number: int) -> Any:
+        status, data = self._arrived.pop(number)
+        self._load[self._assigned.pop(number)] -= 1
+        if number == self._due:
+            self._due += 1
+        self._refill()
+        if status == "error":
+            data.reraise()
+        return data()
+
+    def _wait(self) -> Any:
+        """Results, when some have come; RuntimeError after the loader's timeout."""
+        start, limit = time.monotonic(), self._timeout or float("inf")
+        patience, waited = self._watchdog or float("inf"), 0.0
+        while True:
+            seconds = max(0.0, min(0.5, limit - waited, patience - waited))
+            try:
+                found = self._crew.get(seconds, self._assigned[self._due])
+            except BaseException:
+                self._break()
+                raise
+            if found:
+                return found
+            waited = time.monotonic() - start
+            if waited >= limit:
+                raise RuntimeError(f"DataLoader timed out after {self._timeout} seconds")
+            if waited >= patience:
+                patience = float("inf")
+                self._warn_of_waiting(waited)
+
+    def _warn_of_waiting(self, waited: float) -> None:
+        worker = self._assigned[self._due]
+        warnings.warn(f"DataLoader has waited {waited:.0f} s for a batch from worker {worker}, which is "
+                      f"here:\n{self._crew.stack(worker)}", stacklevel=6)
+
+
+def _crew(kind: str) -> Any:
+    if kind == "thread":
+        from rushlight.utils.data.threads import Threads
+
+        return Threads
+    try:
+        from rushlight.utils.data.processes import Processes
+    except (ImportError, AttributeError) as error:
+        raise NotImplementedError("DataLoader: worker processes need a POSIX system; use worker=\"thread\" "
+                                  f"or num_workers=0 ({error})") from error
+    return Processes

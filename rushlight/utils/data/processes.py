@@ -1,0 +1,357 @@
+"""A crew of worker processes: starting them, talking to them, noticing that one died, ending them.
+
+A worker lives as long as the main process holds the other end of its socket: the end of the stream is
+its order to stop, and the system gives it even when the main process is killed. A thread in the
+worker waits for that too, and ends a worker that is stuck in the program's own code. The other way round,
+a worker's death ends the stream to the main process.
+"""
+from __future__ import annotations
+
+import faulthandler
+import gc
+import multiprocessing
+import os
+import pickle
+import select
+import signal
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable
+from functools import lru_cache
+from multiprocessing import reduction
+from typing import Any
+
+import numpy as np
+
+import rushlight as torch
+from rushlight.utils.data import channel, fetch, shared
+from rushlight.utils.data.worker import Failure, Job, Worker, numpy_seed
+
+# (worker, task number, status, data): data is a function for "data", a Failure for "error".
+Result = tuple[int, int, str, Any]
+# How long a worker may take to end by itself; how long between two looks at who is alive.
+_GRACE, _LOOK = 5.0, 0.5
+# On it a worker writes its Python stack. Programs hardly use the signals for real-time work.
+_SHOW_STACK = getattr(signal, "SIGRTMIN", signal.SIGUSR2) + (5 if hasattr(signal, "SIGRTMIN") else 0)
+
+
+def default_context() -> Any:
+    """What the program chose by multiprocessing.set_start_method; else fork on Linux."""
+    if multiprocessing.get_start_method(allow_none=True) is None and sys.platform == "linux":
+        return multiprocessing.get_context("fork")
+    return multiprocessing.get_context()
+
+
+class Processes:
+    """`count` worker processes. Tasks go in by `put`, results come out by `get`."""
+
+    def __init__(self, job: Job, context: Any) -> None:
+        context = default_context() if context is None else context
+        self._owner, self._poll = os.getpid(), select.poll()
+        self._members: list[_Member] = []
+        method = getattr(context, "get_start_method", multiprocessing.get_start_method)()
+        freight = job if method == "fork" else _Freight(job)
+        if method == "fork":
+            _load_what_workers_need()
+        try:
+            for number in range(job.count):
+                self._members.append(_Member(context, freight, number, max(4, 256 // job.count)))
+        except BaseException as error:
+            self.stop()
+            if isinstance(error, (TypeError, AttributeError, pickle.PicklingError)):
+                warnings.warn(
+                    "Got pickle error when attempting to start a worker Process. This might be because the "
+                    "worker Process arguments are not picklable. You can also try "
+                    "multiprocessing.set_start_method('fork').", stacklevel=2)
+            raise
+        self._by_descriptor = {m.channel.fileno(): k for k, m in enumerate(self._members)}
+        for descriptor in self._by_descriptor:
+            self._poll.register(descriptor, select.POLLIN)
+
+    @property
+    def pids(self) -> list[int]:
+        """The workers' process ids."""
+        return [m.process.pid for m in self._members]
+
+    def put(self, worker: int, message: Any) -> None:
+        """Send a message: tasks, "again" or "end"; never waits."""
+        member = self._members[worker]
+        if message == "end":
+            member.ending = True
+        if not member.gone:
+            member.channel.post(pickle.dumps((message, member.reader.freed()), 5))
+            if member.channel.unsent:
+                self._poll.modify(member.channel.fileno(), select.POLLIN | select.POLLOUT)
+
+    def get(self, seconds: float, awaited: int) -> list[Result]:
+        """Results that have come in within a time; [] where none has.
+
+        awaited: the worker that must send something. RuntimeError when a worker has died.
+        """
+        found: list[Result] = []
+        for descriptor, events in self._poll.poll(1000 * min(seconds, _LOOK)):
+            worker = self._by_descriptor[descriptor]
+            if events & select.POLLOUT:
+                self._flush(worker)
+            if events & ~select.POLLOUT:
+                found += self._receive(worker)
+        if not found:
+            self._look(self._members[awaited])
+        return found
+
+    def _flush(self, worker: int) -> None:
+        end = self._members[worker].channel
+        end.flush()
+        if not end.unsent:
+            self._poll.modify(end.fileno(), select.POLLIN)
+
+    def _receive(self, worker: int) -> list[Result]:
+        member, found = self._members[worker], []
+        try:
+            for body, descriptor in member.channel.receive():
+                (number, status, *rest), load = member.reader.read(body, descriptor)
+                if status == "rows":
+                    found += [(worker, number + k, "data", lambda batch=batch: batch)
+                              for k, batch in enumerate(load())]
+                else:
+                    found.append((worker, number, status, load if status == "data" else load()))
+        except channel.Closed:
+            self._poll.unregister(member.channel.fileno())
+            member.gone = True
+            member.process.join(_GRACE)
+        return found
+
+    def _look(self, awaited: "_Member") -> None:
+        """RuntimeError if a worker is dead that should not be."""
+        for m in self._members:
+            # Only at the second look: what it sent last may just have come in.
+            m.gone, m.ended = m.gone or m.ended, not m.process.is_alive()
+        dead = [m for m in self._members if m.gone and (m is awaited or not m.ending)]
+        if not dead:
+            return
+        ends = "; ".join(f"{m.process.pid} {_end(m.process.exitcode)}" for m in dead)
+        pids = ", ".join(str(m.process.pid) for m in dead)
+        raise RuntimeError(f"DataLoader worker (pid(s) {pids}) exited unexpectedly: {ends}. Rerunning with "
+                           "num_workers=0 may give a better error trace")
+
+    def stack(self, worker: int) -> str:
+        """Where a worker is in its Python code, as text."""
+        member = self._members[worker]
+        pid = member.process.pid
+        if not member.process.is_alive():
+            return f"(worker {worker}, pid {pid}, has ended)"
+        # Before it says that it is ready the signal would end it.
+        if not member.ready and not (member.stack.poll() and member.stack.recv_bytes()):
+            return f"(worker {worker}, pid {pid}, is still starting)"
+        member.ready = True
+        os.kill(pid, _SHOW_STACK)
+        text, descriptor = b"", member.stack.fileno()
+        while select.select([descriptor], [], [], 1.0 if not text else 0.1)[0]:
+            part = os.read(descriptor, 1 << 16)
+            if not part:
+                break
+            text += part
+        return text.decode(errors="replace")
+
+    def stop(self) -> None:
+        """End all workers, by force those that do not end by themselves soon; returns when they have."""
+        if os.getpid() != self._owner:
+            return
+        members, self._members = self._members, []
+        for m in members:
+            m.channel.close()
+            m.stack.close()
+        deadline = time.monotonic() + _GRACE
+        for m in members:
+            m.process.join(max(0.0, deadline - time.monotonic()))
+        for end in ("terminate", "kill"):
+            late = [m for m in members if m.process.is_alive()]
+            for m in late:
+                getattr(m.process, end)()
+            for m in late:
+                m.process.join(1.0)
+
+
+@lru_cache(maxsize=1)
+def _load_what_workers_need() -> None:
+    """What is loaded or generated at first use: once here rather than in every child."""
+    numpy_seed(0, 0)
+    torch.get_num_threads()
+    shared.dumps(torch.zeros(1))
+    torch.stack([torch.zeros(1), torch.zeros(1)]).index_select(0, torch.tensor([0]))
+    torch.tensor([1.0], dtype=torch.float64)
+
+
+class _Member:
+    """The main process's view of one worker."""
+
+    def __init__(self, context: Any, freight: Any, number: int, lent: int) -> None:
+        self.channel, other = channel.pair()
+        self.stack, stack_end = context.Pipe(duplex=False)
+        self.reader = shared.Reader(lent)
+        self.gone = self.ended = self.ending = self.ready = False
+        self.process = context.Process(target=_live, args=(other, stack_end, freight, number),
+                                       name=f"DataLoader worker {number}", daemon=True)
+        # What is there already is left alone by a forked worker's collector: it would copy every page.
+        gc.freeze()
+        try:
+            self.process.start()
+        except BaseException:
+            self.channel.close()
+            self.stack.close()
+            raise
+        finally:
+            gc.unfreeze()
+            # Only the worker may hold these ends: their closing tells of its death.
+            other.close()
+            stack_end.close()
+
+
+def _end(code: int | None) -> str:
+    if code is not None and code < 0:
+        return f"is killed by signal: {signal.strsignal(-code) or -code}"
+    return f"exited with status {code}"
+
+
+class _Freight:
+    """A Job on its way to a worker that is not forked: its bytes lie in one block for all workers.
+
+    It is pickled while a process is being started, as locks and pipes in a dataset demand.
+    """
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._block: int | None = None
+        self._content: Any = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        body, buffers = shared.dumps(self._job)
+        spans, size = shared.layout(buffers)
+        content = [(np.frombuffer(b, np.uint8).ctypes.data if b.nbytes else 0, b.nbytes) for b in buffers]
+        if content != self._content:
+            self._fill(size, spans, buffers)
+            self._content = content
+        return _unload, (body, None if self._block is None else reduction.DupFd(self._block), size, spans)
+
+    def _fill(self, size: int, spans: Any, buffers: Any) -> None:
+        self.__del__()
+        if size:
+            self._block = shared.anonymous_file(size)
+            with shared.mapped(self._block, size) as memory:
+                shared.fill(memory, spans, buffers)
+
+    def __del__(self) -> None:
+        if self._block is not None:
+            os.close(self._block)
+            self._block = None
+
+
+def _unload(body: bytes, block: Any, size: int, spans: Any) -> Callable[[], Job]:
+    """A function that unpickles the job: errors in that are to be told over the worker's socket."""
+    def unpacked() -> Job:
+        if block is None:
+            return pickle.loads(body, buffers=[bytearray() for _ in spans])  # type: ignore[no-any-return]
+        descriptor = block.detach()
+        try:
+            memory = memoryview(shared.private(descriptor, size))
+        finally:
+            os.close(descriptor)
+        return pickle.loads(body, buffers=[memory[a:b] for a, b in spans])  # type: ignore[no-any-return]
+    return unpacked
+
+
+# --- in the worker ------------------------------------------------------------------------------
+
+
+def _live(end: channel.Channel, stack_end: Any, freight: Any, number: int) -> None:
+    """The whole life of a worker process."""
+    _prepare_signals(stack_end)
+    threading.Thread(target=_end_with_main, args=(end.fileno(),), name="rushlight-lifeline",
+                     daemon=True).start()
+    try:
+        torch.set_num_threads(1)
+        writer = shared.Writer(end)
+        try:
+            job = freight if isinstance(freight, Job) else freight()
+        except Exception as error:
+            _refuse(end, writer, Failure(error, f"in DataLoader worker process {number}"))
+            return
+        _serve(end, writer, job, number)
+    except (KeyboardInterrupt, channel.Closed):
+        pass  # The main process has been interrupted too, or wants no more.
+
+
+def _prepare_signals(stack_end: Any) -> None:
+    """The program's handlers are the main process's; a signal writes this worker's stack."""
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.set_blocking(stack_end.fileno(), False)
+    faulthandler.register(_SHOW_STACK, stack_end, all_threads=True)
+    stack_end.send_bytes(b"ready")
+
+
+def _end_with_main(descriptor: int) -> None:
+    """Wait until the main process has closed the socket; end this process if it does not end itself."""
+    hung_up = select.poll()
+    hung_up.register(descriptor, 0)
+    parent = os.getppid()
+    hung_up.poll()
+    time.sleep(1.0)
+    if os.getppid() == parent:
+        # It lives, and will lose its patience by itself; this is for a child of the fork server.
+        time.sleep(_GRACE)
+    os._exit(1)
+
+
+def _refuse(end: channel.Channel, writer: shared.Writer, failure: Failure) -> None:
+    """Answer every task with the reason why there is no dataset here."""
+    while True:
+        for body, _ in end.receive():
+            message = pickle.loads(body)[0]
+            if message == "end":
+                return
+            for task, _ in message if isinstance(message, list) else ():
+                writer.send((task, "error"), failure)
+
+
+def _serve(end: channel.Channel, writer: shared.Writer, job: Job, number: int) -> None:
+    worker = Worker(job, number)
+    while True:
+        for body, _ in end.receive():
+            message, freed = pickle.loads(body)
+            writer.released(freed)
+            if message == "end":
+                return
+            if message == "again":
+                worker.again()
+            elif len(message) == 1 or not _gathered(worker, writer, message):
+                for task, index in message:
+                    _answer(worker, writer, task, index)
+
+
+def _answer(worker: Worker, writer: shared.Writer, task: int, index: Any) -> None:
+    answer = worker.answer(index)
+    if answer is None:
+        return
+    status, data = answer
+    try:
+        writer.send((task, status), data)
+    except channel.Closed:
+        raise
+    except Exception as error:
+        failure = worker.failed(error)
+        if status == "error":
+            # An exception of a class that does not travel.
+            failure.type, failure.text = RuntimeError, data.text
+        writer.send((task, "error"), failure)
+
+
+def _gathered(worker: Worker, writer: shared.Writer, tasks: list[tuple[int, Any]]) -> bool:
+    """Several small batches in one message, where they are rows of tensors."""
+    found = fetch.rows(worker.recipe, [i for _, index in tasks for i in index]) if worker.sound else None
+    if found is None:
+        return False
+    writer.send_rows((tasks[0][0], "rows"), found[0], [len(index) for _, index in tasks], found[1])
+    return True

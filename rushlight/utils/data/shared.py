@@ -1,0 +1,247 @@
+"""Batches from a worker to the main process: a small message, and bytes that stay where they are.
+
+A message is a pickle (protocol 5) without the bytes of tensors and arrays. Those lie in a *block*: an
+anonymous file in memory that both sides map. The worker makes it and sends its descriptor beside
+the first message that uses it. A block has no name, so there is nothing to unlink, and when both
+sides are gone, killed or not, the system takes it back. What the main process unpickles lies in the block
+itself; when the last such array dies the block's number returns with the next indices, and
+the worker writes another batch there, since fresh pages would cost more than the copy.
+"""
+from __future__ import annotations
+
+import io
+import mmap
+import os
+import pickle
+import sys
+import tempfile
+import weakref
+from collections import deque
+from collections.abc import Sequence
+from multiprocessing import reduction
+from typing import Any
+
+import numpy as np
+
+import rushlight as torch
+from rushlight.tensor.tensor import wrap
+
+Span = tuple[int, int]
+_ALIGN, _LEAST_BLOCK = 64, 1 << 16
+# Below this a message carries its bytes itself.
+_INLINE = 4096
+# Blocks that wait for a use that fits them.
+_MOST_FREE = 8
+# A mapping need not keep the file's descriptor, of which a process has few.
+_MAPPING: dict[str, Any] = {"trackfd": False} if sys.version_info >= (3, 13) else {}
+# All pages at once rather than a fault for each.
+_SHARED = {**_MAPPING, "flags": mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)}
+
+
+def anonymous_file(size: int) -> int:
+    """The descriptor of a file in memory that has no name."""
+    if hasattr(os, "memfd_create"):
+        descriptor = os.memfd_create("rushlight-data", os.MFD_CLOEXEC)
+    else:
+        with tempfile.TemporaryFile() as file:
+            descriptor = os.dup(file.fileno())
+    try:
+        os.truncate(descriptor, size)
+    except OSError as error:
+        os.close(descriptor)
+        raise RuntimeError(f"DataLoader: unable to make {size} bytes of shared memory ({error}); use "
+                           "smaller batches, fewer workers or a lower prefetch_factor") from error
+    return descriptor
+
+
+def mapped(descriptor: int, size: int) -> mmap.mmap:
+    """A file's memory, shared with all who map it."""
+    return mmap.mmap(descriptor, size, **_SHARED)
+
+
+def private(descriptor: int, size: int) -> mmap.mmap:
+    """A file's memory; what is written to it stays in this process."""
+    return mmap.mmap(descriptor, size, access=mmap.ACCESS_COPY, **_MAPPING)
+
+
+# --- pickles without bytes ----------------------------------------------------------------------
+
+
+class _Pickler(reduction.ForkingPickler):
+    """What multiprocessing sends, and of tensors their own part of a storage that is larger."""
+
+    def reducer_override(self, item: Any) -> Any:
+        if not isinstance(item, torch.Tensor) or item.is_meta:
+            return NotImplemented
+        if item.requires_grad and not item.is_leaf:
+            raise RuntimeError(
+                "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does "
+                "not support crossing process boundaries. If you just want to transfer the data, call "
+                "detach() on the tensor before serializing (e.g., putting it on the queue).")
+        own = item.numel() * item.element_size()
+        if type(item) is torch.Tensor and not item.__dict__ and own < item.untyped_storage().nbytes():
+            part = item.detach().clone().requires_grad_(item.requires_grad)
+            return part.__reduce_ex__(5)
+        return NotImplemented
+
+
+def dumps(data: Any) -> tuple[bytes, list[memoryview]]:
+    """A pickle, and the buffers that were left out of it."""
+    buffers: list[pickle.PickleBuffer] = []
+    file = io.BytesIO()
+    _Pickler(file, 5, True, buffers.append).dump(data)
+    return file.getvalue(), [b.raw() for b in buffers]
+
+
+def layout(buffers: Sequence[memoryview]) -> tuple[list[Span], int]:
+    """Where buffers lie one after the other, each at a boundary, and where the last one ends."""
+    spans, end = [], 0
+    for b in buffers:
+        start = -(-end // _ALIGN) * _ALIGN
+        end = start + b.nbytes
+        spans.append((start, end))
+    return spans, end
+
+
+def fill(memory: Any, spans: Sequence[Span], buffers: Sequence[memoryview]) -> None:
+    """Write buffers to their places."""
+    for (start, end), b in zip(spans, buffers, strict=True):
+        if end > start:
+            memory[start:end] = b
+
+
+# --- the worker's side --------------------------------------------------------------------------
+
+
+class Writer:
+    """A worker's blocks, and the messages about them."""
+
+    def __init__(self, channel: Any) -> None:
+        self._channel = channel
+        self._blocks: dict[int, mmap.mmap] = {}
+        self._free: list[int] = []
+        self._made = 0
+
+    def released(self, numbers: Sequence[int]) -> None:
+        """The main process is done with these blocks."""
+        self._free += numbers
+
+    def send(self, head: Any, data: Any) -> None:
+        """Send `data` in memory of its own; `head` goes along. Raises what pickling raises."""
+        body, buffers = dumps(data)
+        spans, size = layout(buffers)
+        if size + len(body) <= _INLINE:
+            self._send((head, "inline", body, [bytes(b) for b in buffers]))
+            return
+        spans, size = layout([*buffers, memoryview(body)])
+        number, memory, descriptor, dropped = self._take(size)
+        fill(memory, spans, [*buffers, memoryview(body)])
+        self._send((head, "block", number, len(memory), spans, dropped), descriptor)
+
+    def send_rows(self, head: Any, tensors: Sequence[Any], batches: Sequence[int], chosen: Any) -> None:
+        """Gather `chosen` rows of each tensor straight into a block: whole batches, of these lengths."""
+        shapes = [(len(chosen), *t.shape[1:]) for t in tensors]
+        sizes = [int(np.prod(s)) * t.element_size() for s, t in zip(shapes, tensors, strict=True)]
+        starts = [sum(-(-n // _ALIGN) * _ALIGN for n in sizes[:k]) for k in range(len(sizes))]
+        number, memory, descriptor, dropped = self._take(starts[-1] + sizes[-1])
+        for t, shape, start in zip(tensors, shapes, starts, strict=True):
+            # The rows were checked; with "raise" NumPy would fill a buffer first.
+            t._a.take(chosen._a, 0, np.ndarray(shape, t.dtype.np, memory, start), "clip")
+        parts = [(t.dtype, shape[1:], start) for t, shape, start in zip(tensors, shapes, starts, strict=True)]
+        self._send((head, "rows", number, len(memory), parts, list(batches), dropped), descriptor)
+
+    def _send(self, message: tuple[Any, ...], descriptor: int | None = None) -> None:
+        try:
+            self._channel.send(pickle.dumps(message, 5), descriptor)
+        finally:
+            if descriptor is not None:
+                os.close(descriptor)
+
+    def _take(self, size: int) -> tuple[int, mmap.mmap, int | None, list[int]]:
+        """A block's number and memory; its descriptor if it is new; blocks that are given up for it."""
+        fitting = [(len(self._blocks[n]), n) for n in self._free if len(self._blocks[n]) >= size]
+        if fitting:
+            number = min(fitting)[1]
+            self._free.remove(number)
+            return number, self._blocks[number], None, []
+        dropped = self._free if len(self._free) > _MOST_FREE else []
+        for n in dropped:
+            del self._blocks[n]
+        if dropped:
+            self._free = []
+        # A little room for batches that are larger; its pages do not exist until they are used.
+        step = max(_LEAST_BLOCK, 1 << size.bit_length() >> 3)
+        room = -(-size // step) * step
+        descriptor = anonymous_file(room)
+        number, self._made = self._made, self._made + 1
+        memory = self._blocks[number] = mapped(descriptor, room)
+        return number, memory, descriptor, dropped
+
+
+# --- the main process's side --------------------------------------------------------------------
+
+
+class Reader:
+    """What the main process knows of one worker's blocks.
+
+    most: how many may be lent out at a time. A batch beyond them is copied, so that a program which keeps
+    all batches runs out of neither descriptors nor shared memory.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._blocks: dict[int, mmap.mmap] = {}
+        self._lent: dict[int, Any] = {}
+        self._back: deque[int] = deque()
+
+    def freed(self) -> list[int]:
+        """The blocks that nothing uses any more, since the last call."""
+        numbers = []
+        while self._back:
+            numbers.append(self._back.popleft())
+            self._lent.pop(numbers[-1], None)
+        return numbers
+
+    def read(self, body: bytes, descriptor: int | None) -> tuple[Any, Any]:
+        """A message's head and a function that makes its data: one batch, or the list of them."""
+        head, kind, *rest = pickle.loads(body)
+        if kind == "inline":
+            pickled, buffers = rest
+            return head, lambda: pickle.loads(pickled, buffers=[bytearray(b) for b in buffers])
+        number, size, parts, *more, dropped = rest
+        for n in dropped:
+            self._blocks.pop(n, None)
+        if descriptor is not None:
+            try:
+                self._blocks[number] = mapped(descriptor, size)
+            finally:
+                os.close(descriptor)
+        memory = self._lend(number)
+        if kind == "rows":
+            return head, lambda: _cut(memory, parts, more[0])
+        pieces = [memory[start:end] for start, end in parts]
+        return head, lambda: pickle.loads(pieces[-1], buffers=pieces[:-1])
+
+    def _lend(self, number: int) -> memoryview:
+        """A block's memory; when all views of it are gone the block is free again."""
+        block = self._blocks[number]
+        if len(self._lent) - len(self._back) >= self._most:
+            self._back.append(number)
+            return memoryview(bytearray(block))
+        lease, back = np.frombuffer(block, np.uint8), self._back
+        self._lent[number] = weakref.ref(lease, lambda gone: back.append(number))
+        # Behind a memoryview no array sees the whole block: a batch's storage ends with the batch.
+        return memoryview(lease)
+
+
+def _cut(memory: memoryview, parts: Sequence[Any], batches: Sequence[int]) -> list[list[Any]]:
+    """Gathered rows as batches of given lengths; each tensor has a storage of its own."""
+    columns = []
+    for of, row, start in parts:
+        step, column = int(np.prod(row)) * of.itemsize, []
+        for n in batches:
+            flat = np.frombuffer(memory[start:start + n * step], of.np)
+            column.append(wrap(flat.reshape(n, *row)))
+            start += n * step
+        columns.append(column)
+    return [list(batch) for batch in zip(*columns, strict=True)]
