@@ -19,7 +19,7 @@ def bind(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any],
     """Every parameter's value by name, in order; TypeError in PyTorch's manner."""
     params = row.params if params is None else params
     if kwargs:
-        kwargs = rename_keywords(params, row.name, kwargs)
+        kwargs = rename_keywords(params, row.name, without_missing(kwargs))
     positional = [p for p in params if not p.keyword_only]
     args = _spread(row, positional, args)
     if len(args) > len(positional):
@@ -40,6 +40,11 @@ def bind(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any],
                             f"the signature is {text(row.name, params)}")
         values[p.name] = check(row.name, p, value, position)
     return values
+
+
+def without_missing(kwargs: dict[str, Any]) -> dict[str, Any]:
+    """The keywords without those that a generated function handed on though nobody gave them."""
+    return {name: value for name, value in kwargs.items() if value is not REQUIRED}
 
 
 def _spread(row: Row, positional: Sequence[Param], args: tuple[Any, ...]) -> tuple[Any, ...]:

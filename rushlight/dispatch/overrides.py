@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rushlight.dispatch import state
+from rushlight.dispatch.arguments import without_missing
 from rushlight.ops.table import Row
 from rushlight.tensor.tensor import Tensor, as_subclass
 
@@ -14,11 +15,11 @@ NONE: Any = object()
 def intercept(row: Row, direct: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """The result of whoever takes the op over, or NONE."""
     if state.MODES and state.STACK.modes:
-        return state.interpret(row, direct, args, kwargs)
+        return state.interpret(row, direct, args, without_missing(kwargs))
     foreign = _foreign(args, kwargs)
     if not foreign:
         return NONE
-    return _ask(row, direct, foreign, args, kwargs)
+    return _ask(row, direct, foreign, args, without_missing(kwargs))
 
 
 def _foreign(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

@@ -108,6 +108,8 @@ def _prologue(row: Row, run: Callable[..., Any], general: Callable[..., Any],
             checks.append(f"{given}{p.name}.__class__ not in NUMBERS")
         elif p.type.startswith(("dtype", "device")):
             checks.append(f"{given}True" if given else "True")
+        elif not given:
+            checks.append(f"{p.name} is _default_{p.name}")
     names = ", ".join(p.name for p in params)
     call = ", ".join(f"{p.name}={p.name}" for p in params) + (", out=out" if row.out else "")
     text = (f"def {row.name}({signature.source(params, out=row.out)}, **extra):\n"

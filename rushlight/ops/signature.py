@@ -104,13 +104,16 @@ def with_inplace(params: tuple[Param, ...]) -> tuple[Param, ...]:
 
 
 def source(params: tuple[Param, ...], *, out: bool = False) -> str:
-    """The parameter list of a generated function; defaults are bound as `_default_NAME`."""
+    """The parameter list of a generated function; defaults are bound as `_default_NAME`.
+
+    What is required has REQUIRED as its default: it may come under another keyword (axis for dim).
+    """
     parts, starred = [], False
     for p in params:
         if p.keyword_only and not starred:
             parts.append("*")
             starred = True
-        parts.append(p.name if p.default is REQUIRED else f"{p.name}=_default_{p.name}")
+        parts.append(f"{p.name}=_default_{p.name}")
     if out:
         parts += [] if starred else ["*"]
         parts.append("out=None")
