@@ -27,7 +27,7 @@ torch = sys.modules[__name__]  # as PyTorch's own attribute of that name
 
 # Sub-packages, imported at first mention.
 _PACKAGES = frozenset((
-    "_dynamo", "amp", "autograd", "backends", "compiler", "cuda", "fft", "linalg", "nn", "optim",
+    "_dynamo", "amp", "autograd", "backends", "compiler", "cuda", "fft", "linalg", "masked", "nn", "optim",
     "random", "return_types", "serialization", "signal", "special", "storage", "utils", "version",
 ))
 # What PyTorch has beside these, and what to use meanwhile.

@@ -47,6 +47,10 @@ class Operators:
         tensor.Tensor.__getitem__ = found  # type: ignore[method-assign]
         return found(self, index)
 
+    def __rdiv__(self, other: Any) -> Any:
+        """other / self under Python 2's name, which PyTorch has kept."""
+        return self.reciprocal() * other  # type: ignore[attr-defined]
+
     def __setitem__(self, index: Any, value: Any) -> None:
         from rushlight.tensor import tensor
 

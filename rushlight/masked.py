@@ -1,0 +1,211 @@
+"""torch.masked: reductions and normalisations over the elements that a mask chooses.
+
+`mask` is a bool tensor that broadcasts to the input; what it leaves out counts as the operation's identity
+(0 for a sum, -inf for a maximum), so that a row without any element gives that identity. Without a mask every
+element counts. `dim` is an int, a tuple of ints, or None for all dims.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import rushlight as torch
+
+Tensor = torch.Tensor
+__all__ = ["sum", "prod", "cumsum", "cumprod", "amax", "amin", "argmax", "argmin", "mean", "median", "norm",
+           "var", "std", "softmax", "log_softmax", "softmin", "normalize", "logaddexp", "logsumexp"]
+
+
+def _dims(input: Tensor, dim: Any) -> tuple[int, ...]:
+    if dim is None or dim == ():
+        return tuple(range(input.ndim))
+    return (dim,) if isinstance(dim, int) else tuple(dim)
+
+
+def _mask(input: Tensor, mask: Tensor) -> Tensor:
+    if mask.ndim > input.ndim:
+        raise IndexError("_input_mask expected broadcastable mask (got mask dimensionality higher "
+                         f"than of the input): mask {tuple(mask.shape)}, input {tuple(input.shape)}")
+    chosen = mask.to(torch.bool)
+    return chosen if mask.shape == input.shape else chosen.broadcast_to(input.shape)
+
+
+def _filled(input: Tensor, mask: Tensor | None, value: Any, dtype: Any = None) -> Tensor:
+    """The input in `dtype` with `value` where the mask leaves it out."""
+    if dtype is not None and input.dtype is not dtype:
+        input = input.to(dtype)
+    if mask is None:
+        return input
+    return torch.where(_mask(input, mask), input, torch.tensor(value, dtype=input.dtype))
+
+
+def _lowest(op: str, input: Tensor) -> Any:
+    """Less than every number of the dtype."""
+    if input.dtype is torch.bool or input.is_complex():
+        raise NotImplementedError(f"identity of {op} on {input.dtype} input")
+    return float("-inf") if input.is_floating_point() else torch.iinfo(input.dtype).min
+
+
+def _highest(op: str, input: Tensor) -> Any:
+    lowest = _lowest(op, input)
+    return -lowest if isinstance(lowest, float) else torch.iinfo(input.dtype).max
+
+
+def sum(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None,
+        mask: Tensor | None = None) -> Tensor:
+    """The sum of the chosen elements; integers are added up as int64."""
+    return _filled(input, mask, 0, dtype).sum(_dims(input, dim), keepdim, dtype=dtype)
+
+
+def prod(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None,
+         mask: Tensor | None = None) -> Tensor:
+    """The product of the chosen elements."""
+    found = _filled(input, mask, 1, dtype)
+    for d in sorted((d % max(input.ndim, 1) for d in _dims(input, dim)), reverse=True):
+        found = found.prod(d, keepdim, dtype=dtype)
+    return found.prod(dtype=dtype) if not input.ndim else found
+
+
+def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    """Running sums of the chosen elements."""
+    return _filled(input, mask, 0, dtype).cumsum(dim, dtype=dtype)
+
+
+def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    """Running products of the chosen elements."""
+    return _filled(input, mask, 1, dtype).cumprod(dim, dtype=dtype)
+
+
+def amax(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None,
+         mask: Tensor | None = None) -> Tensor:
+    """The greatest chosen element."""
+    lowest = None if mask is None else _lowest("amax", input)
+    return _filled(input, mask, lowest, dtype).amax(_dims(input, dim), keepdim)
+
+
+def amin(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None,
+         mask: Tensor | None = None) -> Tensor:
+    """The least chosen element."""
+    highest = None if mask is None else _highest("amin", input)
+    return _filled(input, mask, highest, dtype).amin(_dims(input, dim), keepdim)
+
+
+def argmax(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None,
+           mask: Tensor | None = None) -> Tensor:
+    """Where the greatest chosen element is, as a number of the input's dtype (PyTorch's choice)."""
+    lowest = None if mask is None else _lowest("argmax", input)
+    found = _filled(input, mask, lowest, dtype).argmax(dim, keepdim)
+    return found.to(input.dtype if dtype is None else dtype)
+
+
+def argmin(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None,
+           mask: Tensor | None = None) -> Tensor:
+    """Where the least chosen element is, as a number of the input's dtype."""
+    highest = None if mask is None else _highest("argmin", input)
+    found = _filled(input, mask, highest, dtype).argmin(dim, keepdim)
+    return found.to(input.dtype if dtype is None else dtype)
+
+
+def _count(input: Tensor, dim: Any, keepdim: bool, mask: Tensor | None, dtype: Any) -> Tensor:
+    ones = torch.ones(input.shape, dtype=dtype) if mask is None else _mask(input, mask).to(dtype)
+    return ones.sum(_dims(input, dim), keepdim)
+
+
+def mean(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None,
+         mask: Tensor | None = None) -> Tensor:
+    """The mean of the chosen elements; nan of none."""
+    of = input.dtype if dtype is None else dtype
+    if not (of.is_floating_point or of.is_complex):
+        raise ValueError("mean(): Could not infer output dtype. Input dtype must be either a floating "
+                         f"point or complex dtype. Got: {of}")
+    if mask is None:
+        return input.to(of).mean(_dims(input, dim), keepdim)
+    return sum(input, dim, keepdim=keepdim, dtype=of, mask=mask) / _count(input, dim, keepdim, mask, of)
+
+
+def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = None,
+           mask: Tensor | None = None) -> Tensor:
+    """The median of the chosen elements; nan of none (ValueError for integers)."""
+    of = input.dtype if dtype is None else dtype
+    floating = of.is_floating_point
+    filled = _filled(input, mask, float("nan"), of if floating else torch.float32)
+    found = filled.nanmedian(dim, keepdim).values
+    if floating:
+        return found
+    if bool(found.isnan().any()):
+        raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
+    return found.to(of)
+
+
+def norm(input: Tensor, ord: float | None = 2.0, dim: Any = None, *, keepdim: bool = False, dtype: Any = None,
+         mask: Tensor | None = None) -> Tensor:
+    """The vector norm of the chosen elements."""
+    order = 2.0 if ord is None else ord
+    fill = float("inf") if order == float("-inf") else 0
+    filled = _filled(input, mask, fill, dtype)
+    return torch.linalg.vector_norm(filled, order, _dims(input, dim), keepdim, dtype=dtype)
+
+
+def _variance(input: Tensor, dim: Any, unbiased: bool | None, correction: float | None, keepdim: bool,
+              dtype: Any, mask: Tensor | None) -> Tensor:
+    if unbiased is not None and correction is not None:
+        raise RuntimeError("Only one of the arguments unbiased and correction can be given")
+    if correction is None:
+        correction = 1.0 if unbiased is None or unbiased else 0.0
+    of = input.dtype if dtype is None else dtype
+    of = of if of.is_floating_point or of.is_complex else torch.float32
+    x = input.to(of) if input.dtype is not torch.bool else input - input   # PyTorch's error for bools
+    around = x - sum(x, dim, keepdim=True, mask=mask) / _count(x, dim, True, mask, of)
+    squares = (around * around.conj()).real if of.is_complex else around * around
+    total = sum(squares, dim, keepdim=keepdim, mask=mask)
+    return total / (_count(x, dim, keepdim, mask, total.dtype) - correction).clamp(min=0)
+
+
+def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, *, correction: float | None = None,
+        keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    """The variance of the chosen elements, over their number less `correction` (1 unless said otherwise)."""
+    return _variance(input, dim, unbiased, correction, keepdim, dtype, mask)
+
+
+def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, *, correction: float | None = None,
+        keepdim: bool = False, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    """The root of `var`."""
+    return _variance(input, dim, unbiased, correction, keepdim, dtype, mask).sqrt()
+
+
+def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    """softmax over the chosen elements; 0 elsewhere, nan in a row without any."""
+    return _filled(input, mask, None if mask is None else _lowest("softmax", input), dtype).softmax(dim)
+
+
+def log_softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    """log_softmax over the chosen elements; -inf elsewhere."""
+    filled = _filled(input, mask, None if mask is None else _lowest("log_softmax", input), dtype)
+    return filled.log_softmax(dim)
+
+
+def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
+    """softmin over the chosen elements."""
+    filled = _filled(input, mask, None if mask is None else _highest("softmin", input), dtype)
+    return torch.nn.functional.softmin(filled, dim)
+
+
+def normalize(input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None,
+              mask: Tensor | None = None) -> Tensor:
+    """The chosen elements over their norm along `dim` (at least eps); 0 elsewhere."""
+    length = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
+    return _filled(input, mask, 0, dtype) / length.clamp(min=eps)
+
+
+def logaddexp(input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Tensor | None = None,
+              other_mask: Tensor | None = None) -> Tensor:
+    """log(exp(input) + exp(other)); what a mask leaves out counts as exp(-inf)."""
+    left = _filled(input, input_mask, None if input_mask is None else _lowest("logaddexp", input), dtype)
+    right = _filled(other, other_mask, None if other_mask is None else _lowest("logaddexp", other), dtype)
+    return torch.logaddexp(left, right)
+
+
+def logsumexp(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None,
+              mask: Tensor | None = None) -> Tensor:
+    """log of the sum of the exponentials of the chosen elements; -inf of none."""
+    filled = _filled(input, mask, None if mask is None else _lowest("logsumexp", input), dtype)
+    return torch.logsumexp(filled, _dims(input, dim), keepdim)
