@@ -102,17 +102,29 @@ def layer_norm(input, normalized_shape: "Ints", weight: "Tensor | None" = None,
                bias: "Tensor | None" = None, eps: "float" = 1e-05):
     """(x - mean) / sqrt(var + eps) * weight + bias over the last dims (arXiv:1607.06450)."""
     shape = _check_shape(input, normalized_shape, weight, bias)
-    if not input.numel():
-        return input.clone()
-    flat = input if len(shape) == 1 else input.reshape(*input.shape[:input.ndim - len(shape)], -1)
-    found = _normalize_rows(flat, eps)[0]
+    return _layer_norm(input, shape, weight, bias, eps)[0] if input.numel() else input.clone()
+
+
+@composite(where=("torch",))
+def native_layer_norm(input, normalized_shape: "Ints", weight: "Tensor | None", bias: "Tensor | None",
+                      eps: "float"):
+    """layer_norm, the means of the rows, and 1 / sqrt(their variances + eps); these without gradients."""
+    shape = _check_shape(input, normalized_shape, weight, bias)
+    found, center, rstd = _layer_norm(input, shape, weight, bias, eps)
+    return found, *[t.detach().reshape(*t.shape[:-1], *[1] * len(shape)) for t in (center, rstd)]
+
+
+def _layer_norm(input: Any, shape: tuple[int, ...], weight: Any, bias: Any,
+                eps: float) -> tuple[Any, Any, Any]:
+    flat = input if len(shape) == 1 else input.flatten(input.ndim - len(shape))
+    found, center, rstd = _normalize_rows(flat, eps)
     if len(shape) > 1:
         found = found.reshape(input.shape)
     if weight is not None:
         found = found.mul(weight) if bias is None else scale_shift(found, weight, bias)
     elif bias is not None:
         found = found + bias
-    return found.to(input.dtype) if found.dtype is not input.dtype else found
+    return found.to(input.dtype) if found.dtype is not input.dtype else found, center, rstd
 
 
 def scale_shift(x: Any, weight: Any, bias: Any) -> Any:
@@ -155,9 +167,19 @@ def group_norm(input, num_groups: "int", weight: "Tensor | None" = None,
                                f"{list(input.shape)}")
     if not input.numel():
         return input.clone()
-    flat = input.reshape(input.shape[0], num_groups, -1)
+    found = _normalize_rows(input.reshape(input.shape[0], num_groups, -1), eps)[0]
+    return _per_channel(found.reshape(input.shape), weight, bias)
+
+
+@composite(where=("torch",))
+def native_group_norm(input, weight: "Tensor | None", bias: "Tensor | None", N: "int", C: "int", HxW: "int",
+                      group: "int", eps: "float"):
+    """group_norm of (N, C, *), HxW elements a channel; the groups' means, and 1 / sqrt(variances + eps)."""
+    flat = input.reshape(N, group, C // group * HxW)
+    center = flat.mean(-1)
+    apart = flat - center.unsqueeze(-1)
     found = _normalize_rows(flat, eps)[0].reshape(input.shape)
-    return _per_channel(found, weight, bias)
+    return _per_channel(found, weight, bias), center, (apart * apart).mean(-1).add(eps).rsqrt()
 
 
 def _per_channel(x: Any, weight: Any, bias: Any) -> Any:
