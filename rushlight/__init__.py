@@ -28,14 +28,13 @@ torch = sys.modules[__name__]  # as PyTorch's own attribute of that name
 # Sub-packages, imported at first mention.
 _PACKAGES = frozenset((
     "_dynamo", "amp", "autograd", "backends", "compiler", "cuda", "fft", "linalg", "masked", "nn", "optim",
-    "random", "return_types", "serialization", "signal", "special", "storage", "utils", "version",
+    "random", "return_types", "serialization", "signal", "special", "storage", "testing", "utils", "version",
 ))
 # What PyTorch has beside these, and what to use meanwhile.
 _ABSENT = {
     "distributed": "train in one process", "export": "save the state_dict", "onnx": "save the state_dict",
     "fx": "forward hooks", "jit": "the model's Python code", "hub": "the model's own repository",
     "func": "torch.autograd.grad", "vmap": "batched ops", "profiler": "cProfile",
-    "testing": "numpy.testing.assert_allclose",
 }
 
 # Public names that are not ops: name -> module.
@@ -72,7 +71,7 @@ _HOMES = {
     "get_deterministic_debug_mode": "tensor.threads", "set_deterministic_debug_mode": "tensor.threads",
     "is_deterministic_algorithms_warn_only_enabled": "tensor.threads",
     "UntypedStorage": "tensor.untyped", "TypedStorage": "tensor.typed", "FloatTensor": "tensor.legacy",
-    "compile": "_dynamo.api", "explain": "_dynamo.report",
+    "compile": "_dynamo.api", "explain": "_dynamo.report", "summary": "nn.summary",
     "autocast": "amp", "get_autocast_dtype": "amp", "is_autocast_enabled": "amp",
 }
 

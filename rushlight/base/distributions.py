@@ -79,7 +79,11 @@ def uniform(engine: Engine, n: int, of: dtype, low: float = 0.0, high: float = 1
     _check_uniform(of, low, high)
     if of is dt.float64:
         wide = standard64(engine, n)
-        return wide if (low, high) == (0, 1) else fma64(wide, high - low, low)
+        if (low, high) == (0, 1):
+            return wide
+        # fma64 splits its factors, which overflows near the end of the range: a power of two is exact.
+        scale = 2.0**64 if max(abs(low), abs(high)) > 2.0**900 else 1.0
+        return fma64(wide, (high - low) / scale, low / scale) * scale
     start, end = np.float32(low), np.float32(high)
     single = standard32(engine, n)
     if (low, high) != (0, 1):

@@ -159,6 +159,11 @@ def test_uniforms_stay_below_their_end(of: Any, n: int) -> None:
     assert made.max() < 1
 
 
+def test_uniforms_near_the_end_of_the_range() -> None:
+    near, far = (distributions.uniform(Engine(5), 9, dtype.float64, 0.0, high) for high in (1.5, 1.5 * 2.0**1022))
+    assert np.array_equal(near * 2.0**1022, far)
+
+
 @pytest.mark.parametrize("of", _FLOATS)
 def test_a_prefix_does_not_depend_on_the_length(of: Any) -> None:
     short, long = (distributions.normal(Engine(3), n, of) for n in (32, 64))
