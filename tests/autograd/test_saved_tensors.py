@@ -122,3 +122,14 @@ def test_edges_stand_for_tensors(x):
     assert x.grad.tolist() == [2.0, 2.0]
     with pytest.raises(RuntimeError, match="does not require gradients"):
         G.get_gradient_edge(torch.ones(1))
+
+
+@pytest.mark.parametrize("reduce", [torch.sum, torch.mean, lambda t: t.sum(0), lambda t: t.mean(0, keepdim=True)])
+def test_sums_keep_nothing(x, reduce):
+    log = _Log()
+    y = x * 1
+    with log.hooks():
+        total = reduce(y)
+    y.add_(1)
+    total.sum().backward()
+    assert log == [] and x.grad.tolist() in ([1.0, 1.0], [0.5, 0.5])
