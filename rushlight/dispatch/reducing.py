@@ -144,8 +144,8 @@ class Reducer:
         if self.meaning.combine != "add":
             return frozenset(("input", "result"))
         finish = self._finish_rule()[1] if self.finish is not None else ()
-        """The gradient of the operand, of `shape`; x and result are None unless `keeps` names them."""
-                         if read)
+        read = {"input": self.meaning.map is not X, "result": "result" in finish}
+        return frozenset(n for n in read if read[n])
 
     def gradient(self, shape: tuple[int, ...], x: Any, result: Any, g: Tensor, axes: tuple[int, ...],
                  keepdim: bool) -> Tensor:
