@@ -75,6 +75,32 @@ def test_checkpoint(run: Any) -> None:
     assert _told(rushlight, run) == _told(torch, run)
 
 
+def _written(t: Any, v: Any) -> Any:
+    y = v * 2
+    z = y.add_(1).exp()
+    copy = z.clone()
+    copy[0].mul_(3)
+    return copy * z
+
+
+def _deep(c: Any, level: int) -> Any:
+    if not level:
+        return lambda v: v.sin().exp()
+    return lambda v: c.checkpoint(_deep(c, level - 1), c.checkpoint(_deep(c, level - 1), v.cos(), use_reentrant=False)
+                                  .tanh(), use_reentrant=False) + v
+
+
+@pytest.mark.parametrize("run", [
+    lambda t, c, f, x: c.checkpoint(lambda v: _written(t, v), x, use_reentrant=False),
+    lambda t, c, f, x: c.checkpoint(
+        lambda v: t.autograd.grad((v ** 3).sum(), v, create_graph=True)[0] * f(v), x, use_reentrant=False),
+    lambda t, c, f, x: _deep(c, 3)(x),
+    lambda t, c, f, x: c.checkpoint(lambda v: c.checkpoint(f, v.cos(), use_reentrant=True), x, use_reentrant=False),
+    lambda t, c, f, x: c.checkpoint(lambda d, k: d["x"].sin() * k, {"x": x}, k=3, use_reentrant=False)])
+def test_inside_of_checkpoints(run: Any) -> None:
+    assert _told(rushlight, run) == _told(torch, run)
+
+
 @pytest.mark.parametrize("name", ["checkpoint", "checkpoint_sequential", "set_checkpoint_early_stop",
                                   "set_checkpoint_debug_enabled", "detach_variable", "check_backward_validity"])
 def test_signatures(name: str) -> None:
