@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.autograd import hooks
+from rushlight.autograd import engine, hooks
 from rushlight.autograd.node import TRACES, Node
 
 
@@ -32,7 +32,7 @@ def _remember(node: Node) -> None:
 
 def _guarded(node: Node, grad: Any) -> Any:
     try:
-        results = node.apply(grad)
+        results = engine.apply(node, grad)
     except Exception:
         _tell(node)
         raise
@@ -83,6 +83,7 @@ class detect_anomaly(set_detect_anomaly):
 
 
 def _set(mode: bool, check_nan: bool) -> None:
+    if bool(mode) != bool(_State.enabled):
+        (TRACES.add if mode else TRACES.remove)(_remember)
     _State.enabled, _State.check_nan = mode, check_nan
-    TRACES.record = _remember if mode else None
     hooks.GUARD = _guarded if mode else None

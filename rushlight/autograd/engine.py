@@ -11,8 +11,10 @@ from heapq import heappop, heappush
 from typing import Any
 
 from rushlight.autograd import hooks
+from rushlight.autograd.edges import GradientEdge, listed
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad, Node, freed
+from rushlight.autograd.packing import Packed
 from rushlight.base.tape import TAPE, escape
 from rushlight.ops.table import ROWS
 
@@ -68,13 +70,13 @@ def run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
     """Send gradients from the roots through the graph to the leaves (or to what is `wanted`)."""
     before = LOCAL.enabled
     LOCAL.enabled = create
-    callbacks = hooks.begin_run()
+    current = hooks.begin_run(wanted is not None)
     try:
         _run(roots, keep, create, wanted, accumulate)
-        hooks.end_run(callbacks)
+        hooks.end_run(current)
     finally:
         LOCAL.enabled = before
-        hooks.leave_run(callbacks)
+        hooks.leave_run(current)
 
 
 def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
@@ -97,7 +99,7 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
             elif accumulate:
                 _accumulate(node, grad, create)
             continue
-        results = _apply(node, grad)
+        results = _through(node, grad)
         if not keep:
             node.saved = None
         for e, g in zip(node.next, results):
@@ -112,11 +114,27 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
         results = g = e = None
 
 
-def _apply(node: Node, grad: Any) -> Sequence[Any]:
+def apply(node: Node, grad: Any) -> Any:
+    """Run a node's rule on what it saved; RuntimeError where that has been freed."""
+    saved = node.saved
+    if saved is None:
+        raise freed()
+    if saved.__class__ is not Packed:
+        return node.apply(grad)
+    node.saved = saved.opened(node)
+    try:
+        return node.apply(grad)
+    finally:
+        node.saved = saved
+
+
+def _through(node: Node, grad: Any) -> Sequence[Any]:
     if node.saved is None:
         raise freed()
     if hooks.GUARD is not None:
         results = hooks.GUARD(node, grad)
+    elif node.saved.__class__ is Packed:
+        results = apply(node, grad)
     else:
         results = node.apply(grad)
     if node.hooks is not None:
@@ -165,6 +183,11 @@ def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tens
         raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn; "
                            "nothing in its computation had requires_grad=True (or it ran under "
                            "no_grad)")
+    if isinstance(t, GradientEdge):
+        if grad is None:
+            raise RuntimeError("grad can be implicitly created only for scalar outputs; the gradient of a "
+                               "GradientEdge must be given")
+        return t._g, t._i, grad if create else grad.detach()
     if grad is None:
         if t._a.size != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs; call "
@@ -211,20 +234,20 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     grad_tensors = grad_variables if grad_tensors is None else grad_tensors
     if LOCAL.inference:
         raise RuntimeError("Calling backward() in inference mode is not allowed; leave it first")
-    listed = list(tensors) if isinstance(tensors, (list, tuple)) else [tensors]
-    grads = _listed(grad_tensors, len(listed))
+    outs = listed(tensors)
+    grads = _listed(grad_tensors, len(outs))
     keep = create_graph if retain_graph is None else retain_graph
-    roots = [_root(t, g, create_graph) for t, g in zip(listed, grads, strict=True)]
+    roots = [_root(t, g, create_graph) for t, g in zip(outs, grads, strict=True)]
     if inputs is None:
         run(roots, keep, create_graph)
         return
-    targets = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    targets = listed(inputs)
     if not targets:
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     wanted = _Wanted(_tracked(targets), [node for node, _, _ in roots])
     run(roots, keep, create_graph, wanted)
     for t, g in zip(targets, wanted.found, strict=True):
-        if g is not None and t._g.__class__ is not AccumulateGrad:
+        if g is not None and t._g.__class__ is not AccumulateGrad and not isinstance(t, GradientEdge):
             t._grad = g if t.grad is None else t.grad + g
 
 
@@ -239,8 +262,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
          create_graph: bool = False, only_inputs: bool = True, allow_unused: bool | None = None,
          is_grads_batched: bool = False, materialize_grads: bool = False) -> tuple[Any, ...]:
     """The gradients of `outputs` with respect to `inputs`, as a tuple; no `.grad` is touched."""
-    outs = list(outputs) if isinstance(outputs, (list, tuple)) else [outputs]
-    ins = list(inputs) if isinstance(inputs, (list, tuple)) else [inputs]
+    outs, ins = listed(outputs), listed(inputs)
     if is_grads_batched:
         return _batched(outs, ins, grad_outputs, retain_graph, create_graph, allow_unused)
     if materialize_grads and allow_unused is False:

@@ -8,6 +8,7 @@ from typing import Any
 from rushlight.autograd.inplace import rebase
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import Node, edge, freed
+from rushlight.autograd.packing import HOOKS, PackedTensor, pack
 from rushlight.dispatch.saving import check_version, reattach, result_alias, version_of
 from rushlight.tensor.tensor import Tensor, storage, wrap
 
@@ -63,9 +64,12 @@ class FunctionCtx(Node):
             raise freed()
         if not self.saved:
             return self._to_save
-        return tuple(None if kept is None else self._unpack(*kept) for kept in self.saved)
+        return tuple(None if kept is None else self._unpack(kept) for kept in self.saved)
 
-    def _unpack(self, t: Tensor, version: int, number: int) -> Any:
+    def _unpack(self, kept: Any) -> Any:
+        if kept.__class__ is PackedTensor:
+            return kept.restore(self)
+        t, version, number = kept
         found = check_version(self, t, version)
         return reattach(found, self, number) if number >= 0 and LOCAL.enabled else found
 
@@ -79,7 +83,10 @@ class FunctionCtx(Node):
                 kept.append(None)
                 continue
             number = next((i for i, o in enumerate(outputs) if o is t), -1)
-            kept.append((result_alias(t) if number >= 0 else t, version_of(t), number))
+            if HOOKS.stack:
+                kept.append(pack(self, t, number))
+            else:
+                kept.append((result_alias(t) if number >= 0 else t, version_of(t), number))
         self._to_save = ()
         self.saved = kept or [None]
 

@@ -167,8 +167,18 @@ _ALONE = _calibrate()
 # --- callbacks at the end of a run (Variable._execution_engine.queue_callback) --------------------
 
 
+class Run:
+    """One run of the engine; `partial` where it looks for the gradients of given tensors only."""
+
+    __slots__ = ("callbacks", "partial", "__weakref__")
+
+    def __init__(self, partial: bool) -> None:
+        self.callbacks: list[Callable[[], None]] = []
+        self.partial = partial
+
+
 class _Runs(threading.local):
-    stack: list[list[Callable[[], None]]]
+    stack: list[Run]
 
     def __init__(self) -> None:
         self.stack = []
@@ -177,26 +187,31 @@ class _Runs(threading.local):
 _runs = _Runs()
 
 
-def begin_run() -> list[Callable[[], None]]:
+def begin_run(partial: bool) -> Run:
     """Open a run; callbacks queued inside belong to it."""
-    callbacks: list[Callable[[], None]] = []
-    _runs.stack.append(callbacks)
-    return callbacks
+    run = Run(partial)
+    _runs.stack.append(run)
+    return run
 
 
-def end_run(callbacks: list[Callable[[], None]]) -> None:
+def current_run() -> Run | None:
+    """This thread's innermost run, if it is in one."""
+    return _runs.stack[-1] if _runs.stack else None
+
+
+def end_run(run: Run) -> None:
     """Call what was queued, in order."""
-    for callback in callbacks:
+    for callback in run.callbacks:
         callback()
 
 
-def leave_run(callbacks: list[Callable[[], None]]) -> None:
+def leave_run(run: Run) -> None:
     """Close a run, also after an error."""
-    _runs.stack.remove(callbacks)
+    _runs.stack.remove(run)
 
 
 def queue_callback(callback: Callable[[], None]) -> None:
     """Call `callback` when the running backward is through."""
     if not _runs.stack:
         raise RuntimeError("Final callbacks can only be installed during backward pass.")
-    _runs.stack[-1].append(callback)
+    _runs.stack[-1].callbacks.append(callback)

@@ -51,7 +51,9 @@ class Node:
 
     def __call__(self, *grads: Any) -> Any:
         """Run the rule by hand, as PyTorch allows: one gradient, or a tuple."""
-        found = self.apply(list(grads) if self.multi else grads[0])
+        from rushlight.autograd.engine import apply
+
+        found = apply(self, list(grads) if self.multi else grads[0])
         return found[0] if isinstance(found, tuple) and len(found) == 1 else found
 
     def name(self) -> str:
@@ -96,9 +98,30 @@ class Node:
 
 
 class _Traces:
-    """Anomaly mode's switch: what to call with each new node."""
+    """What looks at each new node: anomaly mode, saved-tensor hooks. `record` is None for nobody."""
 
     record: Callable[[Node], None] | None = None
+
+    def __init__(self) -> None:
+        self._listeners: list[Callable[[Node], None]] = []
+
+    def add(self, listener: Callable[[Node], None]) -> None:
+        """Call `listener` with each new node; one that was added twice is called once."""
+        self._listeners.append(listener)
+        self._choose()
+
+    def remove(self, listener: Callable[[Node], None]) -> None:
+        """Undo one `add`."""
+        self._listeners.remove(listener)
+        self._choose()
+
+    def _choose(self) -> None:
+        listeners = list(dict.fromkeys(self._listeners))
+
+        def every(node: Node) -> None:
+            for listener in listeners:
+                listener(node)
+        self.record = every if len(listeners) > 1 else listeners[0] if listeners else None
 
 
 TRACES = _Traces()

@@ -221,7 +221,7 @@ def _renamed(cls: type, name: str) -> type:
 def settle(node: Any) -> Any:
     """A row's node under the name of its overload: worked out when someone looks."""
     cls = type(node)
-    if cls is node.rules.nodes[node.multi] and node.saved is not None:
+    if cls is node.rules.nodes[node.multi] and hasattr(node.saved, "_values"):
         node.__class__ = _renamed(cls, node.rules.naming(_Given(node.saved)) or cls.__name__)
     return node
 

@@ -139,13 +139,21 @@ class Reducer:
                                "input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
         raise IndexError(f"{self.row.name}(): Expected reduction dim {empty[0]} to have non-zero size.")
 
-    def gradient(self, x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...], keepdim: bool) -> Tensor:
-        """The gradient of the operand."""
-        shape = x._a.shape
+    def keeps(self) -> frozenset[str]:
+        """What `gradient` reads: a sum's needs neither the operand nor the result."""
+        if self.meaning.combine != "add":
+            return frozenset(("input", "result"))
+        finish = self._finish_rule()[1] if self.finish is not None else ()
+        read = {"input": self.meaning.map is not X, "result": "result" in finish}
+        return frozenset(n for n in read if read[n])
+
+    def gradient(self, shape: tuple[int, ...], x: Any, result: Any, g: Tensor, axes: tuple[int, ...],
+                 keepdim: bool) -> Tensor:
+        """The gradient of the operand, of `shape`; x and result are None where `keeps` does not name them."""
         combine = self.meaning.combine
         if combine == "add" and self.finish is None and self.meaning.map is X:
             return _spread(_with_axes(g, shape, axes, keepdim), shape)
-        g, result = (_with_axes(t, shape, axes, keepdim) for t in (g, result))
+        g, result = (t if t is None else _with_axes(t, shape, axes, keepdim) for t in (g, result))
         count = prod([shape[i] for i in axes])
         if self.finish is not None:
             g = self._through_finish(g, result, count)
@@ -156,16 +164,19 @@ class Reducer:
             return mask * (g / mask.sum(axes, True))
         return product_gradient(x, result, g, axes)
 
-    def _through_finish(self, g: Tensor, result: Tensor, count: int) -> Tensor:
+    def _finish_rule(self) -> tuple[Formula, tuple[str, ...]]:
         if self._finish_gradient is None:
             expression = vjp.differentiate(self.finish, [ACC])[0]  # type: ignore[arg-type]
             self._finish_gradient = gradient_formula(f"{self.row.name}_backward", expression)
-        formula, names = self._finish_gradient
+        return self._finish_gradient
+
+    def _through_finish(self, g: Tensor, result: Any, count: int) -> Tensor:
+        formula, names = self._finish_rule()
         env = {"grad": g, "result": result, "count": float(count)}
         found: Tensor = formula(*[env[n] for n in names])
         return found
 
-    def _through_map(self, x: Tensor, g: Tensor) -> Tensor:
+    def _through_map(self, x: Any, g: Tensor) -> Tensor:
         if self.meaning.map is X:
             return g
         complex_ = x._k.dtype.is_complex
@@ -247,14 +258,17 @@ class _Once:
     def __init__(self, row: Row) -> None:
         self.extras_count = row.body.__code__.co_argcount - 1
         self.row, self.reducers = row, dict[Any, Reducer]()
-        self.rules = Rules(row, row.vjp or self.rule)
+        # Attributes may change what an element means: then everything is kept.
+        self.keeps = frozenset(("input", "result")) if self.extras_count else Reducer(row, ()).keeps()
+        self.rules = Rules(row, row.vjp or self.rule, keeps=None if row.vjp else self.keeps)
 
     def rule(self, s: Any, grad: Any) -> Any:
-        """The derived gradient; it reads `input` and `result`."""
+        """The derived gradient."""
         extras = tuple(getattr(s, p.name) for p in self.row.params[1:1 + self.extras_count])
-        x, result = s.input, s.result
-        axes = wrap_dims(s._values.get("dim"), x._a.ndim)
-        return self.reducers[extras].gradient(x, result, grad, axes, s.keepdim)
+        x, result = (getattr(s, n) if n in self.keeps else None for n in ("input", "result"))
+        shape = s.shape("input")
+        axes = wrap_dims(s._values.get("dim"), len(shape))
+        return self.reducers[extras].gradient(shape, x, result, grad, axes, s.keepdim)
 
     def __call__(self, t: Tensor, rest: tuple[Any, ...]) -> tuple[Tensor, Any]:
         extras, (dim, keepdim, *asked) = rest[:self.extras_count], rest[self.extras_count:]

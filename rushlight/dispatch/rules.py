@@ -61,11 +61,12 @@ def _shape(p: Param) -> str:
 class Rules:
     """A row's declared gradient, prepared once: node classes and what to keep."""
 
-    def __init__(self, row: Row, rule: Any, name: str | None = None) -> None:
+    def __init__(self, row: Row, rule: Any, name: str | None = None,
+                 keeps: frozenset[str] | None = None) -> None:
         self.rule, self.row = rule, row
         self.tensor_params = [p for p in row.params if p.is_tensor or p.is_list]
         # Derived rules read their arguments by computed names and say so.
-        names = getattr(rule, "keeps", None) or mentioned(rule)
+        names = keeps if keeps is not None else getattr(rule, "keeps", None) or mentioned(rule)
         self.keeps = frozenset(p.name for p in row.params if p.name in names)
         self.keeps_result = "result" in names
         # A function of the arguments where PyTorch numbers overloads.

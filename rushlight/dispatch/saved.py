@@ -1,6 +1,7 @@
 """The `s` of declared gradients: what a node kept of its op's arguments and result."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from rushlight.autograd.mode import LOCAL
@@ -38,6 +39,24 @@ class Saved:
         if LOCAL.enabled:
             found = [None if t is None else reattach(t, self._node, i) for i, t in enumerate(found)]
         return tuple(found) if self._results[0] else found[0]
+
+    def packed(self, pack: Callable[[Tensor, int], Any]) -> "Saved":
+        """The same with pack(tensor, number of the result, -1 for arguments) for each kept tensor."""
+        return self._mapped(Kept, lambda kept, number: pack(kept.tensor, number))
+
+    def opened(self, kind: type, node: Any) -> "Saved":
+        """What `packed` was made of, its items of class `kind` restored."""
+        return self._mapped(kind, lambda item, number: Kept(item.restore(node)))
+
+    def _mapped(self, kind: type, change: Callable[[Any, int], Any]) -> "Saved":
+        def changed(value: Any, number: int = -1) -> Any:
+            if value.__class__ is KeptList:
+                return KeptList([changed(v) for v in value.items])
+            return change(value, number) if value.__class__ is kind else value
+
+        many, results = self._results or (False, [])
+        results = self._results and (many, [changed(k, i) for i, k in enumerate(results)])
+        return Saved({n: changed(v) for n, v in self._values.items()}, self._shapes, results)
 
     def shape(self, name: str) -> Any:
         """The shape of a tensor argument (a list of shapes for a list of tensors)."""

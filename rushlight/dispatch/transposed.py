@@ -52,9 +52,8 @@ def index_rule(row: Row) -> Callable[..., Any]:
         from rushlight.tensor.tensor import Tensor, wrap
 
         shape = s.shape(row.params[0].name)
-        rest = [s._values[n] for n in names]
-        arrays = [getattr(s, n)._a if isinstance(getattr(s, n), Tensor) else v
-                  for n, v in zip(names, rest, strict=True)]
+        rest = [getattr(s, n) for n in names]
+        arrays = [v._a if isinstance(v, Tensor) else v for v in rest]
         coordinates = tuple(wrap(np.asarray(c)) if not isinstance(c, slice) else c
                             for c in row.body(shape, *arrays))
         into = grad.new_zeros(shape)

@@ -1,0 +1,131 @@
+"""Saved-tensor hooks: what nodes keep passes through a pair of functions of the user's.
+
+Nodes record as ever; with hooks in place a listener then looks at each new node and puts a `Packed` in
+the place of what it saved, which the engine opens again before it runs the node's rule. So recording
+costs nothing more where there are no hooks.
+"""
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from rushlight.autograd.mode import LOCAL
+from rushlight.autograd.node import TRACES, Node
+from rushlight.base.tape import escape
+from rushlight.tensor.tensor import Tensor, storage
+
+Hooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]
+
+
+class _Local(threading.local):
+    refusal: str | None = None
+
+    def __init__(self) -> None:
+        self.stack: list[Hooks] = []
+
+
+HOOKS = _Local()
+
+
+def push(pack: Callable[[Tensor], Any], unpack: Callable[[Any], Tensor]) -> None:
+    """Put a pair of hooks in this thread's place; RuntimeError where they are disabled."""
+    if HOOKS.refusal is not None:
+        raise RuntimeError(HOOKS.refusal)
+    if not (callable(pack) and callable(unpack)):
+        raise TypeError("saved_tensors_hooks(): incompatible function arguments: expected pack_hook and "
+                        f"unpack_hook to be callable, got {type(pack).__name__} and {type(unpack).__name__}")
+    HOOKS.stack.append((pack, unpack))
+    TRACES.add(_pack_node)
+
+
+def pop() -> None:
+    """Take the innermost pair away."""
+    HOOKS.stack.pop()
+    TRACES.remove(_pack_node)
+
+
+class PackedTensor:
+    """A kept tensor as the pack hook left it, and its place in the graph."""
+
+    __slots__ = ("_value", "_unpack", "_edge", "_number")
+
+    def __init__(self, value: Any, unpack: Callable[[Any], Tensor], edge: tuple[Any, int],
+                 number: int) -> None:
+        self._value, self._unpack, self._edge, self._number = value, unpack, edge, number
+
+    def restore(self, node: Node) -> Tensor:
+        """What the unpack hook makes of it, where the kept tensor stood in the graph of `node`."""
+        escape("a saved-tensor hook runs")
+        found = self._unpack(self._value)
+        if not isinstance(found, Tensor):
+            raise TypeError("Output of saved tensor unpack_hook expected to be a Tensor but got result of "
+                            f"type {type(found).__name__}")
+        own = self._number >= 0 and LOCAL.enabled
+        return _placed(found, *((node, self._number) if own else self._edge))
+
+
+def _placed(t: Tensor, node: Any, number: int) -> Tensor:
+    other: Tensor = object.__new__(Tensor)
+    other._a, other._k, other._g, other._i, other._s = t._a, t._k, node, number, storage(t)
+    return other
+
+
+def pack(node: Node, t: Tensor, number: int) -> PackedTensor:
+    """Hand a tensor that `node` keeps to the innermost pack hook; number: which result of it, or -1."""
+    escape("a saved-tensor hook runs")
+    hook, unpack = HOOKS.stack[-1]
+    given = t if number < 0 else _placed(t, node, number)
+    version = storage(given).version
+    before, LOCAL.enabled = LOCAL.enabled, False
+    try:
+        value = hook(given)
+    finally:
+        LOCAL.enabled = before
+    if storage(given).version != version:
+        raise RuntimeError(
+            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack "
+            "hook cannot be modified by in-place operations as this can lead to unexpected side-effects. "
+            "Write to a clone() of it instead.")
+    if value is given and number >= 0:
+        given._g, given._i = None, 0      # a node that holds its own result would be a cycle
+    return PackedTensor(value, unpack, (None, 0) if number >= 0 else (t._g, t._i), number)
+
+
+class Packed:
+    """Stands for a node's `saved` whose tensors are packed."""
+
+    __slots__ = ("_saved",)
+
+    def __init__(self, saved: Any) -> None:
+        self._saved = saved
+
+    def opened(self, node: Node) -> Any:
+        """What the node's rule needs, unpacked."""
+        saved = self._saved
+        if saved.__class__ is tuple:
+            return saved[0], [_kept(k, node) for k in saved[1]], *saved[2:]
+        return saved.opened(PackedTensor, node)
+
+
+def _kept(item: Any, node: Node) -> Any:
+    if item.__class__ is not PackedTensor:
+        return item
+    t = item.restore(node)
+    return t, t._s.version
+
+
+def _pack_node(node: Node) -> None:
+    """Listener for new nodes: pack what this one saved."""
+    if not HOOKS.stack:
+        return                            # another thread's hooks
+    saved = getattr(node, "saved", None)
+    if hasattr(saved, "packed"):
+        node.settle()                     # its overload is known by what it saved
+        node.saved = Packed(saved.packed(lambda t, number: pack(node, t, number)))
+    elif saved.__class__ is tuple and len(saved) > 1 and saved[1].__class__ is list:
+        # Formulas: (names, [(tensor, version) or (number, -1)], places); x[i]: (shape, [(index, version)]).
+        names = saved[0] if len(saved) == 3 else ()
+        node.saved = Packed((saved[0], [
+            k if k is None or k[1] < 0 else pack(node, k[0], 0 if names[i:i + 1] == ("result",) else -1)
+            for i, k in enumerate(saved[1])], *saved[2:]))

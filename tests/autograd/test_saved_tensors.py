@@ -1,0 +1,135 @@
+"""Saved-tensor hooks: what they see, what they give back, and where they are refused."""
+import threading
+
+import pytest
+
+import rushlight as torch
+from rushlight.autograd.node import TRACES
+
+G = torch.autograd.graph
+
+
+@pytest.fixture
+def x():
+    return torch.tensor([1.0, 2.0], requires_grad=True, dtype=torch.float64)
+
+
+class _Log(list):
+    def hooks(self, name="p"):
+        return G.saved_tensors_hooks(lambda t: (self.append((name, t.tolist())), t)[1],
+                                     lambda t: (self.append(("u", t.tolist())), t)[1])
+
+
+def test_each_saved_tensor_passes_through(x):
+    log = _Log()
+    with log.hooks():
+        y = x * x
+    assert log == [("p", [1.0, 2.0])] * 2
+    y.backward(torch.ones(2, dtype=torch.float64))
+    assert log[2:] == [("u", [1.0, 2.0])] * 2 and x.grad.tolist() == [2.0, 4.0]
+
+
+PROGRAMS = [
+    lambda x: x.exp(), lambda x: x * x / x.sin(), lambda x: x.softmax(0), lambda x: x[torch.tensor([1, 0, 1])],
+    lambda x: torch.cat([x, x.tanh()]), lambda x: x.cumprod(0), lambda x: x.prod(), lambda x: x.max(0).values,
+    lambda x: torch.einsum("i,j->ij", x, x.exp()), lambda x: torch.nn.functional.layer_norm(x * x, (2,), x),
+    lambda x: (x * 1).exp_().mul_(x), lambda x: x.norm(), lambda x: x.diag(),
+    lambda x: torch.linalg.eigh(torch.outer(x, x) + torch.diag(x)).eigenvalues, lambda x: x.sort().values ** 2]
+
+
+@pytest.mark.parametrize("number", range(len(PROGRAMS)))
+def test_gradients_of_all_orders_stay(x, number):
+    program = PROGRAMS[number]
+
+    def gradients():
+        first, = torch.autograd.grad(program(x).sum(), x, create_graph=True)
+        second = torch.autograd.grad((first * first).sum(), x, allow_unused=True) if first.requires_grad else ()
+        return [first.tolist(), *[g if g is None else g.tolist() for g in second]]
+
+    wanted = gradients()
+    with G.saved_tensors_hooks(lambda t: t.numpy(force=True).copy(), torch.from_numpy):
+        assert gradients() == wanted
+    with G.save_on_cpu(pin_memory=True):
+        assert gradients() == wanted
+
+
+def test_custom_functions(x):
+    class Cube(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            y = x ** 3
+            ctx.save_for_backward(x, None, y)
+            return y
+
+        @staticmethod
+        def backward(ctx, g):
+            x, none, y = ctx.saved_tensors
+            assert none is None
+            return 3 * g * y / x
+
+    log = _Log()
+    with log.hooks():
+        y = Cube.apply(x)
+    g, = torch.autograd.grad(y.sum(), x, create_graph=True)
+    assert [name for name, _ in log] == ["p", "p", "u", "u"] and g.tolist() == [3.0, 12.0]
+    assert torch.autograd.grad(g.sum(), x)[0].tolist() == [6.0, 12.0]
+
+
+def test_innermost_pair_and_only_this_thread(x):
+    log = _Log()
+    with log.hooks("outer"):
+        with log.hooks("inner"):
+            x.sin()
+        x.sin()
+        other = threading.Thread(target=x.sin)
+        other.start()
+        other.join()
+    assert [name for name, _ in log] == ["inner", "outer"] and TRACES.record is None
+
+
+def test_with_anomaly_mode(x):
+    log = _Log()
+    with log.hooks(), torch.autograd.set_detect_anomaly(True):
+        y = x.exp()
+    y.sum().backward()
+    assert len(log) == 2 and TRACES.record is None
+
+
+def test_mistakes(x):
+    with pytest.raises(RuntimeError, match="pack hook is modifying its input in place"):
+        with G.saved_tensors_hooks(lambda t: t.mul_(2), lambda t: t):
+            x.exp()
+    with pytest.raises(TypeError, match="unpack_hook expected to be a Tensor but got result of type int"):
+        with G.saved_tensors_hooks(lambda t: t, lambda t: 3):
+            y = x.exp().sum()
+        y.backward()
+    with pytest.raises(TypeError, match="incompatible function arguments"):
+        G.saved_tensors_hooks(1, 2).__enter__()
+    with G.disable_saved_tensors_hooks("not here"), pytest.raises(RuntimeError, match="not here"):
+        G.save_on_cpu().__enter__()
+    with G.save_on_cpu(), pytest.raises(RuntimeError, match="not here"):
+        G.disable_saved_tensors_hooks("not here").__enter__()
+    assert TRACES.record is None
+
+
+def test_edges_stand_for_tensors(x):
+    y = x * 2
+    edge = G.get_gradient_edge(y)
+    assert edge.node is y.grad_fn and edge.output_nr == 0 and isinstance(edge.node, G.Node)
+    out = (y * y).sum()
+    assert torch.autograd.grad(out, edge)[0].tolist() == [4.0, 8.0]
+    torch.autograd.backward(edge, torch.ones(2))
+    assert x.grad.tolist() == [2.0, 2.0]
+    with pytest.raises(RuntimeError, match="does not require gradients"):
+        G.get_gradient_edge(torch.ones(1))
+
+
+@pytest.mark.parametrize("reduce", [torch.sum, torch.mean, lambda t: t.sum(0), lambda t: t.mean(0, keepdim=True)])
+def test_sums_keep_nothing(x, reduce):
+    log = _Log()
+    y = x * 1
+    with log.hooks():
+        total = reduce(y)
+    y.add_(1)
+    total.sum().backward()
+    assert log == [] and x.grad.tolist() in ([1.0, 1.0], [0.5, 0.5])
