@@ -53,8 +53,8 @@ class autocast:
         if self.fast_dtype in _SUPPORTED:
             return None
         name = self.device.upper()
-        return (f"In {name} autocast, but the target dtype is not supported. Disabling autocast.\n{name} Autocast "
-                f"only supports dtypes of {', '.join(map(str, _SUPPORTED))} currently.")
+        return (f"In {name} autocast, but the target dtype is not supported. Disabling autocast.\n{name} "
+                f"Autocast only supports dtypes of {', '.join(map(str, _SUPPORTED))} currently.")
 
     def __enter__(self) -> "autocast":
         self.prev_cache_enabled = state.is_autocast_cache_enabled()
@@ -76,9 +76,9 @@ class autocast:
 
     def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
         if not callable(func):
-            raise TypeError(f"autocast()(func) requires a callable, but got {type(func).__name__}. Did you mean to "
-                            "use autocast as a context manager? For example:\n    with torch.autocast("
-                            "device_type=...):\n        output = model(input)")
+            raise TypeError(f"autocast()(func) requires a callable, but got {type(func).__name__}. Did you "
+                            "mean to use autocast as a context manager? For example:\n    with torch."
+                            "autocast(device_type=...):\n        output = model(input)")
         return autocast_decorator(self, func)
 
 

@@ -1,8 +1,6 @@
 """What autocast does to ops: an interpreter in the door that casts operands by each row's policy.
 
-A row's `autocast` fact is the list of PyTorch's for the CPU that the op is on: "lower" (products and
-convolutions run in bfloat16 or float16), "float32" (delicate ops run in float32), "promote" (operands meet in
-the widest of their types), or "keep" (on none). In-place forms and `out=` are on no list.
+The policies are told in ops/autocast.py. In-place forms and `out=` have none.
 """
 from __future__ import annotations
 
@@ -13,9 +11,23 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from rushlight.autograd.mode import LOCAL
+from rushlight.autograd.node import Node
 from rushlight.base import dtype as dt
 from rushlight.dispatch import state
+from rushlight.ops.autocast import CHOSEN
 from rushlight.tensor.tensor import Tensor
+
+
+class ToCopyBackward0(Node):
+    """The node of a weight's cast. It keeps nothing that could be freed: the products that share the cast
+    may go backward one after another."""
+
+    __slots__ = ()
+    saved = property(lambda self: (), lambda self, value: None)  # type: ignore[assignment]
+
+    def apply(self, grad: Tensor) -> Any:
+        """The gradient in the weight's own type."""
+        return (grad.to(dt.float32),)
 
 
 class Casting:
@@ -31,13 +43,12 @@ class Casting:
     def run(self, row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """Cast the operands as the row's policy says, and run the op."""
         policy = row.autocast
-        if kwargs.get("out") is not None or getattr(call, "writes", False):
+        if policy == "by arguments":
+            policy = CHOSEN[row.name](*args, **kwargs)
+        if policy == "keep" or kwargs.get("out") is not None or getattr(call, "writes", False):
             return call(*args, **kwargs)
-        if policy == "keep":
-            # Composites without a policy are seen through: the rows inside have their own.
-            if row.kind == "composite" and row.vjp is None:
-                return self._inside(call, args, kwargs)
-            return call(*args, **kwargs)
+        if policy == "through":
+            return self._inside(call, args, kwargs)
         if policy == "promote":
             target = self._widest((*args, *kwargs.values()))
         else:
@@ -75,7 +86,9 @@ class Casting:
             known = self._weights[id(value)] = weakref.ref(value), {}
         copy = known[1].get((target, True), known[1].get((target, LOCAL.enabled)))
         if copy is None:
-            copy = known[1][target, LOCAL.enabled] = value.to(target)
+            copy = known[1][target, LOCAL.enabled] = value.detach().to(target)
+            if LOCAL.enabled:
+                copy._g, copy._i = ToCopyBackward0(((value._g, value._i),)), 0
         return copy
 
     def _widest(self, values: Iterable[Any]) -> dt.dtype:
@@ -85,9 +98,9 @@ class Casting:
                 continue
             dtype = tensor._k.dtype
             if dtype is not dt.float32 and dtype is not widest:
-                raise RuntimeError("Unexpected floating ScalarType in at::autocast::prioritize: autocast runs in "
-                                   f"{widest}, but got a tensor of {dtype}. Convert it to one of {widest} and "
-                                   "torch.float32")
+                raise RuntimeError("Unexpected floating ScalarType in at::autocast::prioritize: autocast "
+                                   f"runs in {widest}, but got a tensor of {dtype}. Convert it to {widest} "
+                                   "or torch.float32")
             widest = dtype
         return widest
 

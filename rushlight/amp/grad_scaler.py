@@ -89,8 +89,8 @@ class GradScaler:
 
     def _scaled_before(self, doing: str) -> Any:
         if self._scale is None:
-            raise AssertionError(f"Attempted {doing} but _scale is None.  This may indicate your script did not "
-                                 "use scaler.scale(loss or outputs) earlier in the iteration.")
+            raise AssertionError(f"Attempted {doing} but _scale is None.  This may indicate your script did "
+                                 "not use scaler.scale(loss or outputs) earlier in the iteration.")
         return self._scale
 
     def unscale_(self, optimizer: Optimizer) -> None:
@@ -104,7 +104,8 @@ class GradScaler:
         factor = self._scaled_before("unscale_")
         state = self._per_optimizer_states[id(optimizer)]
         if state["stage"] is OptState.UNSCALED:
-            raise RuntimeError("unscale_() has already been called on this optimizer since the last update().")
+            raise RuntimeError("unscale_() has already been called on this optimizer since the last "
+                               "update().")
         if state["stage"] is OptState.STEPPED:
             raise RuntimeError("unscale_() is being called after step().")
         inverse = factor.double().reciprocal().float()
@@ -159,7 +160,7 @@ class GradScaler:
         return result
 
     def update(self, new_scale: Any = None) -> None:
-        """Adapt the factor to what this iteration found, or set it to new_scale (a float or 1-element tensor).
+        """Adapt the factor to what this iteration found, or set it to new_scale: a float or 1-element tensor.
 
         AssertionError where nothing was scaled, or no optimizer of this iteration was checked.
         """
@@ -261,8 +262,8 @@ class GradScaler:
         if not self._enabled:
             return
         if not state_dict:
-            raise RuntimeError("The source state dict is empty, possibly because it was saved from a disabled "
-                               "instance of GradScaler.")
+            raise RuntimeError("The source state dict is empty, possibly because it was saved from a "
+                               "disabled instance of GradScaler.")
         self._init_scale, self._init_growth_tracker = state_dict["scale"], state_dict["_growth_tracker"]
         self._growth_factor, self._backoff_factor = state_dict["growth_factor"], state_dict["backoff_factor"]
         self._growth_interval = state_dict["growth_interval"]

@@ -11,8 +11,8 @@ from rushlight.base import dtype as dt
 from rushlight.base.device import device
 
 # The types of devices that PyTorch has autocast for, and what it casts to there.
-_DEFAULTS = {"cpu": dt.bfloat16, "xla": dt.bfloat16, "hpu": dt.bfloat16, "cuda": dt.float16, "mps": dt.float16,
-             "xpu": dt.float16, "ipu": dt.float16, "maia": dt.float16, "mtia": dt.float16}
+_DEFAULTS = {"cpu": dt.bfloat16, "xla": dt.bfloat16, "hpu": dt.bfloat16, "cuda": dt.float16,
+             "mps": dt.float16, "xpu": dt.float16, "ipu": dt.float16, "maia": dt.float16, "mtia": dt.float16}
 
 
 def _type_of(name: str, device_type: Any) -> str:
@@ -25,8 +25,8 @@ def _type_of(name: str, device_type: Any) -> str:
 def _known(name: str, device_type: Any) -> str:
     found = _type_of(name, device_type)
     if found not in _DEFAULTS:
-        raise RuntimeError("unknown device type for autocast in get_autocast_dispatch_key_from_device_type: got "
-                           f"{found!r}, expected one of {', '.join(_DEFAULTS)}")
+        raise RuntimeError("unknown device type for autocast in get_autocast_dispatch_key_from_device_type: "
+                           f"got {found!r}, expected one of {', '.join(_DEFAULTS)}")
     return found
 
 

@@ -10,7 +10,8 @@ from rushlight.base import dtype as dt
 class autocast(amp.autocast):
     """torch.amp.autocast("cpu", ...), with a FutureWarning."""
 
-    def __init__(self, enabled: bool = True, dtype: dt.dtype = dt.bfloat16, cache_enabled: bool = True) -> None:
+    def __init__(self, enabled: bool = True, dtype: dt.dtype = dt.bfloat16,
+                 cache_enabled: bool = True) -> None:
         warnings.warn("`torch.cpu.amp.autocast(args...)` is deprecated. Please use "
                       "`torch.amp.autocast('cpu', args...)` instead.", FutureWarning, stacklevel=2)
         super().__init__("cpu", enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)

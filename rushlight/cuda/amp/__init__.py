@@ -1,4 +1,4 @@
-"""torch.cuda.amp: older spellings of torch.amp for CUDA, which there is none of: all is disabled, with a warning."""
+"""torch.cuda.amp: older spellings of torch.amp for CUDA: there is none, so all is disabled."""
 from __future__ import annotations
 
 from rushlight.cuda.amp.autocast_mode import autocast, custom_bwd, custom_fwd

@@ -10,14 +10,16 @@ from rushlight.base import dtype as dt
 
 
 def _deprecated(name: str, instead: str) -> None:
-    warnings.warn(f"`torch.cuda.amp.{name}(args...)` is deprecated. Please use `torch.amp.{instead}` instead.",
+    warnings.warn(f"`torch.cuda.amp.{name}(args...)` is deprecated. Please use "
+                  f"`torch.amp.{instead}` instead.",
                   FutureWarning, stacklevel=3)
 
 
 class autocast(amp.autocast):
     """torch.amp.autocast("cuda", ...): FutureWarning, and without CUDA a UserWarning, and does nothing."""
 
-    def __init__(self, enabled: bool = True, dtype: dt.dtype = dt.float16, cache_enabled: bool = True) -> None:
+    def __init__(self, enabled: bool = True, dtype: dt.dtype = dt.float16,
+                 cache_enabled: bool = True) -> None:
         _deprecated("autocast", "autocast('cuda', args...)")
         super().__init__("cuda", enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)
 
