@@ -125,3 +125,13 @@ def test_norms_keep_a_low_type_beside_wide_parameters() -> None:
         found = norm(x.bfloat16())
         assert found.dtype is torch.bfloat16
         assert torch.equal(found, norm(x.bfloat16().float()).bfloat16())
+
+
+def test_compiled_programs_are_of_one_type() -> None:
+    x = torch.ones(4, 4)
+    product = torch.compile(lambda x: torch.mm(x, x), mode="reduce-overhead")
+    for dtype in (torch.bfloat16, torch.float16):
+        for _ in range(4):
+            with torch.autocast("cpu", dtype=dtype):
+                assert product(x).dtype is dtype
+    assert product(x).dtype is torch.float32
