@@ -27,8 +27,9 @@ torch = sys.modules[__name__]  # as PyTorch's own attribute of that name
 
 # Sub-packages, imported at first mention.
 _PACKAGES = frozenset((
-    "_dynamo", "amp", "autograd", "backends", "compiler", "cuda", "fft", "linalg", "masked", "nn", "optim",
-    "random", "return_types", "serialization", "signal", "special", "storage", "testing", "utils", "version",
+    "_dynamo", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "fft", "linalg", "masked", "nn",
+    "optim", "random", "return_types", "serialization", "signal", "special", "storage", "testing", "utils",
+    "version",
 ))
 # What PyTorch has beside these, and what to use meanwhile.
 _ABSENT = {
@@ -72,7 +73,13 @@ _HOMES = {
     "is_deterministic_algorithms_warn_only_enabled": "tensor.threads",
     "UntypedStorage": "tensor.untyped", "TypedStorage": "tensor.typed", "FloatTensor": "tensor.legacy",
     "compile": "_dynamo.api", "explain": "_dynamo.report", "summary": "nn.summary",
-    "autocast": "amp", "get_autocast_dtype": "amp", "is_autocast_enabled": "amp",
+    "autocast": "amp",
+    **dict.fromkeys((
+        "is_autocast_enabled", "set_autocast_enabled", "get_autocast_dtype", "set_autocast_dtype",
+        "is_autocast_cache_enabled", "set_autocast_cache_enabled", "clear_autocast_cache",
+        "autocast_increment_nesting", "autocast_decrement_nesting", "is_autocast_cpu_enabled",
+        "set_autocast_cpu_enabled", "get_autocast_cpu_dtype", "set_autocast_cpu_dtype",
+        "get_autocast_gpu_dtype", "set_autocast_gpu_dtype"), "amp.state"),
 }
 
 

@@ -1,8 +1,7 @@
 """torch.amp: automatic mixed precision on the CPU."""
 from __future__ import annotations
 
-from rushlight.amp.autocast_mode import (autocast, autocast_decrement_nesting, custom_bwd, custom_fwd,
-                                         get_autocast_dtype, is_autocast_available, is_autocast_enabled)
+from rushlight.amp.autocast_mode import autocast, custom_bwd, custom_fwd, is_autocast_available
+from rushlight.amp.grad_scaler import GradScaler
 
-__all__ = ["autocast", "autocast_decrement_nesting", "custom_bwd", "custom_fwd", "get_autocast_dtype",
-           "is_autocast_available", "is_autocast_enabled"]
+__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]

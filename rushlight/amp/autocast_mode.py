@@ -1,161 +1,141 @@
-"""autocast: an interpreter in the door that casts operands by each row's policy.
-
-A row's `autocast` fact says "lower" (products and convolutions run in bfloat16 or float16), "float32"
-(losses and norms run in float32), "refuse", or "keep" (whatever the operands are).
-"""
+"""autocast, a context and a decorator, and what makes custom autograd Functions follow it."""
 from __future__ import annotations
 
 import functools
-import threading
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+import numpy as np
+
+from rushlight.amp import state
+from rushlight.amp.casting import castable
+from rushlight.amp.state import is_autocast_available
 from rushlight.base import dtype as dt
-from rushlight.dispatch import state
 from rushlight.tensor.tensor import Tensor
 
+__all__ = ["autocast", "autocast_decorator", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
-class _Local(threading.local):
-    enabled = False
-    dtype = dt.bfloat16
-
-
-_local = _Local()
+_SUPPORTED = (dt.bfloat16, dt.float16)
 
 
-class _Interpreter:
-    """What stands in the door inside autocast."""
-
-    def __init__(self, dtype: dt.dtype) -> None:
-        self.dtype = dtype
-
-    def run(self, row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
-        """Cast the floating operands as the row's policy says, and run the op."""
-        policy = row.autocast
-        if policy == "refuse":
-            raise RuntimeError(f"torch.nn.functional.{row.name} and torch.nn.BCELoss are unsafe to autocast. "
-                               "Use torch.nn.functional.binary_cross_entropy_with_logits or torch.nn."
-                               "BCEWithLogitsLoss, which are safe to autocast.")
-        if policy == "keep":
-            # Composites without a policy are seen through: the rows inside have their own.
-            if row.kind == "composite" and row.vjp is None:
-                return _inside(self, call, args, kwargs)
-            return call(*args, **kwargs)
-        target = self.dtype if policy == "lower" else dt.float32
-        cast = functools.partial(_cast, target)
-        return call(*map(cast, args), **{k: cast(v) for k, v in kwargs.items()})
-
-
-def _inside(mode: _Interpreter, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
-    state.STACK.modes.append(mode)
-    try:
-        return call(*args, **kwargs)
-    finally:
-        state.STACK.modes.pop()
-
-
-_CASTABLE = frozenset({dt.float32, dt.float16, dt.bfloat16})
-
-
-def _cast(target: dt.dtype, value: Any) -> Any:
-    if isinstance(value, Tensor):
-        return value.to(target) if value._k.dtype in _CASTABLE and value._k.dtype is not target else value
-    if isinstance(value, (list, tuple)) and any(isinstance(v, Tensor) for v in value):
-        return type(value)(_cast(target, v) for v in value)
-    return value
+def _checked_type(device_type: Any) -> str:
+    if not isinstance(device_type, str):
+        raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
+    return device_type
 
 
 class autocast:
     """Inside, matrix products and convolutions run in `dtype`, numerically delicate ops in float32.
 
-    device_type: "cpu" ("cuda" is accepted and does nothing without CUDA). dtype: bfloat16 by default.
+    device_type: "cpu"; those of devices that Rushlight lacks are accepted and change nothing, "cuda" with a
+    UserWarning. dtype: bfloat16 or float16, default get_autocast_dtype(device_type); others warn and disable.
+    enabled=False: ops run as they are, inside another autocast too. cache_enabled: cast each weight once.
+    RuntimeError for an unknown device type.
     """
 
-    def __init__(self, device_type: str = "cpu", dtype: Any = None, enabled: bool = True,
+    def __init__(self, device_type: str, dtype: dt.dtype | None = None, enabled: bool = True,
                  cache_enabled: bool | None = None) -> None:
-        if not isinstance(device_type, str):
-            raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
-        if device_type not in ("cpu", "cuda", "mps", "xpu"):
+        self.device = _checked_type(device_type)
+        self.fast_dtype = state.get_autocast_dtype(device_type) if dtype is None else dtype
+        if not is_autocast_available(device_type):
             raise RuntimeError(f"User specified an unsupported autocast device_type '{device_type}'")
-        self.device = device_type
-        self.fast_dtype = dt.bfloat16 if dtype is None else dtype
-        if self.fast_dtype not in (dt.bfloat16, dt.float16):
-            import warnings
+        self._cache_enabled = state.is_autocast_cache_enabled() if cache_enabled is None else cache_enabled
+        problem = self._problem() if enabled else None
+        if problem:
+            warnings.warn(problem, stacklevel=2)
+        self._enabled = enabled and problem is None
 
-            warnings.warn(f"In {device_type.upper()} autocast, but the target dtype is not supported. "
-                          "Disabling autocast.", UserWarning, stacklevel=2)
-            enabled = False
-        self._enabled = enabled and device_type == "cpu"
+    def _problem(self) -> str | None:
+        """Why it cannot be enabled."""
+        if self.device == "cuda":
+            return "CUDA is not available or torch_xla is imported. Disabling autocast."
+        if self.fast_dtype in _SUPPORTED:
+            return None
+        name = self.device.upper()
+        return (f"In {name} autocast, but the target dtype is not supported. Disabling autocast.\n{name} "
+                f"Autocast only supports dtypes of {', '.join(map(str, _SUPPORTED))} currently.")
 
     def __enter__(self) -> "autocast":
-        self._before = (_local.enabled, _local.dtype)
-        # Leaving autocast inside autocast: the interpreters wait outside.
-        self._modes, state.STACK.modes = state.STACK.modes, [
-            m for m in state.STACK.modes if not isinstance(m, _Interpreter)]
-        self._mode = _Interpreter(self.fast_dtype) if self._enabled else None
-        if self._mode is not None:
-            state.STACK.modes.append(self._mode)
-            state.MODES.append(self._mode)
-        _local.enabled, _local.dtype = self._enabled, self.fast_dtype
+        self.prev_cache_enabled = state.is_autocast_cache_enabled()
+        self.prev = state.is_autocast_enabled(self.device)
+        self.prev_fastdtype = state.get_autocast_dtype(self.device)
+        state.autocast_increment_nesting()
+        self._set(self._enabled, self.fast_dtype, self._cache_enabled)
         return self
 
     def __exit__(self, *error: Any) -> None:
-        state.STACK.modes = self._modes
-        if self._mode is not None:
-            state.MODES.remove(self._mode)
-        _local.enabled, _local.dtype = self._before
+        if state.autocast_decrement_nesting() == 0:
+            state.clear_autocast_cache()
+        self._set(self.prev, self.prev_fastdtype, self.prev_cache_enabled)
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(function)
-        def inside(*args: Any, **kwargs: Any) -> Any:
-            with autocast(self.device, self.fast_dtype, self._enabled):
-                return function(*args, **kwargs)
-        return inside
+    def _set(self, enabled: bool, dtype: dt.dtype, keeps_weights: bool) -> None:
+        state.set_autocast_enabled(self.device, enabled)
+        state.set_autocast_dtype(self.device, dtype)
+        state.set_autocast_cache_enabled(keeps_weights)
 
-
-def is_autocast_enabled(device_type: str | None = None) -> bool:
-    """Whether autocast is on in this thread (for the CPU)."""
-    return _local.enabled and device_type in (None, "cpu")
-
-
-def get_autocast_dtype(device_type: str = "cpu") -> dt.dtype:
-    """The dtype that products are cast to."""
-    return _local.dtype if device_type == "cpu" else dt.float16
+    def __call__(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        if not callable(func):
+            raise TypeError(f"autocast()(func) requires a callable, but got {type(func).__name__}. Did you "
+                            "mean to use autocast as a context manager? For example:\n    with torch."
+                            "autocast(device_type=...):\n        output = model(input)")
+        return autocast_decorator(self, func)
 
 
-def is_autocast_available(device_type: str) -> bool:
-    """Whether autocast knows the device type."""
-    return device_type == "cpu"
+def autocast_decorator(autocast_instance: autocast, func: Callable[..., Any]) -> Callable[..., Any]:
+    """func, called inside the given autocast."""
+    @functools.wraps(func)
+    def inside(*args: Any, **kwargs: Any) -> Any:
+        with autocast_instance:
+            return func(*args, **kwargs)
+    return inside
 
 
-def autocast_decrement_nesting() -> int:
-    """0: casts are not cached."""
-    return 0
+def _cast(value: Any, device_type: str, dtype: dt.dtype) -> Any:
+    """Tensors of the device, also those in containers, as `dtype`."""
+    if isinstance(value, Tensor):
+        return value.to(dtype) if device_type == "cpu" and castable(value) else value
+    if isinstance(value, (str, bytes, np.ndarray)):
+        return value
+    if isinstance(value, Mapping):
+        return {_cast(k, device_type, dtype): _cast(v, device_type, dtype) for k, v in value.items()}
+    if isinstance(value, Iterable):
+        items = (_cast(v, device_type, dtype) for v in value)
+        return type(value)(items) if isinstance(value, (list, tuple)) else items
+    return value
 
 
-def custom_fwd(fwd: Any = None, *, device_type: str = "cpu", cast_inputs: Any = None) -> Any:
-    """Decorator for Function.forward: run it without autocast, inputs cast to `cast_inputs`."""
+def custom_fwd(fwd: Callable[..., Any] | None = None, *, device_type: str,
+               cast_inputs: dt.dtype | None = None) -> Any:
+    """Decorator for Function.forward: inside autocast, run it without, with inputs cast to `cast_inputs`.
+
+    Without `cast_inputs`, and outside autocast, it runs as it is. Write the static method outermost.
+    """
+    _checked_type(device_type)
     if fwd is None:
         return functools.partial(custom_fwd, device_type=device_type, cast_inputs=cast_inputs)
 
     @functools.wraps(fwd)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        args[0]._fwd_used_autocast = is_autocast_enabled()
-        if cast_inputs is None or not is_autocast_enabled():
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        context, active = args[0], state.is_autocast_enabled(device_type)
+        context._dtype = state.get_autocast_dtype(device_type)
+        context._fwd_used_autocast = active and cast_inputs is None
+        if not active or cast_inputs is None:
             return fwd(*args, **kwargs)
         with autocast(device_type, enabled=False):
-            return fwd(*[_cast(cast_inputs, a) for a in args],
-                       **{k: _cast(cast_inputs, v) for k, v in kwargs.items()})
-    return wrapper
+            return fwd(*(_cast(a, device_type, cast_inputs) for a in args),
+                       **_cast(kwargs, device_type, cast_inputs))
+    return forward
 
 
-def custom_bwd(bwd: Any = None, *, device_type: str = "cpu") -> Any:
-    """Decorator for Function.backward: the autocast state of its forward."""
+def custom_bwd(bwd: Callable[..., Any] | None = None, *, device_type: str) -> Any:
+    """Decorator for Function.backward: it runs with the autocast state of its forward."""
+    _checked_type(device_type)
     if bwd is None:
         return functools.partial(custom_bwd, device_type=device_type)
 
     @functools.wraps(bwd)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        with autocast(device_type, enabled=args[0]._fwd_used_autocast):
+    def backward(*args: Any, **kwargs: Any) -> Any:
+        with autocast(device_type, args[0]._dtype, args[0]._fwd_used_autocast):
             return bwd(*args, **kwargs)
-    return wrapper
+    return backward

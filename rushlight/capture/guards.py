@@ -153,7 +153,9 @@ class Guards:
 
 
 def _modes() -> tuple[Any, ...]:
-    return LOCAL.enabled, LOCAL.inference, len(MODES), get_default_dtype()
+    # Autocast's interpreter has the type that it casts to.
+    modes = [getattr(mode, "dtype", None) for mode in MODES]
+    return LOCAL.enabled, LOCAL.inference, modes, get_default_dtype()
 
 
 def _is_module(value: Any) -> bool:

@@ -83,6 +83,7 @@ def _intercepted(row: Row, run: Callable[..., Any]) -> Callable[..., Any]:
         found = overrides.intercept(row, run, args, kwargs)
         return run(*args, **kwargs) if found is overrides.NONE else found
 
+    run.writes = True  # type: ignore[attr-defined]  # for interpreters, which get the functional row
     variant.__name__ = variant.__qualname__ = f"{row.name}_"
     variant.__doc__ = f"In-place version of {row.name}."
     return variant

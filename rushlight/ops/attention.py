@@ -46,7 +46,7 @@ def _check(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool) ->
                                f"{query.dtype.legacy} instead.")
 
 
-@composite(where=("nn.functional",), autocast="lower")
+@composite(where=("nn.functional",))
 def scaled_dot_product_attention(query, key, value, attn_mask: "Tensor | None" = None,
                                  dropout_p: "float" = 0.0, is_causal: "bool" = False, *,
                                  scale: "float | None" = None, enable_gqa: "bool" = False):

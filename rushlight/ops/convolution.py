@@ -230,7 +230,7 @@ def _plain(n: int) -> None:
     def body(input, weight, bias: "Tensor | None" = None, stride: "Any" = 1, padding: "Any" = 0,
              dilation: "Any" = 1, groups: "int" = 1):
         return _convolve(f"conv{n}d", n, input, weight, bias, stride, padding, dilation, groups)
-    composite(body, name=f"conv{n}d", where=("torch", "nn.functional"), autocast="lower",
+    composite(body, name=f"conv{n}d", where=("torch", "nn.functional"),
               doc=f"The {n}-d convolution: (N, C, *in) by (O, C / groups, *k) -> (N, O, *out).")
 
 
@@ -264,7 +264,7 @@ def _transposed(n: int) -> None:
              output_padding: "Any" = 0, groups: "int" = 1, dilation: "Any" = 1):
         return _transpose(f"conv_transpose{n}d", n, input, weight, bias, stride, padding,
                           output_padding, groups, dilation)
-    composite(body, name=f"conv_transpose{n}d", where=("torch", "nn.functional"), autocast="lower",
+    composite(body, name=f"conv_transpose{n}d", where=("torch", "nn.functional"),
               doc=f"The {n}-d transposed convolution: (N, C, *in) by (C, O / groups, *k).")
 
 

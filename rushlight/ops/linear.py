@@ -11,7 +11,7 @@ from rushlight.ops.scalar import Expr
 from rushlight.ops.table import composite, contract, pointwise
 
 
-@contract(where=("nn.functional",), autocast="lower")
+@contract(where=("nn.functional",))
 def linear(input, weight, bias: "Tensor | None" = None) -> str:
     """input @ weight.T + bias: (*, in) with a weight (out, in) gives (*, out)."""
     return "...i,oi->...o"

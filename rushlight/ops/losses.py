@@ -65,7 +65,7 @@ def _elementwise(name: str, doc: str, formula: Any, **facts: Any) -> Any:
         reduction = reduction_of(reduction, size_average, reduce)
         _warn_sizes(input, target)
         return _reduced_by_weight(inner(input, target), weight, reduction)
-    return composite(body, name=name, doc=doc, where=_F, autocast="float32")
+    return composite(body, name=name, doc=doc, where=_F)
 
 
 def _square(input, target) -> Expr:
@@ -92,7 +92,7 @@ def _smooth_l1(input, target, beta: "Number" = 1.0) -> Expr:
     return m.where(m.lt(apart, beta), 0.5 * apart * apart / beta, apart - 0.5 * beta)
 
 
-@composite(where=_F, autocast="float32")
+@composite(where=_F)
 def smooth_l1_loss(input, target, size_average: "bool | None" = None, reduce: "bool | None" = None,
                    reduction: "str" = "mean", beta: "float" = 1.0):
     """Quadratic where |input - target| < beta, linear beyond."""
@@ -113,7 +113,7 @@ def _huber(input, target, delta: "Number" = 1.0) -> Expr:
     return m.where(m.le(apart, delta), 0.5 * apart * apart, delta * (apart - 0.5 * delta))
 
 
-@composite(where=_F, autocast="float32")
+@composite(where=_F)
 def huber_loss(input, target, reduction: "str" = "mean", delta: "float" = 1.0,
                weight: "Tensor | None" = None):
     """0.5 d ** 2 for |d| <= delta, else delta (|d| - 0.5 delta)."""
@@ -140,7 +140,7 @@ def _(s: Any, grad: Any) -> Any:
     return grad * (x - t) / safe, back
 
 
-@composite(where=_F, autocast="refuse", refuse=not_for("binary_cross_entropy", *NOT_FLOATING))
+@composite(where=_F, refuse=not_for("binary_cross_entropy", *NOT_FLOATING))
 def binary_cross_entropy(input, target, weight: "Tensor | None" = None,
                          size_average: "bool | None" = None, reduce: "bool | None" = None,
                          reduction: "str" = "mean"):
@@ -156,7 +156,7 @@ def binary_cross_entropy(input, target, weight: "Tensor | None" = None,
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
-@composite(where=_F, autocast="float32")
+@composite(where=_F)
 def binary_cross_entropy_with_logits(input, target, weight: "Tensor | None" = None,
                                      size_average: "bool | None" = None,
                                      reduce: "bool | None" = None, reduction: "str" = "mean",
@@ -173,7 +173,7 @@ def binary_cross_entropy_with_logits(input, target, weight: "Tensor | None" = No
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
-@composite(where=_F, autocast="float32")
+@composite(where=_F)
 def kl_div(input, target, size_average: "bool | None" = None, reduce: "bool | None" = None,
            reduction: "str" = "mean", log_target: "bool" = False):
     """target * (log(target) - input) of log-probabilities; the divergence is "batchmean"."""
@@ -190,7 +190,7 @@ def kl_div(input, target, size_average: "bool | None" = None, reduce: "bool | No
     return reduced(terms, reduction)
 
 
-@composite(where=_F, autocast="float32")
+@composite(where=_F)
 def poisson_nll_loss(input, target, log_input: "bool" = True, full: "bool" = False,
                      size_average: "bool | None" = None, eps: "float" = 1e-8,
                      reduce: "bool | None" = None, reduction: "str" = "mean"):
@@ -203,7 +203,7 @@ def poisson_nll_loss(input, target, log_input: "bool" = True, full: "bool" = Fal
     return reduced(loss, reduction)
 
 
-@composite(where=_F, autocast="float32")
+@composite(where=_F)
 def gaussian_nll_loss(input, target, var: "Tensor | Number", full: "bool" = False,
                       eps: "float" = 1e-6, reduction: "str" = "mean"):
     """0.5 (log var + (input - target) ** 2 / var), var at least eps."""

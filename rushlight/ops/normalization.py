@@ -97,7 +97,7 @@ def _check_shape(input: Any, normalized_shape: Any, weight: Any, bias: Any) -> t
     return shape
 
 
-@composite(where=("nn.functional",), autocast="float32")
+@composite(where=("nn.functional",))
 def layer_norm(input, normalized_shape: "Ints", weight: "Tensor | None" = None,
                bias: "Tensor | None" = None, eps: "float" = 1e-05):
     """(x - mean) / sqrt(var + eps) * weight + bias over the last dims (arXiv:1607.06450)."""
@@ -132,7 +132,7 @@ def scale_shift(x: Any, weight: Any, bias: Any) -> Any:
     return bias.addcmul(x, weight) if x.dtype is weight.dtype else x * weight + bias
 
 
-@composite(where=("torch", "nn.functional"), autocast="float32")
+@composite(where=("torch", "nn.functional"))
 def rms_norm(input, normalized_shape: "Ints", weight: "Tensor | None" = None, eps: "float | None" = None):
     """x / sqrt(mean(x ** 2) + eps) * weight over the last dims (arXiv:1910.07467)."""
     shape = _check_shape(input, normalized_shape, weight, None)
@@ -148,7 +148,7 @@ def rms_norm(input, normalized_shape: "Ints", weight: "Tensor | None" = None, ep
     return found.to(input.dtype)
 
 
-@composite(where=("nn.functional",), autocast="float32")
+@composite(where=("nn.functional",))
 def group_norm(input, num_groups: "int", weight: "Tensor | None" = None,
                bias: "Tensor | None" = None, eps: "float" = 1e-05):
     """layer_norm over groups of channels: (N, C, *) in num_groups groups (arXiv:1803.08494)."""
@@ -167,6 +167,8 @@ def group_norm(input, num_groups: "int", weight: "Tensor | None" = None,
                                f"{list(input.shape)}")
     if not input.numel():
         return input.clone()
+    if _mixed(input, weight, bias):
+        return group_norm(input.float(), num_groups, weight, bias, eps).to(input.dtype)
     found = _normalize_rows(input.reshape(input.shape[0], num_groups, -1), eps)[0]
     return _per_channel(found.reshape(input.shape), weight, bias)
 
@@ -180,6 +182,11 @@ def native_group_norm(input, weight: "Tensor | None", bias: "Tensor | None", N: 
     apart = flat - center.unsqueeze(-1)
     found = _normalize_rows(flat, eps)[0].reshape(input.shape)
     return _per_channel(found, weight, bias), center, (apart * apart).mean(-1).add(eps).rsqrt()
+
+
+def _mixed(input: Any, *params: Any) -> bool:
+    """Whether a two-byte input meets wider parameters: PyTorch then computes in float32 and rounds once."""
+    return input.dtype.itemsize == 2 and any(p is not None and p.dtype is not input.dtype for p in params)
 
 
 def _per_channel(x: Any, weight: Any, bias: Any) -> Any:
@@ -197,6 +204,9 @@ def batch_norm(input, running_mean: "Tensor | None", running_var: "Tensor | None
     (arXiv:1502.03167); training updates the running ones, the variance unbiased."""
     if training:
         _check_batch(input)
+    if _mixed(input, running_mean, weight):
+        return batch_norm(input.float(), running_mean, running_var, weight, bias, training, momentum,
+                          eps).to(input.dtype)
     if input.ndim < 2:
         return batch_norm(input.unsqueeze(0), running_mean, running_var, weight, bias, training,
                           momentum, eps).squeeze(0)
@@ -246,6 +256,9 @@ def instance_norm(input, running_mean: "Tensor | None" = None, running_var: "Ten
         if spatial == 1:
             raise ValueError("Expected more than 1 spatial element when training, got input size "
                              f"{input.size()}")
+    if _mixed(input, running_mean, weight):
+        return instance_norm(input.float(), running_mean, running_var, weight, bias, use_input_stats,
+                             momentum, eps).to(input.dtype)
     n, c = input.shape[:2]
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)

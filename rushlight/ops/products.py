@@ -40,7 +40,7 @@ def product(a: Array, b: Array) -> Array:
     return a.dot(b) if a.ndim == 2 == b.ndim else np.matmul(a, b)
 
 
-@contract(out=True, autocast="lower")
+@contract(out=True)
 def mm(input, mat2) -> str:
     """The product of two matrices: (n, k) @ (k, m) -> (n, m)."""
     return "ij,jk->ik"
@@ -85,7 +85,7 @@ def _(a: Array, b: Array) -> Array:
     return product(a.T, b)
 
 
-@contract(out=True, autocast="lower")
+@contract(out=True)
 def bmm(input, mat2) -> str:
     """The products of two batches of matrices: (b, n, k) @ (b, k, m) -> (b, n, m)."""
     return "bij,bjk->bik"
@@ -108,7 +108,7 @@ def _(s: Any, grad: Any) -> Any:
             bmm(s.input.transpose(1, 2).conj(), grad) if s.needs("mat2") else None)
 
 
-@contract(out=True, autocast="lower")
+@contract(out=True)
 def mv(input, vec) -> str:
     """Matrix times vector."""
     return "ij,j->i"
@@ -125,7 +125,7 @@ def _(a: Array, b: Array) -> Array:
     return product(a, b)
 
 
-@contract(out=True, autocast="lower")
+@contract(out=True)
 def dot(input, tensor) -> str:
     """The sum of products of two vectors."""
     return "i,i->"
@@ -181,7 +181,7 @@ def _check_inner(a: Any, b: Any) -> None:
                            f"{b.shape[-2]}x{b.shape[-1]})")
 
 
-@contract(name="_matmul", where=("aten",), autocast="lower")
+@contract(name="_matmul", where=("aten",))
 def _matmul(input, other) -> str:
     """The product over the last two dims, batch dims broadcast."""
     return "...ij,...jk->...ik"

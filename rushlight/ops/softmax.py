@@ -87,13 +87,13 @@ def _cast(input: Any, dtype: Any) -> Any:
     return input if dtype is None else input.to(dtype)
 
 
-@composite(where=("torch", "Tensor"), out=True, aliases=("special.softmax",), autocast="float32")
+@composite(where=("torch", "Tensor"), out=True, aliases=("special.softmax",))
 def softmax(input, dim: "int", dtype: "dtype | None" = None):
     """exp(input) / sum(exp(input)) along dim; `dtype` converts the input first."""
     return _softmax(_cast(input, dtype), dim)
 
 
-@composite(where=("torch", "Tensor"), out=True, aliases=("special.log_softmax",), autocast="float32")
+@composite(where=("torch", "Tensor"), out=True, aliases=("special.log_softmax",))
 def log_softmax(input, dim: "int", dtype: "dtype | None" = None):
     """log(softmax(input)) along dim, without overflow."""
     return _log_softmax(_cast(input, dtype), dim)
@@ -111,7 +111,7 @@ _functional("log_softmax", _log_softmax, lambda x: x, "log(softmax) along dim.")
 _functional("softmin", _softmax, lambda x: -x, "softmax(-input) along dim.")
 
 
-@composite(out=True, aliases=("special.logsumexp",), autocast="float32")
+@composite(out=True, aliases=("special.logsumexp",))
 def logsumexp(input, dim: "Ints", keepdim: "bool" = False):
     """log(sum(exp(input))) over dims, without overflow."""
     if input.dtype.category < 2:

@@ -20,6 +20,7 @@ from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
 from importlib import import_module
 from typing import Any, ClassVar, TypeVar
 
+from rushlight.ops.autocast import POLICIES
 from rushlight.ops import FAMILIES, signature
 
 KINDS = ("pointwise", "reduce", "view", "index", "contract", "composite", "opaque")
@@ -147,7 +148,7 @@ class Row:
         self.fused: Callable[..., Any] | None = facts.pop("fused", None)
         self.meta: Callable[..., Any] | None = facts.pop("meta", None)
         self.refuse: dict[str, str] = facts.pop("refuse", {})
-        self.autocast: str = facts.pop("autocast", "keep")
+        self.autocast = POLICIES.get(self.name, "keep")
         self.options: dict[str, Any] = facts
         self.call: Callable[..., Any] = self._bind
         self._params: tuple[signature.Param, ...] | None = None

@@ -99,7 +99,7 @@ class RNNBase(Module):
     def check_input(self, input: Any, batch_sizes: Any) -> None:
         """RuntimeError where the input's dims or last size are wrong, ValueError for its dtype."""
         wanted = getattr(self, self._all_weights[0][0]).dtype
-        if input.dtype != wanted and not torch.is_autocast_enabled():
+        if input.dtype != wanted and not torch.is_autocast_enabled(input.device.type):
             raise ValueError(f"RNN input dtype ({input.dtype}) does not match weight dtype "
                              f"({wanted}). Convert input: input.to({wanted}), or convert model: "
                              f"model.to({input.dtype})")

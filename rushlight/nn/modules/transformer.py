@@ -140,7 +140,7 @@ class TransformerEncoder(Module):
                 and attention.in_proj_bias is not None and first.activation_relu_or_gelu
                 and first.norm1.eps == first.norm2.eps and attention.num_heads % 2 == 0)
         tracked = torch.is_grad_enabled() and any(p.requires_grad for p in (src, *first.parameters()))
-        if not fits or tracked or torch.is_autocast_enabled() or padding.dtype != torch.bool:
+        if not fits or tracked or torch.is_autocast_enabled(src.device.type) or padding.dtype != torch.bool:
             return False
         # Only where each sequence is followed, not preceded, by its padding.
         return not self.mask_check or bool((padding[:, 1:] >= padding[:, :-1]).all())

@@ -6,6 +6,7 @@ AssertionError.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 
@@ -69,3 +70,10 @@ globals().update({name: make(name) for make, names in (
                 "get_device_capability", "set_device", "current_stream", "default_stream", "Stream",
                 "Event", "initial_seed", "get_rng_state", "set_rng_state", "reset_peak_memory_stats",
                 "ipc_collect", "init"))) for name in names})
+
+
+def __getattr__(name: str) -> Any:
+    # With autocast comes the engine; what asks for a GPU need not load that.
+    if name == "amp":
+        return import_module("rushlight.cuda.amp")
+    raise AttributeError(f"module 'torch.cuda' has no attribute {name!r}")

@@ -1,0 +1,146 @@
+"""What autocast does to ops: an interpreter in the door that casts operands by each row's policy.
+
+The policies are told in ops/autocast.py. In-place forms and `out=` have none.
+"""
+from __future__ import annotations
+
+import functools
+import threading
+import weakref
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from rushlight.autograd.mode import LOCAL
+from rushlight.autograd.node import Node
+from rushlight.base import dtype as dt
+from rushlight.dispatch import state
+from rushlight.ops.autocast import CHOSEN
+from rushlight.tensor.tensor import Tensor
+
+
+class ToCopyBackward0(Node):
+    """The node of a weight's cast. It keeps nothing that could be freed: the products that share the cast
+    may go backward one after another."""
+
+    __slots__ = ()
+    saved = property(lambda self: (), lambda self, value: None)  # type: ignore[assignment]
+
+    def apply(self, grad: Tensor) -> Any:
+        """The gradient in the weight's own type."""
+        return (grad.to(dt.float32),)
+
+
+class Casting:
+    """Stands in a thread's door while autocast is on for the CPU, and keeps the weights that it has cast."""
+
+    def __init__(self) -> None:
+        self.dtype = dt.bfloat16
+        self.keeps_weights = True
+        # id of a weight -> (the weight, its copies), until the outermost autocast is left. A copy made under
+        # no_grad has no gradient: it may not serve a later product that needs one.
+        self._weights: dict[int, tuple[weakref.ref[Tensor], dict[tuple[dt.dtype, bool], Tensor]]] = {}
+
+    def run(self, row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+        """Cast the operands as the row's policy says, and run the op."""
+        policy = row.autocast
+        if policy == "by arguments":
+            policy = CHOSEN[row.name](*args, **kwargs)
+        if policy == "keep" or kwargs.get("out") is not None or getattr(call, "writes", False):
+            return call(*args, **kwargs)
+        if policy == "through":
+            return self._inside(call, args, kwargs)
+        if policy == "promote":
+            target = self._widest((*args, *kwargs.values()))
+        else:
+            target = self.dtype if policy == "lower" else dt.float32
+        cast = functools.partial(self._cast, target)
+        return call(*map(cast, args), **{k: cast(v) for k, v in kwargs.items()})
+
+    def _inside(self, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+        state.STACK.modes.append(self)
+        try:
+            return call(*args, **kwargs)
+        finally:
+            state.STACK.modes.pop()
+
+    def forget_weights(self) -> None:
+        """Drop the casts of weights."""
+        self._weights.clear()
+
+    def _cast(self, target: dt.dtype, value: Any) -> Any:
+        if isinstance(value, Tensor):
+            if not castable(value) or value._k.dtype is target:
+                return value
+            return self._weight(value, target) if self._is_weight(value, target) else value.to(target)
+        if isinstance(value, (list, tuple)) and any(isinstance(v, Tensor) for v in value):
+            return type(value)(self._cast(target, v) for v in value)
+        return value
+
+    def _is_weight(self, value: Tensor, target: dt.dtype) -> bool:
+        return (self.keeps_weights and value._g is not None and target is self.dtype
+                and value._k.dtype is dt.float32 and value.is_leaf)
+
+    def _weight(self, value: Tensor, target: dt.dtype) -> Tensor:
+        known = self._weights.get(id(value))
+        if known is None or known[0]() is not value:
+            known = self._weights[id(value)] = weakref.ref(value), {}
+        copy = known[1].get((target, True), known[1].get((target, LOCAL.enabled)))
+        if copy is None:
+            copy = known[1][target, LOCAL.enabled] = value.detach().to(target)
+            if LOCAL.enabled:
+                copy._g, copy._i = ToCopyBackward0(((value._g, value._i),)), 0
+        return copy
+
+    def _widest(self, values: Iterable[Any]) -> dt.dtype:
+        widest = self.dtype
+        for tensor in _tensors(values):
+            if not castable(tensor) or dt.float32 is widest:
+                continue
+            dtype = tensor._k.dtype
+            if dtype is not dt.float32 and dtype is not widest:
+                raise RuntimeError("Unexpected floating ScalarType in at::autocast::prioritize: autocast "
+                                   f"runs in {widest}, but got a tensor of {dtype}. Convert it to {widest} "
+                                   "or torch.float32")
+            widest = dtype
+        return widest
+
+
+def castable(tensor: Tensor) -> bool:
+    """Whether autocast changes the tensor's type: floating, not float64, and not on the meta device."""
+    kind = tensor._k
+    return kind.dtype.is_floating_point and kind.dtype is not dt.float64 and not kind.on_meta
+
+
+def _tensors(values: Iterable[Any]) -> Iterator[Tensor]:
+    for value in values:
+        if isinstance(value, Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from (v for v in value if isinstance(v, Tensor))
+
+
+class _Local(threading.local):
+    """A thread's state: what autocast is set to for each type of device."""
+
+    def __init__(self) -> None:
+        self.enabled: dict[str, bool] = {}
+        self.dtypes: dict[str, dt.dtype] = {}
+        self.nesting = 0
+        self.casting = Casting()
+
+
+THREAD = _Local()
+
+
+def enable(device_type: str, enabled: bool) -> None:
+    """Switch autocast on or off in this thread; on the CPU, the interpreter enters or leaves the door."""
+    THREAD.enabled[device_type] = enabled
+    casting = THREAD.casting
+    if device_type != "cpu" or enabled == (casting in state.STACK.modes):
+        return
+    if enabled:
+        # Next to the kernels: what others in the door call goes through it.
+        state.STACK.modes.insert(0, casting)
+        state.MODES.append(casting)
+    else:
+        state.pop(casting)

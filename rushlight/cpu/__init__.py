@@ -1,0 +1,85 @@
+"""torch.cpu: the device-agnostic part of a device's module, for the CPU, which computes as it is called."""
+from __future__ import annotations
+
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from rushlight.cpu import amp
+
+__all__ = ["Event", "Stream", "StreamContext", "amp", "current_device", "current_stream", "device_count",
+           "is_available", "is_initialized", "set_device", "stream", "synchronize"]
+
+
+def is_available() -> bool:
+    """True."""
+    return True
+
+
+def is_initialized() -> bool:
+    """True: there is nothing to prepare."""
+    return True
+
+
+def device_count() -> int:
+    """1, however many cores it has."""
+    return 1
+
+
+def current_device() -> str:
+    """"cpu"."""
+    return "cpu"
+
+
+def set_device(device: Any) -> None:
+    """Nothing: there is one CPU."""
+
+
+def synchronize(device: Any = None) -> None:
+    """Nothing: ops are done when they return."""
+
+
+class Stream:
+    """For programs that are written for any device; work on the CPU has no queue."""
+
+    def __init__(self, priority: int = -1) -> None:
+        pass
+
+    def wait_stream(self, stream: Any) -> None:
+        """Nothing to wait for."""
+
+    def record_event(self) -> None:
+        """Nothing to record."""
+
+    def wait_event(self, event: Any) -> None:
+        """Nothing to wait for."""
+
+
+class Event:
+    """For programs that are written for any device: everything has already happened."""
+
+    def query(self) -> bool:
+        """True."""
+        return True
+
+    def record(self, stream: Any = None) -> None:
+        """Nothing to record."""
+
+    def synchronize(self) -> None:
+        """Nothing to wait for."""
+
+    def wait(self, stream: Any = None) -> None:
+        """Nothing to wait for."""
+
+
+StreamContext = nullcontext
+_stream = Stream()
+
+
+def current_stream(device: Any = None) -> Stream:
+    """The one stream."""
+    return _stream
+
+
+def stream(stream: Stream) -> AbstractContextManager[Any]:
+    """A context that changes nothing."""
+    return nullcontext()
