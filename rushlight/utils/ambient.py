@@ -6,7 +6,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import rushlight as torch
-from rushlight.amp import autocast, get_autocast_dtype, is_autocast_enabled
+from rushlight.amp import autocast
+from rushlight.amp.state import get_autocast_dtype, is_autocast_enabled
 
 
 class Ambient:
