@@ -54,7 +54,7 @@ def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanat
     """What compile() makes of `function`.
 
     Given what compile() returned, the report is on its calls so far; given a plain function or Module, it is
-    called three times with `args` in mode "reduce-overhead" first (twice to record, once to replay).
+    called four times with `args` in mode "reduce-overhead" first: to warm up, twice to record, to replay.
     """
     if TAPE:
         raise RuntimeError("explain() was called while a function is recorded")

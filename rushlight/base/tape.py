@@ -4,6 +4,7 @@ A recorder (capture/recorder.py) has these methods:
   run(function, operands, result, values)   result was function(*operands); values: the operands as tensors
   write(function, operands, values)         memory was written by function(*operands)
   call(function, *args)                     do it unrecorded now, and again at every replay
+  accumulate(function, node, grad, create)  a leaf receives its gradient
   constant(array)                           made from Python values alone
   escape(what)                              a value left for Python, or something that cannot be repeated
 """

@@ -11,13 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.capture.recorder import Entry, add_gradient, root
+from rushlight.capture.recorder import Entry, add_gradient, root, roots
 from rushlight.tensor.tensor import Tensor
 
 
-def straight(entries: Sequence[Entry]) -> list[Entry]:
+def straight(entries: Sequence[Entry], output: Any) -> list[Entry]:
     """The entries with copies of gradients left out; leaves then only take what is there."""
-    uses = Counter(number for e in entries for number in _roots(e))
+    uses = Counter(memory for e in entries for memory in e.reads() | roots(e.outs))
+    uses.update(roots(output))
     makers = {id(root(o)): e for e in entries if e.kind == "run" and len(e.outs) == 1 for o in e.outs}
     emptied: set[int] = set()
     kept: list[Entry] = []
@@ -61,20 +62,6 @@ def _joined(kept: list[Entry], entry: Entry) -> Any:
 
 def _alike(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     return a.shape == b.shape and a.dtype == b.dtype and a.strides == b.strides
-
-
-def _roots(entry: Entry) -> set[int]:
-    found: set[int] = set()
-    stack: list[Any] = [entry.operands, entry.outs, getattr(entry.function, "args", ())]
-    while stack:
-        value = stack.pop()
-        if isinstance(value, (tuple, list)):
-            stack.extend(value)
-        elif isinstance(value, Tensor):
-            found.add(id(root(value._a)))
-        elif isinstance(value, np.ndarray):
-            found.add(id(root(value)))
-    return found
 
 
 def _without_gradients(entry: Entry) -> set[int]:

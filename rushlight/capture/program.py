@@ -9,7 +9,7 @@ import numpy as np
 from rushlight.base.quiet import hush, restore
 from rushlight.capture import gradients
 from rushlight.capture.prepared import prepared
-from rushlight.capture.recorder import Entry, Recorder, root
+from rushlight.capture.recorder import Entry, Recorder, root, roots
 from rushlight.tensor.tensor import Tensor, wrap
 
 Array = np.ndarray[Any, Any]
@@ -25,11 +25,10 @@ class Program:
     def __init__(self, recorder: Recorder, inputs: Sequence[Tensor], output: Any) -> None:
         self.inputs = [t._a for t in inputs]
         self.output = output
-        self.entries = gradients.straight(_needed(recorder.entries, output))
+        self.entries = gradients.straight(_needed(recorder.entries, output), output)
         self.written = _written(self.entries)
         self.steps = [prepared(e) for e in self.entries]
         self.memory = recorder.owned
-        self.given = {id(root(a)) for a in self.inputs}
 
     def run(self, tensors: Sequence[Tensor]) -> Any:
         """The results for these inputs, of the recorded shapes and dtypes."""
@@ -80,11 +79,6 @@ def leaves(tree: Any) -> list[Any]:
     return [tree]
 
 
-def _roots(value: Any) -> set[int]:
-    return {id(root(a)) for leaf in leaves(value) for a in (leaf._a if isinstance(leaf, Tensor) else leaf,)
-            if isinstance(a, np.ndarray)}
-
-
 def _written(entries: Sequence[Entry]) -> list[Array]:
     """Memory that a run changes beside its own results."""
     found: dict[int, Array] = {}
@@ -98,13 +92,13 @@ def _written(entries: Sequence[Entry]) -> list[Array]:
 
 def _needed(entries: Sequence[Entry], output: Any) -> list[Entry]:
     """Without entries whose results nothing reads: backwards from the output and from all effects."""
-    wanted = _roots(output)
+    wanted = roots(output)
     kept: list[Entry] = []
     for e in reversed(entries):
         if e.kind == "run" and not any(id(root(o)) in wanted for o in e.outs) and not _draws(e):
             continue
         kept.append(e)
-        wanted |= _roots(e.operands) | _roots(getattr(e.function, "args", ()))
+        wanted |= e.reads()
     return kept[::-1]
 
 

@@ -6,6 +6,7 @@ write the same results into the same memory; views need no entry, as they see th
 """
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -33,6 +34,10 @@ class Entry:
     def __init__(self, kind: str, function: Callable[..., Any], operands: tuple[Any, ...],
                  outs: tuple[Array, ...] = (), where: str = "") -> None:
         self.kind, self.function, self.operands, self.outs, self.where = kind, function, operands, outs, where
+
+    def reads(self) -> set[int]:
+        """The memory that the entry is given."""
+        return roots(self.operands, getattr(self.function, "args", ()))
 
     @property
     def name(self) -> str:
@@ -174,6 +179,23 @@ def add_gradient(leaf: Tensor, grad: Tensor, own: Tensor) -> None:
         own._s.version += 1
 
 
+def roots(*values: Any) -> set[int]:
+    """Which memory the arrays and tensors in trees of lists, tuples and dicts lie in."""
+    found: set[int] = set()
+    stack = list(values)
+    while stack:
+        value = stack.pop()
+        if isinstance(value, Tensor):
+            value = value._a
+        if isinstance(value, np.ndarray):
+            found.add(id(root(value)))
+        elif isinstance(value, (tuple, list)):
+            stack.extend(value)
+        elif isinstance(value, dict):
+            stack.extend(value.values())
+    return found
+
+
 def _tensors(value: Any) -> Iterator[Tensor]:
     if isinstance(value, Tensor):
         yield value
@@ -192,8 +214,6 @@ def _arrays(value: Any) -> Iterator[Array]:
 
 def _place() -> str:
     """File and line of the program's own code that is running."""
-    import sys
-
     frame: Any = sys._getframe(1)
     while frame is not None and (frame.f_code.co_filename.startswith(("<rushlight", _PACKAGE))):
         frame = frame.f_back

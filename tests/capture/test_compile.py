@@ -141,6 +141,22 @@ def test_gradients_accumulate_over_calls():
     assert run(True) == run(False)
 
 
+def test_a_gradient_that_is_also_returned():
+    def run(compiled):
+        w = nn.Parameter(torch.ones(3))
+        optimizer = torch.optim.SGD([w], lr=0.1)
+
+        def step(x):
+            optimizer.zero_grad()
+            g = x * 2
+            (w + 0).backward(g)
+            optimizer.step()
+            return g
+        step = torch.compile(step, mode="reduce-overhead") if compiled else step
+        return [step(torch.full((3,), float(k))).tolist() for k in range(6)], w.tolist()
+    assert run(True) == run(False)
+
+
 def test_inference_returns_memory_of_its_own():
     model = mlp().eval()
     compiled = torch.compile(model, mode="reduce-overhead")
