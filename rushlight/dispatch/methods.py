@@ -14,6 +14,7 @@ from rushlight.base.device import device
 from rushlight.base.tape import TAPE
 from rushlight.base.layout import broadcast_shapes, contiguous_strides, format_strides
 from rushlight.dispatch import inplace, names
+from rushlight.dispatch.state import MODES, interpret, wrapped
 from rushlight.ops.table import ROWS
 from rushlight.tensor.data import new_tensor
 from rushlight.tensor.geometry import MemoryFormat, contiguous_format, preserve_format
@@ -31,6 +32,8 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     if not isinstance(src, Tensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not "
                         f"{type(src).__name__}")
+    if MODES and wrapped((self, src)):
+        return interpret(ROWS["_overwritten"], _copied_into, (self, src), {})  # type: ignore[no-any-return]
     a, b = self._a, src._a
     tracked = LOCAL.enabled and (src._g is not None or self._g is not None)
     check_writable(self, tracked)
@@ -48,6 +51,18 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     return self
 
 
+def _copied_into(self: Tensor, src: Tensor) -> Tensor:
+    return copy_(self, src)
+
+
+def _filled(input: Tensor, value: Any) -> Tensor:
+    return fill_(input, value)
+
+
+# For interpreters, which see the functional rows.
+_copied_into.writes = _filled.writes = True  # type: ignore[attr-defined]
+
+
 def assign(a: Array, b: Any) -> None:
     """a[...] = b with PyTorch's conversions."""
     with np.errstate(all="ignore"):
@@ -60,6 +75,8 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 
 def _fill(self: Tensor, value: Any, node: str) -> Tensor:
+    if MODES and wrapped((self, value)):
+        return interpret(ROWS["fill"], _filled, (self, value), {})  # type: ignore[no-any-return]
     if isinstance(value, Tensor):
         if value._a.ndim:
             raise RuntimeError("fill_ only supports 0-dimension value tensor but got tensor with "

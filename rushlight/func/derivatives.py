@@ -1,0 +1,199 @@
+"""grad, vjp and jvp of functions; they nest in each other and in vmap."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import rushlight as torch
+from rushlight.base.pytree import LEAF, Tree, flatten, tree_map
+from rushlight.transforms import pullback
+from rushlight.transforms.tangents import Forward, dual
+
+__all__ = ["grad", "grad_and_value", "jvp", "vjp"]
+Argnums = int | tuple[int, ...]
+
+
+def chosen(argnums: Any, args: tuple[Any, ...]) -> Any:
+    """The arguments to differentiate by; PyTorch's errors for bad argnums."""
+    if not isinstance(argnums, (int, tuple)):
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+    numbers = (argnums,) if isinstance(argnums, int) else argnums
+    if not numbers:
+        raise RuntimeError("argnums must be non-empty")
+    for n in numbers:
+        if not isinstance(n, int):
+            raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {argnums}")
+        if not -len(args) <= n < len(args):
+            raise RuntimeError(f"Got argnum={n}, but only {len(args)} positional inputs")
+    if len({n % len(args) for n in numbers}) < len(numbers):
+        raise RuntimeError(f"argnums elements must be unique, got {argnums}")
+    return args[argnums] if isinstance(argnums, int) else tuple(args[n] for n in argnums)
+
+
+def replaced(args: tuple[Any, ...], argnums: Argnums, values: Any) -> list[Any]:
+    """The arguments with `values` in the places `argnums`."""
+    found = list(args)
+    numbers, items = ((argnums,), (values,)) if isinstance(argnums, int) else (argnums, values)
+    for n, item in zip(numbers, items, strict=True):
+        found[n] = item
+    return found
+
+
+class Pullback:
+    """A function's results at a point, and the way back from gradients of them to gradients of its inputs."""
+
+    def __init__(self, function: Callable[..., Any], primals: Any, has_aux: bool, what: str) -> None:
+        leaves, self.inputs = flatten(primals)
+        self.tensors = [isinstance(t, torch.Tensor) for t in leaves]
+        self.tracked = torch.is_grad_enabled()
+
+        def flat(*given: Any) -> list[Any]:
+            rest = iter(given)
+            values = [next(rest) if is_tensor else leaf for leaf, is_tensor in zip(leaves, self.tensors, strict=True)]
+            found = function(self.inputs.build(values))
+            if has_aux:
+                if not (isinstance(found, tuple) and len(found) == 2):
+                    raise RuntimeError(f"{what}: output of function f should be a tuple: (output, aux) if has_aux is "
+                                       "True")
+                found, self.aux = found
+            outs, self.tree = flatten(found)
+            return outs
+        self.aux: Any = None
+        self.tree: Tree = LEAF
+        self.outs, self._back = pullback.vjp(flat, [t for t in leaves if isinstance(t, torch.Tensor)])
+        self.shapes = [leaf for leaf, is_tensor in zip(leaves, self.tensors, strict=True) if is_tensor]
+
+    def value(self) -> Any:
+        """The results, outside the function."""
+        return self.tree.build([self.left(o) for o in self.outs])
+
+    def left(self, tree: Any) -> Any:
+        """Tensors outside the function."""
+        return tree_map(lambda t: pullback.left(t, self.tracked), tree)
+
+    def back(self, grads: list[Any]) -> Any:
+        """The gradients of the inputs, in their structure; zeros where the results do not depend on one."""
+        found = [torch.zeros_like(t) if g is None else pullback.left(g, torch.is_grad_enabled())
+                 for g, t in zip(self._back(self.outs, grads), self.shapes, strict=True)]
+        rest = iter(found)
+        return self.inputs.build([next(rest) if is_tensor else None for is_tensor in self.tensors])
+
+
+def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """A function that answers (gradient of func by the arguments `argnums`, its value).
+
+    func gives a scalar tensor, with has_aux a pair of that and anything else: then the answer is (gradient, (value,
+    aux)). Arguments may be nested tuples, lists and dicts of tensors. RuntimeError for other results.
+    """
+    what = "grad_and_value(f)(*args)"
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        point = Pullback(lambda given: func(*replaced(args, argnums, given), **kwargs), chosen(argnums, args),
+                         has_aux, what)
+        if point.tree.kind is not None or not isinstance(point.outs[0], torch.Tensor):
+            kind = point.tree.kind or type(point.outs[0])
+            raise RuntimeError(f"{what}: Expected f(*args) to return a Tensor, got {kind}")
+        out = point.outs[0]
+        if out.ndim:
+            raise RuntimeError(f"{what}: Expected f(*args) to return a scalar Tensor, got tensor with {out.ndim} "
+                               "dims. Maybe you wanted to use the vjp or jacrev APIs instead?")
+        found = point.back([torch.ones_like(out)])
+        value = point.value()
+        return found, (value, point.left(point.aux)) if has_aux else value
+    return wrapper
+
+
+def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """A function that answers the gradient of func by the arguments `argnums`; with has_aux, (gradient, aux)."""
+    both = grad_and_value(func, argnums, has_aux)
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        found, value = both(*args, **kwargs)
+        return (found, value[1]) if has_aux else found
+    return wrapper
+
+
+def only_tensors(leaves: list[Any], what: str) -> None:
+    """RuntimeError unless all results are tensors."""
+    for leaf in leaves:
+        if not isinstance(leaf, torch.Tensor):
+            raise RuntimeError(f"{what}: expected f(*primals) to return only tensors, got unsupported type {type(leaf)}")
+
+
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """(func(*primals), pull), with has_aux (.., .., aux): pull(gradients of the results) -> those of the primals."""
+    point = Pullback(lambda given: func(*given), primals, has_aux, "vjp(f, *primals)")
+    only_tensors(point.outs, "vjp(f, *primals)")
+
+    def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+        grads, tree = flatten(cotangents)
+        if tree != point.tree:
+            raise RuntimeError("Expected pytree structure of cotangents to be the same as pytree structure of outputs "
+                               f"to the function. cotangents: {tree}, primal output: {point.tree}")
+        for i, (g, o) in enumerate(zip(grads, point.outs, strict=True)):
+            if g.shape != o.shape:
+                raise RuntimeError(f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has "
+                                   f"a shape of {o.shape}.")
+        found = point.back(grads)
+        return found[0] if len(primals) == 1 and not isinstance(cotangents, _Many) else found
+    return (point.value(), pull, point.left(point.aux)) if has_aux else (point.value(), pull)
+
+
+class _Many:
+    """Nothing: vjp answers with one gradient for one primal."""
+
+
+def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
+    """(func(*primals), its derivative in the direction of tangents), with has_aux (.., .., aux).
+
+    primals and tangents are tuples of the same structure. Results that do not depend on the primals have zeros;
+    strict refuses them.
+    """
+    what = "jvp(f, primals, tangents)"
+    if not isinstance(primals, tuple):
+        raise RuntimeError(f"{what}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
+    leaves, tree = flatten(primals)
+    directions, other = flatten(tangents)
+    if tree != other:
+        raise RuntimeError(f"{what}: Expected primals and tangents to have the same python structure. For example, if "
+                           "primals is a tuple of 3 tensors, tangents also must be. Got primals with structure "
+                           f"{tree} and tangents with structure {other}")
+    for name, values in (("primals", leaves), ("tangents", directions)):
+        if not values:
+            raise RuntimeError(f"{what}: Expected {name} to contain at least one Tensor.")
+        for v in values:
+            if not isinstance(v, torch.Tensor):
+                raise RuntimeError(f"{what}: Expected {name} to only contain Tensors, got {type(v)}")
+    with Forward() as level:
+        given = tree.build([make(p, t, level) for p, t in zip(leaves, directions, strict=True)])
+        found = func(*given)
+        if has_aux:
+            if not (isinstance(found, tuple) and len(found) == 2):
+                raise RuntimeError(f"{what}: output of function f should be a tuple: (output, aux) if has_aux is True")
+            found, aux = found
+    outs, shape = flatten(found)
+    only_tensors(outs, what)
+    if strict and not all(map(level.holds, outs)):
+        raise RuntimeError("jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This "
+                           "is not allowed with strict=True.")
+    ones = shape.build([level.primal(o) for o in outs])
+    others = shape.build([o.tangent if level.holds(o) else torch.zeros_like(o) for o in outs])
+    return (ones, others, tree_map(level.primal, aux)) if has_aux else (ones, others)
+
+
+def make(primal: Any, tangent: Any, level: Forward) -> Any:
+    """A dual tensor; RuntimeError where shapes differ, ValueError for integers."""
+    if not (primal.is_floating_point() or primal.is_complex()):
+        raise ValueError(f"Expected primal to be floating point or complex, but got: {primal.dtype}")
+    if not (tangent.is_floating_point() or tangent.is_complex()):
+        raise ValueError(f"Expected tangent to be floating point or complex, but got: {tangent.dtype}")
+    if primal.shape != tangent.shape:
+        raise RuntimeError("Trying to set a forward gradient that has a different size than that of the original "
+                           f"Tensor, this is not supported. Tensor is of size {list(primal.shape)} while the given "
+                           f"forward gradient is of size {list(tangent.shape)}.")
+    return dual(primal.view_as(primal), tangent, level)
+
+
