@@ -101,7 +101,7 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
             continue
         results = _through(node, grad)
         if not keep:
-            node.saved = None
+            node.release()
         for e, g in zip(node.next, results):
             if e is not None and g is not None:
                 target, number = e

@@ -13,6 +13,9 @@ from rushlight.dispatch.saving import check_version, reattach, result_alias, ver
 from rushlight.tensor.tensor import Tensor, storage, wrap
 
 
+_FREED: Any = ("freed",)
+
+
 class FunctionCtx(Node):
     """The `ctx` of forward and backward; it is the graph's node itself."""
 
@@ -60,7 +63,7 @@ class FunctionCtx(Node):
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """What was saved; RuntimeError once freed, or where it was written to since."""
-        if self.saved is None:
+        if self.saved is _FREED:
             raise freed()
         if not self.saved:
             return self._to_save
@@ -89,6 +92,10 @@ class FunctionCtx(Node):
                 kept.append((result_alias(t) if number >= 0 else t, version_of(t), number))
         self._to_save = ()
         self.saved = kept or [None]
+
+    def release(self) -> None:
+        """Let go of what was saved: backward may run again if it does not ask for that."""
+        self.saved = _FREED
 
     def apply(self, grads: Any) -> Any:
         """Run the user's backward."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.autograd.node import AccumulateGrad
+from rushlight.autograd.node import AccumulateGrad, Node
 from rushlight.base.config import knobs
 from rushlight.base.tape import TAPE
 from rushlight.capture.guards import Guards, key_of
@@ -125,11 +125,23 @@ class Compiled:
 
 def _live_graph(output: Any) -> str:
     for t in leaves(output):
-        if isinstance(t, Tensor) and t._g is not None and (
-                t._g.__class__ is not AccumulateGrad and t._g.saved is not None):
+        if isinstance(t, Tensor) and t._g is not None and t._g.__class__ is not AccumulateGrad and not _walked(t._g):
             return ("a result's graph is still to be walked: compile the whole step, with backward() in it, "
                     "or call it under torch.no_grad()")
     return ""
+
+
+def _walked(node: Node) -> bool:
+    """Whether backward has been through a graph: something in it has been freed."""
+    seen, stack = set(), [node]
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            if node.saved is None:
+                return True
+            seen.add(node)
+            stack += [e[0] for e in node.next if e is not None and e[0].__class__ is not AccumulateGrad]
+    return False
 
 
 class _State:

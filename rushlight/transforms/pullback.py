@@ -31,9 +31,6 @@ class Entry(Node):
         """The gradient, as it is."""
         return (grad,)
 
-    def release(self) -> None:
-        """It keeps nothing."""
-
 
 def entered(t: Any, levels: Sequence[Any]) -> tuple[Any, list[Entry]]:
     """The input as the function sees it, batched at every vmap among `levels`, and its nodes."""
