@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from heapq import heappop, heappush
+from importlib import import_module
 from typing import Any
 
 from rushlight.autograd import hooks
@@ -16,7 +17,7 @@ from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad, Node, freed
 from rushlight.autograd.packing import Packed
 from rushlight.base.tape import TAPE, escape
-from rushlight.ops.table import ROWS
+from rushlight.tensor.tensor import WRAPPED
 
 Tensor = Any
 
@@ -270,6 +271,8 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
                          " but got: allow_unused=False.")
     keep = create_graph if retain_graph is None else retain_graph
     grads = _listed(grad_outputs, len(outs))
+    if WRAPPED and not WRAPPED.isdisjoint([t.__class__ for t in (*outs, *ins)]):
+        return import_module("rushlight.transforms.pullback").pull(outs, _tracked(ins), grads)  # type: ignore[no-any-return]
     roots = [_root(t, g, create_graph) for t, g in zip(outs, grads, strict=True)]
     wanted = _Wanted(_tracked(ins), [node for node, _, _ in roots])
     run(roots, keep, create_graph, wanted, accumulate=False)
@@ -285,7 +288,12 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
 def _batched(outs: list[Any], ins: list[Any], grads: Any, retain: bool | None, create: bool,
              unused: bool | None) -> tuple[Any, ...]:
     batches = _listed(grads, len(outs))
-    count = batches[0].shape[0]
-    rows = [grad(outs, ins, [g[i] for g in batches], True if i + 1 < count else retain, create,
-                 True, unused) for i in range(count)]
-    return tuple(None if column[0] is None else ROWS["stack"](list(column)) for column in zip(*rows))
+    for i, (g, o) in enumerate(zip(batches, outs, strict=True)):
+        if g._a.shape[1:] != o._a.shape:
+            raise RuntimeError("If `is_grads_batched=True`, we interpret the first dimension of each grad_output as "
+                               "the batch dimension. The sizes of the remaining dimensions are expected to match the "
+                               f"shape of corresponding output, but a mismatch was detected: grad_output[{i}] has a "
+                               f"shape of {g.shape[1:]} and output[{i}] has a shape of {o.shape}.")
+    with import_module("rushlight.transforms.batching").Batching(len(batches[0])) as level:
+        found = grad(outs, ins, [level.wrap(g) for g in batches], retain, create, True, unused)
+        return tuple(level.whole(g) for g in found)

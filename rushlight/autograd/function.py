@@ -11,8 +11,8 @@ from rushlight.autograd.node import Node, edge, freed
 from rushlight.autograd.packing import HOOKS, PackedTensor, pack
 from rushlight.dispatch.formulanodes import fit
 from rushlight.dispatch.saving import check_version, reattach, result_alias, version_of
-from rushlight.dispatch.state import MODES, WRAPPED, interpret, wrapped
-from rushlight.tensor.tensor import Tensor, storage, wrap
+from rushlight.dispatch.state import MODES, interpret, wrapped
+from rushlight.tensor.tensor import WRAPPED, Tensor, storage, wrap
 
 
 _FREED: Any = ("freed",)

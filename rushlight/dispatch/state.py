@@ -9,13 +9,11 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.tensor import WRAPPED, Tensor
 
 MODES: list[Any] = []
 # Classes whose instances need no look at __torch_function__; nn.Parameter joins them.
 PLAIN: set[type] = {Tensor}
-# Classes of tensors that are wrapped in a level of vmap or of forward mode.
-WRAPPED: set[type] = set()
 
 
 class _Stack(threading.local):

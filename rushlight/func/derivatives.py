@@ -10,7 +10,7 @@ from rushlight.base.pytree import LEAF, Tree, flatten, tree_map
 from rushlight.transforms import pullback
 from rushlight.transforms.tangents import Forward, dual
 
-__all__ = ["grad", "grad_and_value", "jvp", "vjp"]
+__all__ = ["grad", "grad_and_value", "jvp", "linearize", "vjp"]
 Argnums = int | tuple[int, ...]
 
 
@@ -43,6 +43,8 @@ def replaced(args: tuple[Any, ...], argnums: Argnums, values: Any) -> list[Any]:
 class Pullback:
     """A function's results at a point, and the way back from gradients of them to gradients of its inputs."""
 
+    single = False
+
     def __init__(self, function: Callable[..., Any], primals: Any, has_aux: bool, what: str) -> None:
         leaves, self.inputs = flatten(primals)
         self.tensors = [isinstance(t, torch.Tensor) for t in leaves]
@@ -72,11 +74,16 @@ class Pullback:
         """Tensors outside the function."""
         return tree_map(lambda t: pullback.left(t, self.tracked), tree)
 
-    def back(self, grads: list[Any]) -> Any:
-        """The gradients of the inputs, in their structure; zeros where the results do not depend on one."""
-        found = [torch.zeros_like(t) if g is None else pullback.left(g, torch.is_grad_enabled())
-                 for g, t in zip(self._back(self.outs, grads), self.shapes, strict=True)]
-        rest = iter(found)
+    def back(self, grads: list[Any], refusal: str = "") -> Any:
+        """The gradients of the inputs, in their structure; zeros where the results do not depend on one.
+
+        refusal: what to raise there instead, the number of the input put in.
+        """
+        found = self._back(self.outs, grads)
+        if refusal and None in found:
+            raise RuntimeError(refusal.format(found.index(None)))
+        rest = iter([torch.zeros_like(t) if g is None else pullback.left(g, torch.is_grad_enabled())
+                     for g, t in zip(found, self.shapes, strict=True)])
         return self.inputs.build([next(rest) if is_tensor else None for is_tensor in self.tensors])
 
 
@@ -138,12 +145,8 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
                 raise RuntimeError(f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has "
                                    f"a shape of {o.shape}.")
         found = point.back(grads)
-        return found[0] if len(primals) == 1 and not isinstance(cotangents, _Many) else found
+        return found[0] if len(primals) == 1 else found
     return (point.value(), pull, point.left(point.aux)) if has_aux else (point.value(), pull)
-
-
-class _Many:
-    """Nothing: vjp answers with one gradient for one primal."""
 
 
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
@@ -197,3 +200,17 @@ def make(primal: Any, tangent: Any, level: Forward) -> Any:
     return dual(primal.view_as(primal), tangent, level)
 
 
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """(func(*primals), push): push(*tangents) is func's derivative there in their direction.
+
+    The derivative is taken anew at each push: func runs again.
+    """
+    def along(*tangents: Any) -> Any:
+        for i, (t, p) in enumerate(zip(flatten(tangents)[0], flatten(primals)[0], strict=True)):
+            if t.shape != p.shape:
+                raise RuntimeError(f"tangent:{i} with shape {t.shape} in flattened pytree doesn't match the shape "
+                                   f"{p.shape} of the corresponding primal.")
+        return jvp(func, primals, tangents)[1]
+    return func(*primals), along

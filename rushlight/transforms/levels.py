@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from rushlight.dispatch import arguments, pointwise, state
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.tensor import WRAPPED, Tensor
 
 
 class Level:
@@ -138,5 +138,5 @@ def wrapper(cls: type, value: Any, level: Level) -> Any:
     """A fresh wrapped tensor."""
     t = object.__new__(cls)
     t.value, t.level = value, level
-    state.WRAPPED.add(cls)
+    WRAPPED.add(cls)
     return t

@@ -107,6 +107,12 @@ def vjp(function: Callable[..., Any], inputs: Sequence[Any]) -> tuple[Any, Calla
     return outs, back
 
 
+def pull(outs: Any, ins: Any, grads: Any) -> tuple[Any, ...]:
+    """The gradients of wrapped tensors, as autograd.grad gives them."""
+    given = [ROWS["ones_like"](o) if g is None else g for g, o in zip(grads, outs, strict=True)]
+    return tuple(_pull(list(outs), list(ins), given, active()))
+
+
 def _pull(outs: list[Any], ins: list[Any], grads: list[Any], levels: list[Any]) -> list[Any]:
     kept = [(o, g) for o, g in zip(outs, grads, strict=True) if g is not None and o._g is not None]
     outs, grads = [o for o, _ in kept], [g for _, g in kept]

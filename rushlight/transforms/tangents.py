@@ -13,11 +13,11 @@ from typing import Any
 from rushlight.autograd.inplace import replay, view_chain
 from rushlight.autograd.mode import LOCAL
 from rushlight.base.dtype import FLOATING
-from rushlight.dispatch import pointwise, state
+from rushlight.dispatch import pointwise
 from rushlight.dispatch.kinds import by_keyword
 from rushlight.dispatch.formulanodes import fit
 from rushlight.ops.table import ROWS
-from rushlight.tensor.tensor import Tensor, wrap_view
+from rushlight.tensor.tensor import WRAPPED, Tensor, wrap_view
 from rushlight.transforms import policies
 from rushlight.transforms.levels import Level, Wrapped, mapped, operands, wrapper
 
@@ -221,7 +221,7 @@ def _promote(t: Any, tangent: Any, level: Any) -> None:
     value._g, value._i, value._b = t._g, t._i, getattr(t, "_b", None)
     t.__class__ = Dual
     t.value, t.tangent, t.level = value, tangent, level
-    state.WRAPPED.add(Dual)
+    WRAPPED.add(Dual)
 
 
 def _derivative(formula: Any, number: int, env: dict[str, Any], tangent: Any) -> Any:
