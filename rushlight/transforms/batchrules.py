@@ -18,7 +18,7 @@ from rushlight.tensor.tensor import Tensor, wrap
 from rushlight.transforms.levels import mapped, operands
 
 Bound = dict[str, Any]
-_DIMS = frozenset({"dim", "dims", "dim0", "dim1", "dim2"})
+_DIMS = frozenset({"dim", "dims", "dim0", "dim1", "dim2", "dimension"})
 
 
 def _rank(bound: Bound) -> int:
@@ -43,7 +43,8 @@ def front(level: Any, row: Row, bound: Bound) -> Any:
 def align(level: Any, row: Row, bound: Bound) -> Any:
     """Operands broadcast."""
     rank = _rank(bound)
-    return level.wrap(row(**{n: mapped(lambda t: level.aligned(t, rank), v) for n, v in bound.items()}))
+    return level.wrap(row(**{n: mapped(lambda t: level.aligned(level.wrap(level.whole(t)), rank), v)
+                             for n, v in bound.items()}))
 
 
 def along(level: Any, row: Row, bound: Bound) -> Any:
@@ -53,7 +54,7 @@ def along(level: Any, row: Row, bound: Bound) -> Any:
     dims = {n: bound[n] for n in _DIMS & bound.keys()}
     if any(d is None or d == () for d in dims.values()):
         return _flattened(level, row, whole, dims, ndim)
-    more = row.name in ("_stack", "diag_embed")
+    more = row.name in ("_stack", "diag_embed", "unsqueeze")
     if ndim == 0 and not more:
         whole = {n: mapped(lambda t: t.unsqueeze(1) if t.ndim == 1 else t, v) for n, v in whole.items()}
     found = row(**{**whole, **{n: shifted(d, ndim + more) for n, d in dims.items()}})
@@ -93,6 +94,22 @@ def view(level: Any, row: Row, bound: Bound) -> Any:
     if found is None:
         found = _lifted[row.name] = _lift(row)
     return level.wrap(found(first.value, *rest))
+
+
+def geometry(level: Any, row: Row, bound: Bound) -> Any:
+    """Views with rules of their own: the same on the batch, which makes better gradients."""
+    x, args = bound["input"].value, [v for n, v in bound.items() if n != "input"]
+    if row.name == "t":
+        return level.wrap(x.transpose(1, 2) if x.ndim > 2 else x)
+    if row.name == "permute":
+        return level.wrap(row(x, (0, *shifted(args[0], x.ndim - 1))))
+    if row.name == "squeeze":
+        ones = tuple(i for i in range(1, x.ndim) if x.shape[i] == 1)
+        return level.wrap(row(x, ones if args[0] is None else shifted(args[0], x.ndim - 1)))
+    size = (args[0],) if isinstance(args[0], int) else tuple(args[0])
+    if row.name == "expand":
+        x = level.aligned(bound["input"], len(size))
+    return level.wrap(row(x, (level.size, *size)))
 
 
 def _lift(row: Row) -> Any:
@@ -355,7 +372,8 @@ RULES: dict[Any, Any] = {
     "body": body, "_einsum": einsum, "_convolution": convolution, "_convolution_input": convolution,
     "_convolution_weight": filters, "_nll": folded, "im2col": folded, "col2im": folded, "embedding": embedding,
     "embedding_dense_backward": embedding_back, "index": index, "index_put": index_put,
-    "fill": fill, **dict.fromkeys(("index_select", "index_add", "index_copy", "index_fill"), along_index),
+    "fill": fill, **dict.fromkeys(("t", "permute", "squeeze", "expand", "_view"), geometry),
+    **dict.fromkeys(("index_select", "index_add", "index_copy", "index_fill"), along_index),
     **dict.fromkeys(("bucketize", "searchsorted", "isin"), same_for_all),
     **dict.fromkeys(("new_zeros", "new_ones", "new_full", "new_empty"), made_like),
 }

@@ -17,7 +17,7 @@ _LISTS = {
         gather scatter scatter_add scatter_reduce cumsum cumprod cummax cummin logcumsumexp sort topk kthvalue
         _median_dim _nanmedian_dim mode _max_dim _min_dim argmax argmin flip roll diag_embed _repeat_each _cat
         _stack _softmax _log_softmax _softmax_backward _log_softmax_backward select_scatter slice_scatter
-        diagonal_scatter _fft_c2c _fft_r2c _fft_c2r take_along_dim""",
+        diagonal_scatter transpose select slice diagonal unfold unsqueeze _fft_c2c _fft_r2c _fft_c2r take_along_dim""",
     "front": """
         clone _to_dtype tril triu frexp one_hot constant_pad_nd _max_pool _avg_pool _avg_pool_back
         _adaptive_max _lu_factor _pivot_order _permutation _inverse _det _slogdet _cholesky _eigh _eigvalsh _eig
