@@ -125,8 +125,7 @@ class Batching(Level):
     def apply(self, row: Any, bound: dict[str, Any]) -> Any:
         """A row on arguments by name."""
         if row.name in policies.DYNAMIC:
-            raise RuntimeError("vmap: We do not support batching operators that can output dynamic shape. "
-                               f"Attempted to vmap over aten::{row.name}; use masks of a fixed shape")
+            raise RuntimeError(policies.DYNAMIC_RESULT.format(row.name))
         if row.name in policies.RANDOM:
             return self._random(row, bound)
         if row.kind == "pointwise":

@@ -16,6 +16,7 @@ from rushlight.dispatch.kinds import by_keyword
 from rushlight.ops.table import ROWS, Row
 from rushlight.tensor.tensor import Tensor, wrap
 from rushlight.transforms.levels import mapped, operands
+from rushlight.transforms.policies import DYNAMIC_RESULT
 
 Bound = dict[str, Any]
 _DIMS = frozenset({"dim", "dims", "dim0", "dim1", "dim2", "dimension"})
@@ -49,16 +50,20 @@ def align(level: Any, row: Row, bound: Bound) -> Any:
 
 def along(level: Any, row: Row, bound: Bound) -> Any:
     """The batch in front of every operand, dims counted one further."""
+    if row.name == "_cat":
+        # Of old, anything can be joined with an empty vector.
+        bound = {**bound, "tensors": [t for t in bound["tensors"] if t._a.shape != (0,)] or bound["tensors"][:1]}
     ndim = next(operands(tuple(bound.values())))._a.ndim
     whole = {n: mapped(level.whole, v) for n, v in bound.items()}
     dims = {n: bound[n] for n in _DIMS & bound.keys()}
-    if any(d is None or d == () for d in dims.values()):
+    if any(d is None or d == () and row.name != "flip" for d in dims.values()):
         return _flattened(level, row, whole, dims, ndim)
     more = row.name in ("_stack", "diag_embed", "unsqueeze")
-    if ndim == 0 and not more:
+    flat = not (ndim or more) and all(t._a.ndim == 0 for t in operands(tuple(bound.values())))
+    if not (ndim or more):
         whole = {n: mapped(lambda t: t.unsqueeze(1) if t.ndim == 1 else t, v) for n, v in whole.items()}
     found = row(**{**whole, **{n: shifted(d, ndim + more) for n, d in dims.items()}})
-    return level.wrap(found if ndim or more else mapped(lambda t: t.squeeze(1) if t.ndim > 1 else t, found))
+    return level.wrap(mapped(lambda t: t.squeeze(1), found) if flat else found)
 
 
 def _flattened(level: Any, row: Row, whole: Bound, dims: Bound, ndim: int) -> Any:
@@ -103,6 +108,8 @@ def geometry(level: Any, row: Row, bound: Bound) -> Any:
         return level.wrap(x.transpose(1, 2) if x.ndim > 2 else x)
     if row.name == "permute":
         return level.wrap(row(x, (0, *shifted(args[0], x.ndim - 1))))
+    if row.name == "squeeze" and x.ndim < 2:
+        return level.wrap(x)
     if row.name == "squeeze":
         ones = tuple(i for i in range(1, x.ndim) if x.shape[i] == 1)
         return level.wrap(row(x, ones if args[0] is None else shifted(args[0], x.ndim - 1)))
@@ -360,6 +367,20 @@ def fill(level: Any, row: Row, bound: Bound) -> Any:
     return level.wrap(ROWS["_overwritten"](level.whole(x), level.aligned(value, x._a.ndim)))
 
 
+def masked(level: Any, row: Row, bound: Bound) -> Any:
+    """masked_fill, with a value for each example too; masked_select by one mask for all."""
+    if row.name == "masked_select":
+        if level.holds(bound["mask"]):
+            raise RuntimeError(DYNAMIC_RESULT.format(row.name))
+        rank = max(_rank(bound), 1)
+        x, mask = ROWS["broadcast_tensors"](level.aligned(bound["input"], rank), bound["mask"])
+        return index(level, ROWS["index"], {"input": level.wrap(x), "indices": [mask[0]]})
+    if not level.holds(bound["value"]):
+        return align(level, lambda input, mask: row(input, mask, bound["value"]),  # type: ignore[arg-type]
+                     {"input": bound["input"], "mask": bound["mask"]})
+    return level.inside(ROWS["where"], bound["mask"], bound["value"].to(bound["input"].dtype), bound["input"])
+
+
 def made_like(level: Any, row: Row, bound: Bound) -> Any:
     """new_zeros and the like: of a batched tensor, batched."""
     size = bound["size"]
@@ -372,7 +393,8 @@ RULES: dict[Any, Any] = {
     "body": body, "_einsum": einsum, "_convolution": convolution, "_convolution_input": convolution,
     "_convolution_weight": filters, "_nll": folded, "im2col": folded, "col2im": folded, "embedding": embedding,
     "embedding_dense_backward": embedding_back, "index": index, "index_put": index_put,
-    "fill": fill, **dict.fromkeys(("t", "permute", "squeeze", "expand", "_view"), geometry),
+    "fill": fill, **dict.fromkeys(("masked_fill", "masked_select"), masked),
+    **dict.fromkeys(("t", "permute", "squeeze", "expand", "_view"), geometry),
     **dict.fromkeys(("index_select", "index_add", "index_copy", "index_fill"), along_index),
     **dict.fromkeys(("bucketize", "searchsorted", "isin"), same_for_all),
     **dict.fromkeys(("new_zeros", "new_ones", "new_full", "new_empty"), made_like),

@@ -47,7 +47,7 @@ def dual(value: Any, tangent: Any, level: Any) -> Any:
 # Linear in all their tensors: what is no tangent is zero. (In a product, in each: see `_products`.)
 _LINEAR = frozenset("""
     clone _to_dtype _stack _cat flip roll tril triu diag_embed repeat _repeat_each cumsum index gather index_select
-    take _convolution_input_ _fft_c2c _fft_r2c _fft_c2r _avg_pool _avg_pool_back im2col col2im complex sum mean
+    take _fft_c2c _fft_r2c _fft_c2r _avg_pool _avg_pool_back im2col col2im complex sum mean embedding
     new_zeros scatter_add index_add embedding_dense_backward""".split())
 _PRODUCTS = frozenset("_convolution _convolution_input _convolution_weight _einsum".split())
 # No gradient, no tangent.
@@ -78,8 +78,12 @@ class Forward(Level):
         """A row on arguments by name."""
         if row.kind == "pointwise":
             return self.formula(*pointwise.resolve(row, bound))
-        if row.name in _FLAT or row.name in policies.RANDOM or row.name in policies.DYNAMIC:
+        if row.name in _FLAT or row.name in policies.RANDOM:
             return row(**self._primals(bound))
+        if row.name == "fill":
+            value = bound["value"]
+            return dual(row(**self._primals(bound)), self.tangent(value).expand(bound["input"]._a.shape)
+                        if isinstance(value, Tensor) else None, self)
         if row.kind == "view" or row.name in _LINEAR:
             return self._linear(row, bound)
         if row.kind == "contract" or row.name in _PRODUCTS:
@@ -118,7 +122,7 @@ class Forward(Level):
         for number, v in enumerate(values):
             if self.holds(v):
                 part = _derivative(formula, number, env, v.tangent)
-                total = part if total is None or part is None else total + part
+                total = part if total is None else total if part is None else total + part
         if total is None:
             return out
         return dual(out, _shaped(total, out), self)
