@@ -105,7 +105,7 @@ class _Work:
 def _plan(n: int, sizes: tuple[int, ...], threads: int) -> tuple[Any, Any]:
     """Jobs, relative to the operands' starts, and the steps; `sizes` of the items, result last."""
     whole = n // CHUNK
-    pieces = pool.pieces_for(whole, threads)
+    pieces = min(whole, 16 * threads)
     cuts = [whole * i // pieces for i in range(pieces + 1)]
     spans = [(low, high - low, CHUNK) for low, high in zip(cuts, cuts[1:], strict=False) if high > low]
     if n % CHUNK:

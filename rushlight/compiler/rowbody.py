@@ -269,11 +269,13 @@ def level_body(module: Module, plan: Plan, number: int) -> None:
     running = stage.open(starts)
     stage.body.compute([r.src[0] for r in reductions])
     updated = []
-    for r, d, start, total in zip(reductions, elements, starts, running, strict=True):
+    for r, d, total in zip(reductions, elements, running, strict=True):
         source = r.src[0]
         value = convert(stage.body.values[source], plan.types[source], d)
-        updated.append(combine(r.arg, d, total, counts.where(value, start)))
+        updated.append(combine(r.arg, d, total, value))
     stage.close(updated)
+    # A vector of which only some lanes are valid is the only one of its call.
+    updated = [counts.where(value, start) for value, start in zip(updated, starts, strict=True)]
     for r, d, value in zip(reductions, elements, updated, strict=True):
         w = wide(r.arg, d)
         place = f.at(stage.cursor.state, SLOT * plan.accumulator_slot[r])
