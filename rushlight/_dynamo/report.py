@@ -39,9 +39,11 @@ def _plan(plan: Plan) -> list[str]:
     if plan.program is None:
         return ["  not recorded yet: the first call is a warm-up"]
     entries = plan.program.entries
-    size = sum(o.nbytes for e in entries for o in e.outs)
+    memory = plan.program.plan
+    size = f"results in {memory.size / 1e6:.2f} MB of memory, {memory.apart / 1e6:.2f} MB if none were shared" \
+        if memory is not None else f"{sum(o.nbytes for e in entries for o in e.outs) / 1e6:.2f} MB of results"
     state = f"replayed {plan.replays} times" if plan.ready else "recorded, to be checked by one more call"
-    lines = [f"  {state}; {len(entries)} steps, {size / 1e6:.2f} MB of results kept; recording and compiling "
+    lines = [f"  {state}; {len(entries)} steps, {size}; recording and compiling "
              f"took {plan.seconds:.3f} s"]
     for e in entries:
         shapes = ", ".join(f"{o.dtype}{list(o.shape)}" for o in e.outs)

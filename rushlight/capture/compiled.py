@@ -119,7 +119,9 @@ class Compiled:
             why = before.difference(plan.program, program, tensors)
             if why:
                 plan.refuse(why)
-            plan.ready = not why
+            else:
+                plan.program.settle()
+                plan.ready = True
         return mapped(output, lambda t: back.get(id(t), t))
 
 

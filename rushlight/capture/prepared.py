@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
+from rushlight.capture.kernelnode import Kernel, step
 from rushlight.capture.recorder import Entry
 from rushlight.dispatch.formula import BIG, Formula
 from rushlight.dispatch.reducing import BIG as BIG_REDUCTION, UFUNCS, X, Reducer
@@ -22,6 +23,8 @@ def prepared(entry: Entry) -> Step:
     function, operands = entry.function, entry.operands
     if entry.kind != "run":
         return partial(function, *operands)
+    if isinstance(function, Kernel):
+        return step(entry)
     if len(entry.outs) > 1:
         return partial(_several, function, operands, entry.outs)
     out = entry.outs[0]

@@ -8,6 +8,8 @@ import numpy as np
 
 from rushlight.base.quiet import hush, restore
 from rushlight.capture import gradients
+from rushlight.capture.fusion import fused
+from rushlight.capture.memory import Plan
 from rushlight.capture.prepared import prepared
 from rushlight.capture.recorder import Entry, Recorder, root, roots
 from rushlight.tensor.tensor import Tensor, wrap
@@ -25,10 +27,19 @@ class Program:
     def __init__(self, recorder: Recorder, inputs: Sequence[Tensor], output: Any) -> None:
         self.inputs = [t._a for t in inputs]
         self.output = output
-        self.entries = gradients.straight(_needed(recorder.entries, output), output)
+        entries = gradients.straight(_needed(recorder.entries, output), output)
+        self.entries = fused(entries, output, recorder.owned)
         self.written = _written(self.entries)
         self.steps = [prepared(e) for e in self.entries]
         self.memory = recorder.owned
+        self.plan: Plan | None = None
+
+    def settle(self) -> None:
+        """Lay the results out in shared memory: what one entry made can no longer be looked at later."""
+        self.plan = Plan(self.entries, roots(self.output))
+        for key in self.plan.move(self.entries):
+            self.memory.pop(key, None)
+        self.steps = [prepared(e) for e in self.entries]
 
     def run(self, tensors: Sequence[Tensor]) -> Any:
         """The results for these inputs, of the recorded shapes and dtypes."""
@@ -95,19 +106,9 @@ def _needed(entries: Sequence[Entry], output: Any) -> list[Entry]:
     wanted = roots(output)
     kept: list[Entry] = []
     for e in reversed(entries):
-        if e.kind == "run" and not any(id(root(o)) in wanted for o in e.outs) and not _draws(e):
+        if e.kind == "run" and not any(id(root(o)) in wanted for o in e.outs) and not e.draws:
             continue
         kept.append(e)
         wanted |= e.reads()
     return kept[::-1]
 
-
-def _draws(entry: Entry) -> bool:
-    """Whether an op draws random numbers: leaving it out would change the next ones."""
-    row = getattr(entry.function, "row", None) or next(
-        (v for v in entry.operands if type(v).__name__ == "Row"), None)
-    return row is not None and ("generator" in {p.name for p in row.params} or row.name in _RANDOM)
-
-
-_RANDOM = frozenset(("dropout", "_dropout", "native_dropout", "alpha_dropout", "rrelu", "multinomial",
-                     "bernoulli", "rand_like", "randn_like", "randint_like", "gumbel_softmax"))

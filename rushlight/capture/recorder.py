@@ -26,6 +26,10 @@ _SHAPED_BY_VALUES = frozenset((
     "repeat_interleave", "argwhere", "combinations", "histc", "nonzero_static"))
 
 
+_RANDOM = frozenset(("dropout", "_dropout", "native_dropout", "alpha_dropout", "rrelu", "multinomial",
+                     "bernoulli", "rand_like", "randn_like", "randint_like", "gumbel_softmax"))
+
+
 class Entry:
     """One thing to do again: `function(*operands)`, its result put into `outs` if there are any."""
 
@@ -40,8 +44,18 @@ class Entry:
         return roots(self.operands, getattr(self.function, "args", ()))
 
     @property
+    def draws(self) -> bool:
+        """Whether an op draws random numbers: leaving it out would change the next ones."""
+        row = getattr(self.function, "row", None) or next(
+            (v for v in self.operands if type(v).__name__ == "Row"), None)
+        return row is not None and ("generator" in {p.name for p in row.params} or row.name in _RANDOM)
+
+    @property
     def name(self) -> str:
         """What the entry is called in reports."""
+        label: str = getattr(self.function, "label", "")
+        if label:
+            return label
         row = getattr(self.function, "row", None)
         if row is not None:
             return str(row.name)

@@ -33,6 +33,7 @@ class Plan:
 
     meaning: Meaning
     roles: tuple[str, ...]
+    lanes: int = 0
     types: Mapping[Expr, str] = field(init=False)
     varies: dict[Expr, bool] = field(init=False)
     levels: list[list[Expr]] = field(init=False)
@@ -48,7 +49,7 @@ class Plan:
         varying = {n: t for n, t in self.types.items() if self.varies[n]}
         # Cheap sums wait for the last addition: more lanes are more additions under way.
         cheap = not any(n.op in _COSTLY for n in varying)
-        self.lanes = lanes_for(varying) * (2 if cheap and self.levels else 1)
+        self.lanes = self.lanes or lanes_for(varying) * (2 if cheap and self.levels else 1)
         self.out_vectors = [i for i, o in enumerate(self.meaning.outputs) if self.varies[o]]
         self.out_scalars = [i for i, o in enumerate(self.meaning.outputs) if not self.varies[o]]
         self._place()
