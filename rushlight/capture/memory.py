@@ -41,13 +41,12 @@ class Plan:
             top = max(top, at + need)
         return top
 
-    def move(self, entries: Sequence[Entry]) -> set[int]:
-        """Put the entries' arrays into one arena; the memory that they no longer use."""
+    def move(self, entries: Sequence[Entry]) -> None:
+        """Put the entries' arrays into one arena."""
         room = np.empty(self.size + _LINE, np.uint8)
         start = -room.ctypes.data % _LINE
         for e in entries:
             e.operands, e.outs = self._moved(e.operands, room, start), self._moved(e.outs, room, start)
-        return set(self.places)
 
     def _moved(self, tree: Any, room: Array, start: int) -> Any:
         if isinstance(tree, np.ndarray):

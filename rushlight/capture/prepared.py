@@ -108,5 +108,10 @@ def _outers(out: Array, a: Array, b: Array) -> Step | None:
     return _into(out, a.reshape(-1, a.shape[-1]).T, b.reshape(-1, b.shape[-1]))
 
 
+def _joined(out: Array, arrays: Sequence[Array], dim: int) -> Step | None:
+    return partial(np.concatenate, arrays, dim, out) if out.flags.c_contiguous and all(
+        a.dtype == out.dtype and a.ndim == out.ndim for a in arrays) else None
+
+
 _PRODUCTS: dict[str, Callable[..., Step | None]] = {
-    "linear": _linear, "mm": _into, "bmm": _into, "_sum_of_outers": _outers}
+    "linear": _linear, "mm": _into, "bmm": _into, "_sum_of_outers": _outers, "_cat": _joined}

@@ -37,8 +37,8 @@ class Program:
     def settle(self) -> None:
         """Lay the results out in shared memory: what one entry made can no longer be looked at later."""
         self.plan = Plan(self.entries, roots(self.output))
-        for key in self.plan.move(self.entries):
-            self.memory.pop(key, None)
+        self.plan.move(self.entries)
+        self.memory = {key: self.memory[key] for key in roots(self.output) & self.memory.keys()}
         self.steps = [prepared(e) for e in self.entries]
 
     def run(self, tensors: Sequence[Tensor]) -> Any:
