@@ -39,10 +39,8 @@ def _plan(plan: Plan) -> list[str]:
     if plan.program is None:
         return ["  not recorded yet: the first call is a warm-up"]
     entries = plan.program.entries
-    memory = plan.program.plan
-    size = f"{sum(o.nbytes for e in entries for o in e.outs) / 1e6:.2f} MB of results"
-    if memory is not None:
-        size = f"results in {memory.size / 1e6:.2f} MB of memory, {memory.apart / 1e6:.2f} MB if none were shared"
+    memory: Any = plan.program.plan
+    size = f"{memory.size / 1e6:.2f} MB of memory, {memory.apart / 1e6:.2f} MB if no results shared it"
     state = f"replayed {plan.replays} times" if plan.ready else "recorded, to be checked by one more call"
     lines = [f"  {state}; {len(entries)} steps, {size}; recording and compiling "
              f"took {plan.seconds:.3f} s"]

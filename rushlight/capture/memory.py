@@ -21,8 +21,8 @@ _LINE = 64
 class Plan:
     """Where results lie: `size` of the arena in bytes, `apart` what they would take without sharing it."""
 
-    def __init__(self, entries: Sequence[Entry], keep: set[int]) -> None:
-        self.lives = _lives(entries, keep)
+    def __init__(self, entries: Sequence[Entry], ends: dict[int, int]) -> None:
+        self.lives = _lives(entries, ends)
         self.places: dict[int, int] = {}
         self.apart = sum(_bytes(memory) for memory, _, _ in self.lives.values())
         self.size = self._place()
@@ -41,42 +41,51 @@ class Plan:
             top = max(top, at + need)
         return top
 
-    def move(self, entries: Sequence[Entry]) -> None:
-        """Put the entries' arrays into one arena."""
-        room = np.empty(self.size + _LINE, np.uint8)
-        start = -room.ctypes.data % _LINE
-        for e in entries:
-            e.operands, e.outs = self._moved(e.operands, room, start), self._moved(e.outs, room, start)
+    def room(self) -> "Room":
+        """Memory for one program."""
+        return Room(self)
 
-    def _moved(self, tree: Any, room: Array, start: int) -> Any:
+
+class Room:
+    """The arena: call it with a tree of arrays to get those that lie here."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.places = plan.places
+        self.array = np.empty(plan.size + _LINE, np.uint8)
+        self.start = -_address(self.array) % _LINE
+
+    def __call__(self, tree: Any) -> Any:
         if isinstance(tree, np.ndarray):
             owner = root(tree)
             place = self.places.get(id(owner))
             if place is None:
                 return tree
-            offset = start + place + _address(tree) - _address(owner)
-            return np.ndarray(tree.shape, tree.dtype, room, offset, tree.strides)
+            offset = self.start + place + _address(tree) - _address(owner)
+            return np.ndarray(tree.shape, tree.dtype, self.array, offset, tree.strides)
         if isinstance(tree, tuple) and not hasattr(tree, "_fields"):
-            return tuple([self._moved(v, room, start) for v in tree])
-        return [self._moved(v, room, start) for v in tree] if isinstance(tree, list) else tree
+            return tuple([self(v) for v in tree])
+        return [self(v) for v in tree] if isinstance(tree, list) else tree
 
 
-def _lives(entries: Sequence[Entry], keep: set[int]) -> dict[int, tuple[Array, int, int]]:
-    """What runs make and only runs read: {id: (memory, first entry, last entry)}, in order."""
+def _lives(entries: Sequence[Entry], ends: dict[int, int]) -> dict[int, tuple[Array, int, int]]:
+    """What runs make and only runs read: {id: (memory, first entry, last entry)}, in order.
+
+    ends: until when results are looked at from outside.
+    """
     made: dict[int, tuple[Array, int, int]] = {}
-    fixed = set(keep)
+    fixed: set[int] = set()
     for i, e in enumerate(entries):
         read = e.reads()
         if e.kind == "call" or any(isinstance(v, (Tensor, dict)) for v in e.operands):
             fixed |= read
         for key in read & made.keys():
-            made[key] = (*made[key][:2], i)
+            made[key] = (*made[key][:2], max(i, made[key][2]))
         for out in e.outs:
             owner = root(out)
             if id(owner) in made:
-                made[id(owner)] = (*made[id(owner)][:2], i)
+                made[id(owner)] = (*made[id(owner)][:2], max(i, made[id(owner)][2]))
             elif e.kind == "run" and isinstance(owner, np.ndarray) and owner.size:
-                made[id(owner)] = owner, i, i
+                made[id(owner)] = owner, i, max(i, ends.get(id(owner), i))
         fixed |= roots(getattr(e.function, "args", ()))
     return {key: life for key, life in made.items() if key not in fixed}
 
