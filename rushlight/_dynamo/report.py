@@ -23,8 +23,7 @@ class Explanation:
     def __str__(self) -> str:
         name = getattr(self.runner.function, "__qualname__", type(self.runner.function).__name__)
         if isinstance(self.runner, Eager):
-            return (f"{name}: mode \"default\": the Python runs at every call, on compiled kernels; "
-                    f"{len(self.runner.plans)} kinds of arguments so far")
+            return f"{name}: the Python runs at every call; nothing is compiled"
         lines = [f"{name}: {len(self.runner.plans)} kinds of arguments"]
         for plan in self.runner.plans.values():
             lines += _plan(plan)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from rushlight.base.config import knobs
 from rushlight.base.tape import TAPE
 from rushlight.capture.guards import Guards, key_of
 from rushlight.capture.program import Part, Program, is_tracked, leaves, mapped
+from rushlight.capture.purity import unguarded, watched
 from rushlight.capture.recorder import Recorder, recording
 from rushlight.capture.regions import Handed, Traced, read_by
 from rushlight.tensor.generator import default_generator
@@ -31,12 +33,12 @@ class Plan:
     """What is known about one kind of arguments."""
 
     def __init__(self) -> None:
-        self.calls = self.replays = self.broken = 0
+        self.calls = self.replays = self.failed = 0
         self.program: Program | None = None
         self.guards: Guards | None = None
         self.guarded: list[Tensor] = []
         self.ready = False
-        self.refusal = ""
+        self.refusal = self.broken = ""
         self.seconds = 0.0
 
     def refuse(self, why: str) -> None:
@@ -46,10 +48,13 @@ class Plan:
 
 
 class Compiled:
-    """A function that is replayed without Python where that is safe."""
+    """A function that is replayed without Python where that is safe.
 
-    def __init__(self, function: Callable[..., Any], fullgraph: bool) -> None:
-        self.function, self.fullgraph = function, fullgraph
+    careful: where nothing that Python did would be missing, too (see purity.py).
+    """
+
+    def __init__(self, function: Callable[..., Any], fullgraph: bool, careful: bool = False) -> None:
+        self.function, self.fullgraph, self.careful = function, fullgraph, careful
         self.plans: dict[Any, Plan] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -71,9 +76,9 @@ class Compiled:
         """A guard has failed: begin anew, but not for ever."""
         _log.info("recorded again: %s", why)
         plan = self.plans[key] = Plan()
-        plan.broken = old.broken + 1
-        if plan.broken > MOST_PROGRAMS:
-            plan.refuse(f"guards failed {plan.broken} times, at last this one: {why}")
+        plan.failed = old.failed + 1
+        if plan.failed > MOST_PROGRAMS:
+            plan.refuse(f"guards failed {plan.failed} times, at last this one: {why}")
         return plan
 
     def _slowly(self, plan: Plan | None, key: Any, tensors: list[Tensor], args: Any, kwargs: Any) -> Any:
@@ -93,8 +98,9 @@ class Compiled:
             else:
                 found = self._record(plan, tensors, args, kwargs)
         plan.seconds += time.perf_counter() - start
-        if plan.refusal and self.fullgraph:
-            raise RuntimeError(f"fullgraph=True, but the call cannot be compiled whole: {plan.refusal}")
+        why = plan.broken if self.careful else plan.refusal
+        if why and self.fullgraph:
+            raise RuntimeError(f"fullgraph=True, but the call cannot be compiled whole: {why}")
         return found
 
     def _record(self, plan: Plan, tensors: list[Tensor], args: Any, kwargs: Any) -> Any:
@@ -103,13 +109,17 @@ class Compiled:
         recorder = Recorder(list(inputs.values()), guards.known())
         before = _State(guards, plan.program)
         own = mapped((args, kwargs), lambda t: inputs[id(t)])
-        with recording(recorder):
+        with recording(recorder), (watched(guards) if self.careful else nullcontext()) as watch:
             output = self.function(*own[0], **own[1])
         if recorder.inputs_written:
             for t in tensors:
                 t._a[...] = inputs[id(t)]._a
         given = [inputs[id(t)] for t in tensors]
-        why, traced = recorder.refusal or guards.failure(), None
+        plan.broken = recorder.broken
+        why, traced = recorder.refusal, None
+        if watch is not None:
+            why = why or watch.found or unguarded(guards, leaves([args, kwargs]))
+        why = why or guards.failure()
         tracked = [t for t in leaves(output) if is_tracked(t)]
         if tracked and not why:
             traced = Traced(recorder, tracked, [*given, *guards.known()])
@@ -152,7 +162,7 @@ class _State:
     """Memory and random numbers as they were before a call."""
 
     def __init__(self, guards: Guards, program: Program | None) -> None:
-        arrays = [] if program is None else [*[a for _, a in guards.tensors], *program.written]
+        arrays = [] if program is None else [*[a for _, a, _ in guards.tensors], *program.written]
         self.held = [(a, a.copy()) for a in {id(a): a for a in arrays}.values()]
         self.random = default_generator.get_state()
 

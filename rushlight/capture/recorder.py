@@ -80,11 +80,10 @@ def root(a: Array) -> Any:
 class Recorder:
     """What TAPE's writers talk to; `refusal` says why the call cannot be repeated, if so."""
 
-    def __init__(self, given: Sequence[Tensor], known: Sequence[Tensor], whole: bool = True) -> None:
-        # Whether all memory must be known; else only what leaves for Python is of interest.
-        self.whole = whole
+    def __init__(self, given: Sequence[Tensor], known: Sequence[Tensor]) -> None:
         self.entries: list[Entry] = []
-        self.refusal = ""
+        # Why the call cannot be repeated; the first reason for which its graph ends early.
+        self.refusal = self.broken = ""
         self.inputs_written = False
         self.thread = threading.get_ident()
         # Memory that a replay finds as it was: made here, handed in, or of a tensor that is guarded.
@@ -158,10 +157,12 @@ class Recorder:
         """Values that Python made."""
         self._own(array)
 
-    def escape(self, what: str) -> None:
-        """The call cannot be repeated; the first reason is kept."""
-        if not self.refusal and self._mine():
-            self.refusal = f"{what}, at {_place()}"
+    def escape(self, what: str, breaks: bool = True) -> None:
+        """The call cannot be repeated; the first reason is kept. breaks: as its graph ends early."""
+        if self._mine() and not (self.broken if breaks else self.refusal):
+            reason = f"{what}, at {_place()}"
+            self.refusal = self.refusal or reason
+            self.broken = self.broken or (reason if breaks else "")
 
     # ----------------------------------------------------------------------------------------------
 
@@ -173,11 +174,11 @@ class Recorder:
         return threading.get_ident() == self.thread
 
     def _check(self, values: Sequence[Any]) -> None:
-        for t in _tensors(values) if self.whole else ():
+        for t in _tensors(values):
             if id(root(t._a)) not in self.owned:
                 self.escape(f"a tensor of shape {tuple(t._a.shape)} is read that is neither an argument, nor "
                             "of a module that the function uses, nor one of its variables: pass it as an "
-                            "argument")
+                            "argument", breaks=False)
                 self._own(t._a)
 
 

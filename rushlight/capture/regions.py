@@ -29,7 +29,7 @@ class Traced:
         allowed = {id(t) for t in known}
         if any(id(leaf) not in allowed for leaf in self.leaves):
             self.recorder.escape("a tensor requires grad that is neither an argument, nor of a module that "
-                                 "the function uses, nor one of its variables")
+                                 "the function uses, nor one of its variables", breaks=False)
         with recording(self.recorder):
             self.found = grad(tracked, self.leaves, self.given, retain_graph=True, allow_unused=True)
 
