@@ -235,6 +235,9 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     grad_tensors = grad_variables if grad_tensors is None else grad_tensors
     if LOCAL.inference:
         raise RuntimeError("Calling backward() in inference mode is not allowed; leave it first")
+    if LOCAL.transforms:
+        raise RuntimeError("backward() called inside a functorch transform. This is not supported, please use "
+                           "functorch.grad or functorch.vjp instead or call backward() outside of functorch transforms.")
     outs = listed(tensors)
     grads = _listed(grad_tensors, len(outs))
     keep = create_graph if retain_graph is None else retain_graph

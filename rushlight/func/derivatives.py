@@ -144,8 +144,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
             if g.shape != o.shape:
                 raise RuntimeError(f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has "
                                    f"a shape of {o.shape}.")
-        found = point.back(grads)
-        return found[0] if len(primals) == 1 else found
+        return point.back(grads)
     return (point.value(), pull, point.left(point.aux)) if has_aux else (point.value(), pull)
 
 

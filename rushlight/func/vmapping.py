@@ -2,14 +2,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
 from rushlight.base.pytree import LEAF, Tree, broadcast, flatten
-from rushlight.transforms.batching import Batched, Batching
-from rushlight.transforms.levels import wrapper
+from rushlight.transforms.batching import Batching
 
 __all__ = ["vmap"]
 
@@ -20,7 +18,7 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
 
     in_dims: the dim of each input, nested as the inputs are; None for inputs that all examples share. out_dims:
     where the dim goes in each result. randomness: "error" refuses random ops, "different" draws for each example,
-    "same" once. chunk_size: map over that many examples at a time. Keyword arguments are mapped over dim 0.
+    "same" once. chunk_size: map over that many examples at a time. All share keyword arguments.
     ValueError where dims and inputs do not fit; RuntimeError for data-dependent control flow.
     """
     if randomness not in ("error", "different", "same"):
@@ -30,10 +28,8 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
 
     @functools.wraps(func)
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        given = flatten(kwargs)
-        size, dims, leaves, tree = _inputs(func, in_dims, args, given[0])
-        leaves, dims = [*leaves, *given[0]], [*dims, *[0] * len(given[0])]
-        call = functools.partial(_run, func, out_dims, randomness, dims, tree, given[1])
+        size, dims, leaves, tree = _inputs(func, in_dims, args)
+        call = functools.partial(_run, func, out_dims, randomness, dims, tree, kwargs)
         if chunk_size is None or chunk_size >= size:
             return call(size, leaves)
         return _in_chunks(call, chunk_size, size, dims, leaves, out_dims)
@@ -44,14 +40,14 @@ def _name(func: Callable[..., Any]) -> str:
     return getattr(func, "__name__", None) or repr(func)
 
 
-def _inputs(func: Any, in_dims: Any, args: Any, given: list[Any]) -> tuple[int, list[Any], list[Any], Tree]:
+def _inputs(func: Any, in_dims: Any, args: Any) -> tuple[int, list[Any], list[Any], Tree]:
     """(size of the batch, dim of each leaf, leaves, structure) of the arguments; PyTorch's errors."""
     head = f"vmap({_name(func)}, in_dims={in_dims}, ...)(<inputs>): "
     if not isinstance(in_dims, (int, tuple)):
         # A list is a structure of its own, and that of the arguments is a tuple.
         raise ValueError(f"{head}expected `in_dims` to be int or a (potentially nested) tuple matching the structure "
                          f"of inputs, got: {type(in_dims)}.")
-    if not args and not given:
+    if not args:
         raise ValueError(f"vmap({_name(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are "
                          "trying to vmap over a function with no inputs. The latter is unsupported.")
     leaves, tree = flatten(args)
@@ -62,9 +58,8 @@ def _inputs(func: Any, in_dims: Any, args: Any, given: list[Any]) -> tuple[int, 
     for place, (leaf, dim) in enumerate(zip(leaves, dims, strict=True)):
         dims[place] = _dim(head, leaf, dim)
     sizes = [leaf.shape[dim] for leaf, dim in zip(leaves, dims, strict=True) if dim is not None]
-    sizes += [leaf.shape[0] for leaf in given]
     if not sizes:
-        raise ValueError(f"{head}at least one of the inputs must be mapped over: all in_dims are None")
+        raise ValueError("vmap: Expected at least one Tensor to vmap over: all in_dims are None")
     if len(set(sizes)) > 1:
         raise ValueError("vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
                          f"{sizes} for the mapped dimension")
@@ -85,26 +80,12 @@ def _dim(head: str, leaf: Any, dim: Any) -> int | None:
     return dim % leaf.ndim
 
 
-def batched(leaf: Any, dim: int | None, level: Batching) -> Any:
-    """An input of a level, its dim `dim` mapped over."""
-    if dim is None:
-        return leaf
-    return wrapper(Batched, leaf.movedim(dim, 0) if dim else leaf, level)
-
-
-@contextmanager
-def batching(size: int, randomness: str) -> Iterator[Batching]:
-    """A level of vmap."""
+def _run(func: Any, out_dims: Any, randomness: str, dims: list[Any], tree: Tree,
+         kwargs: dict[str, Any], size: int, leaves: list[Any]) -> Any:
     with Batching(size, randomness) as level:
-        yield level
-
-
-def _run(func: Any, out_dims: Any, randomness: str, dims: list[Any], tree: Tree, keywords: Tree, size: int,
-         leaves: list[Any]) -> Any:
-    with Batching(size, randomness) as level:
-        values = [batched(leaf, dim, level) for leaf, dim in zip(leaves, dims, strict=True)]
-        count = len(values) - sum(1 for _ in flatten(keywords.build(iter(int, 1)))[0])
-        found = func(*tree.build(values[:count]), **keywords.build(values[count:]))
+        given = [leaf if dim is None else level.wrap(leaf.movedim(dim, 0) if dim else leaf)
+                 for leaf, dim in zip(leaves, dims, strict=True)]
+        found = func(*tree.build(given), **kwargs)
     return _results(func, out_dims, level, found)
 
 
@@ -120,10 +101,10 @@ def _results(func: Any, out_dims: Any, level: Batching, found: Any) -> Any:
         raise ValueError(f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the "
                          f"structure of `outputs`. out_dims has structure {flatten(out_dims)[1]} but outputs has "
                          f"structure {tree}.")
-    return tree.build([unbatched(name, leaf, dim, level) for leaf, dim in zip(leaves, dims, strict=True)])
+    return tree.build([_unbatched(name, leaf, dim, level) for leaf, dim in zip(leaves, dims, strict=True)])
 
 
-def unbatched(name: str, leaf: Any, dim: int | None, level: Batching) -> Any:
+def _unbatched(name: str, leaf: Any, dim: int | None, level: Batching) -> Any:
     """A result of a level, the batch in its dim `dim`."""
     if dim is None:
         if level.holds(leaf):

@@ -381,6 +381,12 @@ def masked(level: Any, row: Row, bound: Bound) -> Any:
     return level.inside(ROWS["where"], bound["mask"], bound["value"].to(bound["input"].dtype), bound["input"])
 
 
+def median(level: Any, row: Row, bound: Bound) -> Any:
+    """Of all elements: along the one dim of each example laid flat."""
+    name = "_nanmedian_dim" if bound["skip_nan"] else "_median_dim"
+    return level.wrap(ROWS[name](bound["input"].value.reshape(level.size, -1), 1, False)[0])
+
+
 def made_like(level: Any, row: Row, bound: Bound) -> Any:
     """new_zeros and the like: of a batched tensor, batched."""
     size = bound["size"]
@@ -393,7 +399,7 @@ RULES: dict[Any, Any] = {
     "body": body, "_einsum": einsum, "_convolution": convolution, "_convolution_input": convolution,
     "_convolution_weight": filters, "_nll": folded, "im2col": folded, "col2im": folded, "embedding": embedding,
     "embedding_dense_backward": embedding_back, "index": index, "index_put": index_put,
-    "fill": fill, **dict.fromkeys(("masked_fill", "masked_select"), masked),
+    "fill": fill, "_median_all": median, **dict.fromkeys(("masked_fill", "masked_select"), masked),
     **dict.fromkeys(("t", "permute", "squeeze", "expand", "_view"), geometry),
     **dict.fromkeys(("index_select", "index_add", "index_copy", "index_fill"), along_index),
     **dict.fromkeys(("bucketize", "searchsorted", "isin"), same_for_all),

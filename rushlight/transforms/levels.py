@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from rushlight.dispatch import arguments, pointwise, state
+from rushlight.tensor.gradient import refuse_switch
 from rushlight.tensor.tensor import WRAPPED, Tensor
 
 
@@ -123,15 +124,6 @@ class Wrapped(Tensor):
 
     def __deepcopy__(self, memo: Any) -> Any:
         return self.detach().clone()
-
-
-def refuse_switch() -> None:
-    """RuntimeError: gradients are not switched on inside transforms."""
-    raise RuntimeError("You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd."
-                       "functional.* APIs) inside of a function being transformed by a functorch transform. "
-                       "This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, "
-                       "jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
-                       "transformed instead.")
 
 
 def wrapper(cls: type, value: Any, level: Level) -> Any:

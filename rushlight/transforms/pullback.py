@@ -93,10 +93,12 @@ def vjp(function: Callable[..., Any], inputs: Sequence[Any]) -> tuple[Any, Calla
     before = LOCAL.enabled
     pairs = [entered(t, levels) for t in inputs]
     LOCAL.enabled = True
+    LOCAL.transforms += 1
     try:
         outs = function(*[t for t, _ in pairs])
     finally:
         LOCAL.enabled = before
+        LOCAL.transforms -= 1
         for _, nodes in pairs:
             for node in nodes:
                 node.open = False
