@@ -15,7 +15,7 @@ from rushlight.dispatch import pointwise
 from rushlight.ops.table import ROWS
 from rushlight.tensor.tensor import Tensor
 from rushlight.transforms import policies
-from rushlight.transforms.levels import Level, Wrapped, mapped, operands, wrapper
+from rushlight.transforms.levels import Level, Wrapped, mapped, operands, sizes, wrapper
 
 _RANDOM = ("vmap: called random operation while in randomness error mode. Please either use the 'same' or "
            "'different' randomness flags on vmap or perform the randomness operation out of vmap")
@@ -192,11 +192,6 @@ class Batching(Level):
         if row.name in policies.ELEMENTWISE_RANDOM and not bound.get("channels"):
             return self.wrap(row(**{n: self.whole(v) for n, v in bound.items()}))
         return self.wrap(stacked([row(**self._example(bound, i)) for i in range(self.size)]))
-
-
-def sizes(value: Any) -> tuple[int, ...]:
-    """A size argument as a tuple."""
-    return (value,) if isinstance(value, int) else tuple(value)
 
 
 def stacked(results: list[Any]) -> Any:

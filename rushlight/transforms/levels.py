@@ -92,6 +92,11 @@ def mapped(change: Callable[[Any], Any], value: Any) -> Any:
     return value
 
 
+def sizes(value: Any) -> tuple[int, ...]:
+    """A size argument as a tuple."""
+    return (value,) if isinstance(value, int) else tuple(value)
+
+
 def _inner(name: str) -> property:
     return property(lambda self: getattr(self.value, name), lambda self, new: setattr(self.value, name, new))
 
