@@ -20,9 +20,8 @@ from rushlight.transforms.levels import Level, Wrapped, mapped, operands, sizes,
 _RANDOM = ("vmap: called random operation while in randomness error mode. Please either use the 'same' or "
            "'different' randomness flags on vmap or perform the randomness operation out of vmap")
 _MORE = ("vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
-         "extra_args that has more elements than `self`. This happened due to `other` being vmapped over but "
-         "`self` not being vmapped over in a vmap. Please try to use out-of-place operators instead of inplace "
-         "arithmetic: make `self` with other.new_zeros(...) or zeros_like(other), which are batched too.")
+         "extra_args that has more elements than `self`: it is vmapped over and `self` is not. Make `self` with "
+         "other.new_zeros(...) or zeros_like(other), which are batched too, or write out of place.")
 
 
 class Batched(Wrapped):
@@ -34,8 +33,7 @@ class Batched(Wrapped):
     @property
     def _a(self) -> Any:
         if not self.level.alive:
-            raise RuntimeError("vmap: a tensor was used after the vmap that it belongs to: return it from the "
-                               "mapped function instead of keeping it elsewhere")
+            raise RuntimeError("vmap: a tensor was used outside the vmap that it belongs to: return it instead")
         held = self.value._a
         if len(held):
             return held[0]
@@ -53,11 +51,9 @@ class Batched(Wrapped):
     def item(self) -> Any:
         """Refused: there is one for each example."""
         raise RuntimeError("vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over "
-                           "calling .item() on a Tensor, please try to rewrite what you're doing with other "
-                           "operations.")
+                           "calling .item() on a Tensor, rewrite what you're doing with other operations.")
 
-    def _single(self) -> Any:
-        self.item()
+    _single = item
 
     def __bool__(self) -> bool:
         raise RuntimeError("vmap: It looks like you're attempting to use a Tensor in some data-dependent control "
@@ -65,8 +61,7 @@ class Batched(Wrapped):
 
     def numpy(self, *, force: bool = False) -> Any:
         """Refused: there is one for each example."""
-        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage: inside vmap, a tensor "
-                           "stands for all examples")
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage: it stands for many")
 
     tolist = numpy
 
@@ -118,7 +113,7 @@ class Batching(Level):
         bound, out = self.bound(row, args, kwargs)
         if out is not None:
             raise RuntimeError(f"Batching rule not implemented for aten::{row.name}.out; the fallback path "
-                               "doesn't work on out= or view ops. Leave out= away inside vmap")
+                               "doesn't work on out= or view ops")
         if bound.pop("inplace", False) or getattr(call, "writes", False):
             return self._in_place(row, bound)
         return self.apply(row, bound)
@@ -131,8 +126,7 @@ class Batching(Level):
             return self._random(row, bound)
         if row.kind == "pointwise":
             return self.formula(*pointwise.resolve(row, bound))
-        rule = policies.rule(row)
-        found = rule(self, row, bound) if rule is not None else NotImplemented
+        found = policies.rule(row)(self, row, bound)
         return self.one_by_one(row, bound) if found is NotImplemented else found
 
     def formula(self, formula: Any, values: Any) -> Any:
@@ -149,8 +143,6 @@ class Batching(Level):
         """The row on each example, stacked."""
         warnings.warn("There is a performance drop because we have not yet implemented the batching rule for "
                       f"aten::{row.name}: it runs example by example.", UserWarning, stacklevel=2)
-        if not self.size:
-            raise RuntimeError(f"vmap: {row.name} runs example by example, and there are none")
         return self.wrap(stacked([row(**self._example(bound, i)) for i in range(self.size)]))
 
     def _example(self, bound: dict[str, Any], i: int) -> dict[str, Any]:
@@ -169,11 +161,7 @@ class Batching(Level):
             return target
         if LOCAL.enabled and any(t._g is not None for t in operands(tuple(bound.values()))):
             bound = {**bound, name: target._again(target.value.clone())}
-        found = self.apply(row, bound)
-        if found._a.shape != target._a.shape:
-            raise RuntimeError(f"output with shape {list(target.shape)} doesn't match the broadcast shape "
-                               f"{list(found.shape)}")
-        target.value.copy_(self.whole(found))
+        target.value.copy_(self.whole(self.apply(row, bound)))
         return target
 
     # --- random numbers -------------------------------------------------------------------------------
@@ -184,8 +172,7 @@ class Batching(Level):
         batched = any(self.holds(t) for t in operands(tuple(bound.values())))
         if self.randomness == "same":
             if batched and row.name in policies.BY_VALUE:
-                raise RuntimeError(f"vmap: {row.name} draws by its operand's values, which are batched: one draw "
-                                   "cannot be the same for all; use randomness='different'")
+                raise RuntimeError(f"vmap: {row.name} draws by values that are batched; use randomness='different'")
             return row(**(self._example(bound, 0) if batched else bound))
         if "size" in bound:
             return self.wrap(row(**{**bound, "size": (self.size, *sizes(bound["size"]))}))
@@ -202,5 +189,4 @@ def stacked(results: list[Any]) -> Any:
     if isinstance(first, (tuple, list)):
         items = [stacked(list(column)) for column in zip(*results, strict=True)]
         return type(first)(*items) if hasattr(first, "_fields") else type(first)(items)
-    raise RuntimeError(f"vmap: an op that answers with a Python value ({first!r}) cannot be batched: examples may "
-                       "differ")
+    raise RuntimeError(f"vmap: an op that answers with a Python value ({first!r}) cannot be batched")

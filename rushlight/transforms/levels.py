@@ -77,7 +77,7 @@ def operands(values: Sequence[Any]) -> Iterator[Any]:
     for value in values:
         if isinstance(value, Tensor):
             yield value
-        elif value.__class__ in (list, tuple):
+        elif isinstance(value, (list, tuple)):
             yield from operands(value)
 
 

@@ -8,6 +8,8 @@ own gradient is the derivative in forward direction. That holds wherever second 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
+from operator import add
 from typing import Any
 
 from rushlight.autograd.inplace import replay, view_chain
@@ -46,8 +48,8 @@ def dual(value: Any, tangent: Any, level: Any) -> Any:
 
 # Linear in all their tensors: what is no tangent is zero. (In a product, in each: see `_products`.)
 _LINEAR = frozenset("""
-    clone _to_dtype _stack _cat flip roll tril triu diag_embed repeat _repeat_each cumsum index gather index_select
-    take _fft_c2c _fft_r2c _fft_c2r _avg_pool _avg_pool_back im2col col2im complex sum mean embedding
+    clone _to_dtype _stack _cat flip roll tril triu diag_embed repeat _repeat_each cumsum index gather take
+    index_select _fft_c2c _fft_r2c _fft_c2r _avg_pool _avg_pool_back im2col col2im complex sum mean embedding
     new_zeros scatter_add index_add embedding_dense_backward""".split())
 _PRODUCTS = frozenset("_convolution _convolution_input _convolution_weight _einsum".split())
 # No gradient, no tangent.
@@ -85,7 +87,8 @@ class Forward(Level):
             return dual(row(**self._primals(bound)), self.tangent(value).expand(bound["input"]._a.shape)
                         if isinstance(value, Tensor) else None, self)
         if row.kind == "view" or row.name in _LINEAR:
-            return self._linear(row, bound)
+            tangents = {n: mapped(self.tangent, v) for n, v in bound.items()}
+            return self.join(row(**self._primals(bound)), row(**tangents))
         if row.kind == "contract" or row.name in _PRODUCTS:
             return self._product(row, bound)
         if row.kind == "composite" and not (row.vjp and row.name in _DECLARED):
@@ -112,24 +115,22 @@ class Forward(Level):
         """A pointwise expression: the sum of its derivatives times tangents."""
         primals = [self.primal(v) for v in values]
         out = formula(*primals)
-        entry = formula.entry(primals)
         if out._k.dtype.category < FLOATING or not formula.smooth:
             return out
-        if entry.complex_ or any(v._k.dtype.is_complex for v in values if isinstance(v, Tensor)):
-            return self._transposed(lambda *ts: formula(*ts), values)
+        if formula.entry(primals).complex_ or any(t._k.dtype.is_complex for t in operands(values)):
+            return self._transposed(formula, values)
         env = {**dict(zip(formula.operands, primals, strict=True)), "result": out}
-        total = None
-        for number, v in enumerate(values):
-            if self.holds(v):
-                part = _derivative(formula, number, env, v.tangent)
-                total = part if total is None else total if part is None else total + part
-        if total is None:
-            return out
-        return dual(out, _shaped(total, out), self)
+        parts = [_derivative(formula, i, env, v.tangent) for i, v in enumerate(values) if self.holds(v)]
+        return self._with(out, [part for part in parts if part is not None])
 
-    def _linear(self, row: Any, bound: dict[str, Any]) -> Any:
-        tangents = {n: mapped(self.tangent, v) for n, v in bound.items()}
-        return self.join(row(**self._primals(bound)), row(**tangents))
+    def _with(self, out: Any, parts: list[Any]) -> Any:
+        """A result whose tangent is a sum, which may have to be broadcast."""
+        if not parts:
+            return out
+        tangent = reduce(add, parts)
+        if tangent._a.shape != out._a.shape:
+            tangent = ROWS["expand"](tangent, out._a.shape)
+        return self.join(out, fit(tangent, None, out._k))
 
     def tangent(self, t: Any) -> Any:
         """The tangent of a tensor, zeros where it has none; what cannot have one, as it is."""
@@ -138,57 +139,43 @@ class Forward(Level):
         return t if t._k.dtype.category < FLOATING else ROWS["zeros_like"](t)
 
     def _product(self, row: Any, bound: dict[str, Any]) -> Any:
-        plain = self._primals(bound)
-        total = None
-        if row.name == "_einsum":
-            for i, t in enumerate(bound["operands"]):
-                if self.holds(t):
-                    ts = [t.tangent if j == i else p for j, p in enumerate(plain["operands"])]
-                    part = row(ts, bound["equation"])
-                    total = part if total is None else total + part
-            return self.join(row(**plain), total)
+        plain, parts = self._primals(bound), []
         for name, v in bound.items():
-            if self.holds(v) and name != "bias":
-                part = row(**{**plain, name: v.tangent, **({"bias": None} if "bias" in plain else {})})
-                total = part if total is None else total + part
-        out = row(**plain)
+            for i, t in enumerate(v if isinstance(v, list) else (v,)):
+                if self.holds(t) and name != "bias":
+                    moved = [*plain[name][:i], t.tangent, *plain[name][i + 1:]] if isinstance(v, list) else t.tangent
+                    parts.append(row(**{**plain, **({"bias": None} if "bias" in bound else {}), name: moved}))
         if self.holds(bound.get("bias")):
-            total = bound["bias"].tangent if total is None else total + bound["bias"].tangent
-        return self.join(out, _shaped(total, out))
+            parts.append(bound["bias"].tangent)
+        return self._with(row(**plain), parts)
 
     def _by_gradient(self, row: Any, bound: dict[str, Any]) -> Any:
-        names = [n for n, v in bound.items() if any(map(self.holds, operands((v,))))]
-        leaves = [t for n in names for t in operands((bound[n],))]
-
         def call(*given: Any) -> Any:
             rest = iter(given)
-            return row(**{**self._primals(bound), **{n: mapped(lambda t: next(rest), bound[n]) for n in names}})
-        return self._transposed(call, leaves)
+            return row(**{n: mapped(lambda t: next(rest), v) for n, v in bound.items()})
+        return self._transposed(call, list(operands(tuple(bound.values()))))
 
     def _transposed(self, call: Callable[..., Any], values: Any) -> Any:
         """call(*values) by the gradient of its gradient."""
         from rushlight.transforms.pullback import left, vjp
 
-        moving = [i for i, v in enumerate(values) if self.holds(v)]
-        primals = [self.primal(v) for v in values]
+        moving = [v for v in values if self.holds(v)]
 
         def of_moving(*ts: Any) -> Any:
-            given = list(primals)
-            for i, t in zip(moving, ts, strict=True):
-                given[i] = t
-            return call(*given)
-        outs, back = vjp(of_moving, [primals[i] for i in moving])
-        listed = [outs] if isinstance(outs, Tensor) else list(outs)
-        smooth = [o for o in listed if isinstance(o, Tensor) and o._k.dtype.category >= FLOATING and o._g is not None]
-        tangents: dict[int, Any] = {}
+            rest = iter(ts)
+            return call(*[next(rest) if self.holds(v) else v for v in values])
+        outs, back = vjp(of_moving, [v.value for v in moving])
+        smooth = [o for o in operands((outs,)) if o._k.dtype.category >= FLOATING and o._g is not None]
+        found = iter(())
         if smooth:
             grads, forward = vjp(lambda *us: back(smooth, us), [ROWS["zeros_like"](o) for o in smooth])
-            pairs = [(g, values[i].tangent) for g, i in zip(grads, moving, strict=True) if g is not None]
-            found = forward([g for g, _ in pairs], [t for _, t in pairs])
-            tangents = {id(o): t for o, t in zip(smooth, found, strict=True)}
-        ts = [left(tangents.get(id(o)), LOCAL.enabled) for o in listed]
-        plain = mapped(lambda o: left(o, LOCAL.enabled), outs)
-        return self.join(plain, ts[0] if isinstance(outs, Tensor) else ts)
+            pairs = [(g, v.tangent) for g, v in zip(grads, moving, strict=True) if g is not None]
+            found = iter(forward([g for g, _ in pairs], [t for _, t in pairs]))
+
+        def joined(o: Any) -> Any:
+            tangent = next(found) if any(o is s for s in smooth) else None
+            return self.join(left(o, LOCAL.enabled), left(tangent, LOCAL.enabled))
+        return mapped(joined, outs)
 
     # --- writes ---------------------------------------------------------------------------------------
 
@@ -197,21 +184,18 @@ class Forward(Level):
             found = self.apply(row, bound)
             target.value, target.tangent = found.value, found.tangent
             return target
+        def kept(t: Any) -> Any:
+            # What a gradient needs of an overwritten operand is a copy.
+            return t if t is not target else dual(t.value.clone(), t.tangent, self) if self.holds(t) else t.clone()
         if LOCAL.enabled and any(t._g is not None for t in operands(tuple(bound.values()))):
-            bound = {n: mapped(lambda t: self._kept(t) if t is target else t, v) for n, v in bound.items()}
+            bound = {n: mapped(kept, v) for n, v in bound.items()}
         found = self.apply(row, bound)
-        held = self.holds(target)
-        if self.holds(found):
-            if not held:
-                _promote(target, ROWS["zeros_like"](target), self)
-            target.tangent.copy_(found.tangent)
-        elif held:
-            target.tangent.zero_()
-        target.value.copy_(self.primal(found)) if isinstance(target, Dual) else target.copy_(self.primal(found))
+        if self.holds(found) and not self.holds(target):
+            _promote(target, ROWS["zeros_like"](target), self)
+        if self.holds(target):
+            target.tangent.copy_(self.tangent(found))
+        (target.value if self.holds(target) else target).copy_(self.primal(found))
         return target
-
-    def _kept(self, t: Any) -> Any:
-        return dual(t.value.clone(), t.tangent, self) if self.holds(t) else t.clone()
 
 
 def _promote(t: Any, tangent: Any, level: Any) -> None:
@@ -236,10 +220,3 @@ def _derivative(formula: Any, number: int, env: dict[str, Any], tangent: Any) ->
     if found == "grad":
         return tangent
     return found(*[tangent if u == "grad" else env[u] for u in uses])
-
-
-def _shaped(tangent: Any, out: Any) -> Any:
-    """A tangent in the shape and dtype of its primal."""
-    if tangent._a.shape != out._a.shape:
-        tangent = ROWS["expand"](tangent, out._a.shape)
-    return fit(tangent, None, out._k)
