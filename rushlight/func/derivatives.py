@@ -6,27 +6,24 @@ from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.pytree import LEAF, Tree, flatten, tree_map
+from rushlight.base.pytree import flatten, tree_map
 from rushlight.transforms import pullback
 from rushlight.transforms.tangents import Forward, dual
 
 __all__ = ["grad", "grad_and_value", "jvp", "linearize", "vjp"]
 Argnums = int | tuple[int, ...]
+_VJP, _JVP = "vjp(f, *primals)", "jvp(f, primals, tangents)"
 
 
 def chosen(argnums: Any, args: tuple[Any, ...]) -> Any:
     """The arguments to differentiate by; PyTorch's errors for bad argnums."""
-    if not isinstance(argnums, (int, tuple)):
-        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
-    numbers = (argnums,) if isinstance(argnums, int) else argnums
-    if not numbers:
-        raise RuntimeError("argnums must be non-empty")
+    numbers = argnums if isinstance(argnums, tuple) else (argnums,)
     for n in numbers:
         if not isinstance(n, int):
-            raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {argnums}")
+            raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(n)}")
         if not -len(args) <= n < len(args):
             raise RuntimeError(f"Got argnum={n}, but only {len(args)} positional inputs")
-    if len({n % len(args) for n in numbers}) < len(numbers):
+    if not numbers or len({n % len(args) for n in numbers}) < len(numbers):
         raise RuntimeError(f"argnums elements must be unique, got {argnums}")
     return args[argnums] if isinstance(argnums, int) else tuple(args[n] for n in argnums)
 
@@ -34,41 +31,48 @@ def chosen(argnums: Any, args: tuple[Any, ...]) -> Any:
 def replaced(args: tuple[Any, ...], argnums: Argnums, values: Any) -> list[Any]:
     """The arguments with `values` in the places `argnums`."""
     found = list(args)
-    numbers, items = ((argnums,), (values,)) if isinstance(argnums, int) else (argnums, values)
-    for n, item in zip(numbers, items, strict=True):
+    for n, item in zip(*((argnums, values) if isinstance(argnums, tuple) else ((argnums,), (values,))), strict=True):
         found[n] = item
     return found
+
+
+def split(found: Any, has_aux: bool, what: str) -> tuple[Any, Any]:
+    """(results, aux) of a function's answer."""
+    if has_aux and not (isinstance(found, tuple) and len(found) == 2):
+        raise RuntimeError(f"{what}: output of function f should be a tuple: (output, aux) if has_aux is True")
+    return found if has_aux else (found, None)
+
+
+def only_tensors(leaves: list[Any], what: str) -> None:
+    """RuntimeError unless all results are tensors."""
+    for leaf in leaves:
+        if not isinstance(leaf, torch.Tensor):
+            raise RuntimeError(f"{what}: expected f(*primals) to return only tensors, got unsupported type "
+                               f"{type(leaf)}")
 
 
 class Pullback:
     """A function's results at a point, and the way back from gradients of them to gradients of its inputs."""
 
-    single = False
-
     def __init__(self, function: Callable[..., Any], primals: Any, has_aux: bool, what: str) -> None:
         leaves, self.inputs = flatten(primals)
-        self.tensors = [isinstance(t, torch.Tensor) for t in leaves]
         self.tracked = torch.is_grad_enabled()
+        self.places = [i for i, t in enumerate(leaves) if isinstance(t, torch.Tensor)]
 
         def flat(*given: Any) -> list[Any]:
-            rest = iter(given)
-            values = [next(rest) if is_tensor else leaf for leaf, is_tensor in zip(leaves, self.tensors, strict=True)]
-            found = function(self.inputs.build(values))
-            if has_aux:
-                if not (isinstance(found, tuple) and len(found) == 2):
-                    raise RuntimeError(f"{what}: output of function f should be a tuple: (output, aux) if has_aux is "
-                                       "True")
-                found, self.aux = found
+            values = list(leaves)
+            for i, t in zip(self.places, given, strict=True):
+                values[i] = t
+            found, self.aux = split(function(self.inputs.build(values)), has_aux, what)
             outs, self.tree = flatten(found)
             return outs
-        self.aux: Any = None
-        self.tree: Tree = LEAF
-        self.outs, self._back = pullback.vjp(flat, [t for t in leaves if isinstance(t, torch.Tensor)])
-        self.shapes = [leaf for leaf, is_tensor in zip(leaves, self.tensors, strict=True) if is_tensor]
+        self.tensors = [leaves[i] for i in self.places]
+        self.outs, self._back = pullback.vjp(flat, self.tensors)
+        self.count = len(leaves)
 
     def value(self) -> Any:
         """The results, outside the function."""
-        return self.tree.build([self.left(o) for o in self.outs])
+        return self.left(self.tree.build(self.outs))
 
     def left(self, tree: Any) -> Any:
         """Tensors outside the function."""
@@ -79,12 +83,12 @@ class Pullback:
 
         refusal: what to raise there instead, the number of the input put in.
         """
-        found = self._back(self.outs, grads)
+        found, values = self._back(self.outs, grads), [None] * self.count
         if refusal and None in found:
             raise RuntimeError(refusal.format(found.index(None)))
-        rest = iter([torch.zeros_like(t) if g is None else pullback.left(g, torch.is_grad_enabled())
-                     for g, t in zip(found, self.shapes, strict=True)])
-        return self.inputs.build([next(rest) if is_tensor else None for is_tensor in self.tensors])
+        for i, g, t in zip(self.places, found, self.tensors, strict=True):
+            values[i] = torch.zeros_like(t) if g is None else pullback.left(g, torch.is_grad_enabled())
+        return self.inputs.build(values)
 
 
 def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -99,16 +103,14 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         point = Pullback(lambda given: func(*replaced(args, argnums, given), **kwargs), chosen(argnums, args),
                          has_aux, what)
-        if point.tree.kind is not None or not isinstance(point.outs[0], torch.Tensor):
-            kind = point.tree.kind or type(point.outs[0])
-            raise RuntimeError(f"{what}: Expected f(*args) to return a Tensor, got {kind}")
-        out = point.outs[0]
+        out = point.tree.build(point.outs)
+        if not isinstance(out, torch.Tensor):
+            raise RuntimeError(f"{what}: Expected f(*args) to return a Tensor, got {type(out)}")
         if out.ndim:
-            raise RuntimeError(f"{what}: Expected f(*args) to return a scalar Tensor, got tensor with {out.ndim} "
-                               "dims. Maybe you wanted to use the vjp or jacrev APIs instead?")
+            raise RuntimeError(f"{what}: Expected f(*args) to return a scalar Tensor, got tensor with {out.ndim} dims. "
+                               "Maybe you wanted to use the vjp or jacrev APIs instead?")
         found = point.back([torch.ones_like(out)])
-        value = point.value()
-        return found, (value, point.left(point.aux)) if has_aux else value
+        return found, (point.value(), point.left(point.aux)) if has_aux else point.value()
     return wrapper
 
 
@@ -123,17 +125,10 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
     return wrapper
 
 
-def only_tensors(leaves: list[Any], what: str) -> None:
-    """RuntimeError unless all results are tensors."""
-    for leaf in leaves:
-        if not isinstance(leaf, torch.Tensor):
-            raise RuntimeError(f"{what}: expected f(*primals) to return only tensors, got unsupported type {type(leaf)}")
-
-
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """(func(*primals), pull), with has_aux (.., .., aux): pull(gradients of the results) -> those of the primals."""
-    point = Pullback(lambda given: func(*given), primals, has_aux, "vjp(f, *primals)")
-    only_tensors(point.outs, "vjp(f, *primals)")
+    """(func(*primals), pull), with has_aux (.., .., aux): pull(gradients of the results) -> a tuple of gradients."""
+    point = Pullback(lambda given: func(*given), primals, has_aux, _VJP)
+    only_tensors(point.outs, _VJP)
 
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         grads, tree = flatten(cotangents)
@@ -148,50 +143,46 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     return (point.value(), pull, point.left(point.aux)) if has_aux else (point.value(), pull)
 
 
+def _tensors(values: Any, name: str) -> tuple[list[Any], Any]:
+    leaves, tree = flatten(values)
+    if not leaves:
+        raise RuntimeError(f"{_JVP}: Expected {name} to contain at least one Tensor.")
+    for v in leaves:
+        if not isinstance(v, torch.Tensor):
+            raise RuntimeError(f"{_JVP}: Expected {name} to only contain Tensors, got {type(v)}")
+    return leaves, tree
+
+
 def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
     """(func(*primals), its derivative in the direction of tangents), with has_aux (.., .., aux).
 
     primals and tangents are tuples of the same structure. Results that do not depend on the primals have zeros;
     strict refuses them.
     """
-    what = "jvp(f, primals, tangents)"
     if not isinstance(primals, tuple):
-        raise RuntimeError(f"{what}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
-    leaves, tree = flatten(primals)
-    directions, other = flatten(tangents)
-    if tree != other:
-        raise RuntimeError(f"{what}: Expected primals and tangents to have the same python structure. For example, if "
-                           "primals is a tuple of 3 tensors, tangents also must be. Got primals with structure "
-                           f"{tree} and tangents with structure {other}")
-    for name, values in (("primals", leaves), ("tangents", directions)):
-        if not values:
-            raise RuntimeError(f"{what}: Expected {name} to contain at least one Tensor.")
-        for v in values:
-            if not isinstance(v, torch.Tensor):
-                raise RuntimeError(f"{what}: Expected {name} to only contain Tensors, got {type(v)}")
+        raise RuntimeError(f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
+    if flatten(primals)[1] != flatten(tangents)[1]:
+        raise RuntimeError(f"{_JVP}: Expected primals and tangents to have the same python structure. Got primals with "
+                           f"structure {flatten(primals)[1]} and tangents with structure {flatten(tangents)[1]}")
+    (leaves, tree), (directions, _) = _tensors(primals, "primals"), _tensors(tangents, "tangents")
     with Forward() as level:
         given = tree.build([make(p, t, level) for p, t in zip(leaves, directions, strict=True)])
-        found = func(*given)
-        if has_aux:
-            if not (isinstance(found, tuple) and len(found) == 2):
-                raise RuntimeError(f"{what}: output of function f should be a tuple: (output, aux) if has_aux is True")
-            found, aux = found
+        found, aux = split(func(*given), has_aux, _JVP)
     outs, shape = flatten(found)
-    only_tensors(outs, what)
+    only_tensors(outs, _JVP)
     if strict and not all(map(level.holds, outs)):
-        raise RuntimeError("jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This "
-                           "is not allowed with strict=True.")
-    ones = shape.build([level.primal(o) for o in outs])
-    others = shape.build([o.tangent if level.holds(o) else torch.zeros_like(o) for o in outs])
-    return (ones, others, tree_map(level.primal, aux)) if has_aux else (ones, others)
+        raise RuntimeError(f"{_JVP[:-1]}, strict=True): The output of f is independent of the inputs. This is not "
+                           "allowed with strict=True.")
+    others = [o.tangent if level.holds(o) else torch.zeros_like(o) for o in outs]
+    answer = shape.build(map(level.primal, outs)), shape.build(others)
+    return (*answer, tree_map(level.primal, aux)) if has_aux else answer
 
 
 def make(primal: Any, tangent: Any, level: Forward) -> Any:
     """A dual tensor; RuntimeError where shapes differ, ValueError for integers."""
-    if not (primal.is_floating_point() or primal.is_complex()):
-        raise ValueError(f"Expected primal to be floating point or complex, but got: {primal.dtype}")
-    if not (tangent.is_floating_point() or tangent.is_complex()):
-        raise ValueError(f"Expected tangent to be floating point or complex, but got: {tangent.dtype}")
+    for name, t in (("primal", primal), ("tangent", tangent)):
+        if not (t.is_floating_point() or t.is_complex()):
+            raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
     if primal.shape != tangent.shape:
         raise RuntimeError("Trying to set a forward gradient that has a different size than that of the original "
                            f"Tensor, this is not supported. Tensor is of size {list(primal.shape)} while the given "
@@ -199,17 +190,15 @@ def make(primal: Any, tangent: Any, level: Forward) -> Any:
     return dual(primal.view_as(primal), tangent, level)
 
 
-
-
 def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
     """(func(*primals), push): push(*tangents) is func's derivative there in their direction.
 
     The derivative is taken anew at each push: func runs again.
     """
-    def along(*tangents: Any) -> Any:
+    def push(*tangents: Any) -> Any:
         for i, (t, p) in enumerate(zip(flatten(tangents)[0], flatten(primals)[0], strict=True)):
             if t.shape != p.shape:
                 raise RuntimeError(f"tangent:{i} with shape {t.shape} in flattened pytree doesn't match the shape "
                                    f"{p.shape} of the corresponding primal.")
         return jvp(func, primals, tangents)[1]
-    return func(*primals), along
+    return func(*primals), push

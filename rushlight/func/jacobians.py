@@ -13,16 +13,10 @@ from rushlight.func.vmapping import vmap
 __all__ = ["hessian", "jacfwd", "jacrev"]
 
 
-def basis(tensors: list[Any]) -> list[Any]:
+def _basis(tensors: list[Any]) -> list[Any]:
     """The identity, as one batch of tensors for each: its rows, over the elements of all of them."""
-    counts = [t.numel() for t in tensors]
-    total, start, found = sum(counts), 0, []
-    for t, n in zip(tensors, counts, strict=True):
-        block = torch.zeros(total, n, dtype=t.dtype, device=t.device)
-        block.diagonal(-start).fill_(1)
-        found.append(block.reshape(total, *t.shape))
-        start += n
-    return found
+    columns = torch.eye(sum(t.numel() for t in tensors)).split([t.numel() for t in tensors], 1)
+    return [c.to(t.device, t.dtype).reshape(len(c), *t.shape) for c, t in zip(columns, tensors, strict=True)]
 
 
 def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, chunk_size: int | None = None,
@@ -43,9 +37,9 @@ def jacrev(func: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = Fa
                          "vjp(f, *primals)")
         only_tensors(point.outs, "vjp(f, *primals)")
         leaves, tree = flatten(inputs)
-        rows = vmap(lambda *grads: flatten(point.back(list(grads)))[0], chunk_size=chunk_size)(*basis(point.outs))
+        rows = vmap(lambda *grads: flatten(point.back(list(grads)))[0], chunk_size=chunk_size)(*_basis(point.outs))
         counts = [o.numel() for o in point.outs]
-        blocks = [[part.reshape(*o.shape, *leaf.shape) for part, o in zip(column.split(counts), point.outs, strict=True)]
+        blocks = [[p.reshape(*o.shape, *leaf.shape) for p, o in zip(column.split(counts), point.outs, strict=True)]
                   for column, leaf in zip(rows, leaves, strict=True)]
         found = point.tree.build([tree.build(row) for row in zip(*blocks, strict=True)])
         return (found, point.left(point.aux)) if has_aux else found
@@ -57,37 +51,24 @@ def jacfwd(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False
     """Like jacrev, in forward mode: one pass for each element of the arguments."""
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        inputs = chosen(argnums, args)
-        leaves, tree = flatten(inputs)
-
-        def push(*tangents: Any) -> Any:
-            def of_inputs(*given: Any) -> Any:
-                return func(*replaced(args, argnums, tree.build(given)), **kwargs)
-            found = jvp(of_inputs, tuple(leaves), tangents, has_aux=has_aux)
-            outs, shape = flatten(found[1])
-            return outs, (shape, found[2] if has_aux else None)
-        shapes: list[Any] = []
+        leaves, tree = flatten(chosen(argnums, args))
+        facts: list[Any] = []
 
         def columns(*tangents: Any) -> Any:
-            outs, facts = push(*tangents)
-            shapes.append(facts)
+            found = jvp(lambda *given: func(*replaced(args, argnums, tree.build(given)), **kwargs), tuple(leaves),
+                        tangents, has_aux=has_aux)
+            outs, shape = flatten(found[1])
+            facts[:] = shape, found[2] if has_aux else None
             return outs
-        for leaf in leaves:
-            if not isinstance(leaf, torch.Tensor):
-                raise RuntimeError(f"jacfwd: Expected all inputs to be Tensors, got unsupported type {type(leaf)}")
-        found = vmap(columns, randomness=randomness)(*basis(leaves))
-        shape, aux = shapes[0]
+        found = vmap(columns, randomness=randomness)(*_basis(leaves))
         counts = [leaf.numel() for leaf in leaves]
-        jacobians = shape.build([tree.build([
+        jacobians = facts[0].build([tree.build([
             part.movedim(0, -1).reshape(*out.shape[1:], *leaf.shape)
             for part, leaf in zip(out.split(counts), leaves, strict=True)]) for out in found])
-        return (jacobians, tree_map(_first, aux)) if has_aux else jacobians
+        # The aux of all passes is the same: it does not depend on the direction.
+        return (jacobians, tree_map(lambda t: t.value[0] if hasattr(t, "value") else t, facts[1])) if has_aux \
+            else jacobians
     return wrapper
-
-
-def _first(t: Any) -> Any:
-    """The aux of one pass: it does not depend on the direction."""
-    return t.value[0] if type(t).__name__ == "Batched" else t
 
 
 def hessian(func: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
