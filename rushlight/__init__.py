@@ -27,7 +27,8 @@ torch = sys.modules[__name__]  # as PyTorch's own attribute of that name
 
 # Sub-packages, imported at first mention.
 _PACKAGES = frozenset((
-    "_dynamo", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "fft", "func", "linalg", "masked", "nn",
+    "_dynamo", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "fft", "func", "linalg", "masked",
+    "nn",
     "optim", "random", "return_types", "serialization", "signal", "special", "storage", "testing", "utils",
     "version",
 ))
@@ -40,7 +41,8 @@ _ABSENT = {
 
 # Public names that are not ops: name -> module.
 _HOMES = {
-    "vmap": "func.vmapping", "Tensor": "tensor.tensor", "Size": "base.size", "device": "base.device", "dtype": "base.dtype",
+    "vmap": "func.vmapping",
+    "Tensor": "tensor.tensor", "Size": "base.size", "device": "base.device", "dtype": "base.dtype",
     "get_default_dtype": "base.dtype", "set_default_dtype": "base.dtype", "tensor": "tensor.data",
     "promote_types": "base.promotion", "no_grad": "autograd.mode", "enable_grad": "autograd.mode",
     "inference_mode": "autograd.mode", "set_grad_enabled": "autograd.mode",

@@ -11,5 +11,6 @@ _HOME = {
     "GradcheckError": "gradchecking", "is_grad_enabled": "mode", "Variable": "function",
     "once_differentiable": "function",
 }
-_FILES = ("anomaly", "engine", "forward_ad", "function", "functional", "gradchecking", "graph", "hooks", "inplace", "mode", "node")
+_FILES = ("anomaly", "engine", "forward_ad", "function", "functional", "gradchecking", "graph", "hooks",
+          "inplace", "mode", "node")
 __getattr__, __dir__ = lazy_names(globals(), _HOME, _FILES)

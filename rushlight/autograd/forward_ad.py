@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 from rushlight.autograd.mode import _Mode
 from rushlight.tensor.tensor import Tensor
 
-__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual", "unpack_dual"]
+__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual",
+           "unpack_dual"]
 _levels: list[Any] = []
 
 
@@ -30,14 +31,15 @@ def enter_dual_level() -> int:
 def exit_dual_level(*, level: int | None = None) -> None:
     """End the level: its dual tensors are their primals from now on."""
     if not _levels or level not in (None, 0):
-        raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created. This is not "
-                           "supported.")
+        raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created. "
+                           "This is not supported.")
     _levels.pop().__exit__()
 
 
 def _level(what: str) -> Any:
     if not _levels:
-        raise RuntimeError(f"Trying to {what} but no dual level exists. Make sure to enter_dual_level() first.")
+        raise RuntimeError(f"Trying to {what} but no dual level exists. Make sure to enter_dual_level() "
+                           "first.")
     return _levels[-1]
 
 

@@ -30,7 +30,7 @@ class FunctionCtx(Node):
         tensors = [x for x in inputs if isinstance(x, Tensor)]
         super().__init__(tuple(edge(x) if isinstance(x, Tensor) else None for x in inputs), ())
         self.needs_input_grad = tuple(isinstance(x, Tensor) and x._g is not None for x in inputs)
-        self._inputs = [(x._a.shape, x._k) if isinstance(x, Tensor) and x._g is not None else None for x in inputs]
+        self._inputs = [(x._a.shape, x._k) if isinstance(x, Tensor) and x._g else None for x in inputs]
         self._to_save: tuple[Any, ...] = ()
         self._saved: list[Any] | None = []
         self._dirty: tuple[Any, ...] = ()
@@ -137,8 +137,8 @@ def _fitted(ctx: FunctionCtx, number: int, g: Any, shape: tuple[int, ...], of: A
     have = g._a.shape
     if have != shape and (len(have) < len(shape) or any(
             n not in (1, m) for n, m in zip(shape[::-1], have[::-1], strict=False))):
-        raise RuntimeError(f"Function {ctx.name()} returned an invalid gradient at index {number} - got {list(have)} "
-                           f"but expected shape compatible with {list(shape)}")
+        raise RuntimeError(f"Function {ctx.name()} returned an invalid gradient at index {number} - got "
+                           f"{list(have)} but expected shape compatible with {list(shape)}")
     return g if have == shape and g._k is of else fit(g, shape, of)
 
 
@@ -184,14 +184,14 @@ class Function(metaclass=_FunctionMeta):
     @staticmethod
     def jvp(ctx: Any, *grad_inputs: Any) -> Any:
         """One tangent per result, from one per argument of forward."""
-        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with "
-                                  "forward mode AD.")
+        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use "
+                                  "it with forward mode AD.")
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> Any:
         """(results, their batch dims) on batches; info has batch_size and randomness."""
-        raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap staticmethod "
-                                  "or set generate_vmap_rule=True.")
+        raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap "
+                                  "staticmethod or set generate_vmap_rule=True.")
 
     @classmethod
     def _backward(cls) -> Callable[..., Any]:

@@ -108,8 +108,8 @@ def _compare(func: Callable[..., Any], inputs: tuple[Any, ...], targets: list[Te
             for i, found in enumerate(way(func, inputs, x)):
                 expected = _numerical(func, inputs, x, i, eps)
                 if not np.allclose(found, expected, rtol, atol, equal_nan=True):
-                    raise GradcheckError(f"Jacobian {what}mismatch for output {i} with respect to input {j},\n"
-                                         f"numerical:{expected}\nanalytical:{found}\n")
+                    raise GradcheckError(f"Jacobian {what}mismatch for output {i} with respect to input "
+                                         f"{j},\nnumerical:{expected}\nanalytical:{found}\n")
 
 
 def _by_backward(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor) -> list[Any]:

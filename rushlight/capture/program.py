@@ -156,7 +156,7 @@ def is_tracked(t: Any) -> bool:
 
 
 def _walked(node: Any) -> bool:
-    """Whether backward has been through a graph: something in it has been freed. Nodes that saved nothing stay."""
+    """Whether backward has been through a graph: something in it has been freed."""
     seen, stack = set(), [node]
     while stack:
         node = stack.pop()

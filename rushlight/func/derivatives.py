@@ -12,6 +12,7 @@ from rushlight.transforms.tangents import Forward, dual
 
 __all__ = ["grad", "grad_and_value", "jvp", "linearize", "vjp"]
 Argnums = int | tuple[int, ...]
+Func = Callable[..., Any]
 _VJP, _JVP = "vjp(f, *primals)", "jvp(f, primals, tangents)"
 
 
@@ -31,15 +32,16 @@ def chosen(argnums: Any, args: tuple[Any, ...]) -> Any:
 def replaced(args: tuple[Any, ...], argnums: Argnums, values: Any) -> list[Any]:
     """The arguments with `values` in the places `argnums`."""
     found = list(args)
-    for n, item in zip(*((argnums, values) if isinstance(argnums, tuple) else ((argnums,), (values,))), strict=True):
-        found[n] = item
+    for i, n in enumerate(argnums if isinstance(argnums, tuple) else (argnums,)):
+        found[n] = values[i] if isinstance(argnums, tuple) else values
     return found
 
 
 def split(found: Any, has_aux: bool, what: str) -> tuple[Any, Any]:
     """(results, aux) of a function's answer."""
     if has_aux and not (isinstance(found, tuple) and len(found) == 2):
-        raise RuntimeError(f"{what}: output of function f should be a tuple: (output, aux) if has_aux is True")
+        raise RuntimeError(f"{what}: output of function f should be a tuple: (output, aux) if has_aux is "
+                           "True")
     return found if has_aux else (found, None)
 
 
@@ -91,11 +93,11 @@ class Pullback:
         return self.inputs.build(values)
 
 
-def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+def grad_and_value(func: Func, argnums: Argnums = 0, has_aux: bool = False) -> Func:
     """A function that answers (gradient of func by the arguments `argnums`, its value).
 
-    func gives a scalar tensor, with has_aux a pair of that and anything else: then the answer is (gradient, (value,
-    aux)). Arguments may be nested tuples, lists and dicts of tensors. RuntimeError for other results.
+    func gives a scalar tensor, with has_aux a pair of that and anything else: then the answer is (gradient,
+    (value, aux)). Arguments may be nested tuples, lists and dicts of tensors. RuntimeError for other results.
     """
     what = "grad_and_value(f)(*args)"
 
@@ -107,15 +109,15 @@ def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool
         if not isinstance(out, torch.Tensor):
             raise RuntimeError(f"{what}: Expected f(*args) to return a Tensor, got {type(out)}")
         if out.ndim:
-            raise RuntimeError(f"{what}: Expected f(*args) to return a scalar Tensor, got tensor with {out.ndim} dims. "
-                               "Maybe you wanted to use the vjp or jacrev APIs instead?")
+            raise RuntimeError(f"{what}: Expected f(*args) to return a scalar Tensor, got tensor with "
+                               f"{out.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs instead?")
         found = point.back([torch.ones_like(out)])
         return found, (point.value(), point.left(point.aux)) if has_aux else point.value()
     return wrapper
 
 
-def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
-    """A function that answers the gradient of func by the arguments `argnums`; with has_aux, (gradient, aux)."""
+def grad(func: Func, argnums: Argnums = 0, has_aux: bool = False) -> Func:
+    """A function that answers func's gradient by the arguments `argnums`; with has_aux, (gradient, aux)."""
     both = grad_and_value(func, argnums, has_aux)
 
     @functools.wraps(func)
@@ -126,19 +128,19 @@ def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) 
 
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
-    """(func(*primals), pull), with has_aux (.., .., aux): pull(gradients of the results) -> a tuple of gradients."""
+    """(func(*primals), pull), with has_aux (.., .., aux): pull(gradients of results) -> their tuple."""
     point = Pullback(lambda given: func(*given), primals, has_aux, _VJP)
     only_tensors(point.outs, _VJP)
 
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         grads, tree = flatten(cotangents)
         if tree != point.tree:
-            raise RuntimeError("Expected pytree structure of cotangents to be the same as pytree structure of outputs "
-                               f"to the function. cotangents: {tree}, primal output: {point.tree}")
+            raise RuntimeError("Expected pytree structure of cotangents to be the same as pytree structure "
+                               f"of outputs to the function. cotangents: {tree}, primal output: {point.tree}")
         for i, (g, o) in enumerate(zip(grads, point.outs, strict=True)):
             if g.shape != o.shape:
-                raise RuntimeError(f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and output[{i}] has "
-                                   f"a shape of {o.shape}.")
+                raise RuntimeError(f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and "
+                                   f"output[{i}] has a shape of {o.shape}.")
         return point.back(grads)
     return (point.value(), pull, point.left(point.aux)) if has_aux else (point.value(), pull)
 
@@ -153,17 +155,19 @@ def _tensors(values: Any, name: str) -> tuple[list[Any], Any]:
     return leaves, tree
 
 
-def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
+def jvp(func: Func, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
     """(func(*primals), its derivative in the direction of tangents), with has_aux (.., .., aux).
 
-    primals and tangents are tuples of the same structure. Results that do not depend on the primals have zeros;
-    strict refuses them.
+    primals and tangents are tuples of the same structure. Results that do not depend on the primals have
+    zeros; strict refuses them.
     """
     if not isinstance(primals, tuple):
-        raise RuntimeError(f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals).")
+        raise RuntimeError(f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call "
+                           "f(*primals).")
     if flatten(primals)[1] != flatten(tangents)[1]:
-        raise RuntimeError(f"{_JVP}: Expected primals and tangents to have the same python structure. Got primals with "
-                           f"structure {flatten(primals)[1]} and tangents with structure {flatten(tangents)[1]}")
+        raise RuntimeError(f"{_JVP}: Expected primals and tangents to have the same python structure. Got "
+                           f"primals with structure {flatten(primals)[1]} and tangents with structure "
+                           f"{flatten(tangents)[1]}")
     (leaves, tree), (directions, _) = _tensors(primals, "primals"), _tensors(tangents, "tangents")
     with Forward() as level:
         given = tree.build([make(p, t, level) for p, t in zip(leaves, directions, strict=True)])
@@ -171,8 +175,8 @@ def jvp(func: Callable[..., Any], primals: Any, tangents: Any, *, strict: bool =
     outs, shape = flatten(found)
     only_tensors(outs, _JVP)
     if strict and not all(map(level.holds, outs)):
-        raise RuntimeError(f"{_JVP[:-1]}, strict=True): The output of f is independent of the inputs. This is not "
-                           "allowed with strict=True.")
+        raise RuntimeError(f"{_JVP[:-1]}, strict=True): The output of f is independent of the inputs. This "
+                           "is not allowed with strict=True.")
     others = [o.tangent if level.holds(o) else torch.zeros_like(o) for o in outs]
     answer = shape.build(map(level.primal, outs)), shape.build(others)
     return (*answer, tree_map(level.primal, aux)) if has_aux else answer
@@ -184,9 +188,9 @@ def make(primal: Any, tangent: Any, level: Forward) -> Any:
         if not (t.is_floating_point() or t.is_complex()):
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
     if primal.shape != tangent.shape:
-        raise RuntimeError("Trying to set a forward gradient that has a different size than that of the original "
-                           f"Tensor, this is not supported. Tensor is of size {list(primal.shape)} while the given "
-                           f"forward gradient is of size {list(tangent.shape)}.")
+        raise RuntimeError("Trying to set a forward gradient that has a different size than that of the "
+                           f"original Tensor, this is not supported. Tensor is of size {list(primal.shape)} "
+                           f"while the given forward gradient is of size {list(tangent.shape)}.")
     return dual(primal.view_as(primal), tangent, level)
 
 
@@ -198,7 +202,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     def push(*tangents: Any) -> Any:
         for i, (t, p) in enumerate(zip(flatten(tangents)[0], flatten(primals)[0], strict=True)):
             if t.shape != p.shape:
-                raise RuntimeError(f"tangent:{i} with shape {t.shape} in flattened pytree doesn't match the shape "
-                                   f"{p.shape} of the corresponding primal.")
+                raise RuntimeError(f"tangent:{i} with shape {t.shape} in flattened pytree doesn't match the "
+                                   f"shape {p.shape} of the corresponding primal.")
         return jvp(func, primals, tangents)[1]
     return func(*primals), push

@@ -19,9 +19,10 @@ from rushlight.transforms.levels import Level, Wrapped, mapped, operands, sizes,
 
 _RANDOM = ("vmap: called random operation while in randomness error mode. Please either use the 'same' or "
            "'different' randomness flags on vmap or perform the randomness operation out of vmap")
-_MORE = ("vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` in "
-         "extra_args that has more elements than `self`: it is vmapped over and `self` is not. Make `self` with "
-         "other.new_zeros(...) or zeros_like(other), which are batched too, or write out of place.")
+_MORE = ("vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` "
+         "in extra_args that has more elements than `self`: it is vmapped over and `self` is not. Make "
+         "`self` with other.new_zeros(...) or zeros_like(other), which are batched too, or write out of "
+         "place.")
 
 
 class Batched(Wrapped):
@@ -33,7 +34,8 @@ class Batched(Wrapped):
     @property
     def _a(self) -> Any:
         if not self.level.alive:
-            raise RuntimeError("vmap: a tensor was used outside the vmap that it belongs to: return it instead")
+            raise RuntimeError("vmap: a tensor was used outside the vmap that it belongs to: return it "
+                               "instead")
         held = self.value._a
         if len(held):
             return held[0]
@@ -43,25 +45,28 @@ class Batched(Wrapped):
 
     @_a.setter
     def _a(self, value: Any) -> None:
-        raise NotImplementedError("vmap: set_() and .data = ... of batched tensors; copy_() into them instead")
+        raise NotImplementedError("vmap: set_() and .data = ... of batched tensors; copy_() into them "
+                                  "instead")
 
     def _again(self, value: Any) -> Any:
         return wrapper(Batched, value, self.level)
 
     def item(self) -> Any:
         """Refused: there is one for each example."""
-        raise RuntimeError("vmap: It looks like you're calling .item() on a Tensor. We don't support vmap over "
-                           "calling .item() on a Tensor, rewrite what you're doing with other operations.")
+        raise RuntimeError("vmap: It looks like you're calling .item() on a Tensor. We don't support vmap "
+                           "over calling .item() on a Tensor, rewrite what you're doing with other "
+                           "operations.")
 
     _single = item
 
     def __bool__(self) -> bool:
-        raise RuntimeError("vmap: It looks like you're attempting to use a Tensor in some data-dependent control "
-                           "flow. We don't support that yet: use torch.where, or masks")
+        raise RuntimeError("vmap: It looks like you're attempting to use a Tensor in some data-dependent "
+                           "control flow. We don't support that yet: use torch.where, or masks")
 
     def numpy(self, *, force: bool = False) -> Any:
         """Refused: there is one for each example."""
-        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage: it stands for many")
+        raise RuntimeError("Cannot access data pointer of Tensor that doesn't have storage: it stands for "
+                           "many")
 
     tolist = numpy
 
@@ -172,7 +177,8 @@ class Batching(Level):
         batched = any(self.holds(t) for t in operands(tuple(bound.values())))
         if self.randomness == "same":
             if batched and row.name in policies.BY_VALUE:
-                raise RuntimeError(f"vmap: {row.name} draws by values that are batched; use randomness='different'")
+                raise RuntimeError(f"vmap: {row.name} draws by values that are batched; use "
+                                   "randomness='different'")
             return row(**(self._example(bound, 0) if batched else bound))
         if "size" in bound:
             return self.wrap(row(**{**bound, "size": (self.size, *sizes(bound["size"]))}))

@@ -32,7 +32,8 @@ def shifted(dim: Any, ndim: int) -> Any:
         return tuple([shifted(d, ndim) for d in dim])
     n = max(ndim, 1)
     if not -n <= dim < n:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got {dim})")
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got "
+                         f"{dim})")
     return dim % n + 1
 
 
@@ -53,7 +54,8 @@ def along(level: Any, row: Row, bound: Bound) -> Any:
     dims = {n: bound[n] for n in _DIMS & bound.keys()}
     if row.name == "_cat":
         # Of old, anything can be joined with an empty vector.
-        bound = {**bound, "tensors": [t for t in bound["tensors"] if t._a.shape != (0,)] or bound["tensors"][:1]}
+        some = [t for t in bound["tensors"] if t._a.shape != (0,)]
+        bound = {**bound, "tensors": some or bound["tensors"][:1]}
     first, more = next(operands(tuple(bound.values()))), row.name in ("_stack", "diag_embed", "unsqueeze")
     if any(d is None or d == () and row.name != "flip" for d in dims.values()):
         return level.inside(_of_all, row, bound, dims, first)
@@ -305,8 +307,8 @@ REWRITES: dict[str, Any] = {
     "mv": lambda a, v: ROWS["matmul"](a, v.unsqueeze(-1)).squeeze(-1),
     "dot": lambda a, b: ROWS["mm"](a.unsqueeze(0), b.unsqueeze(1)).reshape(()),
     "t": lambda x: x.transpose(0, 1) if x.ndim > 1 else x.view_as(x),
-    "squeeze": lambda x, dim: x.view([n for i, n in enumerate(x.shape) if n > 1 or dim is not None and i not in [
-        shifted(d, x.ndim) - 1 for d in sizes(dim)]]),
+    "squeeze": lambda x, dim: x.view([n for i, n in enumerate(x.shape) if n != 1 or dim is not None and
+                                      i + 1 not in shifted(sizes(dim), x.ndim)]),
     "_sum_of_outers": _matrix_of_outers, "_median_all": _median, "masked_fill": _masked_fill,
 }
 RULES: dict[Any, Any] = {

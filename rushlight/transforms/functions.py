@@ -6,14 +6,13 @@ from typing import Any, NamedTuple
 from rushlight.autograd.function import Function
 from rushlight.base.pytree import broadcast, flatten
 from rushlight.dispatch import state
-from rushlight.ops.table import ROWS
 from rushlight.tensor.tensor import Tensor
 from rushlight.transforms.batching import Batched
 from rushlight.transforms.levels import wrapper
 
 
-_NO_CONTEXT = ("In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must "
-               "override the setup_context staticmethod.")
+_NO_CONTEXT = ("In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, "
+               "...), it must override the setup_context staticmethod.")
 
 
 class VmapInfo(NamedTuple):
@@ -28,9 +27,9 @@ def batched_function(level: Any, row: Any, args: tuple[Any, ...]) -> Any:
     of = row.of
     own = of.vmap is not Function.vmap
     if own and of.generate_vmap_rule:
-        raise RuntimeError(f"You tried to vmap over {row.name}, but it has both generate_vmap_rule=True and an "
-                           "overridden vmap staticmethod. Please set generate_vmap_rule=False or delete the overridden "
-                           "vmap staticmethod to avoid ambiguity.")
+        raise RuntimeError(f"You tried to vmap over {row.name}, but it has both generate_vmap_rule=True and "
+                           "an overridden vmap staticmethod. Please set generate_vmap_rule=False or delete "
+                           "the overridden vmap staticmethod to avoid ambiguity.")
     if of.setup_context is Function.setup_context:
         raise RuntimeError(_NO_CONTEXT)
     if own:
@@ -41,8 +40,8 @@ def batched_function(level: Any, row: Any, args: tuple[Any, ...]) -> Any:
         return tree.build([o if d is None else wrapper(Batched, o.movedim(d, 0), level)
                            for o, d in zip(leaves, broadcast(dims, tree) or [], strict=True)])
     if not of.generate_vmap_rule:
-        raise RuntimeError(f"You tried to vmap over {row.name}, but it does not have vmap support. Please override and "
-                           "implement the vmap staticmethod or set generate_vmap_rule=True.")
+        raise RuntimeError(f"You tried to vmap over {row.name}, but it does not have vmap support. Please "
+                           "override and implement the vmap staticmethod or set generate_vmap_rule=True.")
     ctx = _batched_class(of)(args)
     ctx.level, ctx.held = level, [level.holds(a) for a in args]
     return level.inside(of.run, ctx, tuple(_whole(level, a) if any(ctx.held) else a for a in args), {})
@@ -85,7 +84,7 @@ def dual_function(level: Any, row: Any, args: tuple[Any, ...]) -> Any:
     else:
         out = of.apply(*primals)
         of.setup_context(ctx, primals, out)
-    tangents = [a.tangent if level.holds(a) else ROWS["zeros_like"](a) if isinstance(a, Tensor) else None for a in args]
+    tangents = [level.tangent(a) if isinstance(a, Tensor) else None for a in args]
     found = of.jvp(ctx, *tangents)
     if isinstance(out, Tensor):
         return level.join(out, found[0] if isinstance(found, tuple) else found)

@@ -20,25 +20,26 @@ _LISTS = {
         diagonal_scatter transpose select slice diagonal unfold unsqueeze _fft_c2c _fft_r2c _fft_c2r""",
     "front": """
         clone _to_dtype tril triu frexp one_hot constant_pad_nd _max_pool _avg_pool _avg_pool_back
-        _adaptive_max _lu_factor _pivot_order _permutation _inverse _det _slogdet _cholesky _eigh _eigvalsh _eig
-        _eigvals _svd _svdvals _qr geqrf _ldl_factor _normalize_rows _attention _complex_part view_as_real
-        view_as_complex zeros_like ones_like full_like empty_like _scores_backward""",
+        _adaptive_max _lu_factor _pivot_order _permutation _inverse _det _slogdet _cholesky _eigh _eigvalsh
+        _eig _eigvals _svd _svdvals _qr geqrf _ldl_factor _normalize_rows _attention _complex_part
+        view_as_real view_as_complex zeros_like ones_like full_like empty_like _scores_backward""",
     "align": "complex polar _overwritten _solve _solve_triangular",
     "loop": """
         embedding_bag ctc_loss repeat_interleave renorm ormqr householder_product unravel_index histogram
         svd_lowrank pca_lowrank histogramdd prod linalg_lstsq _recurrence""",
     "random": """
-        rand randn randint randperm _normal_sized rand_like randn_like randint_like uniform normal_fill exponential
-        geometric log_normal cauchy random bernoulli bernoulli_fill _normal_around multinomial binomial poisson
-        _standard_gamma _sample_dirichlet _keep _rrelu_slopes""",
+        rand randn randint randperm _normal_sized rand_like randn_like randint_like uniform normal_fill
+        exponential geometric log_normal cauchy random bernoulli bernoulli_fill _normal_around multinomial
+        binomial poisson _standard_gamma _sample_dirichlet _keep _rrelu_slopes""",
     "dynamic": "_nonzero unique unique_consecutive nonzero argwhere",
 }
 _SETS = {name: frozenset(text.split()) for name, text in _LISTS.items()}
 RANDOM, DYNAMIC = _SETS.pop("random"), _SETS.pop("dynamic")
-BY_VALUE = frozenset("bernoulli _normal_around multinomial binomial poisson _standard_gamma _sample_dirichlet".split())
+BY_VALUE = frozenset("bernoulli _normal_around multinomial binomial poisson _standard_gamma "
+                     "_sample_dirichlet".split())
 ELEMENTWISE_RANDOM = RANDOM - {"multinomial", "_sample_dirichlet", "randperm"}
-DYNAMIC_RESULT = ("vmap: We do not support batching operators that can output dynamic shape. Attempted to vmap over "
-                  "aten::{}; use masks of a fixed shape")
+DYNAMIC_RESULT = ("vmap: We do not support batching operators that can output dynamic shape. Attempted to "
+                  "vmap over aten::{}; use masks of a fixed shape")
 OF = {name: policy for policy, names in _SETS.items() for name in names}
 _KINDS = {"reduce": "reduce", "view": "view", "contract": "contract", "composite": "body"}
 

@@ -1,10 +1,10 @@
 """Reverse mode under levels: gradients of wrapped results, from one run of the engine over the plain graph.
 
-An input enters by an `Entry`, a node that hands its gradient on to whatever the input came from. Inside vmap it
-enters as a batch, so that each example has a gradient of its own. Of a dual result, d<primal> is what the
+An input enters by an `Entry`, a node that hands its gradient on to whatever the input came from. Inside vmap
+it enters as a batch, so that each example has a gradient of its own. Of a dual result, d<primal> is what the
 primals give, and its tangent what the tangents give: d(tangent)/d(input's primal) is the derivative of the
-gradient in the tangent's direction. So gradients need no wrappers in the graph. What is wrapped in levels that
-were opened later (a batch of gradients: jacrev) goes through the rules of the nodes, which are ops.
+gradient in the tangent's direction. So gradients need no wrappers in the graph. What is wrapped in levels
+that were opened later (a batch of gradients: jacrev) goes through the rules of the nodes, which are ops.
 """
 from __future__ import annotations
 
@@ -32,15 +32,10 @@ class Entry(Node):
         return (grad,)
 
 
-def entered(t: Any, levels: Sequence[Any]) -> tuple[Any, list[Entry]]:
-    """The input as the function sees it, batched at every vmap among `levels`, and its nodes."""
+def _entered(t: Any, levels: list[Any], nodes: list[Entry]) -> Any:
+    """The input as the function sees it, batched at every vmap among `levels`; its nodes join `nodes`."""
     if t._k.dtype.category < FLOATING:
         raise RuntimeError("only Tensors of floating point dtype can require gradients")
-    nodes: list[Entry] = []
-    return _entered(t, list(levels), nodes), nodes
-
-
-def _entered(t: Any, levels: list[Any], nodes: list[Entry]) -> Any:
     if levels:
         level, rest = levels[0], levels[1:]
         if isinstance(level, Batching):
@@ -62,24 +57,21 @@ def _sourced(starts: Iterable[Node]) -> bool:
     stack = list(starts)
     while stack:
         node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        if node.__class__ is AccumulateGrad or node.__class__ is Entry and node.open:  # type: ignore[attr-defined]
+        if node.__class__ is AccumulateGrad or getattr(node, "open", False):
             return True
-        stack.extend(e[0] for e in node.next if e is not None)
+        if node not in seen:
+            seen.add(node)
+            stack.extend(e[0] for e in node.next if e is not None)
     return False
 
 
 def left(value: Any, tracked: bool = True) -> Any:
-    """A result outside the function: out of the graph, unless something outside is differentiated (`tracked`)."""
-    if not isinstance(value, Tensor):
-        return value
+    """A result outside the function: in the graph only if something outside is differentiated (`tracked`)."""
     if isinstance(value, Dual):
         return dual(left(value.value, tracked), left(value.tangent, tracked), value.level)
     if isinstance(value, Batched):
         return wrapper(Batched, left(value.value, tracked), value.level)
-    if value._g is None or tracked and _sourced([value._g]):
+    if not isinstance(value, Tensor) or value._g is None or tracked and _sourced([value._g]):
         return value
     return value.detach()
 
@@ -89,28 +81,23 @@ def vjp(function: Callable[..., Any], inputs: Sequence[Any]) -> tuple[Any, Calla
 
     The results are still in the function's graph: `left` takes them out.
     """
-    levels = active()
-    before = LOCAL.enabled
-    pairs = [entered(t, levels) for t in inputs]
-    LOCAL.enabled = True
-    LOCAL.transforms += 1
+    levels, nodes, before = active(), list[Entry](), LOCAL.enabled
+    ins = [_entered(t, levels, nodes) for t in inputs]
+    LOCAL.enabled, LOCAL.transforms = True, LOCAL.transforms + 1
     try:
-        outs = function(*[t for t, _ in pairs])
+        outs = function(*ins)
     finally:
-        LOCAL.enabled = before
-        LOCAL.transforms -= 1
-        for _, nodes in pairs:
-            for node in nodes:
-                node.open = False
-    ins = [t for t, _ in pairs]
-
-    def back(outputs: Sequence[Any], grads: Sequence[Any]) -> list[Any]:
-        return _pull(list(outputs), ins, list(grads), levels)
-    return outs, back
+        LOCAL.enabled, LOCAL.transforms = before, LOCAL.transforms - 1
+        for node in nodes:
+            node.open = False
+    return outs, lambda outputs, grads: _pull(list(outputs), ins, list(grads), levels)
 
 
 def pull(outs: Any, ins: Any, grads: Any) -> tuple[Any, ...]:
     """The gradients of wrapped tensors, as autograd.grad gives them."""
+    if any(isinstance(level, Batching) and not level.holds(t) for level in active()[:1] for t in ins):
+        raise RuntimeError("vmap: autograd.grad by a tensor that has no batch would mix the examples: use "
+                           "torch.func.grad, or pass the tensor through the mapped function's arguments")
     given = [ROWS["ones_like"](o) if g is None else g for g, o in zip(grads, outs, strict=True)]
     return tuple(_pull(list(outs), list(ins), given, active()))
 
@@ -128,7 +115,7 @@ def _pull(outs: list[Any], ins: list[Any], grads: list[Any], levels: list[Any]) 
         kept = [(o, g) for o, g in kept if level.holds(o)]
         found = _pull([o.value for o, _ in kept], [t.value for t in ins],
                       [_under(g, level, _batch_of) for _, g in kept], rest)
-        return [None if g is None else _under(g, level, _as_batch, level) for g in found]
+        return [None if g is None else _under(g, level, _as_batch) for g in found]
     return _pull_dual(outs, ins, grads, level, rest)
 
 
@@ -138,7 +125,8 @@ def _pull_dual(outs: list[Any], ins: list[Any], grads: list[Any], level: Any, re
     primals = [_under(g, level, _primal_of) for g in grads]
     found = _pull(plain, ins, primals, rest)
     moving = [(o.tangent, g) for o, g in zip(outs, primals, strict=True) if level.holds(o)]
-    moving += [(o, _under(g, level, _tangent_of)) for o, g in zip(plain, grads, strict=True) if _moves(g, level)]
+    moving += [(o, _under(g, level, _tangent_of)) for o, g in zip(plain, grads, strict=True)
+               if _moves(g, level)]
     tangents = _pull([o for o, _ in moving], ins, [g for _, g in moving], rest)
     return [g if t is None else _joined(ROWS["zeros_like"](t) if g is None else g, t, level)
             for g, t in zip(found, tangents, strict=True)]
@@ -153,13 +141,13 @@ def _run(outs: list[Any], ins: list[Any], grads: list[Any]) -> list[Any]:
 # --- gradients that are wrapped in later levels ----------------------------------------------------
 
 
-def _under(t: Any, level: Any, change: Callable[..., Any], *args: Any, crossed: int = 0) -> Any:
-    """`t` with change(part, number of batch dims in front, *args) of what lies under wrappers of later levels."""
+def _under(t: Any, level: Any, change: Callable[..., Any], crossed: int = 0) -> Any:
+    """`t` with change(part, level, batch dims in front) of what lies under later levels' wrappers."""
     if not isinstance(t, Wrapped) or t.level.number <= level.number:
         return change(t, level, crossed)
     if isinstance(t, Batched):
-        return wrapper(Batched, _under(t.value, level, change, crossed=crossed + 1), t.level)
-    return dual(*[_under(part, level, change, crossed=crossed) for part in (t.value, t.tangent)], t.level)
+        return wrapper(Batched, _under(t.value, level, change, crossed + 1), t.level)
+    return dual(*[_under(part, level, change, crossed) for part in (t.value, t.tangent)], t.level)
 
 
 def _batch_of(t: Any, level: Any, crossed: int) -> Any:
@@ -181,7 +169,8 @@ def _tangent_of(t: Any, level: Any, crossed: int) -> Any:
 
 def _joined(primal: Any, tangent: Any, level: Any) -> Any:
     """A dual of the level, under the wrappers of later levels that either part has."""
-    last = max((t.level for t in (primal, tangent) if isinstance(t, Wrapped)), key=lambda one: one.number, default=level)
+    levels = [t.level for t in (primal, tangent) if isinstance(t, Wrapped)]
+    last = max(levels, key=lambda one: one.number, default=level)
     if last.number <= level.number:
         return dual(primal, tangent, level)
     if isinstance(last, Batching):

@@ -2,8 +2,8 @@
 
 The derivative follows from the row's kind: pointwise rows have it in their gradient formulas, which scale a
 gradient as they would a tangent; views, contractions and other linear rows apply to tangents as they are;
-composites go through their rows. For all others the gradient is differentiated: u -> vjp(u) is linear, and its
-own gradient is the derivative in forward direction. That holds wherever second gradients do.
+composites go through their rows. For all others the gradient is differentiated: u -> vjp(u) is linear, and
+its own gradient is the derivative in forward direction. That holds wherever second gradients do.
 """
 from __future__ import annotations
 
@@ -141,9 +141,10 @@ class Forward(Level):
     def _product(self, row: Any, bound: dict[str, Any]) -> Any:
         plain, parts = self._primals(bound), []
         for name, v in bound.items():
-            for i, t in enumerate(v if isinstance(v, list) else (v,)):
+            many, base = isinstance(v, list), plain[name]
+            for i, t in enumerate(v if many else (v,)):
                 if self.holds(t) and name != "bias":
-                    moved = [*plain[name][:i], t.tangent, *plain[name][i + 1:]] if isinstance(v, list) else t.tangent
+                    moved = [*base[:i], t.tangent, *base[i + 1:]] if many else t.tangent
                     parts.append(row(**{**plain, **({"bias": None} if "bias" in bound else {}), name: moved}))
         if self.holds(bound.get("bias")):
             parts.append(bound["bias"].tangent)
@@ -186,7 +187,8 @@ class Forward(Level):
             return target
         def kept(t: Any) -> Any:
             # What a gradient needs of an overwritten operand is a copy.
-            return t if t is not target else dual(t.value.clone(), t.tangent, self) if self.holds(t) else t.clone()
+            copy = self.primal(t).clone() if t is target else t
+            return dual(copy, t.tangent, self) if t is target and self.holds(t) else copy
         if LOCAL.enabled and any(t._g is not None for t in operands(tuple(bound.values()))):
             bound = {n: mapped(kept, v) for n, v in bound.items()}
         found = self.apply(row, bound)
