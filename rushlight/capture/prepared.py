@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.capture.kernelnode import Kernel, step
+from rushlight.capture.kernelnode import Kernel, Product, step
 from rushlight.capture.recorder import Entry
 from rushlight.dispatch.formula import BIG, Formula
 from rushlight.dispatch.reducing import BIG as BIG_REDUCTION, UFUNCS, X, Reducer
@@ -25,6 +25,8 @@ def prepared(entry: Entry) -> Step:
         return partial(function, *operands)
     if isinstance(function, Kernel):
         return step(entry)
+    if isinstance(function, Product):
+        return _into(entry.outs[0], *operands) or partial(np.matmul, *operands, entry.outs[0])
     row = getattr(function, "row", None)
     if len(entry.outs) > 1:
         whole = _cross_entropy(entry.outs, *operands) if row is not None and row.name == _LOSS else None
