@@ -17,9 +17,10 @@ import numpy as np
 from rushlight.base.config import knobs
 from rushlight.base.tape import TAPE
 from rushlight.capture.guards import Guards, key_of
+from rushlight.capture.kernelnode import Product
 from rushlight.capture.program import Part, Program, is_tracked, leaves, mapped
 from rushlight.capture.purity import unguarded, watched
-from rushlight.capture.recorder import Recorder, recording
+from rushlight.capture.recorder import Entry, Recorder, recording, root
 from rushlight.capture.regions import Handed, Traced, read_by
 from rushlight.tensor.generator import default_generator
 from rushlight.tensor.tensor import Tensor, wrap
@@ -183,6 +184,9 @@ class _State:
                 why = _compared(part, other)
                 if why:
                     return why
+            if not any(e.kind == "call" for e in program.entries) and any(
+                    a.tobytes() != values.tobytes() for a, values in after):
+                return "what it leaves in buffers or variables depends on something that cannot be repeated"
             return ""
         finally:
             for a, values in after:
@@ -191,13 +195,22 @@ class _State:
 
 
 def _compared(part: Part, other: Part) -> str:
-    """How a part's results differ from another record's, up to the first call of Python."""
-    for entry, step, second in zip(part.entries, part.steps, other.entries, strict=True):
+    """How a part's results differ from another record's, up to the first call of Python.
+
+    Memory that is written to later is looked at after the last write: the record has no earlier state.
+    """
+    last = {key: i for i, e in enumerate(other.entries) if e.kind == "write" for key in e.reads()}
+    due: dict[int, list[tuple[Entry, Any, Any]]] = {}
+    for i, (entry, step, second) in enumerate(zip(part.entries, part.steps, other.entries, strict=True)):
         if entry.kind == "call":
             return ""
         with np.errstate(all="ignore"):
             step()
-        for out, values in zip(entry.outs, second.outs, strict=True):
+        # The record never made a product that was taken out of a layer; what is made of it is compared.
+        pairs = () if isinstance(entry.function, Product) else zip(entry.outs, second.outs, strict=True)
+        for out, values in pairs:
+            due.setdefault(max(i, last.get(id(root(values)), i)), []).append((entry, out, values))
+        for made, out, values in due.pop(i, ()):
             if out.tobytes() != values.tobytes():
-                return f"{entry.name} at {entry.where} depends on something that cannot be repeated"
+                return f"{made.name} at {made.where} depends on something that cannot be repeated"
     return ""

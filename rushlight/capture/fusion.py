@@ -25,7 +25,7 @@ def fused(entries: Sequence[Entry], output: Any, owned: Container[int]) -> list[
 
     owned: the memory of tensors.
     """
-    return _Fusion([lowered(e, owned) for e in entries], roots(output)).run()
+    return _Fusion([e for entry in entries for e in lowered(entry, owned)], roots(output)).run()
 
 
 class _Fusion:

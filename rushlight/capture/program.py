@@ -66,7 +66,8 @@ class Program:
             live = (output, [(e.operands, getattr(e.function, "args", ())) for e in self.backward.entries])
         entries = gradients.straight(_needed(recorder.entries, live), live)
         self.forward = Part(inputs, fused(entries, live, recorder.owned), output)
-        self.written = _written(self.entries)
+        # Memory of others that a run writes to.
+        self.written: list[Array] = []
         self.plan: Plan | None = None
         self._latest: Any = None
 
@@ -102,6 +103,8 @@ class Program:
             part.output = mapped(part.output, moved)
             part.prepare()
         self.numbers = numbers
+        own = {id(room.array)} | {id(root(a)) for part in self.parts for a in part.inputs}
+        self.written = [a for a in _written(self.entries) if id(root(a)) not in own]
         outputs = roots(self.forward.output)
         self.memory = {key: self.memory[key] for key in outputs & self.memory.keys()} | dict.fromkeys(
             roots(room.array), room.array)
