@@ -125,8 +125,10 @@ def sized(level: Any, row: Row, bound: Bound) -> Any:
 
 
 def permute(level: Any, row: Row, bound: Bound) -> Any:
-    """The batch stays in front."""
+    """The batch stays in front: permute, and x[...]."""
     x = bound["input"].value
+    if row.name == "_basic":
+        return level.wrap(row(x, (slice(None), *bound["basic"]), tuple([dim + 1 for dim in bound["ones"]])))
     return level.wrap(row(x, (0, *shifted(bound["dims"], x.ndim - 1))))
 
 
@@ -316,7 +318,7 @@ RULES: dict[Any, Any] = {
     "front": front, "align": align, "along": along, "reduce": reduce, "view": view, "contract": product,
     "linear": linear, "body": body, "_einsum": einsum, "_convolution_weight": filters, "index": index,
     "index_put": index_put, "embedding": embedding, "fill": fill, "masked_select": masked_select,
-    "permute": permute, **dict.fromkeys(("_convolution", "_convolution_input"), convolution),
+    "permute": permute, "_basic": permute, **dict.fromkeys(("_convolution", "_convolution_input"), convolution),
     **dict.fromkeys(("_nll", "im2col", "col2im"), folded),
     **dict.fromkeys(("index_select", "index_add", "index_copy", "index_fill"), along_index),
     **dict.fromkeys(("bucketize", "searchsorted", "isin"), same_for_all),
