@@ -85,7 +85,7 @@ class Batching(Level):
 
     def concerned(self, row: Any, args: Any, kwargs: dict[str, Any]) -> bool:
         """Random ops concern it always."""
-        return row.name in policies.RANDOM or super().concerned(row, args, kwargs)
+        return row.name in policies.DRAWS or super().concerned(row, args, kwargs)
 
     def wrap(self, value: Any) -> Any:
         """The tensors of a result, whose dim 0 is the batch, as this level's."""

@@ -5,6 +5,7 @@ NotImplemented where the row must run example by example. REWRITES say rows on a
 """
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -297,7 +298,8 @@ def _median(input: Any, skip_nan: bool) -> Any:
 
 
 def _matrix_of_outers(a: Any, b: Any) -> Any:
-    return ROWS["mm"](a.reshape(-1, a.shape[-1]).mT, b.reshape(-1, b.shape[-1]))
+    left, right = (x.reshape(prod(x.shape[:-1]), x.shape[-1]) for x in (a, b))
+    return ROWS["mm"](left.mT, right)
 
 
 def _masked_fill(input: Any, mask: Any, value: Any) -> Any:

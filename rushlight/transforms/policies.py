@@ -24,6 +24,7 @@ _LISTS = {
         _eig _eigvals _svd _svdvals _qr geqrf _ldl_factor _normalize_rows _attention _complex_part
         view_as_real view_as_complex zeros_like ones_like full_like empty_like _scores_backward""",
     "align": "complex polar _overwritten _solve _solve_triangular",
+    "reduce": "_p_norm _euclid _logsumexp",
     "loop": """
         embedding_bag ctc_loss repeat_interleave renorm ormqr householder_product unravel_index histogram
         svd_lowrank pca_lowrank histogramdd prod linalg_lstsq _recurrence""",
@@ -31,10 +32,17 @@ _LISTS = {
         rand randn randint randperm _normal_sized rand_like randn_like randint_like uniform normal_fill
         exponential geometric log_normal cauchy random bernoulli bernoulli_fill _normal_around multinomial
         binomial poisson _standard_gamma _sample_dirichlet _keep _rrelu_slopes""",
+    "draws": """
+        normal torch_dropout dropout_ torch_feature_dropout feature_dropout_ torch_alpha_dropout alpha_dropout_
+        torch_feature_alpha_dropout feature_alpha_dropout_ native_dropout dropout alpha_dropout rrelu_ rrelu
+        feature_alpha_dropout dropout1d dropout2d dropout3d torch_rrelu gumbel_softmax lstm gru rnn_tanh rnn_relu
+        scaled_dot_product_attention""",
     "dynamic": "_nonzero unique unique_consecutive nonzero argwhere",
 }
 _SETS = {name: frozenset(text.split()) for name, text in _LISTS.items()}
 RANDOM, DYNAMIC = _SETS.pop("random"), _SETS.pop("dynamic")
+# Composites that may draw numbers, whatever their operands are.
+DRAWS = _SETS.pop("draws") | RANDOM
 BY_VALUE = frozenset("bernoulli _normal_around multinomial binomial poisson _standard_gamma "
                      "_sample_dirichlet".split())
 ELEMENTWISE_RANDOM = RANDOM - {"multinomial", "_sample_dirichlet", "randperm"}

@@ -21,7 +21,7 @@ from rushlight.dispatch.formulanodes import fit
 from rushlight.ops.table import ROWS
 from rushlight.tensor.tensor import WRAPPED, Tensor, wrap_view
 from rushlight.transforms import policies
-from rushlight.transforms.levels import Level, Wrapped, mapped, operands, wrapper
+from rushlight.transforms.levels import Level, Wrapped, active, mapped, operands, wrapper
 
 
 class Dual(Wrapped):
@@ -168,16 +168,17 @@ class Forward(Level):
             return call(*[next(rest) if self.holds(v) else v for v in values])
         outs, back = vjp(of_moving, [v.value for v in moving])
         smooth = [o for o in operands((outs,)) if o._k.dtype.category >= FLOATING and o._g is not None]
-        found = iter(())
+        tangents: dict[int, Any] = {}
         if smooth:
             grads, forward = vjp(lambda *us: back(smooth, us), [ROWS["zeros_like"](o) for o in smooth])
             pairs = [(g, v.tangent) for g, v in zip(grads, moving, strict=True) if g is not None]
-            found = iter(forward([g for g, _ in pairs], [t for _, t in pairs]))
-
-        def joined(o: Any) -> Any:
-            tangent = next(found) if any(o is s for s in smooth) else None
-            return self.join(left(o, LOCAL.enabled), left(tangent, LOCAL.enabled))
-        return mapped(joined, outs)
+            found = forward([g for g, _ in pairs], [t for _, t in pairs])
+            tangents = {id(o): t for o, t in zip(smooth, found, strict=True)}
+        each = iter([tangents.get(id(o)) for o in operands((outs,))])
+        if any(level.what == "vmap" for level in active()):
+            # Differentiating makes a batch of everything; primals that have none stay without.
+            outs = call(*[self.primal(v) for v in values])
+        return mapped(lambda o: self.join(left(o, LOCAL.enabled), left(next(each), LOCAL.enabled)), outs)
 
     # --- writes ---------------------------------------------------------------------------------------
 
