@@ -7,11 +7,9 @@ runs example by example, with PyTorch's warning.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 from rushlight.autograd.mode import LOCAL
-from rushlight.dispatch import pointwise
 from rushlight.ops.table import ROWS
 from rushlight.tensor.tensor import Tensor
 from rushlight.transforms import policies
@@ -107,30 +105,12 @@ class Batching(Level):
 
     # --- ops ------------------------------------------------------------------------------------------
 
-    def take(self, row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
-        """Run an op on the batch."""
-        if row.kind == "formula":
-            return self.formula(row, args)
-        if row.kind == "function":
-            from rushlight.transforms.functions import batched_function
-
-            return batched_function(self, row, args)
-        bound, out = self.bound(row, args, kwargs)
-        if out is not None:
-            raise RuntimeError(f"Batching rule not implemented for aten::{row.name}.out; the fallback path "
-                               "doesn't work on out= or view ops")
-        if bound.pop("inplace", False) or getattr(call, "writes", False):
-            return self._in_place(row, bound)
-        return self.apply(row, bound)
-
-    def apply(self, row: Any, bound: dict[str, Any]) -> Any:
-        """A row on arguments by name."""
+    def rule(self, row: Any, bound: dict[str, Any]) -> Any:
+        """A row that is not pointwise, on arguments by name."""
         if row.name in policies.DYNAMIC:
             raise RuntimeError(policies.DYNAMIC_RESULT.format(row.name))
         if row.name in policies.RANDOM:
             return self._random(row, bound)
-        if row.kind == "pointwise":
-            return self.formula(*pointwise.resolve(row, bound))
         found = policies.rule(row)(self, row, bound)
         return self.one_by_one(row, bound) if found is NotImplemented else found
 
@@ -154,9 +134,12 @@ class Batching(Level):
         return {n: mapped(lambda t: ROWS["select"](t.value, 0, i) if self.holds(t) else t, v)
                 for n, v in bound.items()}
 
-    def _in_place(self, row: Any, bound: dict[str, Any]) -> Any:
+    def write(self, target: Any, row: Any, bound: dict[str, Any]) -> Any:
+        """An op in place, or with out=, which is refused."""
         name = row.params[0].name
-        target = bound[name]
+        if target is not bound[name]:
+            raise RuntimeError(f"Batching rule not implemented for aten::{row.name}.out; the fallback path "
+                               "doesn't work on out= or view ops")
         if not self.holds(target):
             if row.name in policies.RANDOM and self.randomness == "same":
                 return target.copy_(row(**bound))

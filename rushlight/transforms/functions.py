@@ -1,6 +1,7 @@
 """Custom autograd Functions under vmap and in forward mode."""
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 from rushlight.autograd.function import Function
@@ -22,14 +23,13 @@ class VmapInfo(NamedTuple):
     randomness: str
 
 
-def batched_function(level: Any, row: Any, args: tuple[Any, ...]) -> Any:
+def vmap(level: Any, of: Any, args: tuple[Any, ...]) -> Any:
     """A Function on a batch: by its vmap, or its forward and backward under this level."""
-    of = row.of
     own = of.vmap is not Function.vmap
     if own and of.generate_vmap_rule:
-        raise RuntimeError(f"You tried to vmap over {row.name}, but it has both generate_vmap_rule=True and "
-                           "an overridden vmap staticmethod. Please set generate_vmap_rule=False or delete "
-                           "the overridden vmap staticmethod to avoid ambiguity.")
+        raise RuntimeError(f"You tried to vmap over {of.__name__}, but it has both generate_vmap_rule=True "
+                           "and an overridden vmap staticmethod. Please set generate_vmap_rule=False or "
+                           "delete the overridden vmap staticmethod to avoid ambiguity.")
     if of.setup_context is Function.setup_context:
         raise RuntimeError(_NO_CONTEXT)
     if own:
@@ -40,41 +40,28 @@ def batched_function(level: Any, row: Any, args: tuple[Any, ...]) -> Any:
         return tree.build([o if d is None else wrapper(Batched, o.movedim(d, 0), level)
                            for o, d in zip(leaves, broadcast(dims, tree) or [], strict=True)])
     if not of.generate_vmap_rule:
-        raise RuntimeError(f"You tried to vmap over {row.name}, but it does not have vmap support. Please "
+        raise RuntimeError(f"You tried to vmap over {of.__name__}, but it does not have vmap support. Please "
                            "override and implement the vmap staticmethod or set generate_vmap_rule=True.")
-    ctx = _batched_class(of)(args)
+    if "_batched_cls" not in of.__dict__:
+        of._batched_cls = type(of._backward_cls.__name__, (of._backward_cls,), {"apply": _apply})
+    ctx = of._batched_cls(args)
     ctx.level, ctx.held = level, [level.holds(a) for a in args]
-    return level.inside(of.run, ctx, tuple(_whole(level, a) if any(ctx.held) else a for a in args), {})
-
-
-def _whole(level: Any, a: Any) -> Any:
     # All are batched inside, so that all results are.
-    return wrapper(Batched, level.whole(a), level) if isinstance(a, Tensor) and not level.holds(a) else a
-
-
-def _batched_class(of: Any) -> Any:
-    found = of.__dict__.get("_batched_cls")
-    if found is None:
-        found = of._batched_cls = type(of._backward_cls.__name__, (of._backward_cls,), {"apply": _apply})
-    return found
+    return level.inside(of.run, ctx, tuple(level.wrap(level.whole(a)) for a in args), {})
 
 
 def _apply(ctx: Any, grads: Any) -> Any:
     """Run the user's backward on the gradients of examples; add up those of arguments that have no batch."""
     level, plain = ctx.level, super(type(ctx), ctx).apply
     given = [None if g is None else wrapper(Batched, g, level) for g in grads]
-    if level in state.STACK.modes:
+    with nullcontext() if level in state.STACK.modes else level:
         found = plain(given)
-    else:
-        with level:
-            found = plain(given)
     whole = [None if g is None else level.whole(g) for g in found]
     return tuple(g if g is None or held else g.sum(0) for g, held in zip(whole, ctx.held, strict=True))
 
 
-def dual_function(level: Any, row: Any, args: tuple[Any, ...]) -> Any:
+def jvp(level: Any, of: Any, args: tuple[Any, ...]) -> Any:
     """A Function on dual numbers: forward on the primals, jvp on the tangents."""
-    of = row.of
     primals = tuple(level.primal(a) for a in args)
     ctx = of._backward_cls(primals)
     if of.setup_context is Function.setup_context:
@@ -86,6 +73,4 @@ def dual_function(level: Any, row: Any, args: tuple[Any, ...]) -> Any:
         of.setup_context(ctx, primals, out)
     tangents = [level.tangent(a) if isinstance(a, Tensor) else None for a in args]
     found = of.jvp(ctx, *tangents)
-    if isinstance(out, Tensor):
-        return level.join(out, found[0] if isinstance(found, tuple) else found)
-    return level.join(out, found if isinstance(found, tuple) else (found,))
+    return level.join(out, found[0] if isinstance(out, Tensor) and isinstance(found, tuple) else found)

@@ -8,6 +8,7 @@ is the ordinary graph, recorded by the ops that are left at the end.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from importlib import import_module
 from typing import Any
 
 from rushlight.dispatch import arguments, pointwise, state
@@ -37,22 +38,32 @@ class Level:
         """An op: this level's if an operand is wrapped in it, else the next one's."""
         if not self.concerned(row, args, kwargs):
             return state.interpret(row, call, args, kwargs)
-        return self.take(row, call, args, kwargs)
+        if row.kind == "formula":
+            return self.formula(row, args)
+        if row.kind == "function":
+            return getattr(import_module("rushlight.transforms.functions"), self.what)(self, row.of, args)
+        params = pointwise.public_params(row)
+        out = None if any(p.name == "out" for p in params) else kwargs.pop("out", None)
+        bound = arguments.bind(row, args, kwargs, params)
+        if bound.pop("inplace", False) or getattr(call, "writes", False):
+            return self.write(bound[row.params[0].name], row, bound)
+        return self.apply(row, bound) if out is None else self.write(out, row, bound)
 
     def concerned(self, row: Any, args: Any, kwargs: dict[str, Any]) -> bool:
         """Whether an operand is wrapped in this level."""
         return any(self.holds(v) for v in operands((*args, *kwargs.values())))
 
-    def take(self, row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
-        """Run an op that this level is concerned with."""
-        raise NotImplementedError("abstract: Batching and Forward define it")
+    def apply(self, row: Any, bound: dict[str, Any]) -> Any:
+        """A row on arguments by name."""
+        if row.kind == "pointwise":
+            return self.formula(*pointwise.resolve(row, bound))
+        return self.rule(row, bound)
 
-    @staticmethod
-    def bound(row: Any, args: Any, kwargs: dict[str, Any]) -> tuple[dict[str, Any], Any]:
-        """(the arguments of a row by name, out=)."""
-        params = pointwise.public_params(row)
-        out = None if any(p.name == "out" for p in params) else kwargs.pop("out", None)
-        return arguments.bind(row, args, kwargs, params), out
+    def formula(self, formula: Any, values: Any) -> Any:
+        """A pointwise expression."""
+        raise NotImplementedError("abstract: Batching and Forward define it, and `rule` and `write`")
+
+    rule = write = formula
 
     def holds(self, value: Any) -> bool:
         """Whether `value` is wrapped in this very level."""

@@ -33,10 +33,10 @@ _LISTS = {
         exponential geometric log_normal cauchy random bernoulli bernoulli_fill _normal_around multinomial
         binomial poisson _standard_gamma _sample_dirichlet _keep _rrelu_slopes""",
     "draws": """
-        normal torch_dropout dropout_ torch_feature_dropout feature_dropout_ torch_alpha_dropout alpha_dropout_
-        torch_feature_alpha_dropout feature_alpha_dropout_ native_dropout dropout alpha_dropout rrelu_ rrelu
-        feature_alpha_dropout dropout1d dropout2d dropout3d torch_rrelu gumbel_softmax lstm gru rnn_tanh rnn_relu
-        scaled_dot_product_attention""",
+        normal torch_dropout dropout_ torch_feature_dropout feature_dropout_ torch_alpha_dropout rrelu_ rrelu
+        alpha_dropout_ torch_feature_alpha_dropout feature_alpha_dropout_ native_dropout dropout torch_rrelu
+        alpha_dropout feature_alpha_dropout dropout1d dropout2d dropout3d gumbel_softmax lstm gru rnn_tanh
+        rnn_relu scaled_dot_product_attention""",
     "dynamic": "_nonzero unique unique_consecutive nonzero argwhere",
 }
 _SETS = {name: frozenset(text.split()) for name, text in _LISTS.items()}

@@ -15,7 +15,6 @@ from typing import Any
 from rushlight.autograd.inplace import replay, view_chain
 from rushlight.autograd.mode import LOCAL
 from rushlight.base.dtype import FLOATING
-from rushlight.dispatch import pointwise
 from rushlight.dispatch.kinds import by_keyword
 from rushlight.dispatch.formulanodes import fit
 from rushlight.ops.table import ROWS
@@ -64,23 +63,8 @@ class Forward(Level):
 
     what = "jvp"
 
-    def take(self, row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
-        """Run an op on primals and tangents."""
-        if row.kind == "formula":
-            return self.formula(row, args)
-        if row.kind == "function":
-            from rushlight.transforms.functions import dual_function
-
-            return dual_function(self, row, args)
-        bound, out = self.bound(row, args, kwargs)
-        if bound.pop("inplace", False) or getattr(call, "writes", False):
-            return self._write(bound[row.params[0].name], row, bound)
-        return self.apply(row, bound) if out is None else self._write(out, row, bound)
-
-    def apply(self, row: Any, bound: dict[str, Any]) -> Any:
-        """A row on arguments by name."""
-        if row.kind == "pointwise":
-            return self.formula(*pointwise.resolve(row, bound))
+    def rule(self, row: Any, bound: dict[str, Any]) -> Any:
+        """A row that is not pointwise, on arguments by name."""
         if row.name in _FLAT or row.name in policies.RANDOM:
             return row(**self._primals(bound))
         if row.name == "fill":
@@ -92,9 +76,9 @@ class Forward(Level):
             return self.join(row(**self._primals(bound)), row(**tangents))
         if row.kind == "contract" or row.name in _PRODUCTS:
             return self._product(row, bound)
-        if row.kind == "composite" and not (row.vjp and row.name in _DECLARED):
+        if row.kind == "composite" and row.name not in _DECLARED:
             return self.inside(by_keyword(row, row.body), *bound.values())
-        return self._by_gradient(row, bound)
+        return self._transposed(*_flat(row, bound))
 
     def _primals(self, bound: dict[str, Any]) -> dict[str, Any]:
         return {n: mapped(self.primal, v) for n, v in bound.items()}
@@ -151,12 +135,6 @@ class Forward(Level):
             parts.append(bound["bias"].tangent)
         return self._with(row(**plain), parts)
 
-    def _by_gradient(self, row: Any, bound: dict[str, Any]) -> Any:
-        def call(*given: Any) -> Any:
-            rest = iter(given)
-            return row(**{n: mapped(lambda t: next(rest), v) for n, v in bound.items()})
-        return self._transposed(call, list(operands(tuple(bound.values()))))
-
     def _transposed(self, call: Callable[..., Any], values: Any) -> Any:
         """call(*values) by the gradient of its gradient."""
         from rushlight.transforms.pullback import left, vjp
@@ -182,7 +160,8 @@ class Forward(Level):
 
     # --- writes ---------------------------------------------------------------------------------------
 
-    def _write(self, target: Any, row: Any, bound: dict[str, Any]) -> Any:
+    def write(self, target: Any, row: Any, bound: dict[str, Any]) -> Any:
+        """An op in place, or with out=."""
         if self.holds(target) and (row.kind == "view" or row.options.get("is_view")):
             found = self.apply(row, bound)
             target.value, target.tangent = found.value, found.tangent
@@ -200,6 +179,14 @@ class Forward(Level):
             target.tangent.copy_(self.tangent(found))
         (target.value if self.holds(target) else target).copy_(self.primal(found))
         return target
+
+
+def _flat(row: Any, bound: dict[str, Any]) -> tuple[Callable[..., Any], list[Any]]:
+    """(the row as a function of all its tensors, these)."""
+    def call(*given: Any) -> Any:
+        rest = iter(given)
+        return row(**{n: mapped(lambda t: next(rest), v) for n, v in bound.items()})
+    return call, list(operands(tuple(bound.values())))
 
 
 def _promote(t: Any, tangent: Any, level: Any) -> None:
