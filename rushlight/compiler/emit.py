@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 
 from rushlight.base import dtype as dt
 from rushlight.compiler.atoms import (EMITTERS, LLVM, Unsupported, convert, largest, pow_constant)
-from rushlight.compiler.ir import BITS, Function, Lane
+from rushlight.compiler.ir import BITS, Function
+from rushlight.compiler.lanes import Lane
 from rushlight.compiler.meaning import Meaning
 from rushlight.compiler.target import host
 from rushlight.derive.types import operand_type

@@ -10,7 +10,8 @@ from collections.abc import Sequence
 
 from rushlight.compiler.atoms import LLVM, convert
 from rushlight.compiler.emit import Body, item_size, load, load_scalar, result, store
-from rushlight.compiler.ir import Function, Lane, Module
+from rushlight.compiler.ir import Function, Module
+from rushlight.compiler.lanes import Lane
 from rushlight.compiler.rowplan import (Plan, across, combine, element, first_lane, identity, picked,
                                         ramp, wide, within)
 from rushlight.compiler.runtime import SLOT

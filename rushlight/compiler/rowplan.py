@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from rushlight.base import dtype as dt
 from rushlight.compiler.atoms import EMITTERS, Unsupported
 from rushlight.compiler.emit import (lanes_for, narrow, storage_kind, widen)
-from rushlight.compiler.ir import Function, Lane
+from rushlight.compiler.ir import Function
+from rushlight.compiler.lanes import Lane
 from rushlight.compiler.meaning import Meaning
 from rushlight.ops.rowexpr import is_vector
 from rushlight.ops.scalar import Expr, toposort
