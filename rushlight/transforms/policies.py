@@ -27,7 +27,7 @@ _LISTS = {
     "reduce": "_p_norm _euclid _logsumexp",
     "loop": """
         embedding_bag ctc_loss repeat_interleave renorm ormqr householder_product unravel_index histogram
-        svd_lowrank pca_lowrank histogramdd prod linalg_lstsq _recurrence""",
+        svd_lowrank pca_lowrank histogramdd linalg_lstsq _recurrence""",
     "random": """
         rand randn randint randperm _normal_sized rand_like randn_like randint_like uniform normal_fill
         exponential geometric log_normal cauchy random bernoulli bernoulli_fill _normal_around multinomial

@@ -203,6 +203,11 @@ def test_a_level_ends_with_an_error():
         escaped[0] + 1
 
 
+def test_a_singular_example_is_found():
+    with pytest.raises(RuntimeError, match="Batch element 1"):
+        torch.vmap(torch.linalg.inv)(torch.stack([torch.eye(2), torch.zeros(2, 2)]))
+
+
 def test_randomness():
     def draw(x):
         return torch.rand(5), torch.nn.functional.dropout(torch.ones(50))
