@@ -96,7 +96,7 @@ def batch_of(a: Array, b: Array) -> tuple[int, ...]:
 
 def blame(op: str, info: Any, text: str, error: type[RuntimeError] = LinAlgError) -> None:
     """Raise for the first matrix of a batch that infos complain of; text: "... {} ..."."""
-    while getattr(info, "many", False):   # inside vmap, an info stands for those of all examples
+    while getattr(info, "_many", False):   # inside vmap, an info stands for those of all examples
         info = info.value
     found = getattr(info, "_a", info)
     if not found.any():

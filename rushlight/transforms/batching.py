@@ -27,7 +27,7 @@ class Batched(Wrapped):
     """A tensor of a vmap: the batch lies in dim 0 of `value`."""
 
     __slots__ = ()
-    many = True
+    _many = True
 
     @property
     def _a(self) -> Any:
