@@ -18,7 +18,6 @@ from rushlight.base.config import knobs
 from rushlight.base.tape import TAPE
 from rushlight.capture import reproduce
 from rushlight.capture.guards import Guards, key_of
-from rushlight.capture.kernelnode import Product
 from rushlight.capture.program import Part, Program, is_tracked, leaves, mapped
 from rushlight.capture.purity import unguarded, watched
 from rushlight.capture.recorder import Entry, Recorder, recording, root
@@ -215,8 +214,7 @@ def _compared(part: Part, other: Part, write: bool) -> str:
             return ""
         with np.errstate(all="ignore"):
             step()
-        # The record never made a product that was taken out of a layer; what is made of it is compared.
-        pairs = () if isinstance(entry.function, Product) else zip(entry.outs, second.outs, strict=True)
+        pairs = () if entry.inner else zip(entry.outs, second.outs, strict=True)
         for out, values in pairs:
             due.setdefault(max(i, last.get(id(root(values)), i)), []).append((entry, out, values))
         for made, out, values in due.pop(i, ()):
