@@ -72,12 +72,20 @@ class Compiled:
         if plan is not None and plan.ready:
             why = plan.guards.failure()  # type: ignore[union-attr]
             if not why:
-                if plan.program.pending:  # type: ignore[union-attr]
-                    return self.function(*args, **kwargs)
-                plan.replays += 1
-                return plan.program.run(tensors, plan.guarded)  # type: ignore[union-attr]
+                return self._replayed(plan, tensors, args, kwargs)
             plan = self._again(plan, key, why)
         return self._slowly(plan, key, tensors, args, kwargs)
+
+    def _replayed(self, plan: Plan, tensors: list[Tensor], args: Any, kwargs: Any) -> Any:
+        """The program's results; eager ones while its memory is in use, by a graph or another thread."""
+        program: Program = plan.program  # type: ignore[assignment]
+        if program.pending or not program.busy.acquire(blocking=False):
+            return self.function(*args, **kwargs)
+        try:
+            plan.replays += 1
+            return program.run(tensors, plan.guarded)
+        finally:
+            program.busy.release()
 
     def _again(self, old: Plan, key: Any, why: str) -> Plan:
         """A guard has failed: begin anew, but not for ever."""
