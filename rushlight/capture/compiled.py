@@ -18,7 +18,6 @@ from rushlight.base.config import knobs
 from rushlight.base.tape import TAPE
 from rushlight.capture import reproduce
 from rushlight.capture.guards import Guards, key_of
-from rushlight.capture.kernelnode import Product
 from rushlight.capture.program import Part, Program, is_tracked, leaves, mapped
 from rushlight.capture.purity import unguarded, watched
 from rushlight.capture.recorder import Entry, Recorder, recording, root
@@ -73,12 +72,20 @@ class Compiled:
         if plan is not None and plan.ready:
             why = plan.guards.failure()  # type: ignore[union-attr]
             if not why:
-                if plan.program.pending:  # type: ignore[union-attr]
-                    return self.function(*args, **kwargs)
-                plan.replays += 1
-                return plan.program.run(tensors, plan.guarded)  # type: ignore[union-attr]
+                return self._replayed(plan, tensors, args, kwargs)
             plan = self._again(plan, key, why)
         return self._slowly(plan, key, tensors, args, kwargs)
+
+    def _replayed(self, plan: Plan, tensors: list[Tensor], args: Any, kwargs: Any) -> Any:
+        """The program's results; eager ones while its memory is in use, by a graph or another thread."""
+        program: Program = plan.program  # type: ignore[assignment]
+        if program.pending or not program.busy.acquire(blocking=False):
+            return self.function(*args, **kwargs)
+        try:
+            plan.replays += 1
+            return program.run(tensors, plan.guarded)
+        finally:
+            program.busy.release()
 
     def _again(self, old: Plan, key: Any, why: str) -> Plan:
         """A guard has failed: begin anew, but not for ever."""
@@ -215,8 +222,7 @@ def _compared(part: Part, other: Part, write: bool) -> str:
             return ""
         with np.errstate(all="ignore"):
             step()
-        # The record never made a product that was taken out of a layer; what is made of it is compared.
-        pairs = () if isinstance(entry.function, Product) else zip(entry.outs, second.outs, strict=True)
+        pairs = () if entry.inner else zip(entry.outs, second.outs, strict=True)
         for out, values in pairs:
             due.setdefault(max(i, last.get(id(root(values)), i)), []).append((entry, out, values))
         for made, out, values in due.pop(i, ()):

@@ -1,6 +1,7 @@
 """A recorded call as a program: prepared calls in order, on memory that stays."""
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -57,7 +58,7 @@ class Program:
                  traced: Traced | None = None, until: float | None = None) -> None:
         tracked = [] if traced is None else [t for t in leaves(output) if is_tracked(t)]
         self.numbers = {id(t): n for n, t in enumerate(tracked)}
-        self.traced, self.memory = traced, recorder.owned
+        self.memory = recorder.owned
         self.backward: Part | None = None
         live, owned = output, recorder.owned
         start = Fusing(owned, until)
@@ -76,6 +77,8 @@ class Program:
         self.written: list[Array] = []
         self.plan: Plan | None = None
         self._latest: Any = None
+        # Held by the thread that replays.
+        self.busy = threading.Lock()
 
     @property
     def entries(self) -> list[Entry]:
@@ -130,7 +133,7 @@ class Program:
         """The results for these inputs, of the recorded shapes and dtypes."""
         self.forward.run([t._a for t in tensors])
         node = None
-        if self.traced is not None:
+        if self.backward is not None:
             ends = [leaf if place is None else tensors[place] for leaf, place in self.leaves]
             node = CompiledBackward(tuple([None if t._g is None else (t._g, t._i) for t in ends]),
                                     (self, guarded, versions(guarded)))

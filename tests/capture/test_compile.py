@@ -7,6 +7,7 @@ import pytest
 import rushlight as torch
 from rushlight import nn
 from rushlight.base.config import knobs
+from rushlight.capture import recorder
 from rushlight.nn import functional as F
 
 
@@ -403,3 +404,36 @@ def test_any_number_of_threads_gives_the_same_bits():
     finally:
         torch.set_num_threads(before)
     assert all(torch.equal(a, b) for other in found[1:] for a, b in zip(found[0], other, strict=True))
+
+
+def test_calls_from_several_threads():
+    model = mlp().eval()
+    compiled, inputs = torch.compile(model), [torch.randn(8, 20) for _ in range(8)]
+    with torch.no_grad():
+        expected = [model(x) for x in inputs]
+        for _ in range(4):
+            compiled(inputs[0])
+    wrong = []
+
+    def work(number):
+        with torch.no_grad():
+            for _ in range(200):
+                if not torch.equal(compiled(inputs[number]), expected[number]):
+                    wrong.append(number)
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+def test_a_program_keeps_no_memory_of_the_recorded_calls():
+    big = nn.Sequential(*[nn.Linear(256, 256) for _ in range(6)])
+    compiled, x = torch.compile(big), torch.randn(512, 256)
+    for _ in range(5):
+        compiled(x).sum().backward()
+    gc.collect()
+    program = next(iter(compiled._compiled._runner.plans.values())).program
+    kept = {id(a): a for a in map(recorder.root, (o for e in program.entries for o in e.outs))}
+    assert sum(a.nbytes for a in kept.values()) <= program.plan.size + 64
