@@ -33,7 +33,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not "
                         f"{type(src).__name__}")
     if MODES and wrapped((self, src)):
-        return interpret(ROWS["_overwritten"], _copied_into, (self, src), {})  # type: ignore[no-any-return]
+        return interpret(ROWS["_overwritten"], copy_, (self, src), {})  # type: ignore[no-any-return]
     a, b = self._a, src._a
     tracked = LOCAL.enabled and (src._g is not None or self._g is not None)
     check_writable(self, tracked)
@@ -51,18 +51,6 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     return self
 
 
-def _copied_into(self: Tensor, src: Tensor) -> Tensor:
-    return copy_(self, src)
-
-
-def _filled(input: Tensor, value: Any) -> Tensor:
-    return fill_(input, value)
-
-
-# For interpreters, which see the functional rows.
-_copied_into.writes = _filled.writes = True  # type: ignore[attr-defined]
-
-
 def assign(a: Array, b: Any) -> None:
     """a[...] = b with PyTorch's conversions."""
     with np.errstate(all="ignore"):
@@ -76,7 +64,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 def _fill(self: Tensor, value: Any, node: str) -> Tensor:
     if MODES and wrapped((self, value)):
-        return interpret(ROWS["fill"], _filled, (self, value), {})  # type: ignore[no-any-return]
+        return interpret(ROWS["fill"], fill_, (self, value), {})  # type: ignore[no-any-return]
     if isinstance(value, Tensor):
         if value._a.ndim:
             raise RuntimeError("fill_ only supports 0-dimension value tensor but got tensor with "
@@ -299,6 +287,8 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
                        "CUDA; leave it away on the CPU")
 
 
+# For interpreters, which see the functional rows.
+copy_.writes = fill_.writes = True  # type: ignore[attr-defined]
 METHODS: dict[str, Callable[..., Any]] = {
     "copy_": copy_, "fill_": fill_, "zero_": zero_, "contiguous": contiguous, "view": view, "to": to,
     "type": type_, "cpu": cpu, "cuda": cuda, "resize_": resize_, "resize_as_": resize_as_,

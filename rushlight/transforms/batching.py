@@ -19,8 +19,7 @@ _RANDOM = ("vmap: called random operation while in randomness error mode. Please
            "'different' randomness flags on vmap or perform the randomness operation out of vmap")
 _MORE = ("vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other` "
          "in extra_args that has more elements than `self`: it is vmapped over and `self` is not. Make "
-         "`self` with other.new_zeros(...) or zeros_like(other), which are batched too, or write out of "
-         "place.")
+         "`self` by zeros_like(other) or other.new_zeros(...), which are batched too")
 
 
 class Batched(Wrapped):
