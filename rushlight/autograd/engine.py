@@ -294,9 +294,9 @@ def _batched(outs: list[Any], ins: list[Any], grads: Any, retain: bool | None, c
     batches = _listed(grads, len(outs))
     for i, (g, o) in enumerate(zip(batches, outs, strict=True)):
         if g._a.shape[1:] != o._a.shape:
-            raise RuntimeError("If `is_grads_batched=True`, we interpret the first dimension of each grad as the "
-                               f"batch dimension. A mismatch was detected: the rest of grad_output[{i}] has a "
-                               f"shape of {g.shape[1:]} and output[{i}] has a shape of {o.shape}.")
+            raise RuntimeError("If `is_grads_batched=True`, we interpret the first dimension of each grad as "
+                               f"the batch dimension. A mismatch was detected: the rest of grad_output[{i}] "
+                               f"has a shape of {g.shape[1:]} and output[{i}] has a shape of {o.shape}.")
     with import_module("rushlight.transforms.batching").Batching(len(batches[0])) as level:
         found = grad(outs, ins, [level.wrap(g) for g in batches], retain, create, True, unused)
         return tuple(level.whole(g) for g in found)
