@@ -16,7 +16,7 @@ import numpy as np
 
 from rushlight.base.config import knobs
 from rushlight.base.tape import TAPE
-from rushlight.capture import reproduce
+from rushlight.capture import gradients, reproduce
 from rushlight.capture.guards import Guards, key_of
 from rushlight.capture.program import Part, Program, is_tracked, leaves, mapped
 from rushlight.capture.purity import unguarded, watched
@@ -211,19 +211,24 @@ class _State:
 
 
 def _compared(part: Part, other: Part, write: bool) -> str:
-    """How a part's results differ from another record's, up to the first call of Python.
+    """How a part's results differ from another record's, up to the first step of an optimizer.
 
     Memory that is written to later is looked at after the last write: the record has no earlier state.
     """
     last = {key: i for i, e in enumerate(other.entries) if e.kind == "write" for key in e.reads()}
+    changed = gradients.scaled(other.entries)
     due: dict[int, list[tuple[Entry, Any, Any]]] = {}
     for i, (entry, step, second) in enumerate(zip(part.entries, part.steps, other.entries, strict=True)):
+        if gradients.is_about_leaves(entry):
+            continue  # who holds a gradient; the leaves are the second call's now
         if entry.kind == "call":
             return ""
         with np.errstate(all="ignore"):
             step()
         pairs = () if entry.inner else zip(entry.outs, second.outs, strict=True)
         for out, values in pairs:
+            if id(root(values)) in changed:
+                continue
             due.setdefault(max(i, last.get(id(root(values)), i)), []).append((entry, out, values))
         for made, out, values in due.pop(i, ()):
             if out.tobytes() != values.tobytes():

@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any
 
 from rushlight.autograd.mode import LOCAL, enable_grad
-from rushlight.base.tape import TAPE
+from rushlight.base.tape import TAPE, escape
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils.hooks import RemovableHandle
 
@@ -46,7 +46,9 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
 def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if TAPE:
+        if TAPE and any(map(callable, (*args, *kwargs.values()))):
+            escape("an optimizer's step has a closure, which computes in Python")
+        elif TAPE:
             return TAPE[-1].call(functools.partial(wrapper, self, *args, **kwargs))
         args = (self, *args)  # hooks see the optimizer among the arguments
         for hook in chain(_global_pre.values(), self._optimizer_step_pre_hooks.values()):
