@@ -28,14 +28,14 @@ torch = sys.modules[__name__]  # as PyTorch's own attribute of that name
 # Sub-packages, imported at first mention.
 _PACKAGES = frozenset((
     "_dynamo", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "fft", "linalg", "masked", "nn",
-    "optim", "random", "return_types", "serialization", "signal", "special", "storage", "testing", "utils",
-    "version",
+    "optim", "profiler", "random", "return_types", "serialization", "signal", "special", "storage", "testing",
+    "utils", "version",
 ))
 # What PyTorch has beside these, and what to use meanwhile.
 _ABSENT = {
     "distributed": "train in one process", "export": "save the state_dict", "onnx": "save the state_dict",
     "fx": "forward hooks", "jit": "the model's Python code", "hub": "the model's own repository",
-    "func": "torch.autograd.grad", "vmap": "batched ops", "profiler": "cProfile",
+    "func": "torch.autograd.grad", "vmap": "batched ops",
 }
 
 # Public names that are not ops: name -> module.

@@ -15,6 +15,7 @@ import numpy as np
 
 from rushlight.autograd.node import AccumulateGrad
 from rushlight.base.config import knobs
+from rushlight.base.spans import NO_SPAN, SPANS, span
 from rushlight.base.tape import TAPE
 from rushlight.capture.guards import Guards, key_of
 from rushlight.capture.program import Program, leaves, mapped
@@ -50,6 +51,7 @@ class Compiled:
     def __init__(self, function: Callable[..., Any], fullgraph: bool) -> None:
         self.function, self.fullgraph = function, fullgraph
         self.plans: dict[Any, Plan] = {}
+        self.label = f"Torch-Compiled Region: {getattr(function, '__qualname__', type(function).__name__)}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if TAPE:
@@ -60,7 +62,8 @@ class Compiled:
             why = plan.guards.failure()  # type: ignore[union-attr]
             if not why:
                 plan.replays += 1
-                return plan.program.run(tensors)  # type: ignore[union-attr]
+                with span(self.label) if SPANS else NO_SPAN:
+                    return plan.program.run(tensors)  # type: ignore[union-attr]
             plan = self._again(plan, key, why)
         return self._slowly(plan, key, tensors, args, kwargs)
 
