@@ -72,7 +72,7 @@ _HOMES = {
     "get_deterministic_debug_mode": "tensor.threads", "set_deterministic_debug_mode": "tensor.threads",
     "is_deterministic_algorithms_warn_only_enabled": "tensor.threads",
     "UntypedStorage": "tensor.untyped", "TypedStorage": "tensor.typed", "FloatTensor": "tensor.legacy",
-    "compile": "_dynamo.api", "explain": "_dynamo.report", "summary": "nn.summary",
+    "Checkpoint": "checkpointing", "compile": "_dynamo.api", "explain": "_dynamo.report", "summary": "nn.summary",
     "autocast": "amp",
     **dict.fromkeys((
         "is_autocast_enabled", "set_autocast_enabled", "get_autocast_dtype", "set_autocast_dtype",
