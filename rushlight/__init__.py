@@ -72,8 +72,8 @@ _HOMES = {
     "get_deterministic_debug_mode": "tensor.threads", "set_deterministic_debug_mode": "tensor.threads",
     "is_deterministic_algorithms_warn_only_enabled": "tensor.threads",
     "UntypedStorage": "tensor.untyped", "TypedStorage": "tensor.typed", "FloatTensor": "tensor.legacy",
-    "Checkpoint": "checkpointing", "compile": "_dynamo.api", "explain": "_dynamo.report", "summary": "nn.summary",
-    "autocast": "amp",
+    "compile": "_dynamo.api", "explain": "_dynamo.report", "summary": "nn.summary",
+    "autocast": "amp", "Checkpoint": "checkpointing",
     **dict.fromkeys((
         "is_autocast_enabled", "set_autocast_enabled", "get_autocast_dtype", "set_autocast_dtype",
         "is_autocast_cache_enabled", "set_autocast_cache_enabled", "clear_autocast_cache",

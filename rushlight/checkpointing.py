@@ -3,9 +3,9 @@
 A step is a directory of two files: `tensors.safetensors`, and `state.jsonl` with the rest as JSON, the
 tensors' places and checksums (CRC-32) and its own (SHA-256). There is no pickle in it: reading runs nothing.
 
-The safetensors format is written and read here (8 bytes of length, a JSON header, bytes), not by the package
-of that name: so no package is needed, bytes go from the tensors' memory to the file without a copy while a
-second thread computes checksums, and bfloat16, float8 and complex128 (as pairs of float64) can be mapped back.
+The safetensors format (8 bytes of length, a JSON header, bytes) is written and read here, not by the package of
+that name: so none is needed, bytes go from the tensors' memory to the file without a copy while a second
+thread computes checksums, and bfloat16, float8 and complex128 (as pairs of float64) can be mapped back.
 """
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ class Checkpoint:
     """Checkpoints in a directory, of the parts that are named here.
 
     parts: whatever has state_dict() and load_state_dict(): model, optimizer, schedulers, scaler, DataLoader
-    (with its place in the epoch), ... The states of torch's, Python's and NumPy's random generators are always
-    kept. keep: how many steps stay on the disk, the newest; None for all.
+    (with its place in the epoch), ... The states of torch's, Python's and NumPy's random generators are kept
+    in any case. keep: how many steps stay on the disk, the newest; None for all.
 
         checkpoint = rushlight.Checkpoint("runs/a", keep=3, model=model, optimizer=optimizer, loader=loader)
         done = checkpoint.load()["step"] if checkpoint.steps() else 0
@@ -52,8 +52,8 @@ class Checkpoint:
     def __init__(self, directory: str | os.PathLike[str], keep: int | None = 3, **parts: Any) -> None:
         for name, part in parts.items():
             if not (hasattr(part, "state_dict") and hasattr(part, "load_state_dict")):
-                raise TypeError(f"Checkpoint: expected {name} to have state_dict() and load_state_dict(), got "
-                                f"{type(part).__name__}; give plain values to save() instead")
+                raise TypeError(f"Checkpoint: expected {name} to have state_dict() and load_state_dict(), "
+                                f"got {type(part).__name__}; give plain values to save() instead")
         if keep is not None and keep < 1:
             raise ValueError(f"Checkpoint: expected keep to be None or at least 1, got {keep}")
         self.directory, self.keep, self.parts = os.fspath(directory), keep, parts
@@ -65,16 +65,16 @@ class Checkpoint:
     def save(self, step: int, **values: Any) -> str:
         """Keep the parts and `values` (plain data and tensors) as `step`; the path of its directory.
 
-        When this returns, all is on the disk under its name. TypeError for what cannot be kept; OSError of the
-        system. Either leaves earlier steps as they were.
+        When this returns, all is on the disk under its name. TypeError for what cannot be kept; OSError of
+        the system. Either leaves earlier steps as they were.
         """
         os.makedirs(self.directory, exist_ok=True)
         for entry in os.listdir(self.directory):  # what a killed process left
             if entry.startswith(".unfinished-"):
                 shutil.rmtree(os.path.join(self.directory, entry), ignore_errors=True)
         tensors = Tensors()
-        state = {name: part.state_dict() for name, part in self.parts.items()}
-        tree = encode({"step": step, "values": values, "parts": state, "random": _random_state()}, "", tensors)
+        tree = encode({"step": step, "values": values, "random": _random_state(), "parts": {
+            name: part.state_dict() for name, part in self.parts.items()}}, "", tensors)
         attempt = max((a for s, a, _ in self._found() if s == step), default=-1) + 1
         path = os.path.join(self.directory, f"step-{step:010d}" + (f".{attempt}" if attempt else ""))
         temporary = os.path.join(self.directory, f".unfinished-{os.getpid()}-{os.urandom(4).hex()}")
@@ -128,8 +128,8 @@ class Checkpoint:
             return decode(state["tree"], _map_tensors(os.path.join(path, _TENSORS), state, not mmap))
         except (ValueError, KeyError, OSError, TypeError) as error:
             others = [s for s in self.steps() if s != number]
-            raise RuntimeError(f"Checkpoint: step {number} in {path} is damaged ({error}). Nothing was loaded. "
-                               f"Other steps: {others or 'none'}; load(step=...) takes one of these") from error
+            raise RuntimeError(f"Checkpoint: step {number} in {path} is damaged ({error}). Nothing was "
+                               f"loaded. Other steps: {others or 'none'}; load(step=...) takes one") from error
 
     def _found(self) -> list[tuple[int, int, str]]:
         """(step, attempt, path), in order."""

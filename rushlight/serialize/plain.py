@@ -1,7 +1,7 @@
 """State as JSON and tensors, without pickle: what `rushlight.Checkpoint` keeps of state_dicts.
 
 Numbers, texts, None, lists and dicts with text keys are JSON's own; what JSON lacks is a dict {"$": kind,
-"v": value}. Tensors go to a dict of their own under the path that leads to them ("optimizer.state.0.exp_avg");
+"v": value}. Tensors go to a dict of their own under the path that leads to them, "optimizer.state.0.exp_avg";
 one that is met twice (tied weights) is kept once.
 """
 from __future__ import annotations
@@ -50,12 +50,13 @@ def encode(value: Any, path: str, tensors: Tensors) -> Any:
     if cls in _SIMPLE:
         return value
     if isinstance(value, (Tensor, np.ndarray)):
-        kind = "tensor" if isinstance(value, Tensor) else "array"
-        return {"$": kind, "v": tensors.add(value if kind == "tensor" else wrap(value), path)}
+        kind, t = ("tensor", value) if isinstance(value, Tensor) else ("array", wrap(value))
+        return {"$": kind, "v": tensors.add(t, path)}
     if isinstance(value, np.generic):
         return encode(value.item(), path, tensors)
     if isinstance(value, dict):
-        pairs = [[encode(k, path, tensors), encode(v, f"{path}.{k}".lstrip("."), tensors)] for k, v in value.items()]
+        pairs = [[encode(k, path, tensors), encode(v, f"{path}.{k}".lstrip("."), tensors)]
+                 for k, v in value.items()]
         if cls is dict and all(type(k) is str for k in value) and "$" not in value:
             return dict(pairs)
         found = {"$": cls.__name__ if cls.__name__ in _DICTS else "dict", "v": pairs}
