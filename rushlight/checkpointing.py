@@ -3,8 +3,8 @@
 A step is a directory of two files: `tensors.safetensors`, and `state.jsonl` with the rest as JSON, the
 tensors' places and checksums (CRC-32) and its own (SHA-256). There is no pickle in it: reading runs nothing.
 
-The safetensors format (8 bytes of length, a JSON header, bytes) is written and read here, not by the package of
-that name: so none is needed, bytes go from the tensors' memory to the file without a copy while a second
+The safetensors format (8 bytes of length, a JSON header, bytes) is written and read here, not by the package
+of that name: so none is needed, bytes go from the tensors' memory to the file without a copy while a second
 thread computes checksums, and bfloat16, float8 and complex128 (as pairs of float64) can be mapped back.
 """
 from __future__ import annotations
@@ -129,7 +129,8 @@ class Checkpoint:
         except (ValueError, KeyError, OSError, TypeError) as error:
             others = [s for s in self.steps() if s != number]
             raise RuntimeError(f"Checkpoint: step {number} in {path} is damaged ({error}). Nothing was "
-                               f"loaded. Other steps: {others or 'none'}; load(step=...) takes one") from error
+                               f"loaded. Other steps: {others or 'none'}; load(step=...) loads one"
+                               ) from error
 
     def _found(self) -> list[tuple[int, int, str]]:
         """(step, attempt, path), in order."""
