@@ -27,12 +27,16 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
             name: str | None = None, disable: bool = False) -> Any:
     """`model` (a function or a Module) made faster; its meaning stays. A decorator without `model`.
 
-    mode: "default" runs the Python at every call, on machine code from the first call on.
-    "reduce-overhead" and "max-autotune" record a call once for each kind of arguments (shapes, dtypes,
-    other values) and from then on replay its kernels without Python, as long as modules, options and
-    variables of the function are what they were; a whole training step, with backward() and
-    optimizer.step() in it, is the best thing to give. Python's own effects (prints, counters) happen only
-    while recording. What cannot be replayed runs as in "default", and `rushlight.explain` says why.
+    A call is recorded twice for each kind of arguments (shapes, dtypes, other values), its kernels are fused,
+    and once both records agree bit by bit they are replayed without Python, as long as modules, options and
+    variables of the function are what they were. Gradients are part of it: of a forward whose backward()
+    comes later, and of a whole training step with backward() and optimizer.step() in it, the best thing to
+    give. What cannot be replayed runs as it is, and `rushlight.explain` says why.
+
+    mode: "default" replays only what provably did nothing in Python that would be missing: no prints,
+    counters, stored attributes, random numbers of other generators, reading of what no guard sees.
+    "reduce-overhead" and "max-autotune" trust the function in this: Python's own effects happen only while
+    it is recorded.
 
     fullgraph: RuntimeError, naming the line, where a value leaves for Python (`.item()`, a branch on data).
     dynamic: accepted; kernels take sizes at run time, so a new shape compiles nothing.
@@ -54,9 +58,8 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
 
 
 def _made(function: Any, fullgraph: bool, backend: Any, mode: str | None) -> Callable[..., Any]:
-    replayed = mode in _REPLAYED and backend in (None, "inductor")
-    runner: Any = Compiled(function, fullgraph) if replayed else Eager(
-        function, fullgraph, native=backend in (None, "inductor"))
+    runner: Any = Compiled(function, fullgraph, careful=mode not in _REPLAYED) if (
+        backend in (None, "inductor")) else Eager(function, fullgraph)
     _all.add(runner)
 
     @functools.wraps(function)

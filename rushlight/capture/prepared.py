@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
+from rushlight.capture.kernelnode import Kernel, step
 from rushlight.capture.recorder import Entry
 from rushlight.dispatch.formula import BIG, Formula
 from rushlight.dispatch.reducing import BIG as BIG_REDUCTION, UFUNCS, X, Reducer
@@ -22,6 +23,8 @@ def prepared(entry: Entry) -> Step:
     function, operands = entry.function, entry.operands
     if entry.kind != "run":
         return partial(function, *operands)
+    if isinstance(function, Kernel):
+        return step(entry)
     if len(entry.outs) > 1:
         return partial(_several, function, operands, entry.outs)
     out = entry.outs[0]
@@ -105,5 +108,10 @@ def _outers(out: Array, a: Array, b: Array) -> Step | None:
     return _into(out, a.reshape(-1, a.shape[-1]).T, b.reshape(-1, b.shape[-1]))
 
 
+def _joined(out: Array, arrays: Sequence[Array], dim: int) -> Step | None:
+    return partial(np.concatenate, arrays, dim, out) if out.flags.c_contiguous and all(
+        a.dtype == out.dtype and a.ndim == out.ndim for a in arrays) else None
+
+
 _PRODUCTS: dict[str, Callable[..., Step | None]] = {
-    "linear": _linear, "mm": _into, "bmm": _into, "_sum_of_outers": _outers}
+    "linear": _linear, "mm": _into, "bmm": _into, "_sum_of_outers": _outers, "_cat": _joined}

@@ -93,10 +93,10 @@ def strip_descriptor(meaning: Meaning) -> int | None:
 # --- rows -----------------------------------------------------------------------------------------
 
 
-def row_ufunc(meaning: Meaning, roles: tuple[str, ...], signature: str) -> np.ufunc | None:
+def row_ufunc(meaning: Meaning, roles: tuple[str, ...], signature: str, lanes: int = 0) -> np.ufunc | None:
     """Row expressions; `roles` are "vector" or "scalar"."""
     def write(module: Module, name: str) -> None:
-        plan = Plan(meaning, roles)
+        plan = Plan(meaning, roles, lanes)
         begin(module, plan)
         finish(module, plan)
         for number in range(len(plan.levels)):
@@ -107,7 +107,7 @@ def row_ufunc(meaning: Meaning, roles: tuple[str, ...], signature: str) -> np.uf
         module.functions.append(record(f"{name}_desc", _row_parts(plan)))
         _inner_loop(module, name, "rl_rows")
 
-    return _ufunc(_address("rows", meaning, str(roles), write), meaning, "row_kernel", signature)
+    return _ufunc(_address("rows", meaning, f"{roles}{lanes or ''}", write), meaning, "row_kernel", signature)
 
 
 def _row_parts(plan: Plan) -> list[int | str]:

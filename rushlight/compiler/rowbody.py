@@ -33,6 +33,7 @@ class Plan:
 
     meaning: Meaning
     roles: tuple[str, ...]
+    lanes: int = 0
     types: Mapping[Expr, str] = field(init=False)
     varies: dict[Expr, bool] = field(init=False)
     levels: list[list[Expr]] = field(init=False)
@@ -48,7 +49,7 @@ class Plan:
         varying = {n: t for n, t in self.types.items() if self.varies[n]}
         # Cheap sums wait for the last addition: more lanes are more additions under way.
         cheap = not any(n.op in _COSTLY for n in varying)
-        self.lanes = lanes_for(varying) * (2 if cheap and self.levels else 1)
+        self.lanes = self.lanes or lanes_for(varying) * (2 if cheap and self.levels else 1)
         self.out_vectors = [i for i, o in enumerate(self.meaning.outputs) if self.varies[o]]
         self.out_scalars = [i for i, o in enumerate(self.meaning.outputs) if not self.varies[o]]
         self._place()
@@ -269,11 +270,13 @@ def level_body(module: Module, plan: Plan, number: int) -> None:
     running = stage.open(starts)
     stage.body.compute([r.src[0] for r in reductions])
     updated = []
-    for r, d, start, total in zip(reductions, elements, starts, running, strict=True):
+    for r, d, total in zip(reductions, elements, running, strict=True):
         source = r.src[0]
         value = convert(stage.body.values[source], plan.types[source], d)
-        updated.append(combine(r.arg, d, total, counts.where(value, start)))
+        updated.append(combine(r.arg, d, total, value))
     stage.close(updated)
+    # A vector of which only some lanes are valid is the only one of its call.
+    updated = [counts.where(value, start) for value, start in zip(updated, starts, strict=True)]
     for r, d, value in zip(reductions, elements, updated, strict=True):
         w = wide(r.arg, d)
         place = f.at(stage.cursor.state, SLOT * plan.accumulator_slot[r])

@@ -1,7 +1,8 @@
 """Fused kernels of composites that work row by row: declared as expressions, compiled later."""
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
@@ -41,6 +42,8 @@ class RowKernel:
         rows = [self._row(name, a, dim, last) for name, a in zip(self.inputs, arrays, strict=True)]
         run = kernel.large if first.size >= BIG else kernel.fn
         found = run(*rows)
+        for calls in _watchers:
+            calls.append((kernel, rows, found if isinstance(found, tuple) else (found,)))
         return found if last else _back(found, dim)
 
     def of_row(self, *values: Any) -> Any:
@@ -59,6 +62,20 @@ class RowKernel:
         kinds = ["scalar" if n in self.scalars else "vector" for n in self.inputs]
         return RowKernel.compile(outputs, tuple(zip(self.inputs, dtypes, kinds, strict=True)),
                                  (dtypes[0],) * len(outputs))
+
+
+_watchers: list[list[Any]] = []
+
+
+@contextmanager
+def watched() -> Iterator[list[Any]]:
+    """The calls of row kernels meanwhile: (kernel, its arrays, its results)."""
+    calls: list[Any] = []
+    _watchers.append(calls)
+    try:
+        yield calls
+    finally:
+        _watchers.remove(calls)
 
 
 def _back(found: Any, dim: int) -> Any:
