@@ -17,17 +17,22 @@ import numpy as np
 from rushlight.base.config import knobs
 from rushlight.base.spans import NO_SPAN, SPANS, span
 from rushlight.base.tape import TAPE
+from rushlight.capture import reproduce
 from rushlight.capture.guards import Guards, key_of
+from rushlight.capture.kernelnode import Product
 from rushlight.capture.program import Part, Program, is_tracked, leaves, mapped
 from rushlight.capture.purity import unguarded, watched
-from rushlight.capture.recorder import Recorder, recording
+from rushlight.capture.recorder import Entry, Recorder, recording, root
 from rushlight.capture.regions import Handed, Traced, read_by
+from rushlight.compiler.tier import deadline
 from rushlight.tensor.generator import default_generator
 from rushlight.tensor.tensor import Tensor, wrap
 
 # How many kinds of arguments get a program of their own.
 MOST_PROGRAMS = 8
-_log = logging.getLogger("rushlight.capture")
+# What PyTorch calls them; TORCH_LOGS="graph_breaks,recompiles" prints them to standard error.
+_breaks = logging.getLogger("rushlight.capture.graph_breaks")
+_recompiles = logging.getLogger("rushlight.capture.recompiles")
 
 
 class Plan:
@@ -45,17 +50,20 @@ class Plan:
     def refuse(self, why: str) -> None:
         """Stay eager from now on; `why` is for the report."""
         self.refusal, self.program, self.ready = why, None, False
-        _log.info("not compiled: %s", why)
+        _breaks.info("Graph break: the call stays eager: %s", why)
 
 
 class Compiled:
     """A function that is replayed without Python where that is safe.
 
-    careful: where nothing that Python did would be missing, too (see purity.py).
+    careful: where nothing that Python did would be missing, too (see purity.py). verify: a kernel that
+    differs from eager is written down. budget: seconds that compiling one kind of arguments may take.
     """
 
-    def __init__(self, function: Callable[..., Any], fullgraph: bool, careful: bool = False) -> None:
+    def __init__(self, function: Callable[..., Any], fullgraph: bool, careful: bool = False,
+                 verify: bool = False, budget: float | None = None) -> None:
         self.function, self.fullgraph, self.careful = function, fullgraph, careful
+        self.verify, self.budget = verify, budget
         self.plans: dict[Any, Plan] = {}
         self.label = f"Torch-Compiled Region: {getattr(function, '__qualname__', type(function).__name__)}"
 
@@ -77,7 +85,7 @@ class Compiled:
 
     def _again(self, old: Plan, key: Any, why: str) -> Plan:
         """A guard has failed: begin anew, but not for ever."""
-        _log.info("recorded again: %s", why)
+        _recompiles.info("Recompiling function %s: %s", getattr(self.function, "__qualname__", "?"), why)
         plan = self.plans[key] = Plan()
         plan.failed = old.failed + 1
         if plan.failed > MOST_PROGRAMS:
@@ -95,18 +103,19 @@ class Compiled:
         if plan.refusal:
             return self.function(*args, **kwargs)
         start = time.perf_counter()
-        with knobs.using(kernels="llvm"):
+        until = None if self.budget is None else start + self.budget - plan.seconds
+        with knobs.using(kernels="llvm"), deadline(until):
             if plan.calls == 1:
                 found = self.function(*args, **kwargs)
             else:
-                found = self._record(plan, tensors, args, kwargs)
+                found = self._record(plan, tensors, args, kwargs, until)
         plan.seconds += time.perf_counter() - start
         why = plan.broken if self.careful else plan.refusal
         if why and self.fullgraph:
             raise RuntimeError(f"fullgraph=True, but the call cannot be compiled whole: {why}")
         return found
 
-    def _record(self, plan: Plan, tensors: list[Tensor], args: Any, kwargs: Any) -> Any:
+    def _record(self, plan: Plan, tensors: list[Tensor], args: Any, kwargs: Any, until: float | None) -> Any:
         inputs = {id(t): _copied(t) for t in tensors}
         guards = Guards(self.function)
         recorder = Recorder(list(inputs.values()), guards.known())
@@ -130,12 +139,13 @@ class Compiled:
         if why:
             plan.refuse(why)
         elif plan.program is None:
-            plan.program, plan.guards = Program(recorder, given, output, traced), guards
+            plan.program, plan.guards = Program(recorder, given, output, traced, until), guards
             if plan.program.backward is not None:
                 plan.guarded = read_by(plan.program.backward.entries, guards.known())
             plan.program.settle()
         else:
-            why = before.difference(plan.program, Program(recorder, given, output, traced), tensors)
+            second = Program(recorder, given, output, traced, None if plan.program.fused else 0.0)
+            why = before.difference(plan.program, second, tensors, self.verify)
             if why:
                 plan.refuse(why)
             plan.ready = not why
@@ -169,7 +179,7 @@ class _State:
         self.held = [(a, a.copy()) for a in {id(a): a for a in arrays}.values()]
         self.random = default_generator.get_state()
 
-    def difference(self, program: Program, second: Program, tensors: list[Tensor]) -> str:
+    def difference(self, program: Program, second: Program, tensors: list[Tensor], write: bool) -> str:
         """How the program's results differ from the second record's; empty if they do not."""
         if [e.name for e in program.entries] != [e.name for e in second.entries]:
             return "two calls with arguments of one kind did different things"
@@ -183,9 +193,12 @@ class _State:
             for part, other, arrays in zip(program.parts, second.parts, given, strict=True):
                 for own, a in zip(part.inputs, arrays, strict=True):
                     own[...] = a
-                why = _compared(part, other)
+                why = _compared(part, other, write)
                 if why:
                     return why
+            if not any(e.kind == "call" for e in program.entries) and any(
+                    a.tobytes() != values.tobytes() for a, values in after):
+                return "what it leaves in buffers or variables depends on something that cannot be repeated"
             return ""
         finally:
             for a, values in after:
@@ -193,14 +206,25 @@ class _State:
             default_generator.set_state(drawn)
 
 
-def _compared(part: Part, other: Part) -> str:
-    """How a part's results differ from another record's, up to the first call of Python."""
-    for entry, step, second in zip(part.entries, part.steps, other.entries, strict=True):
+def _compared(part: Part, other: Part, write: bool) -> str:
+    """How a part's results differ from another record's, up to the first call of Python.
+
+    Memory that is written to later is looked at after the last write: the record has no earlier state.
+    """
+    last = {key: i for i, e in enumerate(other.entries) if e.kind == "write" for key in e.reads()}
+    due: dict[int, list[tuple[Entry, Any, Any]]] = {}
+    for i, (entry, step, second) in enumerate(zip(part.entries, part.steps, other.entries, strict=True)):
         if entry.kind == "call":
             return ""
         with np.errstate(all="ignore"):
             step()
-        for out, values in zip(entry.outs, second.outs, strict=True):
+        # The record never made a product that was taken out of a layer; what is made of it is compared.
+        pairs = () if isinstance(entry.function, Product) else zip(entry.outs, second.outs, strict=True)
+        for out, values in pairs:
+            due.setdefault(max(i, last.get(id(root(values)), i)), []).append((entry, out, values))
+        for made, out, values in due.pop(i, ()):
             if out.tobytes() != values.tobytes():
-                return f"{entry.name} at {entry.where} depends on something that cannot be repeated"
+                script = reproduce.write(made, second.outs) if write else ""
+                return f"{made.name} at {made.where} depends on something that cannot be repeated" + (
+                    f", or its kernel is wrong: {script} shows the difference" if script else "")
     return ""

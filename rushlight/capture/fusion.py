@@ -6,6 +6,7 @@ it was, to the order in which reductions add, so that a fused program gives the 
 """
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Container, Sequence
 from typing import Any
@@ -20,12 +21,30 @@ _MOST_ARRAYS, _MOST_NODES = 14, 96
 _COSTLY = frozenset("exp exp2 expm1 log log1p log2 log10 tanh sigmoid erf erfc pow sin cos div".split())
 
 
-def fused(entries: Sequence[Entry], output: Any, owned: Container[int]) -> list[Entry]:
-    """The entries with kernels lowered and fused, in an order that gives the same results.
+class Fusing:
+    """Call it with entries and what reads their results: the entries with kernels lowered and fused.
 
-    owned: the memory of tensors.
+    owned: the memory of tensors. until: entries that come too late stay as they are, and `late` is set.
     """
-    return _Fusion([lowered(e, owned) for e in entries], roots(output)).run()
+
+    def __init__(self, owned: Container[int], until: float | None = None) -> None:
+        self.owned, self.until, self.late = owned, until, False
+
+    def __call__(self, entries: Sequence[Entry], output: Any) -> list[Entry]:
+        found: list[Entry] = []
+        for entry in entries:
+            if self._over():
+                return list(entries)
+            found += lowered(entry, self.owned)
+        fusion = _Fusion(found, roots(output))
+        for i in range(len(found)):
+            while not self._over() and fusion.pull(i):
+                pass
+        return list(entries) if self.late else [e for e in fusion.items if e is not None]
+
+    def _over(self) -> bool:
+        self.late = self.late or self.until is not None and time.perf_counter() > self.until
+        return self.late
 
 
 class _Fusion:
@@ -36,13 +55,7 @@ class _Fusion:
         self.readers = Counter(r for e in entries for r in self.touched[id(e)][0])
         self.made = {r for e in entries for r in self.touched[id(e)][1]}
 
-    def run(self) -> list[Entry]:
-        for i in range(len(self.items)):
-            while self.items[i] is not None and self._pull(i):
-                pass
-        return [e for e in self.items if e is not None]
-
-    def _pull(self, i: int) -> bool:
+    def pull(self, i: int) -> bool:
         """Merge one producer into the entry at `i`."""
         consumer = self.items[i]
         if consumer is None or not isinstance(consumer.function, Kernel):

@@ -81,12 +81,21 @@ def node(form: str, exprs: Sequence[Expr], operands: Operands, outs: Sequence[Ar
     return Entry("run", made, ([a for _, a, _ in operands],), tuple(outs), where)
 
 
-def lowered(entry: Entry, owned: Container[int]) -> Entry:
-    """The entry as a kernel's, where that is known to be the same; else as it is.
+class Product:
+    """The entry of a product of two matrices, taken out of a larger one."""
+
+    row, label = None, "matmul"
+
+
+def lowered(entry: Entry, owned: Container[int]) -> list[Entry]:
+    """The entry as kernels and products, where that is known to be the same; else as it is.
 
     owned: the memory of tensors; a number that lies elsewhere is a literal of the program.
     """
     function, found = entry.function, None
+    row = getattr(function, "row", None)
+    if row is not None and row.name == "linear":
+        return _linear(entry) or [entry]
     bound = getattr(function, "func", function)
     if entry.kind == "run" and len(entry.outs) and not any(o.dtype.kind == "c" for o in entry.outs):
         if bound is Formula.compute:
@@ -95,7 +104,21 @@ def lowered(entry: Entry, owned: Container[int]) -> Entry:
             found = _reduction(entry)
         else:
             found = _row_kernel(entry)
-    return found or entry
+    return [found or entry]
+
+
+def _linear(entry: Entry) -> list[Entry] | None:
+    """A product and the addition of a bias, which may then be fused with what follows."""
+    (x, w, bias), out = entry.operands, entry.outs[0]
+    if bias is None or x.ndim < 2 or w.ndim != 2 or not (x.flags.c_contiguous and out.flags.c_contiguous) or (
+            not x.dtype == w.dtype == bias.dtype == out.dtype or x.dtype.name not in MACHINE):
+        return None
+    total = np.empty_like(out)
+    added = node("pointwise", (symbol("a") + symbol("b"),), [("a", total, "vector"), ("b", bias, "vector")],
+                 (out,), (dt.from_numpy_dtype(out.dtype).name,), entry.where)
+    operands = x.reshape(-1, x.shape[-1]), w.T
+    product = Entry("run", Product(), operands, (total.reshape(-1, total.shape[-1]),), entry.where)
+    return None if added is None or x.dtype.itemsize < 4 else [product, added]
 
 
 def _formula(entry: Entry, owned: Container[int]) -> Entry | None:

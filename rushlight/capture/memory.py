@@ -21,8 +21,9 @@ _LINE = 64
 class Plan:
     """Where results lie: `size` of the arena in bytes, `apart` what they would take without sharing it."""
 
-    def __init__(self, entries: Sequence[Entry], ends: dict[int, int]) -> None:
-        self.lives = _lives(entries, ends)
+    def __init__(self, entries: Sequence[Entry], ends: dict[int, int],
+                 given: Sequence[tuple[Array, int]] = ()) -> None:
+        self.lives = _lives(entries, ends, given)
         self.places: dict[int, int] = {}
         self.apart = sum(_bytes(memory) for memory, _, _ in self.lives.values())
         self.size = self._place()
@@ -67,14 +68,20 @@ class Room:
         return [self(v) for v in tree] if isinstance(tree, list) else tree
 
 
-def _lives(entries: Sequence[Entry], ends: dict[int, int]) -> dict[int, tuple[Array, int, int]]:
+def _lives(entries: Sequence[Entry], ends: dict[int, int],
+           given: Sequence[tuple[Array, int]]) -> dict[int, tuple[Array, int, int]]:
     """What runs make and only runs read: {id: (memory, first entry, last entry)}, in order.
 
-    ends: until when results are looked at from outside.
+    ends: until when results are looked at from outside. given: inputs, and before which entry they come.
     """
     made: dict[int, tuple[Array, int, int]] = {}
     fixed: set[int] = set()
+    inputs: dict[int, list[Array]] = {}
+    for a, i in given:
+        inputs.setdefault(i, []).append(root(a))
     for i, e in enumerate(entries):
+        for owner in inputs.pop(i, ()):
+            made[id(owner)] = owner, i, max(i, ends.get(id(owner), i))
         read = e.reads()
         if e.kind == "call" or any(isinstance(v, (Tensor, dict)) for v in e.operands):
             fixed |= read

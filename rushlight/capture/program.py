@@ -10,7 +10,7 @@ import numpy as np
 from rushlight.autograd.node import AccumulateGrad
 from rushlight.base.quiet import hush, restore
 from rushlight.capture import gradients
-from rushlight.capture.fusion import fused
+from rushlight.capture.fusion import Fusing
 from rushlight.capture.memory import Plan
 from rushlight.capture.prepared import prepared
 from rushlight.capture.recorder import Entry, Recorder, root, roots
@@ -50,23 +50,30 @@ class Program:
     inputs: the tensors that the recorded call worked on; their memory is the program's own.
     output: what the function gave, a tree of tensors and other values.
     traced: the gradients of tracked results, where the function left a graph behind.
+    until: when to stop fusing kernels, by time.perf_counter(); `fused` says whether there was time for it.
     """
 
     def __init__(self, recorder: Recorder, inputs: Sequence[Tensor], output: Any,
-                 traced: Traced | None = None) -> None:
+                 traced: Traced | None = None, until: float | None = None) -> None:
         tracked = [] if traced is None else [t for t in leaves(output) if is_tracked(t)]
         self.numbers = {id(t): n for n, t in enumerate(tracked)}
         self.traced, self.memory = traced, recorder.owned
         self.backward: Part | None = None
-        live = output
+        live, owned = output, recorder.owned
+        start = Fusing(owned, until)
         if traced is not None:
             found = list(traced.found)
+            places = {id(t): place for place, t in enumerate(inputs)}
+            # Where gradients go: to a tensor of the function's, or to the argument at a place.
+            self.leaves = [(leaf, places.get(id(leaf))) for leaf in traced.leaves]
             later = _needed(traced.recorder.entries, found)
-            self.backward = Part(traced.given, fused(later, found, recorder.owned), found)
+            self.backward = Part(traced.given, start(later, found), found)
             live = (output, [(e.operands, getattr(e.function, "args", ())) for e in self.backward.entries])
         entries = gradients.straight(_needed(recorder.entries, live), live)
-        self.forward = Part(inputs, fused(entries, live, recorder.owned), output)
-        self.written = _written(self.entries)
+        self.forward = Part(inputs, start(entries, live), output)
+        self.fused = not start.late
+        # Memory of others that a run writes to.
+        self.written: list[Array] = []
         self.plan: Plan | None = None
         self._latest: Any = None
 
@@ -82,19 +89,22 @@ class Program:
 
     def settle(self) -> None:
         """Lay results out in memory of the program's own; what the recorded call made is left alone."""
-        ends, last = {}, -1
+        ends, last, given = {}, -1, []
         for part in self.parts:
+            given += [(a, last + 1) for a in part.inputs]
             last += len(part.entries)
             ends.update(dict.fromkeys(roots(part.output), last))
-        self.plan = Plan(self.entries, ends)
+        self.plan = Plan(self.entries, ends, given)
         room = self.plan.room()
         numbers = {}
         for part in self.parts:
             for e in part.entries:
                 e.operands, e.outs = room(e.operands), room(e.outs)
+            inputs = {id(a): room(a) for a in part.inputs}
+            part.inputs = [inputs[id(a)] for a in part.inputs]
 
-            def moved(t: Tensor) -> Tensor:
-                made = wrap(room(t._a), t._k)
+            def moved(t: Tensor, inputs: dict[int, Array] = inputs) -> Tensor:
+                made = wrap(inputs[id(t._a)] if id(t._a) in inputs else room(t._a), t._k)
                 made._g, made._i = t._g, t._i
                 if id(t) in self.numbers:
                     numbers[id(made)] = self.numbers[id(t)]
@@ -102,6 +112,8 @@ class Program:
             part.output = mapped(part.output, moved)
             part.prepare()
         self.numbers = numbers
+        own = {id(room.array)} | {id(root(a)) for part in self.parts for a in part.inputs}
+        self.written = [a for a in _written(self.entries) if id(root(a)) not in own]
         outputs = roots(self.forward.output)
         self.memory = {key: self.memory[key] for key in outputs & self.memory.keys()} | dict.fromkeys(
             roots(room.array), room.array)
@@ -119,8 +131,7 @@ class Program:
         self.forward.run([t._a for t in tensors])
         node = None
         if self.traced is not None:
-            own = {id(a): t for a, t in zip(self.forward.inputs, tensors, strict=True)}
-            ends = [own.get(id(leaf._a), leaf) for leaf in self.traced.leaves]
+            ends = [leaf if place is None else tensors[place] for leaf, place in self.leaves]
             node = CompiledBackward(tuple([None if t._g is None else (t._g, t._i) for t in ends]),
                                     (self, guarded, versions(guarded)))
             self._latest = weakref.ref(node)

@@ -21,8 +21,6 @@ from typing import Any
 import numpy as np
 
 from rushlight.capture.guards import SIMPLE, Guards, is_module
-from rushlight.optim.lr_scheduler import LRScheduler
-from rushlight.optim.optimizer import Optimizer
 from rushlight.tensor.tensor import Tensor
 
 _PACKAGE = __file__.rpartition("capture")[0]
@@ -42,6 +40,7 @@ _READING = frozenset("get keys values items copy union intersection difference i
 _OF_MODULES = frozenset((
     "__call__ _call_impl __getattr__ forward parameters named_parameters children named_children modules "
     "named_modules buffers named_buffers zero_grad get_submodule get_parameter _named_members").split())
+_WITH_STATE = ("/utils/data/", "/serialize/", "/profiler/", "/utils/tensorboard/")
 _CHANGES = ("set_", "register_", "manual_seed", "seed")
 _CHANGING = frozenset("requires_grad_ add_param_group load_state_dict share_memory_ retain_grad grad "
                       "get_last_lr".split())
@@ -78,7 +77,8 @@ class Watch:
 
     def _asked(self, code: CodeType, caller: Any) -> None:
         name, module = code.co_name, code.co_filename.endswith("nn/modules/module.py")
-        if name in _CHANGING or name.startswith(_CHANGES) or module and name not in _OF_MODULES:
+        if name in _CHANGING or name.startswith(_CHANGES) or module and name not in _OF_MODULES or any(
+                room in code.co_filename for room in _WITH_STATE):
             self._note(f"{name} is asked for", caller.f_code, caller.f_lineno)
 
     def _harmless(self, function: Any) -> bool:
@@ -158,5 +158,5 @@ def _is_known(value: Any) -> bool:
     if isinstance(value, (tuple, frozenset)):
         return all(map(_is_known, value))
     fixed = (*SIMPLE, Tensor, FunctionType, BuiltinFunctionType, MethodType, type, range)
-    return isinstance(value, (*fixed, Optimizer, LRScheduler)) or is_module(value) or (
+    return isinstance(value, fixed) or is_module(value) or (
         type(value).__module__ or "").partition(".")[0] == "rushlight"

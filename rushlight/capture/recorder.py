@@ -26,8 +26,8 @@ _SHAPED_BY_VALUES = frozenset((
     "repeat_interleave", "argwhere", "combinations", "histc", "nonzero_static"))
 
 
-_RANDOM = frozenset(("dropout", "_dropout", "native_dropout", "alpha_dropout", "rrelu", "multinomial",
-                     "bernoulli", "rand_like", "randn_like", "randint_like", "gumbel_softmax"))
+_RANDOM = frozenset("_keep dropout _dropout native_dropout alpha_dropout rrelu multinomial bernoulli "
+                    "rand_like randn_like randint_like gumbel_softmax".split())
 
 
 class Entry:

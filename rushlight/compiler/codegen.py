@@ -12,7 +12,7 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.ufunc import from_loop
-from rushlight.compiler import native
+from rushlight.compiler import native, rowdirect
 from rushlight.compiler.atoms import Unsupported
 from rushlight.compiler.emit import (Meaning, check, descriptor, item_size, lanes_for, pointwise_body, record)
 from rushlight.compiler.ir import Function, Module
@@ -104,6 +104,7 @@ def row_ufunc(meaning: Meaning, roles: tuple[str, ...], signature: str, lanes: i
             level_end(module, plan, number)
         if plan.out_vectors:
             final_body(module, plan)
+        rowdirect.write(module, plan)
         module.functions.append(record(f"{name}_desc", _row_parts(plan)))
         _inner_loop(module, name, "rl_rows")
 
@@ -116,7 +117,8 @@ def _row_parts(plan: Plan) -> list[int | str]:
     dtypes, first = plan.operand_dtypes(), len(inputs)
     parts: list[int | str] = [
         len(dtypes), len(plan.vectors), plan.lanes, len(plan.scalars), len(plan.out_scalars),
-        len(plan.levels), plan.slots, "@begin", "@finish", "@final" if plan.out_vectors else "null"]
+        len(plan.levels), plan.slots, "@begin", "@finish", "@final" if plan.out_vectors else "null",
+        "@direct"]
     parts += [item_size(d) for d in dtypes]
     parts += [inputs.index(n) for n, _ in plan.vectors] + [first + i for i in plan.out_vectors]
     for n, d in plan.scalars:

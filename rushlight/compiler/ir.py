@@ -65,8 +65,10 @@ class Function:
 
     def __init__(self, module: Module, header: str, width: int = 1) -> None:
         self.module, self.header, self.width = module, header, width
-        self._lines: list[str] = ["entry:"]
+        # Text, and lists of lines that are still being written.
+        self._lines: list[str | list[str]] = ["entry:"]
         self._early: list[str] = []
+        self._placed = False
         self._variables: list[str] = []
         self._count = 0
         self._in_early = False
@@ -97,8 +99,11 @@ class Function:
         self.block = block
 
     def mark_early(self) -> None:
-        """Instructions written within `early()` go here."""
-        self._lines.append(_EARLY)
+        """Instructions written within `early()`, before and from now on, go here."""
+        if self._placed:
+            self._early = []
+        self._lines.append(self._early)
+        self._placed = True
 
     def mark_phis(self) -> None:
         """The phis of a loop go here, at the start of its block."""
@@ -118,9 +123,11 @@ class Function:
 
     def finish(self) -> None:
         """Close the function and put it into the module."""
-        at = self._lines.index(_EARLY) if _EARLY in self._lines else len(self._lines)
-        lines = (self._lines[:1] + self._variables + self._lines[1:at] + self._early + self._lines[at + 1:])
-        self.module.functions.append(f"{self.header} {{\n" + "\n".join(lines) + "\n}")
+        if not self._placed:
+            self._lines.append(self._early)
+        lines = [line for part in self._lines for line in ([part] if isinstance(part, str) else part)]
+        self.module.functions.append(f"{self.header} {{\n" + "\n".join(
+            lines[:1] + self._variables + lines[1:]) + "\n}")
 
     # --- scalar code: pointers, counters, control flow -------------------------------------------
 
@@ -165,6 +172,36 @@ class Function:
         i.set(self.i64("add", value, 1))
         self.emit(f"br label %{head}")
         self.start(done)
+
+    @contextmanager
+    def vectors(self, count: str,
+                initial: Sequence["Lane"]) -> Iterator[tuple[str, list["Lane"], list["Lane"]]]:
+        """Run the block with a counter below `count`; gives it, running values, a list for their next ones.
+
+        After it the running values are the last ones.
+        """
+        head, body, done = self.fresh("head"), self.fresh("body"), self.fresh("done")
+        self.emit(f"br label %{head}")
+        before, phis = self.block, list[str]()
+        self.start(head)
+        self._lines.append(phis)
+        i, names = f"%{self.fresh('i')}", [f"%{self.fresh('acc')}" for _ in initial]
+        running, updated = [Lane(self, a.kind, n) for a, n in zip(initial, names, strict=True)], list[Lane]()
+        self.emit(f"br i1 {self.i64('icmp ult', i, count)}, label %{body}, label %{done}")
+        self.start(body)
+        yield i, running, updated
+        following = self.i64("add", i, 1)
+        self.emit(f"br label %{head}")
+        phis.append(f"  {i} = phi i64 [0, %{before}], [{following}, %{self.block}]")
+        for a, name, value in zip(initial, names, updated, strict=True):
+            phis.append(f"  {name} = phi {a.type} [{a.name}, %{before}], [{value.name}, %{self.block}]")
+        self.start(done)
+
+    @contextmanager
+    def counted(self, count: str) -> Iterator[str]:
+        """`loop`, its counter in a register."""
+        with self.vectors(count, ()) as (i, _, _):
+            yield i
 
     @contextmanager
     def when(self, condition: str) -> Iterator[None]:
@@ -241,7 +278,6 @@ class Variable:
         self.f.emit(f"store {self.kind} {value}, ptr {self.name}, align 8")
 
 
-_EARLY = "; loop-invariant"
 _SUFFIX = {"float": "f32", "double": "f64", "half": "f16", "i1": "i1", "i8": "i8", "i16": "i16",
            "i32": "i32", "i64": "i64"}
 

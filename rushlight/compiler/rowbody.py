@@ -95,7 +95,7 @@ class Plan:
         stages: list[Sequence[Expr]] = [[r.src[0] for r in level] for level in self.levels]
         stages.append([self.meaning.outputs[i] for i in self.out_vectors])
         for number, roots in enumerate(stages):
-            for node in _within(roots):
+            for node in within(roots):
                 uses.setdefault(node, set()).add(number)
         free = [len(self.vectors) + k for k in range(len(self.out_vectors))]
         found: dict[Expr, int] = {}
@@ -115,7 +115,7 @@ class Plan:
         return [d for _, d in self.vectors] + [self.meaning.out_dtypes[i] for i in self.out_vectors]
 
 
-def _within(roots: Sequence[Expr]) -> list[Expr]:
+def within(roots: Sequence[Expr]) -> list[Expr]:
     """Nodes that are computed for `roots`, not looking into reductions."""
     seen: dict[Expr, None] = {}
     stack = list(roots)
@@ -153,7 +153,7 @@ def combine(kind: str, d: str, a: Lane, b: Lane) -> Lane:
     return EMITTERS[atom.get(kind, kind)](d, a, b)
 
 
-def _element(plan: Plan, node: Expr) -> str:
+def element(plan: Plan, node: Expr) -> str:
     """The dtype in which a reduction runs."""
     return "bool" if node.arg in ("any", "all") else plan.types[node]
 
@@ -164,7 +164,7 @@ class _Stage:
     def __init__(self, plan: Plan, f: Function, number: int, roots: Sequence[Expr],
                  written: Sequence[int]) -> None:
         self.plan, self.f, self.number = plan, f, number
-        nodes = _within(roots)
+        nodes = within(roots)
         vectors = [name for name, _ in plan.vectors]
         self.inputs = [n for n in nodes if n.op == "in" and plan.varies[n]]
         kept = [n for n in nodes if n in plan.kept]
@@ -190,7 +190,7 @@ class _Stage:
             self.body.give(node, load(f, self.cursor.pointers[plan.kept[node]], plan.types[node]))
         if self.positions:
             before = f.i64("add", start, f.i64("mul", "%i", f.width))
-            self.body.give(self.positions[0], f.splat("i64", before) + _ramp(f, "i64"))
+            self.body.give(self.positions[0], f.splat("i64", before) + ramp(f, "i64"))
         return running
 
     def close(self, updated: Sequence[Lane] = ()) -> None:
@@ -207,7 +207,7 @@ class _Stage:
                     self.cursor.state, place)
 
 
-def _ramp(f: Function, kind: str) -> Lane:
+def ramp(f: Function, kind: str) -> Lane:
     """0, 1, 2, ... over the lanes."""
     return Lane(f, kind, "<" + ", ".join(f"{kind} {k}" for k in range(f.width)) + ">")
 
@@ -238,21 +238,24 @@ def _give_scalar(plan: Plan, body: Body, f: Function, state: str, node: Expr) ->
 
 def _give_picked(plan: Plan, body: Body, f: Function, state: str, node: Expr) -> None:
     source, index = node.src
-    give_scalars(plan, body, f, state, _within([index]))
+    give_scalars(plan, body, f, state, within([index]))
     body.compute([index])
-    lane = convert(body.values[index], plan.types[index], "int64")
-    i = f.op(f"extractelement {lane!r}, i64 0")
-    f.module.declare("smin", "declare i64 @llvm.smin.i64(i64, i64)")
-    f.module.declare("smax", "declare i64 @llvm.smax.i64(i64, i64)")
-    last = f.i64("sub", f.load("i64", state), 1)
-    i = f.op(f"call i64 @llvm.smin.i64(i64 {i}, i64 {last})")
-    i = f.op(f"call i64 @llvm.smax.i64(i64 {i}, i64 0)")
     k = [name for name, _ in plan.vectors].index(source.arg)
     base = f.load("ptr", state, SLOT * (OPERANDS + 2 * k))
     step = f.load("i64", state, SLOT * (OPERANDS + 2 * k + 1))
-    kind = storage_kind(plan.vectors[k][1])
-    picked = f.splat(kind, f.load(kind, base, f.i64("mul", i, step)))
-    body.give(node, widen(picked, plan.vectors[k][1]), True)
+    lane = convert(body.values[index], plan.types[index], "int64")
+    body.give(node, picked(f, lane, f.load("i64", state), base, step, plan.vectors[k][1]), True)
+
+
+def picked(f: Function, index: Lane, n: str, base: str, step: str, storage: str) -> Lane:
+    """The element of a row of `n` that the first lane of `index` names, moved into the row."""
+    i = f.op(f"extractelement {index!r}, i64 0")
+    f.module.declare("smin", "declare i64 @llvm.smin.i64(i64, i64)")
+    f.module.declare("smax", "declare i64 @llvm.smax.i64(i64, i64)")
+    i = f.op(f"call i64 @llvm.smin.i64(i64 {i}, i64 {f.i64('sub', n, 1)})")
+    i = f.op(f"call i64 @llvm.smax.i64(i64 {i}, i64 0)")
+    kind = storage_kind(storage)
+    return widen(f.splat(kind, f.load(kind, base, f.i64("mul", i, step))), storage)
 
 
 _HEADER = "define internal void @{}(ptr %frame, i64 %vectors, i64 %valid)"
@@ -264,8 +267,8 @@ def level_body(module: Module, plan: Plan, number: int) -> None:
     f = Function(module, _HEADER.format(f"level{number}"), plan.lanes)
     stage = _Stage(plan, f, number, [r.src[0] for r in reductions], ())
     with f.early():
-        counts = _ramp(f, "i32").compare("lt", f.splat("i32", f.op("trunc i64 %valid to i32")))
-    elements = [_element(plan, r) for r in reductions]
+        counts = ramp(f, "i32").compare("lt", f.splat("i32", f.op("trunc i64 %valid to i32")))
+    elements = [element(plan, r) for r in reductions]
     starts = [f.const(LLVM[d], identity(r.arg, d)) for r, d in zip(reductions, elements, strict=True)]
     running = stage.open(starts)
     stage.body.compute([r.src[0] for r in reductions])
@@ -290,7 +293,7 @@ def begin(module: Module, plan: Plan) -> None:
     """Write `begin`, which empties the accumulators."""
     f = Function(module, "define internal void @begin(ptr %state)", plan.lanes)
     for r, slot in plan.accumulator_slot.items():
-        w = wide(r.arg, _element(plan, r))
+        w = wide(r.arg, element(plan, r))
         store(f, f.const(LLVM[w], identity(r.arg, w)), f.at("%state", SLOT * slot), w)
     f.emit("ret void")
     f.finish()
@@ -300,24 +303,35 @@ def level_end(module: Module, plan: Plan, number: int) -> None:
     """Write `end<number>`: the lanes of a level's accumulators become its results."""
     f = Function(module, f"define internal void @end{number}(ptr %state)", plan.lanes)
     for r in plan.levels[number]:
-        d = _element(plan, r)
+        d = element(plan, r)
         w = wide(r.arg, d)
         total = load(f, f.at("%state", SLOT * plan.accumulator_slot[r]), w)
-        half = plan.lanes // 2
-        while half:
-            order = ", ".join(f"i32 {(k + half) % plan.lanes}" for k in range(plan.lanes))
-            other = f.lanes(total.kind, f"shufflevector {total!r}, {total.type} poison, "
-                                        f"<{plan.lanes} x i32> <{order}>")
-            total = combine(r.arg, w, total, other)
-            half //= 2
+        total = across(f, r.arg, w, total)
         _store_first(f, convert(total, w, plan.types[r]), plan.types[r], SLOT * plan.result_slot[r])
     f.emit("ret void")
     f.finish()
 
 
-def _store_first(f: Function, x: Lane, d: str, offset: int) -> None:
+def across(f: Function, kind: str, d: str, total: Lane) -> Lane:
+    """The lanes of a reduction combined pairwise, in every lane."""
+    half = f.width // 2
+    while half:
+        order = ", ".join(f"i32 {(k + half) % f.width}" for k in range(f.width))
+        other = f.lanes(total.kind, f"shufflevector {total!r}, {total.type} poison, "
+                                    f"<{f.width} x i32> <{order}>")
+        total = combine(kind, d, total, other)
+        half //= 2
+    return total
+
+
+def first_lane(f: Function, x: Lane, d: str) -> tuple[str, str]:
+    """(LLVM type, register) of a lane as it lies in memory in dtype `d`."""
     x = narrow(x, d)
-    f.store(x.kind, f.op(f"extractelement {x!r}, i64 0"), "%state", offset)
+    return x.kind, f.op(f"extractelement {x!r}, i64 0")
+
+
+def _store_first(f: Function, x: Lane, d: str, offset: int) -> None:
+    f.store(*first_lane(f, x, d), "%state", offset)
 
 
 def final_body(module: Module, plan: Plan) -> None:
@@ -342,7 +356,7 @@ def finish(module: Module, plan: Plan) -> None:
     f = Function(module, "define internal void @finish(ptr %state)", plan.lanes)
     f.mark_early()
     body = Body(f, plan.meaning, plan.types)
-    give_scalars(plan, body, f, "%state", _within(outputs))
+    give_scalars(plan, body, f, "%state", within(outputs))
     body.compute(outputs)
     for i in plan.out_scalars:
         d = plan.meaning.out_dtypes[i]

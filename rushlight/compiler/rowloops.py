@@ -2,10 +2,11 @@
 
 A row kernel's descriptor, in slots of eight bytes:
   0 K, its vector operands   1 how many are read   2 lanes   3 S, scalars read   4 O, scalars
-  written   5 levels   6 slots of the state   7 begin   8 finish   9 final, or null
+  written   5 levels   6 slots of the state   7 begin   8 finish   9 final, or null   10 direct
 then K item sizes, K argument numbers, then S and then O triples (size, argument number, slot of the
 state), then a body and an end per level. See rowbody.py for these functions and for the state.
-Rows that are not contiguous are packed into scratch memory once, and read from there by all levels.
+Rows that are not contiguous are packed into scratch memory once, and read from there by all levels. Rows of
+at most BLOCK elements are left to the kernel's own function for whole rows, see rowdirect.py.
 """
 from __future__ import annotations
 
@@ -15,7 +16,7 @@ from rushlight.compiler.runtime import call_pack, quiet, slot
 
 # A body is called on at most this many elements at a time (see rowbody.py on sums).
 BLOCK = 2048
-HEAD = 10
+HEAD = 11
 
 
 class _Rows:
@@ -28,7 +29,8 @@ class _Rows:
         f.module.declare("smin", "declare i64 @llvm.smin.i64(i64, i64)")
         (self.count, self.reads, self.lanes, self.scalars, self.results, self.levels,
          self.slots) = (f.load("i64", "%desc", SLOT * k) for k in range(7))
-        self.begin, self.finish, self.final = (f.load("ptr", "%desc", SLOT * k) for k in (7, 8, 9))
+        self.begin, self.finish, self.final, self.whole_rows = (
+            f.load("ptr", "%desc", SLOT * k) for k in (7, 8, 9, 10))
         self.sizes = f.at("%desc", SLOT * HEAD)
         self.numbers = slot(f, self.sizes, self.count)
         self.inward = slot(f, self.numbers, self.count)
@@ -84,6 +86,45 @@ class _Rows:
         f = self.f
         with f.loop(self.count) as k:
             f.emit(f"call void @free(ptr {f.load('ptr', slot(f, self.scratch, k))})")
+
+    # --- short rows ---------------------------------------------------------------------------------
+
+    def short(self, rows: str) -> None:
+        """All rows by the kernel's own function, packed one by one where they are not contiguous."""
+        f = self.f
+        lying = f.var("true", "i1")
+        with f.loop(self.count) as k:
+            size, step, _ = self.operand(k)
+            lying.set(f.op(f"and i1 {lying.get()}, {f.i64('icmp eq', step, size)}"))
+        with f.when(lying.get()):
+            f.emit(f"call void {self.whole_rows}(ptr %args, i64 {rows}, i64 {self.n}, ptr %steps)")
+        with f.when(f.op(f"xor i1 {lying.get()}, true")):
+            self._packed(rows)
+
+    def _packed(self, rows: str) -> None:
+        f = self.f
+        arguments = f.i64("add", self.count, f.i64("add", self.scalars, self.results))
+        args = f.op(f"alloca i64, i64 {arguments}, align 16")
+        room = f.i64("mul", self.n, 8)
+        scratch = f.op(f"call ptr @malloc(i64 {f.i64('mul', room, self.count)})")
+        with f.loop(rows) as row:
+            with f.loop(arguments) as number:
+                f.store("ptr", self.base(number, row), slot(f, args, number))
+            for reading in (True, False):
+                with f.loop(self.count) as k:
+                    size, step, number = self.operand(k)
+                    own = f.at(scratch, f.i64("mul", k, room))
+                    ours = f.i64("icmp ult" if reading else "icmp uge", k, self.reads)
+                    with f.when(ours):
+                        if reading:
+                            call_pack(f, own, size, self.base(number, row), step, self.n, size)
+                        else:
+                            call_pack(f, self.base(number, row), step, own, size, self.n, size)
+                    if reading:
+                        f.store("ptr", own, slot(f, args, number))
+                if reading:
+                    f.emit(f"call void {self.whole_rows}(ptr {args}, i64 1, i64 {self.n}, ptr %steps)")
+        f.emit(f"call void @free(ptr {scratch})")
 
     def base(self, number: str, row: str) -> str:
         """Where an argument's row is."""
@@ -184,12 +225,17 @@ class _Rows:
 def write(module: Module) -> None:
     """Put rl_rows into the runtime."""
     f = Function(module, "define void @rl_rows(ptr %desc, ptr %args, ptr %dims, ptr %steps)")
-    rows = _Rows(f)
-    rows.allocate()
-    with quiet(f), f.loop(f.load("i64", "%dims")) as row:
-        rows.enter(row)
-        rows.reduce()
-        rows.leave(row)
-    rows.release()
+    rows, count = _Rows(f), f.load("i64", "%dims")
+    with quiet(f):
+        short = f.i64("icmp ule", rows.n, BLOCK)
+        with f.when(short):
+            rows.short(count)
+        with f.when(f.op(f"xor i1 {short}, true")):
+            rows.allocate()
+            with f.loop(count) as row:
+                rows.enter(row)
+                rows.reduce()
+                rows.leave(row)
+            rows.release()
     f.emit("ret void")
     f.finish()

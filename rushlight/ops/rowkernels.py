@@ -31,10 +31,7 @@ class RowKernel:
 
     def __call__(self, dim: int, *arrays: Array) -> Any:
         first = arrays[0]
-        key = tuple([a.dtype.num for a in arrays])
-        kernel = self._compiled.get(key)
-        if kernel is None:
-            kernel = self._compiled[key] = self._make(arrays)
+        kernel = self.compiled(*arrays)
         if kernel is NotImplemented or not first.ndim or not first.size:
             return NotImplemented
         dim = wrap_dim(dim, first.ndim)
@@ -45,6 +42,14 @@ class RowKernel:
         for calls in _watchers:
             calls.append((kernel, rows, found if isinstance(found, tuple) else (found,)))
         return found if last else _back(found, dim)
+
+    def compiled(self, *arrays: Array) -> Any:
+        """The kernel for arrays of these dtypes; NotImplemented where there is none."""
+        key = tuple([a.dtype.num for a in arrays])
+        kernel = self._compiled.get(key)
+        if kernel is None:
+            kernel = self._compiled[key] = self._make(arrays)
+        return kernel
 
     def of_row(self, *values: Any) -> Any:
         """The kernel as a row (*arrays, dim) calls it."""

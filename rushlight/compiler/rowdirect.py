@@ -1,0 +1,188 @@
+"""The whole of a row kernel in one function, for rows of moderate length that lie in memory as they are.
+
+`direct(args, rows, n, steps)` walks rows that are contiguous (rowloops.py packs the others): level by level
+over vectors, with results of reductions in registers. The last vector may be partial: it is read from and
+written to a buffer, and reductions leave its other lanes out. Sums are combined in double precision.
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rushlight.compiler.atoms import LLVM, convert
+from rushlight.compiler.emit import Body, item_size, load, load_scalar, result, store
+from rushlight.compiler.ir import Function, Lane, Module
+from rushlight.compiler.rowbody import (SLOT, Plan, across, combine, element, first_lane, identity, picked,
+                                        ramp, wide, within)
+from rushlight.ops.scalar import Expr
+
+
+class _Direct:
+    """The function being written: what is known of all rows, and of the one at hand."""
+
+    def __init__(self, plan: Plan, f: Function) -> None:
+        self.plan, self.f = plan, f
+        self.dtypes = plan.operand_dtypes()
+        self.whole = f.i64("udiv", "%n", plan.lanes)
+        self.rest = f.i64("urem", "%n", plan.lanes)
+        self.partial = f.i64("icmp ne", self.rest, 0)
+        self.count = f.i64("add", self.whole, f.op(f"zext i1 {self.partial} to i64"))
+        inputs = [name for name, _ in plan.meaning.inputs]
+        self.first_out = len(inputs)
+        numbers = [inputs.index(name) for name, _ in plan.vectors]
+        numbers += [self.first_out + i for i in plan.out_vectors]
+        self.tails = [f.op(f"alloca i8, i64 {self._bytes(k)}, align 64") for k in range(len(numbers))]
+        for k, tail in enumerate(self.tails):
+            f.emit(f"call void @llvm.memset.p0.i64(ptr {tail}, i8 0, i64 {self._bytes(k)}, i1 false)")
+        self.numbers = numbers
+        self.known: dict[Expr, Lane] = {}
+        self.bases: list[str] = []
+        self.row = ""
+
+    def _bytes(self, k: int) -> int:
+        return self.plan.lanes * item_size(self.dtypes[k])
+
+    def write(self) -> None:
+        """The loop over rows."""
+        f, plan = self.f, self.plan
+        with f.counted("%rows") as self.row:
+            self.bases = [self._base(number) for number in self.numbers]
+            self._copy_tails(range(len(plan.vectors)), False)
+            self.known = {}
+            for level, reductions in enumerate(plan.levels):
+                self._level(level, reductions)
+            if plan.out_vectors:
+                self._final()
+                self._copy_tails(range(len(plan.vectors), len(self.numbers)), True)
+            self._scalars_out()
+        f.emit("ret void")
+        f.finish()
+
+    def _base(self, number: int) -> str:
+        """Where the row of an argument begins."""
+        f = self.f
+        step = f.load("i64", "%steps", SLOT * number)
+        return f.at(f.load("ptr", "%args", SLOT * number), f.i64("mul", self.row, step))
+
+    def _copy_tails(self, operands: Sequence[int], out: bool) -> None:
+        f = self.f
+        with f.when(self.partial):
+            for k in operands:
+                at = f.at(self.bases[k], f.i64("mul", self.whole, self._bytes(k)))
+                to, source = (at, self.tails[k]) if out else (self.tails[k], at)
+                f.emit(f"call void @llvm.memcpy.p0.p0.i64(ptr {to}, ptr {source}, i64 "
+                       f"{f.i64('mul', self.rest, item_size(self.dtypes[k]))}, i1 false)")
+
+    # --- what does not vary along the row -----------------------------------------------------------
+
+    def _body(self, nodes: Sequence[Expr]) -> Body:
+        """A body that knows the row's scalars, finished reductions, extent and picked elements."""
+        f, plan = self.f, self.plan
+        body = Body(f, plan.meaning, plan.types)
+        inputs = [name for name, _ in plan.meaning.inputs]
+        with f.early():
+            for node in nodes:
+                if node in self.known:
+                    body.give(node, self.known[node], True)
+                elif node.op == "in" and not plan.varies[node]:
+                    base = self._base(inputs.index(node.arg))
+                    body.give(node, load_scalar(f, base, 0, body.storage[node.arg]), True)
+                elif node.op == "extent":
+                    kind = LLVM[plan.types[node]]
+                    body.give(node, f.splat(kind, f.op(f"sitofp i64 %n to {kind}")), True)
+            for node in nodes:
+                if node.op == "at":
+                    self._pick(body, node)
+        return body
+
+    def _pick(self, body: Body, node: Expr) -> None:
+        source, index = node.src
+        inner = self._body(within([index]))
+        inner.compute([index])
+        k = [name for name, _ in self.plan.vectors].index(source.arg)
+        storage = self.plan.vectors[k][1]
+        body.give(node, picked(self.f, convert(inner.values[index], self.plan.types[index], "int64"), "%n",
+                               self.bases[k], str(item_size(storage)), storage), True)
+
+    # --- walks over the row -------------------------------------------------------------------------
+
+    def _level(self, level: int, reductions: Sequence[Expr]) -> None:
+        f, plan = self.f, self.plan
+        roots = [r.src[0] for r in reductions]
+        elements = [element(plan, r) for r in reductions]
+        starts = [f.const(LLVM[d], identity(r.arg, d)) for r, d in zip(reductions, elements, strict=True)]
+        f.mark_early()
+        body, totals = self._body(within(roots)), []
+        with f.vectors(self.count, starts) as (i, running, updated):
+            last = f.i64("icmp eq", i, self.whole)
+            valid = f.op(f"select i1 {last}, i64 {self.rest}, i64 {plan.lanes}")
+            counts = ramp(f, "i32").compare("lt", f.splat("i32", f.op(f"trunc i64 {valid} to i32")))
+            self._load(body, level, roots, i, last)
+            body.compute(roots)
+            for r, d, start, total in zip(reductions, elements, starts, running, strict=True):
+                value = convert(body.values[r.src[0]], plan.types[r.src[0]], d)
+                updated.append(combine(r.arg, d, total, counts.where(value, start)))
+            self._keep(body, level, roots, i, last)
+            totals = running
+        for r, d, total in zip(reductions, elements, totals, strict=True):
+            one = across(f, r.arg, wide(r.arg, d), convert(total, d, wide(r.arg, d)))
+            found = convert(one, wide(r.arg, d), plan.types[r])
+            self.known[r] = f.splat(found.kind, f.op(f"extractelement {found!r}, i64 0"))
+
+    def _final(self) -> None:
+        f, plan = self.f, self.plan
+        outputs = [plan.meaning.outputs[i] for i in plan.out_vectors]
+        f.mark_early()
+        body, level = self._body(within(outputs)), len(plan.levels)
+        with f.vectors(self.count, ()) as (i, _, _):
+            last = f.i64("icmp eq", i, self.whole)
+            self._load(body, level, outputs, i, last)
+            body.compute(outputs)
+            for k, number in enumerate(plan.out_vectors, len(plan.vectors)):
+                d = plan.meaning.out_dtypes[number]
+                store(f, result(body, plan.meaning.outputs[number], d), self._at(k, i, last), d)
+
+    def _at(self, k: int, i: str, last: str) -> str:
+        """Vector i of an operand's row; the partial one lies in the buffer."""
+        f = self.f
+        inside = f.at(self.bases[k], f.i64("mul", i, self._bytes(k)))
+        return f.op(f"select i1 {last}, ptr {self.tails[k]}, ptr {inside}")
+
+    def _load(self, body: Body, level: int, roots: Sequence[Expr], i: str, last: str) -> None:
+        f, plan = self.f, self.plan
+        names = [name for name, _ in plan.vectors]
+        for node in within(roots):
+            if node.op == "in" and plan.varies[node]:
+                k = names.index(node.arg)
+                body.give(node, load(f, self._at(k, i, last), plan.vectors[k][1]))
+            elif node in plan.kept and plan.first_use[node] < level:
+                body.give(node, load(f, self._at(plan.kept[node], i, last), plan.types[node]))
+            elif node.op == "iota":
+                before = f.i64("mul", i, f.width)
+                body.give(node, f.splat("i64", before) + ramp(f, "i64"))
+
+    def _keep(self, body: Body, level: int, roots: Sequence[Expr], i: str, last: str) -> None:
+        """Store what a later walk reads again."""
+        plan = self.plan
+        for node in within(roots):
+            if node in plan.kept and plan.first_use[node] == level:
+                store(self.f, body.values[node], self._at(plan.kept[node], i, last), plan.types[node])
+
+    def _scalars_out(self) -> None:
+        f, plan = self.f, self.plan
+        outputs = [plan.meaning.outputs[i] for i in plan.out_scalars]
+        f.mark_early()
+        body = self._body(within(outputs))
+        body.compute(outputs)
+        for i, root in zip(plan.out_scalars, outputs, strict=True):
+            d = plan.meaning.out_dtypes[i]
+            kind, value = first_lane(f, result(body, root, d), d)
+            f.store(kind, value, self._base(self.first_out + i))
+
+
+def write(module: Module, plan: Plan) -> None:
+    """Put `direct` into a kernel's module."""
+    for name, text in (("memset", "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)"),
+                       ("memcpy", "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")):
+        module.declare(name, text)
+    header = "define internal void @direct(ptr %args, i64 %rows, i64 %n, ptr %steps)"
+    _Direct(plan, Function(module, header, plan.lanes)).write()
