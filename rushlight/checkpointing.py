@@ -73,7 +73,9 @@ class Checkpoint:
             if entry.startswith(".unfinished-"):
                 shutil.rmtree(os.path.join(self.directory, entry), ignore_errors=True)
         tensors = Tensors()
-        tree = encode({"step": step, "values": values, "random": _random_state(), "parts": {
+        drawn = {"torch": torch.get_rng_state(), "python": random.getstate(),
+                 "numpy": np.random.get_state(legacy=False)}
+        tree = encode({"step": step, "values": values, "random": drawn, "parts": {
             name: part.state_dict() for name, part in self.parts.items()}}, "", tensors)
         attempt = max((a for s, a, _ in self._found() if s == step), default=-1) + 1
         path = os.path.join(self.directory, f"step-{step:010d}" + (f".{attempt}" if attempt else ""))
@@ -108,7 +110,9 @@ class Checkpoint:
             for name, part in self.parts.items():
                 undo.callback(part.load_state_dict, deepcopy(part.state_dict()))
                 part.load_state_dict(tree["parts"][name])
-            _restore_random(tree["random"])
+            torch.set_rng_state(tree["random"]["torch"])
+            random.setstate(tree["random"]["python"])
+            np.random.set_state(tree["random"]["numpy"])
             undo.pop_all()
         return {"step": tree["step"], **tree["values"]}
 
@@ -170,12 +174,11 @@ def _write_tensors(path: str, tensors: dict[str, Any]) -> dict[str, Any]:
     header, table, pieces, place = {}, {}, [], 0
     # The widest elements first: then all lie at multiples of their size.
     for name, t in sorted(tensors.items(), key=lambda item: -item[1]._a.itemsize):
-        array, of = np.ascontiguousarray(t._a).reshape(t._a.shape), t.dtype
-        if of is torch.complex128:
-            array, of = array.reshape(*array.shape, 1).view(np.float64), torch.float64
-        flat = array.reshape(-1).view(np.uint8)
-        header[name] = {"dtype": _CODES[of], "shape": array.shape, "data_offsets": [place, place + flat.size]}
-        table[name] = [t.dtype.name, t._a.shape, place]
+        flat = np.ascontiguousarray(t._a).reshape(-1).view(np.uint8)
+        code, shape = _CODES.get(t.dtype, "F64"), list(t.shape)
+        header[name] = {"dtype": code, "shape": shape if t.dtype in _CODES else [*shape, 2],
+                        "data_offsets": [place, place + flat.size]}
+        table[name] = [t.dtype.name, shape, place]
         pieces.append(flat)
         place += flat.size
     text = json.dumps(header).encode()
@@ -185,8 +188,8 @@ def _write_tensors(path: str, tensors: dict[str, Any]) -> dict[str, Any]:
         sums = [second.submit(zlib.crc32, piece) for piece in whole]
         _write(path, whole)
         head, *data = [s.result() for s in sums]
-    return {"tensors": {name: [*entry, c] for (name, entry), c in zip(table.items(), data, strict=True)},
-            "start": len(whole[0]), "head": head, "size": len(whole[0]) + place}
+    table = {name: [*entry, checksum] for (name, entry), checksum in zip(table.items(), data)}
+    return {"tensors": table, "start": len(whole[0]), "head": head, "size": len(whole[0]) + place}
 
 
 def _read_state(path: str) -> dict[str, Any]:
@@ -206,31 +209,14 @@ def _map_tensors(path: str, state: dict[str, Any], verify: bool) -> dict[str, An
     flat = torch.UntypedStorage.from_file(path)._bytes()
     if zlib.crc32(flat[:state["start"]]) != state["head"]:
         raise ValueError(f"the checksum of the header of {_TENSORS} differs")
-    found, sums = {}, []
-    for name, (of, shape, place, checksum) in state["tensors"].items():
-        kind = getattr(torch, of)
+    pieces = {}
+    for name, (of, shape, place, _) in state["tensors"].items():
         begin = state["start"] + place
-        piece = flat[begin:begin + prod(shape) * kind.itemsize]
-        found[name] = torch.from_numpy(piece).view(kind).view(shape)
-        sums.append((name, piece, checksum))
-    if verify:
-        with ThreadPoolExecutor(2) as pool:
-            got = pool.map(zlib.crc32, [piece for _, piece, _ in sums])
-            for (name, _, wanted), checksum in zip(sums, got, strict=True):
-                if checksum != wanted:
-                    raise ValueError(f"the checksum of the tensor {name} differs")
-    return found
-
-
-# --- random numbers -------------------------------------------------------------------------------
-
-
-def _random_state() -> dict[str, Any]:
-    return {"torch": torch.get_rng_state(), "python": random.getstate(),
-            "numpy": np.random.get_state(legacy=False)}
-
-
-def _restore_random(state: dict[str, Any]) -> None:
-    torch.set_rng_state(state["torch"])
-    random.setstate(state["python"])
-    np.random.set_state(state["numpy"])
+        pieces[name] = flat[begin:begin + prod(shape) * getattr(torch, of).itemsize]
+    with ThreadPoolExecutor(2) as pool:
+        got = pool.map(zlib.crc32, pieces.values() if verify else ())
+        for (name, entry), checksum in zip(state["tensors"].items(), got):
+            if checksum != entry[-1]:
+                raise ValueError(f"the checksum of the tensor {name} differs")
+    return {name: torch.from_numpy(pieces[name]).view(getattr(torch, of)).view(shape)
+            for name, (of, shape, _, _) in state["tensors"].items()}

@@ -12,28 +12,15 @@ from typing import Any, NamedTuple
 from rushlight.base.spans import BACKWARD, OP, USER, Log
 from rushlight.profiler.table import build_table, time_text
 
-
-class ProfilerActivity(enum.Enum):
-    """What to watch. There is a CPU; other activities are accepted and see nothing."""
-
-    CPU, XPU, MTIA, CUDA, HPU, PrivateUse1 = range(6)
-
-
-class DeviceType(enum.Enum):
-    """Where an event ran."""
-
-    CPU, CUDA = range(2)
+# What to watch: there is a CPU; other activities are accepted and see nothing.
+ProfilerActivity = enum.Enum("ProfilerActivity", "CPU XPU MTIA CUDA HPU PrivateUse1", start=0)
+DeviceType = enum.Enum("DeviceType", "CPU CUDA", start=0)
+RecordScope = enum.IntEnum("RecordScope", {"FUNCTION": OP, "BACKWARD_FUNCTION": BACKWARD, "USER_SCOPE": USER})
 
 
-class RecordScope(enum.IntEnum):
-    """What kind of code an event is."""
-
-    FUNCTION, BACKWARD_FUNCTION, USER_SCOPE = OP, BACKWARD, USER
-
-
-def supported_activities() -> set[ProfilerActivity]:
+def supported_activities() -> set[Any]:
     """The CPU."""
-    return {ProfilerActivity.CPU}
+    return {ProfilerActivity.CPU}  # type: ignore[attr-defined]
 
 
 class Interval(NamedTuple):
@@ -51,15 +38,15 @@ class _Figures:
     """What an event and a sum of events both answer; there is no other device than the CPU."""
 
     count, cpu_time_total, self_cpu_time_total = 1, 0.0, 0.0
-    device_time = device_time_total = self_device_time_total = device_memory_usage = 0
-    self_device_memory_usage = 0
+    device_time = device_time_total = self_device_time_total = 0
+    device_memory_usage = self_device_memory_usage = 0
     is_async = is_remote = is_legacy = False
-    node_id, use_device, device_type, overload_name = -1, None, DeviceType.CPU, ""
+    node_id, use_device, device_type, overload_name = -1, None, DeviceType(0), ""
     cpu_time = property(lambda self: self.cpu_time_total / self.count if self.count else 0.0)
     cpu_time_str = property(lambda self: time_text(self.cpu_time))
     cpu_time_total_str = property(lambda self: time_text(self.cpu_time_total))
     self_cpu_time_total_str = property(lambda self: time_text(self.self_cpu_time_total))
-    cuda_time = cuda_time_total = self_cuda_time_total = property(lambda self: 0)
+    cuda_time = cuda_time_total = self_cuda_time_total = 0
 
 
 class FunctionEvent(_Figures):
@@ -68,12 +55,11 @@ class FunctionEvent(_Figures):
     def __init__(self, id: int, name: str, time_range: Interval, scope: int, detail: Any) -> None:
         self.id, self.trace_name, self.time_range, self.scope = id, name, time_range, scope
         self.name = self.key = "ProfilerStep*" if name.startswith("ProfilerStep#") else name
-        self.thread, self.sequence_nr = 1, -1
-        self.is_user_annotation = scope == USER
-        self.input_shapes: list[Any] = [] if detail is None else detail.shapes
-        self.stack: list[str] = [] if detail is None else detail.stack
-        self.cpu_memory_usage = self.self_cpu_memory_usage = 0 if detail is None else detail.bytes
-        self.flops = 0 if detail is None or scope != OP else _flops(name, detail)
+        self.thread, self.sequence_nr, self.is_user_annotation = 1, -1, scope == USER
+        self.input_shapes, self.stack, self.flops, self.cpu_memory_usage = [], [], 0, 0
+        if detail is not None:
+            self.input_shapes, self.stack, self.cpu_memory_usage = detail.shapes, detail.stack, detail.bytes
+            self.flops = _flops(name, detail)
         self.cpu_parent: FunctionEvent | None = None
         self.cpu_children: list[FunctionEvent] = []
         self.cpu_time_total = time_range.elapsed_us()
@@ -84,77 +70,59 @@ class FunctionEvent(_Figures):
         return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
 
     def __repr__(self) -> str:
-        return (f"<FunctionEvent id={self.id} name={self.name} device_type=DeviceType.CPU node_id=-1 "
-                f"cpu_time={self.cpu_time_str} start_us={self.time_range.start} end_us={self.time_range.end} "
-                f"cpu_children={[child.id for child in self.cpu_children]} thread={self.thread} "
-                f"input_shapes={self.input_shapes} cpu_memory_usage={self.cpu_memory_usage}>")
+        return (f"<FunctionEvent id={self.id} name={self.name} cpu_time={self.cpu_time_str} "
+                f"cpu_children={[c.id for c in self.cpu_children]} input_shapes={self.input_shapes}>")
 
 
 class FunctionEventAvg(_Figures):
-    """Events of one name (and shapes, or callers) together."""
+    """Events of one name (and shapes, or callers) together; `like` is the first of them."""
 
-    def __init__(self, key: str | None = None) -> None:
-        self.key, self.count, self.flops = key, 0, 0
-        self.cpu_time_total = self.self_cpu_time_total = 0.0
-        self.cpu_memory_usage = self.self_cpu_memory_usage = 0
-        self.input_shapes: Any = ""
-        self.stack: list[str] = []
-        self.scope, self.cpu_children, self.cpu_parent = OP, [], None
-        self.is_user_annotation = False
+    def __init__(self, key: str, shapes: Any = "", stack: Sequence[str] = (), like: Any = None) -> None:
+        self.key, self.input_shapes, self.stack, self.cpu_children = key, shapes, list(stack), []
+        self.count = self.flops = self.cpu_memory_usage = self.self_cpu_memory_usage = 0
+        self.scope, self.is_user_annotation = getattr(like, "scope", OP), getattr(like, "scope", OP) == USER
+        self.cpu_parent = getattr(like, "cpu_parent", None)
 
     def add(self, other: Any) -> FunctionEventAvg:
         """Count an event in."""
-        self.count += other.count
-        self.cpu_time_total += other.cpu_time_total
-        self.self_cpu_time_total += other.self_cpu_time_total
-        self.cpu_memory_usage += other.cpu_memory_usage
-        self.self_cpu_memory_usage += other.self_cpu_memory_usage
-        self.flops += other.flops
+        for figure in ("count", "cpu_time_total", "self_cpu_time_total", "cpu_memory_usage",
+                       "self_cpu_memory_usage", "flops"):
+            setattr(self, figure, getattr(self, figure) + getattr(other, figure))
         return self
 
     def __repr__(self) -> str:
         return (f"<FunctionEventAvg key={self.key} self_cpu_time={self.self_cpu_time_total_str} "
-                f"cpu_time={self.cpu_time_str}  self_cuda_time=0.000us cuda_time=0.000us "
-                f"input_shapes={self.input_shapes} cpu_memory_usage={self.cpu_memory_usage} "
-                "cuda_memory_usage=0>")
+                f"cpu_time={self.cpu_time_str} count={self.count} input_shapes={self.input_shapes}>")
 
 
 _NAMES = {"cross_entropy": "cross_entropy_loss", "_view": "view", "_to_dtype": "_to_copy"}
-_PRODUCTS = frozenset(("mm", "bmm", "addmm", "baddbmm", "linear", "mv", "dot"))
+_PRODUCTS = {"mm": 0, "bmm": 0, "linear": 0, "mv": 0, "dot": 0, "addmm": 1, "baddbmm": 1}
 
 
 def _flops(name: str, detail: Any) -> int:
     """PyTorch's count: of products, convolutions, sums and products of elements; from shapes alone."""
     op, out, shapes = name.removeprefix("aten::"), prod(detail.result), [s for s in detail.shapes if s]
     if op in _PRODUCTS and shapes:
-        return int(2 * out * shapes[1 if op in ("addmm", "baddbmm") else 0][-1])
+        return int(2 * out * shapes[_PRODUCTS[op]][-1])
     if op.startswith("conv") and len(shapes) > 1:
         return 2 * out * prod(shapes[1][1:])
     return out if op in ("add", "mul") else 0
 
 
-def _name(what: Any, how: Any) -> str:
-    if isinstance(what, str):
-        return what
-    return f"aten::{_NAMES.get(what.name, what.name)}{'_' if getattr(how, 'writes', False) else ''}"
+def _names(scope: int, what: Any, how: Any) -> list[str]:
+    if scope == OP:
+        return [f"aten::{_NAMES.get(what.name, what.name)}{'_' if getattr(how, 'writes', False) else ''}"]
+    return [what] if scope == USER else [f"autograd::engine::evaluate_function: {what}", what]
 
 
 def tree(log: Log, begin: int) -> EventList:
     """The events of a log, each below the one that it lies in; `begin`: the profile's first nanosecond."""
-    r = log.records
+    r, events, open_ = log.records, EventList(), list[FunctionEvent]()
     # Inner calls end first, so of equal stretches the later record is the outer one.
-    order = sorted(range(0, len(r), 6), key=lambda i: (r[i + 3], -r[i + 4], -i))
-    events: list[FunctionEvent] = []
-    open_: list[FunctionEvent] = []
-    for i in order:
+    for i in sorted(range(0, len(r), 6), key=lambda i: (r[i + 3], -r[i + 4], -i)):
         scope, what, how, start, end, detail = r[i:i + 6]
-        if start < begin:
-            continue
-        names = [_name(what, how)]
-        if scope == BACKWARD:
-            names.insert(0, f"autograd::engine::evaluate_function: {what}")
-        for name in names:
-            time = Interval((start - begin) / 1000, (end - begin) / 1000)
+        time = Interval((start - begin) / 1000, (end - begin) / 1000)
+        for name in _names(scope, what, how) if start >= begin else ():
             event = FunctionEvent(len(events), name, time, scope, detail)
             while open_ and open_[-1].time_range.end < time.end:
                 open_.pop()
@@ -169,17 +137,17 @@ def tree(log: Log, begin: int) -> EventList:
         event.cpu_memory_usage = max(event.cpu_memory_usage, below)
         if any(child.flops for child in event.cpu_children):
             event.flops = 0
-    return EventList(events)
+    return events
 
 
 class EventList(list[Any]):
     """A list of events, or of their sums."""
 
-    profile_memory = with_flops = with_stack = False
+    profile_memory = with_flops = False
 
     def _like(self, events: Sequence[Any]) -> EventList:
         found = EventList(events)
-        found.profile_memory, found.with_flops = self.profile_memory, self.with_flops
+        found.__dict__.update(self.__dict__)
         return found
 
     def __str__(self) -> str:
@@ -208,15 +176,10 @@ class EventList(list[Any]):
         """The events summed by name; by shapes of operands, and by `group_by_stack_n` callers, if asked."""
         sums: dict[Any, FunctionEventAvg] = {}
         for event in self:
-            shapes = event.input_shapes if group_by_input_shapes else ""
             stack = event.stack[:group_by_stack_n]
-            key = (event.key, str(shapes), tuple(stack))
-            found = sums.get(key)
-            if found is None:
-                found = sums[key] = FunctionEventAvg(event.key)
-                found.input_shapes, found.stack, found.scope = shapes, stack, event.scope
-                found.cpu_parent, found.is_user_annotation = event.cpu_parent, event.is_user_annotation
-            found.add(event)
+            shapes = event.input_shapes if group_by_input_shapes else ""
+            new = FunctionEventAvg(event.key, shapes, stack, event)
+            sums.setdefault((event.key, str(shapes), *stack), new).add(event)
         return self._like(list(sums.values()))
 
     def total_average(self) -> FunctionEventAvg:
@@ -226,12 +189,12 @@ class EventList(list[Any]):
             total.add(event)
         return total
 
-    def export_chrome_trace(self, path: str, extra: dict[str, Any] | None = None) -> None:
+    def export_chrome_trace(self, path: Any, extra: dict[str, Any] | None = None) -> None:
         """Write JSON that chrome://tracing and Perfetto show; compressed if the name ends in .gz."""
-        pid = os.getpid()
+        path, pid = os.fspath(path), os.getpid()
         name = {"ph": "M", "name": "process_name", "ts": 0, "pid": pid, "tid": 0, "args": {"name": "python"}}
         whole = {"schemaVersion": 1, "deviceProperties": [], "displayTimeUnit": "ms", "traceName": path,
-                 **(extra or {}), "traceEvents": [name, *map(_chrome, self, [pid] * len(self))]}
+                 **(extra or {}), "traceEvents": [name, *[_chrome(event, pid) for event in self]]}
         opener: Callable[..., Any] = gzip.open if path.endswith(".gz") else open
         with opener(path, "wt", encoding="utf-8") as file:
             json.dump(whole, file)
@@ -247,20 +210,13 @@ class EventList(list[Any]):
         marks = str.maketrans(" ;\t\n", "____")
         with open(path, "w", encoding="utf-8") as file:
             for event in self:
-                value = int(getattr(event, metric))
-                if event.stack and value > 0:
-                    names = [frame.translate(marks) for frame in reversed(event.stack)]
-                    file.write(";".join([*names, event.key.translate(marks)]) + f" {value}\n")
+                names = [frame.translate(marks) for frame in (*reversed(event.stack), event.key)]
+                if event.stack and getattr(event, metric) >= 1:
+                    file.write(f"{';'.join(names)} {int(getattr(event, metric))}\n")
 
 
 def _chrome(event: FunctionEvent, pid: int) -> dict[str, Any]:
-    args: dict[str, Any] = {"External id": event.id, "Ev Idx": event.id}
-    if event.input_shapes:
-        args["Input Dims"] = event.input_shapes
-    if event.stack:
-        args["Call stack"] = ";".join(event.stack)
-    return {"ph": "X", "cat": "user_annotation" if event.scope == USER else "cpu_op",
-            "name": event.trace_name, "pid": pid, "tid": pid, "ts": event.time_range.start,
-            "dur": event.time_range.elapsed_us(), "args": args}
-
-
+    told = {"Input Dims": event.input_shapes, "Call stack": ";".join(event.stack)}
+    return {"ph": "X", "cat": "user_annotation" if event.scope == USER else "cpu_op", "pid": pid, "tid": pid,
+            "name": event.trace_name, "ts": event.time_range.start, "dur": event.time_range.elapsed_us(),
+            "args": {"External id": event.id, **{k: v for k, v in told.items() if v}}}

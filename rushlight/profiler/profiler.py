@@ -15,12 +15,8 @@ from rushlight.profiler import simple
 from rushlight.profiler.events import EventList, ProfilerActivity, supported_activities
 
 
-class ProfilerAction(enum.Enum):
-    """What to do in a step."""
-
-    NONE, WARMUP, RECORD, RECORD_AND_SAVE = range(4)
-
-
+# What to do in a step.
+ProfilerAction: Any = enum.Enum("ProfilerAction", "NONE WARMUP RECORD RECORD_AND_SAVE", start=0)
 _RECORDING = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
@@ -67,7 +63,7 @@ def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use
     return handler
 
 
-class profile:
+class profile(simple.Results):
     """A context manager: watches what this thread computes, and calls on_trace_ready(self) when a cycle ends.
 
     activities: ProfilerActivity.CPU is there, others see nothing. schedule: which steps to watch, see
@@ -94,26 +90,22 @@ class profile:
         self.profiler: simple.profile | None = None
         self._recording = False
         self._earlier: list[Any] = []
-        self._metadata: dict[str, Any] = {}
+        self.metadata: dict[str, Any] = {}
 
     def __enter__(self) -> profile:
-        self.start()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.stop()
-
-    def start(self) -> None:
         """Begin with step 0."""
         if self.current_action in _RECORDING:
             self._begin()
         self._open_step()
+        return self
 
-    def stop(self) -> None:
+    def __exit__(self, *error: object) -> None:
         """End; what is being recorded is handed to on_trace_ready."""
         self._close_step()
         if self._recording:
             self._end(ready=True)
+
+    start, stop = __enter__, __exit__
 
     def step(self) -> None:
         """The next step begins."""
@@ -142,39 +134,20 @@ class profile:
 
     def _end(self, ready: bool) -> None:
         self._recording = False
-        self._made("ending").__exit__()
+        self.profiler.__exit__()  # type: ignore[union-attr]
         if ready and self.on_trace_ready is not None:
             self.on_trace_ready(self)
 
-    def _made(self, wanted: str) -> simple.profile:
+    def _events(self, wanted: str) -> EventList:
         if self.profiler is None:
             raise AssertionError(f"Profiler must be initialized before {wanted}")
-        return self.profiler
-
-    def events(self) -> EventList:
-        """Every event of the last cycle."""
-        found = self._made("accessing events").events()
+        found = self.profiler.events()
         return found._like([*self._earlier, *found]) if self._earlier else found
-
-    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
-                     group_by_overload_name: bool = False) -> EventList:
-        """The events summed by name; by shapes or callers too, where these were recorded."""
-        self._made("getting key averages")
-        return self.events().key_averages(group_by_input_shape, group_by_stack_n)
-
-    def export_chrome_trace(self, path: str) -> None:
-        """Write JSON that chrome://tracing and Perfetto show; compressed if the name ends in .gz."""
-        self._made("exporting chrome trace")
-        self.events().export_chrome_trace(os.fspath(path), self._metadata)
-
-    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        """Write callers and times as flame graph tools read them; needs with_stack=True."""
-        self._made("exporting stacks").export_stacks(path, metric)
 
     def add_metadata(self, key: str, value: str) -> None:
         """Put a text into the trace's file."""
-        self._metadata[key] = value
+        self.metadata[key] = value
 
     def add_metadata_json(self, key: str, value: str) -> None:
         """Put a value, given as JSON, into the trace's file."""
-        self._metadata[key] = json.loads(value)
+        self.metadata[key] = json.loads(value)

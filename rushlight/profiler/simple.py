@@ -1,8 +1,7 @@
 """record_function, and the profiler without a schedule: torch.autograd.profiler's names."""
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable
+from contextlib import ContextDecorator
 from time import perf_counter_ns
 from typing import Any
 
@@ -14,7 +13,7 @@ __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "Interval", "emit_i
            "record_function"]
 
 
-class record_function:
+class record_function(ContextDecorator):
     """A context manager and decorator: the time inside is shown under `name`. Free where nobody watches."""
 
     def __init__(self, name: str, args: str | None = None) -> None:
@@ -26,19 +25,40 @@ class record_function:
         return self
 
     def __exit__(self, *error: object) -> None:
-        opened = self._open.pop()
-        if opened is not None:
+        if (opened := self._open.pop()) is not None:
             opened.__exit__(*error)
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        @functools.wraps(function)
-        def recorded(*args: Any, **kwargs: Any) -> Any:
-            with record_function(self.name, self.args):
-                return function(*args, **kwargs)
-        return recorded
+
+class Results:
+    """What can be asked of a profile, by way of its events()."""
+
+    with_stack = False
+    metadata: dict[str, Any] = {}
+
+    def _events(self, wanted: str) -> EventList:
+        raise NotImplementedError
+
+    def events(self) -> EventList:
+        """Every event, in order of time."""
+        return self._events("accessing events")
+
+    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
+                     group_by_overload_name: bool = False) -> EventList:
+        """The events summed by name; by shapes or callers too, where these were recorded."""
+        return self._events("getting key averages").key_averages(group_by_input_shape, group_by_stack_n)
+
+    def export_chrome_trace(self, path: Any) -> None:
+        """Write JSON that chrome://tracing and Perfetto show; compressed if the name ends in .gz."""
+        self._events("exporting chrome trace").export_chrome_trace(path, self.metadata)
+
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        """Write callers and times as flame graph tools read them; ValueError without with_stack=True."""
+        if not self.with_stack:
+            raise ValueError("export_stacks() requires with_stack=True")
+        self._events("exporting stacks").export_stacks(path, metric)
 
 
-class profile:
+class profile(Results):
     """A context manager that watches this thread; afterwards `key_averages()`, `table()`, `events()`.
 
     enabled: with False, nothing happens. record_shapes, with_flops, profile_memory, with_stack: keep these
@@ -48,17 +68,14 @@ class profile:
     def __init__(self, enabled: bool = True, *, record_shapes: bool = False, with_flops: bool = False,
                  profile_memory: bool = False, with_stack: bool = False, **ignored: Any) -> None:
         self.enabled, self.record_shapes, self.with_flops = enabled, record_shapes, with_flops
-        self.profile_memory, self.with_stack = profile_memory, with_stack
-        self._events: EventList | None = None
-        self.entered = False
+        self.profile_memory, self.with_stack, self._watch, self._made = profile_memory, with_stack, None, None
 
     def __enter__(self) -> profile:
         if self.enabled:
-            if self.entered:
+            if self._watch is not None:
                 raise RuntimeError("Profiler context manager is not reentrant")
-            self.entered = True
-            detailed = self.record_shapes or self.with_flops or self.profile_memory
-            self._watch, self._begin = Watch(detailed, self.with_stack), perf_counter_ns()
+            self._watch = Watch(self.record_shapes or self.with_flops or self.profile_memory, self.with_stack)
+            self._begin = perf_counter_ns()
             self._watch.start()
         return self
 
@@ -66,51 +83,29 @@ class profile:
         if self.enabled:
             self._watch.stop()
 
-    def events(self) -> EventList:
-        """Every event, in order of time; RuntimeError before the profile has ended."""
-        if self._events is None:
-            if not self.entered or self._watch.log in SPANS:
-                raise RuntimeError("Profiler didn't finish running")
-            found = tree(self._watch.log, self._begin)
-            found.profile_memory, found.with_flops = self.profile_memory, self.with_flops
-            if not self.record_shapes:
-                for event in found:
-                    event.input_shapes = []
-            self._events = found
-        return self._events
+    def _events(self, wanted: str) -> EventList:
+        if self._watch is None or self._watch.log in SPANS:
+            raise RuntimeError("Profiler didn't finish running")
+        if self._made is None:
+            self._made = tree(self._watch.log, self._begin)
+            self._made.profile_memory, self._made.with_flops = self.profile_memory, self.with_flops
+            for event in () if self.record_shapes else self._made:
+                event.input_shapes = []
+        return self._made
 
-    function_events = property(lambda self: self.events() if self.entered else None)
-
-    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
-                     group_by_overload_name: bool = False) -> EventList:
-        """The events summed by name."""
-        return self.events().key_averages(group_by_input_shape, group_by_stack_n)
+    function_events = property(lambda self: self.events() if self._watch is not None else None)
+    self_cpu_time_total = property(lambda self: self.events().self_cpu_time_total)
 
     def table(self, *args: Any, **kwargs: Any) -> str:
         """EventList.table of all events."""
         return self.events().table(*args, **kwargs)
 
-    def export_chrome_trace(self, path: str) -> None:
-        """EventList.export_chrome_trace of all events."""
-        self.events().export_chrome_trace(path)
-
-    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
-        """EventList.export_stacks of all events; ValueError without with_stack=True."""
-        if not self.with_stack:
-            raise ValueError("export_stacks() requires with_stack=True")
-        self.events().export_stacks(path, metric)
-
     def total_average(self) -> FunctionEventAvg:
         """All events in one sum."""
         return self.events().total_average()
 
-    @property
-    def self_cpu_time_total(self) -> float:
-        """Microseconds, of all events together."""
-        return self.events().self_cpu_time_total
-
     def __repr__(self) -> str:
-        return "<unfinished torch.autograd.profile>" if not self.entered else str(self.events())
+        return "<unfinished torch.autograd.profile>" if self._watch is None else str(self.events())
 
 
 class emit_nvtx:
@@ -126,5 +121,4 @@ class emit_nvtx:
         return None
 
 
-class emit_itt(emit_nvtx):
-    """Accepted, and does nothing."""
+emit_itt = emit_nvtx

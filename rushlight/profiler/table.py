@@ -7,7 +7,7 @@ from typing import Any
 
 _UNITS = {"us": 1.0, "ms": 1e3, "s": 1e6}
 _FLOPS = ("FLOPs", "KFLOPs", "MFLOPs", "GFLOPs", "TFLOPs", "PFLOPs")
-_WIDTH = 12
+_WIDTH, _CALLERS = 12, "Source Location"
 
 
 def time_text(us: float, unit: str | None = None) -> str:
@@ -39,31 +39,22 @@ def build_table(events: Any, sort_by: str | None, row_limit: int, header: str | 
         figure = sort_by.replace("cuda", "device")
         events = events._like(sorted(events, key=lambda e: getattr(e, figure), reverse=True))
     columns = _columns(events, whole, unit, limits)
-    line = "  ".join("-" * width for _, width, _, _ in columns) + "  "
-    lines = []
-    if header is not None:
-        lines += ["=" * (len(line) - 2), header]
-    if top_only:
-        lines += ["=" * (len(line) - 2), "This report only display top-level ops statistics"]
-    lines += [line, _row(columns, [title for title, _, _, _ in columns]), line]
+
+    def row(values: Sequence[str]) -> str:
+        return "".join(f"{value:{column[2]}{column[1]}}  " for column, value in zip(columns, values))
+
+    line = row(["-" * width for _, width, _, _ in columns])
+    rule = "=" * (len(line) - 2)
+    lines = [] if header is None else [rule, header]
+    lines += [rule, "This report only display top-level ops statistics"] if top_only else []
+    titles = [title for title, _, _, _ in columns]
+    lines += [line, row(titles), line]
     shown = [e for e in events if not (top_only and e.cpu_parent is not None)]
     for event in shown if row_limit < 0 else shown[:row_limit]:
-        lines.append(_row(columns, [text(event) for *_, text in columns]))
-        lines += _further_callers(columns, event)
+        lines.append(row([text(event) for *_, text in columns]))
+        for frame in [*event.stack[1:], ""] if event.stack else []:
+            lines.append(row([frame[:width] if title == _CALLERS else "" for title, width, _, _ in columns]))
     return "\n".join([*lines, line, f"Self CPU time total: {time_text(whole, unit)}", ""])
-
-
-def _row(columns: Any, values: Sequence[str]) -> str:
-    return "".join(f"{value:{column[2]}{column[1]}}  " for column, value in zip(columns, values, strict=True))
-
-
-def _further_callers(columns: Any, event: Any) -> list[str]:
-    if len(event.stack) < 1 or columns[-1][0] != "Source Location" and columns[-2][0] != "Source Location":
-        return []
-    place = next(i for i, column in enumerate(columns) if column[0] == "Source Location")
-    cells = [[""] * place + [frame[:columns[place][1]]] + [""] * (len(columns) - place - 1)
-             for frame in (*event.stack[1:], "")]
-    return [_row(columns, values) for values in cells]
 
 
 def _columns(events: Any, whole: float, unit: str | None, limits: Sequence[int | None]) -> list[Any]:
@@ -91,7 +82,7 @@ def _columns(events: Any, whole: float, unit: str | None, limits: Sequence[int |
         found.append(("Input Shapes", across, ">", lambda e: str(e.input_shapes)[:across]))
     if any(e.stack for e in events):
         deep = fitting([frame for e in events for frame in e.stack], callers)
-        found.append(("Source Location", deep, "<", lambda e: (e.stack or [""])[0][:deep]))
+        found.append((_CALLERS, deep, "<", lambda e: (e.stack or [""])[0][:deep]))
     return found + (_flops(events) if events.with_flops else [])
 
 

@@ -75,17 +75,13 @@ def encode(value: Any, path: str, tensors: Tensors) -> Any:
 
 def decode(value: Any, tensors: dict[str, Tensor]) -> Any:
     """What `encode` was given."""
-    if isinstance(value, list):
-        return [decode(v, tensors) for v in value]
     if not isinstance(value, dict):
-        return value
-    kind = value.get("$")
+        return [decode(v, tensors) for v in value] if isinstance(value, list) else value
+    kind, inner = value.get("$"), value.get("v", ())
     if kind is None:
         return {k: decode(v, tensors) for k, v in value.items()}
-    inner = value["v"]
     if kind in ("tensor", "array"):
-        found = tensors[inner]
-        return found if kind == "tensor" else found.numpy()
+        return tensors[inner] if kind == "tensor" else tensors[inner].numpy()
     if kind in _LISTS:
         return _LISTS[kind](decode(v, tensors) for v in inner)
     if kind in _DICTS:

@@ -43,26 +43,22 @@ class _Kept:
     """An op's results, where its node's saved tensors come from, and the random state after it."""
 
     def __init__(self, found: Any, saved: list[Any], operands: list[Any], random: Any) -> None:
-        self.tracked = [isinstance(t, torch.Tensor) and t.requires_grad for t in leaves(found)]
-        self.result = mapped(found, lambda t: t.detach())
-        self.versions = [storage(t).version for t in leaves(self.result) if isinstance(t, torch.Tensor)]
+        self.tracked = [t.requires_grad for t in _tensors(found)]
+        self.result, self.random = mapped(found, lambda t: t.detach()), random
+        self.versions = self._versions()
         places = {id(t._a): i for i, t in enumerate(_tensors([operands, found]))}
         self.saved = [places.get(id(t._a), t.detach()) for t in saved]
-        self.random = random
+
+    def _versions(self) -> list[int]:
+        return [storage(t).version for t in _tensors(self.result)]
 
     def again(self, operands: list[Any], changed: bool) -> Any:
         """The results once more, as the op would have left them in the graph."""
-        now = [storage(t).version for t in leaves(self.result) if isinstance(t, torch.Tensor)]
-        if now != self.versions and not changed:
+        if self._versions() != self.versions and not changed:
             raise RuntimeError("Tensor cached during selective activation checkpoint has been mutated")
-        tracked = iter(self.tracked)
-
-        def placed(t: Any) -> Any:
-            made = t.detach()
-            if next(tracked):
-                made._g = Node()  # nobody goes backward here: what follows is to be recorded
-            return made
-        found = mapped(self.result, placed)
+        found = mapped(self.result, lambda t: t.detach())
+        for t, tracked in zip(_tensors(found), self.tracked, strict=True):
+            t._g = Node() if tracked else None  # nobody goes backward here: what follows is to be recorded
         known = _tensors([operands, found])
         for source in self.saved:
             HOOKS.stack[-1][0](known[source] if isinstance(source, int) else source)
@@ -96,20 +92,21 @@ class _Selector:
                 return call(*args, **kwargs)
             finally:
                 state.STACK.modes.pop()
-        op = _named(row, args, kwargs)
-        if op in SAC_IGNORED_OPS or getattr(call, "writes", False):
+        op, operands = _named(row, args, kwargs), [list(args), list(kwargs.values())]
+        if op in SAC_IGNORED_OPS or getattr(call, "writes", False) or self.again and self._computes(
+                row, op, SelectiveCheckpointContext(is_recompute=True), args, kwargs):
             return state.interpret(row, call, args, kwargs)
-        operands = [list(args), list(kwargs.values())]
         if self.again:
-            if self._computes(row, op, SelectiveCheckpointContext(is_recompute=True), args, kwargs):
-                return state.interpret(row, call, args, kwargs)
             if op not in self.kept:
                 raise RuntimeError(f"{row.name} encountered during backward, but not found in storage")
             if not self.kept[op]:
                 raise RuntimeError("Trying to backward an extra time. You are only allowed to backward once "
                                    "on any region computed under selective activation checkpoint.")
             return self.kept[op].pop(0).again(operands, self.changed)
-        found, saved = _watched(row, call, args, kwargs)
+        pack, unpack = HOOKS.stack[-1] if HOOKS.stack else (lambda t: t, lambda t: t)
+        saved: list[Any] = []  # what the op's nodes hand to the checkpoint's hook
+        with torch.autograd.graph.saved_tensors_hooks(lambda t: (saved.append(t), pack(t))[1], unpack):
+            found = state.interpret(row, call, args, kwargs)
         context = SelectiveCheckpointContext(is_recompute=False, op_output=found)
         if not self._computes(row, op, context, args, kwargs):
             draws = row.name in _RANDOM or any(p.name == "generator" for p in row.params)
@@ -123,20 +120,6 @@ class _Selector:
         values = [(p, given[p.name]) for p in row.params if given.get(p.name, p.default) is not p.default]
         return self.policy(context, op, *[v for p, v in values if not p.keyword_only],
                            **{p.name: v for p, v in values if p.keyword_only}) in _COMPUTED
-
-
-def _watched(row: Any, call: Any, args: Any, kwargs: Any) -> tuple[Any, list[Any]]:
-    """An op's result, and the tensors that its nodes handed to the checkpoint's pack hook."""
-    if not HOOKS.stack:
-        return state.interpret(row, call, args, kwargs), []
-    saved: list[Any] = []
-    pack, unpack = HOOKS.stack[-1]
-
-    def noted(t: Any) -> Any:
-        saved.append(t)
-        return pack(t)
-    with torch.autograd.graph.saved_tensors_hooks(noted, unpack):
-        return state.interpret(row, call, args, kwargs), saved
 
 
 def _named(row: Any, args: Any, kwargs: dict[str, Any]) -> Any:

@@ -21,23 +21,16 @@ class FileWriter:
 
     def __init__(self, log_dir: Any, max_queue: int = 10, flush_secs: float = 120,
                  filename_suffix: str = "") -> None:
-        self._folder, self._most, self._longest = os.fspath(log_dir), max_queue, flush_secs
-        os.makedirs(self._folder, exist_ok=True)
+        self._most, self._longest, self._waiting, self._flushed = max_queue, flush_secs, list[bytes](), 0.0
+        os.makedirs(log_dir, exist_ok=True)
         name = f"events.out.tfevents.{int(time.time()):010d}.{socket.gethostname()}.{os.getpid()}"
-        self._path = os.path.join(self._folder, f"{name}.{next(_numbers)}{filename_suffix}")
-        self._waiting: list[bytes] = []
-        self._flushed = 0.0
+        self._path = os.path.join(log_dir, f"{name}.{next(_numbers)}{filename_suffix}")
         self.add_event({3: "brain.Event:2"})
-
-    def get_logdir(self) -> str:
-        """The directory."""
-        return self._folder
 
     def add_event(self, event: dict[int, Any], step: Any = None, walltime: float | None = None) -> None:
         """Write an Event message, given by field numbers."""
-        fields = {1: float(time.time() if walltime is None else walltime),
-                  2: None if step is None else int(step), **event}
-        self._waiting.append(frame(message(fields)))
+        now = float(time.time() if walltime is None else walltime)
+        self._waiting.append(frame(message({1: now, 2: None if step is None else int(step), **event})))
         if len(self._waiting) > self._most or time.monotonic() - self._flushed > self._longest:
             self.flush()
 
@@ -47,8 +40,6 @@ class FileWriter:
         with open(self._path, "ab") as file:
             file.write(b"".join(self._waiting))
         self._waiting.clear()
-
-    close = flush
 
 
 class SummaryWriter:
@@ -61,23 +52,21 @@ class SummaryWriter:
 
     def __init__(self, log_dir: Any = None, comment: str = "", purge_step: int | None = None,
                  max_queue: int = 10, flush_secs: float = 120, filename_suffix: str = "") -> None:
-        if not log_dir:
-            name = f"{time.strftime('%b%d_%H-%M-%S')}_{socket.gethostname()}{comment}"
-            log_dir = os.path.join("runs", name)
-        self.log_dir = os.fspath(log_dir)
+        default = f"runs/{time.strftime('%b%d_%H-%M-%S')}_{socket.gethostname()}{comment}"
+        self.log_dir = os.fspath(log_dir or default)
         self._settings = (max_queue, flush_secs, filename_suffix)
         self._writers: dict[str, FileWriter] = {}
-        writer = self._writer(self.log_dir)
-        if purge_step is not None:
-            writer.add_event({7: {1: 1}}, purge_step)  # a session's start
+        self._event({} if purge_step is None else {7: {1: 1}}, purge_step)  # a session's start
 
-    def _writer(self, folder: str) -> FileWriter:
+    def _event(self, event: dict[int, Any], step: Any, walltime: Any = None, folder: str = "") -> None:
+        folder = folder or self.log_dir
         if folder not in self._writers:
             self._writers[folder] = FileWriter(folder, *self._settings)
-        return self._writers[folder]
+        if event:
+            self._writers[folder].add_event(event, step, walltime)
 
-    def _add(self, value: dict[int, Any], step: Any, walltime: Any, folder: str | None = None) -> None:
-        self._writer(folder or self.log_dir).add_event({5: {1: value}}, step, walltime)
+    def _add(self, value: dict[int, Any], step: Any, walltime: Any, folder: str = "") -> None:
+        self._event({5: {1: value}}, step, walltime, folder)
 
     def get_logdir(self) -> str:
         """The directory."""
@@ -133,7 +122,7 @@ class SummaryWriter:
         from rushlight.utils.tensorboard.graph import graph
 
         found, names = graph(model, () if input_to_model is None else input_to_model)
-        self._writer(self.log_dir).add_event({4: message(found)})
+        self._event({4: message(found)}, None)
         if verbose:
             print("\n".join(names))
 

@@ -14,38 +14,34 @@ class Tracer:
     def __init__(self, model: Any) -> None:
         self.nodes: list[dict[int, Any]] = []
         self._scopes = [type(model).__name__]
-        self._made: dict[int, tuple[Any, str]] = {}
+        self._made: dict[int, tuple[Any, str]] = {}  # with the tensors, so that no id is used again
         self._counts: Counter[str] = Counter()
         for name, t in (*model.named_parameters(), *model.named_buffers()):
-            self.place(t, f"{type(model).__name__}/{name.replace('.', '/')}", "Parameter")
+            self.add(f"{type(model).__name__}/{name.replace('.', '/')}", "Parameter", (), t)
 
-    def place(self, t: Any, name: str, op: str, inputs: Any = ()) -> None:
-        """Add the node that makes a tensor."""
-        shape = {7: [{2: [{1: n} for n in t.shape]}]}
-        self.nodes.append({1: name, 2: op, 3: list(dict.fromkeys(inputs)), 5: {
-            1: "_output_shapes", 2: {1: shape}}})
-        self._made[id(t)] = t, name
+    def add(self, name: str, op: str, inputs: Any, t: Any, made: bool = True) -> None:
+        """Add the node that makes a tensor (or, if not `made`, one that takes it)."""
+        names = [self._made[id(i)][1] for i in inputs if id(i) in self._made]
+        shape = {1: "_output_shapes", 2: {1: {7: [{2: [{1: n} for n in t.shape]}]}}}
+        self.nodes.append({1: name, 2: op, 3: list(dict.fromkeys(names)), 5: shape})
+        if made:
+            self._made[id(t)] = t, name
 
     def run(self, row: Any, call: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """Run an op and note it."""
         found = call(*args, **kwargs)
         name = "/".join([*self._scopes, row.name])
         self._counts[name] += 1
-        if self._counts[name] > 1:
-            name += f"_{self._counts[name] - 1}"
-        given = _tensors((args, tuple(kwargs.values())))
-        inputs = [self._made[id(t)][1] for t in given if id(t) in self._made]
+        name += f"_{self._counts[name] - 1}" if self._counts[name] > 1 else ""
         for t in _tensors(found):
-            self.place(t, name, f"aten::{row.name}", inputs)
+            self.add(name, f"aten::{row.name}", _tensors((args, tuple(kwargs.values()))), t)
         return found
 
-    def enter(self, name: str) -> Any:
-        """A hook that opens a module's scope."""
-        return lambda module, args: self._scopes.append(f"{type(module).__name__}[{name}]")
-
-    def leave(self, *call: Any) -> None:
-        """A hook that closes it."""
-        self._scopes.pop()
+    def hooks(self, name: str, module: Any) -> list[Any]:
+        """Open a module's scope before its forward, and close it afterwards."""
+        scope = f"{type(module).__name__}[{name.rpartition('.')[2]}]"
+        return [module.register_forward_pre_hook(lambda *call: self._scopes.append(scope)),
+                module.register_forward_hook(lambda *call: self._scopes.pop() and None, always_call=True)]
 
 
 def _tensors(value: Any) -> list[Any]:
@@ -59,10 +55,8 @@ def graph(model: Any, inputs: Any) -> tuple[dict[int, Any], list[str]]:
     inputs = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
     tracer = Tracer(model)
     for i, t in enumerate(_tensors(tuple(inputs))):
-        tracer.place(t, f"input_{i}", "IO Node")
-    hooks = [hook for name, module in model.named_modules() if name for hook in (
-        module.register_forward_pre_hook(tracer.enter(name.rpartition(".")[2])),
-        module.register_forward_hook(tracer.leave, always_call=True))]
+        tracer.add(f"input_{i}", "IO Node", (), t)
+    hooks = [hook for name, module in model.named_modules() if name for hook in tracer.hooks(name, module)]
     state.push(tracer)
     try:
         with torch.no_grad():
@@ -72,5 +66,5 @@ def graph(model: Any, inputs: Any) -> tuple[dict[int, Any], list[str]]:
         for hook in hooks:
             hook.remove()
     for i, t in enumerate(_tensors(found)):
-        tracer.nodes.append({1: f"output_{i}", 2: "IO Node", 3: [tracer._made[id(t)][1]]})
+        tracer.add(f"output_{i}", "IO Node", (t,), t, made=False)
     return {1: tracer.nodes, 4: {1: 22}}, [node[1] for node in tracer.nodes]
