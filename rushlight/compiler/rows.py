@@ -86,7 +86,7 @@ class Rows(Tiered):
 
     def own_lanes(self) -> int:
         """On how many lanes the machine code runs."""
-        from rushlight.compiler.rowbody import Plan
+        from rushlight.compiler.rowplan import Plan
 
         return Plan(self._meaning(), self.roles, self.lanes).lanes
 

@@ -383,3 +383,23 @@ def test_memory_is_freed_with_the_callable():
     del compiled, plan
     gc.collect()
     assert reference() is None
+
+
+def test_any_number_of_threads_gives_the_same_bits():
+    before = torch.get_num_threads()
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(256, 512), nn.GELU(), nn.LayerNorm(512), nn.Linear(512, 64))
+    x, y = torch.randn(300, 256), torch.randint(0, 64, (300,))
+    found = []
+    try:
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            compiled = torch.compile(model)
+            for _ in range(4):
+                model.zero_grad()
+                F.cross_entropy(compiled(x), y).backward()
+            assert "replayed 1 times" in str(torch.explain(compiled))
+            found.append([p.grad.clone() for p in model.parameters()])
+    finally:
+        torch.set_num_threads(before)
+    assert all(torch.equal(a, b) for other in found[1:] for a, b in zip(found[0], other, strict=True))
