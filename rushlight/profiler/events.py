@@ -95,7 +95,8 @@ class FunctionEventAvg(_Figures):
                 f"cpu_time={self.cpu_time_str} count={self.count} input_shapes={self.input_shapes}>")
 
 
-_NAMES = {"cross_entropy": "cross_entropy_loss", "_view": "view", "_to_dtype": "_to_copy"}
+_NAMES = {"cross_entropy": "cross_entropy_loss", "_view": "view", "_to_dtype": "_to_copy",
+          "_overwritten": "copy"}
 _PRODUCTS = {"mm": 0, "bmm": 0, "linear": 0, "mv": 0, "dot": 0, "addmm": 1, "baddbmm": 1}
 
 

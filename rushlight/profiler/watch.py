@@ -38,9 +38,9 @@ class Detail:
 
 def _shape(value: Any) -> list[Any]:
     if isinstance(value, Tensor):
-        return list(value.shape)
+        return list(value._a.shape)
     if isinstance(value, (list, tuple)) and value and isinstance(value[0], Tensor):
-        return [list(v.shape) for v in value]
+        return [_shape(v) for v in value]
     return []
 
 

@@ -250,3 +250,16 @@ def test_anomaly_mode_inside():
         (x * 2).sum().backward()
     assert "aten::mul" in names(prof)
     (x * 2).sum().backward()
+
+
+def test_brackets_are_seen_and_stay_what_they_are():
+    x = torch.arange(12.0).reshape(3, 4)
+    with profile(record_shapes=True) as prof:
+        assert x[1].tolist() == [4, 5, 6, 7] and x[:, 1:2].shape == (3, 1) and x[()] is not None
+        assert x[[0, 1], :, ].shape == (2, 4) and x[..., None, [0, 2]].shape == (3, 1, 2)
+        x[0] = 5
+        x[[1, 2], [0, 1]] = torch.tensor([7.0, 8.0])
+        with pytest.raises(TypeError, match="can't assign"):
+            x[0] = "a"
+    assert x[:, 0].tolist() == [5, 7, 8]
+    assert names(prof) >= {"aten::select", "aten::slice", "aten::index", "aten::copy_", "aten::index_put_"}
