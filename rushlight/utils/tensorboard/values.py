@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.utils.tensorboard.wire import message
+
 Array = np.ndarray[Any, Any]
 _CHANNELS = {1: 0, 2: 4, 3: 2, 4: 6}  # PNG's color types
 
@@ -116,11 +118,9 @@ def hparams(given: dict[str, Any], metrics: dict[str, Any], domains: dict[str, A
         if isinstance(v, bool):
             return 2, {4: v}
         return 3, {2: number(v)}
-    infos = [{1: name, 4: typed(v)[0], 5: {1: [typed(d)[1] for d in domains.get(name, ())]} if name in domains
-              else None} for name, v in given.items()]
+    allowed = {name: {1: [typed(v)[1] for v in domain]} for name, domain in domains.items()}
+    infos = [{1: name, 4: typed(v)[0], 5: allowed.get(name)} for name, v in given.items()]
     parts = {"experiment": {2: {4: infos, 5: [{1: {2: name}} for name in metrics]}},
              "session_start_info": {3: {1: [{1: name, 2: typed(v)[1]} for name, v in given.items()]}},
              "session_end_info": {4: {1: 1}}}
-    from rushlight.utils.tensorboard.wire import message
-
     return [{1: f"_hparams_/{name}", 9: plugin("hparams", message(part))} for name, part in parts.items()]
