@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.config import knobs
+from rushlight.base.spans import NO_SPAN, SPANS, span
 from rushlight.base.tape import TAPE
 from rushlight.capture import gradients, reproduce
 from rushlight.capture.guards import Guards, key_of
@@ -63,6 +64,7 @@ class Compiled:
         self.function, self.fullgraph, self.careful = function, fullgraph, careful
         self.verify, self.budget = verify, budget
         self.plans: dict[Any, Plan] = {}
+        self.label = f"Torch-Compiled Region: {getattr(function, '__qualname__', type(function).__name__)}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if TAPE:
@@ -83,7 +85,8 @@ class Compiled:
             return self.function(*args, **kwargs)
         try:
             plan.replays += 1
-            return program.run(tensors, plan.guarded)
+            with span(self.label) if SPANS else NO_SPAN:
+                return program.run(tensors, plan.guarded)
         finally:
             program.busy.release()
 

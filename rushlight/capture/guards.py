@@ -173,8 +173,8 @@ class Guards:
 
 
 def _modes() -> tuple[Any, ...]:
-    # Autocast's interpreter has the type that it casts to.
-    modes = [getattr(mode, "dtype", None) for mode in MODES]
+    # Autocast's interpreter has the type that it casts to; who only watches changes nothing.
+    modes = [getattr(mode, "dtype", None) for mode in MODES if not getattr(mode, "watches", False)]
     return LOCAL.enabled, LOCAL.inference, modes, get_default_dtype()
 
 
