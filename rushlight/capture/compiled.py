@@ -18,7 +18,7 @@ from rushlight.base.config import knobs
 from rushlight.base.spans import NO_SPAN, SPANS, span
 from rushlight.base.tape import TAPE
 from rushlight.capture import gradients, reproduce
-from rushlight.capture.guards import Guards, key_of
+from rushlight.capture.guards import SIMPLE, Guards, key_of
 from rushlight.capture.program import Part, Program, is_tracked, leaves, mapped
 from rushlight.capture.purity import unguarded, watched
 from rushlight.capture.recorder import Entry, Recorder, recording, root
@@ -138,7 +138,7 @@ class Compiled:
         why, traced = recorder.refusal, None
         if watch is not None:
             why = why or watch.found or unguarded(guards, leaves([args, kwargs]))
-        why = why or guards.failure()
+        why = why or _opaque(output) or guards.failure()
         tracked = [t for t in leaves(output) if is_tracked(t)]
         if tracked and not why:
             traced = Traced(recorder, tracked, [*given, *guards.known()])
@@ -169,6 +169,15 @@ class Compiled:
             made._g, made._i = t._g, t._i
             return made
         return mapped(output, own)
+
+
+def _opaque(output: Any) -> str:
+    """Which result a replay could not make anew; empty if it can make all."""
+    for value in leaves(output):
+        if not isinstance(value, (*SIMPLE, Tensor)) and not type(value).__module__.startswith("rushlight."):
+            return (f"a result is a {type(value).__name__}, which a replay cannot make anew: return tensors "
+                    "in tuples, lists or dicts")
+    return ""
 
 
 def _copied(t: Tensor) -> Tensor:

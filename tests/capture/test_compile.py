@@ -529,3 +529,15 @@ def test_an_optimizer_with_a_closure_stays_eager():
         step = torch.compile(step, mode="reduce-overhead") if compiled else step
         found.append([step(x, y).item() for x, y in batches(6)])
     assert found[0] == found[1] and "has a closure" in str(torch.explain(step))
+
+
+def test_results_that_only_python_can_make():
+    class Output(dict):
+        pass
+
+    for make in (lambda t: Output(logits=t), lambda t: {"a": {t}}):
+        compiled = torch.compile(lambda x, make=make: make(x * 2), mode="reduce-overhead")
+        for k in range(5):
+            found = compiled(torch.full((2,), float(k)))
+            assert next(iter(found.get("a", [found.get("logits")])))[0] == 2 * k
+        assert "which a replay cannot make anew" in str(torch.explain(compiled))
