@@ -12,5 +12,5 @@ _HOME = {
     "once_differentiable": "function",
 }
 _FILES = ("anomaly", "engine", "forward_ad", "function", "functional", "gradchecking", "graph", "hooks",
-          "inplace", "mode", "node")
+          "inplace", "mode", "node", "profiler")
 __getattr__, __dir__ = lazy_names(globals(), _HOME, _FILES)
