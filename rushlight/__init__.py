@@ -60,6 +60,7 @@ _HOMES = {
     "is_storage": "tensor.queries", "numel": "tensor.queries", "is_floating_point": "tensor.queries",
     "is_complex": "tensor.queries", "is_nonzero": "tensor.queries", "is_signed": "tensor.queries",
     "is_same_size": "tensor.queries", "is_inference": "tensor.queries",
+    "is_conj": "tensor.queries", "is_neg": "tensor.queries",
     "result_type": "tensor.queries", "can_cast": "tensor.queries", "typename": "tensor.queries",
     "set_default_tensor_type": "tensor.queries", "set_default_device": "tensor.queries",
     "get_default_device": "tensor.queries", "broadcast_shapes": "tensor.queries",

@@ -26,6 +26,8 @@ def lookup(namespace: str, name: str) -> Callable[..., Any] | None:
     extra = methods.METHODS if namespace == "Tensor" else methods.FUNCTIONS
     if name in extra and namespace in ("Tensor", "torch"):
         return extra[name]
+    if name.startswith("_foreach_") and namespace == "torch":
+        return import_module("rushlight.dispatch.foreach").build(name)  # type: ignore[no-any-return]
     found = NAMES.get((namespace, name))
     if found is None:
         return None

@@ -124,6 +124,8 @@ def _check_result(row: Row, formula: Formula, target: Tensor, values: list[Any])
     if row.options.get("inplace_exact") and result is not target._k.dtype:
         raise RuntimeError(f"the base given to {row.name}_ has dtype {target._k.dtype.legacy} but the "
                            f"operation's result requires dtype {result.legacy}")
+    if row.result == "real" and target._k.dtype.is_complex:
+        raise RuntimeError(f"In-place {row.name} is not supported for complex tensors.")
     if not can_cast(result, target._k.dtype):
         raise RuntimeError(f"result type {result.legacy} can't be cast to the desired output type "
                            f"{target._k.dtype.legacy}; {row.name}_ writes into a {target._k.dtype} "

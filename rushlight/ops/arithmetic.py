@@ -32,19 +32,31 @@ def _check_alpha(bound: dict[str, Any]) -> None:
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
 
 
-@pointwise(commutative=True, verify=_check_alpha)
+_ONE_BOOL_SUB = ("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to "
+                 "invert a mask, use the `~` or `logical_not()` operator instead.")
+
+
+def _check_sub(bound: dict[str, Any]) -> None:
+    truths = [v is True or v is False or getattr(v, "dtype", None) is bool_
+              for v in (bound["input"], bound["other"])]
+    if any(truths) and not all(truths):
+        raise RuntimeError(_ONE_BOOL_SUB)
+    _check_alpha(bound)
+
+
+@pointwise(commutative=True, verify=_check_alpha, narrow=("alpha",))
 def add(input: "Tensor | Number", other: "Tensor | Number", *, alpha: "Number" = 1) -> Expr:
     """input + alpha * other."""
     return input + alpha * other
 
 
-@pointwise(aliases=("subtract",), verify=_check_alpha, refuse={"bool": _NO_BOOL_SUB})
+@pointwise(aliases=("subtract",), verify=_check_sub, narrow=("alpha",), refuse={"bool": _NO_BOOL_SUB})
 def sub(input: "Tensor | Number", other: "Tensor | Number", *, alpha: "Number" = 1) -> Expr:
     """input - alpha * other."""
     return input - alpha * other
 
 
-@pointwise(verify=_check_alpha, refuse={"bool": _NO_BOOL_SUB}, inplace=False, out=False)
+@pointwise(verify=_check_sub, narrow=("alpha",), refuse={"bool": _NO_BOOL_SUB}, inplace=False, out=False)
 def rsub(input: "Tensor", other: "Tensor | Number", *, alpha: "Number" = 1) -> Expr:
     """other - alpha * input."""
     return other - alpha * input
@@ -182,24 +194,24 @@ def clamp_max(input, max: "Tensor | Number") -> Expr:
     return m.clamp_max(input, max)
 
 
-@pointwise(refuse=not_for("lerp_kernel_scalar", "bool", "int"))
+@pointwise(refuse=not_for("lerp_kernel_scalar", "bool", "int"), not_promoting=("weight",))
 def lerp(input, end, weight: "Tensor | Number") -> Expr:
     """input + weight * (end - input), exact at both ends."""
     near = m.lt(m.abs(weight), 0.5)
     return m.where(near, input + weight * (end - input), end - (end - input) * (1 - weight))
 
 
-@pointwise
+@pointwise(refuse=not_for("addcmul_cpu_out", "bool"))
 def addcmul(input, tensor1, tensor2, *, value: "Number" = 1) -> Expr:
     """input + value * tensor1 * tensor2."""
     return input + value * tensor1 * tensor2
 
 
-@pointwise(refuse={"int": "Integer division with addcdiv is no longer supported, and in a future "
-                          "release addcdiv will perform a true division of tensor1 and tensor2. The "
-                          "historic addcdiv behavior can be implemented as (input + value * "
-                          "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as "
-                          "(input + value * tensor1 / tensor2) for float inputs."})
+@pointwise(refuse=dict.fromkeys(
+    ("int", "bool"), "Integer division with addcdiv is no longer supported, and in a future release addcdiv "
+    "will perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be implemented "
+    "as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + "
+    "value * tensor1 / tensor2) for float inputs."))
 def addcdiv(input, tensor1, tensor2, *, value: "Number" = 1) -> Expr:
     """input + value * tensor1 / tensor2."""
     return input + value * (tensor1 / tensor2)
