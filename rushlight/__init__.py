@@ -28,7 +28,7 @@ torch = sys.modules[__name__]  # as PyTorch's own attribute of that name
 # Sub-packages, imported at first mention.
 _PACKAGES = frozenset((
     "_dynamo", "amp", "array_api", "autograd", "backends", "compiler", "cpu", "cuda", "fft", "linalg",
-    "masked", "nn", "optim", "random", "return_types", "serialization", "signal", "special", "storage",
+    "masked", "nn", "ops", "optim", "random", "return_types", "serialization", "signal", "special", "storage",
     "testing", "utils", "version",
 ))
 # What PyTorch has beside these, and what to use meanwhile.

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from rushlight.base import airy, cylinder, incomplete, orthogonal, special
@@ -127,8 +128,7 @@ def _numpy_largest(a: Any) -> Any:
     dtype = np.asarray(a).dtype
     if dtype.kind in "iub":
         return np.array(np.iinfo(dtype).max if dtype.kind != "b" else True, dtype)
-    real = np.finfo(dtype)
-    return np.array(real.max, real.dtype)
+    return np.array(ml_dtypes.finfo(dtype).max, dtype) if dtype.kind == "V" else np.finfo(dtype).max
 
 
 def _numpy_trunc_divide(a: Any, b: Any) -> Any:
