@@ -28,8 +28,8 @@ torch = sys.modules[__name__]  # as PyTorch's own attribute of that name
 # Sub-packages, imported at first mention.
 _PACKAGES = frozenset((
     "_dynamo", "amp", "array_api", "autograd", "backends", "compiler", "cpu", "cuda", "fft", "linalg",
-    "masked", "nn", "ops", "optim", "random", "return_types", "serialization", "signal", "special", "storage",
-    "testing", "utils", "version",
+    "masked", "nn", "ops", "optim", "random", "return_types", "serialization", "signal", "sparse",
+    "special", "storage", "testing", "utils", "version",
 ))
 # What PyTorch has beside these, and what to use meanwhile.
 _ABSENT = {
@@ -47,6 +47,7 @@ _HOMES = {
     "is_grad_enabled": "autograd.mode", "is_inference_mode_enabled": "autograd.mode",
     "memory_format": "tensor.geometry", "layout": "tensor.geometry", "strided": "tensor.geometry",
     "sparse_coo": "tensor.geometry", "sparse_csr": "tensor.geometry",
+    "sparse_coo_tensor": "sparse", "sparse_csr_tensor": "sparse",
     "channels_last": "tensor.geometry", "channels_last_3d": "tensor.geometry",
     "contiguous_format": "tensor.geometry", "preserve_format": "tensor.geometry",
     "save": "serialization", "load": "serialization",

@@ -156,19 +156,10 @@ def _div(d: str, a: Lane, b: Lane) -> Lane:
     return a / b
 
 
-def _safe_divisor(d: str, a: Lane, b: Lane) -> Lane:
-    # The processor traps on x / 0 and on the smallest integer / -1; the results are then moot.
-    b = b.equal(0).where(1, b)
-    if unsigned(d):
-        return b
-    lowest = -(1 << (BITS[b.kind] - 1))
-    return (b.equal(-1) & a.equal(lowest)).where(1, b)
-
-
-def _int_quotient(d: str, a: Lane, b: Lane) -> tuple[Lane, Lane]:
-    b = _safe_divisor(d, a, b)
-    sign = "u" if unsigned(d) else "s"
-    return (a.f.lanes(a.kind, f"{sign}div {a!r}, {b.name}"), a.f.lanes(a.kind, f"{sign}rem {a!r}, {b.name}"))
+def _fractional(op: str, a: Lane) -> None:
+    # Of integers, the processor traps on x / 0, where an exception is due: NumPy's kernels look first.
+    if not is_float(a.kind):
+        raise Unsupported(f"{op} of integers")
 
 
 def _opposed(d: str, rest: Lane, b: Lane) -> Lane:
@@ -177,15 +168,11 @@ def _opposed(d: str, rest: Lane, b: Lane) -> Lane:
 
 
 def _trunc_divide(d: str, a: Lane, b: Lane) -> Lane:
-    if is_float(a.kind):
-        return a.f.intrinsic("llvm.trunc", a / b)
-    return _int_quotient(d, a, b)[0]
+    _fractional("trunc_divide", a)
+    return a.f.intrinsic("llvm.trunc", a / b)
 
 
 def _floor_divide(d: str, a: Lane, b: Lane) -> Lane:
-    if not is_float(a.kind):
-        quotient, rest = _int_quotient(d, a, b)
-        return quotient if unsigned(d) else _opposed(d, rest, b).where(quotient - 1, quotient)
     rest = _fmod(d, a, b)
     quotient = (a - rest) / b
     quotient = _opposed(d, rest, b).where(quotient - 1, quotient)
@@ -196,17 +183,14 @@ def _floor_divide(d: str, a: Lane, b: Lane) -> Lane:
 
 
 def _fmod(d: str, a: Lane, b: Lane) -> Lane:
-    if is_float(a.kind):
-        return _libm("fmod")(d, a, b)
-    return _int_quotient(d, a, b)[1]
+    _fractional("fmod", a)
+    return _libm("fmod")(d, a, b)
 
 
 def _remainder(d: str, a: Lane, b: Lane) -> Lane:
     rest = _fmod(d, a, b)
-    if unsigned(d):
-        return rest
     rest = _opposed(d, rest, b).where(rest + b, rest)
-    return rest.equal(0).where(rest.other(0.0).copysign(b), rest) if is_float(a.kind) else rest
+    return rest.equal(0).where(rest.other(0.0).copysign(b), rest)
 
 
 def _abs(d: str, x: Lane) -> Lane:

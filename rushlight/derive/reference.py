@@ -132,8 +132,6 @@ class Program:
             limit = ATOMS["largest"].numpy(np.zeros((), dt.BY_NAME[
                 self._storage[node.src[0].arg]].np)).astype(np.float64)[()]
             return lambda a: a.dtype.type(limit)
-        if node.op == "neg" and self._types[node] == "bool":
-            return lambda a: a  # as C's truth does; NumPy refuses
         return numpy if arg is None else lambda *operands: numpy(*operands, arg=arg)
 
 

@@ -32,7 +32,8 @@ from rushlight.tensor.tensor import Tensor, wrap
 
 def refuse(text: str, given: dt.dtype) -> None:
     """A Row's refusal of a dtype, as the exception that PyTorch raises for such a text."""
-    lacking = any(words in text for words in ("implemented for '", "supported for complex", "NumPy"))
+    words = ("implemented for '", "for complex inputs", "for complex types", "is not implemented", "NumPy")
+    lacking = any(w in text for w in words)
     raise (NotImplementedError if lacking else RuntimeError)(text.format(dtype=given.legacy))
 
 

@@ -66,10 +66,11 @@ mul = binary("mul", "input * other.", "multiply", first=NUMBER, second=NUMBER, c
 _true_divide = binary("_true_divide", "input / other.", atom="div", first=NUMBER, second=NUMBER,
                       where=(), dtypes="float", node="div")
 _trunc_divide = binary("_trunc_divide", "The quotient rounded towards zero.", atom="trunc_divide",
-                       first=NUMBER, second=NUMBER, where=(), node="div")
+                       first=NUMBER, second=NUMBER, where=(), node="div",
+                       refuse=not_for("div_trunc_cpu", "bool", "complex"))
 floor_divide = binary(
     "floor_divide", "The quotient rounded towards minus infinity.", first=NUMBER, second=NUMBER,
-    refuse={**not_for("div_floor_cpu", "complex")})
+    refuse=not_for("div_floor_cpu", "bool", "complex"))
 remainder = binary("remainder", "The remainder with the sign of the divisor, as Python's %.",
                    first=NUMBER, second=NUMBER, refuse=not_for("remainder_cpu", "bool", "complex"))
 fmod = binary("fmod", "The remainder with the sign of the dividend, as C's fmod.", second=NUMBER,
@@ -89,7 +90,7 @@ def positive(input) -> Expr:
 reciprocal = unary("reciprocal", "1 / input.", dtypes="float")
 
 
-@pointwise(dtypes="square")
+@pointwise(dtypes="int")
 def square(input) -> Expr:
     """input squared."""
     return input * input
@@ -244,7 +245,7 @@ def _where_method(input, condition, other: "Tensor | Number"):
 
 
 copysign = binary("copysign", "The size of input with the sign of other.", second=NUMBER,
-                  refuse=not_for("copysign_cpu", "complex"))
+                  dtypes="float", refuse=not_for("copysign_cpu", "complex"))
 hypot = binary("hypot", "sqrt(input ** 2 + other ** 2) without overflow.",
                refuse=not_for("hypot_cpu", *NOT_FLOATING))
 nextafter = binary("nextafter", "The next floating-point number from input towards other.",
@@ -253,16 +254,27 @@ gcd = binary("gcd", "The greatest common divisor.", refuse=not_for("gcd_cpu", "b
 lcm = binary("lcm", "The least common multiple.", refuse=not_for("lcm_cpu", "bool", "float", "complex"))
 
 
-@pointwise
+def _check_step(bound: dict[str, Any]) -> None:
+    if bound["input"].dtype is not bound["values"].dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+
+
+@pointwise(verify=_check_step, refuse={"complex": "heaviside is not yet implemented for complex tensors."})
 def heaviside(input, values) -> Expr:
     """0 below 0, `values` at 0, 1 above."""
-    return m.where(m.eq(input, 0), values, m.where(m.lt(input, 0), 0, 1))
+    return m.where(m.eq(input, 0), values, m.where(m.gt(input, 0), 1, 0))
 
 
 @composite(inplace=True, out=True)
 def ldexp(input, other):
-    """input * 2 ** other."""
-    return mul(input, pow(2.0, other))
+    """input * 2 ** other; in two steps where other is whole, so that only the result may overflow."""
+    if not input.is_floating_point() or other.dtype.category >= 2:
+        return mul(input, pow(2.0, other))
+    if other.dtype is bool_:
+        raise NotImplementedError("\"ldexp_cpu_exp\" not implemented for 'Bool'")
+    other = clamp(other.long(), -4000, 4000)
+    half = floor_divide(other, 2)
+    return (input.double() * pow(2.0, half.double()) * pow(2.0, (other - half).double())).to(input.dtype)
 
 
 def _mantissa_rule(s: Any, grad: Any, _: Any = None) -> Any:

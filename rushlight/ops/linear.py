@@ -1,6 +1,7 @@
 """Products with something added: linear, addmm and its relatives, outer, einsum, tensordot."""
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,8 @@ def _(x: Array, w: Array, bias: Array | None) -> Array:
     elif x.ndim == 2:
         found = product(x, w.T)
     else:
-        found = product(x.reshape(-1, x.shape[-1]), w.T).reshape(*x.shape[:-1], w.shape[0])
+        rows = x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
+        found = product(rows, w.T).reshape(*x.shape[:-1], w.shape[0])
     if bias is not None:
         found = np.asarray(found)
         if bias.ndim and bias.shape[-1] not in (1, found.shape[-1] if found.ndim else 1):

@@ -91,10 +91,10 @@ def _max_pool(input, kernel: "Any", stride: "Any", pad: "Any", dilation: "Any",
     has_nan = input.dtype.kind not in "iu" and bool(np.isnan(np.max(input, initial=lowest)))
     best: Any = None
     for k, cut in offsets(kernel, stride, dilation, out):
-        value = np.ascontiguousarray(wide[cut])
         if best is None:
-            best = value if value is not input else value.copy()
+            best = wide[cut].copy()  # written to below
             continue
+        value = np.ascontiguousarray(wide[cut])
         better = value > best
         if has_nan:
             better |= value != value

@@ -11,6 +11,7 @@ from rushlight.base.errors import wrap_dim, wrap_dims
 from rushlight.base.results import named
 from rushlight.ops.along import at_least_1d, legacy
 from rushlight.ops.arithmetic import abs as abs_
+from rushlight.ops.oneatom import not_for
 from rushlight.ops.reductions import _prod, amax, amin, mean, sum, with_dims
 from rushlight.ops.scanning import put_back
 from rushlight.ops.sorting import check_size, pick
@@ -138,7 +139,7 @@ _position("argmax", True)
 _position("argmin", False)
 
 
-@composite(out=True, out_exact=True)
+@composite(out=True, out_exact=True, refuse=not_for("aminmax_cpu", "complex"))
 def aminmax(input, *, dim: "int | None" = None, keepdim: "bool" = False):
     """(min, max) along dim, or over all elements."""
     if dim is None:
