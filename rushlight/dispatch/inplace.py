@@ -44,7 +44,7 @@ def {name}({sig}):
 '''
 _OPERAND = {1: "entry = FAST.get({a}._k)", 2: '''c, g = {b}.__class__, None
     if c in PLAIN:
-        apart = {b}._s is None or {b}._s is not {a}._s or {b} is {a}
+        apart = ({b}._s is None or {b}._s is not {a}._s or {b} is {a}) and {b}._a.ndim <= {a}._a.ndim
         entry = FAST.get({a}._k) if apart and {b}._k is {a}._k else None
         y, g = {b}._a, {b}._g
     else:

@@ -24,7 +24,7 @@ def _check_alpha(bound: dict[str, Any]) -> None:
     tensors = [v.dtype for v in operands if hasattr(v, "dtype")]
     if isinstance(alpha, bool) and any(d.name != "bool" for d in tensors):
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    floating = any(d.category >= 2 for d in tensors) or any(isinstance(v, float) for v in operands)
+    floating = any(d.category >= 2 for d in tensors) or any(isinstance(v, (float, complex)) for v in operands)
     if isinstance(alpha, float) and not floating:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point "
                            "number.")

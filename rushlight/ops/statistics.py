@@ -238,7 +238,7 @@ def vector_norm(input, ord: "Number" = 2, dim: "Ints | None" = None, keepdim: "b
 @composite(name="_p_norm", where=("aten",), node="linalg_vector_norm")
 def _p_norm(input, ord: "Number", dim: "Ints | None", keepdim: "bool"):
     """(sum |x| ** ord) ** (1 / ord)."""
-    return (abs_(input) ** ord).sum(dim, keepdim) ** (1.0 / ord)
+    return ((abs_(_wide(input)) ** ord).sum(dim, keepdim) ** (1.0 / ord)).to(input.dtype.to_real())
 
 
 @_p_norm.gradient
@@ -264,8 +264,14 @@ def _check_norm(x: Any, dtype: Any) -> None:
 @composite(name="_euclid", where=("aten",), node="linalg_vector_norm")
 def _euclid(input, dim: "Ints | None", keepdim: "bool"):
     """sqrt(sum |x| ** 2)."""
-    square = (input * input.conj()).real if input.dtype.is_complex else input * input
-    return sum(square, dim, keepdim).sqrt()
+    x = _wide(input)
+    square = (x * x.conj()).real if x.dtype.is_complex else x * x
+    return sum(square, dim, keepdim).sqrt().to(input.dtype.to_real())
+
+
+def _wide(x: Any) -> Any:
+    # Powers of two-byte floats overflow and vanish early.
+    return x.float() if x.dtype.itemsize == 2 else x
 
 
 @_euclid.gradient
