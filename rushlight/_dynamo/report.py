@@ -23,8 +23,7 @@ class Explanation:
     def __str__(self) -> str:
         name = getattr(self.runner.function, "__qualname__", type(self.runner.function).__name__)
         if isinstance(self.runner, Eager):
-            return (f"{name}: mode \"default\": the Python runs at every call, on compiled kernels; "
-                    f"{len(self.runner.plans)} kinds of arguments so far")
+            return f"{name}: the Python runs at every call; nothing is compiled"
         lines = [f"{name}: {len(self.runner.plans)} kinds of arguments"]
         for plan in self.runner.plans.values():
             lines += _plan(plan)
@@ -39,9 +38,10 @@ def _plan(plan: Plan) -> list[str]:
     if plan.program is None:
         return ["  not recorded yet: the first call is a warm-up"]
     entries = plan.program.entries
-    size = sum(o.nbytes for e in entries for o in e.outs)
+    memory: Any = plan.program.plan
+    size = f"{memory.size / 1e6:.2f} MB of memory, {memory.apart / 1e6:.2f} MB if no results shared it"
     state = f"replayed {plan.replays} times" if plan.ready else "recorded, to be checked by one more call"
-    lines = [f"  {state}; {len(entries)} steps, {size / 1e6:.2f} MB of results kept; recording and compiling "
+    lines = [f"  {state}; {len(entries)} steps, {size}; recording and compiling "
              f"took {plan.seconds:.3f} s"]
     for e in entries:
         shapes = ", ".join(f"{o.dtype}{list(o.shape)}" for o in e.outs)

@@ -10,7 +10,8 @@ from typing import Any
 
 from rushlight.base import dtype as dt
 from rushlight.compiler import vectormath as vm
-from rushlight.compiler.ir import BITS, Lane, is_float
+from rushlight.compiler.ir import BITS
+from rushlight.compiler.lanes import Lane, is_float
 from rushlight.compiler.polynomials import PRECISIONS
 
 Emitter = Callable[..., Lane]
