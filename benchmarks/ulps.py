@@ -2,9 +2,9 @@
 
     python -m benchmarks.ulps            prints a table; --write writes docs/numerics.md; NAMES choose ops
 
-Needs mpmath and an installed PyTorch. An op is tried over its domain: all magnitudes of either sign (subnormal,
-tiny, huge), a uniform middle, and the neighbourhoods of its poles, zeros and edges. An error counts against the
-spacing of the dtype at the true value; where that overflows or underflows, the result must round likewise.
+Needs mpmath and an installed PyTorch. An op is tried over its domain: all magnitudes of either sign
+(subnormal, tiny, huge), a uniform middle, and the neighbourhoods of its poles, zeros and edges. An error
+counts against the spacing of the dtype at the true value; where that overflows, the result must do so too.
 Rushlight is measured twice: as the first calls run (NumPy) and as hot ones do (machine code).
 """
 from __future__ import annotations
@@ -35,7 +35,8 @@ def _softplus(x: Any) -> Any:
 # name: (reference, domain, points to look around)
 OPS: dict[str, tuple[Reference, tuple[float, float], tuple[float, ...]]] = {
     "exp": (mp.exp, (-800, 800), (0,)), "exp2": (lambda x: mp.power(2, x), (-1200, 1200), (0,)),
-    "expm1": (mp.expm1, (-800, 800), (0,)), "log": (mp.log, POSITIVE, (1,)), "log1p": (mp.log1p, (-1, INF), (0, -1)),
+    "expm1": (mp.expm1, (-800, 800), (0,)), "log": (mp.log, POSITIVE, (1,)),
+    "log1p": (mp.log1p, (-1, INF), (0, -1)),
     "log2": (lambda x: mp.log(x) / mp.log(2), POSITIVE, (1,)), "log10": (mp.log10, POSITIVE, (1,)),
     "sqrt": (mp.sqrt, POSITIVE, ()), "rsqrt": (lambda x: 1 / mp.sqrt(x), POSITIVE, ()),
     "reciprocal": (lambda x: 1 / x, ALL, ()), "sin": (mp.sin, (-1e6, 1e6), (0, math.pi, 2 * math.pi)),
@@ -54,7 +55,8 @@ OPS: dict[str, tuple[Reference, tuple[float, float], tuple[float, ...]]] = {
     "special.i0e": (lambda x: mp.besseli(0, x) * mp.exp(-abs(x)), (-700, 700), ()),
     "special.i1": (lambda x: mp.besseli(1, x), (-700, 700), (0,)),
     "special.i1e": (lambda x: mp.besseli(1, x) * mp.exp(-abs(x)), (-700, 700), (0,)),
-    "special.ndtr": (lambda x: mp.ncdf(x), (-37, 10), (0,)), "special.log_ndtr": (_log_ndtr, (-1000, 10), (0, -1)),
+    "special.ndtr": (lambda x: mp.ncdf(x), (-37, 10), (0,)),
+    "special.log_ndtr": (_log_ndtr, (-1000, 10), (0, -1)),
     "special.ndtri": (lambda x: mp.sqrt(2) * mp.erfinv(2 * x - 1), (1e-6, 1), (0.5,)),
     "special.erfcx": (lambda x: mp.erfc(x) * mp.exp(x * x), (-20, 100), (0,)),
     "special.entr": (lambda x: -x * mp.log(x), POSITIVE, (1,)),
@@ -170,12 +172,12 @@ def measure(name: str, dtype: str) -> dict[str, tuple[float, float]]:
 
 HEAD = """# Numerics
 
-Written by `python -m benchmarks.ulps --write`: the largest error found of each op, in units in the last place of
-the result, against mpmath with 40 digits, over the op's domain (subnormal, tiny and huge arguments and the
-neighbourhoods of poles, zeros and edges included), and the (first) argument where. *NumPy* is what the first calls
-of an op run on, *machine* the code that hot ones do. `inf` is an infinity or nan where there should be none, or
-none where there should be one. Relative errors near a zero of a function without a closed form (digamma, Bessel
-functions) are unbounded for everybody.
+Written by `python -m benchmarks.ulps --write`: the largest error found of each op, in units in the last place
+of the result, against mpmath with 40 digits, over the op's domain (subnormal, tiny and huge arguments and the
+neighbourhoods of poles, zeros and edges included), and the (first) argument where. *NumPy* is what the first
+calls of an op run on, *machine* the code that hot ones do. `inf` is an infinity or nan where there should be
+none, or none where there should be one. Relative errors near a zero of a function without a closed form
+(digamma, Bessel functions) are unbounded for everybody.
 
 """
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 import rushlight as torch
-from rushlight.array_api import fft as fft
-from rushlight.array_api import functions, linalg as linalg
+from rushlight.array_api import functions
+from rushlight.array_api.extensions import fft as fft, linalg as linalg
 from rushlight.array_api.info import DTYPES, __array_namespace_info__ as __array_namespace_info__
 
 __array_api_version__ = "2024.12"

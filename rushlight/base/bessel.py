@@ -42,7 +42,7 @@ def chebyshev(x: Any, coefficients: tuple[float, ...]) -> Any:
 
 
 # The coefficients of (x / 2)^(2k) in i0(x) and i1(x) / (x / 2), the highest first.
-_NEAR = tuple(tuple(1 / (factorial(k) * factorial(k + order)) for k in reversed(range(30))) for order in (0, 1))
+_NEAR = [tuple(1 / (factorial(k) * factorial(k + n)) for k in reversed(range(30))) for n in (0, 1)]
 
 
 def _modified(x: Any, order: int, scaled: bool) -> Any:

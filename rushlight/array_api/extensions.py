@@ -1,26 +1,14 @@
-"""The standard's extension `linalg`."""
+"""The standard's extensions, `linalg` and `fft`."""
 from __future__ import annotations
 
+from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import rushlight as torch
-from rushlight.array_api.functions import PUBLIC, common, of_pairs
+from rushlight.array_api import functions
+from rushlight.array_api.functions import common, of_pairs
 from rushlight.tensor.tensor import Tensor
-
-_SAME = ("cholesky", "det", "diagonal", "eigh", "eigvalsh", "inv", "matrix_power", "qr", "slogdet", "svd",
-         "svdvals")
-
-
-def __getattr__(name: str) -> Any:
-    if name in _SAME:
-        return getattr(torch.linalg, name)
-    if name in _PUBLIC:
-        return _PUBLIC[name]
-    raise AttributeError(f"module 'rushlight.array_api.linalg' has no attribute {name!r}")
-
-
-def __dir__() -> list[str]:
-    return sorted({*_SAME, *_PUBLIC})
 
 
 def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
@@ -36,15 +24,25 @@ def vector_norm(x: Tensor, /, *, axis: Any = None, keepdims: bool = False, ord: 
     return torch.linalg.vector_norm(x, ord, axis, keepdims)
 
 
-_PUBLIC: dict[str, Any] = {
+def _over_axes(f: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, /, *, axes=None, **options: f(x, dim=axes, **options)
+
+
+linalg = SimpleNamespace(**{
+    **{name: getattr(torch.linalg, name) for name in (
+        "cholesky det diagonal eigh eigvalsh inv matrix_power qr slogdet svd svdvals").split()},
+    **{name: functions.PUBLIC[name] for name in ("matmul", "matrix_transpose", "tensordot", "vecdot")},
     "solve": solve, "vector_norm": vector_norm, "outer": of_pairs(torch.outer),
-    **{name: PUBLIC[name] for name in ("matmul", "matrix_transpose", "tensordot", "vecdot")},
     "cross": lambda x1, x2, /, *, axis=-1: torch.linalg.cross(
         *torch.broadcast_tensors(*common(x1, x2)), dim=axis),
     "matrix_norm": lambda x, /, *, keepdims=False, ord="fro": torch.linalg.matrix_norm(
         x, ord, keepdim=keepdims),
     "matrix_rank": lambda x, /, *, rtol=None: torch.linalg.matrix_rank(x, rtol=rtol),
     "pinv": lambda x, /, *, rtol=None: torch.linalg.pinv(x, rtol=rtol),
-    "trace": lambda x, /, *, offset=0, dtype=None: PUBLIC["sum"](
+    "trace": lambda x, /, *, offset=0, dtype=None: functions.PUBLIC["sum"](
         torch.linalg.diagonal(x, offset=offset), axis=-1, dtype=dtype),
-}
+})
+fft = SimpleNamespace(
+    **{name: getattr(torch.fft, name) for name in "fft ifft rfft irfft hfft ihfft fftfreq rfftfreq".split()},
+    **{name: _over_axes(getattr(torch.fft, name)) for name in (
+        "fftn", "ifftn", "rfftn", "irfftn", "fftshift", "ifftshift")})
