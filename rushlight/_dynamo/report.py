@@ -11,14 +11,16 @@ from rushlight.capture.eager import Eager
 
 
 class Explanation:
-    """`str()` is the report; `refusals` the reasons for which calls stay eager, `op_count` the steps of the
-    programs."""
+    """`str()` is the report; `graph_count` programs of `op_count` steps, and `break_reasons`: why calls stay
+    eager."""
 
     def __init__(self, runner: Any) -> None:
         self.runner = runner
         plans = [p for p in runner.plans.values() if isinstance(p, Plan)]
-        self.refusals = [p.refusal for p in plans if p.refusal]
-        self.op_count = sum(len(p.program.entries) for p in plans if p.program is not None)
+        self.break_reasons = [p.refusal for p in plans if p.refusal]
+        self.graph_break_count = len(self.break_reasons)
+        programs = [p.program for p in plans if p.program is not None]
+        self.graph_count, self.op_count = len(programs), sum(len(p.entries) for p in programs)
 
     def __str__(self) -> str:
         name = getattr(self.runner.function, "__qualname__", type(self.runner.function).__name__)

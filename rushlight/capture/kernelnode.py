@@ -6,7 +6,8 @@ equal meanings are one kernel, whatever made them.
 """
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+import math
+from collections.abc import Callable, Container, Sequence
 from functools import partial
 from typing import Any
 
@@ -21,9 +22,9 @@ from rushlight.compiler.rows import Rows, rows
 from rushlight.derive.types import infer
 from rushlight.dispatch.formula import Formula
 from rushlight.dispatch.reducing import BIG, MACHINE, Reducer
-from rushlight.ops import rowkernels
+from rushlight.ops import attention, rowkernels
 from rushlight.ops.rowexpr import reduce_
-from rushlight.ops.scalar import Expr, const, show, substitute, symbol, toposort
+from rushlight.ops.scalar import Expr, const, m, show, substitute, symbol, toposort
 
 Array = np.ndarray[Any, Any]
 # A kernel's operands with their roles: the arrays are those that a replay works on.
@@ -94,8 +95,9 @@ def lowered(entry: Entry, owned: Container[int]) -> list[Entry]:
     """
     function, found = entry.function, None
     row = getattr(function, "row", None)
-    if row is not None and row.name == "linear":
-        return _linear(entry) or [entry]
+    parts = _PARTS.get(row.name) if row is not None and entry.kind == "run" else None
+    if parts is not None:
+        return parts(entry) or [entry]
     bound = getattr(function, "func", function)
     if entry.kind == "run" and len(entry.outs) and not any(o.dtype.kind == "c" for o in entry.outs):
         if bound is Formula.compute:
@@ -117,8 +119,36 @@ def _linear(entry: Entry) -> list[Entry] | None:
     added = node("pointwise", (symbol("a") + symbol("b"),), [("a", total, "vector"), ("b", bias, "vector")],
                  (out,), (dt.from_numpy_dtype(out.dtype).name,), entry.where)
     operands = x.reshape(-1, x.shape[-1]), w.T
-    product = Entry("run", Product(), operands, (total.reshape(-1, total.shape[-1]),), entry.where)
+    product = _product(operands, total.reshape(-1, total.shape[-1]), entry)
     return None if added is None or x.dtype.itemsize < 4 else [product, added]
+
+
+def _product(operands: tuple[Array, Array], out: Array, whole: Entry, inner: bool = True) -> Entry:
+    return Entry("run", Product(), operands, (out,), whole.where, inner)
+
+
+def _attention(entry: Entry) -> list[Entry] | None:
+    """Two products and a softmax of rows, which the mask of causal attention becomes part of."""
+    (q, k, v, causal, scale), (out, weights) = entry.operands, entry.outs
+    kernel = attention.probabilities.compiled(weights, weights)
+    if kernel is NotImplemented or not (out.flags.c_contiguous and weights.flags.c_contiguous):
+        return None
+    dtype, scores = kernel.out_dtypes[0], np.empty_like(weights)
+    parts: list[Entry | None] = [_product((q, k.swapaxes(-1, -2)), scores, entry)]
+    if causal:
+        mask, hidden = np.tri(*scores.shape[-2:], dtype=bool), np.empty_like(scores)
+        parts.append(node("pointwise", (m.where(symbol("m"), symbol("s"), const(-math.inf)),),
+                          [("m", mask, "vector"), ("s", scores, "vector")], (hidden,), (dtype,), entry.where))
+        scores = hidden
+        if parts[1] is not None:
+            parts[1].inner = True
+    operands = [("s", scores, "vector"), ("c", np.array(scale, scores.dtype), "scalar")]
+    parts += [node("rows", kernel.outputs, operands, (weights,), (dtype,), entry.where),
+              _product((weights, v), out, entry, False)]
+    return None if None in parts else parts  # type: ignore[return-value]
+
+
+_PARTS: dict[str, Callable[[Entry], list[Entry] | None]] = {"linear": _linear, "_attention": _attention}
 
 
 def _formula(entry: Entry, owned: Container[int]) -> Entry | None:

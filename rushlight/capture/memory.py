@@ -23,16 +23,16 @@ class Plan:
 
     def __init__(self, entries: Sequence[Entry], ends: dict[int, int],
                  given: Sequence[tuple[Array, int]] = ()) -> None:
-        self.lives = _lives(entries, ends, given)
+        lives = _lives(entries, ends, given)
         self.places: dict[int, int] = {}
-        self.apart = sum(_bytes(memory) for memory, _, _ in self.lives.values())
-        self.size = self._place()
+        self.apart = sum(int(memory.nbytes) for memory, _, _ in lives.values())
+        self.size = self._place(lives)
 
-    def _place(self) -> int:
+    def _place(self, lives: dict[int, tuple[Array, int, int]]) -> int:
         top, active = 0, []
-        for key, (memory, start, end) in self.lives.items():
+        for key, (memory, start, end) in lives.items():
             active = [block for block in active if block[2] >= start]
-            at, need = 0, -(-_bytes(memory) // _LINE) * _LINE
+            at, need = 0, -(-int(memory.nbytes) // _LINE) * _LINE
             for low, high, _ in sorted(active):
                 if low - at >= need:
                     break
@@ -95,11 +95,6 @@ def _lives(entries: Sequence[Entry], ends: dict[int, int],
                 made[id(owner)] = owner, i, max(i, ends.get(id(owner), i))
         fixed |= roots(getattr(e.function, "args", ()))
     return {key: life for key, life in made.items() if key not in fixed}
-
-
-def _bytes(a: Array) -> int:
-    """What an array that owns its memory takes."""
-    return int(a.nbytes)
 
 
 def _address(a: Array) -> int:

@@ -154,5 +154,6 @@ def _joined(out: Array, arrays: Sequence[Array], dim: int) -> Step | None:
 
 
 _PRODUCTS: dict[str, Callable[..., Step | None]] = {
-    "linear": _linear, "mm": _into, "bmm": _into, "_sum_of_outers": _outers, "_cat": _joined,
+    "linear": _linear, "mm": _into, "bmm": _into, "_matmul": _into, "_sum_of_outers": _outers,
+    "_cat": _joined,
     "_cross_entropy_backward": _cross_entropy_back}

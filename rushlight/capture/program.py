@@ -1,13 +1,16 @@
 """A recorded call as a program: prepared calls in order, on memory that stays."""
 from __future__ import annotations
 
+import threading
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from rushlight.autograd.node import AccumulateGrad
+from rushlight.base.size import Size
 from rushlight.base.quiet import hush, restore
 from rushlight.capture import gradients
 from rushlight.capture.fusion import Fusing
@@ -57,7 +60,7 @@ class Program:
                  traced: Traced | None = None, until: float | None = None) -> None:
         tracked = [] if traced is None else [t for t in leaves(output) if is_tracked(t)]
         self.numbers = {id(t): n for n, t in enumerate(tracked)}
-        self.traced, self.memory = traced, recorder.owned
+        self.memory = recorder.owned
         self.backward: Part | None = None
         live, owned = output, recorder.owned
         start = Fusing(owned, until)
@@ -76,6 +79,8 @@ class Program:
         self.written: list[Array] = []
         self.plan: Plan | None = None
         self._latest: Any = None
+        # Held by the thread that replays.
+        self.busy = threading.Lock()
 
     @property
     def entries(self) -> list[Entry]:
@@ -130,7 +135,7 @@ class Program:
         """The results for these inputs, of the recorded shapes and dtypes."""
         self.forward.run([t._a for t in tensors])
         node = None
-        if self.traced is not None:
+        if self.backward is not None:
             ends = [leaf if place is None else tensors[place] for leaf, place in self.leaves]
             node = CompiledBackward(tuple([None if t._g is None else (t._g, t._i) for t in ends]),
                                     (self, guarded, versions(guarded)))
@@ -172,18 +177,18 @@ def mapped(tree: Any, change: Callable[[Tensor], Any]) -> Any:
         return change(tree)
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):
         return type(tree)(*[mapped(v, change) for v in tree])
-    if isinstance(tree, (tuple, list)):
+    if type(tree) in (tuple, list, Size):
         return type(tree)([mapped(v, change) for v in tree])
-    if isinstance(tree, dict):
+    if type(tree) in (dict, OrderedDict):
         return type(tree)((k, mapped(v, change)) for k, v in tree.items())
     return tree
 
 
 def leaves(tree: Any) -> list[Any]:
-    """The values in a tree of lists, tuples and dicts, in order."""
-    if isinstance(tree, (tuple, list)):
+    """The values in a tree of lists, tuples and dicts, in order; a program's own kind of these is a value."""
+    if type(tree) in (tuple, list, Size) or isinstance(tree, tuple) and hasattr(tree, "_fields"):
         return [leaf for v in tree for leaf in leaves(v)]
-    if isinstance(tree, dict):
+    if type(tree) in (dict, OrderedDict):
         return [leaf for v in tree.values() for leaf in leaves(v)]
     return [tree]
 

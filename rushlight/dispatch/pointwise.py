@@ -15,7 +15,6 @@ from rushlight.autograd.mode import LOCAL
 from rushlight.dispatch import arguments, names, outputs, overrides, state
 from rushlight.dispatch.formula import BIG, Formula
 from rushlight.dispatch.literals import NUMBERS, scalar
-from rushlight.dispatch.source import compile_function
 from rushlight.ops import signature
 from rushlight.ops.scalar import const, symbol
 from rushlight.ops.table import Row
@@ -95,10 +94,10 @@ def simple(row: Row) -> tuple[Formula, list[Any], list[Any]] | None:
 
 def build(row: Row) -> Callable[..., Any]:
     """The functional callable of a pointwise row."""
-    direct = _general(row)
+    direct, general = _general(row)
     chosen = simple(row)
     if chosen is None:
-        return direct
+        return general
     formula, operands, others = chosen
     params = public_params(row)
     others += [p for p in params if p not in row.params]
@@ -107,9 +106,9 @@ def build(row: Row) -> Callable[..., Any]:
         plain="".join(f" or {p.name} is not _default_{p.name}" for p in others) + " or extra",
         call=", ".join(f"{p.name}={p.name}" for p in params) + ", out=out, **extra",
         a=operands[0].name, b=operands[-1].name)
-    scope = {**SCOPE, "general": direct, "FAST": formula.fast, "record": formula.record,
+    scope = {**SCOPE, "general": general, "FAST": formula.fast, "record": formula.record,
              "record_pair": formula.record_pair, **{f"_default_{p.name}": p.default for p in params}}
-    return compile_function(text, row.name, scope)
+    return overrides.compile_door(text, row, scope, direct)
 
 
 _variants: dict[tuple[Any, ...], Formula] = {}
@@ -175,7 +174,7 @@ def public_params(row: Row) -> tuple[signature.Param, ...]:
     return signature.with_inplace(row.params) if functional else row.params
 
 
-def _general(row: Row) -> Callable[..., Any]:
+def _general(row: Row) -> tuple[Callable[..., Any], Callable[..., Any]]:
     params = public_params(row)
 
     def direct(*args: Any, out: Any = None, **kwargs: Any) -> Any:
@@ -189,9 +188,4 @@ def _general(row: Row) -> Callable[..., Any]:
             return formula(*values)
         return outputs.compute_into(row.name, out, values, lambda: formula(*values))
 
-    def general(*args: Any, **kwargs: Any) -> Any:
-        found = overrides.intercept(row, direct, args, kwargs)
-        return direct(*args, **kwargs) if found is overrides.NONE else found
-
-    general.__name__ = general.__qualname__ = row.name
-    return general
+    return direct, overrides.entrance(row, direct)

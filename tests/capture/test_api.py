@@ -89,7 +89,7 @@ def test_the_compiler_namespace():
 
 def test_explanations():
     report = torch._dynamo.explain(lambda x: (x * 2).sum())(torch.ones(3))
-    assert report.op_count == 2 and report.refusals == [] and "test_api.py" in str(report)
+    assert report.op_count == 2 and report.break_reasons == [] and report.graph_count == 1 and "test_api.py" in str(report)
     eager = torch.compile(lambda x: x * 2, backend="eager")
     eager(torch.ones(2))
     assert "nothing is compiled" in str(torch.explain(eager))
@@ -144,3 +144,13 @@ def test_logs(monkeypatch, capsys):
     printed = capsys.readouterr().err
     assert "Recompiling function Module.__call__: 'training' is no longer True" in printed
     assert "Graph break: the call stays eager" in printed and "test_api.py" in printed
+
+
+def test_verbose_prints_graph_breaks(capsys):
+    torch._dynamo.config.verbose = True
+    try:
+        compiled = torch.compile(lambda x: x.sum().item(), mode="reduce-overhead")
+        compiled(torch.ones(1)), compiled(torch.ones(1))
+    finally:
+        torch._dynamo.config.verbose = False
+    assert "Graph break" in capsys.readouterr().err and torch._dynamo.config.verbose is False
