@@ -27,9 +27,9 @@ torch = sys.modules[__name__]  # as PyTorch's own attribute of that name
 
 # Sub-packages, imported at first mention.
 _PACKAGES = frozenset((
-    "_dynamo", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "fft", "func", "linalg", "masked",
-    "nn", "optim", "profiler", "random", "return_types", "serialization", "signal", "special", "storage",
-    "testing", "utils", "version",
+    "_dynamo", "amp", "array_api", "autograd", "backends", "compiler", "cpu", "cuda", "fft", "func", "linalg",
+    "masked", "nn", "ops", "optim", "profiler", "random", "return_types", "serialization", "signal", "sparse",
+    "special", "storage", "testing", "utils", "version",
 ))
 # What PyTorch has beside these, and what to use meanwhile.
 _ABSENT = {
@@ -47,6 +47,7 @@ _HOMES = {
     "is_grad_enabled": "autograd.mode", "is_inference_mode_enabled": "autograd.mode",
     "memory_format": "tensor.geometry", "layout": "tensor.geometry", "strided": "tensor.geometry",
     "sparse_coo": "tensor.geometry", "sparse_csr": "tensor.geometry",
+    "sparse_coo_tensor": "sparse", "sparse_csr_tensor": "sparse",
     "channels_last": "tensor.geometry", "channels_last_3d": "tensor.geometry",
     "contiguous_format": "tensor.geometry", "preserve_format": "tensor.geometry",
     "save": "serialization", "load": "serialization",
@@ -60,6 +61,7 @@ _HOMES = {
     "is_storage": "tensor.queries", "numel": "tensor.queries", "is_floating_point": "tensor.queries",
     "is_complex": "tensor.queries", "is_nonzero": "tensor.queries", "is_signed": "tensor.queries",
     "is_same_size": "tensor.queries", "is_inference": "tensor.queries",
+    "is_conj": "tensor.queries", "is_neg": "tensor.queries",
     "result_type": "tensor.queries", "can_cast": "tensor.queries", "typename": "tensor.queries",
     "set_default_tensor_type": "tensor.queries", "set_default_device": "tensor.queries",
     "get_default_device": "tensor.queries", "broadcast_shapes": "tensor.queries",

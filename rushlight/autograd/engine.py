@@ -17,6 +17,8 @@ from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad, Node, freed
 from rushlight.autograd.packing import Packed
 from rushlight.base.tape import TAPE, escape
+from rushlight.tensor.geometry import strided
+from rushlight.tensor.gradient import Gradient
 from rushlight.tensor.tensor import WRAPPED
 
 Tensor = Any
@@ -268,6 +270,11 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
          is_grads_batched: bool = False, materialize_grads: bool = False) -> tuple[Any, ...]:
     """The gradients of `outputs` with respect to `inputs`, as a tuple; no `.grad` is touched."""
     outs, ins = listed(outputs), listed(inputs)
+    if any(isinstance(t, Gradient) and t.layout is not strided for t in (*outs, *ins)):
+        found = grad(_inner(outs), _inner(ins), _inner(_listed(grad_outputs, len(outs))), retain_graph,
+                     create_graph, only_inputs, allow_unused, is_grads_batched, materialize_grads)
+        return tuple(t.map(lambda _, g=g: g) if t.layout is not strided and g is not None else g
+                     for t, g in zip(ins, found, strict=True))
     if is_grads_batched:
         return _batched(outs, ins, grad_outputs, retain_graph, create_graph, allow_unused)
     if materialize_grads and allow_unused is False:
@@ -287,6 +294,11 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
         raise RuntimeError(f"The differentiated Tensor at index {place} appears to not have been used in "
                            "the graph. Set allow_unused=True if this is the desired behavior.")
     return tuple(wanted.found)
+
+
+def _inner(tensors: list[Any]) -> list[Any]:
+    """Sparse tensors by their values, which are what the graph knows."""
+    return [t if t is None or t.layout is strided else t.parts[-1] for t in tensors]
 
 
 def _batched(outs: list[Any], ins: list[Any], grads: Any, retain: bool | None, create: bool,

@@ -143,6 +143,8 @@ def own(grad: Any, leaf: Any) -> Any:
     alone = (a.base is None and sys.getrefcount(grad) <= _ALONE and sys.getrefcount(a) <= _ALONE - 1)
     if alone and grad._g is None and (a.flags.c_contiguous or not leaf._a.flags.c_contiguous):
         return grad
+    if grad.is_sparse:
+        return grad.detach()
     order: Any = "C" if leaf._a.flags.c_contiguous else "K"
     return wrap(a.copy(order), grad._k)
 

@@ -7,7 +7,10 @@ base then get their nodes anew, by taking the view again of the new base.
 from __future__ import annotations
 
 import weakref
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad, Node, edge
@@ -32,6 +35,24 @@ def check_writable(target: Tensor, tracked: bool) -> None:
     if s is not None and s.inference and not LOCAL.inference:
         raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed. "
                            "You can make a clone to get a normal tensor before doing inplace update.")
+
+
+def refuse_overlap(target: Tensor, values: Sequence[Any]) -> None:
+    """Refuse to write to memory of which an operand reads a part, in another way."""
+    for v in values:
+        if v is not target and isinstance(v, Tensor) and v._s is not None and v._s is target._s:
+            a, b = (_reach(t._a) for t in (target, v))
+            same = a == b and target._a.strides == v._a.strides
+            if a and b and not same and a[0] < b[1] and b[0] < a[1]:
+                raise RuntimeError("unsupported operation: some elements of the input tensor and the "
+                                   "written-to tensor refer to a single memory location. Please clone() "
+                                   "the tensor before performing the operation.")
+
+
+def _reach(a: Any) -> tuple[int, int] | None:
+    """The addresses of dense memory; None for an array with gaps, about which PyTorch does not ask."""
+    low, high = np.lib.array_utils.byte_bounds(a)
+    return (low, high) if a.size and high - low == a.nbytes else None
 
 
 def _check_view(target: Tensor) -> None:

@@ -1,27 +1,17 @@
 """Modified Bessel functions of the first kind, of NumPy arrays of every floating dtype.
 
-Chebyshev series, fitted in 60-digit arithmetic: on [0, 8] of exp(-x) i0(x) and exp(-x) i1(x) / x,
-beyond 8, in the variable 8 / x, of the same times sqrt(x).
+On [0, 8] their power series, of positive terms alone; beyond, Chebyshev series in 8 / x of exp(-x) i0(x) and
+exp(-x) i1(x) times sqrt(x), fitted in 60-digit arithmetic.
 """
 from __future__ import annotations
 
+from math import factorial
 from typing import Any
 
 import numpy as np
 
-from rushlight.base.lifted import lifted
+from rushlight.base.lifted import horner, lifted
 
-_I0_NEAR = (
-    0.33839763720473803, -0.3046826723431984, 0.17162090152220877, -0.09490109704804764,
-    0.04930528423967071, -0.02373741480589947, 0.010546460394594998, -0.004324309995050576,
-    0.0016394756169413357, -0.0005763755745385824, 0.00018850288509584165,
-    -5.754195010082104e-05, 1.6448448070728896e-05, -4.4167383584587505e-06,
-    1.1173875391201037e-06, -2.670793853940612e-07, 6.046995022541919e-08,
-    -1.300025009986248e-08, 2.6598237246823866e-09, -5.189795601635263e-10,
-    9.675809035373237e-11, -1.726826291441556e-11, 2.95505266312964e-12, -4.856446783111929e-13,
-    7.676185498604936e-14, -1.1685332877993451e-14, 1.715391285555133e-15,
-    -2.431279846547955e-16, 3.3307945188222384e-17, -4.4153416464793395e-18,
-    5.669178006921496e-19)
 _I0_FAR = (
     0.4022452055070544, 0.0033691164782556943, 6.889758346916825e-05, 2.8913705208347567e-06,
     2.0489185894690638e-07, 2.266668990498178e-08, 3.3962320257083865e-09, 4.94060238822497e-10,
@@ -31,17 +21,6 @@ _I0_FAR = (
     1.7725601330565263e-15, -3.425485619677219e-16, -2.8276239805165836e-16,
     3.461222867697461e-17, 4.46562142029676e-17, -4.830504485944182e-18, -7.233180487874754e-18,
     9.921475412173699e-19, 1.193650890845982e-18)
-_I1_NEAR = (
-    0.12629359322181682, -0.17641651835783406, 0.1026436586898471, -0.05294598120809499,
-    0.024726449030626516, -0.010564084894626197, 0.004156422944312888, -0.0015135724506312532,
-    0.0005122859561685758, -0.00016176081582589674, 4.781565107550054e-05,
-    -1.3273163656039436e-05, 3.4702513081376785e-06, -8.568720264695455e-07,
-    2.0032947535521353e-07, -4.445059128796328e-08, 9.381537386495773e-09,
-    -1.8872497517228294e-09, 3.625590281552117e-10, -6.663489723502027e-11,
-    1.1736186298890901e-11, -1.9839743977649436e-12, 3.223793365945575e-13,
-    -5.042185504727912e-14, 7.600684294735408e-15, -1.1055969477353862e-15,
-    1.5536319577362005e-16, -2.111421214358166e-17, 2.7779141127610464e-18,
-    -3.541581772542136e-19)
 _I1_FAR = (
     0.38928811750914005, -0.009761097491361469, -0.00011058893876262371, -3.882564808877691e-06,
     -2.512236237870209e-07, -2.6314688468895196e-08, -3.835380385964237e-09,
@@ -62,33 +41,38 @@ def chebyshev(x: Any, coefficients: tuple[float, ...]) -> Any:
     return x * ahead - after + coefficients[0]
 
 
-def _scaled(size: Any, near: tuple[float, ...], far: tuple[float, ...], factor: Any) -> Any:
-    inner = factor * chebyshev(np.minimum(size, 8) / 4 - 1, near)
-    outer = chebyshev(16 / np.maximum(size, 8) - 1, far) / np.sqrt(size)
-    return np.where(size <= 8, inner, outer)
+# The coefficients of (x / 2)^(2k) in i0(x) and i1(x) / (x / 2), the highest first.
+_NEAR = [tuple(1 / (factorial(k) * factorial(k + n)) for k in reversed(range(30))) for n in (0, 1)]
+
+
+def _modified(x: Any, order: int, scaled: bool) -> Any:
+    size = np.abs(x)
+    near = horner(np.minimum(size, 8) ** 2 / 4, _NEAR[order]) * (np.minimum(size, 8) / 2) ** order
+    far = chebyshev(16 / np.maximum(size, 8) - 1, (_I0_FAR, _I1_FAR)[order]) / np.sqrt(np.maximum(size, 8))
+    grown = np.exp(-size if scaled else size)
+    found = np.where(size <= 8, near * grown if scaled else near, far if scaled else far * grown)
+    return np.copysign(found, x) if order else found
 
 
 @lifted
 def i0e(x: Any) -> Any:
     """exp(-|x|) times i0(x)."""
-    return _scaled(np.abs(x), _I0_NEAR, _I0_FAR, 1.0)
+    return _modified(x, 0, True)
 
 
 @lifted
 def i1e(x: Any) -> Any:
     """exp(-|x|) times i1(x)."""
-    size = _scaled(np.abs(x), _I1_NEAR, _I1_FAR, np.abs(x))
-    return np.copysign(size, x)
+    return _modified(x, 1, True)
 
 
 @lifted
 def i0(x: Any) -> Any:
     """The modified Bessel function of order 0."""
-    return np.exp(np.abs(x)) * _scaled(np.abs(x), _I0_NEAR, _I0_FAR, 1.0)
+    return _modified(x, 0, False)
 
 
 @lifted
 def i1(x: Any) -> Any:
     """The modified Bessel function of order 1."""
-    size = np.exp(np.abs(x)) * _scaled(np.abs(x), _I1_NEAR, _I1_FAR, np.abs(x))
-    return np.where(x < 0, -size, size)
+    return _modified(x, 1, False)

@@ -38,6 +38,7 @@ def erfc(x: Any) -> Any:
     return _c_function("erfc", x)
 
 
+@lifted
 def lgamma(x: Any) -> Any:
     """The logarithm of the absolute value of gamma(x); inf at its poles."""
     return _c_function("lgamma", x)
@@ -95,8 +96,12 @@ def _normal_quantile(offset: Any, tail: Any) -> Any:
 @lifted
 def erfinv(x: Any) -> Any:
     """The y with erf(y) = x; nan outside [-1, 1]."""
-    y = _normal_quantile(x / 2, (1 - np.abs(x)) / 2) * math.sqrt(0.5)
-    return np.where(np.abs(x) > 1, np.nan, y)
+    size = np.abs(x)
+    y = np.abs(_normal_quantile(x / 2, (1 - size) / 2)) * math.sqrt(0.5)
+    # A step of Newton's method, by the difference that is known best.
+    wrong = np.where(size < 0.5, erf(y) - size, (1 - size) - erfc(y))
+    better = np.where(size < 1, y - wrong * np.exp(y * y) * (0.5 * math.sqrt(math.pi)), y)
+    return np.where(size > 1, np.nan, np.copysign(better, x))
 
 
 @lifted

@@ -105,6 +105,11 @@ def _libm(name: str) -> Emitter:
     return emit
 
 
+def _erfc(d: str, x: Lane) -> Lane:
+    # The C library's is the better one of doubles, ours fast.
+    return (_through_double(vm.erfc) if x.kind == "float" else _libm("erfc"))(d, x)
+
+
 def _intrinsic(name: str) -> Emitter:
     """Of floats; integers are left as they are."""
     def emit(d: str, x: Lane) -> Lane:
@@ -157,19 +162,10 @@ def _div(d: str, a: Lane, b: Lane) -> Lane:
     return a / b
 
 
-def _safe_divisor(d: str, a: Lane, b: Lane) -> Lane:
-    # The processor traps on x / 0 and on the smallest integer / -1; the results are then moot.
-    b = b.equal(0).where(1, b)
-    if unsigned(d):
-        return b
-    lowest = -(1 << (BITS[b.kind] - 1))
-    return (b.equal(-1) & a.equal(lowest)).where(1, b)
-
-
-def _int_quotient(d: str, a: Lane, b: Lane) -> tuple[Lane, Lane]:
-    b = _safe_divisor(d, a, b)
-    sign = "u" if unsigned(d) else "s"
-    return (a.f.lanes(a.kind, f"{sign}div {a!r}, {b.name}"), a.f.lanes(a.kind, f"{sign}rem {a!r}, {b.name}"))
+def _fractional(op: str, a: Lane) -> None:
+    # Of integers, the processor traps on x / 0, where an exception is due: NumPy's kernels look first.
+    if not is_float(a.kind):
+        raise Unsupported(f"{op} of integers")
 
 
 def _opposed(d: str, rest: Lane, b: Lane) -> Lane:
@@ -178,15 +174,11 @@ def _opposed(d: str, rest: Lane, b: Lane) -> Lane:
 
 
 def _trunc_divide(d: str, a: Lane, b: Lane) -> Lane:
-    if is_float(a.kind):
-        return a.f.intrinsic("llvm.trunc", a / b)
-    return _int_quotient(d, a, b)[0]
+    _fractional("trunc_divide", a)
+    return a.f.intrinsic("llvm.trunc", a / b)
 
 
 def _floor_divide(d: str, a: Lane, b: Lane) -> Lane:
-    if not is_float(a.kind):
-        quotient, rest = _int_quotient(d, a, b)
-        return quotient if unsigned(d) else _opposed(d, rest, b).where(quotient - 1, quotient)
     rest = _fmod(d, a, b)
     quotient = (a - rest) / b
     quotient = _opposed(d, rest, b).where(quotient - 1, quotient)
@@ -197,17 +189,14 @@ def _floor_divide(d: str, a: Lane, b: Lane) -> Lane:
 
 
 def _fmod(d: str, a: Lane, b: Lane) -> Lane:
-    if is_float(a.kind):
-        return _libm("fmod")(d, a, b)
-    return _int_quotient(d, a, b)[1]
+    _fractional("fmod", a)
+    return _libm("fmod")(d, a, b)
 
 
 def _remainder(d: str, a: Lane, b: Lane) -> Lane:
     rest = _fmod(d, a, b)
-    if unsigned(d):
-        return rest
     rest = _opposed(d, rest, b).where(rest + b, rest)
-    return rest.equal(0).where(rest.other(0.0).copysign(b), rest) if is_float(a.kind) else rest
+    return rest.equal(0).where(rest.other(0.0).copysign(b), rest)
 
 
 def _abs(d: str, x: Lane) -> Lane:
@@ -349,8 +338,8 @@ EMITTERS: dict[str, Emitter] = {
     "cosh": _vector("cosh", vm.cosh), "tanh": _vector("tanh", vm.tanh),
     "asinh": _vector("asinh", vm.asinh), "acosh": _vector("acosh", vm.acosh),
     "atanh": _vector("atanh", vm.atanh),
-    "erf": _vector("erf", vm.erf), "erfc": _through_double(vm.erfc),
-    "erfinv": _through_double(vm.erfinv), "lgamma": _libm("lgamma"),
+    "erf": _vector("erf", vm.erf), "erfc": _erfc,
+    "erfinv": _through_double(vm.erfinv), "lgamma": _through_double(lambda x: x.f.scalars("lgamma", x)),
     "maximum": _maximum, "minimum": _minimum, "clamp_min": _maximum, "clamp_max": _minimum,
     "fmax": _number_extreme("gt"), "fmin": _number_extreme("lt"), "relu": _relu,
     "hardtanh": _hardtanh, "where": lambda d, c, a, b: _truth(c).where(a, b),

@@ -335,8 +335,11 @@ def erfinv(x: Lane) -> Lane:
     mid = polynomial(a, QUANTILE_MID[0]) / polynomial(a, QUANTILE_MID[1])
     far = polynomial(b, QUANTILE_FAR[0]) / polynomial(b, QUANTILE_FAR[1])
     outer = tail.equal(0).where(INF, (r > 5).where(far, mid)).copysign(x)
-    y = (offset.abs() <= 0.425).where(centre, outer) * math.sqrt(0.5)
-    return (size > 1).where(NAN, y)
+    y = ((offset.abs() <= 0.425).where(centre, outer) * math.sqrt(0.5)).abs()
+    # A step of Newton's method, by the difference that is known best.
+    wrong = (size < 0.5).where(erf(y) - size, (1 - size) - erfc(y))
+    better = (size < 1).where(y - wrong * exp(y * y) * (0.5 * math.sqrt(math.pi)), y)
+    return (size > 1).where(NAN, better.copysign(x))
 
 
 # --- powers ---------------------------------------------------------------------------------------

@@ -12,6 +12,9 @@ from rushlight.ops.scalar import Expr, const, symbol
 from rushlight.ops.table import Row, public
 
 
+_EXAMPLE = 2
+
+
 def card(row: Row) -> str:
     """The card: schema, names, kind, formula, gradient, dtype rule, kernels, policy, source."""
     lines = [signature.text(row.name, row.params, row.out), textwrap.indent(row.doc.strip(), "    "), ""]
@@ -52,15 +55,23 @@ def _pointwise(row: Row) -> list[tuple[str, str]]:
     values: dict[str, Any] = {}
     for p in row.params:
         values[p.name] = symbol(p.name) if not p.is_static else p.default
+        if p.default is signature.REQUIRED and p.is_static:
+            values[p.name] = _EXAMPLE  # a formula for each value: one of them is shown
         if p.is_number and p.default is not signature.REQUIRED and p.default is not None:
             values[p.name] = const(p.default)
     root: Expr = row.body(**values)
     lines = [("formula", str(root))]
     for p in row.params:
         if p.is_tensor:
-            name = f"d/d{p.name}"
-            lines.append((name, str(differentiate(root, [symbol(p.name)])[0])))
+            lines.append((f"d/d{p.name}", _derivative(root, p.name)))
     return lines
+
+
+def _derivative(root: Expr, name: str) -> str:
+    try:
+        return str(differentiate(root, [symbol(name)])[0])
+    except NotImplementedError:
+        return "none"
 
 
 def dtype_rule(row: Row) -> str:

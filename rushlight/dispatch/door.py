@@ -16,6 +16,9 @@ from rushlight.ops.rowkernels import RowKernel
 from rushlight.ops.table import NAMES, Row, public
 from rushlight.tensor import tensor
 
+# Methods that have to do with sparse layouts.
+_SPARSE = frozenset("to_sparse to_sparse_csr to_dense coalesce sparse_mask indices values crow_indices "
+                    "col_indices is_coalesced".split())
 _built: dict[tuple[str, str], Callable[..., Any]] = {}
 
 
@@ -26,7 +29,11 @@ def lookup(namespace: str, name: str) -> Callable[..., Any] | None:
     extra = methods.METHODS if namespace == "Tensor" else methods.FUNCTIONS
     if name in extra and namespace in ("Tensor", "torch"):
         return extra[name]
+    if name.startswith("_foreach_") and namespace == "torch":
+        return import_module("rushlight.dispatch.foreach").build(name)  # type: ignore[no-any-return]
     found = NAMES.get((namespace, name))
+    if found is None and namespace == "Tensor" and name in _SPARSE:
+        return import_module("rushlight.sparse").method(name)  # type: ignore[no-any-return]
     if found is None:
         return None
     row, variant = found

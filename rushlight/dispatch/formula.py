@@ -33,7 +33,8 @@ from rushlight.tensor.tensor import Tensor, wrap
 
 def refuse(text: str, given: dt.dtype) -> None:
     """A Row's refusal of a dtype, as the exception that PyTorch raises for such a text."""
-    lacking = any(words in text for words in ("implemented for '", "supported for complex", "NumPy"))
+    words = ("implemented for '", "for complex inputs", "for complex types", "is not implemented", "NumPy")
+    lacking = any(w in text for w in words)
     raise (NotImplementedError if lacking else RuntimeError)(text.format(dtype=given.legacy))
 
 
@@ -72,11 +73,13 @@ class Formula:
     def __init__(self, name: str, root: Expr, operands: Sequence[str], dtypes: str = "same",
                  result: str = "same", refuse: dict[str, str] | None = None,
                  promoting: Sequence[str] | None = None, label: Any = None,
-                 fixed: dict[str, Any] | None = None) -> None:
+                 fixed: dict[str, Any] | None = None, narrow: Sequence[str] = ()) -> None:
         self.name, self.root, self.operands = name, root, tuple(operands)
         self.dtypes, self.result, self.refuse = dtypes, result, refuse or {}
         # Operands that take part in promotion: all but conditions and plain scalars.
         self.promoting = frozenset(self.operands if promoting is None else promoting)
+        # Plain scalars that PyTorch rounds to the dtype of the computation, however narrow.
+        self.narrow = frozenset(narrow)
         self.entries: dict[Any, Entry] = {}
         # The generated door's own table: one kind, or (kind, number class), for same-kind operands.
         self.fast: dict[Any, Entry] = {}
@@ -125,7 +128,8 @@ class Formula:
             own = value._k.dtype if isinstance(value, Tensor) else dt.opmath(compute)
             if name not in self.promoting and not isinstance(value, Tensor):
                 own = dt.opmath(compute)
-            elif own is not compute and name in self.promoting and isinstance(value, Tensor):
+            if own is not compute and (name in self.narrow or name in self.promoting
+                                       and isinstance(value, Tensor)):
                 mapping[symbol(name)] = m.cast(symbol(name), arg=compute.name)
             ins.append((name, own.name))
         root = substitute(self.root, mapping) if mapping else self.root

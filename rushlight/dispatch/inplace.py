@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.autograd.inplace import check_writable, rebase
+from rushlight.autograd.inplace import check_writable, rebase, refuse_overlap
 from rushlight.autograd.mode import LOCAL
 from rushlight.base.promotion import can_cast
 from rushlight.base.tape import TAPE
@@ -43,7 +43,8 @@ def {name}({sig}):
 '''
 _OPERAND = {1: "entry = FAST.get({a}._k)", 2: '''c, g = {b}.__class__, None
     if c in PLAIN:
-        entry = FAST.get({a}._k) if {b}._k is {a}._k else None
+        apart = ({b}._s is None or {b}._s is not {a}._s or {b} is {a}) and {b}._a.ndim <= {a}._a.ndim
+        entry = FAST.get({a}._k) if apart and {b}._k is {a}._k else None
         y, g = {b}._a, {b}._g
     else:
         entry = FAST.get(({a}._k, c)) if c in NUMBERS else None
@@ -96,6 +97,7 @@ def _pointwise(row: Row) -> Callable[..., Any]:
         formula, values = pointwise.resolve(row, bound)
         tracked = LOCAL.enabled and any(isinstance(v, Tensor) and v._g is not None for v in values)
         check_writable(target, tracked)
+        refuse_overlap(target, values)
         _check_result(row, formula, target, values)
         if tracked:
             write(target, formula(*_own_copies(formula, target, values)))
@@ -121,6 +123,8 @@ def _check_result(row: Row, formula: Formula, target: Tensor, values: list[Any])
     if row.options.get("inplace_exact") and result is not target._k.dtype:
         raise RuntimeError(f"the base given to {row.name}_ has dtype {target._k.dtype.legacy} but the "
                            f"operation's result requires dtype {result.legacy}")
+    if row.result == "real" and target._k.dtype.is_complex:
+        raise RuntimeError(f"In-place {row.name} is not supported for complex tensors.")
     if not can_cast(result, target._k.dtype):
         raise RuntimeError(f"result type {result.legacy} can't be cast to the desired output type "
                            f"{target._k.dtype.legacy}; {row.name}_ writes into a {target._k.dtype} "
@@ -186,6 +190,7 @@ def _generic(row: Row) -> Callable[..., Any]:
         operands = [v for v in (*args, *kwargs.values()) if isinstance(v, Tensor)]
         tracked = LOCAL.enabled and any(v._g is not None for v in operands)
         check_writable(target, tracked)
+        refuse_overlap(target, operands)
         if not tracked and into is not None and not target._k.on_meta:
             return _written(into, target, arguments.bind(row, (target, *rest), kwargs))
         source = _copied(target) if tracked else target

@@ -27,12 +27,14 @@ def scalar(value: Any, np_dtype: Any) -> Array:
 
 def _number_array(value: Any, np_dtype: Any) -> Array:
     try:
+        if isinstance(value, complex) and np_dtype.kind != "c":
+            raise OverflowError
         if np_dtype.kind in "iu" and isinstance(value, float):
             value = int(value)
         with np.errstate(all="ignore"):
             return np.array(value, np_dtype)
     except OverflowError:
-        if np_dtype.kind in "iu" and -(1 << 63) <= value < (1 << 64):
+        if np_dtype.kind in "iu" and not isinstance(value, complex) and -(1 << 63) <= value < (1 << 64):
             return np.array(value & ((1 << 64) - 1), np.uint64).astype(np_dtype)
         raise RuntimeError(f"value cannot be converted to type {CPU_KINDS[np_dtype].dtype.name} "
                            f"without overflow: {value}") from None

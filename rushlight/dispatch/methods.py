@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.autograd.inplace import check_writable, track_view
+from rushlight.autograd.inplace import check_writable, refuse_overlap, track_view
 from rushlight.autograd.mode import LOCAL
 from rushlight.base import dtype as dt
 from rushlight.base.convert import convert, needs_care
@@ -37,6 +37,7 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     a, b = self._a, src._a
     tracked = LOCAL.enabled and (src._g is not None or self._g is not None)
     check_writable(self, tracked)
+    refuse_overlap(self, (src,))
     if a.shape != b.shape and broadcast_shapes(a.shape, b.shape) != a.shape:
         raise RuntimeError(f"output with shape {list(a.shape)} doesn't match the broadcast shape "
                            f"{list(broadcast_shapes(a.shape, b.shape))}")

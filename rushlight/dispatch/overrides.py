@@ -71,9 +71,9 @@ _SIMPLE = {int, float, bool, str, type(None), complex}
 
 def _ask(row: Row, direct: Callable[..., Any], foreign: list[Any], args: tuple[Any, ...],
          kwargs: dict[str, Any]) -> Any:
-    from rushlight.dispatch.door import function
+    from rushlight.dispatch.door import function, lookup
 
-    public = function(row)
+    public = lookup("Tensor", f"{row.name}_") if getattr(direct, "writes", False) else function(row)
     types = tuple(type(f) for f in foreign)
     for item in foreign:
         hook = type(item).__torch_function__

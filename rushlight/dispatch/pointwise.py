@@ -141,7 +141,8 @@ def variant(row: Row, given: dict[str, Any]) -> Formula:
         root = row.body(**call)
         found = _variants[tuple(key)] = Formula(
             row.options.get("node", row.name), root, operands, row.dtypes, row.result, row.refuse,
-            promoting, names.label(row), {n: v for n, v in call.items() if n not in operands})
+            promoting, names.label(row), {n: v for n, v in call.items() if n not in operands},
+            row.options.get("narrow", ()))
     return found
 
 

@@ -1,6 +1,8 @@
 """The op table, one file per family of rows; a family is imported when a row of it is asked for."""
 from __future__ import annotations
 
+from importlib import import_module
+
 # In order of need: a family may use the rows of those before it.
 FAMILIES = (
     "copying", "creation", "ranges", "tapers", "grids", "arithmetic", "elementary", "special",
@@ -11,5 +13,11 @@ FAMILIES = (
     "convolution", "pooling", "shuffles", "margins", "resampling", "griding", "lufactors", "solving",
     "determinants", "cholesky", "eigen", "svd", "leastsquares", "lowrank", "matrixnorms",
     "matrixproducts", "ldl", "decompositions", "fourier", "spectrograms", "random", "sampling", "dropout",
-    "recurrent",
+    "recurrent", "natives", "fractional",
 )
+
+
+def __getattr__(name: str) -> object:
+    if name != "aten":
+        raise AttributeError(f"module 'torch.ops' has no attribute {name!r}")
+    return import_module("rushlight.ops.aten")

@@ -1,10 +1,12 @@
 """`python -m rushlight.ops gelu` prints a row's card; `--list` prints all public names;
-`--contents` writes contents.tsv anew, which a row that is added or renamed needs."""
+`--contents` writes contents.tsv anew, which a row that is added or renamed needs; `--docs` the page
+docs/operators.md."""
 from __future__ import annotations
 
 import sys
 from importlib import import_module
 
+from rushlight.derive import manual
 from rushlight.derive.card import card
 from rushlight.ops import FAMILIES
 from rushlight.ops.table import CONTENTS, NAMES, ROWS, Row, public
@@ -22,6 +24,9 @@ def main(arguments: list[str]) -> int:
     if arguments == ["--contents"]:
         with open(CONTENTS, "w", encoding="utf-8") as file:
             file.write(written())
+        return 0
+    if arguments == ["--docs"]:
+        manual.PAGE.write_text(manual.page(), encoding="utf-8")
         return 0
     for name in arguments:
         row = ROWS.get(name) or next((r for (_, n), (r, _) in NAMES.items() if n == name), None)

@@ -24,7 +24,7 @@ def _check_alpha(bound: dict[str, Any]) -> None:
     tensors = [v.dtype for v in operands if hasattr(v, "dtype")]
     if isinstance(alpha, bool) and any(d.name != "bool" for d in tensors):
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
-    floating = any(d.category >= 2 for d in tensors) or any(isinstance(v, float) for v in operands)
+    floating = any(d.category >= 2 for d in tensors) or any(isinstance(v, (float, complex)) for v in operands)
     if isinstance(alpha, float) and not floating:
         raise RuntimeError("For integral input tensors, argument alpha must not be a floating point "
                            "number.")
@@ -32,19 +32,31 @@ def _check_alpha(bound: dict[str, Any]) -> None:
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
 
 
-@pointwise(commutative=True, verify=_check_alpha)
+_ONE_BOOL_SUB = ("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to "
+                 "invert a mask, use the `~` or `logical_not()` operator instead.")
+
+
+def _check_sub(bound: dict[str, Any]) -> None:
+    truths = [v is True or v is False or getattr(v, "dtype", None) is bool_
+              for v in (bound["input"], bound["other"])]
+    if any(truths) and not all(truths):
+        raise RuntimeError(_ONE_BOOL_SUB)
+    _check_alpha(bound)
+
+
+@pointwise(commutative=True, verify=_check_alpha, narrow=("alpha",))
 def add(input: "Tensor | Number", other: "Tensor | Number", *, alpha: "Number" = 1) -> Expr:
     """input + alpha * other."""
     return input + alpha * other
 
 
-@pointwise(aliases=("subtract",), verify=_check_alpha, refuse={"bool": _NO_BOOL_SUB})
+@pointwise(aliases=("subtract",), verify=_check_sub, narrow=("alpha",), refuse={"bool": _NO_BOOL_SUB})
 def sub(input: "Tensor | Number", other: "Tensor | Number", *, alpha: "Number" = 1) -> Expr:
     """input - alpha * other."""
     return input - alpha * other
 
 
-@pointwise(verify=_check_alpha, refuse={"bool": _NO_BOOL_SUB}, inplace=False, out=False)
+@pointwise(verify=_check_sub, narrow=("alpha",), refuse={"bool": _NO_BOOL_SUB}, inplace=False, out=False)
 def rsub(input: "Tensor", other: "Tensor | Number", *, alpha: "Number" = 1) -> Expr:
     """other - alpha * input."""
     return other - alpha * input
@@ -54,10 +66,11 @@ mul = binary("mul", "input * other.", "multiply", first=NUMBER, second=NUMBER, c
 _true_divide = binary("_true_divide", "input / other.", atom="div", first=NUMBER, second=NUMBER,
                       where=(), dtypes="float", node="div")
 _trunc_divide = binary("_trunc_divide", "The quotient rounded towards zero.", atom="trunc_divide",
-                       first=NUMBER, second=NUMBER, where=(), node="div")
+                       first=NUMBER, second=NUMBER, where=(), node="div",
+                       refuse=not_for("div_trunc_cpu", "bool", "complex"))
 floor_divide = binary(
     "floor_divide", "The quotient rounded towards minus infinity.", first=NUMBER, second=NUMBER,
-    refuse={**not_for("div_floor_cpu", "complex")})
+    refuse=not_for("div_floor_cpu", "bool", "complex"))
 remainder = binary("remainder", "The remainder with the sign of the divisor, as Python's %.",
                    first=NUMBER, second=NUMBER, refuse=not_for("remainder_cpu", "bool", "complex"))
 fmod = binary("fmod", "The remainder with the sign of the dividend, as C's fmod.", second=NUMBER,
@@ -77,7 +90,7 @@ def positive(input) -> Expr:
 reciprocal = unary("reciprocal", "1 / input.", dtypes="float")
 
 
-@pointwise(dtypes="square")
+@pointwise(dtypes="int")
 def square(input) -> Expr:
     """input squared."""
     return input * input
@@ -182,24 +195,24 @@ def clamp_max(input, max: "Tensor | Number") -> Expr:
     return m.clamp_max(input, max)
 
 
-@pointwise(refuse=not_for("lerp_kernel_scalar", "bool", "int"))
+@pointwise(refuse=not_for("lerp_kernel_scalar", "bool", "int"), not_promoting=("weight",))
 def lerp(input, end, weight: "Tensor | Number") -> Expr:
     """input + weight * (end - input), exact at both ends."""
     near = m.lt(m.abs(weight), 0.5)
     return m.where(near, input + weight * (end - input), end - (end - input) * (1 - weight))
 
 
-@pointwise
+@pointwise(refuse=not_for("addcmul_cpu_out", "bool"))
 def addcmul(input, tensor1, tensor2, *, value: "Number" = 1) -> Expr:
     """input + value * tensor1 * tensor2."""
     return input + value * tensor1 * tensor2
 
 
-@pointwise(refuse={"int": "Integer division with addcdiv is no longer supported, and in a future "
-                          "release addcdiv will perform a true division of tensor1 and tensor2. The "
-                          "historic addcdiv behavior can be implemented as (input + value * "
-                          "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as "
-                          "(input + value * tensor1 / tensor2) for float inputs."})
+@pointwise(refuse=dict.fromkeys(
+    ("int", "bool"), "Integer division with addcdiv is no longer supported, and in a future release addcdiv "
+    "will perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be implemented "
+    "as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + "
+    "value * tensor1 / tensor2) for float inputs."))
 def addcdiv(input, tensor1, tensor2, *, value: "Number" = 1) -> Expr:
     """input + value * tensor1 / tensor2."""
     return input + value * (tensor1 / tensor2)
@@ -232,7 +245,7 @@ def _where_method(input, condition, other: "Tensor | Number"):
 
 
 copysign = binary("copysign", "The size of input with the sign of other.", second=NUMBER,
-                  refuse=not_for("copysign_cpu", "complex"))
+                  dtypes="float", refuse=not_for("copysign_cpu", "complex"))
 hypot = binary("hypot", "sqrt(input ** 2 + other ** 2) without overflow.",
                refuse=not_for("hypot_cpu", *NOT_FLOATING))
 nextafter = binary("nextafter", "The next floating-point number from input towards other.",
@@ -241,16 +254,27 @@ gcd = binary("gcd", "The greatest common divisor.", refuse=not_for("gcd_cpu", "b
 lcm = binary("lcm", "The least common multiple.", refuse=not_for("lcm_cpu", "bool", "float", "complex"))
 
 
-@pointwise
+def _check_step(bound: dict[str, Any]) -> None:
+    if bound["input"].dtype is not bound["values"].dtype:
+        raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
+
+
+@pointwise(verify=_check_step, refuse={"complex": "heaviside is not yet implemented for complex tensors."})
 def heaviside(input, values) -> Expr:
     """0 below 0, `values` at 0, 1 above."""
-    return m.where(m.eq(input, 0), values, m.where(m.lt(input, 0), 0, 1))
+    return m.where(m.eq(input, 0), values, m.where(m.gt(input, 0), 1, 0))
 
 
 @composite(inplace=True, out=True)
 def ldexp(input, other):
-    """input * 2 ** other."""
-    return mul(input, pow(2.0, other))
+    """input * 2 ** other; in two steps where other is whole, so that only the result may overflow."""
+    if not input.is_floating_point() or other.dtype.category >= 2:
+        return mul(input, pow(2.0, other))
+    if other.dtype is bool_:
+        raise NotImplementedError("\"ldexp_cpu_exp\" not implemented for 'Bool'")
+    other = clamp(other.long(), -4000, 4000)
+    half = floor_divide(other, 2)
+    return (input.double() * pow(2.0, half.double()) * pow(2.0, (other - half).double())).to(input.dtype)
 
 
 def _mantissa_rule(s: Any, grad: Any, _: Any = None) -> Any:

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 
 from rushlight.base import airy, cylinder, incomplete, orthogonal, special
@@ -127,8 +128,22 @@ def _numpy_largest(a: Any) -> Any:
     dtype = np.asarray(a).dtype
     if dtype.kind in "iub":
         return np.array(np.iinfo(dtype).max if dtype.kind != "b" else True, dtype)
-    real = np.finfo(dtype)
-    return np.array(real.max, real.dtype)
+    return np.array(ml_dtypes.finfo(dtype).max, dtype) if dtype.kind == "V" else np.finfo(dtype).max
+
+
+def _lcm(a: Any, b: Any) -> Any:
+    # Too large a one is positive still, except of small integers, which C computes in wider ones.
+    found = np.lcm(a, b)
+    return np.abs(found) if found.dtype.itemsize >= 4 else found
+
+
+def _whole(divide: Callable[..., Any]) -> Callable[..., Any]:
+    """A division that refuses integers by 0, as PyTorch's kernels do."""
+    def checked(a: Any, b: Any) -> Any:
+        if b.dtype.kind in "iu" and a.dtype.kind in "iub" and a.size and not b.all():
+            raise RuntimeError("ZeroDivisionError")
+        return divide(a, b)
+    return checked
 
 
 def _numpy_trunc_divide(a: Any, b: Any) -> Any:
@@ -188,15 +203,15 @@ ATOMS: dict[str, Atom] = {
     "pow": Atom(_numpy_pow, _d_pow),
     "abs": Atom(np.abs, _d_abs, "real", _d_abs),
     "sgn": Atom(_numpy_sgn, _no_gradient(1), "same", _d_sgn_complex),
-    "floor_divide": _flat(np.floor_divide, 2),
-    "trunc_divide": _flat(_numpy_trunc_divide, 2),
-    "remainder": Atom(np.remainder, lambda g, y, a, b: (g, -g * m.floor(a / b))),
-    "fmod": Atom(np.fmod, lambda g, y, a, b: (g, -g * m.trunc(a / b))),
+    "floor_divide": _flat(_whole(np.floor_divide), 2),
+    "trunc_divide": _flat(_whole(_numpy_trunc_divide), 2),
+    "remainder": Atom(_whole(np.remainder), lambda g, y, a, b: (g, -g * m.floor(a / b))),
+    "fmod": Atom(_whole(np.fmod), lambda g, y, a, b: (g, -g * m.trunc(a / b))),
     "copysign": Atom(np.copysign, _d_copysign),
     "nextafter": Atom(np.nextafter, lambda g, y, a, b: (g, const(0))),
     "hypot": Atom(np.hypot, lambda g, y, a, b: (g * (a / y), g * (b / y))),
     "gcd": _flat(np.gcd, 2),
-    "lcm": _flat(np.lcm, 2),
+    "lcm": _flat(_lcm, 2),
     # rounding
     "floor": _flat(_integral(np.floor)),
     "ceil": _flat(_integral(np.ceil)),

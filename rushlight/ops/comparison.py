@@ -27,14 +27,15 @@ logical_xor = binary("logical_xor", "Whether exactly one is nonzero.", result="b
 logical_not = unary("logical_not", "Whether input is zero.", result="bool")
 
 
-def _test(name: str, doc: str) -> object:
-    return unary(name, doc, result="bool", inplace=False, out=name == "signbit")
+def _test(name: str, doc: str, **facts: object) -> object:
+    return unary(name, doc, result="bool", inplace=False, out=name == "signbit", **facts)
 
 
 isnan = _test("isnan", "Whether the element is nan.")
 isinf = _test("isinf", "Whether the element is infinite.")
 isfinite = _test("isfinite", "Whether the element is neither infinite nor nan.")
-signbit = _test("signbit", "Whether the sign bit is set (of -0.0 too).")
+signbit = _test("signbit", "Whether the sign bit is set (of -0.0 too).",
+                refuse={"complex": "signbit is not implemented for complex tensors."})
 
 
 @pointwise(result="bool", inplace=False, out=False)
@@ -43,13 +44,13 @@ def isreal(input) -> Expr:
     return m.eq(m.imag(input), 0)
 
 
-@pointwise(result="bool", inplace=False)
+@pointwise(result="bool", inplace=False, refuse={"complex": "isposinf does not support complex inputs."})
 def isposinf(input) -> Expr:
     """Whether the element is +inf."""
     return m.isinf(input) & m.gt(input, 0)
 
 
-@pointwise(result="bool", inplace=False)
+@pointwise(result="bool", inplace=False, refuse={"complex": "isneginf does not support complex inputs."})
 def isneginf(input) -> Expr:
     """Whether the element is -inf."""
     return m.isinf(input) & m.lt(input, 0)

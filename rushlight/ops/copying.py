@@ -88,13 +88,13 @@ def adjoint(input):
     return input.mH
 
 
-@composite
+@composite(aliases=("_conj",))
 def conj(input):
     """The complex conjugate; a real tensor is returned as it is."""
     return _conj(input) if input._k.dtype.is_complex else input
 
 
-@pointwise(name="conj_physical")
+@pointwise(name="conj_physical", aliases=("_conj_physical",))
 def _conj(input) -> Expr:
     """The complex conjugate, written out."""
     return m.conj(input)

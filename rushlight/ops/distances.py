@@ -67,6 +67,8 @@ def _(s: Any, grad: Any) -> Any:
 
 def _check(name: str, x: Any, what: str) -> None:
     if x.dtype.name not in ("float32", "float64"):
+        if x.dtype.category == 2:
+            raise NotImplementedError(f'"{name}" not implemented for \'{x.dtype.legacy}\'')
         raise RuntimeError(f"{name} only supports floating-point dtypes, {what} got: {x.dtype.legacy}")
 
 

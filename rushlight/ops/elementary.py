@@ -3,9 +3,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from rushlight.ops.oneatom import binary, not_for, unary
+from rushlight.ops.copying import view_as_complex, view_as_real
+from rushlight.ops.oneatom import NOT_FLOATING, binary, not_for, unary
 from rushlight.ops.scalar import Expr, const, m
-from rushlight.ops.table import pointwise
+from rushlight.ops.table import composite, pointwise
 
 
 _unary = partial(unary, dtypes="float")
@@ -35,7 +36,8 @@ erf = _unary("erf", "The error function.", "special.erf", refuse=not_for("erf_vm
 erfc = _unary("erfc", "1 - erf(input).", "special.erfc", refuse=not_for("erfc_vml_cpu", "complex"))
 erfinv = _unary("erfinv", "The inverse of the error function.", "special.erfinv",
                 refuse=not_for("erfinv_vml_cpu", "complex"))
-i0 = _unary("i0", "The modified Bessel function of order 0.", "special.i0")
+i0 = _unary("i0", "The modified Bessel function of order 0.", "special.i0",
+            refuse=not_for("i0_vml_cpu", "complex"))
 i1 = _unary("i1", "The modified Bessel function of order 1.", where=("special",), inplace=False,
             node="special_i1")
 lgamma = _unary("lgamma", "The logarithm of |gamma(input)|.", "special.gammaln",
@@ -47,7 +49,7 @@ atan2 = binary("atan2", "The angle of the point (other, input).", "arctan2", dty
                refuse=not_for("atan2_cpu", "complex"))
 
 
-@pointwise(dtypes="float", aliases=("special.logit",))
+@pointwise(dtypes="float", aliases=("special.logit",), refuse=not_for("logit_cpu", "complex"))
 def logit(input, eps: "float | None" = None) -> Expr:
     """log(x / (1 - x)); with eps, x is first clamped to [eps, 1 - eps]."""
     x = input
@@ -61,10 +63,11 @@ def logaddexp(input, other) -> Expr:
     """log(exp(input) + exp(other)) without overflow."""
     same = m.eq(input, other) & m.isinf(input)
     high = m.maximum(input, other)
-    return m.where(same, input, high + m.log1p(m.exp(-m.abs(input - other))))
+    # The lower less the higher: of complex numbers that is not -|input - other|.
+    return m.where(same, input, high + m.log1p(m.exp(m.minimum(input, other) - high)))
 
 
-@pointwise(dtypes="float", inplace=False, refuse=not_for("logaddexp2_cpu", "bool", "int"))
+@pointwise(dtypes="float", inplace=False, refuse=not_for("logaddexp2_cpu", *NOT_FLOATING))
 def logaddexp2(input, other) -> Expr:
     """log2(2 ** input + 2 ** other) without overflow."""
     same = m.eq(input, other) & m.isinf(input)
@@ -72,7 +75,7 @@ def logaddexp2(input, other) -> Expr:
     return m.where(same, input, high + m.log1p(m.exp2(-m.abs(input - other))) * 1.4426950408889634)
 
 
-@pointwise(dtypes="float", aliases=("special.xlogy",))
+@pointwise(dtypes="float", aliases=("special.xlogy",), refuse=not_for("xlogy_cpu", "complex"))
 def xlogy(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
     """input * log(other), 0 where input is 0 (unless other is nan)."""
     plain = input * m.log(other)
@@ -88,23 +91,32 @@ def sinc(input) -> Expr:
     return m.where(zero, 1, m.sin(safe) / safe)
 
 
-@pointwise(dtypes="float")
+@pointwise(dtypes="float", refuse={"complex": "deg2rad is not supported for complex tensors."})
 def deg2rad(input) -> Expr:
     """Degrees as radians."""
     return input * 0.017453292519943295
 
 
-@pointwise(dtypes="float")
+@pointwise(dtypes="float", refuse={"complex": "rad2deg is not supported for complex tensors."})
 def rad2deg(input) -> Expr:
     """Radians as degrees."""
     return input * 57.29577951308232
 
 
-@pointwise
+@composite(inplace=True, out=True)
 def nan_to_num(input, nan: "float | None" = None, posinf: "float | None" = None,
+               neginf: "float | None" = None):
+    """nan and infinities as finite numbers (0, the largest and the smallest by default)."""
+    if input.is_complex() and input.numel():
+        return view_as_complex(nan_to_num(view_as_real(input.contiguous()), nan, posinf, neginf))
+    return _nan_to_num(input, nan, posinf, neginf) if input.is_floating_point() else input.clone()
+
+
+@pointwise(name="_nan_to_num", where=("aten",), node="nan_to_num")
+def _nan_to_num(input, nan: "float | None" = None, posinf: "float | None" = None,
                neginf: "float | None" = None) -> Expr:
     """nan and infinities as finite numbers (0, the largest and the smallest by default)."""
     high = m.largest(input) if posinf is None else const(posinf)
     low = -m.largest(input) if neginf is None else const(neginf)
     found = m.where(m.isinf(input), m.where(m.gt(input, 0), high, low), input)
-    return m.where(m.isnan(input), const(0.0 if nan is None else nan), found)
+    return m.where(m.isnan(input), const(0 if nan is None else nan), found)

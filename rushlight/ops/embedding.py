@@ -1,6 +1,7 @@
 """Rows of a table by number: embedding, its gradient, and the renormalisation of used rows."""
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -39,8 +40,12 @@ def embedding(weight, indices, padding_idx: "int" = -1, scale_grad_by_freq: "boo
 @embedding.gradient
 def _(s: Any, grad: Any) -> Any:
     if s.sparse:
-        raise NotImplementedError("embedding: sparse gradients are not part of Rushlight; use "
-                                  "sparse=False, whose gradient is dense")
+        if s.scale_grad_by_freq:
+            raise RuntimeError("embedding_backward: scale_grad_by_freq not supported with sparse gradients")
+        places, values = s.indices.reshape(-1), grad.reshape(-1, grad.shape[-1])
+        kept = places != s.padding_idx
+        return import_module("rushlight.sparse").make(
+            (places[kept].long().unsqueeze(0), values[kept]), s.shape("weight")), None
     rows = s.shape("weight")[0]
     return _dense_backward(grad, s.indices, rows, s.padding_idx, s.scale_grad_by_freq), None
 

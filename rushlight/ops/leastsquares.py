@@ -7,7 +7,7 @@ import numpy as np
 
 from rushlight.base.results import named
 from rushlight.ops.along import legacy
-from rushlight.ops.matrices import Array, batch_of, columns, dagger, has_lapack
+from rushlight.ops.matrices import Array, batch_of, dagger, has_lapack
 from rushlight.ops.svd import pinv_gradient
 from rushlight.ops.table import ROWS, composite, opaque
 
@@ -21,7 +21,10 @@ def _lstsq(A, B, rcond: "float") -> tuple[Array, Array, Array]:
     counts = S > rcond * S.max(-1, initial=0)[..., None]
     inverse = np.where(counts, 1 / np.where(counts, S, 1), 0).astype(S.dtype)
     x = Vh.swapaxes(-1, -2).conj() @ (inverse[..., None] * (U.swapaxes(-1, -2).conj() @ B))
-    return columns(x), np.asarray(counts.sum(-1), np.int64), S
+    # LAPACK's solution lies in memory as long as the right-hand sides.
+    room = np.zeros((*x.shape[:-2], x.shape[-1], max(A.shape[-2:])), x.dtype)
+    room[..., :x.shape[-2]] = x.swapaxes(-1, -2)
+    return room.swapaxes(-1, -2)[..., :x.shape[-2], :], np.asarray(counts.sum(-1), np.int64), S
 
 
 @_lstsq.gradient

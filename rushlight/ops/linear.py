@@ -1,6 +1,7 @@
 """Products with something added: linear, addmm and its relatives, outer, einsum, tensordot."""
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,9 @@ def linear(input, weight, bias: "Tensor | None" = None) -> str:
 def _(x: Array, w: Array, bias: Array | None) -> Array:
     if x.dtype != w.dtype:
         raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {legacy(x)} and {legacy(w)}")
+    if bias is not None and x.dtype.itemsize == 2 and x.dtype.kind not in "iu":
+        wide: Array = linear.fused(*(t.astype(np.float32) for t in (x, w, bias)))  # type: ignore[misc]
+        return wide.astype(x.dtype)
     if w.ndim == 1:
         found = product(x, w)
     elif not x.ndim or x.shape[-1] != w.shape[1]:
@@ -30,7 +34,8 @@ def _(x: Array, w: Array, bias: Array | None) -> Array:
     elif x.ndim == 2:
         found = product(x, w.T)
     else:
-        found = product(x.reshape(-1, x.shape[-1]), w.T).reshape(*x.shape[:-1], w.shape[0])
+        rows = x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
+        found = product(rows, w.T).reshape(*x.shape[:-1], w.shape[0])
     if bias is not None:
         found = np.asarray(found)
         if bias.ndim and bias.shape[-1] not in (1, found.shape[-1] if found.ndim else 1):
@@ -67,8 +72,12 @@ def _scaled_sum(input, product, beta: "Number" = 1, alpha: "Number" = 1) -> Expr
     return input * beta + product * alpha
 
 
-def _added(op: str, input: Any, found: Any, beta: Any, alpha: Any) -> Any:
-    """beta * input + alpha * found; a beta of 0 ignores input, nan and all."""
+def _added(op: str, input: Any, multiply: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
+    """beta * input + alpha * multiply(a, b), rounded once; a beta of 0 ignores input, nan and all."""
+    if input.is_floating_point() and input.dtype.itemsize == 2 and a.dtype is b.dtype is input.dtype:
+        wide = _added(op, input.float(), multiply, a.float(), b.float(), beta, alpha)
+        return wide.to(input.dtype)
+    found = multiply(a, b)
     if input.dtype is not found.dtype:
         raise RuntimeError(f"self and mat2 must have the same dtype, but got {input.dtype.legacy} and "
                            f"{found.dtype.legacy}")
@@ -91,7 +100,7 @@ def _check_scale(found: Any, scale: Any, name: str) -> None:
 
 def _add_product(name: str, multiply: Any, doc: str) -> Any:
     def body(input, mat1, mat2, *, beta: "Number" = 1, alpha: "Number" = 1):
-        return _added(name, input, multiply(mat1, mat2), beta, alpha)
+        return _added(name, input, multiply, mat1, mat2, beta, alpha)
     return composite(body, name=name, doc=doc, out=True, inplace=True)
 
 
@@ -101,19 +110,19 @@ addmm = _add_product("addmm", mm, "beta * input + alpha * (mat1 @ mat2).")
 @composite(out=True, inplace=True)
 def addmv(input, mat, vec, *, beta: "Number" = 1, alpha: "Number" = 1):
     """beta * input + alpha * (mat @ vec)."""
-    return _added("addmv", input, mv(mat, vec), beta, alpha)
+    return _added("addmv", input, mv, mat, vec, beta, alpha)
 
 
 @composite(out=True, inplace=True)
 def baddbmm(input, batch1, batch2, *, beta: "Number" = 1, alpha: "Number" = 1):
     """beta * input + alpha * (batch1 @ batch2)."""
-    return _added("baddbmm", input, bmm(batch1, batch2), beta, alpha)
+    return _added("baddbmm", input, bmm, batch1, batch2, beta, alpha)
 
 
 @composite(out=True, inplace=True)
 def addbmm(input, batch1, batch2, *, beta: "Number" = 1, alpha: "Number" = 1):
     """beta * input + alpha * the sum of batch1 @ batch2 over the batch."""
-    return _added("addbmm", input, bmm(batch1, batch2).sum(0), beta, alpha)
+    return _added("addbmm", input, lambda a, b: bmm(a, b).sum(0), batch1, batch2, beta, alpha)
 
 
 @composite(out=True, inplace=True)
@@ -128,7 +137,7 @@ def addr(input, vec1, vec2, *, beta: "Number" = 1, alpha: "Number" = 1):
     if input.dtype is not found.dtype:
         found = found.to(input.dtype) if input.dtype.category > found.dtype.category else found
         input = input.to(found.dtype)
-    return _added("addr", input, found, beta, alpha)
+    return _added("addr", input, lambda a, b: a, found, found, beta, alpha)
 
 
 @composite(out=True, aliases=("ger",))

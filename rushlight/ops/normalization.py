@@ -111,11 +111,16 @@ def native_layer_norm(input, normalized_shape: "Ints", weight: "Tensor | None", 
     """layer_norm, the means of the rows, and 1 / sqrt(their variances + eps); these without gradients."""
     shape = _check_shape(input, normalized_shape, weight, bias)
     found, center, rstd = _layer_norm(input, shape, weight, bias, eps)
-    return found, *[t.detach().reshape(*t.shape[:-1], *[1] * len(shape)) for t in (center, rstd)]
+    like = input if weight is None else weight
+    return found, *[t.detach().to(like.dtype).reshape(*t.shape[:-1], *[1] * len(shape))
+                    for t in (center, rstd)]
 
 
 def _layer_norm(input: Any, shape: tuple[int, ...], weight: Any, bias: Any,
                 eps: float) -> tuple[Any, Any, Any]:
+    if _mixed(input, weight, bias):
+        found, *moments = _layer_norm(input.float(), shape, weight, bias, eps)
+        return found.to(input.dtype), *moments
     flat = input if len(shape) == 1 else input.flatten(input.ndim - len(shape))
     found, center, rstd = _normalize_rows(flat, eps)
     if len(shape) > 1:
@@ -177,6 +182,10 @@ def group_norm(input, num_groups: "int", weight: "Tensor | None" = None,
 def native_group_norm(input, weight: "Tensor | None", bias: "Tensor | None", N: "int", C: "int", HxW: "int",
                       group: "int", eps: "float"):
     """group_norm of (N, C, *), HxW elements a channel; the groups' means, and 1 / sqrt(variances + eps)."""
+    if _mixed(input, weight, bias):
+        like = input if weight is None else weight
+        found, *moments = native_group_norm(input.float(), weight, bias, N, C, HxW, group, eps)
+        return found.to(input.dtype), *[t.to(like.dtype) for t in moments]
     flat = input.reshape(N, group, C // group * HxW)
     center = flat.mean(-1)
     apart = flat - center.unsqueeze(-1)
@@ -185,8 +194,8 @@ def native_group_norm(input, weight: "Tensor | None", bias: "Tensor | None", N: 
 
 
 def _mixed(input: Any, *params: Any) -> bool:
-    """Whether a two-byte input meets wider parameters: PyTorch then computes in float32 and rounds once."""
-    return input.dtype.itemsize == 2 and any(p is not None and p.dtype is not input.dtype for p in params)
+    """Whether a two-byte input meets parameters: PyTorch then computes in float32 and rounds once."""
+    return input.dtype.itemsize == 2 and any(p is not None for p in params)
 
 
 def _per_channel(x: Any, weight: Any, bias: Any) -> Any:
@@ -204,7 +213,7 @@ def batch_norm(input, running_mean: "Tensor | None", running_var: "Tensor | None
     (arXiv:1502.03167); training updates the running ones, the variance unbiased."""
     if training:
         _check_batch(input)
-    if _mixed(input, running_mean, weight):
+    if _mixed(input, running_mean, weight, bias):
         return batch_norm(input.float(), running_mean, running_var, weight, bias, training, momentum,
                           eps).to(input.dtype)
     if input.ndim < 2:

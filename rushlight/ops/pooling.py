@@ -91,10 +91,10 @@ def _max_pool(input, kernel: "Any", stride: "Any", pad: "Any", dilation: "Any",
     has_nan = input.dtype.kind not in "iu" and bool(np.isnan(np.max(input, initial=lowest)))
     best: Any = None
     for k, cut in offsets(kernel, stride, dilation, out):
-        value = np.ascontiguousarray(wide[cut])
         if best is None:
-            best = value if value is not input else value.copy()
+            best = wide[cut].copy()  # written to below
             continue
+        value = np.ascontiguousarray(wide[cut])
         better = value > best
         if has_nan:
             better |= value != value
@@ -299,6 +299,9 @@ def _norm_row(n: int) -> None:
         from rushlight.ops.activations import relu
         from rushlight.ops.arithmetic import sign
 
+        if abs(norm_type) == math.inf:
+            sign_of = math.copysign(1, norm_type)
+            return sign_of * _max(n, sign_of * input.abs(), kernel_size, stride, 0, 1, ceil_mode)[0]
         kernel = tuple_of(kernel_size, n, "kernel_size", f"lp_pool{n}d")
         mean = _mean(n, input ** norm_type, kernel, stride, 0, ceil_mode, True, None)
         total = (sign(mean) * relu(mean.abs())) * math.prod(kernel)

@@ -66,9 +66,9 @@ def rot90(input, k: "int" = 1, dims: "Ints" = (0, 1)):
 
 
 @opaque(quiet=True)
-def roll(input, shifts: "Ints", dims: "Ints" = ()) -> Array:
+def roll(input, shifts: "Ints", dims: "Ints | None" = ()) -> Array:
     """The elements moved on by shifts along dims, those that fall off entering at the start."""
-    steps, axes = as_tuple(shifts), as_tuple(dims)
+    steps, axes = as_tuple(shifts), as_tuple(() if dims is None else dims)
     if not steps:
         raise RuntimeError("`shifts` required")
     if not axes and len(steps) == 1:

@@ -192,6 +192,9 @@ def scatter_reduce(input, dim: "int", index, src, reduce: "str", *, include_self
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError("reduce argument must be either sum, prod, mean, amax or amin, got "
                            f"{reduce}")
+    if (input.dtype.kind, reduce) in (("c", "amax"), ("c", "amin"), ("b", "mean")):
+        raise NotImplementedError(f'"scatter_gather_tensor_cpu_reduce_{reduce}" not implemented for '
+                                  f"'{legacy(input)}'")
     d = check_scatter("scatter", input, dim, index, src)
     if index.size:
         _write_at(input, d, index, src, reduce, include_self)

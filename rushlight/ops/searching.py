@@ -11,6 +11,7 @@ from rushlight.base.layout import as_tuple
 from rushlight.base.promotion import of_number, promote_types
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.along import legacy
+from rushlight.ops.oneatom import not_for
 from rushlight.ops.sorting import comparable
 from rushlight.ops.table import composite, opaque
 
@@ -78,10 +79,15 @@ def _search_rows(edges: Array, values: Array, from_right: bool) -> Array:
     return low
 
 
-@opaque(where=("torch",), out=True)
+_NOT_ORDERED = not_for("searchsorted_out_cpu", "complex")
+
+
+@opaque(where=("torch",), out=True, refuse=_NOT_ORDERED)
 def searchsorted(sorted_sequence, input: "Tensor | Number", *, out_int32: "bool" = False,
                  right: "bool" = False, side: "str | None" = None, sorter: "Tensor | None" = None) -> Array:
     """Where each value would be put into the sorted last dim of sorted_sequence."""
+    if np.iscomplexobj(input):
+        raise NotImplementedError(_NOT_ORDERED["complex"].format(dtype=legacy(np.asarray(input))))
     from_right = _check_search(sorted_sequence, input, right, side, sorter)
     edges = sorted_sequence if sorter is None else np.take_along_axis(sorted_sequence, sorter, -1)
     return _search(edges, input, from_right, out_int32)
@@ -177,7 +183,7 @@ def _slices(a: Array, d: int, places: Array) -> Array:
     return np.moveaxis(np.ascontiguousarray(np.moveaxis(a, d, 0)[places]), 0, d)
 
 
-@opaque
+@opaque(refuse=not_for("unique", "complex"))
 def unique(input, sorted: "bool" = True, return_inverse: "bool" = False,
            return_counts: "bool" = False, dim: "int | None" = None) -> Any:
     """The different elements in order (slices, with dim), where each element went, and counts."""

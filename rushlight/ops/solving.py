@@ -148,7 +148,8 @@ def _solution(A: Any, B: Any, left: bool) -> tuple[Any, Any]:
     check_equation(op, A._a, b._a, left)
     found, info = _solve(A, b) if left else _solve(A.mT, b.mT)
     if vector:
-        return found.squeeze(-1), info
+        found = found.squeeze(-1)
+        return column_major(found) if found.ndim > 1 else found, info
     return (found if left else found.mT), info
 
 

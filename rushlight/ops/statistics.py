@@ -11,6 +11,7 @@ from rushlight.base.errors import wrap_dim, wrap_dims
 from rushlight.base.results import named
 from rushlight.ops.along import at_least_1d, legacy
 from rushlight.ops.arithmetic import abs as abs_
+from rushlight.ops.oneatom import not_for
 from rushlight.ops.reductions import _prod, amax, amin, mean, sum, with_dims
 from rushlight.ops.scanning import put_back
 from rushlight.ops.sorting import check_size, pick
@@ -138,7 +139,7 @@ _position("argmax", True)
 _position("argmin", False)
 
 
-@composite(out=True, out_exact=True)
+@composite(out=True, out_exact=True, refuse=not_for("aminmax_cpu", "complex"))
 def aminmax(input, *, dim: "int | None" = None, keepdim: "bool" = False):
     """(min, max) along dim, or over all elements."""
     if dim is None:
@@ -237,7 +238,7 @@ def vector_norm(input, ord: "Number" = 2, dim: "Ints | None" = None, keepdim: "b
 @composite(name="_p_norm", where=("aten",), node="linalg_vector_norm")
 def _p_norm(input, ord: "Number", dim: "Ints | None", keepdim: "bool"):
     """(sum |x| ** ord) ** (1 / ord)."""
-    return (abs_(input) ** ord).sum(dim, keepdim) ** (1.0 / ord)
+    return ((abs_(_wide(input)) ** ord).sum(dim, keepdim) ** (1.0 / ord)).to(input.dtype.to_real())
 
 
 @_p_norm.gradient
@@ -263,8 +264,14 @@ def _check_norm(x: Any, dtype: Any) -> None:
 @composite(name="_euclid", where=("aten",), node="linalg_vector_norm")
 def _euclid(input, dim: "Ints | None", keepdim: "bool"):
     """sqrt(sum |x| ** 2)."""
-    square = (input * input.conj()).real if input.dtype.is_complex else input * input
-    return sum(square, dim, keepdim).sqrt()
+    x = _wide(input)
+    square = (x * x.conj()).real if x.dtype.is_complex else x * x
+    return sum(square, dim, keepdim).sqrt().to(input.dtype.to_real())
+
+
+def _wide(x: Any) -> Any:
+    # Powers of two-byte floats overflow and vanish early.
+    return x.float() if x.dtype.itemsize == 2 else x
 
 
 @_euclid.gradient

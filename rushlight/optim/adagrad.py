@@ -7,7 +7,7 @@ import numpy as np
 
 from rushlight.ops.scalar import m
 from rushlight.optim.checks import check_fused, check_lr, check_range
-from rushlight.optim.elementwise import Elementwise, Plan
+from rushlight.optim.elementwise import Elementwise, Plan, number
 from rushlight.optim.updates import Formula, P, gradient, stored, symbols
 from rushlight.tensor.tensor import Tensor
 
@@ -55,6 +55,15 @@ class Adagrad(Elementwise):
         super().__setstate__(state)
         for group in self.param_groups:
             group.setdefault("fused", None)
+
+    def _sparse_step(self, group: dict[str, Any], p: Any, at: Any, g: Any) -> None:
+        if group["weight_decay"]:
+            raise RuntimeError("weight_decay option is not compatible with sparse gradients")
+        state = self._state_of(group, p, self._names(group))
+        state["step"] += 1
+        state["sum"][at] += g * g
+        rate = number(group["lr"]) / (1 + (state["step"].item() - 1) * group["lr_decay"])
+        p[at] -= rate * g / (state["sum"][at].sqrt() + group["eps"])
 
     def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("sum",)

@@ -1,6 +1,7 @@
 """Optimizers that step every element by itself: a formula, and a plan that runs it for all parameters."""
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from operator import attrgetter, is_
 from typing import Any
@@ -121,12 +122,30 @@ class Elementwise(Optimizer):
     # --- stepping -----------------------------------------------------------------------------------
 
     def _update(self, group: dict[str, Any]) -> None:
+        aside = self._step_sparse(group) if "rushlight.sparse" in sys.modules else []
         kept: dict[int, tuple[list[Tensor], list[Plan]]] = self.__dict__.setdefault("_plans", {})
         found = kept.get(id(group))
         if found is None or not self._still(group, *found):
             found = kept[id(group)] = self._make_plans(group)
         for plan in found[1]:
             self._run(group, plan)
+        for p, grad in aside:
+            p._grad = grad
+
+    def _step_sparse(self, group: dict[str, Any]) -> list[tuple[Tensor, Any]]:
+        """Step the parameters with sparse gradients; these are put aside, and returned."""
+        found = [(p, p.grad) for p in group["params"] if p.grad is not None and p.grad.is_sparse]
+        for p, grad in found:
+            unique = grad.coalesce()
+            self._sparse_step(group, p, tuple(unique.indices()), -unique.values() if group["maximize"]
+                              else unique.values())
+            p._grad = None
+        return found
+
+    def _sparse_step(self, group: dict[str, Any], p: Tensor, at: tuple[Tensor, ...], g: Any) -> None:
+        """Step p where it has a gradient: g, at the places `at`."""
+        raise RuntimeError(f"{type(self).__name__} does not support sparse gradients, please consider "
+                           "SparseAdam instead")
 
     def _run(self, group: dict[str, Any], plan: Plan) -> None:
         differentiable = group.get("differentiable")

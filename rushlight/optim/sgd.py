@@ -5,7 +5,7 @@ from typing import Any
 
 from rushlight.ops.scalar import m
 from rushlight.optim.checks import check_fused, check_lr, check_range
-from rushlight.optim.elementwise import Elementwise, Plan
+from rushlight.optim.elementwise import Elementwise, Plan, number
 from rushlight.optim.updates import DETACHED, Formula, P, gradient, plus, stored, symbols
 
 
@@ -53,6 +53,12 @@ class SGD(Elementwise):
         for group in self.param_groups:
             group.setdefault("nesterov", False)
             group.setdefault("fused", False)
+
+    def _sparse_step(self, group: dict[str, Any], p: Any, at: Any, g: Any) -> None:
+        if group["momentum"] or group["weight_decay"]:
+            raise RuntimeError("SGD with sparse gradients has neither momentum nor weight_decay here; use "
+                               "SparseAdam, or dense gradients (sparse=False)")
+        p[at] -= number(group["lr"]) * g
 
     def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("momentum_buffer",) if group["momentum"] else ()

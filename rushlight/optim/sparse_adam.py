@@ -1,14 +1,15 @@
-"""SparseAdam: Adam for gradients of the sparse layout, which Rushlight's tensors do not have."""
+"""SparseAdam: Adam for sparse gradients, which moves moments and parameters only where they are."""
 from __future__ import annotations
 
 from typing import Any
 
 from rushlight.optim.checks import check_betas, check_lr
+from rushlight.optim.elementwise import number
 from rushlight.optim.optimizer import Optimizer
 
 
 class SparseAdam(Optimizer):
-    """Takes its options; a step with dense gradients is refused, and there are no others."""
+    """Adam's step at the places of each gradient; dense gradients are refused."""
 
     def __init__(self, params: Any, lr: Any = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, maximize: bool = False) -> None:
@@ -21,5 +22,19 @@ class SparseAdam(Optimizer):
         super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize})
 
     def _update(self, group: dict[str, Any]) -> None:
-        if any(p.grad is not None for p in group["params"]):
-            raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam instead")
+        beta1, beta2 = group["betas"]
+        for p in (p for p in group["params"] if p.grad is not None):
+            if not p.grad.is_sparse:
+                raise RuntimeError("SparseAdam does not support dense gradients, please consider Adam "
+                                   "instead")
+            state, grad = self.state[p], p.grad.coalesce()
+            at, g = tuple(grad.indices()), -grad.values() if group["maximize"] else grad.values()
+            if not state:
+                data = p.detach()
+                state.update(step=0, exp_avg=data.new_zeros(p.shape), exp_avg_sq=data.new_zeros(p.shape))
+            state["step"] += 1
+            for name, beta, new in (("exp_avg", beta1, g), ("exp_avg_sq", beta2, g * g)):
+                state[name][at] += (new - state[name][at]) * (1 - beta)
+            below = state["exp_avg_sq"][at].sqrt() + group["eps"]
+            right1, right2 = (1 - beta ** state["step"] for beta in (beta1, beta2))
+            p[at] -= number(group["lr"]) * right2 ** 0.5 / right1 * (state["exp_avg"][at] / below)

@@ -280,6 +280,14 @@ class Geometry:
         """Whether it was made in inference mode."""
         return self._s is not None and self._s.inference
 
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        """The array API standard's functions for this tensor."""
+        from importlib import import_module
+
+        if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+            raise ValueError(f"array API version {api_version!r} is not known; up to '2024.12' are")
+        return import_module("rushlight.array_api")
+
     def __len__(self) -> int:
         if not self._a.ndim:
             raise TypeError("len() of a 0-d tensor")

@@ -36,6 +36,7 @@ def _asked(name: str) -> Callable[..., Any]:
 numel = _asked("numel")
 is_floating_point, is_complex, is_signed = map(_asked, ("is_floating_point", "is_complex", "is_signed"))
 is_inference, is_same_size = map(_asked, ("is_inference", "is_same_size"))
+is_conj, is_neg = map(_asked, ("is_conj", "is_neg"))
 
 
 def is_nonzero(input: Tensor) -> bool:

@@ -1,0 +1,48 @@
+"""The standard's extensions, `linalg` and `fft`."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import rushlight as torch
+from rushlight.array_api import functions
+from rushlight.array_api.functions import common, of_pairs
+from rushlight.tensor.tensor import Tensor
+
+
+def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
+    """x with x1 @ x = x2; x2 holds a vector only if it has one dim."""
+    x1, x2 = common(x1, x2)
+    return torch.linalg.solve(x1, x2[None] if 1 < x2.ndim == x1.ndim - 1 else x2)
+
+
+def vector_norm(x: Tensor, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Tensor:
+    """A norm along axes."""
+    if axis == ():
+        return (x != 0).to(x.dtype) if ord == 0 else torch.abs(x)
+    return torch.linalg.vector_norm(x, ord, axis, keepdims)
+
+
+def _over_axes(f: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, /, *, axes=None, **options: f(x, dim=axes, **options)
+
+
+linalg = SimpleNamespace(**{
+    **{name: getattr(torch.linalg, name) for name in (
+        "cholesky det diagonal eigh eigvalsh inv matrix_power qr slogdet svd svdvals").split()},
+    **{name: functions.PUBLIC[name] for name in ("matmul", "matrix_transpose", "tensordot", "vecdot")},
+    "solve": solve, "vector_norm": vector_norm, "outer": of_pairs(torch.outer),
+    "cross": lambda x1, x2, /, *, axis=-1: torch.linalg.cross(
+        *torch.broadcast_tensors(*common(x1, x2)), dim=axis),
+    "matrix_norm": lambda x, /, *, keepdims=False, ord="fro": torch.linalg.matrix_norm(
+        x, ord, keepdim=keepdims),
+    "matrix_rank": lambda x, /, *, rtol=None: torch.linalg.matrix_rank(x, rtol=rtol),
+    "pinv": lambda x, /, *, rtol=None: torch.linalg.pinv(x, rtol=rtol),
+    "trace": lambda x, /, *, offset=0, dtype=None: functions.PUBLIC["sum"](
+        torch.linalg.diagonal(x, offset=offset), axis=-1, dtype=dtype),
+})
+fft = SimpleNamespace(
+    **{name: getattr(torch.fft, name) for name in "fft ifft rfft irfft hfft ihfft fftfreq rfftfreq".split()},
+    **{name: _over_axes(getattr(torch.fft, name)) for name in (
+        "fftn", "ifftn", "rfftn", "irfftn", "fftshift", "ifftshift")})

@@ -1,0 +1,255 @@
+"""The standard's functions that PyTorch lacks or means otherwise: short ones are lines of PUBLIC."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import rushlight as torch
+from rushlight.array_api.info import named
+from rushlight.tensor.tensor import Tensor
+
+Axes = int | tuple[int, ...] | None
+_NUMBERS = (bool, int, float, complex)
+
+
+def result_type(*arrays_and_dtypes: Any) -> Any:
+    """The dtype of these together: dims do not matter, Python numbers only by their category."""
+    known = [getattr(v, "dtype", v) for v in arrays_and_dtypes if not isinstance(v, _NUMBERS)]
+    if not known:
+        raise ValueError("result_type: at least one array or dtype is required")
+    numbers = [v for v in arrays_and_dtypes if isinstance(v, _NUMBERS)]
+    return functools.reduce(lambda d, v: torch.result_type(torch.empty(1, dtype=d), v), numbers,
+                            functools.reduce(torch.promote_types, known))
+
+
+def common(*values: Any) -> list[Tensor]:
+    """Arrays and numbers as arrays of their common dtype."""
+    dtype = result_type(*values)
+    return [v.to(dtype) if isinstance(v, Tensor) else torch.asarray(v, dtype=dtype) for v in values]
+
+
+def of_pairs(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of two arrays, which first become of one dtype."""
+    return functools.wraps(f)(lambda x1, x2, /, **options: f(*common(x1, x2), **options))
+
+
+def isdtype(dtype: Any, kind: Any) -> bool:
+    """Whether dtype is (of) the kind, or of one of several."""
+    if isinstance(kind, tuple):
+        return any(isdtype(dtype, k) for k in kind)
+    return dtype.name in named(kind) if isinstance(kind, str) else dtype is kind
+
+
+def _limits(known: Callable[..., Any], *names: str) -> Callable[..., Any]:
+    def limits(type: Any, /) -> Any:
+        dtype = getattr(type, "dtype", type)
+        return SimpleNamespace(dtype=dtype.to_real(), **{n: getattr(known(dtype), n) for n in names})
+    return limits
+
+
+# --- creation -----------------------------------------------------------------------------------
+
+
+def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
+           device: Any = None) -> Tensor:
+    """Numbers from start to stop; none where the step leads away from stop."""
+    start, stop = (0, start) if stop is None else (start, stop)
+    stop = start if (stop - start) * step < 0 else stop
+    exact = torch.int64 if dtype is not None and isdtype(dtype, "integral") else dtype
+    return torch.arange(start, stop, step, dtype=exact, device=device).to(dtype or exact)
+
+
+def eye(n_rows: int, n_cols: int | None = None, /, *, k: int = 0, dtype: Any = None,
+        device: Any = None) -> Tensor:
+    """Ones on the k-th diagonal."""
+    out = torch.zeros(n_rows, n_rows if n_cols is None else n_cols, dtype=dtype, device=device)
+    if -n_rows < k < out.shape[1]:
+        out.diagonal(k).fill_(1)
+    return out
+
+
+def linspace(start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None,
+             endpoint: bool = True) -> Tensor:
+    """num numbers from start to stop, which is the last of them if endpoint."""
+    return torch.linspace(start, stop, num + (not endpoint), dtype=dtype, device=device)[:num]
+
+
+def _made(make: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda shape, *value, dtype=None, device=None: make(
+        (shape,) if isinstance(shape, int) else shape, *value, dtype=dtype, device=device)
+
+
+# --- reductions ---------------------------------------------------------------------------------
+
+
+def _axes(axis: Axes, ndim: int) -> tuple[int, ...]:
+    return tuple(range(ndim)) if axis is None else (axis,) if isinstance(axis, int) else tuple(axis)
+
+
+def _reduction(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A reduction over dims as one over an axis, several, none or (None) all."""
+    def reduction(x: Tensor, /, *, axis: Axes = None, keepdims: bool = False, **options: Any) -> Tensor:
+        axes = _axes(axis, x.ndim)
+        if not axes:
+            return f(x.unsqueeze(-1), (-1,), False, **options)
+        return f(x, axes, keepdims, **options)
+    return functools.wraps(f)(reduction)
+
+
+def _flat(f: Callable[..., Any]) -> Callable[..., Any]:
+    """A reduction over one dim as one over several."""
+    def flat(x: Tensor, axes: tuple[int, ...], keepdims: bool, **options: Any) -> Tensor:
+        moved = x.movedim(axes, tuple(range(-len(axes), 0)))
+        out = f(moved.flatten(-len(axes)), -1, **options)
+        for axis in sorted(a % x.ndim for a in axes) if keepdims else ():
+            out = out.unsqueeze(axis)
+        return out
+    return functools.wraps(f)(flat)
+
+
+def _summing(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Unsigned integers are added and multiplied as uint64."""
+    def summing(x: Tensor, *rest: Any, dtype: Any = None) -> Tensor:
+        unsigned = dtype is None and isdtype(x.dtype, "unsigned integer")
+        return f(x, *rest, dtype=torch.uint64 if unsigned else dtype)
+    return functools.wraps(f)(summing)
+
+
+def _truth(f: Callable[..., Any]) -> Callable[..., Any]:
+    return functools.wraps(f)(lambda x, *rest: f(x != 0, *rest))
+
+
+def _spread(f: Callable[..., Any]) -> Callable[..., Any]:
+    return functools.wraps(f)(lambda x, axes, keepdims, correction=0.0: f(
+        x, axes, correction=correction, keepdim=keepdims))
+
+
+def _cumulative(f: Callable[..., Any], first: int) -> Callable[..., Any]:
+    def cumulative(x: Tensor, /, *, axis: int | None = None, dtype: Any = None,
+                   include_initial: bool = False) -> Tensor:
+        out = _summing(f)(x, axis := _only(x, axis), dtype=dtype)
+        start = torch.full_like(torch.sum(out, axis, keepdim=True, dtype=out.dtype), first)
+        return torch.cat([start, out], axis) if include_initial else out
+    return functools.wraps(f)(cumulative)
+
+
+def _only(x: Tensor, axis: int | None) -> int:
+    if axis is None and x.ndim != 1:
+        raise ValueError(f"axis is required for an array of {x.ndim} dims")
+    return 0 if axis is None else axis
+
+
+# --- sets ---------------------------------------------------------------------------------------
+
+UniqueAll = NamedTuple("UniqueAll", [("values", Any), ("indices", Any), ("inverse_indices", Any),
+                                     ("counts", Any)])
+UniqueCounts = NamedTuple("UniqueCounts", [("values", Any), ("counts", Any)])
+UniqueInverse = NamedTuple("UniqueInverse", [("values", Any), ("inverse_indices", Any)])
+
+
+def unique_all(x: Tensor, /) -> UniqueAll:
+    """Distinct values (every nan is one), where each is first, which one each is, how often."""
+    flat = x.flatten()
+    order = torch.argsort(flat, stable=True)
+    ranked = flat[order]
+    new = torch.ones_like(order, dtype=torch.bool)
+    new[1:] = ranked[1:] != ranked[:-1]
+    starts = torch.nonzero(new).flatten()
+    inverse = torch.empty_like(order)
+    inverse[order] = torch.cumsum(new, 0) - 1
+    counts = torch.diff(starts, append=torch.tensor([flat.numel()]))
+    return UniqueAll(ranked[starts], order[starts], inverse.reshape(x.shape), counts)
+
+
+# --- shapes and bounds --------------------------------------------------------------------------
+
+
+def concat(arrays: Sequence[Tensor], /, *, axis: int | None = 0) -> Tensor:
+    """Joined along an axis; flattened first if it is None."""
+    arrays = common(*arrays)
+    return torch.cat([a.flatten() for a in arrays] if axis is None else arrays, axis or 0)
+
+
+def reshape(x: Tensor, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Tensor:
+    """The elements in another shape; copy=False: ValueError where that needs a copy."""
+    if copy is not False:
+        return torch.reshape(x.clone() if copy else x, shape)
+    try:
+        return x.view(shape)
+    except RuntimeError as error:
+        raise ValueError(f"reshape(copy=False): {error}") from error
+
+
+def squeeze(x: Tensor, /, axis: int | tuple[int, ...]) -> Tensor:
+    """Without dims of size 1."""
+    axes = _axes(axis, x.ndim)
+    if any(x.shape[a] != 1 for a in axes):
+        raise ValueError(f"squeeze: axes {axes} of shape {tuple(x.shape)} are not all of size 1")
+    return torch.squeeze(x, axes)
+
+
+def clip(x: Tensor, /, min: Any = None, max: Any = None) -> Tensor:
+    """x between bounds, in its own dtype."""
+    bounds = [b if b is None else torch.asarray(b, dtype=x.dtype) for b in (min, max)]
+    return x.clone() if bounds == [None, None] else torch.clamp(x, *bounds)
+
+
+def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
+    """The sum of conj(x1) * x2 along an axis."""
+    x1, x2 = common(x1, x2)
+    if x1.shape[axis] != x2.shape[axis]:
+        raise ValueError(f"vecdot: sizes {x1.shape[axis]} and {x2.shape[axis]} along axis {axis} differ")
+    return torch.sum(torch.conj_physical(x1) * x2, axis, dtype=x1.dtype)
+
+
+def nonzero(x: Tensor, /) -> Any:
+    """The places of what is not 0: an array of coordinates for each dim."""
+    if not x.ndim:
+        raise ValueError("nonzero: a 0-d array has no places")
+    return torch.nonzero(x, as_tuple=True)
+
+
+# The standard's names and what they call.
+PUBLIC: dict[str, Callable[..., Any]] = {
+    **{f.__name__: f for f in (result_type, isdtype, arange, eye, linspace, unique_all, concat, reshape,
+                               squeeze, clip, vecdot, nonzero)},
+    "finfo": _limits(torch.finfo, "bits", "eps", "max", "min", "smallest_normal"),
+    "iinfo": _limits(torch.iinfo, "bits", "max", "min"),
+    "can_cast": lambda from_, to, /: result_type(from_, to) is to,
+    "astype": lambda x, dtype, /, *, copy=True, device=None: x.to(device=device, dtype=dtype, copy=copy),
+    **{f.__name__: _made(f) for f in (torch.empty, torch.full, torch.ones, torch.zeros)},
+    "meshgrid": lambda *arrays, indexing="xy": list(torch.meshgrid(*arrays, indexing=indexing)),
+    "tril": lambda x, /, *, k=0: torch.tril(x, k), "triu": lambda x, /, *, k=0: torch.triu(x, k),
+    "max": _reduction(torch.amax), "min": _reduction(torch.amin), "mean": _reduction(torch.mean),
+    "sum": _reduction(_summing(torch.sum)), "prod": _reduction(_flat(_summing(torch.prod))),
+    "all": _reduction(_truth(torch.all)), "any": _reduction(_truth(torch.any)),
+    "std": _reduction(_spread(torch.std)), "var": _reduction(_spread(torch.var)),
+    "argmax": _reduction(_flat(torch.argmax)), "argmin": _reduction(_flat(torch.argmin)),
+    "count_nonzero": _reduction(lambda x, axes, keepdims: torch.sum(x != 0, axes, keepdims)),
+    "cumulative_sum": _cumulative(torch.cumsum, 0), "cumulative_prod": _cumulative(torch.cumprod, 1),
+    "sort": lambda x, /, *, axis=-1, descending=False, stable=True: torch.sort(
+        x, dim=axis, descending=descending, stable=stable).values,
+    "argsort": lambda x, /, *, axis=-1, descending=False, stable=True: torch.argsort(
+        x, dim=axis, descending=descending, stable=stable),
+    "where": lambda condition, x1, x2, /: torch.where(condition, *common(x1, x2)),
+    "unique_counts": lambda x, /: UniqueCounts(*unique_all(x)[::3]),
+    "unique_inverse": lambda x, /: UniqueInverse(*unique_all(x)[::2]),
+    "unique_values": lambda x, /: unique_all(x).values,
+    "broadcast_arrays": lambda *arrays: list(torch.broadcast_tensors(*arrays)),
+    "expand_dims": lambda x, /, *, axis=0: x.unsqueeze(axis),
+    "flip": lambda x, /, *, axis=None: x.flip(_axes(axis, x.ndim)),
+    "roll": lambda x, /, shift, *, axis=None: torch.roll(x, shift, axis),
+    "round": lambda x, /: torch.complex(x.real.round(), x.imag.round()) if x.is_complex() else torch.round(x),
+    "repeat": lambda x, repeats, /, *, axis=None: torch.repeat_interleave(
+        x, repeats.to(torch.int64) if isinstance(repeats, Tensor) else repeats, axis),
+    "unstack": lambda x, /, *, axis=0: tuple(torch.unbind(x, axis)),
+    "take": lambda x, indices, /, *, axis=None: torch.index_select(
+        x, _only(x, axis), indices % max(x.shape[_only(x, axis)], 1)),
+    "take_along_axis": lambda x, indices, /, *, axis=-1: torch.take_along_dim(
+        x, indices.to(torch.int64) % max(x.shape[axis], 1), dim=axis),
+    "diff": lambda x, /, *, axis=-1, n=1, prepend=None, append=None: torch.diff(x, n, axis, prepend, append),
+    "matmul": of_pairs(torch.matmul), "matrix_transpose": lambda x, /: x.mT,
+    "tensordot": lambda x1, x2, /, *, axes=2: torch.tensordot(*common(x1, x2), dims=axes),
+}

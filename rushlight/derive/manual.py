@@ -1,0 +1,60 @@
+"""The page of all ops, docs/operators.md: its words are written by hand, its list by this file."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from rushlight.derive.card import dtype_rule, meaning
+from rushlight.ops import FAMILIES, signature
+from rushlight.ops.table import ROWS, Row, public
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "operators.md"
+MARK = "<!-- From here on: `python -m rushlight.ops --docs` -->\n"
+
+
+def page() -> str:
+    """The whole text: what stands above the mark as it is, the list of ops anew."""
+    return PAGE.read_text(encoding="utf-8").partition(MARK)[0] + MARK + "".join(_families())
+
+
+def _families() -> Iterator[str]:
+    rows: dict[str, list[Row]] = {}
+    for row in ROWS.values():
+        if any(space != "aten" for space, _, _ in public(row)):
+            rows.setdefault(ROWS.families[row.name], []).append(row)
+    for family in sorted(rows, key=FAMILIES.index):
+        about = (import_module(f"rushlight.ops.{family}").__doc__ or "").partition("\n\n")[0]
+        yield f"\n### {family}\n\n{_line(about)}\n\n"
+        for row in rows[family]:
+            yield entry(row)
+
+
+def entry(row: Row) -> str:
+    """An op as an item of the list: signature, meaning, kind, spellings, dtypes, formula, gradients."""
+    facts = [row.kind, *_spellings(row), f"dtypes: {dtype_rule(row)}"]
+    if row.refuse:
+        facts.append(f"refuses {', '.join(row.refuse)}")
+    if row.autocast != "keep":
+        facts.append(f"autocast: {row.autocast}")
+    math = [f"{name}: {_math(name, value)}" for name, value in meaning(row)]
+    return (f"- **`{signature.text(row.name, row.params, row.out)}`** {_line(row.doc)}\n"
+            f"  {'; '.join(facts)}. {'; '.join(math)}\n")
+
+
+def _math(name: str, value: Any) -> str:
+    worded = name == "gradient" or " over " in value or value.startswith("none")
+    return str(value).partition(":")[0] if worded else f"`{value}`"
+
+
+def _spellings(row: Row) -> list[str]:
+    plain: list[str] = []
+    written: list[str] = []
+    for space, name, variant in sorted(set(public(row))):
+        (written if variant == "inplace" else plain).append(f"`{space}.{name}`")
+    return [", ".join(plain)] * bool(plain) + [f"in place {', '.join(written)}"] * bool(written)
+
+
+def _line(text: str) -> str:
+    return " ".join(text.split())

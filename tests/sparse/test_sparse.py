@@ -1,0 +1,188 @@
+"""Sparse tensors: their laws are that every op agrees with the dense one."""
+import copy
+import io
+import pickle
+
+import pytest
+
+import rushlight as torch
+from rushlight import nn
+
+PLACES, V = torch.tensor([[0, 1, 1, 0], [2, 0, 2, 2]]), [3.0, 4.0, 5.0, -1.0]
+TEXT = """tensor(indices=tensor([[0, 1, 1],
+                       [2, 0, 2]]),
+       values=tensor([2., 4., 5.]),
+       size=(2, 3), nnz=3, layout=torch.sparse_coo)"""
+ROWS = """tensor(crow_indices=tensor([0, 1, 3]),
+       col_indices=tensor([2, 0, 2]),
+       values=tensor([2., 4., 5.]), size=(2, 3), nnz=3,
+       layout=torch.sparse_csr)"""
+
+
+def coo(**options):
+    return torch.sparse_coo_tensor(PLACES, V, (2, 3), **options)
+
+
+def hybrid():
+    return torch.sparse_coo_tensor(torch.tensor([[0, 2, 0]]), torch.arange(6.0).reshape(3, 2), (3, 2))
+
+
+def equal(found, wanted):
+    torch.testing.assert_close(found.to_dense(), wanted.to_dense())
+
+
+def test_parts():
+    s = coo()
+    assert (s.shape, s.layout, s.is_sparse, s._nnz(), s.sparse_dim(), s.dense_dim()) == (
+        (2, 3), torch.sparse_coo, True, 4, 2, 0)
+    assert not s.is_coalesced() and s.coalesce().is_coalesced()
+    assert s.coalesce().indices().tolist() == [[0, 1, 1], [2, 0, 2]]
+    assert s.coalesce().values().tolist() == [2, 4, 5]
+    with pytest.raises(RuntimeError, match="uncoalesced"):
+        s.indices()
+    with pytest.raises(RuntimeError, match="Strided"):
+        torch.ones(2).indices()
+    assert hybrid().coalesce().values().tolist() == [[4, 6], [2, 3]]
+
+
+def test_printing():
+    assert repr(coo().coalesce()) == TEXT
+    assert repr(coo().to_sparse_csr()) == ROWS
+    empty = torch.sparse_coo_tensor((2, 3))
+    assert "indices=tensor([], size=(2, 0))" in repr(empty) and "nnz=0" in repr(empty)
+    assert "dtype=torch.float64" in repr(coo(dtype=torch.float64))
+
+
+@pytest.mark.parametrize("make", [coo, hybrid, lambda: coo().to_sparse_csr()])
+def test_layouts_there_and_back(make):
+    s = make()
+    dense = s.to_dense()
+    equal(dense.to_sparse(), dense)
+    equal(dense.to_sparse_csr(), dense)
+    equal(dense.to_sparse_csr().to_sparse(), dense)
+    equal(dense.to_sparse(1), dense)
+    equal(s * 2, dense * 2)
+    equal(s / 4, dense / 4)
+    equal(-s, -dense)
+    equal(s + s, dense * 2)
+    equal(s - 3 * s, dense * -2)
+    equal(torch.ones(dense.shape) + s, dense + 1)
+    equal(s * dense, dense * dense)
+    equal(s * s, dense * dense)
+    equal(s.abs().sqrt(), dense.abs().sqrt())
+    equal(s.double(), dense.double())
+    equal(s.t() if s.dense_dim() == 0 else s, dense.t() if s.dense_dim() == 0 else dense)
+    equal(torch.sparse.sum(s), dense.sum())
+    equal(torch.sparse.sum(s, 0), dense.sum(0))
+    equal(torch.sparse.sum(s, 1), dense.sum(1))
+    with pytest.raises(RuntimeError, match=r"add\(sparse, dense\)"):
+        s + dense
+
+
+@pytest.mark.parametrize("rows", [False, True])
+def test_products(rows):
+    s = coo().to_sparse_csr() if rows else coo()
+    dense, right, vector = s.to_dense(), torch.arange(6.0).reshape(3, 2), torch.arange(3.0)
+    equal(s @ right, dense @ right)
+    equal(torch.mm(s, right), dense @ right)
+    equal(torch.mv(s, vector), dense @ vector)
+    equal(right.t() @ s.t(), right.t() @ dense.t())
+    equal(torch.sparse.mm(s, s.t()), dense @ dense.t())
+    equal(torch.sparse.addmm(torch.ones(2, 2), s, right, beta=2, alpha=3), 2 + 3 * (dense @ right))
+    equal(torch.addmm(torch.ones(2, 2), s, right), 1 + dense @ right)
+    assert torch.sparse.mm(s, s.t()).layout is s.layout
+    with pytest.raises(RuntimeError, match="do not fit"):
+        s @ torch.ones(2, 2)
+    with pytest.raises(NotImplementedError, match="to_dense"):
+        torch.exp(s)
+
+
+def test_softmax_is_of_what_is_there():
+    s = coo()
+    dense = s.to_dense()
+    wanted = dense.masked_fill(dense == 0, -torch.inf).softmax(1).nan_to_num()
+    equal(torch.sparse.softmax(s, 1), wanted)
+    equal(torch.sparse.log_softmax(s, 1).coalesce().values().exp(), torch.sparse.softmax(s, 1).values())
+    equal(torch.sparse.softmax(hybrid(), 1), hybrid().coalesce().map(lambda v: v.softmax(1)))
+
+
+def test_gradients():
+    s = coo(requires_grad=True)
+    right = torch.arange(6.0).reshape(3, 2).requires_grad_()
+    (s @ right).sum().backward()
+    assert right.grad.tolist() == s.to_dense().sum(0)[:, None].expand(3, 2).tolist()
+    equal(s.grad, torch.sparse_coo_tensor(PLACES, right.detach().sum(1)[PLACES[1]], (2, 3)))
+    x = torch.arange(6.0).reshape(2, 3).requires_grad_()
+    (x.to_sparse() * 3).to_dense().sum().backward()
+    assert x.grad.tolist() == [[0, 3, 3], [3, 3, 3]]
+    found, = torch.autograd.grad(torch.sparse.sum(s * s), [s])
+    assert found.layout is torch.sparse_coo
+
+
+def test_sampled_addmm_and_reductions_of_terms():
+    s, a, b = coo().to_sparse_csr(), torch.ones(2, 4), torch.arange(12.0).reshape(4, 3)
+    equal(torch.sparse.sampled_addmm(s, a, b, beta=2), torch.where(s.to_dense() != 0, a @ b + 2 * s.to_dense(), 0))
+    assert torch.sparse.mm(s, torch.tensor([[1.0], [2.0], [3.0]]), "amax").tolist() == [[6], [15]]
+
+
+@pytest.mark.parametrize("how", [lambda t: pickle.loads(pickle.dumps(t)), copy.deepcopy, "saved"])
+def test_copies(how):
+    for s in (coo(), coo().coalesce(), coo().to_sparse_csr()):
+        if how == "saved":
+            file = io.BytesIO()
+            torch.save({"s": s}, file)
+            file.seek(0)
+            again = torch.load(file)["s"]
+        else:
+            again = how(s)
+        assert repr(again) == repr(s) and again.coalesced == s.coalesced
+
+
+def test_mistakes():
+    for call, text in ((lambda: torch.sparse_coo_tensor(PLACES, V[:2], (2, 3)), "same nnz"),
+                       (lambda: torch.sparse_coo_tensor(PLACES, V, (2,)), "len.size. == sparse_dim"),
+                       (lambda: torch.sparse_coo_tensor(PLACES, V, (1, 3), check_invariants=True), "inconsistent"),
+                       (lambda: coo().to_sparse_csr().coalesce(), "SparseCsr"), (lambda: coo().data_ptr(), "storage")):
+        with pytest.raises(RuntimeError, match=text):
+            call()
+    with pytest.raises(TypeError, match="to_dense"):
+        coo().numpy()
+
+
+def trained(make, sparse):
+    torch.manual_seed(0)
+    table = nn.Embedding(6, 3, sparse=sparse, padding_idx=1)
+    optimizer = make([table.weight])
+    for step in range(4):
+        optimizer.zero_grad()
+        table(torch.tensor([[1, 2, 2], [5, step, 3]])).pow(2).sum().backward()
+        assert table.weight.grad.is_sparse == sparse
+        optimizer.step()
+    return table.weight.detach()
+
+
+@pytest.mark.parametrize("make", [lambda p: torch.optim.SGD(p, lr=0.1), lambda p: torch.optim.Adagrad(p, lr=0.1)])
+def test_a_sparse_gradient_trains_as_a_dense_one(make):
+    torch.testing.assert_close(trained(make, True), trained(make, False))
+
+
+def test_sparse_adam():
+    # What Adam does to the rows that always have gradients; others it lets be.
+    found = trained(lambda p: torch.optim.SparseAdam(p, lr=0.1), True)
+    dense = trained(lambda p: torch.optim.Adam(p, lr=0.1), False)
+    torch.testing.assert_close(found[[2, 5]], dense[[2, 5]])
+    with pytest.raises(RuntimeError, match="SparseAdam"):
+        trained(lambda p: torch.optim.Adam(p), True)
+    with pytest.raises(RuntimeError, match="dense gradients"):
+        trained(lambda p: torch.optim.SparseAdam(p), False)
+
+
+def test_sparse_gradients_add_up():
+    table = nn.Embedding(4, 2, sparse=True)
+    (table(torch.tensor([1, 2])).sum() + table(torch.tensor([2, 3])).sum()).backward()
+    assert table.weight.grad.to_dense().tolist() == [[0, 0], [1, 1], [2, 2], [1, 1]]
+    table(torch.tensor([0, 1])).sum().backward()
+    assert table.weight.grad.to_dense()[:2].tolist() == [[1, 1], [2, 2]]
+    bag = nn.EmbeddingBag(4, 2, sparse=True, mode="sum")
+    bag(torch.tensor([[1, 1]])).sum().backward()
+    assert bag.weight.grad.coalesce().values().tolist() == [[2, 2]]
