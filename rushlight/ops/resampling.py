@@ -46,11 +46,31 @@ def _cubic_weights(size: int, out: int, scale: float | None, align: bool, a: flo
     part = at - low
     weights, columns = np.zeros((size, out)), np.arange(out)
     for k in range(-1, 3):
-        d = np.abs(part - k)
-        near = ((a + 2) * d - (a + 3)) * d * d + 1
-        far = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
-        np.add.at(weights, (np.clip(low + k, 0, size - 1), columns), np.where(d <= 1, near, far))
+        np.add.at(weights, (np.clip(low + k, 0, size - 1), columns), _keys(np.abs(part - k), a))
     return weights
+
+
+def _smooth_weights(size: int, out: int, scale: float | None, align: bool, mode: str) -> Array:
+    """Pillow's filters (antialias=True): when shrinking they are as wide as the elements of the result."""
+    if align:
+        step = (size - 1) / (out - 1) if out > 1 else 0.0
+    else:
+        step = size / out if scale is None else 1.0 / scale
+    wide, reach = max(step, 1.0), 1 if mode == "bilinear" else 2
+    centre, at = step * (np.arange(out) + 0.5), np.arange(size)[:, None]
+    first = np.maximum((centre - reach * wide + 0.5).astype(int), 0)
+    last = np.minimum((centre + reach * wide + 0.5).astype(int), size)
+    d = np.abs((at - centre + 0.5) / wide)
+    weights = np.maximum(1 - d, 0) if mode == "bilinear" else _keys(d, -0.5)
+    weights = np.where((at >= first) & (at < last), weights, 0)
+    return weights / weights.sum(0)
+
+
+def _keys(d: Array, a: float) -> Array:
+    """Keys' cubic filter at distances d."""
+    near = ((a + 2) * d - (a + 3)) * d * d + 1
+    far = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+    return np.where(d <= 1, near, np.where(d < 2, far, 0))
 
 
 _MODES = {"nearest": (1, 2, 3), "nearest-exact": (1, 2, 3), "area": (1, 2, 3), "linear": (1,),
@@ -83,9 +103,9 @@ def interpolate(input, size: "Any" = None, scale_factor: "Any" = None, mode: "st
         raise NotImplementedError("Input Error: Only 3D, 4D and 5D input Tensors supported (got "
                                   f"{input.ndim}D) for the modes: nearest | linear | bilinear | bicubic | "
                                   f"trilinear | area | nearest-exact (got {mode})")
-    if antialias:
-        raise NotImplementedError("interpolate(antialias=True) is not part of Rushlight yet; use "
-                                  "antialias=False, or mode='area' to shrink")
+    if antialias and not (mode in ("bilinear", "bicubic") and dims == 2):
+        raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D "
+                         f"tensor as input, got mode {mode!r} and {input.ndim}-D")
     if align_corners is not None and mode in ("nearest", "area", "nearest-exact"):
         raise ValueError("align_corners option can only be set with the interpolating modes: linear | "
                          "bilinear | bicubic | trilinear")
@@ -93,16 +113,18 @@ def interpolate(input, size: "Any" = None, scale_factor: "Any" = None, mode: "st
     if recompute_scale_factor:
         scales = [None] * dims
     for i, (o, s) in enumerate(zip(out, scales, strict=True)):
-        input = _along(input, 2 + i, o, s, mode, bool(align_corners))
+        input = _along(input, 2 + i, o, s, mode, bool(align_corners), antialias)
     return input
 
 
-def _along(x: Any, dim: int, out: int, scale: float | None, mode: str, align: bool) -> Any:
+def _along(x: Any, dim: int, out: int, scale: float | None, mode: str, align: bool, smooth: bool) -> Any:
     size = x.shape[dim]
     if mode in ("nearest", "nearest-exact"):
         return x.index_select(dim, tensor_of(_nearest(size, out, scale, mode != "nearest")))
     if mode == "area":
         weights = mean_weights(size, out)
+    elif smooth:
+        weights = _smooth_weights(size, out, scale, align, mode)
     elif mode == "bicubic":
         weights = _cubic_weights(size, out, scale, align)
     else:
