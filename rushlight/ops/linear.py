@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.ops.along import legacy
-from rushlight.ops.products import Array, bmm, conjugate, mm, mv, product, sum_of_outers
+from rushlight.ops.products import Array, bmm, conjugate, mm, mv, narrow, product, sum_of_outers
 from rushlight.ops.scalar import Expr
 from rushlight.ops.table import composite, contract, pointwise
 
@@ -21,6 +21,13 @@ def linear(input, weight, bias: "Tensor | None" = None) -> str:
 def _(x: Array, w: Array, bias: Array | None) -> Array:
     if x.dtype != w.dtype:
         raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {legacy(x)} and {legacy(w)}")
+    if bias is not None and narrow(x) and (x.ndim < 3 or x.flags.c_contiguous):
+        # One rounding, of the sum: so does PyTorch, save for what it cannot see as one matrix.
+        return _with_bias(*(a.astype(np.float32) for a in (x, w, bias))).astype(x.dtype)
+    return _with_bias(x, w, bias)
+
+
+def _with_bias(x: Array, w: Array, bias: Array | None) -> Array:
     if w.ndim == 1:
         found = product(x, w)
     elif not x.ndim or x.shape[-1] != w.shape[1]:
@@ -91,23 +98,22 @@ def _check_scale(found: Any, scale: Any, name: str) -> None:
 
 def _add_product(name: str, multiply: Any, doc: str) -> Any:
     def body(input, mat1, mat2, *, beta: "Number" = 1, alpha: "Number" = 1):
-        return _added(name, input, multiply(mat1, mat2), beta, alpha)
+        two_bytes = narrow(input._a) and input.dtype is mat1.dtype is mat2.dtype
+        given = (t.float() for t in (input, mat1, mat2)) if two_bytes else (input, mat1, mat2)
+        summand, one, two = given
+        found = _added(name, summand, multiply(one, two), beta, alpha)
+        return found.to(input.dtype) if two_bytes else found  # one rounding, as in linear
     return composite(body, name=name, doc=doc, out=True, inplace=True)
 
 
 addmm = _add_product("addmm", mm, "beta * input + alpha * (mat1 @ mat2).")
+baddbmm = _add_product("baddbmm", bmm, "beta * input + alpha * (batch1 @ batch2).")
 
 
 @composite(out=True, inplace=True)
 def addmv(input, mat, vec, *, beta: "Number" = 1, alpha: "Number" = 1):
     """beta * input + alpha * (mat @ vec)."""
     return _added("addmv", input, mv(mat, vec), beta, alpha)
-
-
-@composite(out=True, inplace=True)
-def baddbmm(input, batch1, batch2, *, beta: "Number" = 1, alpha: "Number" = 1):
-    """beta * input + alpha * (batch1 @ batch2)."""
-    return _added("baddbmm", input, bmm(batch1, batch2), beta, alpha)
 
 
 @composite(out=True, inplace=True)

@@ -11,6 +11,7 @@ from rushlight.base.errors import wrap_dim, wrap_dims
 from rushlight.base.results import named
 from rushlight.ops.along import at_least_1d, legacy
 from rushlight.ops.arithmetic import abs as abs_
+from rushlight.ops.products import narrow
 from rushlight.ops.reductions import _prod, amax, amin, mean, sum, with_dims
 from rushlight.ops.scanning import put_back
 from rushlight.ops.sorting import check_size, pick
@@ -237,7 +238,8 @@ def vector_norm(input, ord: "Number" = 2, dim: "Ints | None" = None, keepdim: "b
 @composite(name="_p_norm", where=("aten",), node="linalg_vector_norm")
 def _p_norm(input, ord: "Number", dim: "Ints | None", keepdim: "bool"):
     """(sum |x| ** ord) ** (1 / ord)."""
-    return (abs_(input) ** ord).sum(dim, keepdim) ** (1.0 / ord)
+    size = abs_(input.float() if narrow(input._a) else input)
+    return ((size ** ord).sum(dim, keepdim) ** (1.0 / ord)).to(input.dtype.to_real())
 
 
 @_p_norm.gradient
@@ -263,8 +265,9 @@ def _check_norm(x: Any, dtype: Any) -> None:
 @composite(name="_euclid", where=("aten",), node="linalg_vector_norm")
 def _euclid(input, dim: "Ints | None", keepdim: "bool"):
     """sqrt(sum |x| ** 2)."""
-    square = (input * input.conj()).real if input.dtype.is_complex else input * input
-    return sum(square, dim, keepdim).sqrt()
+    x = input.float() if narrow(input._a) else input  # one rounding, of the root
+    square = (x * x.conj()).real if x.dtype.is_complex else x * x
+    return sum(square, dim, keepdim).sqrt().to(input.dtype.to_real())
 
 
 @_euclid.gradient
