@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from benchmarks.eager import EAGER
 from benchmarks.workloads import WORKLOADS
 
 
@@ -57,7 +58,7 @@ def main(package: str) -> None:
             if asked["workload"] != name:  # one at a time, so that the last one's memory is free
                 name, call = asked["workload"], lambda: None
                 torch.manual_seed(0)
-                call = WORKLOADS[name].prepare(torch)
+                call = (WORKLOADS if name in WORKLOADS else EAGER)[name].prepare(torch)
             if asked["settle"]:
                 settle(package)
             answer = {"seconds": time_calls(call, asked["count"])}
