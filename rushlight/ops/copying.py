@@ -41,7 +41,7 @@ def _fastest(a: Array) -> int:
 
 
 def assign(out: Array, a: Array) -> Array:
-    """out[...] = a, of equal shapes; transposed ones in strips, so that lines of memory are used up at once."""
+    """out[...] = a, of equal shapes; transposed in strips, so that lines of memory are used up at once."""
     if a.size >= _LARGE and _fastest(a) != (axis := _fastest(out)):
         to, source = np.moveaxis(out, axis, -1), np.moveaxis(a, axis, -1)
         for low in range(0, to.shape[-1], _STRIP):

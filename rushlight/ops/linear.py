@@ -96,18 +96,23 @@ def _check_scale(found: Any, scale: Any, name: str) -> None:
                            "number.")
 
 
-def _add_product(name: str, multiply: Any, doc: str) -> Any:
-    def body(input, mat1, mat2, *, beta: "Number" = 1, alpha: "Number" = 1):
-        two_bytes = narrow(input._a) and input.dtype is mat1.dtype is mat2.dtype
-        given = (t.float() for t in (input, mat1, mat2)) if two_bytes else (input, mat1, mat2)
-        summand, one, two = given
-        found = _added(name, summand, multiply(one, two), beta, alpha)
-        return found.to(input.dtype) if two_bytes else found  # one rounding, as in linear
-    return composite(body, name=name, doc=doc, out=True, inplace=True)
+def _added_product(op: str, multiply: Any, input: Any, one: Any, two: Any, beta: Any, alpha: Any) -> Any:
+    """The sum with a product; of two-byte floats with one rounding, as in linear."""
+    if not (narrow(input._a) and input.dtype is one.dtype is two.dtype):
+        return _added(op, input, multiply(one, two), beta, alpha)
+    return _added(op, input.float(), multiply(one.float(), two.float()), beta, alpha).to(input.dtype)
 
 
-addmm = _add_product("addmm", mm, "beta * input + alpha * (mat1 @ mat2).")
-baddbmm = _add_product("baddbmm", bmm, "beta * input + alpha * (batch1 @ batch2).")
+@composite(out=True, inplace=True)
+def addmm(input, mat1, mat2, *, beta: "Number" = 1, alpha: "Number" = 1):
+    """beta * input + alpha * (mat1 @ mat2)."""
+    return _added_product("addmm", mm, input, mat1, mat2, beta, alpha)
+
+
+@composite(out=True, inplace=True)
+def baddbmm(input, batch1, batch2, *, beta: "Number" = 1, alpha: "Number" = 1):
+    """beta * input + alpha * (batch1 @ batch2)."""
+    return _added_product("baddbmm", bmm, input, batch1, batch2, beta, alpha)
 
 
 @composite(out=True, inplace=True)
