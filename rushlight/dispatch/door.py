@@ -6,13 +6,15 @@ first use and kept. A name's callable is shared by all namespaces that publish t
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
 from rushlight.base import accumulate, boxmuller, integers, rng
 from rushlight.dispatch import inplace, methods, operators, pointwise, running
-from rushlight.ops import products
+from rushlight.ops import copying, products
 from rushlight.ops.rowkernels import RowKernel
+from rushlight.ops.scalar import symbol
 from rushlight.ops.table import NAMES, Row, public
 from rushlight.tensor import tensor
 
@@ -89,6 +91,13 @@ def _matmul(a: Any, b: Any, out: Any = None) -> Any:
     return matmul(a, b, out)
 
 
+@lru_cache(maxsize=None)
+def _conversion(source: str, to: str) -> Any:
+    from rushlight.compiler.pointwise import pointwise
+
+    return pointwise((symbol("a"),), (("a", source),), (to,))
+
+
 def _rows(*meaning: Any) -> Any:
     from rushlight.compiler.rows import rows
 
@@ -97,6 +106,7 @@ def _rows(*meaning: Any) -> Any:
 
 accumulate.machine = _add_rows
 products.machine = _matmul
+copying.machine = _conversion
 RowKernel.compile = staticmethod(_rows)
 rng.machine = _machine("mersenne", "words")
 boxmuller.machine = _machine("boxmuller", "normals")

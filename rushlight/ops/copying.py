@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -56,9 +57,21 @@ def contiguous(a: Array) -> Array:
     return a if a.flags.c_contiguous else assign(np.empty(a.shape, a.dtype), a)
 
 
+# Set by dispatch: gives a kernel (array, out=) that converts between two dtypes, by names.
+machine: Callable[[str, str], Any] | None = None
+
+
 def _copy(a: Array, dtype: Any, memory_format: Any) -> Array:
-    out = arranged(a.shape, strides_of(a), dtype, memory_format)
+    plain = memory_format is None and a.flags.c_contiguous
+    out = np.empty(a.shape, dtype) if plain else arranged(a.shape, strides_of(a), dtype, memory_format)
+    if {a.dtype.name, out.dtype.name} in _HALVES and machine is not None:
+        machine(a.dtype.name, out.dtype.name)(a, out=out)
+        return out
     return assign(out, convert(a, out.dtype) if needs_care(a.dtype, out.dtype) else a)
+
+
+# Conversions that NumPy does element by element, in software.
+_HALVES = [{wide, half} for wide in ("float32", "float64") for half in ("float16", "bfloat16")]
 
 
 @opaque(name="_tensor_of", where=("aten",))
