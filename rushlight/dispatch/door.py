@@ -12,7 +12,7 @@ from typing import Any
 
 from rushlight.base import accumulate, boxmuller, integers, rng
 from rushlight.dispatch import inplace, methods, operators, pointwise, running
-from rushlight.ops import copying, products
+from rushlight.ops import copying, products, scanning
 from rushlight.ops.rowkernels import RowKernel
 from rushlight.ops.scalar import symbol
 from rushlight.ops.table import NAMES, Row, public
@@ -91,6 +91,12 @@ def _matmul(a: Any, b: Any, out: Any = None) -> Any:
     return matmul(a, b, out)
 
 
+def _scan(op: str) -> Any:
+    from rushlight.compiler.scan import scan
+
+    return scan(op)
+
+
 @lru_cache(maxsize=None)
 def _conversion(source: str, to: str) -> Any:
     from rushlight.compiler.pointwise import pointwise
@@ -107,6 +113,7 @@ def _rows(*meaning: Any) -> Any:
 accumulate.machine = _add_rows
 products.machine = _matmul
 copying.machine = _conversion
+scanning.machine = _scan
 RowKernel.compile = staticmethod(_rows)
 rng.machine = _machine("mersenne", "words")
 boxmuller.machine = _machine("boxmuller", "normals")

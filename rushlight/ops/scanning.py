@@ -1,6 +1,7 @@
 """Running reductions along one dim: cumsum, cumprod, cummax, cummin, logcumsumexp, and diff."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,9 @@ def _scan(ufunc: Any, a: Array, dim: int, result: dt.dtype) -> Array:
     out = np.empty(at_least_1d(a).shape, result.np)
     if d < a.ndim - 1 and a.size >= _SLICE * a.shape[d]:
         _by_slices(ufunc, np.moveaxis(a, d, 0), np.moveaxis(out, d, 0), work)
+    elif (machine is not None and a.dtype == np.float32 == out.dtype and d == a.ndim - 1 and a.size
+          and a.flags.c_contiguous and machine(_LLVM[ufunc])(*(v.reshape(-1, a.shape[d]) for v in (a, out)))):
+        pass
     elif work == out.dtype:
         ufunc.accumulate(at_least_1d(a), d, out=out)
     else:
@@ -34,6 +38,9 @@ def _scan(ufunc: Any, a: Array, dim: int, result: dt.dtype) -> Array:
     return out.reshape(a.shape)
 
 
+# Set by dispatch: gives a kernel (rows, into) -> whether it was done, by LLVM's name of the operation.
+machine: Callable[[str], Any] | None = None
+_LLVM = {np.add: "fadd", np.multiply: "fmul"}
 # Elements that a slice across a dim needs to be added as a whole: along the others, NumPy goes one by one.
 _SLICE = 256
 
