@@ -71,7 +71,7 @@ def _copy(a: Array, dtype: Any, memory_format: Any) -> Array:
 
 
 # Conversions that NumPy does element by element, in software.
-_HALVES = [{wide, half} for wide in ("float32", "float64") for half in ("float16", "bfloat16")]
+_HALVES = [{"float32", half} for half in ("float16", "bfloat16")]
 
 
 @opaque(name="_tensor_of", where=("aten",))
