@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from importlib.metadata import version
 
+from benchmarks import compiling as compiling  # its workloads
 from benchmarks.measure import ROOT, Result, Worker, compare, installed_size, start_time
 from benchmarks.page import PAGE, replace_section
 from benchmarks.workloads import WORKLOADS

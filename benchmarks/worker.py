@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from benchmarks import compiling as compiling  # its workloads
 from benchmarks.eager import EAGER
 from benchmarks.workloads import WORKLOADS
 

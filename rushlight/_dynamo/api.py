@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 from weakref import WeakSet
 
+from rushlight import _logging as _logging
 from rushlight._dynamo.eval_frame import OptimizedModule
 from rushlight.base.tape import TAPE, escape
 from rushlight.capture.compiled import Compiled
@@ -24,39 +25,50 @@ class InvalidBackend(RuntimeError):
 
 def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None = None,
             backend: Any = None, mode: str | None = None, options: dict[str, Any] | None = None,
-            name: str | None = None, disable: bool = False) -> Any:
+            name: str | None = None, disable: bool = False, verify: bool = False,
+            budget_s: float | None = None) -> Any:
     """`model` (a function or a Module) made faster; its meaning stays. A decorator without `model`.
 
-    mode: "default" runs the Python at every call, on machine code from the first call on.
-    "reduce-overhead" and "max-autotune" record a call once for each kind of arguments (shapes, dtypes,
-    other values) and from then on replay its kernels without Python, as long as modules, options and
-    variables of the function are what they were; a whole training step, with backward() and
-    optimizer.step() in it, is the best thing to give. Python's own effects (prints, counters) happen only
-    while recording. What cannot be replayed runs as in "default", and `rushlight.explain` says why.
+    A call is recorded twice for each kind of arguments (shapes, dtypes, other values), its kernels are fused,
+    and once both records agree bit by bit they are replayed without Python, as long as modules, options and
+    variables of the function are what they were. Gradients are part of it: of a forward whose backward()
+    comes later, and of a whole training step with backward() and optimizer.step() in it, the best thing to
+    give. What cannot be replayed runs as it is, and `rushlight.explain` says why.
+
+    mode: "default" replays only what provably did nothing in Python that would be missing: no prints,
+    counters, stored attributes, random numbers of other generators, reading of what no guard sees.
+    "reduce-overhead" and "max-autotune" trust the function in this: Python's own effects happen only while
+    it is recorded.
 
     fullgraph: RuntimeError, naming the line, where a value leaves for Python (`.item()`, a branch on data).
     dynamic: accepted; kernels take sizes at run time, so a new shape compiles nothing.
     backend: "inductor" (the default, Rushlight's own), "eager" or "aot_eager" (nothing is changed).
 
+    verify: every new program is compared with an eager call, bit by bit, before it is replayed; with verify
+    a kernel that differs is also written down as a script that shows it, and the report names its file.
+    budget_s: seconds that compiling may take for one kind of arguments; what is not fused by then runs kernel
+    by kernel.
+
     Errors: RuntimeError for an unknown mode, or mode with options; InvalidBackend.
     """
     _check(mode, backend, options)
     if model is None:
-        return functools.partial(compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode,
-                                 options=options, name=name, disable=disable)
+        return functools.partial(
+            compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options,
+            name=name, disable=disable, verify=verify, budget_s=budget_s)
     if not callable(model):
         raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
     if disable:
         return model
-    if isinstance(model, Module):
-        return OptimizedModule(model, lambda function: _made(function, fullgraph, backend, mode))
-    return _made(model, fullgraph, backend, mode)
+    made = functools.partial(_made, fullgraph=fullgraph, backend=backend, mode=mode, verify=verify,
+                             budget_s=budget_s)
+    return OptimizedModule(model, made) if isinstance(model, Module) else made(model)
 
 
-def _made(function: Any, fullgraph: bool, backend: Any, mode: str | None) -> Callable[..., Any]:
-    replayed = mode in _REPLAYED and backend in (None, "inductor")
-    runner: Any = Compiled(function, fullgraph) if replayed else Eager(
-        function, fullgraph, native=backend in (None, "inductor"))
+def _made(function: Any, fullgraph: bool, backend: Any, mode: str | None, verify: bool,
+          budget_s: float | None) -> Callable[..., Any]:
+    runner: Any = Compiled(function, fullgraph, mode not in _REPLAYED, verify, budget_s) if (
+        backend in (None, "inductor")) else Eager(function, fullgraph)
     _all.add(runner)
 
     @functools.wraps(function)

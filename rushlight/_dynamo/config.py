@@ -1,6 +1,22 @@
-"""Settings that PyTorch's programs assign to. Rushlight never compiles silently wrong code out of habit, so
-they change nothing: what cannot be compiled runs as Python, and rushlight.explain says why."""
+"""Settings that PyTorch's programs assign to. `verbose` prints what stays eager, and why, as it happens; the
+others change nothing: what cannot be compiled runs as Python, and rushlight.explain says why."""
+import sys
+from types import ModuleType
+from typing import Any
+
+from rushlight._logging import set_logs
+
 suppress_errors = False
 verbose = False
 cache_size_limit = recompile_limit = 8
 capture_scalar_outputs = False
+
+
+class _Config(ModuleType):
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name == "verbose":
+            set_logs(graph_breaks=value, recompiles=value)
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Config

@@ -11,20 +11,21 @@ from rushlight.capture.eager import Eager
 
 
 class Explanation:
-    """`str()` is the report; `refusals` the reasons for which calls stay eager, `op_count` the steps of the
-    programs."""
+    """`str()` is the report; `graph_count` programs of `op_count` steps, and `break_reasons`: why calls stay
+    eager."""
 
     def __init__(self, runner: Any) -> None:
         self.runner = runner
         plans = [p for p in runner.plans.values() if isinstance(p, Plan)]
-        self.refusals = [p.refusal for p in plans if p.refusal]
-        self.op_count = sum(len(p.program.entries) for p in plans if p.program is not None)
+        self.break_reasons = [p.refusal for p in plans if p.refusal]
+        self.graph_break_count = len(self.break_reasons)
+        programs = [p.program for p in plans if p.program is not None]
+        self.graph_count, self.op_count = len(programs), sum(len(p.entries) for p in programs)
 
     def __str__(self) -> str:
         name = getattr(self.runner.function, "__qualname__", type(self.runner.function).__name__)
         if isinstance(self.runner, Eager):
-            return (f"{name}: mode \"default\": the Python runs at every call, on compiled kernels; "
-                    f"{len(self.runner.plans)} kinds of arguments so far")
+            return f"{name}: the Python runs at every call; nothing is compiled"
         lines = [f"{name}: {len(self.runner.plans)} kinds of arguments"]
         for plan in self.runner.plans.values():
             lines += _plan(plan)
@@ -39,9 +40,10 @@ def _plan(plan: Plan) -> list[str]:
     if plan.program is None:
         return ["  not recorded yet: the first call is a warm-up"]
     entries = plan.program.entries
-    size = sum(o.nbytes for e in entries for o in e.outs)
+    memory: Any = plan.program.plan
+    size = f"{memory.size / 1e6:.2f} MB of memory, {memory.apart / 1e6:.2f} MB if no results shared it"
     state = f"replayed {plan.replays} times" if plan.ready else "recorded, to be checked by one more call"
-    lines = [f"  {state}; {len(entries)} steps, {size / 1e6:.2f} MB of results kept; recording and compiling "
+    lines = [f"  {state}; {len(entries)} steps, {size}; recording and compiling "
              f"took {plan.seconds:.3f} s"]
     for e in entries:
         shapes = ", ".join(f"{o.dtype}{list(o.shape)}" for o in e.outs)

@@ -15,6 +15,13 @@ from typing import Any
 TAPE: list[Any] = []
 
 
+def constant(array: Any) -> Any:
+    """The array, which was made from Python values alone: the recorder, if any, is told so."""
+    if TAPE:
+        TAPE[-1].constant(array)
+    return array
+
+
 def escape(what: str) -> None:
     """Tell the recorder, if any, that what follows depends on values."""
     if TAPE:

@@ -9,46 +9,59 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
 
-from rushlight.autograd.node import AccumulateGrad
 from rushlight.base.config import knobs
 from rushlight.base.tape import TAPE
+from rushlight.capture import reproduce
 from rushlight.capture.guards import Guards, key_of
-from rushlight.capture.program import Program, leaves, mapped
-from rushlight.capture.recorder import Entry, Recorder, recording
+from rushlight.capture.program import Part, Program, is_tracked, leaves, mapped
+from rushlight.capture.purity import unguarded, watched
+from rushlight.capture.recorder import Entry, Recorder, recording, root
+from rushlight.capture.regions import Handed, Traced, read_by
+from rushlight.compiler.tier import deadline
 from rushlight.tensor.generator import default_generator
 from rushlight.tensor.tensor import Tensor, wrap
 
 # How many kinds of arguments get a program of their own.
 MOST_PROGRAMS = 8
-_log = logging.getLogger("rushlight.capture")
+# What PyTorch calls them; TORCH_LOGS="graph_breaks,recompiles" prints them to standard error.
+_breaks = logging.getLogger("rushlight.capture.graph_breaks")
+_recompiles = logging.getLogger("rushlight.capture.recompiles")
 
 
 class Plan:
     """What is known about one kind of arguments."""
 
     def __init__(self) -> None:
-        self.calls = self.replays = self.broken = 0
+        self.calls = self.replays = self.failed = 0
         self.program: Program | None = None
         self.guards: Guards | None = None
+        self.guarded: list[Tensor] = []
         self.ready = False
-        self.refusal = ""
+        self.refusal = self.broken = ""
         self.seconds = 0.0
 
     def refuse(self, why: str) -> None:
         """Stay eager from now on; `why` is for the report."""
         self.refusal, self.program, self.ready = why, None, False
-        _log.info("not compiled: %s", why)
+        _breaks.info("Graph break: the call stays eager: %s", why)
 
 
 class Compiled:
-    """A function that is replayed without Python where that is safe."""
+    """A function that is replayed without Python where that is safe.
 
-    def __init__(self, function: Callable[..., Any], fullgraph: bool) -> None:
-        self.function, self.fullgraph = function, fullgraph
+    careful: where nothing that Python did would be missing, too (see purity.py). verify: a kernel that
+    differs from eager is written down. budget: seconds that compiling one kind of arguments may take.
+    """
+
+    def __init__(self, function: Callable[..., Any], fullgraph: bool, careful: bool = False,
+                 verify: bool = False, budget: float | None = None) -> None:
+        self.function, self.fullgraph, self.careful = function, fullgraph, careful
+        self.verify, self.budget = verify, budget
         self.plans: dict[Any, Plan] = {}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -59,18 +72,28 @@ class Compiled:
         if plan is not None and plan.ready:
             why = plan.guards.failure()  # type: ignore[union-attr]
             if not why:
-                plan.replays += 1
-                return plan.program.run(tensors)  # type: ignore[union-attr]
+                return self._replayed(plan, tensors, args, kwargs)
             plan = self._again(plan, key, why)
         return self._slowly(plan, key, tensors, args, kwargs)
 
+    def _replayed(self, plan: Plan, tensors: list[Tensor], args: Any, kwargs: Any) -> Any:
+        """The program's results; eager ones while its memory is in use, by a graph or another thread."""
+        program: Program = plan.program  # type: ignore[assignment]
+        if program.pending or not program.busy.acquire(blocking=False):
+            return self.function(*args, **kwargs)
+        try:
+            plan.replays += 1
+            return program.run(tensors, plan.guarded)
+        finally:
+            program.busy.release()
+
     def _again(self, old: Plan, key: Any, why: str) -> Plan:
         """A guard has failed: begin anew, but not for ever."""
-        _log.info("recorded again: %s", why)
+        _recompiles.info("Recompiling function %s: %s", getattr(self.function, "__qualname__", "?"), why)
         plan = self.plans[key] = Plan()
-        plan.broken = old.broken + 1
-        if plan.broken > MOST_PROGRAMS:
-            plan.refuse(f"guards failed {plan.broken} times, at last this one: {why}")
+        plan.failed = old.failed + 1
+        if plan.failed > MOST_PROGRAMS:
+            plan.refuse(f"guards failed {plan.failed} times, at last this one: {why}")
         return plan
 
     def _slowly(self, plan: Plan | None, key: Any, tensors: list[Tensor], args: Any, kwargs: Any) -> Any:
@@ -80,92 +103,131 @@ class Compiled:
                 plan.refuse("an argument can be neither compared nor hashed")
             elif len(self.plans) > MOST_PROGRAMS:
                 plan.refuse(f"more than {MOST_PROGRAMS} kinds of arguments have come")
-            elif any(t._g is not None for t in tensors):
-                plan.refuse("an argument requires grad")
         plan.calls += 1
         if plan.refusal:
             return self.function(*args, **kwargs)
         start = time.perf_counter()
-        with knobs.using(kernels="llvm"):
+        until = None if self.budget is None else start + self.budget - plan.seconds
+        with knobs.using(kernels="llvm"), deadline(until):
             if plan.calls == 1:
                 found = self.function(*args, **kwargs)
             else:
-                found = self._record(plan, tensors, args, kwargs)
+                found = self._record(plan, tensors, args, kwargs, until)
         plan.seconds += time.perf_counter() - start
-        if plan.refusal and self.fullgraph:
-            raise RuntimeError(f"fullgraph=True, but the call cannot be compiled whole: {plan.refusal}")
+        why = plan.broken if self.careful else plan.refusal
+        if why and self.fullgraph:
+            raise RuntimeError(f"fullgraph=True, but the call cannot be compiled whole: {why}")
         return found
 
-    def _record(self, plan: Plan, tensors: list[Tensor], args: Any, kwargs: Any) -> Any:
-        inputs = {id(t): wrap(t._a.copy("K"), t._k) for t in tensors}
+    def _record(self, plan: Plan, tensors: list[Tensor], args: Any, kwargs: Any, until: float | None) -> Any:
+        inputs = {id(t): _copied(t) for t in tensors}
         guards = Guards(self.function)
         recorder = Recorder(list(inputs.values()), guards.known())
         before = _State(guards, plan.program)
         own = mapped((args, kwargs), lambda t: inputs[id(t)])
-        with recording(recorder):
+        with recording(recorder), (watched(guards) if self.careful else nullcontext()) as watch:
             output = self.function(*own[0], **own[1])
-        back = {id(own): given for given in tensors for own in (inputs[id(given)],)}
         if recorder.inputs_written:
             for t in tensors:
                 t._a[...] = inputs[id(t)]._a
-        why = recorder.refusal or _live_graph(output) or guards.failure()
+        given = [inputs[id(t)] for t in tensors]
+        plan.broken = recorder.broken
+        why, traced = recorder.refusal, None
+        if watch is not None:
+            why = why or watch.found or unguarded(guards, leaves([args, kwargs]))
+        why = why or guards.failure()
+        tracked = [t for t in leaves(output) if is_tracked(t)]
+        if tracked and not why:
+            traced = Traced(recorder, tracked, [*given, *guards.known()])
+            why = traced.recorder.refusal
         if why:
             plan.refuse(why)
         elif plan.program is None:
-            plan.program, plan.guards = Program(recorder, [inputs[id(t)] for t in tensors], output), guards
-            return plan.program.results(tensors)  # not the program's own memory
+            plan.program, plan.guards = Program(recorder, given, output, traced, until), guards
+            if plan.program.backward is not None:
+                plan.guarded = read_by(plan.program.backward.entries, guards.known())
+            plan.program.settle()
         else:
-            program = Program(recorder, [inputs[id(t)] for t in tensors], output)
-            why = before.difference(plan.program, program, tensors)
+            second = Program(recorder, given, output, traced, None if plan.program.fused else 0.0)
+            why = before.difference(plan.program, second, tensors, self.verify)
             if why:
                 plan.refuse(why)
             plan.ready = not why
-        return mapped(output, lambda t: back.get(id(t), t))
+        return self._handed_on(output, {id(inputs[id(t)]): t for t in tensors})
+
+    def _handed_on(self, output: Any, back: dict[int, Tensor]) -> Any:
+        """A recorded call's results for the caller: an argument's copy is the argument."""
+        def own(t: Tensor) -> Tensor:
+            given = back.get(id(t))
+            if given is not None or is_tracked(t):
+                return t if given is None else given
+            # A leaf's gradient, say, is memory of the program.
+            made = wrap(t._a.copy("K"), t._k)
+            made._g, made._i = t._g, t._i
+            return made
+        return mapped(output, own)
 
 
-def _live_graph(output: Any) -> str:
-    for t in leaves(output):
-        if isinstance(t, Tensor) and t._g is not None and (
-                t._g.__class__ is not AccumulateGrad and t._g.saved is not None):
-            return ("a result's graph is still to be walked: compile the whole step, with backward() in it, "
-                    "or call it under torch.no_grad()")
-    return ""
+def _copied(t: Tensor) -> Tensor:
+    made = wrap(t._a.copy("K"), t._k)
+    if t._g is not None:
+        made._g, made._i = Handed(t, made), 0
+    return made
 
 
 class _State:
     """Memory and random numbers as they were before a call."""
 
     def __init__(self, guards: Guards, program: Program | None) -> None:
-        arrays = [] if program is None else [*[a for _, a in guards.tensors], *program.written]
+        arrays = [] if program is None else [*[a for _, a, _ in guards.tensors], *program.written]
         self.held = [(a, a.copy()) for a in {id(a): a for a in arrays}.values()]
         self.random = default_generator.get_state()
 
-    def difference(self, program: Program, second: Program, tensors: list[Tensor]) -> str:
+    def difference(self, program: Program, second: Program, tensors: list[Tensor], write: bool) -> str:
         """How the program's results differ from the second record's; empty if they do not."""
         if [e.name for e in program.entries] != [e.name for e in second.entries]:
             return "two calls with arguments of one kind did different things"
-        count = next((i for i, e in enumerate(program.entries) if e.kind == "call"), len(program.entries))
-        expected = [[o.copy() for o in e.outs] for e in second.entries[:count]]
         after = [(a, a.copy()) for a, _ in self.held]
         drawn = default_generator.get_state()
         try:
             for a, values in self.held:
                 a[...] = values
             default_generator.set_state(self.random)
-            for own, t in zip(program.inputs, tensors, strict=True):
-                own[...] = t._a
-            return _compared(program, program.entries[:count], expected)
+            given = [[t._a for t in tensors], *[p.inputs for p in second.parts[1:]]]
+            for part, other, arrays in zip(program.parts, second.parts, given, strict=True):
+                for own, a in zip(part.inputs, arrays, strict=True):
+                    own[...] = a
+                why = _compared(part, other, write)
+                if why:
+                    return why
+            if not any(e.kind == "call" for e in program.entries) and any(
+                    a.tobytes() != values.tobytes() for a, values in after):
+                return "what it leaves in buffers or variables depends on something that cannot be repeated"
+            return ""
         finally:
             for a, values in after:
                 a[...] = values
             default_generator.set_state(drawn)
 
 
-def _compared(program: Program, entries: list[Entry], expected: list[list[Any]]) -> str:
-    for entry, step, wanted in zip(entries, program.steps, expected, strict=False):
+def _compared(part: Part, other: Part, write: bool) -> str:
+    """How a part's results differ from another record's, up to the first call of Python.
+
+    Memory that is written to later is looked at after the last write: the record has no earlier state.
+    """
+    last = {key: i for i, e in enumerate(other.entries) if e.kind == "write" for key in e.reads()}
+    due: dict[int, list[tuple[Entry, Any, Any]]] = {}
+    for i, (entry, step, second) in enumerate(zip(part.entries, part.steps, other.entries, strict=True)):
+        if entry.kind == "call":
+            return ""
         with np.errstate(all="ignore"):
             step()
-        for out, values in zip(entry.outs, wanted, strict=True):
+        pairs = () if entry.inner else zip(entry.outs, second.outs, strict=True)
+        for out, values in pairs:
+            due.setdefault(max(i, last.get(id(root(values)), i)), []).append((entry, out, values))
+        for made, out, values in due.pop(i, ()):
             if out.tobytes() != values.tobytes():
-                return f"{entry.name} at {entry.where} depends on something that cannot be repeated"
+                script = reproduce.write(made, second.outs) if write else ""
+                return f"{made.name} at {made.where} depends on something that cannot be repeated" + (
+                    f", or its kernel is wrong: {script} shows the difference" if script else "")
     return ""

@@ -14,7 +14,7 @@ from rushlight.base.dtype import get_default_dtype
 from rushlight.dispatch.state import MODES
 from rushlight.tensor.tensor import Tensor
 
-_SIMPLE = (bool, int, float, str, bytes, complex, type(None))
+SIMPLE = (bool, int, float, str, bytes, complex, type(None))
 
 
 def key_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor], Any]:
@@ -55,13 +55,14 @@ class Guards:
     """The facts about one function's surroundings, read when they are made."""
 
     def __init__(self, function: Callable[..., Any]) -> None:
-        self.tensors: list[tuple[Tensor, Any]] = []
+        self.tensors: list[tuple[Tensor, Any, bool]] = []      # the memory, and whether it is untracked
+        self.seen: list[tuple[str, Any]] = []                  # every variable that the function may read
         self.facts: list[tuple[dict[str, Any], str, Any]] = []   # owner[name] is or equals value
         self.cells: list[tuple[Any, Any]] = []
         self.counts: list[tuple[Any, int]] = []
         self.modes = _modes()
         self._seen: set[int] = set()
-        self._functions: set[FunctionType] = set()
+        self.functions: set[FunctionType] = set()
         for value in self._variables(function):
             self._look(value)
 
@@ -69,17 +70,19 @@ class Guards:
         """Which fact no longer holds; empty if all do."""
         if _modes() != self.modes:
             return "the mode of autograd, an interpreter or the default dtype has changed"
-        for t, a in self.tensors:
+        for t, a, untracked in self.tensors:
             if t._a is not a:
                 return f"a tensor of shape {tuple(t._a.shape)} has got other memory"
+            if (t._g is None) is not untracked:
+                return f"requires_grad of a tensor of shape {tuple(t._a.shape)} has changed"
         for owner, name, value in self.facts:
             held = owner.get(name, self)
-            if held is not value and not (isinstance(value, _SIMPLE) and type(held) is type(value)
+            if held is not value and not (isinstance(value, SIMPLE) and type(held) is type(value)
                                           and held == value):
                 return f"{name!r} is no longer {value!r:.60}"
         for cell, value in self.cells:
             held = cell.cell_contents
-            if held is not value and not (isinstance(value, _SIMPLE) and held == value):
+            if held is not value and not (isinstance(value, SIMPLE) and held == value):
                 return "a variable of an enclosing function has changed"
         for container, count in self.counts:
             if len(container) != count:
@@ -88,35 +91,42 @@ class Guards:
 
     def known(self) -> list[Tensor]:
         """The tensors whose memory the program may use."""
-        return [t for t, _ in self.tensors]
+        return [t for t, _, _ in self.tensors]
+
+    def globals_of(self, code: Any, variables: dict[str, Any]) -> None:
+        """Guard the globals that a function's code names."""
+        for name in _names(code) & variables.keys():
+            self.facts.append((variables, name, variables[name]))
+            self.seen.append((name, variables[name]))
 
     def _look(self, value: Any) -> None:
         if id(value) in self._seen:
             return
         self._seen.add(id(value))
         if isinstance(value, Tensor):
-            self.tensors.append((value, value._a))
+            self.tensors.append((value, value._a, value._g is None))
         elif isinstance(value, (list, tuple)):
             self.counts.append((value, len(value)))
             for item in value:
-                if isinstance(item, (Tensor, list, tuple, dict)) or _is_module(item):
+                if isinstance(item, (Tensor, list, tuple, dict)) or is_module(item):
                     self._look(item)
         elif isinstance(value, dict):
             self.counts.append((value, len(value)))
             for name, item in value.items():
-                if isinstance(item, (*_SIMPLE, Tensor)) or _is_module(item):
+                if isinstance(item, (*SIMPLE, Tensor)) or is_module(item):
                     self.facts.append((value, name, item))
                     self._look(item)
-        elif _is_module(value):
+        elif is_module(value):
             for module in value.modules():
                 self._module(module)
 
     def _module(self, module: Any) -> None:
         own = module.__dict__
         for name, value in own.items():
-            if isinstance(value, _SIMPLE) and name != "_version":
+            if isinstance(value, SIMPLE) and name != "_version" or name[0] != "_":
                 self.facts.append((own, name, value))
-            elif isinstance(value, Tensor) or (isinstance(value, (list, tuple)) and name[0] != "_"):
+                self.seen.append((name, value))
+            if isinstance(value, Tensor) or (isinstance(value, (list, tuple)) and name[0] != "_"):
                 self._look(value)
         for name, value in own.items():
             if isinstance(value, dict) and name.startswith("_") and (
@@ -136,19 +146,21 @@ class Guards:
         if not isinstance(function, FunctionType):
             yield function
             return
-        if function in self._functions or (function.__module__ or "").partition(".")[0] == "rushlight":
+        if function in self.functions or (function.__module__ or "").partition(".")[0] == "rushlight":
             return
-        self._functions.add(function)
-        for cell in function.__closure__ or ():
+        self.functions.add(function)
+        for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             try:
                 value = cell.cell_contents
             except ValueError:
                 continue
             self.cells.append((cell, value))
+            self.seen += [(name, value)]
             yield from self._variables(value) if isinstance(value, FunctionType) else (value,)
         for name in _names(function.__code__) & function.__globals__.keys():
             value = function.__globals__[name]
             self.facts.append((function.__globals__, name, value))
+            self.seen.append((name, value))
             yield from self._variables(value) if isinstance(value, FunctionType) else (value,)
 
 
@@ -158,7 +170,7 @@ def _modes() -> tuple[Any, ...]:
     return LOCAL.enabled, LOCAL.inference, modes, get_default_dtype()
 
 
-def _is_module(value: Any) -> bool:
+def is_module(value: Any) -> bool:
     return hasattr(type(value), "named_modules") and isinstance(getattr(value, "_modules", None), dict)
 
 

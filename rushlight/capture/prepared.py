@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
+from rushlight.capture.kernelnode import Kernel, Product, step
 from rushlight.capture.recorder import Entry
 from rushlight.dispatch.formula import BIG, Formula
 from rushlight.dispatch.reducing import BIG as BIG_REDUCTION, UFUNCS, X, Reducer
-from rushlight.ops import products
+from rushlight.ops import classification, products
 
 Array = np.ndarray[Any, Any]
 Step = Callable[[], Any]
@@ -22,11 +23,16 @@ def prepared(entry: Entry) -> Step:
     function, operands = entry.function, entry.operands
     if entry.kind != "run":
         return partial(function, *operands)
+    if isinstance(function, Kernel):
+        return step(entry)
+    if isinstance(function, Product):
+        return _into(entry.outs[0], *operands) or partial(np.matmul, *operands, entry.outs[0])
+    row = getattr(function, "row", None)
     if len(entry.outs) > 1:
-        return partial(_several, function, operands, entry.outs)
+        whole = _cross_entropy(entry.outs, *operands) if row is not None and row.name == _LOSS else None
+        return whole or partial(_several, function, operands, entry.outs)
     out = entry.outs[0]
     found: Step | None = None
-    row = getattr(function, "row", None)
     if _is(function, Formula.compute):
         found = _pointwise(function.args[0], operands[0], out)  # type: ignore[attr-defined]
     elif _is(function, Reducer.run):
@@ -73,6 +79,43 @@ def _reduction(reducer: Reducer, out: Array, a: Array, axes: tuple[int, ...], ke
     return partial(UFUNCS[meaning.combine].reduce, a, axes, of, out, keepdim)
 
 
+# --- the loss of a classifier ---------------------------------------------------------------------
+
+_LOSS = "_cross_entropy_rows"
+
+
+def _cross_entropy(outs: tuple[Array, ...], x: Array, t: Array, ignore_index: int,
+                   reduction: str) -> Step | None:
+    """The rows' losses and their sum or mean; targets are checked at every run."""
+    kernel = classification.loss_of_rows.compiled(x, t, np.empty(0, np.int64))
+    if reduction == "none" or t.dtype != np.int64 or kernel is NotImplemented or not kernel.compile_now():
+        return None
+    ignore, losses, classes = np.array(ignore_index, np.int64), np.empty(t.shape, x.dtype), x.shape[1]
+    total, run = outs[0], kernel.large if x.size >= BIG else kernel.fn
+
+    def step() -> None:
+        counted = classification.in_range(t, classes, ignore_index)
+        run(x, t, ignore, out=(losses, outs[1]))
+        np.add.reduce(losses, None, None, total)
+        if reduction == "mean":
+            np.divide(total, x.dtype.type(np.count_nonzero(counted)), total)
+    return step
+
+
+def _cross_entropy_back(out: Array, x: Array, t: Array, lse: Array, g: Array, ignore_index: int,
+                        reduction: str) -> Step | None:
+    kernel = classification.gradient_of_rows.compiled(x, t, lse, g)
+    if kernel is NotImplemented or not kernel.compile_now():
+        return None
+    shares, run = np.empty(t.shape, x.dtype), kernel.large if x.size >= BIG else kernel.fn
+
+    def step() -> None:
+        counted = t != ignore_index
+        share = g / x.dtype.type(np.count_nonzero(counted)) if reduction == "mean" else g
+        run(x, t, lse, np.multiply(share, counted, shares), out=out)
+    return step
+
+
 # --- products -------------------------------------------------------------------------------------
 
 
@@ -105,5 +148,12 @@ def _outers(out: Array, a: Array, b: Array) -> Step | None:
     return _into(out, a.reshape(-1, a.shape[-1]).T, b.reshape(-1, b.shape[-1]))
 
 
+def _joined(out: Array, arrays: Sequence[Array], dim: int) -> Step | None:
+    return partial(np.concatenate, arrays, dim, out) if out.flags.c_contiguous and all(
+        a.dtype == out.dtype and a.ndim == out.ndim for a in arrays) else None
+
+
 _PRODUCTS: dict[str, Callable[..., Step | None]] = {
-    "linear": _linear, "mm": _into, "bmm": _into, "_sum_of_outers": _outers}
+    "linear": _linear, "mm": _into, "bmm": _into, "_matmul": _into, "_sum_of_outers": _outers,
+    "_cat": _joined,
+    "_cross_entropy_backward": _cross_entropy_back}

@@ -26,13 +26,19 @@ _SHAPED_BY_VALUES = frozenset((
     "repeat_interleave", "argwhere", "combinations", "histc", "nonzero_static"))
 
 
+_RANDOM = frozenset("_keep dropout _dropout native_dropout alpha_dropout rrelu multinomial bernoulli "
+                    "rand_like randn_like randint_like gumbel_softmax".split())
+
+
 class Entry:
     """One thing to do again: `function(*operands)`, its result put into `outs` if there are any."""
 
-    __slots__ = ("function", "operands", "outs", "kind", "where")
+    __slots__ = ("function", "operands", "outs", "kind", "where", "inner")
 
     def __init__(self, kind: str, function: Callable[..., Any], operands: tuple[Any, ...],
-                 outs: tuple[Array, ...] = (), where: str = "") -> None:
+                 outs: tuple[Array, ...] = (), where: str = "", inner: bool = False) -> None:
+        # Whether the results are part of a recorded op, which never handed them out.
+        self.inner = inner
         self.kind, self.function, self.operands, self.outs, self.where = kind, function, operands, outs, where
 
     def reads(self) -> set[int]:
@@ -40,8 +46,18 @@ class Entry:
         return roots(self.operands, getattr(self.function, "args", ()))
 
     @property
+    def draws(self) -> bool:
+        """Whether an op draws random numbers: leaving it out would change the next ones."""
+        row = getattr(self.function, "row", None) or next(
+            (v for v in self.operands if type(v).__name__ == "Row"), None)
+        return row is not None and ("generator" in {p.name for p in row.params} or row.name in _RANDOM)
+
+    @property
     def name(self) -> str:
         """What the entry is called in reports."""
+        label: str = getattr(self.function, "label", "")
+        if label:
+            return label
         row = getattr(self.function, "row", None)
         if row is not None:
             return str(row.name)
@@ -66,11 +82,10 @@ def root(a: Array) -> Any:
 class Recorder:
     """What TAPE's writers talk to; `refusal` says why the call cannot be repeated, if so."""
 
-    def __init__(self, given: Sequence[Tensor], known: Sequence[Tensor], whole: bool = True) -> None:
-        # Whether all memory must be known; else only what leaves for Python is of interest.
-        self.whole = whole
+    def __init__(self, given: Sequence[Tensor], known: Sequence[Tensor]) -> None:
         self.entries: list[Entry] = []
-        self.refusal = ""
+        # Why the call cannot be repeated; the first reason for which its graph ends early.
+        self.refusal = self.broken = ""
         self.inputs_written = False
         self.thread = threading.get_ident()
         # Memory that a replay finds as it was: made here, handed in, or of a tensor that is guarded.
@@ -144,10 +159,12 @@ class Recorder:
         """Values that Python made."""
         self._own(array)
 
-    def escape(self, what: str) -> None:
-        """The call cannot be repeated; the first reason is kept."""
-        if not self.refusal and self._mine():
-            self.refusal = f"{what}, at {_place()}"
+    def escape(self, what: str, breaks: bool = True) -> None:
+        """The call cannot be repeated; the first reason is kept. breaks: as its graph ends early."""
+        if self._mine() and not (self.broken if breaks else self.refusal):
+            reason = f"{what}, at {_place()}"
+            self.refusal = self.refusal or reason
+            self.broken = self.broken or (reason if breaks else "")
 
     # ----------------------------------------------------------------------------------------------
 
@@ -159,11 +176,11 @@ class Recorder:
         return threading.get_ident() == self.thread
 
     def _check(self, values: Sequence[Any]) -> None:
-        for t in _tensors(values) if self.whole else ():
+        for t in _tensors(values):
             if id(root(t._a)) not in self.owned:
                 self.escape(f"a tensor of shape {tuple(t._a.shape)} is read that is neither an argument, nor "
                             "of a module that the function uses, nor one of its variables: pass it as an "
-                            "argument")
+                            "argument", breaks=False)
                 self._own(t._a)
 
 

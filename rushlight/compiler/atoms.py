@@ -10,7 +10,8 @@ from typing import Any
 
 from rushlight.base import dtype as dt
 from rushlight.compiler import vectormath as vm
-from rushlight.compiler.ir import BITS, Lane, is_float
+from rushlight.compiler.ir import BITS
+from rushlight.compiler.lanes import Lane, is_float
 from rushlight.compiler.polynomials import PRECISIONS
 
 Emitter = Callable[..., Lane]
@@ -308,7 +309,7 @@ def _signbit(d: str, x: Lane) -> Lane:
 
 
 def _trigonometric(name: str, moderate: Callable[[Lane], Lane]) -> Emitter:
-    """The vector body, and the C library where any lane is too large for its reduction."""
+    """The vector body, and the C library for lanes that are too large for its reduction."""
     def emit(d: str, x: Lane) -> Lane:
         _floating(x, name)
         f = x.f
@@ -316,10 +317,12 @@ def _trigonometric(name: str, moderate: Callable[[Lane], Lane]) -> Emitter:
             return _libm(name)(d, x)
         small = moderate(x)
         slow, done, before = f.fresh("huge"), f.fresh("done"), f.block
-        huge = f.any(~(x.abs() <= PRECISIONS[x.kind].trig_limit))
+        fits = x.abs() <= PRECISIONS[x.kind].trig_limit
+        huge = f.any(~fits)
         f.emit(f"br i1 {huge}, label %{slow}, label %{done}, !prof !0")
         f.start(slow)
-        full = _libm(name)(d, x)
+        # A lane's neighbours, which may be leftovers behind the end of an array, must not change its bits.
+        full = fits.where(small, _libm(name)(d, x))
         f.emit(f"br label %{done}")
         f.start(done)
         return f.lanes(x.kind, f"phi {x.type} [{small.name}, %{before}], [{full.name}, %{slow}]")

@@ -14,7 +14,8 @@ import numpy as np
 
 from rushlight.base import boxmuller as b
 from rushlight.compiler import native
-from rushlight.compiler.ir import Function, Lane, Module, horner
+from rushlight.compiler.ir import Function, Module
+from rushlight.compiler.lanes import Lane, horner
 from rushlight.compiler.target import available, host
 from rushlight.compiler.team import pointer
 from rushlight.compiler.tier import Tiered

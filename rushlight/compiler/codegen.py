@@ -12,11 +12,11 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.ufunc import from_loop
-from rushlight.compiler import native
+from rushlight.compiler import native, rowbody
 from rushlight.compiler.atoms import Unsupported
 from rushlight.compiler.emit import (Meaning, check, descriptor, item_size, lanes_for, pointwise_body, record)
 from rushlight.compiler.ir import Function, Module
-from rushlight.compiler.rowbody import (Plan, begin, final_body, finish, level_body, level_end, wide)
+from rushlight.compiler.rowplan import Plan, wide
 from rushlight.compiler.target import available
 from rushlight.ops.scalar import const, m, symbol
 
@@ -93,39 +93,23 @@ def strip_descriptor(meaning: Meaning) -> int | None:
 # --- rows -----------------------------------------------------------------------------------------
 
 
-def row_ufunc(meaning: Meaning, roles: tuple[str, ...], signature: str) -> np.ufunc | None:
+def row_ufunc(meaning: Meaning, roles: tuple[str, ...], signature: str, lanes: int = 0) -> np.ufunc | None:
     """Row expressions; `roles` are "vector" or "scalar"."""
     def write(module: Module, name: str) -> None:
-        plan = Plan(meaning, roles)
-        begin(module, plan)
-        finish(module, plan)
-        for number in range(len(plan.levels)):
-            level_body(module, plan, number)
-            level_end(module, plan, number)
-        if plan.out_vectors:
-            final_body(module, plan)
+        plan = Plan(meaning, roles, lanes)
+        rowbody.write(module, plan)
         module.functions.append(record(f"{name}_desc", _row_parts(plan)))
         _inner_loop(module, name, "rl_rows")
 
-    return _ufunc(_address("rows", meaning, str(roles), write), meaning, "row_kernel", signature)
+    return _ufunc(_address("rows", meaning, f"{roles}{lanes or ''}", write), meaning, "row_kernel", signature)
 
 
 def _row_parts(plan: Plan) -> list[int | str]:
     """The slots of the descriptor in rowloops.py."""
-    inputs = [n for n, _ in plan.meaning.inputs]
-    dtypes, first = plan.operand_dtypes(), len(inputs)
-    parts: list[int | str] = [
-        len(dtypes), len(plan.vectors), plan.lanes, len(plan.scalars), len(plan.out_scalars),
-        len(plan.levels), plan.slots, "@begin", "@finish", "@final" if plan.out_vectors else "null"]
-    parts += [item_size(d) for d in dtypes]
-    parts += [inputs.index(n) for n, _ in plan.vectors] + [first + i for i in plan.out_vectors]
-    for n, d in plan.scalars:
-        parts += [item_size(d), inputs.index(n), plan.scalar_slot[n]]
-    for i in plan.out_scalars:
-        parts += [item_size(plan.meaning.out_dtypes[i]), first + i, plan.output_slot[i]]
-    for number in range(len(plan.levels)):
-        parts += [f"@level{number}", f"@end{number}"]
-    return parts
+    inputs, dtypes = [n for n, _ in plan.meaning.inputs], plan.operand_dtypes()
+    numbers = [inputs.index(n) for n, _ in plan.vectors] + [len(inputs) + i for i in plan.out_vectors]
+    scalars = len(plan.scalars) + len(plan.out_scalars)
+    return [len(dtypes), len(plan.vectors), scalars, "@rows", *map(item_size, dtypes), *numbers]
 
 
 # --- columns --------------------------------------------------------------------------------------

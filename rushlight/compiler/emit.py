@@ -14,7 +14,8 @@ from collections.abc import Mapping, Sequence
 
 from rushlight.base import dtype as dt
 from rushlight.compiler.atoms import (EMITTERS, LLVM, Unsupported, convert, largest, pow_constant)
-from rushlight.compiler.ir import BITS, Function, Lane
+from rushlight.compiler.ir import BITS, Function
+from rushlight.compiler.lanes import Lane
 from rushlight.compiler.meaning import Meaning
 from rushlight.compiler.target import host
 from rushlight.derive.types import operand_type
@@ -179,41 +180,35 @@ def result(body: Body, root: Expr, out_dtype: str) -> Lane:
 
 
 class Cursor:
-    """The loop of a body: one phi per operand pointer that it uses, and per accumulator."""
+    """The loop of a body: one phi per operand pointer."""
 
-    def __init__(self, f: Function, operands: int, used: Sequence[int] | None = None) -> None:
+    def __init__(self, f: Function, operands: int) -> None:
         self.f = f
-        self.used = range(operands) if used is None else used
         self.state = f.load("ptr", "%frame")
-        self._starts = {k: f.load("ptr", "%frame", 8 * (1 + k)) for k in self.used}
-        self._steps = {k: f.load("i64", "%frame", 8 * (1 + operands + k)) for k in self.used}
+        self._starts = [f.load("ptr", "%frame", 8 * (1 + k)) for k in range(operands)]
+        self._steps = [f.load("i64", "%frame", 8 * (1 + operands + k)) for k in range(operands)]
         self.pointers = [f"%p{k}" for k in range(operands)]
-        self._initial: Sequence[Lane] = ()
 
-    def open(self, accumulators: Sequence[Lane] = ()) -> list[Lane]:
-        """Start the loop; the accumulators' running values."""
+    def open(self) -> None:
+        """Start the loop."""
         f = self.f
         f.mark_early()
         f.emit("br label %loop")
         f.start("loop")
         f.mark_phis()
-        self._initial = accumulators
-        return [Lane(f, a.kind, f"%acc{k}") for k, a in enumerate(accumulators)]
 
-    def close(self, updated: Sequence[Lane] = ()) -> None:
+    def close(self) -> None:
         """End the loop; on exit pointers are written back."""
         f = self.f
-        nexts = {k: f.at(self.pointers[k], self._steps[k]) for k in self.used}
+        nexts = [f.at(p, step) for p, step in zip(self.pointers, self._steps, strict=True)]
         after = f.i64("add", "%i", 1)
         f.phi("i64", "%i", "0", after)
-        for k, following in nexts.items():
-            f.phi("ptr", self.pointers[k], self._starts[k], following)
-        for k, (initial, value) in enumerate(zip(self._initial, updated, strict=True)):
-            f.phi(initial.type, f"%acc{k}", initial.name, value.name)
+        for pointer, start, following in zip(self.pointers, self._starts, nexts, strict=True):
+            f.phi("ptr", pointer, start, following)
         more = f.i64("icmp ult", after, "%vectors")
         f.emit(f"br i1 {more}, label %loop, label %done")
         f.start("done")
-        for k, following in nexts.items():
+        for k, following in enumerate(nexts):
             f.store("ptr", following, "%frame", 8 * (1 + k))
 
 

@@ -28,14 +28,14 @@ FullInputs = tuple[tuple[str, str], ...]
 class Full:
     """A reduction of an expression over arrays of one size; see `full`."""
 
-    def __init__(self, kind: str, expr: Expr, inputs: FullInputs, out_dtype: str) -> None:
+    def __init__(self, kind: str, expr: Expr, inputs: FullInputs, out_dtype: str, lanes: int = 0) -> None:
         self.kind, self.combine = kind, _COMBINE[kind]
         root = reduce_(kind, expr)
         roles = tuple((n, d, "vector") for n, d in inputs)
         probe = rows((root,), roles, (out_dtype,))
         # Chunks' results are kept as they were computed; the last step rounds.
         self.partial = "bool" if kind in ("any", "all") else dt.opmath(dt.BY_NAME[probe.work]).name
-        self.kernel: Rows = rows((root,), roles, (self.partial,))
+        self.kernel: Rows = rows((root,), roles, (self.partial,), lanes)
         self.out = dt.BY_NAME[out_dtype].np
         self._wide = np.float64 if self.partial == "float32" and kind in ("add", "mul") else None
 
@@ -105,7 +105,7 @@ class _Work:
 def _plan(n: int, sizes: tuple[int, ...], threads: int) -> tuple[Any, Any]:
     """Jobs, relative to the operands' starts, and the steps; `sizes` of the items, result last."""
     whole = n // CHUNK
-    pieces = pool.pieces_for(whole, threads)
+    pieces = min(whole, 16 * threads)
     cuts = [whole * i // pieces for i in range(pieces + 1)]
     spans = [(low, high - low, CHUNK) for low, high in zip(cuts, cuts[1:], strict=False) if high > low]
     if n % CHUNK:
@@ -116,9 +116,9 @@ def _plan(n: int, sizes: tuple[int, ...], threads: int) -> tuple[Any, Any]:
 
 
 @lru_cache(maxsize=None)
-def full(kind: str, expr: Expr, inputs: FullInputs, out_dtype: str) -> Full:
+def full(kind: str, expr: Expr, inputs: FullInputs, out_dtype: str, lanes: int = 0) -> Full:
     """The reduction `kind` ("add", "mul", "max", "min", "any", "all") of an expression, kept.
 
     `inputs` are (name, dtype name); call it with one contiguous array each, all of one size.
     """
-    return Full(kind, expr, inputs, out_dtype)
+    return Full(kind, expr, inputs, out_dtype, lanes)

@@ -9,17 +9,11 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Union
 
-Number = Union[int, float]
-_FLOATS = ("float", "double", "half")
+from rushlight.compiler.lanes import Lane, Number, is_float
+
 BITS = {"float": 32, "double": 64, "half": 16, "i1": 1, "i8": 8, "i16": 16, "i32": 32, "i64": 64}
 INT_OF = {"float": "i32", "double": "i64", "half": "i16"}
-
-
-def is_float(kind: str) -> bool:
-    """Whether an element type is a floating one."""
-    return kind in _FLOATS
 
 
 def literal(kind: str, value: Number) -> str:
@@ -65,8 +59,10 @@ class Function:
 
     def __init__(self, module: Module, header: str, width: int = 1) -> None:
         self.module, self.header, self.width = module, header, width
-        self._lines: list[str] = ["entry:"]
+        # Text, and lists of lines that are still being written.
+        self._lines: list[str | list[str]] = ["entry:"]
         self._early: list[str] = []
+        self._placed = False
         self._variables: list[str] = []
         self._count = 0
         self._in_early = False
@@ -97,8 +93,11 @@ class Function:
         self.block = block
 
     def mark_early(self) -> None:
-        """Instructions written within `early()` go here."""
-        self._lines.append(_EARLY)
+        """Instructions written within `early()`, before and from now on, go here."""
+        if self._placed:
+            self._early = []
+        self._lines.append(self._early)
+        self._placed = True
 
     def mark_phis(self) -> None:
         """The phis of a loop go here, at the start of its block."""
@@ -118,9 +117,11 @@ class Function:
 
     def finish(self) -> None:
         """Close the function and put it into the module."""
-        at = self._lines.index(_EARLY) if _EARLY in self._lines else len(self._lines)
-        lines = (self._lines[:1] + self._variables + self._lines[1:at] + self._early + self._lines[at + 1:])
-        self.module.functions.append(f"{self.header} {{\n" + "\n".join(lines) + "\n}")
+        if not self._placed:
+            self._lines.append(self._early)
+        lines = [line for part in self._lines for line in ([part] if isinstance(part, str) else part)]
+        self.module.functions.append(f"{self.header} {{\n" + "\n".join(
+            lines[:1] + self._variables + lines[1:]) + "\n}")
 
     # --- scalar code: pointers, counters, control flow -------------------------------------------
 
@@ -165,6 +166,36 @@ class Function:
         i.set(self.i64("add", value, 1))
         self.emit(f"br label %{head}")
         self.start(done)
+
+    @contextmanager
+    def vectors(self, count: str,
+                initial: Sequence["Lane"]) -> Iterator[tuple[str, list["Lane"], list["Lane"]]]:
+        """Run the block with a counter below `count`; gives it, running values, a list for their next ones.
+
+        After it the running values are the last ones.
+        """
+        head, body, done = self.fresh("head"), self.fresh("body"), self.fresh("done")
+        self.emit(f"br label %{head}")
+        before, phis = self.block, list[str]()
+        self.start(head)
+        self._lines.append(phis)
+        i, names = f"%{self.fresh('i')}", [f"%{self.fresh('acc')}" for _ in initial]
+        running, updated = [Lane(self, a.kind, n) for a, n in zip(initial, names, strict=True)], list[Lane]()
+        self.emit(f"br i1 {self.i64('icmp ult', i, count)}, label %{body}, label %{done}")
+        self.start(body)
+        yield i, running, updated
+        following = self.i64("add", i, 1)
+        self.emit(f"br label %{head}")
+        phis.append(f"  {i} = phi i64 [0, %{before}], [{following}, %{self.block}]")
+        for a, name, value in zip(initial, names, updated, strict=True):
+            phis.append(f"  {name} = phi {a.type} [{a.name}, %{before}], [{value.name}, %{self.block}]")
+        self.start(done)
+
+    @contextmanager
+    def counted(self, count: str) -> Iterator[str]:
+        """`loop`, its counter in a register."""
+        with self.vectors(count, ()) as (i, _, _):
+            yield i
 
     @contextmanager
     def when(self, condition: str) -> Iterator[None]:
@@ -241,156 +272,5 @@ class Variable:
         self.f.emit(f"store {self.kind} {value}, ptr {self.name}, align 8")
 
 
-_EARLY = "; loop-invariant"
 _SUFFIX = {"float": "f32", "double": "f64", "half": "f16", "i1": "i1", "i8": "i8", "i16": "i16",
            "i32": "i32", "i64": "i64"}
-
-
-class Lane:
-    """A value of every lane; `+ - * /` and comparisons are ordered IEEE or signed integer ones."""
-
-    __slots__ = ("f", "kind", "name")
-
-    def __init__(self, f: Function, kind: str, name: str) -> None:
-        self.f, self.kind, self.name = f, kind, name
-
-    def __repr__(self) -> str:
-        return f"{self.type} {self.name}"
-
-    @property
-    def type(self) -> str:
-        """The LLVM type."""
-        return f"<{self.f.width} x {self.kind}>"
-
-    def other(self, operand: "Lane | Number") -> "Lane":
-        """An operand as a Lane of this kind."""
-        return operand if isinstance(operand, Lane) else self.f.const(self.kind, operand)
-
-    def _binary(self, op: str, left: "Lane", right: "Lane") -> "Lane":
-        prefix = "f" if is_float(self.kind) else ""
-        return self.f.lanes(self.kind, f"{prefix}{op} {left!r}, {right.name}")
-
-    def __add__(self, b: "Lane | Number") -> "Lane":
-        return self._binary("add", self, self.other(b))
-
-    def __radd__(self, b: "Lane | Number") -> "Lane":
-        return self._binary("add", self.other(b), self)
-
-    def __sub__(self, b: "Lane | Number") -> "Lane":
-        return self._binary("sub", self, self.other(b))
-
-    def __rsub__(self, b: "Lane | Number") -> "Lane":
-        return self._binary("sub", self.other(b), self)
-
-    def __mul__(self, b: "Lane | Number") -> "Lane":
-        return self._binary("mul", self, self.other(b))
-
-    def __rmul__(self, b: "Lane | Number") -> "Lane":
-        return self._binary("mul", self.other(b), self)
-
-    def __truediv__(self, b: "Lane | Number") -> "Lane":
-        return self._binary("div", self, self.other(b))
-
-    def __rtruediv__(self, b: "Lane | Number") -> "Lane":
-        return self._binary("div", self.other(b), self)
-
-    def __neg__(self) -> "Lane":
-        if is_float(self.kind):
-            return self.f.lanes(self.kind, f"fneg {self!r}")
-        return 0 - self
-
-    def bits(self, op: str, b: "Lane | Number") -> "Lane":
-        """A bit operation: and, or, xor, shl, lshr, ashr."""
-        return self.f.lanes(self.kind, f"{op} {self!r}, {self.other(b).name}")
-
-    def __and__(self, b: "Lane | Number") -> "Lane":
-        return self.bits("and", b)
-
-    def __or__(self, b: "Lane | Number") -> "Lane":
-        return self.bits("or", b)
-
-    def __invert__(self) -> "Lane":
-        return self.bits("xor", 1 if self.kind == "i1" else -1)
-
-    def __xor__(self, b: "Lane | Number") -> "Lane":
-        return self.bits("xor", b)
-
-    def compare(self, relation: str, b: "Lane | Number", unsigned: bool = False) -> "Lane":
-        """A mask: relation is eq, ne, lt, le, gt, ge (nan compares false, but for ne)."""
-        if is_float(self.kind):
-            code = "fcmp " + ("une" if relation == "ne" else "o" + relation)
-        elif relation in ("eq", "ne"):
-            code = "icmp " + relation
-        else:
-            code = f"icmp {'u' if unsigned or self.kind == 'i1' else 's'}{relation}"
-        return self.f.lanes("i1", f"{code} {self!r}, {self.other(b).name}")
-
-    def __lt__(self, b: "Lane | Number") -> "Lane":
-        return self.compare("lt", b)
-
-    def __le__(self, b: "Lane | Number") -> "Lane":
-        return self.compare("le", b)
-
-    def __gt__(self, b: "Lane | Number") -> "Lane":
-        return self.compare("gt", b)
-
-    def __ge__(self, b: "Lane | Number") -> "Lane":
-        return self.compare("ge", b)
-
-    def equal(self, b: "Lane | Number") -> "Lane":
-        """The mask of equal lanes."""
-        return self.compare("eq", b)
-
-    def is_nan(self) -> "Lane":
-        """The mask of nans."""
-        return self.f.lanes("i1", f"fcmp uno {self!r}, {self.name}")
-
-    def where(self, a: "Lane | Number", b: "Lane | Number") -> "Lane":
-        """For a mask: `a` where it is set, else `b`; one of them must be a Lane."""
-        like = a if isinstance(a, Lane) else b
-        if not isinstance(like, Lane):
-            raise TypeError("where: expected a Lane among the choices, got two numbers")
-        a, b = like.other(a), like.other(b)
-        return self.f.lanes(like.kind, f"select {self!r}, {a!r}, {b!r}")
-
-    def fma(self, b: "Lane | Number", c: "Lane | Number") -> "Lane":
-        """self * b + c, rounded once where the processor can."""
-        return self.f.intrinsic("llvm.fmuladd", self, self.other(b), self.other(c))
-
-    def cast(self, op: str, kind: str) -> "Lane":
-        """A conversion instruction: bitcast, fpext, fptrunc, sext, zext, trunc, sitofp ..."""
-        return self.f.lanes(kind, f"{op} {self!r} to {self.f.type(kind)}")
-
-    def abs(self) -> "Lane":
-        """The absolute value of floating lanes."""
-        return self.f.intrinsic("llvm.fabs", self)
-
-    def sqrt(self) -> "Lane":
-        """The square root."""
-        return self.f.intrinsic("llvm.sqrt", self)
-
-    def copysign(self, sign: "Lane") -> "Lane":
-        """This magnitude with the sign of `sign`."""
-        return self.f.intrinsic("llvm.copysign", self, sign)
-
-
-def horner(x: Lane, coefficients: Sequence[float]) -> Lane:
-    """A polynomial, highest power first, in the fewest operations, each waiting for the last."""
-    total: Lane | float = coefficients[0]
-    for c in coefficients[1:]:
-        total = x.other(total).fma(x, c)
-    return x.other(total)
-
-
-def polynomial(x: Lane, coefficients: Sequence[float]) -> Lane:
-    """A polynomial, highest power first, by Estrin's scheme: neighbours pair up, level by level.
-
-    A few more operations than Horner's rule, but most of them do not wait for each other.
-    """
-    terms: list[Lane | float] = list(coefficients[::-1])
-    while len(terms) > 1:
-        paired: list[Lane | float] = [x.other(high).fma(x, low)
-                                      for low, high in zip(terms[::2], terms[1::2], strict=False)]
-        terms = paired + terms[len(paired) * 2:]
-        x = x * x if len(terms) > 1 else x
-    return x.other(terms[0])

@@ -14,7 +14,8 @@ import numpy as np
 
 from rushlight.base.rng import Engine
 from rushlight.compiler import native
-from rushlight.compiler.ir import Function, Lane, Module
+from rushlight.compiler.ir import Function, Module
+from rushlight.compiler.lanes import Lane
 from rushlight.compiler.target import available
 from rushlight.compiler.team import pointer
 from rushlight.compiler.tier import Tiered

@@ -26,9 +26,10 @@ RowInputs = tuple[tuple[str, str, str], ...]
 class Rows(Tiered):
     """Expressions over rows; leading axes broadcast, results are a vector or a scalar per row."""
 
-    def __init__(self, outputs: tuple[Expr, ...], inputs: RowInputs, out_dtypes: tuple[str, ...]) -> None:
+    def __init__(self, outputs: tuple[Expr, ...], inputs: RowInputs, out_dtypes: tuple[str, ...],
+                 lanes: int = 0) -> None:
         super().__init__()
-        self.outputs, self.out_dtypes = outputs, out_dtypes
+        self.outputs, self.out_dtypes, self.lanes = outputs, out_dtypes, lanes
         self.roles = tuple(role for _, _, role in inputs)
         self.inputs = tuple((name, d) for name, d, _ in inputs)
         if "vector" not in self.roles:
@@ -78,8 +79,16 @@ class Rows(Tiered):
         # Here, since the emitters are loaded for a hot kernel only.
         from rushlight.compiler.codegen import row_ufunc
 
-        meaning = Meaning(self.outputs, self.inputs, self.out_dtypes, self.work)
-        return row_ufunc(meaning, self.roles, self.signature)
+        return row_ufunc(self._meaning(), self.roles, self.signature, self.lanes)
+
+    def _meaning(self) -> Meaning:
+        return Meaning(self.outputs, self.inputs, self.out_dtypes, self.work)
+
+    def own_lanes(self) -> int:
+        """On how many lanes the machine code runs."""
+        from rushlight.compiler.rowplan import Plan
+
+        return Plan(self._meaning(), self.roles, self.lanes).lanes
 
     def parallel(self, *arrays: Any, out: Any = None) -> Any:
         """Rows shared out over threads."""
@@ -87,11 +96,13 @@ class Rows(Tiered):
 
 
 @lru_cache(maxsize=None)
-def rows(outputs: tuple[Expr, ...], inputs: RowInputs, out_dtypes: tuple[str, ...]) -> Rows:
+def rows(outputs: tuple[Expr, ...], inputs: RowInputs, out_dtypes: tuple[str, ...], lanes: int = 0) -> Rows:
     """The kernel for row expressions over `inputs` (name, dtype name, "vector" or "scalar"), kept.
+
+    lanes: how many elements reductions take at once, 0 for what suits the expressions.
 
     Call it with one array per input: a vector is (..., n), a scalar (...), the leading axes
     broadcast. An output that varies along the row is (..., n), any other (...). ValueError if no
     input is a vector.
     """
-    return Rows(outputs, inputs, out_dtypes)
+    return Rows(outputs, inputs, out_dtypes, lanes)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import prod
 from struct import Struct
@@ -148,6 +148,17 @@ def split(function: Any, operands: Sequence[Array], cores: tuple[bool, ...],
         return False
     offsets, steps = plan
     return run(function, placed(offsets, operands), len(operands), steps, threads)
+
+
+def fixed(function: Any, operands: Sequence[Array], cores: Sequence[bool], shape: tuple[int, ...],
+          threads: int) -> Callable[[], bool] | None:
+    """`split` of operands that stay where they are, to be called many times; None where it cannot be."""
+    loop = LOOPS.get(function)
+    plan = _plan(tuple([(a.shape, a.strides) for a in operands]), tuple(cores), shape, threads)
+    if loop is None or plan is None:
+        return None
+    jobs, steps, before = placed(plan[0], operands), plan[1], len(operands)
+    return lambda: run_loop(loop, jobs, before, steps, threads)
 
 
 def placed(offsets: Array, operands: Sequence[Array]) -> Array:

@@ -10,8 +10,10 @@ from __future__ import annotations
 import os
 import queue
 import threading
+import time
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from rushlight.base.config import knobs
@@ -28,6 +30,8 @@ class _Compiler:
         self.queue: queue.SimpleQueue[Tiered] = queue.SimpleQueue()
         self.thread: threading.Thread | None = None
         self.built: list[Tiered] = []
+        # Until when kernels="llvm" compiles at once.
+        self.until: float | None = None
 
 
 _compiler = _Compiler()
@@ -84,7 +88,7 @@ class Tiered:
 
     def _count(self, arrays: Any) -> None:
         mode = knobs.kernels
-        if mode == "llvm":
+        if mode == "llvm" and (_compiler.until is None or time.perf_counter() < _compiler.until):
             self.compile_now()
             return
         if mode == "numpy":
@@ -162,6 +166,16 @@ def _forget() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget)
+
+
+@contextmanager
+def deadline(moment: float | None) -> Iterator[None]:
+    """Compile nothing at once after a moment of time.perf_counter(); kernels that are hot still queue."""
+    before, _compiler.until = _compiler.until, moment
+    try:
+        yield
+    finally:
+        _compiler.until = before
 
 
 def wait() -> None:

@@ -10,7 +10,7 @@ import math
 
 from rushlight.base.special import (ERFCX_FAR, ERFCX_MID, INV_SQRT_PI, QUANTILE_CENTRE,
                                     QUANTILE_FAR, QUANTILE_MID)
-from rushlight.compiler.ir import Lane, Number, polynomial
+from rushlight.compiler.lanes import Lane, Number, polynomial
 from rushlight.compiler.polynomials import (ERF_BETWEEN, ERF_FAR, ERF_LIMIT, EXP2_SINGLE, LOG_DOUBLE,
                                             LOG_SINGLE, PRECISIONS, Precision)
 

@@ -15,7 +15,7 @@ from rushlight.autograd.mode import LOCAL
 from rushlight.base import advanced
 from rushlight.base.advanced import view
 from rushlight.base.convert import number
-from rushlight.base.tape import TAPE
+from rushlight.base.tape import TAPE, constant
 from rushlight.dispatch import itemnodes, overrides
 from rushlight.dispatch.methods import copy_, fill_
 from rushlight.dispatch.state import MODES, PLAIN, STACK
@@ -150,8 +150,7 @@ def _tensors(plan: Plan) -> Indices:
 
 
 def _constant(places: Any) -> Tensor:
-    if TAPE:
-        TAPE[-1].constant(places)
+    constant(places)
     return wrap(places)
 
 
@@ -258,7 +257,7 @@ def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:
 
 def _put(target: Tensor, indices: Indices, value: Any) -> None:
     if not isinstance(value, Tensor):
-        value = wrap(number(value, target._k.dtype), target._k)
+        value = wrap(constant(number(value, target._k.dtype)), target._k)
     elif value._a.size == 1 and value._k is not target._k and _only_mask(indices):
         value = value.reshape(()).to(target._k.dtype)
     if not (MODES and STACK.modes):

@@ -85,6 +85,11 @@ def _composite_with_rule(row: Row, rules: Rules | None, values: Sequence[Any]) -
     finally:
         LOCAL.enabled = before
     rules.record(values, out)
+    if row.options.get("views"):
+        # Parts of a view that has several cannot be written to: their one node knows only all of them.
+        called = out[0]._g.name().removesuffix("Backward0") if out and out[0]._g is not None else row.name
+        for part in out:
+            part._b = (values[0], None, called)
     return out
 
 

@@ -11,7 +11,7 @@ from rushlight.autograd.mode import LOCAL
 from rushlight.base import dtype as dt
 from rushlight.base.convert import convert, needs_care
 from rushlight.base.device import device
-from rushlight.base.tape import TAPE
+from rushlight.base.tape import TAPE, constant
 from rushlight.base.layout import broadcast_shapes, contiguous_strides, format_strides
 from rushlight.dispatch import inplace, names
 from rushlight.ops.table import ROWS
@@ -75,7 +75,7 @@ def _fill(self: Tensor, value: Any, node: str) -> Tensor:
     number = scalar(value, self._k.np)
     if tracked:
         # Recorded as an op that forgets its operand: the gradient stops here, as zeros.
-        inplace.write(self, names.rename(self.masked_fill(wrap(np.ones((), bool)), value), node))
+        inplace.write(self, names.rename(self.masked_fill(wrap(constant(np.ones((), bool))), value), node))
     else:
         if not self._k.on_meta:
             self._a[...] = number

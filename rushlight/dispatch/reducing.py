@@ -295,18 +295,17 @@ def reduce_runner(row: Row) -> Callable[..., Any]:
 
     def run(t: Tensor, *rest: Any) -> Any:
         a = t._a
-        key = (rest, a.shape, a.strides, t._k) if a.size >= BIG else None
+        key = (rest, a.shape, a.strides, t._k) if a.size >= BIG and not TAPE else None
         if key in seen:
             plan, of = seen[key]
             out = wrap(plan(a), of)
-            if TAPE:
-                TAPE[-1].run(plan, (a,), out, (t,))
         else:
             out, plan = once(t, rest)
             if plan is not None:
                 if len(seen) > _MOST_PLANS:
                     seen.clear()
-                seen[key] = plan, out._k
+                if key is not None:
+                    seen[key] = plan, out._k
         if t._g is not None and LOCAL.enabled and out._k.dtype.category >= dt.FLOATING:
             record((t, *rest), out)
         return out

@@ -23,7 +23,7 @@ def _scaled_softmax() -> tuple[Any, ...]:
     return (e / reduce_("add", e),)
 
 
-_probabilities = RowKernel(_scaled_softmax, ("s", "c"), ("c",))
+probabilities = RowKernel(_scaled_softmax, ("s", "c"), ("c",))
 _score_gradient = RowKernel(lambda: (_P * (_DP - reduce_("add", _DP * _P)) * _C,), ("dp", "p", "c"), ("c",))
 
 
@@ -112,7 +112,7 @@ def _(q: Array, k: Array, v: Array, is_causal: bool, scale: float) -> Any:
     scores = product(q, k.swapaxes(-1, -2))
     if is_causal:
         _hide_future(scores)
-    weights = _probabilities(-1, scores, _constant(scores, scale))
+    weights = probabilities(-1, scores, _constant(scores, scale))
     if weights is NotImplemented:
         return weights
     return product(weights, v), weights

@@ -38,7 +38,7 @@ def _check_classes(input: Any, target: Any, weight: Any) -> None:
                            f"classes but got weight tensor of shape: {list(weight.shape)}")
 
 
-def _in_range(target: Array, classes: int, ignore_index: int) -> Array:
+def in_range(target: Array, classes: int, ignore_index: int) -> Array:
     """Which targets count; IndexError for one that is no class."""
     counted = target != ignore_index
     if target.dtype == np.int64 and not np.logical_or.reduce(target.view(np.uint64) >= classes, None):
@@ -54,7 +54,7 @@ def _nll(input, target, weight: "Tensor | None", ignore_index: "int") -> tuple[A
     """-(log-probability of the target) * its class weight, and that weight; 0 where ignored."""
     rows = input[None] if input.ndim == 1 else input
     places = target.reshape(1) if input.ndim == 1 else target
-    counted = _in_range(places, rows.shape[1], ignore_index)
+    counted = in_range(places, rows.shape[1], ignore_index)
     safe = np.where(counted, places, 0)
     picked = np.take_along_axis(rows, safe[:, None].astype(np.int64), 1)[:, 0]
     share = counted.astype(input.dtype) if weight is None else np.where(
@@ -108,8 +108,8 @@ def _gradient_of_row() -> tuple[Expr, ...]:
     return (m.where(m.eq(iota(), _T), (p - 1) * _G, p * _G),)
 
 
-_cross_entropy_rows = RowKernel(_loss_of_row, ("x", "t", "ignore"), ("t", "ignore"))
-_cross_entropy_back = RowKernel(_gradient_of_row, ("x", "t", "lse", "g"), ("t", "lse", "g"))
+loss_of_rows = RowKernel(_loss_of_row, ("x", "t", "ignore"), ("t", "ignore"))
+gradient_of_rows = RowKernel(_gradient_of_row, ("x", "t", "lse", "g"), ("t", "lse", "g"))
 
 
 @composite(name="_cross_entropy_rows", where=("aten",), node="nll_loss")
@@ -124,9 +124,9 @@ def _rows_loss(input, target, ignore_index: "int", reduction: "str"):
 
 @_rows_loss.kernel
 def _(x: Array, t: Array, ignore_index: int, reduction: str) -> Any:
-    counted = _in_range(t, x.shape[1], ignore_index)
+    counted = in_range(t, x.shape[1], ignore_index)
     ignore = np.array([[ignore_index]], np.int64)
-    found = _cross_entropy_rows(1, x, t[:, None], ignore)
+    found = loss_of_rows(1, x, t[:, None], ignore)
     if found is NotImplemented or reduction == "none":
         return found
     total = np.add.reduce(found[0])
@@ -154,7 +154,7 @@ def _rows_loss_backward(input, target, lse, grad, ignore_index: "int", reduction
 def _(x: Array, t: Array, lse: Array, g: Array, ignore_index: int, reduction: str) -> Any:
     counted = t != ignore_index
     share = g / x.dtype.type(np.count_nonzero(counted)) if reduction == "mean" else g
-    return _cross_entropy_back(1, x, t[:, None], lse[:, None], (share * counted)[:, None])
+    return gradient_of_rows(1, x, t[:, None], lse[:, None], (share * counted)[:, None])
 
 
 @composite(where=_F)

@@ -1,7 +1,8 @@
 """Fused kernels of composites that work row by row: declared as expressions, compiled later."""
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, ClassVar
 
 import numpy as np
@@ -30,10 +31,7 @@ class RowKernel:
 
     def __call__(self, dim: int, *arrays: Array) -> Any:
         first = arrays[0]
-        key = tuple([a.dtype.num for a in arrays])
-        kernel = self._compiled.get(key)
-        if kernel is None:
-            kernel = self._compiled[key] = self._make(arrays)
+        kernel = self.compiled(*arrays)
         if kernel is NotImplemented or not first.ndim or not first.size:
             return NotImplemented
         dim = wrap_dim(dim, first.ndim)
@@ -41,7 +39,17 @@ class RowKernel:
         rows = [self._row(name, a, dim, last) for name, a in zip(self.inputs, arrays, strict=True)]
         run = kernel.large if first.size >= BIG else kernel.fn
         found = run(*rows)
+        for calls in _watchers:
+            calls.append((kernel, rows, found if isinstance(found, tuple) else (found,)))
         return found if last else _back(found, dim)
+
+    def compiled(self, *arrays: Array) -> Any:
+        """The kernel for arrays of these dtypes; NotImplemented where there is none."""
+        key = tuple([a.dtype.num for a in arrays])
+        kernel = self._compiled.get(key)
+        if kernel is None:
+            kernel = self._compiled[key] = self._make(arrays)
+        return kernel
 
     def of_row(self, *values: Any) -> Any:
         """The kernel as a row (*arrays, dim) calls it."""
@@ -59,6 +67,20 @@ class RowKernel:
         kinds = ["scalar" if n in self.scalars else "vector" for n in self.inputs]
         return RowKernel.compile(outputs, tuple(zip(self.inputs, dtypes, kinds, strict=True)),
                                  (dtypes[0],) * len(outputs))
+
+
+_watchers: list[list[Any]] = []
+
+
+@contextmanager
+def watched() -> Iterator[list[Any]]:
+    """The calls of row kernels meanwhile: (kernel, its arrays, its results)."""
+    calls: list[Any] = []
+    _watchers.append(calls)
+    try:
+        yield calls
+    finally:
+        _watchers.remove(calls)
 
 
 def _back(found: Any, dim: int) -> Any:

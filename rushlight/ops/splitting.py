@@ -1,6 +1,7 @@
 """Views that cut a tensor into several: split, chunk, unbind, and the real and imaginary parts."""
 from __future__ import annotations
 
+from itertools import zip_longest
 from typing import Any
 
 from rushlight.base.errors import wrap_dim
@@ -10,7 +11,19 @@ from rushlight.ops.table import ROWS, composite
 _slice = ROWS["slice"]
 
 
-@composite
+def _filled(grads: tuple[Any, ...], shapes: list[tuple[int, ...]]) -> list[Any]:
+    """The pieces' gradients, zeros where none came (the last may be left out)."""
+    known = next(g for g in grads if g is not None)
+    return [known.new_zeros(shape) if g is None else g for g, shape in zip_longest(grads, shapes)]
+
+
+def _joined(grads: tuple[Any, ...], shape: tuple[int, ...], sizes: list[int], dim: int) -> Any:
+    """The gradient of what was cut along `dim` into pieces of these sizes."""
+    d = wrap_dim(dim, len(shape))
+    return ROWS["cat"](_filled(grads, [(*shape[:d], n, *shape[d + 1:]) for n in sizes]), d)
+
+
+@composite(views=True)
 def unbind(input, dim: "int" = 0):
     """All slices along dim, as a tuple of views."""
     if not input.ndim:
@@ -19,7 +32,14 @@ def unbind(input, dim: "int" = 0):
     return tuple([input.select(d, i) for i in range(input._a.shape[d])])
 
 
-@composite(name="split_with_sizes", where=("torch", "Tensor"))
+@unbind.gradient
+def _(s: Any, *grads: Any) -> Any:
+    shape = s.shape("input")
+    d = wrap_dim(s.dim, len(shape))
+    return ROWS["stack"](_filled(grads, [(*shape[:d], *shape[d + 1:])] * shape[d]), d)
+
+
+@composite(name="split_with_sizes", where=("torch", "Tensor"), views=True)
 def split_with_sizes(input, split_sizes: "Ints", dim: "int" = 0):
     """Pieces of the given sizes along dim, as views."""
     sizes = as_tuple(split_sizes)
@@ -40,12 +60,22 @@ def split_with_sizes(input, split_sizes: "Ints", dim: "int" = 0):
     return tuple(pieces)
 
 
+@split_with_sizes.gradient
+def _(s: Any, *grads: Any) -> Any:
+    return _joined(grads, s.shape("input"), list(as_tuple(s.split_sizes)), s.dim)
+
+
 @composite
 def split(input, split_size_or_sections: "Ints", dim: "int" = 0):
     """Pieces of split_size along dim (the last may be smaller), or of a list of sizes."""
     if not isinstance(split_size_or_sections, int):
         return split_with_sizes(input, split_size_or_sections, dim)
-    size = split_size_or_sections
+    return _split(input, split_size_or_sections, dim)
+
+
+@composite(name="_split", where=("aten",), node="split", views=True)
+def _split(input, size: "int", dim: "int"):
+    """Pieces of one size along dim, the last may be smaller."""
     if not input.ndim:
         raise RuntimeError("split expects at least a 1-dimensional tensor")
     if size < 0:
@@ -59,6 +89,14 @@ def split(input, split_size_or_sections: "Ints", dim: "int" = 0):
         return (_slice(input, d, 0, 0, 1),)
     count = max(-(-total // size), 1)
     return tuple([_slice(input, d, i * size, min((i + 1) * size, total), 1) for i in range(count)])
+
+
+@_split.gradient
+def _(s: Any, *grads: Any) -> Any:
+    shape = s.shape("input")
+    total = shape[wrap_dim(s.dim, len(shape))]
+    sizes = [min(s.size, total - start) for start in range(0, total, s.size)] if total else [0]
+    return _joined(grads, shape, sizes, s.dim)
 
 
 @composite

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter, is_
 from typing import Any
 
 import numpy as np
@@ -9,11 +10,12 @@ import numpy as np
 from rushlight.base.dtype import get_default_dtype
 from rushlight.optim import updates
 from rushlight.optim.optimizer import Optimizer
-from rushlight.tensor.tensor import Tensor, wrap
+from rushlight.tensor.tensor import Tensor, storage, wrap
 
 
 # Stands for the state of a parameter that needs none.
 _NOTHING: dict[str, Any] = {}
+_memory = attrgetter("_a")
 
 
 class Plan:
@@ -22,15 +24,20 @@ class Plan:
     All parameters of a plan have one dtype, one step count and one value of each carried number.
     """
 
-    __slots__ = ("params", "states", "names", "key", "held", "fixed", "touched", "step")
+    __slots__ = ("params", "states", "names", "key", "tensors", "held", "fixed", "storages", "counters",
+                 "step")
 
     def __init__(self, params: list[Tensor], states: list[dict[str, Any]], names: tuple[str, ...],
                  key: Any, step: int) -> None:
         self.step = step  # how many there have been
         self.params, self.states, self.names, self.key = params, states, names, key
-        self.held = [[p._a, *[s[n]._a for n in names]] for p, s in zip(params, states, strict=True)]
-        self.fixed = [[*map(_real, h)] for h in self.held]
-        self.touched = [*params, *[s[n] for s in states for n in names]]
+        counted = [s for s in states if "step" in s]
+        self.tensors = [*params, *[s[n] for s in states for n in names], *[s["step"] for s in counted]]
+        self.held = [*map(_memory, self.tensors)]
+        self.fixed = [[*map(_real, (p._a, *[s[n]._a for n in names]))]
+                      for p, s in zip(params, states, strict=True)]
+        self.storages = [*map(storage, self.tensors[:len(params) * (1 + len(names))])]
+        self.counters = [s["step"]._a for s in counted]
 
     def number(self, name: str) -> Any:
         """A carried number, as it is stored."""
@@ -43,14 +50,11 @@ class Plan:
 
     def fits(self, table: Any) -> bool:
         """Whether parameters and states still lie where they lay."""
-        names = self.names
-        for p, state, held in zip(self.params, self.states, self.held, strict=True):
-            if p._a is not held[0] or table.get(p, _NOTHING) is not state:
-                return False
-            for i, name in enumerate(names, 1):
-                if getattr(state.get(name), "_a", None) is not held[i]:
-                    return False
-        return True
+        states, tensors = self.states, self.tensors
+        now = [*[s.get(n) for s in states for n in self.names], *[s["step"] for s in states if "step" in s]]
+        return len(now) + len(states) == len(tensors) and all(map(is_, now, tensors[len(states):])) and (
+            all(map(is_, map(_memory, tensors), self.held))
+            and all([table.get(p, _NOTHING) is s for p, s in zip(self.params, states, strict=True)]))
 
     def arrays(self) -> list[tuple[Any, ...]]:
         """(parameter, gradient, *states) of all parameters; gradients are not kept from step to step, so
@@ -128,8 +132,8 @@ class Elementwise(Optimizer):
         differentiable = group.get("differentiable")
         plan.step = step = (int(plan.states[0]["step"]._a) if self._counted else plan.step) + 1
         lr = group["lr"] if differentiable else number(group["lr"])
-        if self._counted:
-            plan.carry("step", step)
+        for counter in plan.counters:
+            counter[...] = step
         scalars = self._scalars(group, lr, step, plan)
         options = self._options(group, plan)
         if differentiable:
@@ -137,7 +141,8 @@ class Elementwise(Optimizer):
         else:
             kernel = updates.kernel(self._formula, plan.names, options, bool(group.get("fused")))
             kernel(plan.arrays(), [float(s) for s in scalars])
-            updates.touch(plan.touched)
+            for s in plan.storages:
+                s.version += 1
 
     def _key(self, group: dict[str, Any]) -> Any:
         return (len(group["params"]), group.get("capturable"), group.get("differentiable"),
@@ -145,20 +150,10 @@ class Elementwise(Optimizer):
 
     def _still(self, group: dict[str, Any], members: list[Tensor], plans: list[Plan]) -> bool:
         """Whether the plans hold: same parameters with gradients, same options, same memory."""
-        key, have, count = self._key(group), 0, len(members)
-        for plan in plans:
-            if plan.key != key or not plan.fits(self.state):
-                return False
-        for p in group["params"]:
-            try:
-                if p._grad is None:
-                    continue
-            except AttributeError:
-                continue
-            if have == count or members[have] is not p:
-                return False
-            have += 1
-        return have == count
+        key = self._key(group)
+        have = [p for p in group["params"] if getattr(p, "_grad", None) is not None]
+        return len(have) == len(members) and all(map(is_, have, members)) and all(
+            plan.key == key and plan.fits(self.state) for plan in plans)
 
     def _make_plans(self, group: dict[str, Any]) -> tuple[list[Tensor], list[Plan]]:
         """(parameters with gradients, the plans that step them)."""

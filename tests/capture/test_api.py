@@ -89,7 +89,68 @@ def test_the_compiler_namespace():
 
 def test_explanations():
     report = torch._dynamo.explain(lambda x: (x * 2).sum())(torch.ones(3))
-    assert report.op_count == 2 and report.refusals == [] and "test_api.py" in str(report)
-    eager = torch.compile(lambda x: x * 2)
+    assert report.op_count == 2 and report.break_reasons == [] and report.graph_count == 1 and "test_api.py" in str(report)
+    eager = torch.compile(lambda x: x * 2, backend="eager")
     eager(torch.ones(2))
-    assert 'mode "default"' in str(torch.explain(eager))
+    assert "nothing is compiled" in str(torch.explain(eager))
+
+
+def test_a_budget_of_no_time_fuses_nothing():
+    def f(x):
+        return (x * 2 + 1).relu().sum()
+
+    x = torch.randn(5)
+    reports = []
+    for budget in (None, 0.0):
+        compiled = torch.compile(f, mode="reduce-overhead", budget_s=budget)
+        assert all(torch.equal(compiled(x), f(x)) for _ in range(5))
+        reports.append(str(torch.explain(compiled)))
+    assert all("replayed 2 times" in r for r in reports)
+    assert "relu(((x0 * 2.0) + 1.0))" in reports[0] and "relu(" not in reports[1]
+
+
+def test_verify_writes_down_a_kernel_that_differs(monkeypatch):
+    import subprocess
+    import sys
+
+    from rushlight.capture import kernelnode
+
+    node = kernelnode.node
+    monkeypatch.setattr(kernelnode, "node", lambda form, exprs, *rest, **how: node(
+        form, [e + e for e in exprs], *rest, **how))
+    compiled = torch.compile(lambda x: x.exp(), mode="reduce-overhead", verify=True)
+    x = torch.ones(3)
+    assert all(torch.equal(compiled(x), x.exp()) for _ in range(5))
+    report = str(torch.explain(compiled))
+    script = report.partition("its kernel is wrong: ")[2].partition(" ")[0]
+    shown = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True).stdout
+    assert shown.startswith("0 largest difference: 2.718")
+
+
+def test_logs(monkeypatch, capsys):
+    torch._logging.set_logs(graph_breaks=True, recompiles=True)
+    try:
+        module = nn.Linear(2, 2)
+        compiled = torch.compile(module, mode="reduce-overhead")
+        for _ in range(4):
+            compiled(torch.ones(1, 2))
+        module.eval()
+        compiled(torch.ones(1, 2))
+        item = torch.compile(lambda x: x.sum().item(), mode="reduce-overhead")
+        for _ in range(2):
+            item(torch.ones(1))
+    finally:
+        torch._logging.set_logs(graph_breaks=False, recompiles=False)
+    printed = capsys.readouterr().err
+    assert "Recompiling function Module.__call__: 'training' is no longer True" in printed
+    assert "Graph break: the call stays eager" in printed and "test_api.py" in printed
+
+
+def test_verbose_prints_graph_breaks(capsys):
+    torch._dynamo.config.verbose = True
+    try:
+        compiled = torch.compile(lambda x: x.sum().item(), mode="reduce-overhead")
+        compiled(torch.ones(1)), compiled(torch.ones(1))
+    finally:
+        torch._dynamo.config.verbose = False
+    assert "Graph break" in capsys.readouterr().err and torch._dynamo.config.verbose is False

@@ -7,6 +7,7 @@ import pytest
 import rushlight as torch
 from rushlight import nn
 from rushlight.base.config import knobs
+from rushlight.capture import recorder
 from rushlight.nn import functional as F
 
 
@@ -238,14 +239,74 @@ def test_what_cannot_be_replayed_stays_eager_and_says_why(function, why):
     assert why in report and "eager: " in report
 
 
-def test_a_graph_that_outlives_the_call_stays_eager():
+def test_a_module_whose_backward_comes_later():
+    plain, model = mlp(), mlp()
+    model.load_state_dict(plain.state_dict())
+    compiled = torch.compile(model, mode="reduce-overhead")
+    optimizers = [torch.optim.Adam(m.parameters(), lr=1e-2) for m in (plain, model)]
+    for x, y in batches(8):
+        losses = []
+        for call, optimizer in zip((plain, compiled), optimizers):
+            torch.manual_seed(5)
+            optimizer.zero_grad()
+            losses.append(F.cross_entropy(call(x), y))
+            losses[-1].backward()
+            optimizer.step()
+        assert losses[0].item() == losses[1].item()
+    assert all(torch.equal(a, b) for a, b in zip(plain.parameters(), model.parameters()))
+    assert "replayed 5 times" in str(torch.explain(compiled))
+
+
+def test_gradients_of_arguments_and_of_several_results():
+    w = torch.randn(6, 6, requires_grad=True)
+
+    def f(x, scale):
+        h = torch.tanh(x @ w)
+        return h.sum(1), {"twice": h * scale, "input": x}
+
+    compiled = torch.compile(f, mode="reduce-overhead")
+    for k in range(6):
+        x = torch.randn(4, 6, requires_grad=True)
+        found = []
+        for call in (f, compiled):
+            sums, rest = call(x, 2.0)
+            assert rest["input"] is x
+            loss = rest["twice"].square().mean() if k % 2 else sums.sum() + rest["twice"].sum()
+            found.append(torch.autograd.grad(loss, (x, w)))
+        assert all(torch.equal(a, b) for a, b in zip(*found))
+    assert "replayed 3 times" in str(torch.explain(compiled))
+
+
+def test_two_graphs_at_a_time():
     model = mlp()
     compiled = torch.compile(model, mode="reduce-overhead")
-    for x, y in batches(4):
-        model.zero_grad()
-        F.cross_entropy(compiled(x), y).backward()
-        assert model[0].weight.grad is not None
-    assert "compile the whole step" in str(torch.explain(compiled))
+    (x, _), (z, _) = batches(2)
+    for _ in range(4):
+        model.eval()
+        first, second = compiled(x), compiled(z)
+        expected = [torch.autograd.grad(model(v).sum(), model[0].weight)[0] for v in (x, z)]
+        found = [torch.autograd.grad(r.sum(), model[0].weight)[0] for r in (first, second)]
+        assert all(torch.equal(a, b) for a, b in zip(expected, found))
+
+
+def test_what_a_compiled_backward_refuses():
+    w = torch.ones(3, requires_grad=True)
+    compiled = torch.compile(lambda x: (x * w * w).sum(), mode="reduce-overhead")
+    x = torch.ones(3)
+    for _ in range(4):
+        compiled(x).backward()
+    with pytest.raises(RuntimeError, match="does not currently support double backward"):
+        torch.autograd.grad(compiled(x), w, create_graph=True)
+    result = compiled(x)
+    result.backward(retain_graph=True)
+    result.backward()
+    with pytest.raises(RuntimeError, match="backward through the graph a second time"):
+        result.backward()
+    result = compiled(x)
+    with torch.no_grad():
+        w.add_(1)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        result.backward()
 
 
 def test_values_that_the_recorder_does_not_see_are_found_out():
@@ -323,3 +384,56 @@ def test_memory_is_freed_with_the_callable():
     del compiled, plan
     gc.collect()
     assert reference() is None
+
+
+def test_any_number_of_threads_gives_the_same_bits():
+    before = torch.get_num_threads()
+    torch.manual_seed(0)
+    model = nn.Sequential(nn.Linear(256, 512), nn.GELU(), nn.LayerNorm(512), nn.Linear(512, 64))
+    x, y = torch.randn(300, 256), torch.randint(0, 64, (300,))
+    found = []
+    try:
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            compiled = torch.compile(model)
+            for _ in range(4):
+                model.zero_grad()
+                F.cross_entropy(compiled(x), y).backward()
+            assert "replayed 1 times" in str(torch.explain(compiled))
+            found.append([p.grad.clone() for p in model.parameters()])
+    finally:
+        torch.set_num_threads(before)
+    assert all(torch.equal(a, b) for other in found[1:] for a, b in zip(found[0], other, strict=True))
+
+
+def test_calls_from_several_threads():
+    model = mlp().eval()
+    compiled, inputs = torch.compile(model), [torch.randn(8, 20) for _ in range(8)]
+    with torch.no_grad():
+        expected = [model(x) for x in inputs]
+        for _ in range(4):
+            compiled(inputs[0])
+    wrong = []
+
+    def work(number):
+        with torch.no_grad():
+            for _ in range(200):
+                if not torch.equal(compiled(inputs[number]), expected[number]):
+                    wrong.append(number)
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
+
+
+def test_a_program_keeps_no_memory_of_the_recorded_calls():
+    big = nn.Sequential(*[nn.Linear(256, 256) for _ in range(6)])
+    compiled, x = torch.compile(big), torch.randn(512, 256)
+    for _ in range(5):
+        compiled(x).sum().backward()
+    gc.collect()
+    program = next(iter(compiled._compiled._runner.plans.values())).program
+    kept = {id(a): a for a in map(recorder.root, (o for e in program.entries for o in e.outs))}
+    assert sum(a.nbytes for a in kept.values()) <= program.plan.size + 64

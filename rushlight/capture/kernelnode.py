@@ -1,0 +1,245 @@
+"""Kernel nodes of the graph: entries whose meaning is known as expressions, and how others become such.
+
+A Kernel has one of three forms: "pointwise" over broadcast arrays, "rows" along the last axis (roles
+"vector" and "scalar"), "full" over all elements. Its operands are called x0, x1, ... in order, so that
+equal meanings are one kernel, whatever made them.
+"""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Container, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from rushlight.base import dtype as dt
+from rushlight.capture.recorder import Entry, root, roots
+from rushlight.compiler import pool, team
+from rushlight.compiler.full import full
+from rushlight.compiler.pointwise import pointwise
+from rushlight.compiler.rows import Rows, rows
+from rushlight.derive.types import infer
+from rushlight.dispatch.formula import Formula
+from rushlight.dispatch.reducing import BIG, MACHINE, Reducer
+from rushlight.ops import attention, rowkernels
+from rushlight.ops.rowexpr import reduce_
+from rushlight.ops.scalar import Expr, const, m, show, substitute, symbol, toposort
+
+Array = np.ndarray[Any, Any]
+# A kernel's operands with their roles: the arrays are those that a replay works on.
+Operands = Sequence[tuple[str, Array, str]]
+# From how many elements on a kernel is shared out: between kernels of a program threads are awake.
+_PARALLEL = 1 << 15
+
+
+class Kernel:
+    """What an entry computes: `exprs` of the operands x0, x1, ..., stored as `out_dtypes`.
+
+    combine: of a full reduction, how its one expression is combined. lanes: on how many lanes a row's
+    reductions run, which decides in what order they add; 0 for the kernel's own choice.
+    """
+
+    row = None
+
+    def __init__(self, form: str, exprs: tuple[Expr, ...], inputs: tuple[tuple[str, str, str], ...],
+                 out_dtypes: tuple[str, ...], lanes: int = 0, combine: str = "") -> None:
+        self.form, self.exprs, self.inputs, self.out_dtypes = form, exprs, inputs, out_dtypes
+        self.lanes, self.combine = lanes, combine
+        named = tuple((name, d) for name, d, _ in inputs)
+        self.made: Any = (
+            pointwise(exprs, named, out_dtypes) if form == "pointwise" else
+            rows(exprs, inputs, out_dtypes, lanes) if form == "rows" else
+            full(combine, exprs[0], named, out_dtypes[0], lanes))
+
+    @property
+    def tiered(self) -> Any:
+        """The kernel that is compiled."""
+        return self.made.kernel if self.form == "full" else self.made
+
+    def types(self) -> list[str]:
+        """The dtypes in which the expressions are computed."""
+        found = infer(self.exprs, {name: d for name, d, _ in self.inputs}, self.tiered.work)
+        return [found[e] for e in self.exprs]
+
+    @property
+    def label(self) -> str:
+        """The form and formulas, as reports and the text form print them."""
+        shown = ", ".join(map(show, self.exprs))
+        return f"{self.form} {self.combine + ' of ' if self.combine else ''}{shown}"
+
+
+def node(form: str, exprs: Sequence[Expr], operands: Operands, outs: Sequence[Array],
+         out_dtypes: Sequence[str], where: str, lanes: int = 0, combine: str = "") -> Entry | None:
+    """The entry of a kernel, its operands renamed; None where there is no machine code for it."""
+    mapping = {symbol(name): symbol(f"x{i}") for i, (name, _, _) in enumerate(operands)}
+    renamed = tuple(substitute(e, mapping) for e in exprs)
+    inputs = tuple((f"x{i}", dt.from_numpy_dtype(a.dtype).name, role)
+                   for i, (_, a, role) in enumerate(operands))
+    made = Kernel(form, renamed, inputs, tuple(out_dtypes), lanes, combine)
+    if not made.tiered.compile_now():
+        return None
+    return Entry("run", made, ([a for _, a, _ in operands],), tuple(outs), where)
+
+
+class Product:
+    """The entry of a product of two matrices, taken out of a larger one."""
+
+    row, label = None, "matmul"
+
+
+def lowered(entry: Entry, owned: Container[int]) -> list[Entry]:
+    """The entry as kernels and products, where that is known to be the same; else as it is.
+
+    owned: the memory of tensors; a number that lies elsewhere is a literal of the program.
+    """
+    function, found = entry.function, None
+    row = getattr(function, "row", None)
+    parts = _PARTS.get(row.name) if row is not None and entry.kind == "run" else None
+    if parts is not None:
+        return parts(entry) or [entry]
+    bound = getattr(function, "func", function)
+    if entry.kind == "run" and len(entry.outs) and not any(o.dtype.kind == "c" for o in entry.outs):
+        if bound is Formula.compute:
+            found = _formula(entry, owned)
+        elif getattr(bound, "__func__", None) is Reducer.run:
+            found = _reduction(entry)
+        else:
+            found = _row_kernel(entry)
+    return [found or entry]
+
+
+def _linear(entry: Entry) -> list[Entry] | None:
+    """A product and the addition of a bias, which may then be fused with what follows."""
+    (x, w, bias), out = entry.operands, entry.outs[0]
+    if bias is None or x.ndim < 2 or w.ndim != 2 or not (x.flags.c_contiguous and out.flags.c_contiguous) or (
+            not x.dtype == w.dtype == bias.dtype == out.dtype or x.dtype.name not in MACHINE):
+        return None
+    total = np.empty_like(out)
+    added = node("pointwise", (symbol("a") + symbol("b"),), [("a", total, "vector"), ("b", bias, "vector")],
+                 (out,), (dt.from_numpy_dtype(out.dtype).name,), entry.where)
+    operands = x.reshape(-1, x.shape[-1]), w.T
+    product = _product(operands, total.reshape(-1, total.shape[-1]), entry)
+    return None if added is None or x.dtype.itemsize < 4 else [product, added]
+
+
+def _product(operands: tuple[Array, Array], out: Array, whole: Entry, inner: bool = True) -> Entry:
+    return Entry("run", Product(), operands, (out,), whole.where, inner)
+
+
+def _attention(entry: Entry) -> list[Entry] | None:
+    """Two products and a softmax of rows, which the mask of causal attention becomes part of."""
+    (q, k, v, causal, scale), (out, weights) = entry.operands, entry.outs
+    kernel = attention.probabilities.compiled(weights, weights)
+    if kernel is NotImplemented or not (out.flags.c_contiguous and weights.flags.c_contiguous):
+        return None
+    dtype, scores = kernel.out_dtypes[0], np.empty_like(weights)
+    parts: list[Entry | None] = [_product((q, k.swapaxes(-1, -2)), scores, entry)]
+    if causal:
+        mask, hidden = np.tri(*scores.shape[-2:], dtype=bool), np.empty_like(scores)
+        parts.append(node("pointwise", (m.where(symbol("m"), symbol("s"), const(-math.inf)),),
+                          [("m", mask, "vector"), ("s", scores, "vector")], (hidden,), (dtype,), entry.where))
+        scores = hidden
+        if parts[1] is not None:
+            parts[1].inner = True
+    operands = [("s", scores, "vector"), ("c", np.array(scale, scores.dtype), "scalar")]
+    parts += [node("rows", kernel.outputs, operands, (weights,), (dtype,), entry.where),
+              _product((weights, v), out, entry, False)]
+    return None if None in parts else parts  # type: ignore[return-value]
+
+
+_PARTS: dict[str, Callable[[Entry], list[Entry] | None]] = {"linear": _linear, "_attention": _attention}
+
+
+def _formula(entry: Entry, owned: Container[int]) -> Entry | None:
+    made = entry.function.args[0].kernel  # type: ignore[attr-defined]
+    arrays, out = entry.operands[0], entry.outs[0]
+    shape = np.broadcast_shapes(*[a.shape for a in arrays])
+    if shape != out.shape or any(a.dtype.kind == "c" for a in arrays):
+        return None
+    # A literal exponent would be computed in another way than the same number from memory.
+    literal = not any(e.op == "pow" for e in toposort(made.outputs))
+    operands, known = [], {}
+    for (name, d), a in zip(made.inputs, arrays, strict=True):
+        if literal and not a.ndim and d == made.work and a.dtype.kind == "f" and id(root(a)) not in owned:
+            known[symbol(name)] = const(float(a))
+        else:
+            operands.append((name, a, "vector"))
+    exprs = [substitute(e, known) for e in made.outputs]
+    if not operands or any(e.op == "const" for e in exprs):
+        return None
+    return node("pointwise", exprs, operands, (out,), made.out_dtypes, entry.where)
+
+
+def _reduction(entry: Entry) -> Entry | None:
+    """A reduction that ran on a generated kernel, over everything or along the last axis."""
+    reducer: Reducer = entry.function.__self__  # type: ignore[attr-defined]
+    a, axes, _, compute, result = entry.operands
+    meaning, out = reducer.meaning, entry.outs[0]
+    if a.size < BIG or not a.flags.c_contiguous or reducer.finish is not None or result is not compute or (
+            dt.opmath(compute) is not compute or compute.name not in MACHINE or a.dtype != compute.np):
+        return None
+    operands = [("input", a, "vector")]
+    if len(axes) == a.ndim:
+        return node("full", (meaning.map,), operands, (out,), (compute.name,), entry.where,
+                    combine=meaning.combine)
+    if axes != (a.ndim - 1,):
+        return None
+    return node("rows", (reduce_(meaning.combine, meaning.map),), operands, (out.reshape(a.shape[:-1]),),
+                (compute.name,), entry.where)
+
+
+def _row_kernel(entry: Entry) -> Entry | None:
+    """A composite that is one row kernel between views of its operands and views of its results."""
+    row = getattr(entry.function, "row", None)
+    if row is None or row.kind != "composite" or row.fused is None or entry.draws:
+        return None
+    with rowkernels.watched() as calls:
+        made = entry.function(*entry.operands)
+    if len(calls) != 1:
+        return None
+    kernel, arrays, results = calls[0]
+    made = made if isinstance(made, tuple) else (made,)
+    if not isinstance(kernel, Rows) or len(results) != len(made) or len(made) != len(entry.outs):
+        return None
+    given = roots(entry.operands)
+    outs = []
+    for result, shown, out in zip(results, made, entry.outs, strict=True):
+        if root(result) is not root(shown) or not (result.flags.c_contiguous and out.flags.c_contiguous) or (
+                result.size != out.size or result.dtype != out.dtype):
+            return None
+        outs.append(out.reshape(result.shape))
+    # What the glue made may stand only where it is the same at every replay: one number, repeated.
+    if any(id(root(a)) not in given and np.prod([n for n, s in zip(a.shape, a.strides, strict=True) if s]) > 1
+           for a in arrays):
+        return None
+    names = [name for name, _ in kernel.inputs]
+    operands = list(zip(names, arrays, kernel.roles, strict=True))
+    return node("rows", kernel.outputs, operands, outs, kernel.out_dtypes, entry.where)
+
+
+def step(entry: Entry) -> Any:
+    """What runs a kernel's entry at every replay."""
+    kernel: Kernel = entry.function
+    arrays, outs = entry.operands[0], entry.outs
+    if kernel.form == "full":
+        return partial(_whole, kernel.made.plan(arrays[0].size), arrays, outs[0])
+    cores = [role == "vector" for _, _, role in kernel.inputs] + list(
+        kernel.made.vector_outputs) if kernel.form == "rows" else [False] * (len(arrays) + len(outs))
+    shape = np.broadcast_shapes(*[a.shape[:-1] if core else a.shape for a, core in zip(
+        (*arrays, *outs), cores, strict=True)])
+    threads = pool.get_num_threads()
+    if threads > 1 and shape and max(a.size for a in (*arrays, *outs)) >= _PARALLEL:
+        shared = team.fixed(kernel.made.fn, (*arrays, *outs), cores, shape, threads)
+        if shared is not None:
+            return partial(_shared, shared, kernel.made, arrays, outs)
+    return partial(kernel.made.fn, *arrays, *outs)
+
+
+def _shared(shared: Any, made: Any, arrays: Sequence[Array], outs: Sequence[Array]) -> None:
+    if not shared():
+        made.fn(*arrays, *outs)
+
+
+def _whole(plan: Any, arrays: Sequence[Array], out: Array) -> None:
+    out[...] = plan(*arrays)

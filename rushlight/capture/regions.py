@@ -1,0 +1,110 @@
+"""A recorded forward whose backward comes later: the gradients are recorded too, and one node stands for all.
+
+Its graph is walked once at the end of the recorded call, from gradients of any values; that record is the
+backward program. At a replay the results get a node that runs it.
+"""
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from rushlight.autograd.engine import grad
+from rushlight.autograd.mode import LOCAL
+from rushlight.autograd.node import AccumulateGrad, Node
+from rushlight.capture.recorder import Entry, Recorder, recording, root
+from rushlight.tensor.tensor import Tensor, storage, wrap
+
+
+class Traced:
+    """The record of a graph's gradients: of `leaves`, from those of the tracked results."""
+
+    def __init__(self, forward: Recorder, tracked: Sequence[Tensor], known: Sequence[Tensor]) -> None:
+        self.given = [wrap(_values(t), t._k) for t in tracked]
+        self.leaves = _leaves(tracked)
+        self.recorder = Recorder(self.given, known)
+        self.recorder.owned.update(forward.owned)
+        allowed = {id(t) for t in known}
+        if any(id(leaf) not in allowed for leaf in self.leaves):
+            self.recorder.escape("a tensor requires grad that is neither an argument, nor of a module that "
+                                 "the function uses, nor one of its variables", breaks=False)
+        with recording(self.recorder):
+            self.found = grad(tracked, self.leaves, self.given, retain_graph=True, allow_unused=True)
+
+
+def _values(t: Tensor) -> Any:
+    """Numbers that are unlike each other: a gradient program is compared on them."""
+    return np.cos(np.arange(t._a.size, dtype=np.float64)).reshape(t._a.shape).astype(t._a.dtype)
+
+
+def _leaves(tracked: Sequence[Tensor]) -> list[Tensor]:
+    found: dict[int, Tensor] = {}
+    seen: set[Node] = set()
+    stack = [t._g for t in tracked]
+    while stack:
+        node = stack.pop()
+        if node in seen:
+            continue
+        seen.add(node)
+        if isinstance(node, (AccumulateGrad, Handed)):
+            leaf = node.variable
+            if leaf is not None:
+                found[id(leaf)] = leaf
+            continue
+        stack.extend(e[0] for e in node.next if e is not None)
+    return list(found.values())
+
+
+class Handed(Node):
+    """Where the graph of a recorded call, which works on copies of its arguments, meets the caller's."""
+
+    __slots__ = ("_copy",)
+
+    def __init__(self, given: Tensor, copy: Tensor) -> None:
+        super().__init__(((given._g, given._i),))
+        self._copy = weakref.ref(copy)
+
+    @property
+    def variable(self) -> Any:
+        """The copy, None once it is gone."""
+        return self._copy()
+
+    def apply(self, grad: Any) -> tuple[Any]:
+        """The gradient as it comes."""
+        return (grad,)
+
+
+class CompiledBackward(Node):
+    """The node of a replay's results; `saved`: the program, the tensors that it reads, their versions."""
+
+    __slots__ = ()
+    multi = True
+
+    def apply(self, grads: Sequence[Tensor | None]) -> list[Tensor | None]:
+        """Run the backward program."""
+        program, tensors, versions = self.saved
+        if LOCAL.enabled:
+            raise RuntimeError("torch.compile with aot_autograd does not currently support double backward: "
+                               "call the function without compile for create_graph=True")
+        for t, version in zip(tensors, versions, strict=True):
+            if storage(t).version != version:
+                raise RuntimeError(
+                    "one of the variables needed for gradient computation has been modified by an inplace "
+                    f"operation: a tensor of shape {list(t.shape)} is at version {storage(t).version}; "
+                    f"expected version {version} instead. A compiled function uses it: change it after "
+                    "backward()")
+        found: list[Tensor | None] = program.run_backward(grads)
+        return found
+
+
+def read_by(entries: Sequence[Entry], tensors: Sequence[Tensor]) -> list[Tensor]:
+    """The tensors whose memory the entries read."""
+    read = set().union(*[e.reads() for e in entries])
+    return [t for t in tensors if id(root(t._a)) in read]
+
+
+def versions(tensors: Sequence[Tensor]) -> list[int]:
+    """How often each has been written to."""
+    return [storage(t).version for t in tensors]

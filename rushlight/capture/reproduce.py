@@ -1,0 +1,56 @@
+"""A kernel that does not give what eager gives, written down so that anybody can run it again."""
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rushlight.capture.kernelnode import Kernel
+from rushlight.capture.recorder import Entry
+from rushlight.ops.scalar import Expr, toposort
+
+_SCRIPT = '''"""A compiled kernel and what eager computed; made by rushlight.compile(verify=True)."""
+from pathlib import Path
+
+import numpy as np
+
+import rushlight
+from rushlight.capture.kernelnode import Kernel
+from rushlight.ops.scalar import intern
+
+{nodes}
+kernel = Kernel({form!r}, ({outputs},), {inputs!r}, {out_dtypes!r}, {lanes!r}, {combine!r})
+saved = np.load(Path(__file__).with_suffix(".npz"))
+found = kernel.made(*[saved[name] for name, _, _ in kernel.inputs])
+for number, one in enumerate(found if isinstance(found, tuple) else (found,)):
+    expected = saved[f"out{{number}}"].reshape(np.shape(one)).astype("float64")
+    print(number, "largest difference:", np.abs(np.asarray(one, "float64") - expected).max())
+'''
+
+
+def write(entry: Entry, expected: tuple[Any, ...]) -> str:
+    """Write a script and its arrays into a new temporary directory: the script's path, "" for no kernel."""
+    kernel = entry.function
+    if not isinstance(kernel, Kernel):
+        return ""
+    script = Path(tempfile.mkdtemp(prefix="rushlight-difference-")) / "kernel.py"
+    arrays = {name: a for (name, _, _), a in zip(kernel.inputs, entry.operands[0], strict=True)}
+    arrays.update({f"out{i}": a for i, a in enumerate(expected)})
+    np.savez(script.with_suffix(".npz"), **arrays)
+    nodes, names = _nodes(kernel.exprs)
+    script.write_text(_SCRIPT.format(
+        nodes="\n".join(nodes), outputs=", ".join(names[e] for e in kernel.exprs), form=kernel.form,
+        inputs=kernel.inputs, out_dtypes=kernel.out_dtypes, lanes=kernel.lanes, combine=kernel.combine))
+    return str(script)
+
+
+def _nodes(exprs: tuple[Expr, ...]) -> tuple[list[str], dict[Expr, str]]:
+    """Lines of Python that make the expressions again, one node each."""
+    lines, names = [], dict[Expr, str]()
+    for node in toposort(exprs):
+        names[node] = f"n{len(names)}"
+        operands = "".join(names[s] + ", " for s in node.src)
+        lines.append(f"{names[node]} = intern({node.op!r}, ({operands}), {node.arg!r})")
+    return lines, names
