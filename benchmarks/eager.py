@@ -1,7 +1,8 @@
 """python -m benchmarks.eager: every op of the first tier, forward, at three sizes; ratios and their mean.
 
 CALLS says what is called for each, over operands of about n elements. Both frameworks run the same, in
-processes of their own, in turn. `--write` puts the table into docs/performance.md, under its heading.
+processes of their own, in turn; the processor's time is compared, which other programs change little.
+`--write` puts the table into docs/performance.md, under its heading.
 """
 from __future__ import annotations
 
@@ -143,7 +144,7 @@ def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.eager", description=__doc__)
     parser.add_argument("--torch-python", default=sys.executable, help="an interpreter that has PyTorch")
     parser.add_argument("--only", default="", help="regular expression found in 'NAME SIZE'")
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=float, default=0.004, help="about how long a round is")
     parser.add_argument("--write", action="store_true", help=f"write the table into {PAGE.name}")
@@ -166,7 +167,8 @@ def section(results: dict[str, Result]) -> str:
     names = sorted({key.rsplit(" ", 1)[0] for key in results})
     by_size = ", ".join(f"{size} elements {m:.2f}" for size, m in means.items())
     lines = [HEADING, "", f"`python -m benchmarks.eager --write`: {len(names)} calls of ops of the first "
-             "tier, forward, float32; ratios as above.", f"Geometric mean {mean(every):.2f} ({by_size}); "
+             "tier, forward, float32, one thread;", "ratios of the processor's time, medians of a few "
+             f"interleaved rounds. Geometric mean {mean(every):.2f} ({by_size}); "
              f"{sum(ratio > 3 for ratio in every)} of {len(every)} are above 3.", "",
              "| op | " + " | ".join(SIZES) + " |", "|---" * 4 + "|"]
     lines += ["| " + " | ".join([name, *(cell(name, size) for size in SIZES)]) + " |" for name in names]
@@ -177,8 +179,8 @@ def main() -> None:
     """Measure, print, and write the section where asked."""
     asked, results = options(), {}
     with ExitStack() as stack:
-        workers = (stack.enter_context(Worker(sys.executable, "rushlight", asked.threads)),
-                   stack.enter_context(Worker(asked.torch_python, "torch", asked.threads)))
+        workers = (stack.enter_context(Worker(sys.executable, "rushlight", asked.threads, cpu=True)),
+                   stack.enter_context(Worker(asked.torch_python, "torch", asked.threads, cpu=True)))
         for name, workload in EAGER.items():
             if re.search(asked.only, name):
                 found = results[name] = compare(name, workload.title, workload.bar, workers, asked.rounds,
