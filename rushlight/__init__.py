@@ -28,14 +28,14 @@ torch = sys.modules[__name__]  # as PyTorch's own attribute of that name
 # Sub-packages, imported at first mention.
 _PACKAGES = frozenset((
     "_dynamo", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "fft", "linalg", "masked", "nn",
-    "optim", "random", "return_types", "serialization", "signal", "special", "storage", "testing", "utils",
-    "version",
+    "optim", "profiler", "random", "return_types", "serialization", "signal", "special", "storage", "testing",
+    "utils", "version",
 ))
 # What PyTorch has beside these, and what to use meanwhile.
 _ABSENT = {
     "distributed": "train in one process", "export": "save the state_dict", "onnx": "save the state_dict",
     "fx": "forward hooks", "jit": "the model's Python code", "hub": "the model's own repository",
-    "func": "torch.autograd.grad", "vmap": "batched ops", "profiler": "cProfile",
+    "func": "torch.autograd.grad", "vmap": "batched ops",
 }
 
 # Public names that are not ops: name -> module.
@@ -73,7 +73,7 @@ _HOMES = {
     "is_deterministic_algorithms_warn_only_enabled": "tensor.threads",
     "UntypedStorage": "tensor.untyped", "TypedStorage": "tensor.typed", "FloatTensor": "tensor.legacy",
     "compile": "_dynamo.api", "explain": "_dynamo.report", "summary": "nn.summary",
-    "autocast": "amp",
+    "autocast": "amp", "Checkpoint": "checkpointing",
     **dict.fromkeys((
         "is_autocast_enabled", "set_autocast_enabled", "get_autocast_dtype", "set_autocast_dtype",
         "is_autocast_cache_enabled", "set_autocast_cache_enabled", "clear_autocast_cache",

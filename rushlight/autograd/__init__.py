@@ -11,5 +11,6 @@ _HOME = {
     "GradcheckError": "gradchecking", "is_grad_enabled": "mode", "Variable": "function",
     "once_differentiable": "function",
 }
-_FILES = ("anomaly", "engine", "function", "gradchecking", "graph", "hooks", "inplace", "mode", "node")
+_FILES = ("anomaly", "engine", "function", "gradchecking", "graph", "hooks", "inplace", "mode", "node",
+          "profiler")
 __getattr__, __dir__ = lazy_names(globals(), _HOME, _FILES)

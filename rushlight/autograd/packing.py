@@ -56,13 +56,19 @@ class PackedTensor:
 
     def restore(self, node: Node) -> Tensor:
         """What the unpack hook makes of it, where the kept tensor stood in the graph of `node`."""
-        escape("a saved-tensor hook runs")
+        _tell(self._unpack)
         found = self._unpack(self._value)
         if not isinstance(found, Tensor):
             raise TypeError("Output of saved tensor unpack_hook expected to be a Tensor but got result of "
                             f"type {type(found).__name__}")
         own = self._number >= 0 and LOCAL.enabled
         return _placed(found, *((node, self._number) if own else self._edge))
+
+
+def _tell(hook: Any) -> None:
+    """A hook of a program's own is Python; activation checkpointing's only runs ops again."""
+    if getattr(hook, "__module__", "") != "rushlight.utils.recomputing":
+        escape("a saved-tensor hook runs")
 
 
 def _placed(t: Tensor, node: Any, number: int) -> Tensor:
@@ -73,8 +79,8 @@ def _placed(t: Tensor, node: Any, number: int) -> Tensor:
 
 def pack(node: Node, t: Tensor, number: int) -> PackedTensor:
     """Hand a tensor that `node` keeps to the innermost pack hook; number: which result of it, or -1."""
-    escape("a saved-tensor hook runs")
     hook, unpack = HOOKS.stack[-1]
+    _tell(hook)
     given = t if number < 0 else _placed(t, node, number)
     version = storage(given).version
     before, LOCAL.enabled = LOCAL.enabled, False

@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.config import knobs
+from rushlight.base.spans import NO_SPAN, SPANS, span
 from rushlight.base.tape import TAPE
-from rushlight.capture import reproduce
-from rushlight.capture.guards import Guards, key_of
+from rushlight.capture import gradients, reproduce
+from rushlight.capture.guards import SIMPLE, Guards, key_of
 from rushlight.capture.program import Part, Program, is_tracked, leaves, mapped
 from rushlight.capture.purity import unguarded, watched
 from rushlight.capture.recorder import Entry, Recorder, recording, root
@@ -63,6 +64,7 @@ class Compiled:
         self.function, self.fullgraph, self.careful = function, fullgraph, careful
         self.verify, self.budget = verify, budget
         self.plans: dict[Any, Plan] = {}
+        self.label = f"Torch-Compiled Region: {getattr(function, '__qualname__', type(function).__name__)}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if TAPE:
@@ -83,7 +85,8 @@ class Compiled:
             return self.function(*args, **kwargs)
         try:
             plan.replays += 1
-            return program.run(tensors, plan.guarded)
+            with span(self.label) if SPANS else NO_SPAN:
+                return program.run(tensors, plan.guarded)
         finally:
             program.busy.release()
 
@@ -135,7 +138,7 @@ class Compiled:
         why, traced = recorder.refusal, None
         if watch is not None:
             why = why or watch.found or unguarded(guards, leaves([args, kwargs]))
-        why = why or guards.failure()
+        why = why or _opaque(output) or guards.failure()
         tracked = [t for t in leaves(output) if is_tracked(t)]
         if tracked and not why:
             traced = Traced(recorder, tracked, [*given, *guards.known()])
@@ -166,6 +169,15 @@ class Compiled:
             made._g, made._i = t._g, t._i
             return made
         return mapped(output, own)
+
+
+def _opaque(output: Any) -> str:
+    """Which result a replay could not make anew; empty if it can make all."""
+    for value in leaves(output):
+        if not isinstance(value, (*SIMPLE, Tensor)) and not type(value).__module__.startswith("rushlight."):
+            return (f"a result is a {type(value).__name__}, which a replay cannot make anew: return tensors "
+                    "in tuples, lists or dicts")
+    return ""
 
 
 def _copied(t: Tensor) -> Tensor:
@@ -211,19 +223,24 @@ class _State:
 
 
 def _compared(part: Part, other: Part, write: bool) -> str:
-    """How a part's results differ from another record's, up to the first call of Python.
+    """How a part's results differ from another record's, up to the first step of an optimizer.
 
     Memory that is written to later is looked at after the last write: the record has no earlier state.
     """
     last = {key: i for i, e in enumerate(other.entries) if e.kind == "write" for key in e.reads()}
+    changed = gradients.scaled(other.entries)
     due: dict[int, list[tuple[Entry, Any, Any]]] = {}
     for i, (entry, step, second) in enumerate(zip(part.entries, part.steps, other.entries, strict=True)):
+        if gradients.is_about_leaves(entry):
+            continue  # who holds a gradient; the leaves are the second call's now
         if entry.kind == "call":
             return ""
         with np.errstate(all="ignore"):
             step()
         pairs = () if entry.inner else zip(entry.outs, second.outs, strict=True)
         for out, values in pairs:
+            if id(root(values)) in changed:
+                continue
             due.setdefault(max(i, last.get(id(root(values)), i)), []).append((entry, out, values))
         for made, out, values in due.pop(i, ()):
             if out.tobytes() != values.tobytes():

@@ -53,7 +53,9 @@ class _Fusion:
         self.live = live
         self.touched = {id(e): (e.reads(), roots(e.outs)) for e in entries}
         self.readers = Counter(r for e in entries for r in self.touched[id(e)][0])
+        # What only runs make: calls may write to all else, to gradients too.
         self.made = {r for e in entries for r in self.touched[id(e)][1]}
+        self.made -= {r for e in entries if e.kind == "call" for r in self.touched[id(e)][0]}
 
     def pull(self, i: int) -> bool:
         """Merge one producer into the entry at `i`."""
@@ -82,7 +84,9 @@ class _Fusion:
             read, written = self.touched[id(other)]
             if read & writes or written & (reads | writes):
                 return False
-            if other.kind != "run" and (read & reads or not reads <= self.made and other.kind == "call"):
+            if other.kind != "run" and read & reads:
+                return False
+            if other.kind == "call" and not reads | writes <= self.made:
                 return False
         return True
 

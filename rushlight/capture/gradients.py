@@ -47,6 +47,19 @@ def take(pairs: Sequence[tuple[Tensor, Tensor]]) -> None:
             own._s.version += 1
 
 
+def is_about_leaves(entry: Entry) -> bool:
+    """Whether an entry only gives leaves gradients that steps have computed in place, or takes them away."""
+    return entry.kind == "call" and (entry.function is take or bool(_without_gradients(entry)))
+
+
+def scaled(entries: Sequence[Entry]) -> set[int]:
+    """The gradients' memory, where a GradScaler changes it later on."""
+    if not any(getattr(getattr(e.function, "func", None), "__module__", "") == "rushlight.amp.grad_scaler"
+               for e in entries):
+        return set()
+    return set().union(*[e.reads() for e in entries if e.function in (take, add_gradient)])
+
+
 def _joined(kept: list[Entry], entry: Entry) -> Any:
     """None if the entry could be added to one before it: to the last, or behind steps that only compute."""
     for before in reversed(kept):

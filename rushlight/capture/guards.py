@@ -111,14 +111,19 @@ class Guards:
                 if isinstance(item, (Tensor, list, tuple, dict)) or is_module(item):
                     self._look(item)
         elif isinstance(value, dict):
-            self.counts.append((value, len(value)))
-            for name, item in value.items():
-                if isinstance(item, (*SIMPLE, Tensor)) or is_module(item):
-                    self.facts.append((value, name, item))
-                    self._look(item)
+            self._dict(value)
         elif is_module(value):
             for module in value.modules():
                 self._module(module)
+        elif type(value).__name__ == "GradScaler":
+            self._look([item for item in vars(value).values() if isinstance(item, Tensor)])
+
+    def _dict(self, value: dict[Any, Any]) -> None:
+        self.counts.append((value, len(value)))
+        for name, item in value.items():
+            if isinstance(item, (*SIMPLE, Tensor)) or is_module(item):
+                self.facts.append((value, name, item))
+                self._look(item)
 
     def _module(self, module: Any) -> None:
         own = module.__dict__
@@ -149,6 +154,9 @@ class Guards:
         if function in self.functions or (function.__module__ or "").partition(".")[0] == "rushlight":
             return
         self.functions.add(function)
+        for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
+            self.seen.append(("a default argument", value))
+            yield from self._variables(value) if isinstance(value, FunctionType) else (value,)
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             try:
                 value = cell.cell_contents
@@ -165,8 +173,8 @@ class Guards:
 
 
 def _modes() -> tuple[Any, ...]:
-    # Autocast's interpreter has the type that it casts to.
-    modes = [getattr(mode, "dtype", None) for mode in MODES]
+    # Autocast's interpreter has the type that it casts to; who only watches changes nothing.
+    modes = [getattr(mode, "dtype", None) for mode in MODES if not getattr(mode, "watches", False)]
     return LOCAL.enabled, LOCAL.inference, modes, get_default_dtype()
 
 

@@ -3,12 +3,14 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from rushlight.autograd.node import AccumulateGrad
+from rushlight.base.size import Size
 from rushlight.base.quiet import hush, restore
 from rushlight.capture import gradients
 from rushlight.capture.fusion import Fusing
@@ -175,18 +177,18 @@ def mapped(tree: Any, change: Callable[[Tensor], Any]) -> Any:
         return change(tree)
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):
         return type(tree)(*[mapped(v, change) for v in tree])
-    if isinstance(tree, (tuple, list)):
+    if type(tree) in (tuple, list, Size):
         return type(tree)([mapped(v, change) for v in tree])
-    if isinstance(tree, dict):
+    if type(tree) in (dict, OrderedDict):
         return type(tree)((k, mapped(v, change)) for k, v in tree.items())
     return tree
 
 
 def leaves(tree: Any) -> list[Any]:
-    """The values in a tree of lists, tuples and dicts, in order."""
-    if isinstance(tree, (tuple, list)):
+    """The values in a tree of lists, tuples and dicts, in order; a program's own kind of these is a value."""
+    if type(tree) in (tuple, list, Size) or isinstance(tree, tuple) and hasattr(tree, "_fields"):
         return [leaf for v in tree for leaf in leaves(v)]
-    if isinstance(tree, dict):
+    if type(tree) in (dict, OrderedDict):
         return [leaf for v in tree.values() for leaf in leaves(v)]
     return [tree]
 

@@ -24,7 +24,8 @@ from rushlight.capture.guards import SIMPLE, Guards, is_module
 from rushlight.tensor.tensor import Tensor
 
 _PACKAGE = __file__.rpartition("capture")[0]
-_LIBRARIES = (os.path.dirname(np.__file__), os.path.dirname(dis.__file__))
+# "<string>" is where named tuples are made.
+_LIBRARIES = (os.path.dirname(np.__file__), os.path.dirname(dis.__file__), "<string>")
 # Of the standard library: functions that store only into what they have just made.
 _QUIET = ("/contextlib.py", "/functools.py", "/typing.py", "/abc.py", "/enum.py", "/_collections_abc.py")
 _STORES = {"STORE_GLOBAL": "a global", "DELETE_GLOBAL": "a global", "STORE_ATTR": "an attribute",
@@ -85,8 +86,8 @@ class Watch:
         if id(function) in _BUILTINS:
             return True
         holder, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
-        if isinstance(holder, ModuleType):
-            return holder is math
+        if isinstance(holder, ModuleType) or isinstance(holder, type):
+            return holder is math or holder is tuple
         if isinstance(holder, list):
             return id(holder) not in self._shared
         return isinstance(holder, _VALUES) or isinstance(holder, (dict, set)) and name in _READING

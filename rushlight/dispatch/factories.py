@@ -16,7 +16,6 @@ from rushlight.base.size import Size
 from rushlight.base.tape import TAPE
 from rushlight.dispatch import arguments, outputs, overrides, state
 from rushlight.dispatch.literals import NUMBERS
-from rushlight.dispatch.source import compile_function
 from rushlight.dispatch.shapes import as_meta
 from rushlight.ops import signature
 from rushlight.ops.creation import Fill
@@ -47,14 +46,10 @@ def build(row: Row) -> Callable[..., Any]:
             return _into(row, out, bound)
         return place(row, bound)
 
-    def general(*args: Any, **kwargs: Any) -> Any:
-        found = overrides.intercept(row, direct, args, kwargs)
-        return direct(*args, **kwargs) if found is overrides.NONE else found
-
-    general.__name__ = general.__qualname__ = row.name
+    general = overrides.entrance(row, direct)
     if any(p.is_list for p in row.params):
         return general
-    return _prologue(row, general)
+    return _prologue(row, general, direct)
 
 
 def place(row: Row, given: dict[str, Any]) -> Any:
@@ -116,7 +111,7 @@ def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:
     return out
 
 
-def _prologue(row: Row, general: Callable[..., Any]) -> Callable[..., Any]:
+def _prologue(row: Row, general: Callable[..., Any], direct: Callable[..., Any]) -> Callable[..., Any]:
     params = row.params
     varargs = next((p.name for p in params if p.varargs), None)
     checks = ["extra", "MODES", "DEFAULT.value not in HERE"]
@@ -150,7 +145,7 @@ def _prologue(row: Row, general: Callable[..., Any]) -> Callable[..., Any]:
         "TUPLES": frozenset({tuple, list, Size}),
         "NUMBERS": NUMBERS, "body": row.body, "wrap": wrap,
         "Fill": Fill, **{f"_default_{p.name}": p.default for p in params}}
-    return compile_function(text, row.name, scope)
+    return overrides.compile_door(text, row, scope, direct)
 
 
 def _checks(p: signature.Param) -> list[str]:

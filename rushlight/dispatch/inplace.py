@@ -13,7 +13,6 @@ from rushlight.base.tape import TAPE
 from rushlight.dispatch import arguments, overrides, pointwise
 from rushlight.dispatch.arrayrun import arrays_of
 from rushlight.dispatch.formula import Formula
-from rushlight.dispatch.source import compile_function
 from rushlight.ops import signature
 from rushlight.dispatch.kinds import by_keyword
 from rushlight.ops.table import Row
@@ -58,7 +57,8 @@ def build(row: Row) -> Callable[..., Any]:
         return _intercepted(row, _geometric(row))
     if row.kind != "pointwise":
         return _intercepted(row, _generic(row))
-    general = _intercepted(row, _pointwise(row))
+    direct = _pointwise(row)
+    general = _intercepted(row, direct)
     chosen = pointwise.simple(row)
     if chosen is None:
         return general
@@ -71,19 +71,16 @@ def build(row: Row) -> Callable[..., Any]:
         call=", ".join(f"{p.name}={p.name}" for p in row.params) + ", **extra",
         operand=_OPERAND[count].format(a=a, b=b), other=" or g is not None" if count == 2 else "",
         arrays="x, y" if count == 2 else "x")
-    made = compile_function(text, row.name + "_", {
+    made = overrides.compile_door(text, row, {
         **pointwise.SCOPE, "general": general, "FAST": formula.fast, "storage": storage,
-        **{f"_default_{p.name}": p.default for p in row.params}})
+        **{f"_default_{p.name}": p.default for p in row.params}}, direct, "_")
     made.__doc__ = general.__doc__
     return made
 
 
 def _intercepted(row: Row, run: Callable[..., Any]) -> Callable[..., Any]:
-    def variant(*args: Any, **kwargs: Any) -> Any:
-        found = overrides.intercept(row, run, args, kwargs)
-        return run(*args, **kwargs) if found is overrides.NONE else found
-
     run.writes = True  # type: ignore[attr-defined]  # for interpreters, which get the functional row
+    variant = overrides.entrance(row, run)
     variant.__name__ = variant.__qualname__ = f"{row.name}_"
     variant.__doc__ = f"In-place version of {row.name}."
     return variant

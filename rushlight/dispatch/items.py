@@ -6,6 +6,7 @@ and index_put, so that interpreters need to know nothing of brackets.
 from __future__ import annotations
 
 import operator
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from rushlight.base.convert import number
 from rushlight.base.tape import TAPE, constant
 from rushlight.dispatch import itemnodes, overrides
 from rushlight.dispatch.methods import copy_, fill_
-from rushlight.dispatch.state import MODES, PLAIN, STACK
+from rushlight.dispatch.state import MODES, PLAIN, STACK, interpret
 from rushlight.ops.table import ROWS
 from rushlight.tensor.indexing import FULL, WHOLE, Plan, parse
 from rushlight.tensor.meta import meta_array
@@ -87,7 +88,7 @@ def _plain_indices(index: Any) -> Indices | None:
 
 def _getitem(self: Tensor, index: Any) -> Any:
     plan = parse(index, self._a.shape)
-    if MODES and STACK.modes:
+    if MODES and _interpreted():
         return _by_rows(self, plan)
     found = self
     if plan.basic != WHOLE or plan.ones or not plan.advanced:
@@ -101,13 +102,28 @@ def _watched(run: Any, public: Any, *args: Any) -> Any:
     foreign += [a for a in args[1:2] if not isinstance(a, Tensor) and hasattr(
         a.__class__, "__torch_function__")]
     if not foreign:
-        return run(*args)
+        watched = MODES and STACK.modes and getattr(STACK.modes[-1], "watches", False)
+        return _noted(public, args) if watched else run(*args)
     cls = type(foreign[0])
     hook = cls.__torch_function__  # type: ignore[attr-defined]
     if getattr(hook, "__func__", None) is overrides.default.__func__:  # type: ignore[attr-defined]
         return overrides.as_class(run(*args), cls)
     name = f"__{public.__name__}__"
     return hook(getattr(Tensor, name), tuple(type(f) for f in foreign), args, {})
+
+
+def _interpreted() -> bool:
+    """Whether an interpreter is to see rows; one that only watches (a profiler) changes no path."""
+    return any(not getattr(mode, "watches", False) for mode in STACK.modes)
+
+
+def _noted(public: Any, args: Any) -> Any:
+    """The brackets as one op, named by its row, for an interpreter that only watches."""
+    index = args[1] if isinstance(args[1], tuple) else (args[1],)
+    gathers = any(isinstance(i, (Tensor, list, np.ndarray)) for i in index)
+    read = "select" if int in map(type, index[:1]) else "slice"
+    names = (read, "index") if public is operator.getitem else ("_overwritten", "index_put")
+    return interpret(ROWS[names[gathers]], _PLAIN[public], args, {})
 
 
 def _by_rows(self: Tensor, plan: Plan) -> Any:
@@ -223,7 +239,7 @@ def _write_plain(self: Tensor, index: Any, value: Any) -> bool:
 
 def _setitem(self: Tensor, index: Any, value: Any) -> None:
     plan = parse(index, self._a.shape)
-    target = _by_rows(self, plan._replace(advanced=())) if MODES and STACK.modes else self
+    target = _by_rows(self, plan._replace(advanced=())) if MODES and _interpreted() else self
     if target is self and (plan.basic != WHOLE or plan.ones):
         target = _view(self, view(self._a, plan.basic, plan.ones), plan.basic, plan.ones, plan.last)
     if plan.advanced:
@@ -260,7 +276,7 @@ def _put(target: Tensor, indices: Indices, value: Any) -> None:
         value = wrap(constant(number(value, target._k.dtype)), target._k)
     elif value._a.size == 1 and value._k is not target._k and _only_mask(indices):
         value = value.reshape(()).to(target._k.dtype)
-    if not (MODES and STACK.modes):
+    if not (MODES and _interpreted()):
         if value._a.ndim > 1:
             ndim = len(advanced.understand(target._a.shape, _arrays(indices)).result)
             value = _without_leading_ones(value, ndim)
@@ -290,3 +306,9 @@ def _put_plain(target: Tensor, indices: list[Any], value: Tensor) -> None:
         if TAPE:
             TAPE[-1].write(advanced.write, (target._a, indices, value._a), (target, value))
     storage(target).version += 1
+
+
+# Both as if nobody stood in the door.
+_PLAIN = {public: FunctionType(run.__code__, {**globals(), "MODES": ()})
+          for public, run in ((operator.getitem, getitem), (operator.setitem, setitem))}
+_PLAIN[operator.setitem].writes = True  # type: ignore[attr-defined]

@@ -297,4 +297,5 @@ METHODS: dict[str, Callable[..., Any]] = {
     "cdouble": _converter(dt.complex128),
 }
 # Functions of the same meaning at the top level.
-FUNCTIONS: dict[str, Callable[..., Any]] = {"fill_": fill_, "zero_": zero_, "resize_as_": resize_as_}
+FUNCTIONS: dict[str, Callable[..., Any]] = {"fill_": fill_, "zero_": zero_, "resize_as_": resize_as_,
+                                            "detach": Tensor.detach, "detach_": Tensor.detach_}

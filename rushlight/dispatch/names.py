@@ -226,13 +226,16 @@ def settle(node: Any) -> Any:
     return node
 
 
+_ZERO = np.zeros(1, np.float32)
+
+
 class _Given(dict[str, Any]):
     """The arguments that a node was recorded with; a tensor that was not kept, by its shape."""
 
     def __init__(self, saved: Any) -> None:
         super().__init__(saved._values)
-        self.update({n: wrap(np.broadcast_to(np.float32(0), shape)) for n, shape in saved._shapes.items()
-                     if isinstance(shape, tuple)})
+        self.update({n: wrap(np.ndarray(shape, np.float32, _ZERO, 0, (0,) * len(shape)))
+                     for n, shape in saved._shapes.items() if isinstance(shape, tuple)})
 
     def __missing__(self, name: str) -> None:
         return None

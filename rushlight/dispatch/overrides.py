@@ -6,20 +6,50 @@ from typing import Any
 
 from rushlight.dispatch import state
 from rushlight.dispatch.arguments import without_missing
+from rushlight.dispatch.source import compile_function
+from rushlight.dispatch.state import MODES, STACK
 from rushlight.ops.table import Row
 from rushlight.tensor.tensor import Tensor, as_subclass
 
-NONE: Any = object()
+
+def entrance(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
+    """The op for whoever may take it over: the innermost interpreter, else classes among the operands'."""
+    def general(*args: Any, **kwargs: Any) -> Any:
+        if MODES and (modes := STACK.modes):
+            mode = modes.pop()
+            try:
+                return mode.run(row, direct, args, without_missing(kwargs))
+            finally:
+                modes.append(mode)
+        foreign = _foreign(args, kwargs)
+        if foreign:
+            return _ask(row, direct, foreign, args, without_missing(kwargs))
+        return direct(*args, **kwargs)
+
+    general.__name__ = general.__qualname__ = row.name
+    return general
 
 
-def intercept(row: Row, direct: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The result of whoever takes the op over, or NONE."""
-    if state.MODES and state.STACK.modes:
-        return state.interpret(row, direct, args, without_missing(kwargs))
-    foreign = _foreign(args, kwargs)
-    if not foreign:
-        return NONE
-    return _ask(row, direct, foreign, args, without_missing(kwargs))
+def past_interpreters(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
+    """`entrance` without interpreters; what the op calls meets them."""
+    def general(*args: Any, **kwargs: Any) -> Any:
+        foreign = _foreign(args, kwargs)
+        if foreign:
+            return _ask(row, direct, foreign, args, without_missing(kwargs))
+        return direct(*args, **kwargs)
+    return general
+
+
+def compile_door(text: str, row: Row, scope: dict[str, Any], direct: Callable[..., Any],
+                 suffix: str = "") -> Callable[..., Any]:
+    """A generated function that calls scope's `general` where MODES says that an interpreter stands here.
+
+    `direct.unwatched()` makes it without that question, for interpreters that run ops at their usual speed.
+    """
+    name = row.name + suffix
+    direct.unwatched = lambda: compile_function(  # type: ignore[attr-defined]
+        text, name, {**scope, "MODES": (), "general": past_interpreters(row, direct)})
+    return compile_function(text, name, scope)
 
 
 def _foreign(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

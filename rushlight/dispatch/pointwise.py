@@ -16,7 +16,6 @@ from rushlight.autograd.mode import LOCAL
 from rushlight.dispatch import arguments, names, outputs, overrides, state
 from rushlight.dispatch.formula import BIG, Formula
 from rushlight.dispatch.literals import NUMBERS, scalar
-from rushlight.dispatch.source import compile_function
 from rushlight.ops import signature
 from rushlight.ops.scalar import const, symbol
 from rushlight.ops.table import Row
@@ -109,10 +108,11 @@ def simple(row: Row) -> tuple[Formula, list[Any], list[Any]] | None:
 def build(row: Row) -> Callable[..., Any]:
     """The functional callable of a pointwise row."""
     params = public_params(row)
-    direct = _planned(row, _general(row), params)
+    direct, entrance = _general(row)
+    general = _planned(row, direct, entrance, params)
     chosen = simple(row)
     if chosen is None:
-        return direct
+        return general
     formula, operands, others = chosen
     others += [p for p in params if p not in row.params]
     text = _TEMPLATE[len(operands)].format(
@@ -120,12 +120,12 @@ def build(row: Row) -> Callable[..., Any]:
         plain="".join(f" or {p.name} is not _default_{p.name}" for p in others) + " or extra",
         call=", ".join(f"{p.name}={p.name}" for p in params) + ", out=out, **extra",
         a=operands[0].name, b=operands[-1].name)
-    scope = {**SCOPE, "general": direct, "FAST": formula.fast, "record": formula.record,
+    scope = {**SCOPE, "general": general, "FAST": formula.fast, "record": formula.record,
              "record_pair": formula.record_pair, **{f"_default_{p.name}": p.default for p in params}}
-    return compile_function(text, row.name, scope)
+    return overrides.compile_door(text, row, scope, direct)
 
 
-def _planned(row: Row, general: Callable[..., Any],
+def _planned(row: Row, direct: Callable[..., Any], general: Callable[..., Any],
              params: tuple[signature.Param, ...]) -> Callable[..., Any]:
     """`general` behind a table of plans: by the classes of operands and numbers, and other attributes."""
     keys = [f"{p.name}.__class__" if p.is_tensor else f"{p.name} is _default_{p.name} or {p.name}.__class__"
@@ -153,8 +153,9 @@ def _planned(row: Row, general: Callable[..., Any],
         name=row.name, sig=signature.source(params, out=True) + ", **extra", key=", ".join(keys),
         values="".join(f"{p.name}, " for p in params),
         call=", ".join(f"{p.name}={p.name}" for p in params) + ", out=out, **extra")
-    return compile_function(text, row.name, {**SCOPE, "general": general, "PLANS": plans, "learn": learn,
-                                             **{f"_default_{p.name}": p.default for p in params}})
+    scope = {**SCOPE, "general": general, "PLANS": plans, "learn": learn}
+    return overrides.compile_door(text, row, {**scope, **{f"_default_{p.name}": p.default for p in params}},
+                                  direct)
 
 
 def _plain(p: signature.Param, value: Any) -> bool:
@@ -229,7 +230,7 @@ def public_params(row: Row) -> tuple[signature.Param, ...]:
     return signature.with_inplace(row.params) if functional else row.params
 
 
-def _general(row: Row) -> Callable[..., Any]:
+def _general(row: Row) -> tuple[Callable[..., Any], Callable[..., Any]]:
     params = public_params(row)
 
     def direct(*args: Any, out: Any = None, **kwargs: Any) -> Any:
@@ -243,9 +244,4 @@ def _general(row: Row) -> Callable[..., Any]:
             return formula(*values)
         return outputs.compute_into(row.name, out, values, lambda: formula(*values))
 
-    def general(*args: Any, **kwargs: Any) -> Any:
-        found = overrides.intercept(row, direct, args, kwargs)
-        return direct(*args, **kwargs) if found is overrides.NONE else found
-
-    general.__name__ = general.__qualname__ = row.name
-    return general
+    return direct, overrides.entrance(row, direct)

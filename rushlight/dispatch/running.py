@@ -14,7 +14,6 @@ from rushlight.base.size import Size
 from rushlight.dispatch import arguments, factories, outputs, overrides, state
 from rushlight.dispatch.kinds import runner
 from rushlight.dispatch.literals import NUMBERS
-from rushlight.dispatch.source import compile_function
 from rushlight.ops import signature
 from rushlight.ops.table import Row
 
@@ -28,17 +27,12 @@ def build(row: Row) -> Callable[..., Any]:
     run = runner(row)
     params = _public(row)
     direct = _direct(row, run, params)
-
-    def general(*args: Any, **kwargs: Any) -> Any:
-        found = overrides.intercept(row, direct, args, kwargs)
-        return direct(*args, **kwargs) if found is overrides.NONE else found
-
-    general.__name__ = general.__qualname__ = row.name
+    general = overrides.entrance(row, direct)
     if _spread_ints(params):
-        return _spread_prologue(row, run, general, params)
+        return _spread_prologue(row, run, general, params, direct)
     if any(p.varargs for p in params) or not params:
         return general
-    return _prologue(row, run, general, params)
+    return _prologue(row, run, general, params, direct)
 
 
 def _public(row: Row) -> tuple[signature.Param, ...]:
@@ -66,7 +60,7 @@ def _spread_ints(params: tuple[signature.Param, ...]) -> bool:
 
 
 def _spread_prologue(row: Row, run: Callable[..., Any], general: Callable[..., Any],
-                     params: tuple[signature.Param, ...]) -> Callable[..., Any]:
+                     params: tuple[signature.Param, ...], direct: Callable[..., Any]) -> Callable[..., Any]:
     name = params[0].name
     rest = "".join(f", _default_{p.name}" for p in params[2:])
     text = (f"def {row.name}({name}, *ints, **extra):\n"
@@ -83,11 +77,11 @@ def _spread_prologue(row: Row, run: Callable[..., Any], general: Callable[..., A
     scope: dict[str, Any] = {"MODES": state.MODES, "PLAIN": state.PLAIN, "general": general,
                              "run": run, "TUPLES": frozenset({tuple, Size}),
                              **{f"_default_{p.name}": p.default for p in params}}
-    return compile_function(text, row.name, scope)
+    return overrides.compile_door(text, row, scope, direct)
 
 
 def _prologue(row: Row, run: Callable[..., Any], general: Callable[..., Any],
-              params: tuple[signature.Param, ...]) -> Callable[..., Any]:
+              params: tuple[signature.Param, ...], direct: Callable[..., Any]) -> Callable[..., Any]:
     checks = ["extra", "MODES"] + (["out is not None"] if row.out else [])
     for p in params:
         exact = _EXACT.get(p.type.removesuffix(" | None"))
@@ -123,4 +117,4 @@ def _prologue(row: Row, run: Callable[..., Any], general: Callable[..., Any],
                              "run": run, "NUMBERS": NUMBERS,
                              "LISTS": frozenset({list, tuple}), "INT": frozenset({int}), "DTYPE": dtype,
                              **{f"_default_{p.name}": p.default for p in params}}
-    return compile_function(text, row.name, scope)
+    return overrides.compile_door(text, row, scope, direct)

@@ -199,7 +199,8 @@ def _smoothed(logs: Any, target: Any, weight: Any, ignore_index: int, reduction:
 
 def _soft_cross_entropy(input: Any, target: Any, weight: Any, reduction: str, smoothing: float) -> Any:
     if input.shape != target.shape:
-        raise RuntimeError(f"cross_entropy: expected class probabilities of size {list(input.shape)}, "
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.legacy}: use "
+                           f"labels.long(); class probabilities need the input's shape {list(input.shape)}, "
                            f"got {list(target.shape)}")
     dim = 0 if input.ndim == 1 else 1
     classes = input.shape[dim]

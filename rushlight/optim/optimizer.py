@@ -10,7 +10,8 @@ from itertools import chain
 from typing import Any
 
 from rushlight.autograd.mode import LOCAL, enable_grad
-from rushlight.base.tape import TAPE
+from rushlight.base.spans import NO_SPAN, SPANS, span
+from rushlight.base.tape import TAPE, escape
 from rushlight.tensor.tensor import Tensor
 from rushlight.utils.hooks import RemovableHandle
 
@@ -46,7 +47,9 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
 def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if TAPE:
+        if TAPE and any(map(callable, (*args, *kwargs.values()))):
+            escape("an optimizer's step has a closure, which computes in Python")
+        elif TAPE:
             return TAPE[-1].call(functools.partial(wrapper, self, *args, **kwargs))
         args = (self, *args)  # hooks see the optimizer among the arguments
         for hook in chain(_global_pre.values(), self._optimizer_step_pre_hooks.values()):
@@ -56,7 +59,8 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
                     raise RuntimeError(f"{hook} must return None or a tuple of (new_args, "
                                        f"new_kwargs), but got {changed}.")
                 args, kwargs = changed
-        found = step(*args, **kwargs)
+        with span(f"Optimizer.step#{type(self).__name__}.step") if SPANS else NO_SPAN:
+            found = step(*args, **kwargs)
         for hook in chain(self._optimizer_step_post_hooks.values(), _global_post.values()):
             hook(self, args, kwargs)
         return found
@@ -179,6 +183,10 @@ class Optimizer:
         if TAPE:
             TAPE[-1].call(self.zero_grad, set_to_none)
             return
+        with span(f"Optimizer.zero_grad#{type(self).__name__}.zero_grad") if SPANS else NO_SPAN:
+            self._forget_grads(set_to_none)
+
+    def _forget_grads(self, set_to_none: bool) -> None:
         for group in self.param_groups:
             for p in group["params"]:
                 if set_to_none:

@@ -23,6 +23,8 @@ Array = np.ndarray[Any, Any]
 ALIGNMENT = 64
 MAX_VERSION = 10
 _LIMIT = 0xFFFFFFFF
+# Records from this size on are written and summed up at the same time.
+_LARGE = 1 << 22
 _LOCAL = struct.Struct("<IHHHHHIIIHH")
 _CENTRAL = struct.Struct("<IHHHHHHIIIHHHHHII")
 _UTF8, _DESCRIPTOR = 0x0800, 0x0008
@@ -48,8 +50,7 @@ class Writer:
         extra += _padding(start + _LOCAL.size + len(path) + len(extra))
         self._put(_LOCAL.pack(0x04034B50, 0, flags, 0, 0, 0, 0, 0, 0, len(path), len(extra)))
         self._put(path + extra)
-        self._put(view)
-        checksum = zlib.crc32(view) if get_crc32_options() else 0
+        checksum = self._put_with_checksum(view)
         if size:
             wide = size >= _LIMIT or start >= _LIMIT
             self._put(struct.pack("<IIQQ" if wide else "<IIII", 0x08074B50, checksum, size, size))
@@ -57,6 +58,20 @@ class Writer:
         self._names.append(name)
         if size:
             self._checksums = _mix(self._checksums, checksum)
+
+    def _put_with_checksum(self, view: memoryview) -> int:
+        if not get_crc32_options():
+            self._put(view)
+            return 0
+        if view.nbytes < _LARGE:
+            self._put(view)
+            return zlib.crc32(view)
+        from concurrent.futures import ThreadPoolExecutor
+
+        with ThreadPoolExecutor(1) as second:  # while the file is written
+            checksum = second.submit(zlib.crc32, view)
+            self._put(view)
+        return checksum.result()
 
     def finish(self) -> None:
         """Write the format version, the id of the content, and the directory."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
+from importlib import import_module
 from typing import Any
 
 import rushlight as torch
@@ -20,12 +21,16 @@ from rushlight.utils.reentrant import CheckpointFunction, check_backward_validit
 __all__ = ["CheckpointError", "CheckpointFunction", "check_backward_validity", "checkpoint",
            "checkpoint_sequential", "detach_variable", "get_device_states", "noop_context_fn",
            "set_checkpoint_debug_enabled", "set_checkpoint_early_stop", "set_device_states"]
-_ABSENT = ("CheckpointPolicy", "SelectiveCheckpointContext", "create_selective_checkpoint_contexts",
-           "SAC_IGNORED_OPS", "GraphExecGroup", "DefaultDeviceType")
+_SELECTIVE = ("CheckpointPolicy", "SelectiveCheckpointContext", "create_selective_checkpoint_contexts",
+              "SAC_IGNORED_OPS")
+__all__ += _SELECTIVE
+_ABSENT = ("GraphExecGroup", "DefaultDeviceType")
 ContextFn = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
 
 
 def __getattr__(name: str) -> Any:
+    if name in _SELECTIVE:
+        return getattr(import_module("rushlight.utils.selective"), name)
     text = f"module 'torch.utils.checkpoint' has no attribute {name!r}"
     if name in _ABSENT:
         text += " in Rushlight yet; instead: checkpoint smaller parts of the program"

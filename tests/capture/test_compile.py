@@ -437,3 +437,107 @@ def test_a_program_keeps_no_memory_of_the_recorded_calls():
     program = next(iter(compiled._compiled._runner.plans.values())).program
     kept = {id(a): a for a in map(recorder.root, (o for e in program.entries for o in e.outs))}
     assert sum(a.nbytes for a in kept.values()) <= program.plan.size + 64
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return 2 * ctx.saved_tensors[0] * grad
+
+
+def plain(model, optimizer, scaler, x, y):
+    F.cross_entropy(model(x), y).backward()
+    optimizer.step()
+
+
+def with_function(model, optimizer, scaler, x, y):
+    F.cross_entropy(Square.apply(model(x)), y).backward()
+    optimizer.step()
+
+
+def with_autocast(model, optimizer, scaler, x, y):
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loss = F.cross_entropy(model(x), y)
+    loss.backward()
+    optimizer.step()
+
+
+def with_checkpoint(model, optimizer, scaler, x, y):
+    hidden = torch.utils.checkpoint.checkpoint(model[:2], x, use_reentrant=False)
+    F.cross_entropy(model[2:](hidden), y).backward()
+    optimizer.step()
+
+
+def with_accumulation(model, optimizer, scaler, x, y):
+    for part, labels in zip(x.chunk(4), y.chunk(4)):
+        (F.cross_entropy(model(part), labels) / 4).backward()
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+    optimizer.step()
+
+
+def with_scaler(model, optimizer, scaler, x, y):
+    scaler.scale(F.cross_entropy(model(x), y)).backward()
+    scaler.unscale_(optimizer)
+    torch.nn.utils.clip_grad_norm_(model.parameters(), 0.5)
+    scaler.step(optimizer)
+    scaler.update()
+
+
+@pytest.mark.parametrize("body", [plain, with_function, with_autocast, with_checkpoint, with_accumulation,
+                                  with_scaler])
+@pytest.mark.parametrize("mode", ["default", "reduce-overhead"])
+def test_what_a_step_may_hold(body, mode):
+    found = []
+    for compiled in (False, True):
+        model = mlp()
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+        scaler = torch.amp.GradScaler("cpu", init_scale=256.0, growth_interval=2)
+
+        def step(x, y, model=model, optimizer=optimizer, scaler=scaler):
+            optimizer.zero_grad()
+            body(model, optimizer, scaler, x, y)
+
+        step = torch.compile(step, mode=mode) if compiled else step
+        torch.manual_seed(4)
+        for x, y in batches(8):
+            step(x, y)
+        found.append([*model.parameters()])
+    assert all(torch.equal(a, b) for a, b in zip(*found, strict=True))
+    report = str(torch.explain(step))
+    assert "replayed 5 times" in report or mode == "default", report
+
+
+def test_an_optimizer_with_a_closure_stays_eager():
+    found = []
+    for compiled in (False, True):
+        model = mlp()
+        optimizer = torch.optim.LBFGS(model.parameters(), lr=0.1)
+
+        def step(x, y, model=model, optimizer=optimizer):
+            def closure():
+                optimizer.zero_grad()
+                loss = F.cross_entropy(model[3](model[1](model[0](x))), y)
+                loss.backward()
+                return loss
+            return optimizer.step(closure)
+
+        step = torch.compile(step, mode="reduce-overhead") if compiled else step
+        found.append([step(x, y).item() for x, y in batches(6)])
+    assert found[0] == found[1] and "has a closure" in str(torch.explain(step))
+
+
+def test_results_that_only_python_can_make():
+    class Output(dict):
+        pass
+
+    for make in (lambda t: Output(logits=t), lambda t: {"a": {t}}):
+        compiled = torch.compile(lambda x, make=make: make(x * 2), mode="reduce-overhead")
+        for k in range(5):
+            found = compiled(torch.full((2,), float(k)))
+            assert next(iter(found.get("a", [found.get("logits")])))[0] == 2 * k
+        assert "which a replay cannot make anew" in str(torch.explain(compiled))

@@ -109,3 +109,28 @@ def test_signatures(name: str) -> None:
         return [(p.name, p.kind, "function" if callable(p.default) else p.default)
                 for p in inspect.signature(function).parameters.values()]
     assert told(rushlight) == told(torch)
+
+
+def test_selective_checkpointing_keeps_what_pytorch_keeps():
+    import functools
+
+    def run(t):
+        told = []
+
+        def policy(context, op, *args, **kwargs):
+            name = getattr(op, "_opname", None) or str(op).removeprefix("aten.").partition(".")[0] \
+                if t is torch else op.__name__
+            told.append((context.is_recompute, name, [tuple(a.shape) for a in args]))
+            keep = t.utils.checkpoint.CheckpointPolicy.MUST_SAVE
+            return keep if name == "mm" else t.utils.checkpoint.CheckpointPolicy.PREFER_RECOMPUTE
+
+        t.manual_seed(0)
+        x = t.randn(3, 3, requires_grad=True)
+        context_fn = functools.partial(t.utils.checkpoint.create_selective_checkpoint_contexts, policy)
+        out = t.utils.checkpoint.checkpoint(lambda x: t.mm(t.mm(x, x).sigmoid(), x).sin().exp(), x,
+                                            use_reentrant=False, context_fn=context_fn)
+        out.sum().backward()
+        return [entry for entry in told if not entry[0]], x.grad.tolist()
+    ours, theirs = run(rushlight), run(torch)
+    assert ours[0] == theirs[0]
+    torch.testing.assert_close(torch.tensor(ours[1]), torch.tensor(theirs[1]))

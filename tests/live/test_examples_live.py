@@ -31,3 +31,13 @@ def test_digits() -> None:
     theirs = examples.run([sys.executable, *command])
     ours = examples.run([sys.executable, "-m", "rushlight", *command])
     assert examples.losses(ours) == pytest.approx(examples.losses(theirs), abs=1e-3)
+
+
+@pytest.mark.parametrize("command", [["lr_range_test.py"], ["custom_gelu.py"], ["gated_linear_unit.py"], [
+    "fashion_mnist.py", "--epochs", "1", "--hidden", "32", "--out", "{out}"]], ids=lambda c: c[0])
+def test_programs_of_the_guides(command: list[str], tmp_path: Path) -> None:
+    name, *options = [part.replace("{out}", str(tmp_path / "c.pth")) for part in command]
+    theirs, ours = (examples.run([*python, str(examples.EXAMPLES / name), *options])
+                    for python in ([sys.executable], [sys.executable, "-m", "rushlight"]))
+    assert examples.losses(ours) == pytest.approx(examples.losses(theirs), rel=0.02, abs=1e-3)
+    assert len(ours.splitlines()) == len(theirs.splitlines())

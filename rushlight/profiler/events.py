@@ -1,0 +1,223 @@
+"""Events of a profile: the tree that the records make, sums by name, and files of them."""
+from __future__ import annotations
+
+import enum
+import gzip
+import json
+import os
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+from rushlight.base.spans import BACKWARD, OP, USER, Log
+from rushlight.profiler.table import build_table, time_text
+
+# What to watch: there is a CPU; other activities are accepted and see nothing.
+ProfilerActivity = enum.Enum("ProfilerActivity", "CPU XPU MTIA CUDA HPU PrivateUse1", start=0)
+DeviceType = enum.Enum("DeviceType", "CPU CUDA", start=0)
+RecordScope = enum.IntEnum("RecordScope", {"FUNCTION": OP, "BACKWARD_FUNCTION": BACKWARD, "USER_SCOPE": USER})
+
+
+def supported_activities() -> set[Any]:
+    """The CPU."""
+    return {ProfilerActivity.CPU}  # type: ignore[attr-defined]
+
+
+class Interval(NamedTuple):
+    """Microseconds since the profile's start."""
+
+    start: float
+    end: float
+
+    def elapsed_us(self) -> float:
+        """Its length."""
+        return self.end - self.start
+
+
+class _Figures:
+    """What an event and a sum of events both answer; there is no other device than the CPU."""
+
+    count, cpu_time_total, self_cpu_time_total = 1, 0.0, 0.0
+    device_time = device_time_total = self_device_time_total = 0
+    device_memory_usage = self_device_memory_usage = 0
+    is_async = is_remote = is_legacy = False
+    node_id, use_device, device_type, overload_name = -1, None, DeviceType(0), ""
+    cpu_time = property(lambda self: self.cpu_time_total / self.count if self.count else 0.0)
+    cpu_time_str = property(lambda self: time_text(self.cpu_time))
+    cpu_time_total_str = property(lambda self: time_text(self.cpu_time_total))
+    self_cpu_time_total_str = property(lambda self: time_text(self.self_cpu_time_total))
+    cuda_time = cuda_time_total = self_cuda_time_total = 0
+
+
+class FunctionEvent(_Figures):
+    """One call: of an op, of a node in backward, or of a span that the program named."""
+
+    def __init__(self, id: int, name: str, time_range: Interval, scope: int, detail: Any) -> None:
+        self.id, self.trace_name, self.time_range, self.scope = id, name, time_range, scope
+        self.name = self.key = "ProfilerStep*" if name.startswith("ProfilerStep#") else name
+        self.thread, self.sequence_nr, self.is_user_annotation = 1, -1, scope == USER
+        self.input_shapes, self.stack, self.flops, self.cpu_memory_usage = [], [], 0, 0
+        if detail is not None:
+            self.input_shapes, self.stack, self.cpu_memory_usage = detail.shapes, detail.stack, detail.bytes
+            self.flops = _flops(name, detail)
+        self.cpu_parent: FunctionEvent | None = None
+        self.cpu_children: list[FunctionEvent] = []
+        self.cpu_time_total = time_range.elapsed_us()
+
+    @property
+    def self_cpu_time_total(self) -> float:  # type: ignore[override]
+        """Without the time of what it called."""
+        return self.cpu_time_total - sum(child.cpu_time_total for child in self.cpu_children)
+
+    def __repr__(self) -> str:
+        return (f"<FunctionEvent id={self.id} name={self.name} cpu_time={self.cpu_time_str} "
+                f"cpu_children={[c.id for c in self.cpu_children]} input_shapes={self.input_shapes}>")
+
+
+class FunctionEventAvg(_Figures):
+    """Events of one name (and shapes, or callers) together; `like` is the first of them."""
+
+    def __init__(self, key: str, shapes: Any = "", stack: Sequence[str] = (), like: Any = None) -> None:
+        self.key, self.input_shapes, self.stack, self.cpu_children = key, shapes, list(stack), []
+        self.count = self.flops = self.cpu_memory_usage = self.self_cpu_memory_usage = 0
+        self.scope, self.is_user_annotation = getattr(like, "scope", OP), getattr(like, "scope", OP) == USER
+        self.cpu_parent = getattr(like, "cpu_parent", None)
+
+    def add(self, other: Any) -> FunctionEventAvg:
+        """Count an event in."""
+        for figure in ("count", "cpu_time_total", "self_cpu_time_total", "cpu_memory_usage",
+                       "self_cpu_memory_usage", "flops"):
+            setattr(self, figure, getattr(self, figure) + getattr(other, figure))
+        return self
+
+    def __repr__(self) -> str:
+        return (f"<FunctionEventAvg key={self.key} self_cpu_time={self.self_cpu_time_total_str} "
+                f"cpu_time={self.cpu_time_str} count={self.count} input_shapes={self.input_shapes}>")
+
+
+_NAMES = {"cross_entropy": "cross_entropy_loss", "_view": "view", "_to_dtype": "_to_copy",
+          "_overwritten": "copy"}
+_PRODUCTS = {"mm": 0, "bmm": 0, "linear": 0, "mv": 0, "dot": 0, "addmm": 1, "baddbmm": 1}
+
+
+def _flops(name: str, detail: Any) -> int:
+    """PyTorch's count: of products, convolutions, sums and products of elements; from shapes alone."""
+    op, out, shapes = name.removeprefix("aten::"), prod(detail.result), [s for s in detail.shapes if s]
+    if op in _PRODUCTS and shapes:
+        return int(2 * out * shapes[_PRODUCTS[op]][-1])
+    if op.startswith("conv") and len(shapes) > 1:
+        return 2 * out * prod(shapes[1][1:])
+    return out if op in ("add", "mul") else 0
+
+
+def _names(scope: int, what: Any, how: Any) -> list[str]:
+    if scope == OP:
+        return [f"aten::{_NAMES.get(what.name, what.name)}{'_' if getattr(how, 'writes', False) else ''}"]
+    return [what] if scope == USER else [f"autograd::engine::evaluate_function: {what}", what]
+
+
+def tree(log: Log, begin: int) -> EventList:
+    """The events of a log, each below the one that it lies in; `begin`: the profile's first nanosecond."""
+    r, events, open_ = log.records, EventList(), list[FunctionEvent]()
+    # Inner calls end first, so of equal stretches the later record is the outer one.
+    for i in sorted(range(0, len(r), 6), key=lambda i: (r[i + 3], -r[i + 4], -i)):
+        scope, what, how, start, end, detail = r[i:i + 6]
+        time = Interval((start - begin) / 1000, (end - begin) / 1000)
+        for name in _names(scope, what, how) if start >= begin else ():
+            event = FunctionEvent(len(events), name, time, scope, detail)
+            while open_ and open_[-1].time_range.end < time.end:
+                open_.pop()
+            if open_:
+                event.cpu_parent = open_[-1]
+                open_[-1].cpu_children.append(event)
+            open_.append(event)
+            events.append(event)
+    for event in reversed(events):  # children first: an op's memory is that of all below it
+        below = sum(child.cpu_memory_usage for child in event.cpu_children)
+        event.self_cpu_memory_usage = max(event.cpu_memory_usage - below, 0)
+        event.cpu_memory_usage = max(event.cpu_memory_usage, below)
+        if any(child.flops for child in event.cpu_children):
+            event.flops = 0
+    return events
+
+
+class EventList(list[Any]):
+    """A list of events, or of their sums."""
+
+    profile_memory = with_flops = False
+
+    def _like(self, events: Sequence[Any]) -> EventList:
+        found = EventList(events)
+        found.__dict__.update(self.__dict__)
+        return found
+
+    def __str__(self) -> str:
+        return self.table()
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """Microseconds, of all events together."""
+        return sum(event.self_cpu_time_total for event in self)
+
+    def table(self, sort_by: str | None = None, row_limit: int = 100, max_src_column_width: int | None = 75,
+              max_name_column_width: int | None = 55, max_shapes_column_width: int | None = 80,
+              header: str | None = None, top_level_events_only: bool = False,
+              time_unit: str | None = None) -> str:
+        """The events as text, as PyTorch lays it out.
+
+        sort_by: a figure ("cpu_time_total", "self_cpu_time_total", "cpu_time", "count",
+        "cpu_memory_usage", ...), largest first; AttributeError for others. row_limit: rows at most, -1 for
+        all. time_unit: "us", "ms" or "s" for all times; each its own by default.
+        """
+        return build_table(self, sort_by, row_limit, header, top_level_events_only, time_unit,
+                           (max_name_column_width, max_shapes_column_width, max_src_column_width))
+
+    def key_averages(self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0,
+                     group_by_overload_name: bool = False) -> EventList:
+        """The events summed by name; by shapes of operands, and by `group_by_stack_n` callers, if asked."""
+        sums: dict[Any, FunctionEventAvg] = {}
+        for event in self:
+            stack = event.stack[:group_by_stack_n]
+            shapes = event.input_shapes if group_by_input_shapes else ""
+            new = FunctionEventAvg(event.key, shapes, stack, event)
+            sums.setdefault((event.key, str(shapes), *stack), new).add(event)
+        return self._like(list(sums.values()))
+
+    def total_average(self) -> FunctionEventAvg:
+        """All events in one sum, named "Total"."""
+        total = FunctionEventAvg("Total")
+        for event in self:
+            total.add(event)
+        return total
+
+    def export_chrome_trace(self, path: Any, extra: dict[str, Any] | None = None) -> None:
+        """Write JSON that chrome://tracing and Perfetto show; compressed if the name ends in .gz."""
+        path, pid = os.fspath(path), os.getpid()
+        name = {"ph": "M", "name": "process_name", "ts": 0, "pid": pid, "tid": 0, "args": {"name": "python"}}
+        whole = {"schemaVersion": 1, "deviceProperties": [], "displayTimeUnit": "ms", "traceName": path,
+                 **(extra or {}), "traceEvents": [name, *[_chrome(event, pid) for event in self]]}
+        opener: Callable[..., Any] = gzip.open if path.endswith(".gz") else open
+        with opener(path, "wt", encoding="utf-8") as file:
+            json.dump(whole, file)
+
+    def export_stacks(self, path: str, metric: str = "self_cpu_time_total") -> None:
+        """Write "outermost;...;innermost time" lines, as flame graph tools read them.
+
+        metric: "self_cpu_time_total", or "self_cuda_time_total" (zeros); ValueError for others.
+        """
+        if metric not in ("self_cpu_time_total", "self_cuda_time_total"):
+            raise ValueError("metric should be one of: ['self_cpu_time_total', 'self_cuda_time_total'], "
+                             f"got {metric!r}")
+        marks = str.maketrans(" ;\t\n", "____")
+        with open(path, "w", encoding="utf-8") as file:
+            for event in self:
+                names = [frame.translate(marks) for frame in (*reversed(event.stack), event.key)]
+                if event.stack and getattr(event, metric) >= 1:
+                    file.write(f"{';'.join(names)} {int(getattr(event, metric))}\n")
+
+
+def _chrome(event: FunctionEvent, pid: int) -> dict[str, Any]:
+    told = {"Input Dims": event.input_shapes, "Call stack": ";".join(event.stack)}
+    return {"ph": "X", "cat": "user_annotation" if event.scope == USER else "cpu_op", "pid": pid, "tid": pid,
+            "name": event.trace_name, "ts": event.time_range.start, "dur": event.time_range.elapsed_us(),
+            "args": {"External id": event.id, **{k: v for k, v in told.items() if v}}}

@@ -1,0 +1,126 @@
+"""What TensorBoard shows, as fields of its Summary.Value message: numbers, histograms, pictures, texts."""
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import Any
+
+import numpy as np
+
+from rushlight.utils.tensorboard.wire import message
+
+Array = np.ndarray[Any, Any]
+_CHANNELS = {1: 0, 2: 4, 3: 2, 4: 6}  # PNG's color types
+
+
+def array(value: Any) -> Array:
+    """A tensor, array or number as an array."""
+    if hasattr(value, "detach"):
+        value = value.detach().float() if value.is_floating_point() and value.itemsize < 4 else value.detach()
+        return value.numpy()  # type: ignore[no-any-return]
+    return np.asarray(value)
+
+
+def number(value: Any) -> float:
+    """One number. ValueError for several."""
+    found = array(value)
+    if found.size != 1:
+        raise ValueError(f"add_scalar: expected one number, got a shape of {found.shape}")
+    return float(found.reshape(()))
+
+
+def plugin(name: str, content: bytes = b"") -> dict[int, Any]:
+    """Which plugin shows a value."""
+    return {1: {1: name, 2: content or None}}
+
+
+def histogram(values: Any, bins: Any, most: int | None) -> dict[int, Any]:
+    """Counts between limits; `bins` as numpy.histogram's, or "tensorflow": limits that grow by tenths."""
+    flat = array(values).reshape(-1).astype(float)
+    if not flat.size:
+        raise ValueError("The input has no element.")
+    if isinstance(bins, str) and bins == "tensorflow":
+        steps = 1e-12 * 1.1 ** np.arange(775)
+        bins = np.concatenate([-steps[steps < 1e20][::-1], [0.0], steps[steps < 1e20]])
+    counts, limits = np.histogram(flat, bins)
+    if most is not None and len(counts) > most:
+        every = len(counts) // most
+        counts = np.add.reduceat(counts, np.arange(0, len(counts), every))
+        limits = np.append(limits[:-1][::every], limits[-1])
+    used = np.flatnonzero(counts)
+    if not used.size:
+        raise ValueError("The histogram is empty, please file a bug report.")
+    # One empty bucket on the left says where the first one begins.
+    counts = np.concatenate([[0], counts[used[0]:used[-1] + 1]]).astype(float)
+    return {1: float(flat.min()), 2: float(flat.max()), 3: float(flat.size), 4: float(flat.sum()),
+            5: float(flat @ flat), 6: limits[used[0]:used[-1] + 2].astype(float), 7: counts}
+
+
+def image(value: Any, order: str) -> dict[int, Any]:
+    """A PNG of pixels in the order that `order` names: CHW, HWC, HW, or with N: a grid, eight in a row.
+
+    Floating values are in 0 .. 1, integers in 0 .. 255.
+    """
+    pixels, order = array(value), order.upper()
+    if pixels.ndim != len(order) or set(order) - set("NCHW") or len(set(order)) != len(order):
+        raise ValueError(f"add_image: the tensor has {pixels.ndim} dims, dataformats={order!r} names "
+                         f"{len(order)}; expected one of CHW, HWC, HW, NCHW, NHWC, ... to fit the tensor")
+    for missing in {"N", "C"} - set(order):
+        pixels, order = pixels[None], missing + order
+    pixels = pixels.transpose([order.index(axis) for axis in "NHWC"])
+    n, h, w, c = pixels.shape
+    across = min(n, 8)
+    grid = np.zeros((-(-n // across) * across, h, w, c), pixels.dtype)
+    grid[:n] = pixels
+    pixels = grid.reshape(-1, across, h, w, c).transpose(0, 2, 1, 3, 4).reshape(-1, across * w, c)
+    if pixels.dtype != np.uint8:
+        scale = 255 if pixels.dtype.kind == "f" else 1
+        pixels = np.clip(pixels.astype(np.float32) * scale, 0, 255).astype(np.uint8)
+    if c == 1:
+        pixels = np.repeat(pixels, 3, -1)
+    height, width, colors = pixels.shape
+    if colors not in _CHANNELS:
+        raise ValueError(f"add_image: expected 1 to 4 channels, got {c}")
+    return {1: height, 2: width, 3: colors, 4: png(pixels)}
+
+
+def png(pixels: Array) -> bytes:
+    """A (height, width, channels) array of bytes as a PNG file."""
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+    height, width, channels = pixels.shape
+    lines = np.pad(pixels.reshape(height, -1), ((0, 0), (1, 0)))  # each begins with a 0: no filter
+    head = struct.pack(">IIBBBBB", width, height, 8, _CHANNELS[channels], 0, 0, 0)
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(lines.tobytes()))
+            + chunk(b"IEND", b""))
+
+
+def figure(figures: Any, close: bool) -> Array:
+    """matplotlib figures as (height, width, 3) pixels, several as (N, height, width, 3)."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    def drawn(f: Any) -> Array:
+        canvas = FigureCanvasAgg(f)
+        canvas.draw()
+        if close:
+            from matplotlib import pyplot
+
+            pyplot.close(f)
+        return np.asarray(canvas.buffer_rgba())[:, :, :3]
+    return np.stack([drawn(f) for f in figures]) if isinstance(figures, list) else drawn(figures)
+
+
+def hparams(given: dict[str, Any], metrics: dict[str, Any], domains: dict[str, Any]) -> list[dict[int, Any]]:
+    """The three values that the HPARAMS plugin wants: experiment, start and end of the session."""
+    def typed(v: Any) -> tuple[int, dict[int, Any]]:
+        if isinstance(v, str):
+            return 1, {3: v}
+        if isinstance(v, bool):
+            return 2, {4: v}
+        return 3, {2: number(v)}
+    allowed = {name: {1: [typed(v)[1] for v in domain]} for name, domain in domains.items()}
+    infos = [{1: name, 4: typed(v)[0], 5: allowed.get(name)} for name, v in given.items()]
+    parts = {"experiment": {2: {4: infos, 5: [{1: {2: name}} for name in metrics]}},
+             "session_start_info": {3: {1: [{1: name, 2: typed(v)[1]} for name, v in given.items()]}},
+             "session_end_info": {4: {1: 1}}}
+    return [{1: f"_hparams_/{name}", 9: plugin("hparams", message(part))} for name, part in parts.items()]
