@@ -27,19 +27,19 @@ torch = sys.modules[__name__]  # as PyTorch's own attribute of that name
 
 # Sub-packages, imported at first mention.
 _PACKAGES = frozenset((
-    "_dynamo", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "fft", "linalg", "masked", "nn",
-    "optim", "profiler", "random", "return_types", "serialization", "signal", "special", "storage", "testing",
-    "utils", "version",
+    "_dynamo", "amp", "autograd", "backends", "compiler", "cpu", "cuda", "fft", "func", "linalg", "masked",
+    "nn", "optim", "profiler", "random", "return_types", "serialization", "signal", "special", "storage",
+    "testing", "utils", "version",
 ))
 # What PyTorch has beside these, and what to use meanwhile.
 _ABSENT = {
     "distributed": "train in one process", "export": "save the state_dict", "onnx": "save the state_dict",
     "fx": "forward hooks", "jit": "the model's Python code", "hub": "the model's own repository",
-    "func": "torch.autograd.grad", "vmap": "batched ops",
 }
 
 # Public names that are not ops: name -> module.
 _HOMES = {
+    "vmap": "func.vmapping",
     "Tensor": "tensor.tensor", "Size": "base.size", "device": "base.device", "dtype": "base.dtype",
     "get_default_dtype": "base.dtype", "set_default_dtype": "base.dtype", "tensor": "tensor.data",
     "promote_types": "base.promotion", "no_grad": "autograd.mode", "enable_grad": "autograd.mode",

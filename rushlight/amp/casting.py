@@ -19,11 +19,9 @@ from rushlight.tensor.tensor import Tensor
 
 
 class ToCopyBackward0(Node):
-    """The node of a weight's cast. It keeps nothing that could be freed: the products that share the cast
-    may go backward one after another."""
+    """The node of a weight's cast."""
 
     __slots__ = ()
-    saved = property(lambda self: (), lambda self, value: None)  # type: ignore[assignment]
 
     def apply(self, grad: Tensor) -> Any:
         """The gradient in the weight's own type."""

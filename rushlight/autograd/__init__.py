@@ -11,6 +11,6 @@ _HOME = {
     "GradcheckError": "gradchecking", "is_grad_enabled": "mode", "Variable": "function",
     "once_differentiable": "function",
 }
-_FILES = ("anomaly", "engine", "function", "gradchecking", "graph", "hooks", "inplace", "mode", "node",
-          "profiler")
+_FILES = ("anomaly", "engine", "forward_ad", "function", "functional", "gradchecking", "graph", "hooks",
+          "inplace", "mode", "node", "profiler")
 __getattr__, __dir__ = lazy_names(globals(), _HOME, _FILES)

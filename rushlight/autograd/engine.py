@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from heapq import heappop, heappush
+from importlib import import_module
 from typing import Any
 
 from rushlight.autograd import hooks
@@ -16,7 +17,7 @@ from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad, Node, freed
 from rushlight.autograd.packing import Packed
 from rushlight.base.tape import TAPE, escape
-from rushlight.ops.table import ROWS
+from rushlight.tensor.tensor import WRAPPED
 
 Tensor = Any
 
@@ -101,7 +102,7 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
             continue
         results = _through(node, grad)
         if not keep:
-            node.saved = None
+            node.release()
         for e, g in zip(node.next, results):
             if e is not None and g is not None:
                 target, number = e
@@ -234,6 +235,10 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     grad_tensors = grad_variables if grad_tensors is None else grad_tensors
     if LOCAL.inference:
         raise RuntimeError("Calling backward() in inference mode is not allowed; leave it first")
+    if LOCAL.transforms:
+        raise RuntimeError("backward() called inside a functorch transform. This is not supported, please "
+                           "use functorch.grad or functorch.vjp instead or call backward() outside of "
+                           "functorch transforms.")
     outs = listed(tensors)
     grads = _listed(grad_tensors, len(outs))
     keep = create_graph if retain_graph is None else retain_graph
@@ -270,6 +275,8 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
                          " but got: allow_unused=False.")
     keep = create_graph if retain_graph is None else retain_graph
     grads = _listed(grad_outputs, len(outs))
+    if WRAPPED and not WRAPPED.isdisjoint([t.__class__ for t in (*outs, *ins)]):
+        return import_module("rushlight.transforms.pullback").pull(outs, _tracked(ins), grads)  # type: ignore[no-any-return]
     roots = [_root(t, g, create_graph) for t, g in zip(outs, grads, strict=True)]
     wanted = _Wanted(_tracked(ins), [node for node, _, _ in roots])
     run(roots, keep, create_graph, wanted, accumulate=False)
@@ -285,7 +292,11 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
 def _batched(outs: list[Any], ins: list[Any], grads: Any, retain: bool | None, create: bool,
              unused: bool | None) -> tuple[Any, ...]:
     batches = _listed(grads, len(outs))
-    count = batches[0].shape[0]
-    rows = [grad(outs, ins, [g[i] for g in batches], True if i + 1 < count else retain, create,
-                 True, unused) for i in range(count)]
-    return tuple(None if column[0] is None else ROWS["stack"](list(column)) for column in zip(*rows))
+    for i, (g, o) in enumerate(zip(batches, outs, strict=True)):
+        if g._a.shape[1:] != o._a.shape:
+            raise RuntimeError("If `is_grads_batched=True`, we interpret the first dimension of each grad as "
+                               f"the batch dimension. A mismatch was detected: the rest of grad_output[{i}] "
+                               f"has a shape of {g.shape[1:]} and output[{i}] has a shape of {o.shape}.")
+    with import_module("rushlight.transforms.batching").Batching(len(batches[0])) as level:
+        found = grad(outs, ins, [level.wrap(g) for g in batches], retain, create, True, unused)
+        return tuple(level.whole(g) for g in found)

@@ -9,15 +9,20 @@ from rushlight.autograd.inplace import rebase
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import Node, edge, freed
 from rushlight.autograd.packing import HOOKS, PackedTensor, pack
+from rushlight.dispatch.formulanodes import fit
 from rushlight.dispatch.saving import check_version, reattach, result_alias, version_of
-from rushlight.tensor.tensor import Tensor, storage, wrap
+from rushlight.dispatch.state import MODES, interpret, wrapped
+from rushlight.tensor.tensor import WRAPPED, Tensor, storage, wrap
+
+
+_FREED: Any = ("freed",)
 
 
 class FunctionCtx(Node):
     """The `ctx` of forward and backward; it is the graph's node itself."""
 
     __slots__ = ("_to_save", "_saved", "needs_input_grad", "_dirty", "_non_differentiable",
-                 "_materialize", "_shapes", "_freed", "__dict__")
+                 "_materialize", "_shapes", "_freed", "_inputs", "__dict__")
     multi = True
     _function: Any = None
 
@@ -25,6 +30,7 @@ class FunctionCtx(Node):
         tensors = [x for x in inputs if isinstance(x, Tensor)]
         super().__init__(tuple(edge(x) if isinstance(x, Tensor) else None for x in inputs), ())
         self.needs_input_grad = tuple(isinstance(x, Tensor) and x._g is not None for x in inputs)
+        self._inputs = [(x._a.shape, x._k) if isinstance(x, Tensor) and x._g else None for x in inputs]
         self._to_save: tuple[Any, ...] = ()
         self._saved: list[Any] | None = []
         self._dirty: tuple[Any, ...] = ()
@@ -60,7 +66,7 @@ class FunctionCtx(Node):
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
         """What was saved; RuntimeError once freed, or where it was written to since."""
-        if self.saved is None:
+        if self.saved is _FREED:
             raise freed()
         if not self.saved:
             return self._to_save
@@ -71,7 +77,7 @@ class FunctionCtx(Node):
             return kept.restore(self)
         t, version, number = kept
         found = check_version(self, t, version)
-        return reattach(found, self, number) if number >= 0 and LOCAL.enabled else found
+        return _attached(found, self, number) if number >= 0 and LOCAL.enabled else found
 
     saved_variables = saved_tensors
 
@@ -86,9 +92,14 @@ class FunctionCtx(Node):
             if HOOKS.stack:
                 kept.append(pack(self, t, number))
             else:
-                kept.append((result_alias(t) if number >= 0 else t, version_of(t), number))
+                kept.append((t if number < 0 else t.detach() if t.__class__ in WRAPPED else result_alias(t),
+                             version_of(t), number))
         self._to_save = ()
         self.saved = kept or [None]
+
+    def release(self) -> None:
+        """Let go of what was saved: backward may run again if it does not ask for that."""
+        self.saved = _FREED
 
     def apply(self, grads: Any) -> Any:
         """Run the user's backward."""
@@ -115,11 +126,20 @@ def _check_count(ctx: FunctionCtx, found: tuple[Any, ...]) -> tuple[Any, ...]:
     if len(found) != wanted:
         raise RuntimeError(f"function {ctx.name()} returned an incorrect number of gradients (expected "
                            f"{wanted}, got {len(found)})")
-    for g in found:
-        if g is not None and not isinstance(g, Tensor):
-            raise TypeError(f"function {ctx.name()}: backward must return Tensors or None, got "
-                            f"{type(g).__name__}")
-    return found
+    return tuple(g if g is None or of is None else _fitted(ctx, i, g, *of)
+                 for i, (g, of) in enumerate(zip(found, ctx._inputs, strict=True)))
+
+
+def _fitted(ctx: FunctionCtx, number: int, g: Any, shape: tuple[int, ...], of: Any) -> Tensor:
+    """A gradient in its input's shape and dtype."""
+    if not isinstance(g, Tensor):
+        raise RuntimeError(f"function {ctx.name()}: expected Variable or None (got {type(g).__name__})")
+    have = g._a.shape
+    if have != shape and (len(have) < len(shape) or any(
+            n not in (1, m) for n, m in zip(shape[::-1], have[::-1], strict=False))):
+        raise RuntimeError(f"Function {ctx.name()} returned an invalid gradient at index {number} - got "
+                           f"{list(have)} but expected shape compatible with {list(shape)}")
+    return g if have == shape and g._k is of else fit(g, shape, of)
 
 
 class _FunctionMeta(type):
@@ -159,6 +179,19 @@ class Function(metaclass=_FunctionMeta):
                                   "autograd.Function to use it with backward mode AD.")
 
     vjp = backward
+    generate_vmap_rule = False
+
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """One tangent per result, from one per argument of forward."""
+        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use "
+                                  "it with forward mode AD.")
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> Any:
+        """(results, their batch dims) on batches; info has batch_size and randomness."""
+        raise NotImplementedError("To use autograd.Function with vmap, you must either override the vmap "
+                                  "staticmethod or set generate_vmap_rule=True.")
 
     @classmethod
     def _backward(cls) -> Callable[..., Any]:
@@ -167,8 +200,14 @@ class Function(metaclass=_FunctionMeta):
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward and record it."""
+        if MODES and wrapped(args):
+            return interpret(AsRow(cls), cls.apply, args, kwargs)
+        return cls.run(cls._backward_cls(args), args, kwargs)
+
+    @classmethod
+    def run(cls, ctx: FunctionCtx, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """`apply` with this ctx."""
         recording = LOCAL.enabled and any(isinstance(a, Tensor) and a._g is not None for a in args)
-        ctx = cls._backward_cls(args)
         before, LOCAL.enabled = LOCAL.enabled, False
         try:
             if cls.setup_context is Function.setup_context:
@@ -179,6 +218,21 @@ class Function(metaclass=_FunctionMeta):
         finally:
             LOCAL.enabled = before
         return _record(ctx, args, output) if recording else output
+
+
+class AsRow:
+    """A Function, as interpreters see it."""
+
+    kind, autocast = "function", "keep"
+
+    def __init__(self, of: type[Function]) -> None:
+        self.of, self.name = of, of.__name__
+
+
+def _attached(t: Tensor, node: Any, number: int) -> Tensor:
+    if t.__class__ in WRAPPED:
+        return t._again(_attached(t.value, node, number))  # type: ignore[attr-defined,no-any-return]
+    return reattach(t, node, number)
 
 
 def _record(ctx: FunctionCtx, args: tuple[Any, ...], output: Any) -> Any:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ def _differentiable(values: Sequence[Any]) -> list[Tensor]:
 
 def _numerical(function: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, number: int,
                eps: float) -> np.ndarray[Any, Any]:
-    """d output[number] / d x as a matrix (numel of x, numel of output), by central differences."""
+    """d output[number] / d x as a matrix (numel of x, parts of output), by central differences."""
     a = x._a
     flat_places = list(np.ndindex(*a.shape))
     rows = []
@@ -38,11 +39,17 @@ def _numerical(function: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor,
             a[place] = before - step
             low = np.array(_outputs(function, inputs)[number]._a)
             a[place] = before
-            slope = (high - low) / (2 * eps)
+            slope = _parts((high - low) / (2 * eps))
             # Conjugate Wirtinger: real direction plus i times the imaginary one.
             row = row + (slope if step == eps else 1j * slope)
-        rows.append(np.asarray(row).reshape(-1))
+        rows.append(row)
     return np.array(rows).reshape(len(flat_places), -1)
+
+
+def _parts(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The elements of a result in a row: of complex ones, real and imaginary parts."""
+    flat = a.reshape(-1)
+    return np.stack([flat.real, flat.imag], 1).reshape(-1) if a.dtype.kind == "c" else flat
 
 
 def _outputs(function: Callable[..., Any], inputs: tuple[Any, ...]) -> list[Tensor]:
@@ -54,11 +61,12 @@ def _differentiable_outputs(outputs: Sequence[Any]) -> list[Tensor]:
 
 
 def _analytical(output: Tensor, x: Tensor) -> np.ndarray[Any, Any]:
-    """The same matrix, one backward pass for each element of the output."""
+    """The same matrix, one backward pass for each part of the output."""
     columns = []
-    for place in np.ndindex(*output._a.shape):
+    directions = (1, 1j) if output._a.dtype.kind == "c" else (1,)
+    for place, direction in product(np.ndindex(*output._a.shape), directions):
         seed = np.zeros(output._a.shape, output._a.dtype)
-        seed[place] = 1
+        seed[place] = direction
         found = _grad([output], [x], [wrap(seed)], retain_graph=True, allow_unused=True)[0]
         columns.append(np.zeros(x._a.shape, x._a.dtype).reshape(-1) if found is None
                        else np.array(found._a).reshape(-1))
@@ -82,8 +90,10 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
             warnings.warn("Input requires gradient and is not a double precision floating point or "
                           "complex. This check will likely fail if all the inputs are not of double "
                           "precision floating point or complex. ", stacklevel=2)
+    ways = [("", _by_backward)] * check_backward_ad
+    ways += [("computed with forward mode ", _by_forward)] * check_forward_ad
     try:
-        _compare(func, inputs, targets, eps, atol, rtol)
+        _compare(func, inputs, targets, eps, atol, rtol, ways)
     except GradcheckError:
         if raise_exception:
             raise
@@ -92,19 +102,38 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
 
 
 def _compare(func: Callable[..., Any], inputs: tuple[Any, ...], targets: list[Tensor], eps: float,
-             atol: float, rtol: float) -> None:
-    outputs = _outputs(func, inputs)
-    for i, output in enumerate(outputs):
-        for j, x in enumerate(targets):
-            expected = _numerical(func, inputs, x, i, eps)
-            found = _analytical(output, x) if output.requires_grad else np.zeros_like(expected)
-            if output._a.dtype.kind != "c" and x._a.dtype.kind == "c":
-                expected = np.asarray(expected, found.dtype)
-            elif output._a.dtype.kind == "c":
-                expected = np.conj(expected) if x._a.dtype.kind == "c" else expected.real
-            if not np.allclose(found, expected, rtol, atol, equal_nan=True):
-                raise GradcheckError(f"Jacobian mismatch for output {i} with respect to input {j},\n"
-                                     f"numerical:{expected}\nanalytical:{found}\n")
+             atol: float, rtol: float, ways: Sequence[Any]) -> None:
+    for j, x in enumerate(targets):
+        for what, way in ways:
+            for i, found in enumerate(way(func, inputs, x)):
+                expected = _numerical(func, inputs, x, i, eps)
+                if not np.allclose(found, expected, rtol, atol, equal_nan=True):
+                    raise GradcheckError(f"Jacobian {what}mismatch for output {i} with respect to input "
+                                         f"{j},\nnumerical:{expected}\nanalytical:{found}\n")
+
+
+def _by_backward(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor) -> list[Any]:
+    return [_analytical(o, x) if o.requires_grad else np.zeros((x._a.size, _parts(o._a).size), x._a.dtype)
+            for o in _outputs(func, inputs)]
+
+
+def _by_forward(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor) -> list[Any]:
+    """The matrices for all outputs, a forward pass for each direction of x."""
+    from rushlight.autograd.forward_ad import dual_level, make_dual, unpack_dual
+
+    rows: list[list[Any]] = []
+    for place in np.ndindex(*x._a.shape):
+        slopes: list[Any] = []
+        for direction in (1, 1j) if x._a.dtype.kind == "c" else (1,):
+            seed = np.zeros(x._a.shape, x._a.dtype)
+            seed[place] = direction
+            with dual_level():
+                dual = make_dual(x, wrap(seed))
+                parts = [unpack_dual(o) for o in _outputs(func, tuple(dual if v is x else v for v in inputs))]
+            found = [_parts(np.zeros_like(p._a) if t is None else t._a) * direction for p, t in parts]
+            slopes = [a + b for a, b in zip(slopes, found, strict=True)] if slopes else found
+        rows.append(slopes)
+    return [np.array(column) for column in zip(*rows, strict=True)]
 
 
 def gradgradcheck(func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, *,
@@ -132,4 +161,5 @@ def gradgradcheck(func: Callable[..., Any], inputs: Any, grad_outputs: Any = Non
         return tuple(g for g in found if g is not None)
 
     return gradcheck(gradients, (*inputs, *seeds), eps=eps, atol=atol, rtol=rtol,
-                     raise_exception=raise_exception)
+                     raise_exception=raise_exception, check_forward_ad=check_fwd_over_rev,
+                     check_backward_ad=check_rev_over_rev)

@@ -95,7 +95,7 @@ def replay(base: Any, chain: tuple[Any, ...]) -> Any:
     return base
 
 
-def _chain(view: Tensor) -> tuple[Tensor, tuple[Any, ...]]:
+def view_chain(view: Tensor) -> tuple[Tensor, tuple[Any, ...]]:
     steps = []
     t = view
     while (step := getattr(t, "_b", None)) is not None:
@@ -106,7 +106,7 @@ def _chain(view: Tensor) -> tuple[Tensor, tuple[Any, ...]]:
 
 def rebase(target: Tensor, result: Tensor) -> None:
     """After a write: `target` (and the base it is a view of) takes `result`'s place in the graph."""
-    root, chain = _chain(target)
+    root, chain = view_chain(target)
     if root is target:
         root._g, root._i = result._g, result._i
     else:
@@ -114,7 +114,7 @@ def rebase(target: Tensor, result: Tensor) -> None:
     for reference in storage(root).views or ():
         view = reference()
         if view is not None and view is not root:
-            above, steps = _chain(view)
+            above, steps = view_chain(view)
             if above is root and all(again is not None for again, _ in steps):
                 found = replay(root, steps)
                 view._g, view._i = found._g, found._i

@@ -12,6 +12,8 @@ from rushlight.tensor.storage import FRESH, INFERENCE, INFERRING
 class _Local(threading.local):
     enabled = True
     inference = False
+    # How many functions are being differentiated or mapped by torch.func.
+    transforms = 0
 
 
 LOCAL = _Local()

@@ -49,6 +49,16 @@ class Node:
         """One gradient per edge of `next`."""
         raise NotImplementedError(f"{type(self).__name__} has no gradient rule")
 
+    def release(self) -> None:
+        """Let go of the tensors that were saved; a node that saved none may run again."""
+        saved = self.saved
+        if saved.__class__ is tuple:
+            # Formulas and x[i] keep tensors in the second place.
+            if saved and (len(saved) < 2 or saved[1]):
+                self.saved = None
+        elif saved is not None and saved.tensors():
+            self.saved = None
+
     def __call__(self, *grads: Any) -> Any:
         """Run the rule by hand, as PyTorch allows: one gradient, or a tuple."""
         from rushlight.autograd.engine import apply

@@ -106,6 +106,11 @@ class Packed:
     def __init__(self, saved: Any) -> None:
         self._saved = saved
 
+    def tensors(self) -> bool:
+        """Whether tensors are kept."""
+        saved = self._saved
+        return bool(saved[1]) if saved.__class__ is tuple else saved.tensors()  # type: ignore[no-any-return]
+
     def opened(self, node: Node) -> Any:
         """What the node's rule needs, unpacked."""
         saved = self._saved

@@ -168,7 +168,20 @@ class Program:
 def is_tracked(t: Any) -> bool:
     """Whether a result's graph is still to be walked."""
     return isinstance(t, Tensor) and t._g is not None and (
-        t._g.__class__ is not AccumulateGrad and t._g.saved is not None)
+        t._g.__class__ is not AccumulateGrad and not _walked(t._g))
+
+
+def _walked(node: Any) -> bool:
+    """Whether backward has been through a graph: something in it has been freed."""
+    seen, stack = set(), [node]
+    while stack:
+        node = stack.pop()
+        if node.saved is None:
+            return True
+        if node not in seen:
+            seen.add(node)
+            stack += [e[0] for e in node.next if e is not None and e[0].__class__ is not AccumulateGrad]
+    return False
 
 
 def mapped(tree: Any, change: Callable[[Tensor], Any]) -> Any:

@@ -82,6 +82,10 @@ class CompiledBackward(Node):
     __slots__ = ()
     multi = True
 
+    def release(self) -> None:
+        """The program's memory is free for the next call."""
+        self.saved = None
+
     def apply(self, grads: Sequence[Tensor | None]) -> list[Tensor | None]:
         """Run the backward program."""
         program, tensors, versions = self.saved

@@ -24,6 +24,7 @@ from rushlight.derive import cast, vjp
 from rushlight.dispatch import names
 from rushlight.dispatch.formulanodes import apply, keep, keep_result, place
 from rushlight.dispatch.literals import NUMBERS, scalar
+from rushlight.dispatch.state import MODES, interpret, wrapped
 from rushlight.ops.atoms import ATOMS
 from rushlight.ops.scalar import Expr, inputs, m, substitute, symbol
 from rushlight.tensor.kind import Kind, kind
@@ -65,6 +66,8 @@ class Entry:
 
 class Formula:
     """A scalar expression with named operands; call it with one tensor or number for each."""
+
+    kind, autocast = "formula", "keep"
 
     def __init__(self, name: str, root: Expr, operands: Sequence[str], dtypes: str = "same",
                  result: str = "same", refuse: dict[str, str] | None = None,
@@ -156,6 +159,8 @@ class Formula:
 
     def __call__(self, *values: Any) -> Any:
         """The result as a fresh tensor, recorded where a gradient is tracked."""
+        if MODES and wrapped(values):
+            return interpret(self, self, values, {})
         entry = self.entry(values)
         arrays = [v._a if isinstance(v, Tensor) else scalar(v, entry.scalar_np) for v in values]
         if entry.kind.on_meta:

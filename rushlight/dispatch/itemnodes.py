@@ -34,7 +34,7 @@ def _node(kind: type[Node], self: Tensor, out: Tensor, saved: Any) -> None:
 
 
 def _view_gradient(node: Any, grad: Tensor) -> list[Any]:
-    shape, basic, ones = node.saved
+    shape, _, basic, ones = node.saved
     if LOCAL.enabled or MODES or grad._k.on_meta:
         into = grad.new_zeros(shape)
         BASIC(into, basic, ones).copy_(grad)
@@ -51,7 +51,7 @@ _VIEWS = {step: type(backward_name(step), (Node,), {"__slots__": (), "apply": _v
 
 def record_view(self: Tensor, out: Tensor, basic: tuple[Any, ...], ones: tuple[int, ...], last: str) -> None:
     """Leave the node of a view behind."""
-    _node(_VIEWS[last], self, out, (self._a.shape, basic, ones))
+    _node(_VIEWS[last], self, out, (self._a.shape, (), basic, ones))
 
 
 # --- index tensors --------------------------------------------------------------------------------

@@ -98,7 +98,8 @@ def _getitem(self: Tensor, index: Any) -> Any:
 
 def _watched(run: Any, public: Any, *args: Any) -> Any:
     """Let subclasses with their own __torch_function__ take over; interpreters see rows."""
-    foreign = [a for a in args if a.__class__ not in PLAIN and isinstance(a, Tensor)]
+    foreign = [a for a in args if a.__class__ not in PLAIN and isinstance(a, Tensor)
+               and a.__class__.__torch_function__]
     foreign += [a for a in args[1:2] if not isinstance(a, Tensor) and hasattr(
         a.__class__, "__torch_function__")]
     if not foreign:

@@ -14,6 +14,7 @@ from rushlight.base.device import device
 from rushlight.base.tape import TAPE, constant
 from rushlight.base.layout import broadcast_shapes, contiguous_strides, format_strides
 from rushlight.dispatch import inplace, names
+from rushlight.dispatch.state import MODES, interpret, wrapped
 from rushlight.ops.table import ROWS
 from rushlight.tensor.data import new_tensor
 from rushlight.tensor.geometry import MemoryFormat, contiguous_format, preserve_format
@@ -31,6 +32,8 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     if not isinstance(src, Tensor):
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not "
                         f"{type(src).__name__}")
+    if MODES and wrapped((self, src)):
+        return interpret(ROWS["_overwritten"], copy_, (self, src), {})  # type: ignore[no-any-return]
     a, b = self._a, src._a
     tracked = LOCAL.enabled and (src._g is not None or self._g is not None)
     check_writable(self, tracked)
@@ -60,6 +63,8 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 
 def _fill(self: Tensor, value: Any, node: str) -> Tensor:
+    if MODES and wrapped((self, value)):
+        return interpret(ROWS["fill"], fill_, (self, value), {})  # type: ignore[no-any-return]
     if isinstance(value, Tensor):
         if value._a.ndim:
             raise RuntimeError("fill_ only supports 0-dimension value tensor but got tensor with "
@@ -285,6 +290,8 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
                        "CUDA; leave it away on the CPU")
 
 
+# For interpreters, which see the functional rows.
+copy_.writes = fill_.writes = True  # type: ignore[attr-defined]
 METHODS: dict[str, Callable[..., Any]] = {
     "copy_": copy_, "fill_": fill_, "zero_": zero_, "contiguous": contiguous, "view": view, "to": to,
     "type": type_, "cpu": cpu, "cuda": cuda, "resize_": resize_, "resize_as_": resize_as_,

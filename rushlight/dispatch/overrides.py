@@ -60,7 +60,7 @@ def _foreign(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
             cls = item.__class__
             if cls in state.PLAIN or cls in _SIMPLE:
                 continue
-            if hasattr(cls, "__torch_function__") and not any(type(f) is cls for f in found):
+            if getattr(cls, "__torch_function__", None) and not any(type(f) is cls for f in found):
                 found.append(item)
     # Subclasses are asked before their bases.
     return sorted(found, key=lambda item: -len(type(item).__mro__))

@@ -151,7 +151,7 @@ class Rules:
                 shapes[p.name] = v._a.shape
                 shapes[p.name, 0] = v._k  # type: ignore[index]
             elif v is not None and not isinstance(v, (int, float, complex)):
-                shapes[p.name] = [x._a.shape for x in v if x is not None]
+                shapes[p.name] = [None if x is None else x._a.shape for x in v]
         return shapes
 
 

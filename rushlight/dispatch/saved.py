@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rushlight.autograd.mode import LOCAL
+from rushlight.autograd.packing import PackedTensor
 from rushlight.dispatch.saving import check_version, reattach, version_of
 from rushlight.tensor.tensor import Tensor
 
@@ -39,6 +40,11 @@ class Saved:
         if LOCAL.enabled:
             found = [None if t is None else reattach(t, self._node, i) for i, t in enumerate(found)]
         return tuple(found) if self._results[0] else found[0]
+
+    def tensors(self) -> bool:
+        """Whether tensors are kept."""
+        return bool(self._results and self._results[1]) or not _KEEPING.isdisjoint(
+            [v.__class__ for v in self._values.values()])
 
     def packed(self, pack: Callable[[Tensor, int], Any]) -> "Saved":
         """The same with pack(tensor, number of the result, -1 for arguments) for each kept tensor."""
@@ -89,3 +95,6 @@ class KeptList:
 
     def __init__(self, items: list[Any]) -> None:
         self.items = items
+
+
+_KEEPING = frozenset((Kept, KeptList, PackedTensor))

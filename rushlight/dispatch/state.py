@@ -6,9 +6,10 @@ mode): the door's one check. An interpreter is an object with `run(row, call, ar
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable
 from typing import Any
 
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.tensor import WRAPPED, Tensor
 
 MODES: list[Any] = []
 # Classes whose instances need no look at __torch_function__; nn.Parameter joins them.
@@ -33,6 +34,11 @@ def pop(mode: Any) -> None:
     """Take it away again."""
     STACK.modes.remove(mode)
     MODES.remove(mode)
+
+
+def wrapped(values: Iterable[Any]) -> bool:
+    """Whether a level of vmap or of forward mode must see an op on these."""
+    return bool(MODES and STACK.modes and WRAPPED) and not WRAPPED.isdisjoint([v.__class__ for v in values])
 
 
 def interpret(row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

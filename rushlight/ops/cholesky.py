@@ -66,7 +66,7 @@ def _(s: Any, grad: Any, *_: Any) -> Any:
 def linalg_cholesky(input, *, upper: "bool" = False):
     """L with input = L L^H (U with U^H U, upper=True); LinAlgError unless input is positive-definite."""
     found, info = _checked(input, upper)
-    blame("linalg.cholesky", info._a, _INDEFINITE)
+    blame("linalg.cholesky", info, _INDEFINITE)
     return found
 
 
@@ -81,7 +81,7 @@ def linalg_cholesky_ex(input, *, upper: "bool" = False, check_errors: "bool" = F
     """(L, info): linalg.cholesky that reports the first bad leading minor instead of raising."""
     found, info = _checked(input, upper)
     if check_errors:
-        blame("torch.linalg.cholesky_ex", info._a, _INDEFINITE)
+        blame("torch.linalg.cholesky_ex", info, _INDEFINITE)
     return named("linalg_cholesky_ex")(found, info)
 
 
@@ -91,7 +91,7 @@ def cholesky(input, upper: "bool" = False):
     check_square("cholesky", input._a)
     check_kernel("cholesky_cpu", input._a)
     found, info = _cholesky(input, upper)
-    blame("cholesky", info._a, _INDEFINITE)
+    blame("cholesky", info, _INDEFINITE)
     return found
 
 

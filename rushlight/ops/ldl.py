@@ -114,7 +114,7 @@ _ZERO = "D[{0},{0}] is zero, and using it on ldl_solve would result in a divisio
 def linalg_ldl_factor(input, *, hermitian: "bool" = False):
     """(LD, pivots) as LAPACK packs them; input is symmetric (Hermitian), and its lower triangle is read."""
     found, pivots, info = _checked(input, hermitian)
-    blame("torch.linalg.ldl_factor", info._a, _ZERO, RuntimeError)
+    blame("torch.linalg.ldl_factor", info, _ZERO, RuntimeError)
     return named("linalg_ldl_factor")(found, pivots)
 
 
@@ -123,7 +123,7 @@ def linalg_ldl_factor_ex(input, *, hermitian: "bool" = False, check_errors: "boo
     """(LD, pivots, info): linalg.ldl_factor that reports a singular D in info instead of raising."""
     found, pivots, info = _checked(input, hermitian)
     if check_errors:
-        blame("torch.linalg.ldl_factor_ex", info._a, _ZERO, RuntimeError)
+        blame("torch.linalg.ldl_factor_ex", info, _ZERO, RuntimeError)
     return named("linalg_ldl_factor_ex")(found, pivots, info)
 
 

@@ -173,7 +173,7 @@ _ZERO = ("U[{0},{0}] is zero and using it on lu_solve would result in a division
 def linalg_lu_factor(A, *, pivot: "bool" = True):
     """(LU, pivots): L below and U on and above the diagonal of one matrix, and the rows' swaps."""
     lu, pivots, info = _factored(A, pivot)
-    blame("torch.linalg.lu_factor", info._a, _ZERO, RuntimeError)
+    blame("torch.linalg.lu_factor", info, _ZERO, RuntimeError)
     return named("linalg_lu_factor")(lu, pivots)
 
 
@@ -182,7 +182,7 @@ def linalg_lu_factor_ex(A, *, pivot: "bool" = True, check_errors: "bool" = False
     """(LU, pivots, info); info counts the first zero on U's diagonal instead of raising."""
     lu, pivots, info = _factored(A, pivot)
     if check_errors:
-        blame("torch.linalg.lu_factor_ex", info._a, _ZERO, RuntimeError)
+        blame("torch.linalg.lu_factor_ex", info, _ZERO, RuntimeError)
     return named("linalg_lu_factor_ex")(lu, pivots, info)
 
 

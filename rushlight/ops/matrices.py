@@ -94,8 +94,11 @@ def batch_of(a: Array, b: Array) -> tuple[int, ...]:
     return tuple(broadcast_shapes(a.shape[:-2], b.shape[:-2]))
 
 
-def blame(op: str, found: Array, text: str, error: type[RuntimeError] = LinAlgError) -> None:
+def blame(op: str, info: Any, text: str, error: type[RuntimeError] = LinAlgError) -> None:
     """Raise for the first matrix of a batch that infos complain of; text: "... {} ..."."""
+    while getattr(info, "_many", False):   # inside vmap, an info stands for those of all examples
+        info = info.value
+    found = getattr(info, "_a", info)
     if not found.any():
         return
     at = int(np.flatnonzero(found)[0])

@@ -110,6 +110,4 @@ def pad(input, pad: "Ints", mode: "str" = "constant", value: "Number | None" = N
 
 def _index(like: Any, places: Array) -> Any:
     """Positions as an int64 tensor."""
-    index = like.new_zeros(len(places), dtype=int64)
-    index._a[...] = places
-    return index
+    return like.new_tensor(places, dtype=int64)

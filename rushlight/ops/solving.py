@@ -156,7 +156,7 @@ def _solution(A: Any, B: Any, left: bool) -> tuple[Any, Any]:
 def linalg_solve(A, B, *, left: "bool" = True):
     """X with A X = B (X A = B, left=False) for square A; B may be a vector or a batch of them."""
     found, info = _solution(A, B, left)
-    blame("torch.linalg.solve", info._a, _UNSOLVED)
+    blame("torch.linalg.solve", info, _UNSOLVED)
     return found
 
 
@@ -168,7 +168,7 @@ def linalg_solve_ex(A, B, *, left: "bool" = True, check_errors: "bool" = False):
     """(X, info): linalg.solve that reports singular matrices in info instead of raising."""
     found, info = _solution(A, B, left)
     if check_errors:
-        blame("torch.linalg.solve_ex", info._a, _UNSOLVED)
+        blame("torch.linalg.solve_ex", info, _UNSOLVED)
     return named("linalg_solve_ex")(found, info)
 
 
@@ -206,7 +206,7 @@ def _checked_inverse(A: Any) -> Any:
 def linalg_inv(A):
     """The inverses of square matrices; LinAlgError if one is singular."""
     found, info = _checked_inverse(A)
-    blame("linalg.inv", info._a, SINGULAR)
+    blame("linalg.inv", info, SINGULAR)
     return found
 
 
@@ -221,7 +221,7 @@ def linalg_inv_ex(A, *, check_errors: "bool" = False):
     """(inverse, info): linalg.inv that reports singular matrices in info instead of raising."""
     found, info = _checked_inverse(A)
     if check_errors:
-        blame("linalg.inv_ex", info._a, SINGULAR)
+        blame("linalg.inv_ex", info, SINGULAR)
     return named("linalg_inv_ex")(found, info)
 
 
@@ -238,7 +238,7 @@ def linalg_tensorinv(input, ind: "int" = 2):
         raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[ind:]) == "
                            f"prod(self.shape[:ind]), but got {prod(wide)} != {prod(rows)}")
     found, info = _checked_inverse(input.reshape(prod(rows), prod(wide)))
-    blame("inv", info._a, SINGULAR)
+    blame("inv", info, SINGULAR)
     return found.reshape((*wide, *rows))
 
 

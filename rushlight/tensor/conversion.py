@@ -13,6 +13,7 @@ class Conversion:
     """item, tolist, numpy, float(), bool(), iteration, printing."""
 
     __slots__ = ()
+    _many = False
     _a: Any
     _k: Any
     _g: Any

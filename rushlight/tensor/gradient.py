@@ -47,6 +47,8 @@ class Gradient:
                     raise RuntimeError("Setting requires_grad=True on inference tensor outside "
                                        "InferenceMode is not allowed.")
                 self._g = AccumulateGrad(self)
+            elif getattr(self._g, "open", False):
+                refuse_switch()
         elif self._g is not None:
             if self._g.__class__ is not AccumulateGrad:
                 raise RuntimeError("you can only change requires_grad flags of leaf variables. If you "
@@ -170,6 +172,15 @@ class Gradient:
         from rushlight.autograd.hooks import after_accumulation
 
         return after_accumulation(self, hook)
+
+
+def refuse_switch() -> None:
+    """RuntimeError: gradients are not switched on inside transforms."""
+    raise RuntimeError("You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd."
+                       "functional.* APIs) inside of a function being transformed by a functorch transform. "
+                       "This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, "
+                       "jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being "
+                       "transformed instead.")
 
 
 def _check_grad(tensor: Any, value: Any) -> None:

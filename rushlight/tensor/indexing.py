@@ -149,10 +149,10 @@ def _sequence(walk: _Walk, item: Any) -> None:
 
 
 def _indices(walk: _Walk, item: Any) -> None:
-    """An index tensor or mask; a 0-d one acts as the int or bool that it is."""
+    """An index tensor or mask; a 0-d one acts as the int or bool that it is (inside vmap, it is many)."""
     a: Array = item if isinstance(item, np.ndarray) else item._a
     kind = a.dtype.kind
-    if a.ndim == 0 and kind in "iub":
+    if a.ndim == 0 and kind in "iub" and not getattr(item, "_many", False):
         if a.dtype in _MASKS:
             _flag(walk, bool(a))
         else:

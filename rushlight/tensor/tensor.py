@@ -81,6 +81,8 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
         return made.requires_grad_() if require_grad else made
 
 
+# Classes of tensors that are wrapped in a level of vmap or of forward mode (transforms/levels.py).
+WRAPPED: set[type] = set()
 _UNSET = frozenset({"_b", "_grad", "__array_struct__", "__array_interface__", "__array_ufunc__",
                     "__torch_function__", "__cuda_array_interface__"})
 
@@ -118,4 +120,4 @@ def as_subclass(t: Tensor, cls: type) -> Tensor:
     return other
 
 
-__all__ = ["Tensor", "as_subclass", "kind", "lookup", "storage", "wrap", "wrap_view"]
+__all__ = ["WRAPPED", "Tensor", "as_subclass", "kind", "lookup", "storage", "wrap", "wrap_view"]

@@ -27,7 +27,7 @@ class OpLog:
 
     def run(self, row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """Note the op, its operands, its result and its caller; run it."""
-        found = call(*args, **kwargs)
+        found = state.interpret(row, call, args, kwargs)
         operands = ", ".join([_told(a) for a in args] + [f"{n}={_told(v)}" for n, v in kwargs.items()])
         self.lines.append(f"{_told(found)} = {row.name}({operands})    at {_caller()}")
         return found

@@ -1,0 +1,69 @@
+"""torch.autograd.forward_ad: dual numbers made by hand."""
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from rushlight.autograd.mode import _Mode
+from rushlight.tensor.tensor import Tensor
+
+__all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_level", "make_dual",
+           "unpack_dual"]
+_levels: list[Any] = []
+
+
+class UnpackedDualTensor(NamedTuple):
+    """The parts of a dual tensor; the tangent is None where there is none."""
+
+    primal: Tensor
+    tangent: Tensor | None
+
+
+def enter_dual_level() -> int:
+    """Begin a level of dual numbers; RuntimeError inside another one."""
+    from rushlight.transforms.tangents import Forward
+
+    if _levels:
+        raise RuntimeError("Nested forward mode AD is not supported at the moment")
+    _levels.append(Forward().__enter__())
+    return 0
+
+
+def exit_dual_level(*, level: int | None = None) -> None:
+    """End the level: its dual tensors are their primals from now on."""
+    if not _levels or level not in (None, 0):
+        raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created. "
+                           "This is not supported.")
+    _levels.pop().__exit__()
+
+
+def _level(what: str) -> Any:
+    if not _levels:
+        raise RuntimeError(f"Trying to {what} but no dual level exists. Make sure to enter_dual_level() "
+                           "first.")
+    return _levels[-1]
+
+
+def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Any:
+    """`tensor` with a tangent of its shape: ops on it give results with tangents."""
+    from rushlight.func.derivatives import make
+
+    return make(tensor, tangent, _level("create a dual Tensor for forward AD"))
+
+
+def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:
+    """(primal, tangent) of a dual tensor; outside every level, and of other tensors, the tangent is None."""
+    if not _levels or not _levels[-1].holds(tensor):
+        return UnpackedDualTensor(tensor, None)
+    return UnpackedDualTensor(tensor.value, tensor.tangent)  # type: ignore[attr-defined]
+
+
+class dual_level(_Mode):
+    """enter_dual_level() and exit_dual_level() as a context."""
+
+    __slots__ = ()
+
+    def __enter__(self) -> int:  # type: ignore[override]
+        return enter_dual_level()
+
+    def __exit__(self, *error: Any) -> None:
+        exit_dual_level()

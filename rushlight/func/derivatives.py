@@ -1,0 +1,208 @@
+"""grad, vjp and jvp of functions; they nest in each other and in vmap."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import rushlight as torch
+from rushlight.base.pytree import flatten, tree_map
+from rushlight.transforms import pullback
+from rushlight.transforms.tangents import Forward, dual
+
+__all__ = ["grad", "grad_and_value", "jvp", "linearize", "vjp"]
+Argnums = int | tuple[int, ...]
+Func = Callable[..., Any]
+_VJP, _JVP = "vjp(f, *primals)", "jvp(f, primals, tangents)"
+
+
+def chosen(argnums: Any, args: tuple[Any, ...]) -> Any:
+    """The arguments to differentiate by; PyTorch's errors for bad argnums."""
+    numbers = argnums if isinstance(argnums, tuple) else (argnums,)
+    for n in numbers:
+        if not isinstance(n, int):
+            raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(n)}")
+        if not -len(args) <= n < len(args):
+            raise RuntimeError(f"Got argnum={n}, but only {len(args)} positional inputs")
+    if not numbers or len({n % len(args) for n in numbers}) < len(numbers):
+        raise RuntimeError(f"argnums elements must be unique, got {argnums}")
+    return args[argnums] if isinstance(argnums, int) else tuple(args[n] for n in argnums)
+
+
+def replaced(args: tuple[Any, ...], argnums: Argnums, values: Any) -> list[Any]:
+    """The arguments with `values` in the places `argnums`."""
+    found = list(args)
+    for i, n in enumerate(argnums if isinstance(argnums, tuple) else (argnums,)):
+        found[n] = values[i] if isinstance(argnums, tuple) else values
+    return found
+
+
+def split(found: Any, has_aux: bool, what: str) -> tuple[Any, Any]:
+    """(results, aux) of a function's answer."""
+    if has_aux and not (isinstance(found, tuple) and len(found) == 2):
+        raise RuntimeError(f"{what}: output of function f should be a tuple: (output, aux) if has_aux is "
+                           "True")
+    return found if has_aux else (found, None)
+
+
+def only_tensors(leaves: list[Any], what: str) -> None:
+    """RuntimeError unless all results are tensors."""
+    for leaf in leaves:
+        if not isinstance(leaf, torch.Tensor):
+            raise RuntimeError(f"{what}: expected f(*primals) to return only tensors, got unsupported type "
+                               f"{type(leaf)}")
+
+
+class Pullback:
+    """A function's results at a point, and the way back from gradients of them to gradients of its inputs."""
+
+    def __init__(self, function: Callable[..., Any], primals: Any, has_aux: bool, what: str) -> None:
+        leaves, self.inputs = flatten(primals)
+        self.tracked = torch.is_grad_enabled()
+        self.places = [i for i, t in enumerate(leaves) if isinstance(t, torch.Tensor)]
+
+        def flat(*given: Any) -> list[Any]:
+            values = list(leaves)
+            for i, t in zip(self.places, given, strict=True):
+                values[i] = t
+            found, self.aux = split(function(self.inputs.build(values)), has_aux, what)
+            outs, self.tree = flatten(found)
+            return outs
+        self.tensors = [leaves[i] for i in self.places]
+        self.outs, self._back = pullback.vjp(flat, self.tensors)
+        self.count = len(leaves)
+
+    def value(self) -> Any:
+        """The results, outside the function."""
+        return self.left(self.tree.build(self.outs))
+
+    def left(self, tree: Any) -> Any:
+        """Tensors outside the function."""
+        return tree_map(lambda t: pullback.left(t, self.tracked), tree)
+
+    def back(self, grads: list[Any], refusal: str = "") -> Any:
+        """The gradients of the inputs, in their structure; zeros where the results do not depend on one.
+
+        refusal: what to raise there instead, the number of the input put in.
+        """
+        found, values = self._back(self.outs, grads), [None] * self.count
+        if refusal and None in found:
+            raise RuntimeError(refusal.format(found.index(None)))
+        for i, g, t in zip(self.places, found, self.tensors, strict=True):
+            values[i] = torch.zeros_like(t) if g is None else pullback.left(g, torch.is_grad_enabled())
+        return self.inputs.build(values)
+
+
+def grad_and_value(func: Func, argnums: Argnums = 0, has_aux: bool = False) -> Func:
+    """A function that answers (gradient of func by the arguments `argnums`, its value).
+
+    func gives a scalar tensor, with has_aux a pair of that and anything else: then the answer is (gradient,
+    (value, aux)). Arguments may be nested tuples, lists and dicts of tensors. RuntimeError for other results.
+    """
+    what = "grad_and_value(f)(*args)"
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        point = Pullback(lambda given: func(*replaced(args, argnums, given), **kwargs), chosen(argnums, args),
+                         has_aux, what)
+        out = point.tree.build(point.outs)
+        if not isinstance(out, torch.Tensor):
+            raise RuntimeError(f"{what}: Expected f(*args) to return a Tensor, got {type(out)}")
+        if out.ndim:
+            raise RuntimeError(f"{what}: Expected f(*args) to return a scalar Tensor, got tensor with "
+                               f"{out.ndim} dims. Maybe you wanted to use the vjp or jacrev APIs instead?")
+        found = point.back([torch.ones_like(out)])
+        return found, (point.value(), point.left(point.aux)) if has_aux else point.value()
+    return wrapper
+
+
+def grad(func: Func, argnums: Argnums = 0, has_aux: bool = False) -> Func:
+    """A function that answers func's gradient by the arguments `argnums`; with has_aux, (gradient, aux)."""
+    both = grad_and_value(func, argnums, has_aux)
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        found, value = both(*args, **kwargs)
+        return (found, value[1]) if has_aux else found
+    return wrapper
+
+
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """(func(*primals), pull), with has_aux (.., .., aux): pull(gradients of results) -> their tuple."""
+    point = Pullback(lambda given: func(*given), primals, has_aux, _VJP)
+    only_tensors(point.outs, _VJP)
+
+    def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+        grads, tree = flatten(cotangents)
+        if tree != point.tree:
+            raise RuntimeError("Expected pytree structure of cotangents to be the same as pytree structure "
+                               f"of outputs to the function. cotangents: {tree}, primal output: {point.tree}")
+        for i, (g, o) in enumerate(zip(grads, point.outs, strict=True)):
+            if g.shape != o.shape:
+                raise RuntimeError(f"Mismatch in shape: grad_output[{i}] has a shape of {g.shape} and "
+                                   f"output[{i}] has a shape of {o.shape}.")
+        return point.back(grads)
+    return (point.value(), pull, point.left(point.aux)) if has_aux else (point.value(), pull)
+
+
+def _tensors(values: Any, name: str) -> tuple[list[Any], Any]:
+    leaves, tree = flatten(values)
+    if not leaves:
+        raise RuntimeError(f"{_JVP}: Expected {name} to contain at least one Tensor.")
+    for v in leaves:
+        if not isinstance(v, torch.Tensor):
+            raise RuntimeError(f"{_JVP}: Expected {name} to only contain Tensors, got {type(v)}")
+    return leaves, tree
+
+
+def jvp(func: Func, primals: Any, tangents: Any, *, strict: bool = False, has_aux: bool = False) -> Any:
+    """(func(*primals), its derivative in the direction of tangents), with has_aux (.., .., aux).
+
+    primals and tangents are tuples of the same structure. Results that do not depend on the primals have
+    zeros; strict refuses them.
+    """
+    if not isinstance(primals, tuple):
+        raise RuntimeError(f"{_JVP}: Expected primals to be a tuple. E.g. it should be valid to call "
+                           "f(*primals).")
+    if flatten(primals)[1] != flatten(tangents)[1]:
+        raise RuntimeError(f"{_JVP}: Expected primals and tangents to have the same python structure. Got "
+                           f"primals with structure {flatten(primals)[1]} and tangents with structure "
+                           f"{flatten(tangents)[1]}")
+    (leaves, tree), (directions, _) = _tensors(primals, "primals"), _tensors(tangents, "tangents")
+    with Forward() as level:
+        given = tree.build([make(p, t, level) for p, t in zip(leaves, directions, strict=True)])
+        found, aux = split(func(*given), has_aux, _JVP)
+    outs, shape = flatten(found)
+    only_tensors(outs, _JVP)
+    if strict and not all(map(level.holds, outs)):
+        raise RuntimeError(f"{_JVP[:-1]}, strict=True): The output of f is independent of the inputs. This "
+                           "is not allowed with strict=True.")
+    others = [o.tangent if level.holds(o) else torch.zeros_like(o) for o in outs]
+    answer = shape.build(map(level.primal, outs)), shape.build(others)
+    return (*answer, tree_map(level.primal, aux)) if has_aux else answer
+
+
+def make(primal: Any, tangent: Any, level: Forward) -> Any:
+    """A dual tensor; RuntimeError where shapes differ, ValueError for integers."""
+    for name, t in (("primal", primal), ("tangent", tangent)):
+        if not (t.is_floating_point() or t.is_complex()):
+            raise ValueError(f"Expected {name} to be floating point or complex, but got: {t.dtype}")
+    if primal.shape != tangent.shape:
+        raise RuntimeError("Trying to set a forward gradient that has a different size than that of the "
+                           f"original Tensor, this is not supported. Tensor is of size {list(primal.shape)} "
+                           f"while the given forward gradient is of size {list(tangent.shape)}.")
+    return dual(primal.view_as(primal), tangent, level)
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """(func(*primals), push): push(*tangents) is func's derivative there in their direction.
+
+    The derivative is taken anew at each push: func runs again.
+    """
+    def push(*tangents: Any) -> Any:
+        for i, (t, p) in enumerate(zip(flatten(tangents)[0], flatten(primals)[0], strict=True)):
+            if t.shape != p.shape:
+                raise RuntimeError(f"tangent:{i} with shape {t.shape} in flattened pytree doesn't match the "
+                                   f"shape {p.shape} of the corresponding primal.")
+        return jvp(func, primals, tangents)[1]
+    return func(*primals), push

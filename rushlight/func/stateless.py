@@ -1,0 +1,54 @@
+"""Modules as functions of their parameters."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import rushlight as torch
+from rushlight.nn.utils.stateless import _functional_call
+
+__all__ = ["functional_call", "functionalize", "stack_module_state"]
+
+
+def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Any = None, *,
+                    tie_weights: bool = True, strict: bool = False) -> Any:
+    """module(*args, **kwargs) with the tensors of a dict of dotted names (or of several dicts) for its own.
+
+    tie_weights: a tensor given for one of several names of a parameter stands for all. strict: RuntimeError
+    unless exactly the module's names are given. ValueError for a name in two dicts, or for what is no dict.
+    """
+    given = parameter_and_buffer_dicts
+    dicts = list(given) if isinstance(given, Sequence) else [given]
+    if not all(isinstance(d, dict) for d in dicts):
+        raise ValueError("Expected parameter_and_buffer_dicts to be a dict, or a list/tuple of dicts, got "
+                         f"{given}")
+    found = {name: t for d in dicts for name, t in d.items()}
+    if len(found) < sum(map(len, dicts)):
+        raise ValueError("some names appeared in multiple dictionaries; behavior of functional call is "
+                         "ambiguous")
+    return _functional_call(module, given if isinstance(given, dict) else found, args, kwargs,
+                            tie_weights=tie_weights, strict=strict)
+
+
+def stack_module_state(models: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """(parameters, buffers) of modules of one kind, each name's tensors stacked, for vmap."""
+    if not models:
+        raise RuntimeError("stack_module_state: Expected at least one model, got 0.")
+    if len({m.training for m in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to have the same training/eval mode.")
+    if len({type(m) for m in models}) > 1:
+        raise RuntimeError("stack_module_state: Expected all models to be of the same class.")
+    return tuple({name: _stacked([s[name] for s in states]) for name in states[0]} for states in (  # type: ignore
+        [dict(m.named_parameters()) for m in models], [dict(m.named_buffers()) for m in models]))
+
+
+def _stacked(tensors: list[Any]) -> Any:
+    if len({t.requires_grad for t in tensors}) > 1:
+        raise RuntimeError("Expected each parameter to have the same .requires_grad in all models")
+    return torch.stack(tensors).detach().requires_grad_(tensors[0].requires_grad)
+
+
+def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
+    """Refused: the transforms take in-place ops as they are, and there is no tracer that would not."""
+    raise NotImplementedError("torch.func.functionalize rewrites in-place ops for tracers, of which there "
+                              "are none: leave it away")

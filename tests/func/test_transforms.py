@@ -1,0 +1,274 @@
+"""Transforms by themselves: compositions, programs, custom Functions, dual numbers, errors that end levels."""
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+import pytest
+
+import rushlight as torch
+from rushlight import func
+from rushlight.autograd import forward_ad, functional, gradcheck, gradgradcheck
+from rushlight.dispatch import state
+from tests.func import programs
+
+X = torch.from_numpy(np.linspace(-1.5, 2, 12).reshape(3, 4))
+V = torch.from_numpy(np.cos(np.arange(12.0)).reshape(3, 4))
+
+
+def same(got, expected, tolerance=1e-9):
+    assert got.shape == expected.shape
+    np.testing.assert_allclose(got.detach().numpy(), expected.detach().numpy(), tolerance, tolerance)
+
+
+def f(x):
+    return (x.sin() * x.cumsum(0)).prod() + torch.logsumexp(x, 0)
+
+
+def test_second_derivatives_agree():
+    x, v = X[0], V[0]
+    h = func.hessian(f)(x)
+    for other in (func.jacrev(func.jacrev(f)), func.jacfwd(func.jacfwd(f)), func.jacrev(func.jacfwd(f)),
+                  lambda x: functional.hessian(f, x), lambda x: functional.hessian(f, x, vectorize=True)):
+        same(other(x), h)
+    same(func.jvp(func.grad(f), (x,), (v,))[1], h @ v)
+    same(func.grad(lambda x: func.jvp(f, (x,), (v,))[1])(x), h @ v)
+    same(func.vjp(func.grad(f), x)[1](v)[0], h @ v)
+    same(functional.hvp(f, x, v)[1], h @ v)
+    same(functional.vhp(f, x, v)[1], h @ v)
+    same(func.vmap(func.hessian(f))(X), torch.stack([func.hessian(f)(row) for row in X]))
+    same(func.hessian(lambda x: func.vmap(f)(x).sum())(X).sum((0, 2)),
+         torch.stack([func.hessian(f)(row) for row in X]).sum(0))
+
+
+def test_third_derivative():
+    cube = func.grad(func.grad(func.grad(lambda x: x ** 4)))
+    assert cube(torch.tensor(2.0)).item() == 48
+    assert func.vmap(cube)(torch.tensor([1.0, 2.0])).tolist() == [24, 48]
+
+
+def test_vmap_of_a_gradient_by_what_is_shared():
+    """A tensor that all examples share has a gradient for each."""
+    w = V[0]
+    each = func.vmap(func.grad(lambda w, x: (x @ w).sin()), in_dims=(None, 0))(w, X)
+    same(each, (X @ w).cos()[:, None] * X)
+
+
+def test_gradient_through_transforms():
+    x = X[0].clone().requires_grad_()
+    func.grad(f)(x).pow(2).sum().backward()
+    same(x.grad, 2 * func.hessian(f)(X[0]) @ func.grad(f)(X[0]))
+    assert not func.grad(f)(X[0]).requires_grad
+
+
+def test_program_is_a_loop():
+    for got, expected in zip(programs.per_sample_gradients(torch), programs.per_sample_gradients_by_hand(torch)):
+        same(got, expected, 1e-4)
+    each, _, expected = programs.ensembling(torch)
+    same(each, expected, 1e-5)
+
+
+@pytest.mark.parametrize("program", programs.PROGRAMS, ids=lambda p: p.__name__)
+def test_programs_run(program):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert all(bool(t.isfinite().all()) for t in program(torch))
+
+
+class Scaled(torch.autograd.Function):
+    """(x * w).sum(-1); with its own backward and jvp."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x, w):
+        return (x * w).sum(-1)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, g):
+        x, w = ctx.saved_tensors
+        return g.unsqueeze(-1) * w, g.unsqueeze(-1) * x
+
+    @staticmethod
+    def jvp(ctx, tx, tw):
+        x, w = ctx.saved_tensors
+        return (tx * w + x * tw).sum(-1)
+
+
+class ByHand(Scaled):
+    """The same with a vmap of its own."""
+
+    generate_vmap_rule = False
+
+    @staticmethod
+    def vmap(info, in_dims, x, w):
+        assert info.batch_size == 3 and in_dims == (0, None)
+        return x @ w, 0
+
+
+def test_custom_functions():
+    x, w = X, V[0]
+
+    def plain(x, w):
+        return (x * w).sum(-1)
+    for of in (Scaled, ByHand):
+        same(func.vmap(of.apply, in_dims=(0, None))(x, w), x @ w)
+    for got, expected in zip(func.vmap(func.grad(Scaled.apply, (0, 1)), in_dims=(0, None))(x, w),
+                             func.vmap(func.grad(plain, (0, 1)), in_dims=(0, None))(x, w)):
+        same(got, expected)
+    for how in (func.jacrev, func.jacfwd, lambda f, n: func.hessian(lambda *a: f(*a).pow(2).sum(), n)):
+        same(how(Scaled.apply, 1)(x, w), how(plain, 1)(x, w))
+
+    class Neither(Scaled):
+        generate_vmap_rule = False
+    with pytest.raises(RuntimeError, match="does not have vmap support"):
+        func.vmap(Neither.apply, in_dims=(0, None))(x, w)
+
+
+def test_gradients_fit_a_functions_inputs():
+    x, w = X.clone().requires_grad_(), V[0].clone().requires_grad_()
+    Scaled.apply(x, w).sum().backward()
+    same(w.grad, X.sum(0))
+
+    class Wrong(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, g):
+            return g[0]
+    with pytest.raises(RuntimeError, match="invalid gradient at index 0"):
+        Wrong.apply(x).sum().backward()
+
+
+def test_dual_numbers():
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(X, V)
+        primal, tangent = forward_ad.unpack_dual(dual.sin() * dual)
+        same(primal, X.sin() * X)
+        same(tangent, (X.cos() * X + X.sin()) * V)
+        buffer = torch.zeros(3, 4, dtype=torch.float64)
+        buffer[1] = dual[0] * 2
+        buffer.mul_(3)
+        same(forward_ad.unpack_dual(buffer).tangent[1], 6 * V[0])
+        w = X.clone().requires_grad_()
+        directional = forward_ad.unpack_dual((w * dual).sin().sum()).tangent
+        same(torch.autograd.grad(directional, w)[0], V * ((X * X).cos() - X * X * (X * X).sin()))
+        with pytest.raises(RuntimeError, match="Nested"):
+            forward_ad.enter_dual_level()
+    assert forward_ad.unpack_dual(dual).tangent is None
+    same(dual * 2, X * 2)
+    with pytest.raises(RuntimeError, match="no dual level"):
+        forward_ad.make_dual(X, V)
+
+
+def test_writes_under_vmap():
+    def run(x):
+        out = torch.zeros_like(x)
+        out[1:] = x[:-1]
+        out[0] += 3
+        out.mul_(x)
+        out.view(2, 2)[0, 1] = 7
+        return out
+    same(func.vmap(run)(X), torch.stack([run(row) for row in X]))
+    x = X.clone().requires_grad_()
+    func.vmap(run)(x).cos().sum().backward()
+    y = X.clone().requires_grad_()
+    torch.stack([run(row) for row in y]).cos().sum().backward()
+    same(x.grad, y.grad)
+
+
+def test_indices_under_vmap():
+    i = torch.tensor([[0, 3], [1, 1], [2, 0]])
+    for run in (lambda x, i: x[i], lambda x, i: x[i[0]], lambda x, i: x.index_select(0, i),
+                lambda x, i: x.view(2, 2)[:, i % 2], lambda x, i: x.view(2, 2)[i % 2, i % 2], lambda x, i: x[..., 1],
+                lambda x, i: x.index_put((i,), x[:2]), lambda x, i: x.view(2, 2)[None, :, i % 2]):
+        same(func.vmap(run)(X, i), torch.stack([run(x, j) for x, j in zip(X, i)]))
+        same(func.vmap(run, (None, 0))(X[0], i), torch.stack([run(X[0], j) for j in i]))
+        same(func.vmap(run, (0, None))(X, i[0]), torch.stack([run(x, i[0]) for x in X]))
+
+
+def test_a_level_ends_with_an_error():
+    escaped = []
+    with pytest.raises(ZeroDivisionError):
+        func.vmap(lambda x: (escaped.append(x), 1 / 0))(X)
+    assert not state.MODES and not state.STACK.modes
+    with pytest.raises(RuntimeError, match="outside the vmap"):
+        escaped[0] + 1
+
+
+def test_a_singular_example_is_found():
+    with pytest.raises(RuntimeError, match="Batch element 1"):
+        torch.vmap(torch.linalg.inv)(torch.stack([torch.eye(2), torch.zeros(2, 2)]))
+
+
+def test_randomness():
+    def draw(x):
+        return torch.rand(5), torch.nn.functional.dropout(torch.ones(50))
+    torch.manual_seed(0)
+    for rows in func.vmap(draw, randomness="different")(X):
+        assert not torch.equal(rows[0], rows[1])
+    for rows in func.vmap(draw, randomness="same")(X):
+        assert torch.equal(rows[0], rows[1])
+
+
+def test_batched_gradients():
+    x = X[0].clone().requires_grad_()
+    y = x.sin()
+    rows = torch.autograd.grad(y, x, torch.eye(4, dtype=torch.float64), is_grads_batched=True)[0]
+    same(rows, X[0].cos().diag())
+
+
+def test_jacobians_of_results_with_structure():
+    def of(a, b):
+        return {"sum": a["x"] + b, "all": (a["x"] * b).sum()}
+    a, b = {"x": X[0]}, V[0]
+    for how in (func.jacrev, func.jacfwd):
+        found = how(of, (0, 1))(a, b)
+        same(found["sum"][0]["x"], torch.eye(4, dtype=torch.float64))
+        same(found["all"][1], X[0])
+
+
+def test_second_gradient_of_an_index_behind_slices():
+    x = X.clone().requires_grad_()
+    assert gradgradcheck(lambda x: x[:, torch.tensor([1, 1, 3])].sin(), (x,))
+
+
+def test_gradcheck_of_complex_functions():
+    z = torch.complex(X[0], V[0]).requires_grad_()
+    for of in (lambda z: z * z.conj(), lambda z: z * z.real, lambda z: z.abs(), lambda z: z.conj(), lambda z: z ** 2):
+        assert gradcheck(of, (z,), check_forward_ad=True)
+
+    class Bad(Scaled):
+        @staticmethod
+        def jvp(ctx, tx, tw):
+            return 2 * Scaled.jvp(ctx, tx, tw)
+    with pytest.raises(RuntimeError, match="forward mode"):
+        gradcheck(Bad.apply, (X.clone().requires_grad_(), V[0]), check_forward_ad=True)
+
+
+@pytest.mark.parametrize("op, again", [
+    (lambda x: x + 1, True), (lambda x: -x, True), (lambda x: x.view(12), True), (lambda x: x.float(), True),
+    (lambda x: x[0], True), (lambda x: x.sum(0), True), (lambda x: x * 2, False), (lambda x: x * x, False),
+    (lambda x: x.exp(), False), (lambda x: x[torch.tensor([0])], False), (lambda x: x.clone()[0].zero_(), False)])
+def test_only_what_was_saved_is_freed(op, again):
+    """Two walks through a shared node raise where it saved a tensor."""
+    shared = op(X.clone().requires_grad_())
+    first, second = shared.sum(), (shared * 2).sum()
+    first.backward()
+    if again:
+        second.backward()
+        return
+    with pytest.raises(RuntimeError, match="second time"):
+        second.backward()
+
+
+def test_functionalize_is_refused():
+    with pytest.raises(NotImplementedError, match="functionalize"):
+        func.functionalize(math.sin)
