@@ -42,11 +42,10 @@ def test_a_row_says_whether_the_bar_is_met():
 
 
 def test_every_op_of_the_eager_table_runs():
-    import rushlight as torch
-
-    for name, workload in EAGER.items():
-        if name.endswith(" 16"):
-            workload.prepare(torch)()
+    with Worker(sys.executable, "rushlight", 2) as worker:
+        for name in EAGER:
+            if name.endswith(" 16"):
+                assert worker.seconds(name, 1) >= 0, name
 
 
 def test_a_section_is_put_in_its_place():
