@@ -9,13 +9,12 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from importlib.metadata import version
-from pathlib import Path
 
 from benchmarks import compiling as compiling  # its workloads
 from benchmarks.measure import ROOT, Result, Worker, compare, installed_size, start_time
+from benchmarks.page import PAGE, replace_section
 from benchmarks.workloads import WORKLOADS
 
-PAGE = ROOT / "docs" / "performance.md"
 IMPORT_BAR, SIZE_BAR = 0.1, 0.35
 
 
@@ -71,7 +70,7 @@ HEAD = ["workload", "Rushlight", "PyTorch", "ratio", "bar", "met"]
 
 
 def page(rows: list[list[str]], asked: argparse.Namespace) -> str:
-    """docs/performance.md."""
+    """The first section of docs/performance.md."""
     lines = ["# Performance", "",
              f"Written by `python -m benchmarks --write`. Medians of {asked.rounds} interleaved rounds,",
              f"{asked.threads} threads each, float32, on {os.cpu_count()} cores "
@@ -90,7 +89,8 @@ def main() -> None:
         rows.append(cells(result))
         print("{:48} {:>10} {:>10} {:>6} {:>5}  {}".format(*rows[-1]), flush=True)
     if asked.write:
-        Path(PAGE).write_text(page(rows, asked), encoding="utf-8")
+        text = replace_section(PAGE.read_text(encoding="utf-8"), page(rows, asked))
+        PAGE.write_text(text, encoding="utf-8")
         print(f"wrote {PAGE}")
 
 

@@ -44,7 +44,8 @@ def environment(threads: int) -> dict[str, str]:
 class Worker:
     """One framework in a process of its own; a context manager that ends it."""
 
-    def __init__(self, python: str, package: str, threads: int) -> None:
+    def __init__(self, python: str, package: str, threads: int, cpu: bool = False) -> None:
+        self.cpu = cpu
         self.process = subprocess.Popen(
             [python, "-m", "benchmarks.worker", package], cwd=ROOT, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment(threads))
@@ -59,7 +60,7 @@ class Worker:
 
     def seconds(self, workload: str, count: int, settle: bool = False) -> float:
         """For `count` calls. RuntimeError with the worker's error, or if it has died."""
-        asked = json.dumps({"workload": workload, "count": count, "settle": settle})
+        asked = json.dumps({"workload": workload, "count": count, "settle": settle, "cpu": self.cpu})
         try:
             print(asked, file=self.process.stdin, flush=True)
         except BrokenPipeError:

@@ -1,7 +1,7 @@
 """A process that times workloads on one framework: python -m benchmarks.worker rushlight|torch
 
-It reads lines of JSON, {"workload": name, "count": calls,
-"settle": whether the warm-up is over}, and answers each with one line,
+It reads lines of JSON, {"workload": name, "count": calls, "settle": whether the warm-up is over,
+"cpu": whether to count the processor's time}, and answers each with one line,
 {"seconds": for all the calls} or {"error": text}. It ends with its input.
 """
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks import compiling as compiling  # its workloads
+from benchmarks.eager import EAGER
 from benchmarks.workloads import WORKLOADS
 
 
@@ -33,15 +34,16 @@ def settle(package: str) -> None:
         tier.wait()
 
 
-def time_calls(call: Callable[[], Any], count: int) -> float:
-    """Seconds for `count` calls, without the garbage collector, as timeit does."""
+def time_calls(call: Callable[[], Any], count: int, cpu: bool = False) -> float:
+    """Seconds (of the processor, if asked) for `count` calls, without garbage collection, as timeit does."""
+    clock = time.process_time if cpu else time.perf_counter
     gc.collect()
     gc.disable()
     try:
-        start = time.perf_counter()
+        start = clock()
         for _ in range(count):
             call()
-        return time.perf_counter() - start
+        return clock() - start
     finally:
         gc.enable()
 
@@ -50,6 +52,7 @@ def main(package: str) -> None:
     """Answer until the input ends."""
     answers, sys.stdout = sys.stdout, sys.stderr  # what a workload prints must not be an answer
     torch = load(package)
+    gc.freeze()  # what has been imported need not be looked through before each measurement
     name, call = "", lambda: None
     answer: dict[str, Any]
     for line in sys.stdin:
@@ -58,10 +61,10 @@ def main(package: str) -> None:
             if asked["workload"] != name:  # one at a time, so that the last one's memory is free
                 name, call = asked["workload"], lambda: None
                 torch.manual_seed(0)
-                call = WORKLOADS[name].prepare(torch)
+                call = (WORKLOADS if name in WORKLOADS else EAGER)[name].prepare(torch)
             if asked["settle"]:
                 settle(package)
-            answer = {"seconds": time_calls(call, asked["count"])}
+            answer = {"seconds": time_calls(call, asked["count"], asked["cpu"])}
         except Exception as error:  # noqa: BLE001 - reported in the table, the run goes on
             answer, name = {"error": f"{type(error).__name__}: {error}"}, ""
         print(json.dumps(answer), file=answers, flush=True)

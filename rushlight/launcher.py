@@ -1,8 +1,9 @@
 """Running PyTorch programs as they are: `import torch` gives Rushlight.
 
-`install_as_torch()` makes every torch.x.y the very module rushlight.x.y, in this process and in the
-Python processes that it starts. `python -m rushlight` does that and then runs a program the way
-Python itself would: same arguments, same `__main__`, same tracebacks, same exit status.
+`install_as_torch()` makes every torch.x.y the very module rushlight.x.y, and torchvision.x.y the module
+rushlight.vision.x.y, in this process and in the Python processes that it starts. `python -m rushlight` does
+that and then runs a program the way Python itself would: same arguments, same `__main__`, same tracebacks,
+same exit status.
 """
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from types import ModuleType, TracebackType
 from typing import Any
 
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
-# On the path of child processes: a package and a distribution, both named torch.
+# On the path of child processes: packages and distributions named torch and torchvision.
 STAND_IN = os.path.join(_PACKAGE, "as_torch")
 
 USAGE = """\
@@ -60,21 +61,26 @@ def _reach_children() -> None:
 
 # Rooms of the engine: PyTorch has no modules of these names, and torch.tensor is a function.
 _NOT_PYTORCHS = frozenset(("base", "ops", "derive", "tensor", "dispatch", "serialize", "launcher",
-                           "as_torch", "__main__"))
+                           "as_torch", "vision", "__main__"))
+
+
+# The packages that Rushlight stands in for, and their own places in it.
+_ROOTS = {"torch": "rushlight", "torchvision": "rushlight.vision"}
 
 
 class _TorchFinder:
-    """Finds torch.x.y: it is the module rushlight.x.y under another name."""
+    """Finds torch.x.y: it is the module rushlight.x.y under another name; and so for torchvision."""
 
     @staticmethod
     def find_spec(name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
         """The spec of a torch module; None for other modules and for what Rushlight lacks."""
-        if name != "torch" and not name.startswith("torch."):
+        root = name.partition(".")[0]
+        if root not in _ROOTS:
             return None
-        if name.split(".", 2)[1:] and name.split(".", 2)[1] in _NOT_PYTORCHS:
+        if root == "torch" and name.split(".", 2)[1:] and name.split(".", 2)[1] in _NOT_PYTORCHS:
             # Not None: the next finder would look into our folder, and load the room once more.
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-        real = "rushlight" + name[len("torch"):]
+        real = _ROOTS[root] + name[len(root):]
         try:
             found = find_spec(real)
         except ModuleNotFoundError:
@@ -89,7 +95,7 @@ class _TorchFinder:
     @staticmethod
     def find_distributions(context: Any) -> Iterable[Any]:
         """What importlib.metadata says about torch, for programs that ask for its version."""
-        if context.name is not None and context.name.lower() != "torch":
+        if context.name is not None and context.name.lower() not in _ROOTS:
             return ()
         from importlib.metadata import DistributionFinder, MetadataPathFinder
 
@@ -264,6 +270,6 @@ def _is_ours(file: str) -> bool:
 def _explain(error: BaseException) -> None:
     """Say why a torch module is not found: the message alone would puzzle."""
     name = getattr(error, "name", None) or ""
-    if isinstance(error, ModuleNotFoundError) and name.startswith("torch."):
+    if isinstance(error, ModuleNotFoundError) and name.partition(".")[0] in _ROOTS:
         if hasattr(error, "add_note"):
             error.add_note(f"This program runs on Rushlight, which has no module {name} (yet).")

@@ -7,6 +7,8 @@ What is drawn per element follows PyTorch's CPU kernels: one 32-bit word for a f
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import wraps
 from typing import Any, NoReturn
 
 import ml_dtypes
@@ -55,6 +57,24 @@ def in_memory_order(flat: Array, a: Array) -> Array:
     return made.transpose(sorted(range(a.ndim), key=order.__getitem__))
 
 
+# Long draws are made in blocks, which stay in the cache from words to numbers; the stream is the same.
+_BLOCK = 1 << 15
+
+
+def _in_blocks(draw: Callable[..., Array]) -> Callable[..., Array]:
+    @wraps(draw)
+    def drawn(engine: Engine, n: int, of: dtype, *parameters: float) -> Array:
+        if n <= _BLOCK:
+            return draw(engine, n, of, *parameters)
+        made = np.empty(n, of.np)
+        with engine.lock:
+            for low in range(0, n, _BLOCK):
+                part = made[low:low + _BLOCK]
+                part[:] = draw(engine, part.size, of, *parameters)
+        return made
+    return drawn
+
+
 def standard32(engine: Engine, n: int) -> Array:
     """float32 uniforms of [0, 1): the low 24 bits of a word each."""
     words = engine.words32(n)
@@ -73,6 +93,7 @@ def standard64(engine: Engine, n: int) -> Array:
     return floats
 
 
+@_in_blocks
 def uniform(engine: Engine, n: int, of: dtype, low: float = 0.0, high: float = 1.0) -> Array:
     """Uniforms of [low, high); RuntimeError unless low <= high and both fit the dtype."""
     _need(of, FLOATS, "check_uniform_bounds")
@@ -190,6 +211,7 @@ def log_normal(engine: Engine, n: int, of: dtype, mean: float = 1.0, std: float 
     return convert(np.exp(_scaled(_paired_normals(engine, n), mean, std)), of.np)
 
 
+@_in_blocks
 def cauchy(engine: Engine, n: int, of: dtype, median: float = 0.0, sigma: float = 1.0) -> Array:
     """Cauchy numbers; RuntimeError unless sigma > 0."""
     if not sigma > 0:
@@ -201,6 +223,7 @@ def cauchy(engine: Engine, n: int, of: dtype, median: float = 0.0, sigma: float 
     return convert(slope if plain else fma64(slope, sigma, median), of.np)
 
 
+@_in_blocks
 def exponential(engine: Engine, n: int, of: dtype, rate: float = 1.0) -> Array:
     """Exponential numbers; RuntimeError unless rate > 0."""
     if not rate > 0:
@@ -215,6 +238,7 @@ def exponential(engine: Engine, n: int, of: dtype, rate: float = 1.0) -> Array:
     return convert(logs, of.np)
 
 
+@_in_blocks
 def geometric(engine: Engine, n: int, of: dtype, p: float) -> Array:
     """Numbers of trials up to the first success; RuntimeError unless 0 < p < 1."""
     if not 0 < p < 1:
@@ -228,6 +252,7 @@ def geometric(engine: Engine, n: int, of: dtype, p: float) -> Array:
         else convert(trials, of.np)
 
 
+@_in_blocks
 def bernoulli(engine: Engine, n: int, of: dtype, p: float) -> Array:
     """Ones with probability p, else zeros; RuntimeError unless 0 <= p <= 1."""
     if not 0 <= p <= 1:

@@ -67,7 +67,7 @@ def check(op: str, p: Param, value: Any, position: int) -> Any:
         if p.takes_number and is_number(value):
             return plain_number(value)
         _mismatch(op, p, "Tensor", value, position)
-    if p.type.startswith("Number"):
+    if p.is_number:
         if value is p.default or value is None and "None" in p.type:
             return value
         if isinstance(value, Tensor) and value._a.ndim == 0:
@@ -75,7 +75,7 @@ def check(op: str, p: Param, value: Any, position: int) -> Any:
         if is_number(value):
             return plain_number(value)
         _mismatch(op, p, "Number", value, position)
-    checker = _CHECKS.get(p.type.removeprefix("*").removesuffix(" | None"))
+    checker = _CHECKS.get(p.plain_type)
     if checker is None or value is p.default:
         return value
     if value is None:

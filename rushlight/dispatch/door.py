@@ -6,13 +6,15 @@ first use and kept. A name's callable is shared by all namespaces that publish t
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from importlib import import_module
 from typing import Any
 
 from rushlight.base import accumulate, boxmuller, integers, rng
 from rushlight.dispatch import inplace, methods, operators, pointwise, running
-from rushlight.ops import products
+from rushlight.ops import copying, products, scanning
 from rushlight.ops.rowkernels import RowKernel
+from rushlight.ops.scalar import symbol
 from rushlight.ops.table import NAMES, Row, public
 from rushlight.tensor import tensor
 
@@ -96,6 +98,19 @@ def _matmul(a: Any, b: Any, out: Any = None) -> Any:
     return matmul(a, b, out)
 
 
+def _scan(op: str) -> Any:
+    from rushlight.compiler.scan import scan
+
+    return scan(op)
+
+
+@lru_cache(maxsize=None)
+def _conversion(source: str, to: str) -> Any:
+    from rushlight.compiler.pointwise import pointwise
+
+    return pointwise((symbol("a"),), (("a", source),), (to,))
+
+
 def _rows(*meaning: Any) -> Any:
     from rushlight.compiler.rows import rows
 
@@ -104,6 +119,8 @@ def _rows(*meaning: Any) -> Any:
 
 accumulate.machine = _add_rows
 products.machine = _matmul
+copying.machine = _conversion
+scanning.machine = _scan
 RowKernel.compile = staticmethod(_rows)
 rng.machine = _machine("mersenne", "words")
 boxmuller.machine = _machine("boxmuller", "normals")

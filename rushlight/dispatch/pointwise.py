@@ -1,8 +1,9 @@
 """The callables of pointwise rows: a generated fast path over a general one.
 
 The fast path is for plain tensors of one kind (or a tensor and a Python number) with default
-attributes: look up the entry, run its kernel, wrap the result, record a node where needed. The
-rest (mixed dtypes, attributes, out=, interpreters, subclasses, errors) is `general`.
+attributes: look up the entry, run its kernel, wrap the result, record a node where needed. Attributes
+and other operands go by a plan that was learnt from a call with arguments of the same classes. The rest
+(out=, interpreters, subclasses, errors) is `general`.
 """
 from __future__ import annotations
 
@@ -75,6 +76,18 @@ def {name}({sig}):
 '''}
 
 
+_PLANNED = '''
+def {name}({sig}):
+    if MODES or extra or out is not None:
+        return general({call})
+    try:
+        plan = PLANS.get(({key},))
+    except TypeError:
+        return general({call})
+    return learn(({key},), ({values}), general({call})) if plan is None else plan({values})
+'''
+
+
 # What the generated functions see beside their own row.
 SCOPE: dict[str, Any] = {
     "MODES": state.MODES, "PLAIN": state.PLAIN, "BIG": BIG, "new": object.__new__, "Tensor": Tensor,
@@ -94,12 +107,13 @@ def simple(row: Row) -> tuple[Formula, list[Any], list[Any]] | None:
 
 def build(row: Row) -> Callable[..., Any]:
     """The functional callable of a pointwise row."""
-    direct, general = _general(row)
+    params = public_params(row)
+    direct, entrance = _general(row)
+    general = _planned(row, direct, entrance, params)
     chosen = simple(row)
     if chosen is None:
         return general
     formula, operands, others = chosen
-    params = public_params(row)
     others += [p for p in params if p not in row.params]
     text = _TEMPLATE[len(operands)].format(
         name=row.name, sig=signature.source(params, out=True) + ", **extra",
@@ -109,6 +123,49 @@ def build(row: Row) -> Callable[..., Any]:
     scope = {**SCOPE, "general": general, "FAST": formula.fast, "record": formula.record,
              "record_pair": formula.record_pair, **{f"_default_{p.name}": p.default for p in params}}
     return overrides.compile_door(text, row, scope, direct)
+
+
+def _planned(row: Row, direct: Callable[..., Any], general: Callable[..., Any],
+             params: tuple[signature.Param, ...]) -> Callable[..., Any]:
+    """`general` behind a table of plans: by the classes of operands and numbers, and other attributes."""
+    keys = [f"{p.name}.__class__" if p.is_tensor else f"{p.name} is _default_{p.name} or {p.name}.__class__"
+            if p.is_number else f"{p.name}, {p.name}.__class__" for p in params]
+    order, plans = [p.name for p in params], {}
+    checks = [row.options[name] for name in ("check", "verify") if name in row.options]
+
+    def learn(key: Any, values: tuple[Any, ...], found: Any) -> Any:
+        given = dict(zip(order, values, strict=True))
+        if (given.pop("inplace", False) or not all(_plain(p, given[p.name]) for p in row.params)
+                or any(check(given) for check in checks)):
+            return found
+        formula = variant(row, {p.name: given[p.name] for p in row.params
+                                if not p.is_tensor or given[p.name] is None})
+        places = [i for i, name in enumerate(order) if name in formula.operands]
+
+        def plan(*values: Any) -> Any:
+            for check in checks:
+                check(dict(zip(order, values, strict=True)))
+            return formula(*[values[i] for i in places])
+        plans[key] = plan
+        return found
+
+    text = _PLANNED.format(
+        name=row.name, sig=signature.source(params, out=True) + ", **extra", key=", ".join(keys),
+        values="".join(f"{p.name}, " for p in params),
+        call=", ".join(f"{p.name}={p.name}" for p in params) + ", out=out, **extra")
+    scope = {**SCOPE, "general": general, "PLANS": plans, "learn": learn}
+    return overrides.compile_door(text, row, {**scope, **{f"_default_{p.name}": p.default for p in params}},
+                                  direct)
+
+
+def _plain(p: signature.Param, value: Any) -> bool:
+    """Whether all arguments of this one's class (of this value, for an attribute) take the same way."""
+    if p.is_tensor:
+        return (value.__class__ in state.PLAIN or value is None
+                or p.takes_number and value.__class__ in NUMBERS)
+    if p.is_number:
+        return value is p.default or value.__class__ in NUMBERS and not _same_number(value, p.default)
+    return not p.is_list and value.__class__ in (bool, int, float, str, type(None))
 
 
 _variants: dict[tuple[Any, ...], Formula] = {}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rushlight.base.dtype import dtype
 from rushlight.base.size import Size
 from rushlight.dispatch import arguments, factories, outputs, overrides, state
 from rushlight.dispatch.kinds import runner
@@ -100,7 +101,9 @@ def _prologue(row: Row, run: Callable[..., Any], general: Callable[..., Any],
             checks.append(f"{given}{p.name}.__class__ is not {exact}")
         elif p.is_number:
             checks.append(f"{given}{p.name}.__class__ not in NUMBERS")
-        elif p.type.startswith(("dtype", "device")):
+        elif p.type.startswith("dtype"):
+            checks.append(f"{given}{p.name}.__class__ is not DTYPE")
+        elif p.type.startswith("device"):
             checks.append(f"{given}True" if given else "True")
         elif not given:
             checks.append(f"{p.name} is _default_{p.name}")
@@ -112,6 +115,6 @@ def _prologue(row: Row, run: Callable[..., Any], general: Callable[..., Any],
             f"    return run({names})\n")
     scope: dict[str, Any] = {"MODES": state.MODES, "PLAIN": state.PLAIN, "general": general,
                              "run": run, "NUMBERS": NUMBERS,
-                             "LISTS": frozenset({list, tuple}), "INT": frozenset({int}),
+                             "LISTS": frozenset({list, tuple}), "INT": frozenset({int}), "DTYPE": dtype,
                              **{f"_default_{p.name}": p.default for p in params}}
     return overrides.compile_door(text, row, scope, direct)

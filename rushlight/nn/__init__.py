@@ -16,7 +16,8 @@ _HOMES = {
     "DataParallel": "parallel",
 }
 __getattr__, __dir__ = lazy_names(globals(), _HOMES, (
-    "attention", "functional", "init", "modules", "parallel", "parameter", "utils", "_reduction"))
+    "attention", "common_types", "functional", "grad", "init", "modules", "parallel", "parameter", "utils",
+    "_reduction"))
 
 
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:

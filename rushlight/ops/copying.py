@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,10 +32,46 @@ def strides_of(a: Array) -> tuple[int, ...]:
     return tuple(s // a.itemsize for s in a.strides)
 
 
-def _copy(a: Array, dtype: Any, memory_format: Any) -> Array:
-    out = arranged(a.shape, strides_of(a), dtype, memory_format)
-    out[...] = convert(a, out.dtype) if needs_care(a.dtype, out.dtype) else a
+# From this many elements on, and so many at a time, neighbours in a copy that lie apart in what is copied.
+_LARGE, _STRIP = 1 << 14, 16
+
+
+def _fastest(a: Array) -> int:
+    steps = [abs(s) if n > 1 and s else 1 << 62 for n, s in zip(a.shape, a.strides, strict=True)]
+    return steps.index(min(steps))
+
+
+def assign(out: Array, a: Array) -> Array:
+    """out[...] = a, of equal shapes; transposed in strips, so that lines of memory are used up at once."""
+    if a.size >= _LARGE and _fastest(a) != (axis := _fastest(out)):
+        to, source = np.moveaxis(out, axis, -1), np.moveaxis(a, axis, -1)
+        for low in range(0, to.shape[-1], _STRIP):
+            to[..., low:low + _STRIP] = source[..., low:low + _STRIP]
+    else:
+        out[...] = a
     return out
+
+
+def contiguous(a: Array) -> Array:
+    """np.ascontiguousarray, by strips."""
+    return a if a.flags.c_contiguous else assign(np.empty(a.shape, a.dtype), a)
+
+
+# Set by dispatch: gives a kernel (array, out=) that converts between two dtypes, by names.
+machine: Callable[[str, str], Any] | None = None
+
+
+def _copy(a: Array, dtype: Any, memory_format: Any) -> Array:
+    plain = memory_format is None and a.flags.c_contiguous
+    out = np.empty(a.shape, dtype) if plain else arranged(a.shape, strides_of(a), dtype, memory_format)
+    if {a.dtype.name, out.dtype.name} in _HALVES and machine is not None:
+        machine(a.dtype.name, out.dtype.name)(a, out=out)
+        return out
+    return assign(out, convert(a, out.dtype) if needs_care(a.dtype, out.dtype) else a)
+
+
+# Conversions that NumPy does element by element, in software.
+_HALVES = [{"float32", half} for half in ("float16", "bfloat16")]
 
 
 @opaque(name="_tensor_of", where=("aten",))

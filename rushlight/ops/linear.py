@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.ops.along import legacy
-from rushlight.ops.products import Array, bmm, conjugate, mm, mv, product, sum_of_outers
+from rushlight.ops.products import Array, bmm, conjugate, mm, mv, narrow, product, sum_of_outers
 from rushlight.ops.scalar import Expr
 from rushlight.ops.table import composite, contract, pointwise
 
@@ -22,9 +22,13 @@ def linear(input, weight, bias: "Tensor | None" = None) -> str:
 def _(x: Array, w: Array, bias: Array | None) -> Array:
     if x.dtype != w.dtype:
         raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {legacy(x)} and {legacy(w)}")
-    if bias is not None and x.dtype.itemsize == 2 and x.dtype.kind not in "iu":
-        wide: Array = linear.fused(*(t.astype(np.float32) for t in (x, w, bias)))  # type: ignore[misc]
-        return wide.astype(x.dtype)
+    if bias is not None and narrow(x) and (x.ndim < 3 or x.flags.c_contiguous):
+        # One rounding, of the sum: so does PyTorch, save for what it cannot see as one matrix.
+        return _with_bias(*(a.astype(np.float32) for a in (x, w, bias))).astype(x.dtype)
+    return _with_bias(x, w, bias)
+
+
+def _with_bias(x: Array, w: Array, bias: Array | None) -> Array:
     if w.ndim == 1:
         found = product(x, w)
     elif not x.ndim or x.shape[-1] != w.shape[1]:
@@ -98,25 +102,22 @@ def _check_scale(found: Any, scale: Any, name: str) -> None:
                            "number.")
 
 
-def _add_product(name: str, multiply: Any, doc: str) -> Any:
-    def body(input, mat1, mat2, *, beta: "Number" = 1, alpha: "Number" = 1):
-        return _added(name, input, multiply, mat1, mat2, beta, alpha)
-    return composite(body, name=name, doc=doc, out=True, inplace=True)
-
-
-addmm = _add_product("addmm", mm, "beta * input + alpha * (mat1 @ mat2).")
-
-
 @composite(out=True, inplace=True)
-def addmv(input, mat, vec, *, beta: "Number" = 1, alpha: "Number" = 1):
-    """beta * input + alpha * (mat @ vec)."""
-    return _added("addmv", input, mv, mat, vec, beta, alpha)
+def addmm(input, mat1, mat2, *, beta: "Number" = 1, alpha: "Number" = 1):
+    """beta * input + alpha * (mat1 @ mat2)."""
+    return _added("addmm", input, mm, mat1, mat2, beta, alpha)
 
 
 @composite(out=True, inplace=True)
 def baddbmm(input, batch1, batch2, *, beta: "Number" = 1, alpha: "Number" = 1):
     """beta * input + alpha * (batch1 @ batch2)."""
     return _added("baddbmm", input, bmm, batch1, batch2, beta, alpha)
+
+
+@composite(out=True, inplace=True)
+def addmv(input, mat, vec, *, beta: "Number" = 1, alpha: "Number" = 1):
+    """beta * input + alpha * (mat @ vec)."""
+    return _added("addmv", input, mv, mat, vec, beta, alpha)
 
 
 @composite(out=True, inplace=True)

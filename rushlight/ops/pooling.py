@@ -242,6 +242,9 @@ def _adaptive_sizes(op: str, n: int, x: Any, output_size: Any) -> Ints:
     return tuple(size if o is None else int(o) for o, size in zip(wanted, space, strict=True))
 
 
+_FEW = 16  # elements of a window; larger ones are axes of their own
+
+
 @for_dims
 def _adaptive_mean(n: int) -> None:
     def body(input, output_size: "Any"):
@@ -249,6 +252,9 @@ def _adaptive_mean(n: int) -> None:
         space = input.shape[input.ndim - n:]
         if all(o and size % o == 0 for o, size in zip(out, space, strict=True)):
             kernel = tuple(size // o for o, size in zip(out, space, strict=True))
+            if math.prod(kernel) > _FEW:
+                split = [length for pair in zip(out, kernel, strict=True) for length in pair]
+                return input.reshape(*input.shape[:-n], *split).mean(tuple(range(1 - 2 * n, 0, 2)))
             return _avg_pool(input, kernel, kernel, (0,) * n, out, True, None)
         return _by_matrices(input, out)
     composite(body, name=f"adaptive_avg_pool{n}d", where=("torch", *_F) if n == 1 else _F,

@@ -29,10 +29,15 @@ LARGE = 1 << 18
 machine: Callable[[Array, Array], Array] = np.matmul
 
 
+def narrow(a: Array) -> bool:
+    """Whether these are floats of one or two bytes."""
+    return a.dtype.itemsize <= 2 and a.dtype.kind not in "iub"
+
+
 def product(a: Array, b: Array) -> Array:
     """NumPy's matmul; two-byte floats multiply in float32 and round once."""
     dtype = a.dtype
-    if dtype.itemsize <= 2 and dtype.kind not in "iub":
+    if narrow(a):
         return product(a.astype(np.float32), b.astype(np.float32)).astype(dtype)
     if a.size * b.shape[-1] >= LARGE and a.ndim > 1 and b.ndim > 1:
         return machine(a, b)

@@ -1,12 +1,14 @@
-"""Resampling of space: nn.functional.interpolate, by one sparse matrix per dim."""
+"""Resampling of space: nn.functional.interpolate, dim by dim: an output element reads a few of the input."""
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from rushlight.ops.copying import tensor_of
+from rushlight.ops.products import narrow
 from rushlight.ops.table import composite
 from rushlight.ops.windows import mean_weights
 
@@ -27,30 +29,61 @@ def _positions(size: int, out: int, scale: float | None, align: bool) -> Array:
     return (np.arange(out) + 0.5) * step - 0.5
 
 
-def _linear_weights(size: int, out: int, scale: float | None, align: bool) -> Array:
+Taps = tuple[Array, Array]  # for each output element: the input elements that it reads, and their weights
+
+
+def _linear(size: int, out: int, scale: float | None, align: bool) -> Taps:
     at = np.maximum(_positions(size, out, scale, align), 0)
     low = np.minimum(np.floor(at).astype(int), size - 1)
-    high = np.minimum(low + 1, size - 1)
     part = at - low
-    weights = np.zeros((size, out))
-    columns = np.arange(out)
-    np.add.at(weights, (low, columns), 1 - part)
-    np.add.at(weights, (high, columns), part)
-    return weights
+    return np.stack((low, np.minimum(low + 1, size - 1)), 1), np.stack((1 - part, part), 1)
 
 
-def _cubic_weights(size: int, out: int, scale: float | None, align: bool, a: float = -0.75) -> Array:
+def _cubic(size: int, out: int, scale: float | None, align: bool) -> Taps:
     """Keys' cubic convolution, a = -0.75 as PyTorch and OpenCV have it."""
-    at = _positions(size, out, scale, align)
-    low = np.floor(at).astype(int)
-    part = at - low
-    weights, columns = np.zeros((size, out)), np.arange(out)
-    for k in range(-1, 3):
-        d = np.abs(part - k)
-        near = ((a + 2) * d - (a + 3)) * d * d + 1
-        far = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
-        np.add.at(weights, (np.clip(low + k, 0, size - 1), columns), np.where(d <= 1, near, far))
-    return weights
+    at = _positions(size, out, scale, align)[:, None]
+    near, steps = np.floor(at).astype(int), np.arange(-1, 3)
+    return np.clip(near + steps, 0, size - 1), _keys(np.abs(at - near - steps), -0.75)
+
+
+def _smooth(size: int, out: int, scale: float | None, align: bool, mode: str) -> Taps:
+    """Pillow's filters (antialias=True): when shrinking they are as wide as the elements of the result."""
+    if align:
+        step = (size - 1) / (out - 1) if out > 1 else 0.0
+    else:
+        step = size / out if scale is None else 1.0 / scale
+    wide, reach = max(step, 1.0), 1 if mode == "bilinear" else 2
+    centre = step * (np.arange(out)[:, None] + 0.5)
+    first = np.maximum((centre - reach * wide + 0.5).astype(int), 0)
+    last = np.minimum((centre + reach * wide + 0.5).astype(int), size)
+    at = first + np.arange((last - first).max())
+    d = np.abs((at - centre + 0.5) / wide)
+    weights = np.where(at < last, np.maximum(1 - d, 0) if mode == "bilinear" else _keys(d, -0.5), 0)
+    return np.minimum(at, size - 1), weights / weights.sum(1, keepdims=True)
+
+
+def _keys(d: Array, a: float) -> Array:
+    """Keys' cubic filter at distances d."""
+    near = ((a + 2) * d - (a + 3)) * d * d + 1
+    far = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+    return np.where(d <= 1, near, np.where(d < 2, far, 0))
+
+
+@lru_cache(maxsize=64)
+def _taps(size: int, out: int, scale: float | None, align: bool, mode: str, smooth: bool) -> Taps:
+    if smooth:
+        return _smooth(size, out, scale, align, mode)
+    return (_cubic if mode == "bicubic" else _linear)(size, out, scale, align)
+
+
+@lru_cache(maxsize=64)
+def _matrix(size: int, out: int, *how: Any) -> Array:
+    """The taps as a matrix (size, out)."""
+    if how[2] == "area":
+        return mean_weights(size, out)
+    (at, weights), matrix = _taps(size, out, *how), np.zeros((size, out))
+    np.add.at(matrix, (at, np.arange(out)[:, None]), weights)
+    return matrix
 
 
 _MODES = {"nearest": (1, 2, 3), "nearest-exact": (1, 2, 3), "area": (1, 2, 3), "linear": (1,),
@@ -83,9 +116,9 @@ def interpolate(input, size: "Any" = None, scale_factor: "Any" = None, mode: "st
         raise NotImplementedError("Input Error: Only 3D, 4D and 5D input Tensors supported (got "
                                   f"{input.ndim}D) for the modes: nearest | linear | bilinear | bicubic | "
                                   f"trilinear | area | nearest-exact (got {mode})")
-    if antialias:
-        raise NotImplementedError("interpolate(antialias=True) is not part of Rushlight yet; use "
-                                  "antialias=False, or mode='area' to shrink")
+    if antialias and not (mode in ("bilinear", "bicubic") and dims == 2):
+        raise ValueError("Anti-alias option is restricted to bilinear and bicubic modes and requires a 4-D "
+                         f"tensor as input, got mode {mode!r} and {input.ndim}-D")
     if align_corners is not None and mode in ("nearest", "area", "nearest-exact"):
         raise ValueError("align_corners option can only be set with the interpolating modes: linear | "
                          "bilinear | bicubic | trilinear")
@@ -93,19 +126,31 @@ def interpolate(input, size: "Any" = None, scale_factor: "Any" = None, mode: "st
     if recompute_scale_factor:
         scales = [None] * dims
     for i, (o, s) in enumerate(zip(out, scales, strict=True)):
-        input = _along(input, 2 + i, o, s, mode, bool(align_corners))
+        input = _along(input, 2 + i, o, s, mode, bool(align_corners), antialias)
     return input
 
 
-def _along(x: Any, dim: int, out: int, scale: float | None, mode: str, align: bool) -> Any:
+def _along(x: Any, dim: int, out: int, scale: float | None, mode: str, align: bool, smooth: bool) -> Any:
     size = x.shape[dim]
     if mode in ("nearest", "nearest-exact"):
         return x.index_select(dim, tensor_of(_nearest(size, out, scale, mode != "nearest")))
-    if mode == "area":
-        weights = mean_weights(size, out)
-    elif mode == "bicubic":
-        weights = _cubic_weights(size, out, scale, align)
-    else:
-        weights = _linear_weights(size, out, scale, align)
-    turned = x.movedim(dim, -1).matmul(tensor_of(weights.astype(x._a.dtype)))
-    return turned.movedim(-1, dim).contiguous()
+    how = (scale, align, mode, smooth)
+    if mode != "area" and size * out > _LARGE:
+        return _by_taps(x, dim, *_taps(size, out, *how))
+    weights = _matrix(size, out, *how).astype(x._a.dtype)
+    if dim == x.ndim - 2:
+        return tensor_of(np.ascontiguousarray(weights.T)).matmul(x)
+    return x.movedim(dim, -1).matmul(tensor_of(weights)).movedim(-1, dim).contiguous()
+
+
+# From this many elements on, a matrix of weights, nearly all of them 0, costs more than reading tap by tap.
+_LARGE = 1 << 16
+
+
+def _by_taps(x: Any, dim: int, at: Array, weights: Array) -> Any:
+    wide = x.float() if narrow(x._a) else x  # the sum is rounded once
+    shape = [-1 if d == dim else 1 for d in range(x.ndim)]
+    weights = weights.astype(wide._a.dtype)
+    found = sum(wide.index_select(dim, tensor_of(np.ascontiguousarray(at[:, k])))
+                * tensor_of(weights[:, k].reshape(shape)) for k in range(at.shape[1]))
+    return found.to(x.dtype)

@@ -1,6 +1,7 @@
 """Running reductions along one dim: cumsum, cumprod, cummax, cummin, logcumsumexp, and diff."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,12 +25,31 @@ def _scan(ufunc: Any, a: Array, dim: int, result: dt.dtype) -> Array:
         a = a.real.astype(result.np) if a.dtype.kind == "c" and not result.is_complex else a.astype(result.np)
     work = np.dtype(_WIDER.get(result.name, result.np))
     out = np.empty(at_least_1d(a).shape, result.np)
-    if work == out.dtype:
+    if d < a.ndim - 1 and a.size >= _SLICE * a.shape[d]:
+        _by_slices(ufunc, np.moveaxis(a, d, 0), np.moveaxis(out, d, 0), work)
+    elif (machine is not None and a.dtype == np.float32 == out.dtype and d == a.ndim - 1 and a.size
+          and a.flags.c_contiguous and machine(_LLVM[ufunc])(*(v.reshape(-1, a.shape[d]) for v in (a, out)))):
+        pass
+    elif work == out.dtype:
         ufunc.accumulate(at_least_1d(a), d, out=out)
     else:
         out[...] = ufunc.accumulate(at_least_1d(a), d, dtype=work) if work.kind == "c" or (
             a.dtype.kind == "f") else ufunc.accumulate(at_least_1d(a).astype(work), d)
     return out.reshape(a.shape)
+
+
+# Set by dispatch: gives a kernel (rows, into) -> whether it was done, by LLVM's name of the operation.
+machine: Callable[[str], Any] | None = None
+_LLVM = {np.add: "fadd", np.multiply: "fmul"}
+# Elements that a slice across a dim needs to be added as a whole: along the others, NumPy goes one by one.
+_SLICE = 256
+
+
+def _by_slices(ufunc: Any, slices: Array, out: Array, work: Any) -> None:
+    total = np.full(slices.shape[1:], ufunc.identity, work)
+    for one, to in zip(slices, out, strict=True):
+        ufunc(total, one, out=total)
+        to[...] = total
 
 
 def _result(a: Array, dtype: dt.dtype | None) -> dt.dtype:

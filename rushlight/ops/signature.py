@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "<required>"})()
@@ -30,35 +31,40 @@ class Param:
     default: Any = REQUIRED
     keyword_only: bool = False
 
-    @property
+    @cached_property
     def is_tensor(self) -> bool:
         """Whether a Tensor may be passed and carries a gradient."""
         return self.type.startswith("Tensor")
 
-    @property
+    @cached_property
     def is_list(self) -> bool:
         """Whether a sequence of tensors is expected."""
         return self.type.startswith("list[Tensor")
 
-    @property
+    @cached_property
     def is_number(self) -> bool:
         """Whether it is a run-time scalar."""
         return self.type.startswith("Number")
 
-    @property
+    @cached_property
     def takes_number(self) -> bool:
         """Whether a Python number stands for a tensor here."""
         return "Tensor | Number" in self.type
 
-    @property
+    @cached_property
     def is_static(self) -> bool:
         """Whether it is an attribute that kernels are specialised on."""
         return not (self.is_tensor or self.is_list or self.is_number)
 
-    @property
+    @cached_property
     def varargs(self) -> bool:
         """Whether the ints may be spread over the positional arguments, as in x.view(2, 3)."""
         return self.type.startswith("*")
+
+    @cached_property
+    def plain_type(self) -> str:
+        """The schema type without its star and its None."""
+        return self.type.removeprefix("*").removesuffix(" | None")
 
 
 def parse(body: Callable[..., Any]) -> tuple[Param, ...]:

@@ -12,10 +12,13 @@ from rushlight.base.results import named
 from rushlight.ops.along import at_least_1d, legacy
 from rushlight.ops.arithmetic import abs as abs_
 from rushlight.ops.oneatom import not_for
+from rushlight.ops.products import narrow
 from rushlight.ops.reductions import _prod, amax, amin, mean, sum, with_dims
 from rushlight.ops.scanning import put_back
 from rushlight.ops.sorting import check_size, pick
-from rushlight.ops.table import ROWS, composite, opaque
+from rushlight.ops.reduction import Reduction
+from rushlight.ops.scalar import m
+from rushlight.ops.table import ROWS, composite, opaque, reduce
 
 Array = np.ndarray[Any, Any]
 
@@ -220,7 +223,11 @@ def vector_norm(input, ord: "Number" = 2, dim: "Ints | None" = None, keepdim: "b
         x, shape = x.reshape(-1), x.shape
         found = vector_norm(x, ord, 0)
         return found.reshape((1,) * len(shape)) if keepdim else found
+    if ord == 2 and not x.dtype.is_complex:
+        return _euclid(x, dim, keepdim)
     size = abs_(x)
+    if ord == 2:
+        return _euclid(size, dim, keepdim)
     if ord == inf:
         return amax(size, dim, keepdim)
     if ord == -inf:
@@ -230,15 +237,14 @@ def vector_norm(input, ord: "Number" = 2, dim: "Ints | None" = None, keepdim: "b
         return (size * 0).masked_fill(size != 0, 1).sum(dim, keepdim)
     if ord == 1:
         return sum(size, dim, keepdim)
-    if ord == 2:
-        return _euclid(x, dim, keepdim)
     return _p_norm(x, ord, dim, keepdim)
 
 
 @composite(name="_p_norm", where=("aten",), node="linalg_vector_norm")
 def _p_norm(input, ord: "Number", dim: "Ints | None", keepdim: "bool"):
     """(sum |x| ** ord) ** (1 / ord)."""
-    return ((abs_(_wide(input)) ** ord).sum(dim, keepdim) ** (1.0 / ord)).to(input.dtype.to_real())
+    size = abs_(input.float() if narrow(input._a) else input)
+    return ((size ** ord).sum(dim, keepdim) ** (1.0 / ord)).to(input.dtype.to_real())
 
 
 @_p_norm.gradient
@@ -261,17 +267,10 @@ def _check_norm(x: Any, dtype: Any) -> None:
         raise RuntimeError(f"linalg.vector_norm expected {kind} dtype, but got {dtype}")
 
 
-@composite(name="_euclid", where=("aten",), node="linalg_vector_norm")
-def _euclid(input, dim: "Ints | None", keepdim: "bool"):
-    """sqrt(sum |x| ** 2)."""
-    x = _wide(input)
-    square = (x * x.conj()).real if x.dtype.is_complex else x * x
-    return sum(square, dim, keepdim).sqrt().to(input.dtype.to_real())
-
-
-def _wide(x: Any) -> Any:
-    # Powers of two-byte floats overflow and vanish early.
-    return x.float() if x.dtype.itemsize == 2 else x
+@reduce(name="_euclid", where=("aten",), node="linalg_vector_norm", takes_dtype=False, dtypes="float")
+def _euclid(input) -> Reduction:
+    """sqrt(sum input ** 2)."""
+    return Reduction("add", input * input, lambda total, n: m.sqrt(total))
 
 
 @_euclid.gradient

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ def parts(size: int, count: int) -> list[tuple[int, int]]:
     return [((i * size) // count, -((-(i + 1) * size) // count)) for i in range(count)]
 
 
+@lru_cache(maxsize=16)
 def mean_weights(size: int, count: int) -> Array:
     """The matrix (size, count) that takes the mean of each of the `parts`."""
     weights = np.zeros((size, count))

@@ -70,16 +70,11 @@ def orthogonal(matrix: Tensor, coefficients: tuple[float, float, float], steps: 
     x = matrix.bfloat16()
     tall = matrix.shape[0] > matrix.shape[1]
     x = x.T if tall else x
-    x = _rounded(x / x.norm().clamp(min=eps))
+    x = x / x.norm().clamp(min=eps)
     for _ in range(steps):
-        gram = _rounded(x @ x.T)
-        x = _rounded(a * x + _rounded(b * gram + c * (gram @ gram)) @ x)
-    return (x.T if tall else x).bfloat16()
-
-
-def _rounded(t: Tensor) -> Tensor:
-    """bfloat16 numbers in float32, in which their sums of products are taken."""
-    return t.bfloat16().float()
+        gram = x @ x.T
+        x = rushlight.addmm(x, rushlight.addmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    return x.T if tall else x
 
 
 def _adjusted(lr: float, how: str | None, rows: int, columns: int) -> float:

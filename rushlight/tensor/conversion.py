@@ -36,7 +36,7 @@ class Conversion:
         if self._k.on_meta:
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
         escape(".tolist()")
-        if a.dtype.isbuiltin != 1:  # bfloat16, float8
+        if a.dtype.isbuiltin == 2:  # bfloat16, float8
             a = a.astype(np.float32)
         return a.tolist()
 

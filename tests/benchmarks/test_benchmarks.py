@@ -6,7 +6,9 @@ import sys
 import pytest
 
 from benchmarks.__main__ import amount, cells
+from benchmarks.eager import EAGER, section
 from benchmarks.measure import Result, Worker
+from benchmarks.page import replace_section
 from benchmarks.workloads import WORKLOADS
 
 
@@ -37,3 +39,19 @@ def test_a_row_says_whether_the_bar_is_met():
     assert cells(Result("w", 1.0, 2.0, 0.5, 1.0))[3:] == ["0.50", "1", "yes"]
     assert cells(Result("w", 2.0, 1.0, 2.0, 1.0))[-1] == "no"
     assert cells(Result("w", 0.0, 0.0, 0.0, 1.0, error="RuntimeError: x"))[-1] == "RuntimeError: x"
+
+
+def test_every_op_of_the_eager_table_runs():
+    with Worker(sys.executable, "rushlight", 2) as worker:
+        for name in EAGER:
+            if name.endswith(" 16"):
+                assert worker.seconds(name, 1) >= 0, name
+
+
+def test_a_section_is_put_in_its_place():
+    page = replace_section("# A\n\nold\n\n## B\n\nb\n\n## C\n\nc\n", "## B\n\nnew\n")
+    assert page == "# A\n\nold\n\n## B\n\nnew\n\n## C\n\nc\n"
+    assert replace_section(page, "# A\n\nx\n") == "# A\n\nx\n\n## B\n\nnew\n\n## C\n\nc\n"
+    assert replace_section("# A\n", "## D\n\nd\n") == "# A\n\n## D\n\nd\n"
+    text = section({"abs 16": Result("abs 16", 1.0, 2.0, 0.5, 3.0), "abs 4M": Result("abs 4M", 2.0, 1.0, 2.0, 3.0)})
+    assert "| abs | 0.50 | - | 2.00 |" in text and "Geometric mean 1.00" in text

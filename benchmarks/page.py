@@ -1,0 +1,20 @@
+"""docs/performance.md: a page of sections, each written by the command that measures it."""
+from __future__ import annotations
+
+from benchmarks.measure import ROOT
+
+PAGE = ROOT / "docs" / "performance.md"
+
+
+def replace_section(page: str, section: str) -> str:
+    """The page with a section (from its heading, `## ...` or `# ...`, to the next `## `) put in its place."""
+    heading = section.split("\n", 1)[0]
+    parts = page.split("\n## ")
+    texts = [parts[0].rstrip("\n"), *("## " + part.rstrip("\n") for part in parts[1:])]
+    for k, text in enumerate(texts):
+        if text.split("\n", 1)[0] == heading:
+            texts[k] = section.rstrip("\n")
+            break
+    else:
+        texts.append(section.rstrip("\n"))
+    return "\n\n".join(text for text in texts if text) + "\n"

@@ -1,0 +1,200 @@
+"""Attention whose scores and mask are Python functions of the positions (flex_attention).
+
+`score_mod(score, batch, head, q_idx, kv_idx)` and `mask_mod(batch, head, q_idx, kv_idx)` get tensors
+that broadcast to (B, H, Q, KV): indexing, comparing and arithmetic on them work as on numbers.
+"""
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from functools import reduce
+from typing import Any, NamedTuple
+
+import rushlight as torch
+
+_DEFAULT_BLOCK = 128
+
+
+class AuxRequest(NamedTuple):
+    """What flex_attention shall return besides its output."""
+
+    lse: bool = False
+    max_scores: bool = False
+
+
+class AuxOutput(NamedTuple):
+    """What was asked for: the log-sum-exp and the maximum of each row of scores."""
+
+    lse: Any = None
+    max_scores: Any = None
+
+
+FlexKernelOptions = dict  # accepted and ignored: there are no kernels to tune
+
+
+def noop_mask(batch: Any, head: Any, token_q: Any, token_kv: Any) -> Any:
+    """A mask_mod that hides nothing."""
+    return batch.new_ones((), dtype=torch.bool)
+
+
+def _joined(join: Any, begin: bool, mask_mods: Any) -> Any:
+    if not all(callable(m) for m in mask_mods):
+        raise RuntimeError(f"All inputs should be callable mask_mods: {mask_mods}")
+    return lambda b, h, q_idx, kv_idx: reduce(join, (m(b, h, q_idx, kv_idx) for m in mask_mods),
+                                              b.new_full((), begin, dtype=torch.bool))
+
+
+def and_masks(*mask_mods: Any) -> Any:
+    """A mask_mod that shows what all of them show."""
+    return _joined(operator.and_, True, mask_mods)
+
+
+def or_masks(*mask_mods: Any) -> Any:
+    """A mask_mod that shows what any of them shows."""
+    return _joined(operator.or_, False, mask_mods)
+
+
+def _positions(sizes: tuple[int, ...], device: Any) -> tuple[Any, ...]:
+    """The index along each of four dims, in shapes that broadcast."""
+    return tuple(torch.arange(n, device=device, dtype=torch.int32)[(...,) + (None,) * (3 - k)]
+                 for k, n in enumerate(sizes))
+
+
+def create_mask(mod_fn: Callable[..., Any], B: int | None, H: int | None, Q_LEN: int, KV_LEN: int,
+                device: Any = None) -> Any:
+    """(B, H, Q, KV): a mask_mod's booleans, or a score_mod's changes of zero scores."""
+    import inspect
+
+    shape = (B or 1, H or 1, Q_LEN, KV_LEN)
+    positions = _positions(shape, device)
+    if len(inspect.signature(mod_fn).parameters) == 5:
+        out = mod_fn(torch.zeros(shape, device=device), *positions)
+        return torch.where(torch.isneginf(out), False, True).expand(shape)
+    return mod_fn(*positions).expand(shape)
+
+
+class BlockMask:
+    """A mask_mod, its sizes, and which blocks of the score matrix it leaves (partly or fully)."""
+
+    def __init__(self, mask: Any, block_size: tuple[int, int], mask_mod: Any) -> None:
+        self.seq_lengths = (mask.size(2), mask.size(3))
+        self.BLOCK_SIZE = block_size
+        self.mask_mod = mask_mod
+        any_left, all_left = _blocks(mask, block_size)
+        partial = any_left & ~all_left
+        self.kv_num_blocks, self.kv_indices = _ordered(partial)
+        self.full_kv_num_blocks, self.full_kv_indices = _ordered(all_left)
+        self.q_num_blocks, self.q_indices = _ordered(partial.transpose(2, 3))
+        self.full_q_num_blocks, self.full_q_indices = _ordered(all_left.transpose(2, 3))
+        self._left = any_left
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(B, H, Q, KV)."""
+        return (*self._left.shape[:2], *self.seq_lengths)
+
+    def numel(self) -> int:
+        """The number of scores."""
+        return math.prod(self.shape)
+
+    def sparsity(self) -> float:
+        """Percentage of scores that are not computed; below 0 where blocks hang over the edge."""
+        computed = int(self._left.sum()) * math.prod(self.BLOCK_SIZE)
+        return 100 * (1 - computed / self.numel())
+
+    def to_dense(self) -> Any:
+        """(B, H, blocks, blocks): 1 where a block is computed."""
+        return self._left.to(torch.int32)
+
+    def to(self, device: Any) -> "BlockMask":
+        """The same mask; it follows the positions it is asked for."""
+        return self
+
+    def __repr__(self) -> str:
+        return (f"BlockMask(shape={self.shape}, sparsity={self.sparsity():.2f}%, "
+                f"mask_mod={getattr(self.mask_mod, '__name__', self.mask_mod)})")
+
+
+def _blocks(mask: Any, size: tuple[int, int]) -> tuple[Any, Any]:
+    """(any left, all left) of each block; what hangs over the edge counts as hidden."""
+    q, kv = mask.shape[2:]
+    padded = torch.nn.functional.pad(mask, (0, -kv % size[1], 0, -q % size[0]), value=False)
+    tiles = padded.unflatten(3, (-1, size[1])).unflatten(2, (-1, size[0]))
+    return tiles.any(5).any(3), tiles.all(5).all(3)
+
+
+def _ordered(blocks: Any) -> tuple[Any, Any]:
+    """(number, indices with those in question first) along the last dim."""
+    count = blocks.sum(-1, dtype=torch.int32)
+    order = torch.argsort(blocks.to(torch.int32), dim=-1, descending=True, stable=True)
+    return count, order.to(torch.int32)
+
+
+def create_block_mask(mask_mod: Any, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int,
+                      device: Any = None, BLOCK_SIZE: Any = _DEFAULT_BLOCK, _compile: bool = False,
+                      **ignored: Any) -> BlockMask:
+    """A BlockMask of `mask_mod`; None for B or H: the same mask for all batches or heads."""
+    size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else tuple(BLOCK_SIZE)
+    return BlockMask(create_mask(mask_mod, B, H, Q_LEN, KV_LEN, device), size, mask_mod)
+
+
+def flex_attention(query: Any, key: Any, value: Any, score_mod: Any = None, block_mask: Any = None,
+                   scale: float | None = None, enable_gqa: bool = False, return_lse: bool = False,
+                   kernel_options: Any = None, *, return_aux: AuxRequest | None = None) -> Any:
+    """softmax(score_mod(query @ key.T * scale)) @ value, where block_mask allows.
+
+    query (B, Hq, L, E), key (B, Hkv, S, E), value (B, Hkv, S, V) -> (B, Hq, L, V). A row that is
+    hidden altogether gives zeros. `return_lse`: also the log-sum-exp of the scores (B, Hq, L).
+    """
+    key, value = _checked(query, key, value, enable_gqa)
+    B, H, Q, _ = query.shape
+    KV = key.size(-2)
+    factor = 1.0 / math.sqrt(query.size(-1)) if scale is None else scale
+    precise = torch.float64 if query.dtype is torch.float64 else torch.float32
+    scores = ((query * factor) @ key.transpose(-2, -1)).to(precise)
+    positions = _positions((B, H, Q, KV), query.device)
+    if score_mod is not None:
+        scores = score_mod(scores, *positions).to(precise)
+    if block_mask is not None:
+        _check_mask(block_mask, B, H, Q, KV)
+        scores = torch.where(block_mask.mask_mod(*positions), scores, -math.inf)
+    lse = torch.logsumexp(scores, -1)
+    weights = torch.softmax(scores, -1).masked_fill((lse == -math.inf).unsqueeze(-1), 0.0)
+    output = weights.to(query.dtype) @ value
+    if return_aux is not None:
+        return output, AuxOutput(lse if return_aux.lse else None,
+                                 scores.amax(-1) if return_aux.max_scores else None)
+    return (output, lse) if return_lse else output
+
+
+def _checked(query: Any, key: Any, value: Any, enable_gqa: bool) -> tuple[Any, Any]:
+    for name, t in (("query", query), ("key", key), ("value", value)):
+        if t.dim() != 4:
+            raise NotImplementedError(f"NYI: query, key, and value must be 4D tensors, got {t.dim()}D {name}")
+    if query.dtype != key.dtype or query.dtype != value.dtype:
+        raise ValueError("Expected query, key, and value to have the same dtype, but got "
+                         f"query.dtype: {query.dtype}, key.dtype: {key.dtype}, and value.dtype: "
+                         f"{value.dtype} instead.")
+    many, few = query.size(1), key.size(1)
+    if not enable_gqa and many != few:
+        raise ValueError("Expect query and key/value to have the same number of heads but got "
+                         f"Hq={many} and Hkv={few}. Try setting enable_gqa=True for GQA.")
+    if many % few:
+        raise ValueError("Expect number of query heads to be a multiple of kv heads for GQA but got "
+                         f"Hq={many} and Hkv={few}.")
+    if many != few:
+        key, value = (t.repeat_interleave(many // few, 1) for t in (key, value))
+    return key, value
+
+
+def _check_mask(mask: BlockMask, B: int, H: int, Q: int, KV: int) -> None:
+    b, h, q, kv = mask.shape
+    if (b not in (1, B)) or (h not in (1, H)) or Q > q or KV > kv:
+        raise ValueError(f"block_mask was created for block_mask.shape={mask.shape} but got q_len={Q} "
+                         f"and kv_len={KV} with B={B}, H={H}. As the block mask was created for a "
+                         "smaller length than you're using it for, create a new one.")
+
+
+__all__ = ["AuxOutput", "AuxRequest", "BlockMask", "FlexKernelOptions", "and_masks",
+           "create_block_mask", "create_mask", "flex_attention", "noop_mask", "or_masks"]

@@ -1,0 +1,140 @@
+"""What images are, and the ways between Pillow's images, arrays and tensors."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any
+
+import numpy as np
+
+import rushlight as torch
+from rushlight.vision.pillow import image_of, is_image
+
+
+class InterpolationMode(Enum):
+    """How values between pixels are found."""
+
+    NEAREST = "nearest"
+    NEAREST_EXACT = "nearest-exact"
+    BILINEAR = "bilinear"
+    BICUBIC = "bicubic"
+    BOX = "box"
+    HAMMING = "hamming"
+    LANCZOS = "lanczos"
+
+
+PILLOWS = {"nearest": 0, "lanczos": 1, "bilinear": 2, "bicubic": 3, "box": 4, "hamming": 5,
+           "nearest-exact": 0}
+
+
+def mode_of(interpolation: Any) -> InterpolationMode:
+    """An InterpolationMode, also from Pillow's number for it."""
+    if isinstance(interpolation, int):
+        return InterpolationMode(list(PILLOWS)[interpolation])
+    if not isinstance(interpolation, InterpolationMode):
+        raise TypeError("Argument interpolation should be a InterpolationMode or a corresponding Pillow "
+                        f"integer constant, got {type(interpolation)}")
+    return interpolation
+
+
+def get_dimensions(img: Any) -> list[int]:
+    """[channels, height, width]; TypeError for what is neither image nor tensor."""
+    if is_image(img):
+        return [len(img.getbands()), img.height, img.width]
+    if not isinstance(img, torch.Tensor) or img.ndim < 2:
+        raise TypeError(f"Unexpected type {type(img)}: expected a PIL image or a tensor (..., C, H, W)")
+    return [1 if img.ndim == 2 else img.shape[-3], *img.shape[-2:]]
+
+
+def get_image_size(img: Any) -> list[int]:
+    """[width, height]."""
+    return get_dimensions(img)[:0:-1]
+
+
+def get_image_num_channels(img: Any) -> int:
+    """How many channels an image has."""
+    return get_dimensions(img)[0]
+
+
+def to_tensor(pic: Any) -> Any:
+    """(C, H, W) of a PIL image or an array (H, W[, C]); bytes become floats in [0, 1]."""
+    if not (is_image(pic) or isinstance(pic, np.ndarray)):
+        raise TypeError(f"pic should be PIL Image or ndarray. Got {type(pic)}")
+    array = np.array(pic)
+    if array.ndim not in (2, 3):
+        raise ValueError(f"pic should be 2/3 dimensional. Got {array.ndim} dimensions.")
+    if is_image(pic) and pic.mode == "1":
+        array = array.astype(np.uint8) * 255
+    tensor = torch.from_numpy(np.ascontiguousarray(np.atleast_3d(array).transpose(2, 0, 1)))
+    return tensor.to(torch.get_default_dtype()).div(255) if tensor.dtype is torch.uint8 else tensor
+
+
+def pil_to_tensor(pic: Any) -> Any:
+    """(C, H, W) of a PIL image, with its values as they are."""
+    if not is_image(pic):
+        raise TypeError(f"pic should be PIL Image. Got {type(pic)}")
+    return torch.from_numpy(np.atleast_3d(np.array(pic))).permute(2, 0, 1)
+
+
+# The modes for images of several channels, and of one by its dtype: the first is the default.
+_MODES = {2: ("LA",), 3: ("RGB", "YCbCr", "HSV"), 4: ("RGBA", "CMYK", "RGBX")}
+_GREY = {"uint8": ("L",), "int16": ("I;16",), "uint16": ("I;16",), "int32": ("I",), "float32": ("F",)}
+
+
+def to_pil_image(pic: Any, mode: str | None = None) -> Any:
+    """The PIL image of a tensor ([C, ]H, W) or array (H, W[, C]) with at most 4 channels."""
+    if not isinstance(pic, (torch.Tensor, np.ndarray)):
+        raise TypeError(f"pic should be Tensor or ndarray. Got {type(pic)}.")
+    if pic.ndim not in (2, 3):
+        raise ValueError(f"pic should be 2/3 dimensional. Got {pic.ndim} dimensions.")
+    if isinstance(pic, torch.Tensor):
+        pic = pic.mul(255).to(torch.uint8) if pic.is_floating_point() and mode != "F" else pic
+        pic = (pic if pic.ndim == 2 else pic.movedim(0, -1)).numpy()
+    array = np.atleast_3d(pic)
+    channels, name = array.shape[-1], array.dtype.name
+    if channels > 4:
+        raise ValueError(f"pic should not have > 4 channels. Got {channels} channels.")
+    modes = _GREY.get(name) if channels == 1 else _MODES[channels] if name == "uint8" else None
+    if modes is None:
+        raise TypeError(f"Input type {name} is not supported")
+    if mode is not None and mode not in modes:
+        raise ValueError(f"Only modes {list(modes)} are supported for {channels}D inputs" if channels > 1 else
+                         f"Incorrect mode ({mode}) supplied for input type {name}. Should be {modes[0]}")
+    return image_of(array, mode or modes[0])
+
+
+def most(dtype: Any) -> int:
+    """The value of white."""
+    return 1 if dtype.is_floating_point or dtype is torch.bool else torch.iinfo(dtype).max
+
+
+def convert_image_dtype(image: Any, dtype: Any = torch.float32) -> Any:
+    """The image in another dtype, with its values scaled to that dtype's range."""
+    new, old = most(dtype), most(image.dtype)
+    if image.dtype is dtype:
+        return image
+    if dtype.is_floating_point:
+        return image.to(dtype) if image.is_floating_point() else image.to(dtype) / old
+    if image.is_floating_point():
+        if dtype is torch.int64 or (dtype is torch.int32 and image.dtype is torch.float32):
+            raise RuntimeError(f"The cast from {image.dtype} to {dtype} cannot be performed safely.")
+        return image.mul(new + 1.0 - 1e-3).to(dtype)
+    if old > new:
+        return torch.div(image, (old + 1) // (new + 1), rounding_mode="floor").to(dtype)
+    return image.to(dtype) * ((new + 1) // (old + 1))
+
+
+def normalize(tensor: Any, mean: Sequence[float], std: Sequence[float], inplace: bool = False) -> Any:
+    """(tensor - mean) / std by channels of a float (..., C, H, W)."""
+    if not isinstance(tensor, torch.Tensor):
+        raise TypeError(f"img should be Tensor Image. Got {type(tensor)}")
+    if not tensor.is_floating_point():
+        raise TypeError(f"Input tensor should be a float tensor. Got {tensor.dtype}.")
+    if tensor.ndim < 3:
+        raise ValueError("Expected tensor to be a tensor image of size (..., C, H, W). Got tensor.size() = "
+                         f"{tensor.size()}")
+    mean, std = (torch.as_tensor(v, dtype=tensor.dtype).view(-1, 1, 1) for v in (mean, std))
+    if (std == 0).any():
+        raise ValueError(f"std evaluated to zero after conversion to {tensor.dtype}, leading to division by "
+                         "zero.")
+    return (tensor if inplace else tensor.clone()).sub_(mean).div_(std)

@@ -1,0 +1,90 @@
+"""Turning, shifting, scaling and shearing of images."""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import rushlight as torch
+import rushlight.nn.functional as F
+from rushlight.vision.pillow import is_image
+from rushlight.vision.transforms.conversion import PILLOWS, InterpolationMode, get_dimensions, mode_of
+from rushlight.vision.transforms.geometry import fills, in_floats
+
+
+def inverse_matrix(centre: Sequence[float], angle: float, translate: Sequence[float], scale: float,
+                   shear: Sequence[float]) -> list[float]:
+    """From the result's places to the image's, row by row: the inverse of T C RotateScaleShear C^-1."""
+    turn, sx, sy = math.radians(angle), math.radians(shear[0]), math.radians(shear[1])
+    a, c = math.cos(turn - sy) / math.cos(sy), math.sin(turn - sy) / math.cos(sy)
+    b = -math.cos(turn - sy) * math.tan(sx) / math.cos(sy) - math.sin(turn)
+    d = -math.sin(turn - sy) * math.tan(sx) / math.cos(sy) + math.cos(turn)
+    m = [x / scale for x in (d, -b, 0.0, -c, a, 0.0)]
+    x, y = -centre[0] - translate[0], -centre[1] - translate[1]
+    m[2] += m[0] * x + m[1] * y + centre[0]
+    m[5] += m[3] * x + m[4] * y + centre[1]
+    return m
+
+
+def _middle(img: Any, center: Any) -> list[float]:
+    """The centre as tensors are sampled: (0, 0) is the middle of the image."""
+    return [0.0, 0.0] if center is None else [c - n * 0.5 for c, n in zip(center, img.shape[:-3:-1])]
+
+
+def affine(img: Any, angle: float, translate: Sequence[float], scale: float, shear: Any,
+           interpolation: Any = InterpolationMode.NEAREST, fill: Any = None, center: Any = None) -> Any:
+    """Turned clockwise by `angle` degrees about the centre, scaled, sheared and shifted in pixels."""
+    mode, (_, h, w) = mode_of(interpolation), get_dimensions(img)
+    shears = [shear, 0.0] if isinstance(shear, (int, float)) else [*shear, *shear][:2]
+    if len(translate) != 2:
+        raise ValueError(f"Argument translate should be a sequence of length 2, got {translate}")
+    if scale <= 0.0:
+        raise ValueError(f"Argument scale should be positive, got {scale}")
+    if is_image(img):
+        matrix = inverse_matrix(center or [w * 0.5, h * 0.5], angle, translate, scale, shears)
+        return img.transform((w, h), 0, matrix, PILLOWS[mode.value], fillcolor=fills(img, fill))
+    matrix = inverse_matrix(_middle(img, center), angle, translate, scale, shears)
+    return _sampled(img, matrix, w, h, mode, fill)
+
+
+def rotate(img: Any, angle: float, interpolation: Any = InterpolationMode.NEAREST, expand: bool = False,
+           center: Any = None, fill: Any = None) -> Any:
+    """Turned counter-clockwise by `angle` degrees; expand: as large as the result needs."""
+    mode, (_, h, w) = mode_of(interpolation), get_dimensions(img)
+    if is_image(img):
+        return img.rotate(angle, PILLOWS[mode.value], expand, center, fillcolor=fills(img, fill))
+    matrix = inverse_matrix(_middle(img, center), -angle, (0.0, 0.0), 1.0, (0.0, 0.0))
+    return _sampled(img, matrix, *(_room(matrix, w, h) if expand else (w, h)), mode, fill)
+
+
+def _room(matrix: Sequence[float], w: int, h: int) -> tuple[int, ...]:
+    """(width, height) that hold all corners after turning."""
+    corners = torch.tensor([[x, y, 1.0] for x in (-0.5 * w, 0.5 * w) for y in (-0.5 * h, 0.5 * h)])
+    places = corners @ torch.tensor(matrix).reshape(2, 3).T + torch.tensor([w * 0.5, h * 0.5])
+    low, high = ((v / 1e-4).trunc_() * 1e-4 for v in (places.amin(0), places.amax(0)))
+    return tuple(int(n) for n in (high.ceil() - low.floor()).tolist())
+
+
+def _sampled(img: Any, matrix: Sequence[float], w: int, h: int, mode: InterpolationMode, fill: Any) -> Any:
+    """The image read at matrix @ place, with (0, 0) in the middle, for an (h, w) of places."""
+    if mode.value not in ("nearest", "bilinear"):
+        raise ValueError(f"interpolation mode {mode.value!r} isn't supported with tensors; use nearest or "
+                         "bilinear")
+
+    def sample(x: Any) -> Any:
+        half = torch.tensor([0.5 * x.shape[-1], 0.5 * x.shape[-2]], dtype=x.dtype)
+        theta = torch.tensor(matrix, dtype=x.dtype).reshape(2, 3).T / half
+        columns, rows = (torch.linspace(-n * 0.5 + 0.5, n * 0.5 - 0.5, n, dtype=x.dtype) for n in (w, h))
+        places = torch.stack((columns.expand(h, w), rows[:, None].expand(h, w)), -1).view(h * w, 2)
+        grid = torch.addmm(theta[2], places, theta[:2]).view(1, h, w, 2).expand(len(x), h, w, 2)
+        both = x if fill is None else torch.cat((x, torch.ones_like(x[:, :1])), 1)
+        found = F.grid_sample(both, grid, mode=mode.value, padding_mode="zeros", align_corners=False)
+        if fill is None:
+            return found
+        colour = torch.tensor(fill, dtype=x.dtype).view(1, -1, 1, 1)
+        found, inside = found[:, :-1], found[:, -1:]
+        if mode is InterpolationMode.NEAREST:
+            return torch.where(inside < 0.5, colour, found)
+        return found * inside + (1.0 - inside) * colour
+
+    return in_floats(img, sample)
