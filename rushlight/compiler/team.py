@@ -88,6 +88,15 @@ class _Current:
 
 
 _busy = threading.Lock()
+_own = threading.local()
+
+
+def _lone() -> _Team:
+    """A team of this thread alone: what it runs has the same bits as what the team runs."""
+    found: _Team | None = getattr(_own, "team", None)
+    if found is None:
+        found = _own.team = _Team(0)
+    return found
 
 
 def _team(threads: int) -> _Team | None:
@@ -116,16 +125,18 @@ if hasattr(os, "register_at_fork"):
 def run(function: Any, jobs: Array, before: int, steps: Array, threads: int) -> bool:
     """Run a ufunc's loop over `jobs`, a row each: `before` pointers, then the dims.
 
-    False, with nothing done, where there is no team or it is at work for another thread.
+    False, with nothing done, where there is no team.
     """
     loop = LOOPS.get(function)
     return loop is not None and run_loop(loop, jobs, before, steps, threads)
 
 
 def run_loop(loop: int, jobs: Array, before: int, steps: Array, threads: int) -> bool:
-    """`run` for the loop at an address."""
+    """`run` for the loop at an address; alone, job by job, while the team is at work for another thread."""
     if not _busy.acquire(blocking=False):
-        return False
+        if _Current.possible:
+            _lone().run(loop, jobs, before, steps, 1)
+        return _Current.possible
     try:
         team = _team(threads)
         if team is None:

@@ -1,4 +1,6 @@
 """Work shared out over native threads: large products, reductions, broadcast and strided kernels."""
+import threading
+
 import numpy as np
 import pytest
 
@@ -84,3 +86,20 @@ def test_an_error_free_team_serves_again_and_again():
         x = kernel.parallel(x)
     assert (x == 300).all()
     assert team._Current.team is None or team._Current.team.members >= 1
+
+
+def test_threads_at_once_get_the_same_bits():
+    """Who finds the team at work runs the same parts alone."""
+    a, b = (rng.standard_normal((700, 700)).astype(np.float32) for _ in range(2))
+    expected, wrong = gemm.matmul(a, b), []
+
+    def work():
+        for _ in range(10):
+            if not np.array_equal(gemm.matmul(a, b), expected):
+                wrong.append(1)
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert not wrong
