@@ -207,6 +207,21 @@ class Function:
         self.emit(f"br label %{done}")
         self.start(done)
 
+    @contextmanager
+    def changed(self, condition: str,
+                values: Sequence["Lane"]) -> Iterator[tuple[list["Lane"], list["Lane"]]]:
+        """Run the block if an i1 is set; gives what `values` are after it, and a list for their new ones."""
+        body, done, before = self.fresh("then"), self.fresh("end"), self.block
+        results, updated = [Lane(self, v.kind, f"%{self.fresh('phi')}") for v in values], list[Lane]()
+        self.emit(f"br i1 {condition}, label %{body}, label %{done}")
+        self.start(body)
+        yield results, updated
+        after = self.block
+        self.emit(f"br label %{done}")
+        self.start(done)
+        for r, old, new in zip(results, values, updated, strict=True):
+            self.emit(f"{r.name} = phi {r.type} [{old.name}, %{before}], [{new.name}, %{after}]")
+
     # --- lanes ----------------------------------------------------------------------------------
 
     def type(self, kind: str) -> str:

@@ -112,41 +112,51 @@ class _Rows:
 
     def _level(self, level: int, reductions: Sequence[Expr]) -> None:
         f, plan = self.f, self.plan
-        roots = [r.src[0] for r in reductions]
-        elements = [element(plan, r) for r in reductions]
-        starts = [f.const(LLVM[d], identity(r.arg, d)) for r, d in zip(reductions, elements, strict=True)]
         f.mark_early()
-        wides = [wide(r.arg, d) for r, d in zip(reductions, elements, strict=True)]
-        zeros = [f.const(LLVM[w], identity(r.arg, w)) for r, w in zip(reductions, wides, strict=True)]
-        body, most = self._body(within(roots)), BLOCK // plan.lanes
-        blocks = f.i64("udiv", f.i64("add", self.count, most - 1), most)
-        with f.vectors(blocks, zeros) as (block, totals, following):
+        self.elements = [element(plan, r) for r in reductions]
+        wides = [wide(r.arg, d) for r, d in zip(reductions, self.elements, strict=True)]
+        most = BLOCK // plan.lanes
+        body = self._body(within([r.src[0] for r in reductions]))
+        blocks = f.i64("udiv", f.i64("add", self.whole, most - 1), most)
+        with f.vectors(blocks, self._identities(reductions, wides)) as (block, totals, following):
             first = f.i64("mul", block, most)
-            now = f.op(f"call i64 @llvm.smin.i64(i64 {f.i64('sub', self.count, first)}, i64 {most})")
-            found = self._block(level, reductions, elements, starts, body, first, now)
+            now = f.op(f"call i64 @llvm.smin.i64(i64 {f.i64('sub', self.whole, first)}, i64 {most})")
+            with f.vectors(now, self._identities(reductions, self.elements)) as (k, running, updated):
+                values = self._reduced(body, level, reductions, f.i64("add", first, k), "false")
+                updated += [combine(r.arg, d, total, value) for r, d, total, value in zip(
+                    reductions, self.elements, running, values, strict=True)]
             following += [combine(r.arg, w, total, convert(value, d, w)) for r, d, w, total, value in zip(
-                reductions, elements, wides, totals, found, strict=True)]
+                reductions, self.elements, wides, totals, running, strict=True)]
+        totals = self._with_rest(level, reductions, wides, totals)
         for r, w, total in zip(reductions, wides, totals, strict=True):
-            found_one = convert(across(f, r.arg, w, total), w, plan.types[r])
-            self.known[r] = f.splat(found_one.kind, f.op(f"extractelement {found_one!r}, i64 0"))
+            one = convert(across(f, r.arg, w, total), w, plan.types[r])
+            self.known[r] = f.splat(one.kind, f.op(f"extractelement {one!r}, i64 0"))
 
-    def _block(self, level: int, reductions: Sequence[Expr], elements: Sequence[str], starts: Sequence[Lane],
-               body: Body, first: str, now: str) -> list[Lane]:
-        """A level's reductions over `now` vectors of the row."""
-        f, plan = self.f, self.plan
+    def _identities(self, reductions: Sequence[Expr], dtypes: Sequence[str]) -> list[Lane]:
+        return [self.f.const(LLVM[d], identity(r.arg, d)) for r, d in zip(reductions, dtypes, strict=True)]
+
+    def _reduced(self, body: Body, level: int, reductions: Sequence[Expr], i: str, last: str) -> list[Lane]:
+        """What vector `i` of the row brings to the reductions."""
         roots = [r.src[0] for r in reductions]
-        with f.vectors(now, starts) as (j, running, updated):
-            i = f.i64("add", first, j)
-            last = f.i64("icmp eq", i, self.whole)
-            valid = f.op(f"select i1 {last}, i64 {self.rest}, i64 {plan.lanes}")
-            counts = ramp(f, "i32").compare("lt", f.splat("i32", f.op(f"trunc i64 {valid} to i32")))
-            self._load(body, level, roots, i, last)
-            body.compute(roots)
-            for r, d, start, total in zip(reductions, elements, starts, running, strict=True):
-                value = convert(body.values[r.src[0]], plan.types[r.src[0]], d)
-                updated.append(combine(r.arg, d, total, counts.where(value, start)))
-            self._keep(body, level, roots, i, last)
-        return running
+        self._load(body, level, roots, i, last)
+        body.compute(roots)
+        self._keep(body, level, roots, i, last)
+        return [convert(body.values[root], self.plan.types[root], d)
+                for root, d in zip(roots, self.elements, strict=True)]
+
+    def _with_rest(self, level: int, reductions: Sequence[Expr], wides: Sequence[str],
+                   totals: Sequence[Lane]) -> list[Lane]:
+        """The totals and what the partial vector brings, where there is one."""
+        f = self.f
+        body = self._body(within([r.src[0] for r in reductions]))
+        with f.changed(self.partial, totals) as (results, updated):
+            counts = ramp(f, "i32").compare("lt", f.splat("i32", f.op(f"trunc i64 {self.rest} to i32")))
+            values = self._reduced(body, level, reductions, self.whole, "true")
+            values = [counts.where(value, start) for value, start in zip(
+                values, self._identities(reductions, self.elements), strict=True)]
+            updated += [combine(r.arg, w, total, convert(value, d, w)) for r, d, w, total, value in zip(
+                reductions, self.elements, wides, totals, values, strict=True)]
+        return results
 
     def _final(self) -> None:
         f, plan = self.f, self.plan
