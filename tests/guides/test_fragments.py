@@ -20,7 +20,6 @@ MISSING = {
     "E fsdp": "No module named 'torch.distributed'", "B7.1 export": "No module named 'torch.export'",
     "C jit": "no attribute 'jit' in Rushlight yet; instead: the model's Python code",
     "D7 onnx": "no attribute 'onnx' in Rushlight yet; instead: save the state_dict",
-    "E flex": "No module named 'torch.nn.attention.flex_attention'",
     "E memory history": "module 'torch.cuda' has no attribute 'memory'"}
 # Other packages: these depend on what is installed.
 ELSEWHERE = {"B4 torchvision"}
