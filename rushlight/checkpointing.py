@@ -1,4 +1,4 @@
-"""Checkpoints of a whole training run: all or nothing on the disk, to the same bits when resumed.
+"""Checkpoints of a whole training run: all or nothing on the disk.
 
 A step is a directory of two files: `tensors.safetensors`, and `state.jsonl` with the rest as JSON, the
 tensors' places and checksums (CRC-32) and its own (SHA-256). There is no pickle in it: reading runs nothing.
@@ -47,6 +47,10 @@ class Checkpoint:
         checkpoint.save(step, best=best_loss)
 
     One process writes to a directory at a time. Killing it at any moment leaves the newest complete step.
+
+    A resumed run has the bits of one that was never stopped if both compute with the same kernels:
+    RUSHLIGHT_KERNELS=llvm (or numpy) says so. By default a kernel goes over from NumPy to machine code after
+    some thousand calls, which a new process counts anew; last digits may then differ.
     """
 
     def __init__(self, directory: str | os.PathLike[str], keep: int | None = 3, **parts: Any) -> None:

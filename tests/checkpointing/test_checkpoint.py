@@ -14,6 +14,7 @@ import pytest
 
 import rushlight as torch
 from rushlight import nn
+from rushlight.base.config import knobs
 from tests.checkpointing import run
 
 # How often a run is killed; KILLS_IN_TESTS=50 for the long test.
@@ -21,8 +22,15 @@ KILLS = int(os.environ.get("KILLS_IN_TESTS", "3"))
 STEPS = 12
 
 
+@pytest.fixture(scope="module", autouse=True)
+def machine_code_from_the_start():
+    """Which kernels are hot by now must not matter: a resumed process counts from nothing."""
+    with knobs.using(kernels="llvm"):
+        yield
+
+
 @pytest.fixture(scope="module")
-def expected(tmp_path_factory):
+def expected(tmp_path_factory, machine_code_from_the_start):
     return run.train(tmp_path_factory.mktemp("whole"), STEPS)
 
 
@@ -55,7 +63,9 @@ def test_killed_at_random_moments(tmp_path, expected):
         path = tmp_path / str(killed)
         while True:
             process = subprocess.Popen([sys.executable, run.__file__, str(path), str(STEPS)], text=True,
-                                       stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+                                       stdout=subprocess.PIPE, env={
+                                           **os.environ, "PYTHONPATH": os.pathsep.join(sys.path),
+                                           "RUSHLIGHT_KERNELS": "llvm"})
             assert process.stdout.readline() == "ready\n"
             first = process.stdout.readline()      # a step is done: from now on there is something to keep
             if len(first) > 60:
