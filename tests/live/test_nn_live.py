@@ -68,7 +68,8 @@ def test_signatures_beside_pytorch(name: str) -> None:
 
 
 def test_every_method_of_module_is_there() -> None:
-    missing = [n for n in dir(torch.nn.Module) if not hasattr(rushlight.nn.Module, n)]
+    # With three underscores: what PyTorch's compiler hangs on the class once something has loaded it.
+    missing = [n for n in dir(torch.nn.Module) if not hasattr(rushlight.nn.Module, n) and n[:3] != "___"]
     assert set(missing) <= {"_slow_forward", "_maybe_warn_non_full_backward_hook"}
 
 
