@@ -13,12 +13,14 @@ from typing import Any
 
 from rushlight.capture.kernelnode import Array, Kernel, lowered, node
 from rushlight.capture.recorder import Entry, root, roots
+from rushlight.compiler.team import pointer
+from rushlight.ops.rowexpr import COSTLY
 from rushlight.ops.scalar import Expr, m, substitute, symbol, toposort
 
 # Beyond these a kernel spills more than fusion saves.
 _MOST_ARRAYS, _MOST_NODES = 14, 96
 # Rows are walked once per level of reductions, and what feeds them is computed each time.
-_COSTLY = frozenset("exp exp2 expm1 log log1p log2 log10 tanh sigmoid erf erfc pow sin cos div".split())
+_COSTLY = COSTLY | {"div"}
 
 
 class Fusing:
@@ -198,7 +200,7 @@ class _Pair:
 
 
 def _key(a: Array) -> Any:
-    return a.__array_interface__["data"][0], a.shape, a.strides, a.dtype
+    return pointer(a), a.shape, a.strides, a.dtype
 
 
 def _same(a: Array, b: Array) -> bool:

@@ -93,11 +93,12 @@ class Guards:
         """The tensors whose memory the program may use."""
         return [t for t, _, _ in self.tensors]
 
-    def globals_of(self, code: Any, variables: dict[str, Any]) -> None:
-        """Guard the globals that a function's code names."""
-        for name in _names(code) & variables.keys():
-            self.facts.append((variables, name, variables[name]))
-            self.seen.append((name, variables[name]))
+    def globals_of(self, code: Any, variables: dict[str, Any]) -> list[Any]:
+        """Guard the globals that a function's code names; their values."""
+        names = _names(code) & variables.keys()
+        self.facts += [(variables, name, variables[name]) for name in names]
+        self.seen += [(name, variables[name]) for name in names]
+        return [variables[name] for name in names]
 
     def _look(self, value: Any) -> None:
         if id(value) in self._seen:
@@ -165,10 +166,7 @@ class Guards:
             self.cells.append((cell, value))
             self.seen += [(name, value)]
             yield from self._variables(value) if isinstance(value, FunctionType) else (value,)
-        for name in _names(function.__code__) & function.__globals__.keys():
-            value = function.__globals__[name]
-            self.facts.append((function.__globals__, name, value))
-            self.seen.append((name, value))
+        for value in self.globals_of(function.__code__, function.__globals__):
             yield from self._variables(value) if isinstance(value, FunctionType) else (value,)
 
 

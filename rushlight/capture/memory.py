@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.capture.recorder import Entry, root, roots
+from rushlight.compiler.team import pointer
 from rushlight.tensor.tensor import Tensor
 
 Array = np.ndarray[Any, Any]
@@ -42,10 +43,6 @@ class Plan:
             top = max(top, at + need)
         return top
 
-    def room(self) -> "Room":
-        """Memory for one program."""
-        return Room(self)
-
 
 class Room:
     """The arena: call it with a tree of arrays to get those that lie here."""
@@ -53,7 +50,7 @@ class Room:
     def __init__(self, plan: Plan) -> None:
         self.places = plan.places
         self.array = np.empty(plan.size + _LINE, np.uint8)
-        self.start = -_address(self.array) % _LINE
+        self.start = -pointer(self.array) % _LINE
 
     def __call__(self, tree: Any) -> Any:
         if isinstance(tree, np.ndarray):
@@ -61,7 +58,7 @@ class Room:
             place = self.places.get(id(owner))
             if place is None:
                 return tree
-            offset = self.start + place + _address(tree) - _address(owner)
+            offset = self.start + place + pointer(tree) - pointer(owner)
             return np.ndarray(tree.shape, tree.dtype, self.array, offset, tree.strides)
         if isinstance(tree, tuple) and not hasattr(tree, "_fields"):
             return tuple([self(v) for v in tree])
@@ -95,8 +92,3 @@ def _lives(entries: Sequence[Entry], ends: dict[int, int],
                 made[id(owner)] = owner, i, max(i, ends.get(id(owner), i))
         fixed |= roots(getattr(e.function, "args", ()))
     return {key: life for key, life in made.items() if key not in fixed}
-
-
-def _address(a: Array) -> int:
-    found: int = a.__array_interface__["data"][0]
-    return found

@@ -14,7 +14,7 @@ from rushlight.base.size import Size
 from rushlight.base.quiet import hush, restore
 from rushlight.capture import gradients
 from rushlight.capture.fusion import Fusing
-from rushlight.capture.memory import Plan
+from rushlight.capture.memory import Plan, Room
 from rushlight.capture.prepared import prepared
 from rushlight.capture.recorder import Entry, Recorder, root, roots
 from rushlight.capture.regions import CompiledBackward, Traced, versions
@@ -100,7 +100,7 @@ class Program:
             last += len(part.entries)
             ends.update(dict.fromkeys(roots(part.output), last))
         self.plan = Plan(self.entries, ends, given)
-        room = self.plan.room()
+        room = Room(self.plan)
         numbers = {}
         for part in self.parts:
             for e in part.entries:

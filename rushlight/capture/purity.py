@@ -109,8 +109,8 @@ class Watch:
 
     def _nested(self, code: CodeType) -> bool:
         """Whether the guards know the function's variables, or those of the one that it is written in."""
-        return any(code is outer or code in outer.co_consts for outer in self._scanned
-                   if outer is not code or any(f.__code__ is code for f in self.guards.functions))
+        return any(f.__code__ is code for f in self.guards.functions) or any(
+            code in outer.co_consts for outer in self._scanned)
 
     def _note(self, what: str, code: CodeType, line: int | None) -> None:
         self.found = self.found or f"{what}, at {code.co_filename}:{line}: a replay would leave that out"

@@ -15,11 +15,9 @@ from rushlight.compiler.emit import (lanes_for, narrow, storage_kind, widen)
 from rushlight.compiler.ir import Function
 from rushlight.compiler.lanes import Lane
 from rushlight.compiler.meaning import Meaning
-from rushlight.ops.rowexpr import is_vector
+from rushlight.ops.rowexpr import COSTLY, is_vector
 from rushlight.ops.scalar import Expr, toposort
 
-# Worth keeping in an output's memory between levels rather than computing again.
-_COSTLY = frozenset("exp exp2 expm1 log log1p log2 log10 tanh sigmoid erf erfc pow sin cos".split())
 _IDENTITY = {"add": 0, "mul": 1, "any": 0, "all": 1}
 
 
@@ -44,7 +42,7 @@ class Plan:
         self._classify({name for name, _ in self.vectors})
         varying = {n: t for n, t in self.types.items() if self.varies[n]}
         # Cheap sums wait for the last addition: more lanes are more additions under way.
-        cheap = not any(n.op in _COSTLY for n in varying)
+        cheap = not any(n.op in COSTLY for n in varying)
         self.lanes = self.lanes or lanes_for(varying) * (2 if cheap and self.levels else 1)
         self.out_vectors = [i for i, o in enumerate(self.meaning.outputs) if self.varies[o]]
         self.out_scalars = [i for i, o in enumerate(self.meaning.outputs) if not self.varies[o]]
@@ -82,7 +80,7 @@ class Plan:
         free = [len(self.vectors) + k for k in range(len(self.out_vectors))]
         found: dict[Expr, int] = {}
         for node in self.order:
-            if node.op in _COSTLY and self.varies[node] and len(uses.get(node, ())) > 1:
+            if node.op in COSTLY and self.varies[node] and len(uses.get(node, ())) > 1:
                 for operand in free:
                     out = self.meaning.out_dtypes[self.out_vectors[operand - len(self.vectors)]]
                     if out == self.types[node]:

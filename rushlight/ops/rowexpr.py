@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from rushlight.ops.scalar import Expr, Operand, intern, lift
 
+# Atoms that cost more than reading a number that has been computed already.
+COSTLY = frozenset("exp exp2 expm1 log log1p log2 log10 tanh sigmoid erf erfc pow sin cos".split())
 REDUCTIONS = ("add", "mul", "max", "min", "any", "all")
 
 
