@@ -1,7 +1,7 @@
 """Running PyTorch programs as they are: `import torch` gives Rushlight.
 
 `install_as_torch()` makes every torch.x.y the very module rushlight.x.y, and torchvision.x.y the module
-rushlight.vision.x.y, in this process and in the Python processes that it starts. `python -m rushlight` does
+rushlight_vision.x.y, in this process and in the Python processes that it starts. `python -m rushlight` does
 that and then runs a program the way Python itself would: same arguments, same `__main__`, same tracebacks,
 same exit status.
 """
@@ -61,11 +61,11 @@ def _reach_children() -> None:
 
 # Rooms of the engine: PyTorch has no modules of these names, and torch.tensor is a function.
 _NOT_PYTORCHS = frozenset(("base", "ops", "derive", "tensor", "dispatch", "serialize", "launcher",
-                           "as_torch", "vision", "__main__"))
+                           "as_torch", "__main__"))
 
 
 # The packages that Rushlight stands in for, and their own places in it.
-_ROOTS = {"torch": "rushlight", "torchvision": "rushlight.vision"}
+_ROOTS = {"torch": "rushlight", "torchvision": "rushlight_vision"}
 
 
 class _TorchFinder:

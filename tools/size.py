@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 
 FILE_LINES, FUNCTION_LINES = 400, 40
-# How many may be beyond the measure, and the most lines of code that the package may have: docs/design.md
-# says why these are more than the 40,000 that were aimed at.
-BUDGET = {"files": 0, "functions": 0, "code": 42_300}
+# How many files and functions may be beyond the measure, and the most lines of code of each package:
+# docs/design.md says why the framework has more than the 40,000 that were aimed at.
+BUDGET = {"files": 0, "functions": 0, "rushlight": 41_900, "rushlight_vision": 1_100}
 
 
 def functions(path: Path) -> list[tuple[str, int]]:
@@ -39,9 +39,10 @@ def code(path: Path) -> int:
 
 def main() -> int:
     """Print the report; exit status 1 where a budget is broken."""
-    root = Path(__file__).resolve().parent.parent / "rushlight"
+    root = Path(__file__).resolve().parent.parent
+    packages = [name for name in BUDGET if (root / name).is_dir()]
     files = {path: len(path.read_text(encoding="utf-8").splitlines())
-             for path in sorted(root.rglob("*.py"))}
+             for name in packages for path in sorted((root / name).rglob("*.py"))}
     long_files = [(n, p) for p, n in files.items() if n > FILE_LINES]
     long_functions = [(n, f"{path.relative_to(root)}:{name}") for path in files
                       for name, n in functions(path) if n > FUNCTION_LINES]
@@ -49,11 +50,11 @@ def main() -> int:
         print(f"{n:6} lines  {what}")
     for n, what in sorted(long_functions, reverse=True):
         print(f"{n:6} lines  {what}()")
-    total = sum(map(code, files))
-    print(f"{len(files)} files, {sum(files.values())} lines, {total} of them code; "
+    totals = {name: sum(map(code, (root / name).rglob("*.py"))) for name in packages}
+    print(f"{len(files)} files, {sum(files.values())} lines, of them code: {totals}; "
           f"{len(long_files)} files over {FILE_LINES}, "
           f"{len(long_functions)} functions over {FUNCTION_LINES}")
-    have = {"files": len(long_files), "functions": len(long_functions), "code": total}
+    have = {"files": len(long_files), "functions": len(long_functions), **totals}
     broken = [f"{name}: {have[name]}, budget {most}" for name, most in BUDGET.items()
               if have[name] > most]
     print("\n".join(f"over budget: {b}" for b in broken) or "within budget")

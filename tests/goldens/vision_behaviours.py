@@ -15,7 +15,7 @@ VISION = Table("vision_behaviours.json")
 
 def module(torch: Any, name: str = "") -> Any:
     """A module of torchvision, or Rushlight's of that name."""
-    root = "torchvision" if torch.__name__ == "torch" else "rushlight.vision"
+    root = "torchvision" if torch.__name__ == "torch" else "rushlight_vision"
     return importlib.import_module(f"{root}.{name}" if name else root)
 
 

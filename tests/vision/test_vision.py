@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 import rushlight as torch
-from rushlight.vision import datasets, transforms, utils
-from rushlight.vision.datasets.utils import download_url, extract_archive
-from rushlight.vision.transforms import v2
+from rushlight_vision import datasets, transforms, utils
+from rushlight_vision.datasets.utils import download_url, extract_archive
+from rushlight_vision.transforms import v2
 
 pytest.importorskip("PIL")
 sys.path.insert(0, str(Path(__file__).parents[1] / "goldens"))
@@ -79,7 +79,7 @@ def test_offline_says_what_to_do(tmp_path: Path) -> None:
 
 
 def test_a_broken_idx_file_is_named(tmp_path: Path) -> None:
-    from rushlight.vision.datasets.mnist import read_sn3_pascalvincent_tensor as read
+    from rushlight_vision.datasets.mnist import read_sn3_pascalvincent_tensor as read
 
     for data in (b"", b"abcdefgh", _idx(np.zeros(9, np.uint8))[:-1]):
         (tmp_path / "x").write_bytes(data)
@@ -163,7 +163,7 @@ def test_own_transforms_of_samples() -> None:
 
 def test_without_pillow(tmp_path: Path) -> None:
     code = ("import sys; sys.modules['PIL'] = None\nimport rushlight as torch\n"
-            "from rushlight.vision import transforms as T\nx = torch.rand(3, 8, 8)\n"
+            "from rushlight_vision import transforms as T\nx = torch.rand(3, 8, 8)\n"
             "print(T.Compose([T.Resize(4), T.RandomCrop(3), T.ColorJitter(0.1, 0.1, 0.1, 0.1)])(x).shape)\n"
             "T.ToPILImage()(x)")
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
@@ -184,5 +184,5 @@ import torchvision.models
 """)
     done = subprocess.run([sys.executable, "-m", "rushlight", "p.py"], cwd=tmp_path, capture_output=True, text=True,
                           timeout=60, env={"PYTHONPATH": str(Path(torch.__file__).parents[1]), "PATH": ""})
-    assert done.stdout.split() == ["rushlight.vision.transforms", "0.28.0", "(224,", "224)", "rushlight.vision"]
+    assert done.stdout.split() == ["rushlight_vision.transforms", "0.28.0", "(224,", "224)", "rushlight_vision"]
     assert "which has no module torchvision.models" in done.stderr

@@ -12,10 +12,10 @@ import numpy as np
 
 import rushlight as torch
 from rushlight import nn
-from rushlight.vision import transforms as v1
-from rushlight.vision.pillow import is_image
-from rushlight.vision.transforms.v2 import functional
-from rushlight.vision.tv_tensors import Image, Mask, TVTensor, wrap
+from rushlight_vision import transforms as v1
+from rushlight_vision.pillow import is_image
+from rushlight_vision.transforms.v2 import functional
+from rushlight_vision.tv_tensors import Image, Mask, TVTensor, wrap
 
 
 def _leaves(nest: Any) -> list[Any]:

@@ -66,7 +66,7 @@ class FakeData(VisionDataset):
         self.random_offset = random_offset
 
     def __getitem__(self, index: int) -> tuple[Any, Any]:
-        from rushlight.vision.transforms.functional import to_pil_image
+        from rushlight_vision.transforms.functional import to_pil_image
 
         if index >= len(self):
             raise IndexError(f"{type(self).__name__} index out of range")

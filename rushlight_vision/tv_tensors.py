@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 import rushlight as torch
-from rushlight.vision.pillow import is_image
+from rushlight_vision.pillow import is_image
 
 
 class TVTensor(torch.Tensor):
@@ -14,7 +14,7 @@ class TVTensor(torch.Tensor):
 
     def __new__(cls, data: Any, *, dtype: Any = None, requires_grad: bool | None = None) -> Any:
         if is_image(data):
-            from rushlight.vision.transforms.conversion import pil_to_tensor
+            from rushlight_vision.transforms.conversion import pil_to_tensor
 
             data = pil_to_tensor(data)
         tensor = torch.as_tensor(data, dtype=dtype)

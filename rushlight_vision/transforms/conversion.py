@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
-from rushlight.vision.pillow import image_of, is_image
+from rushlight_vision.pillow import image_of, is_image
 
 
 class InterpolationMode(Enum):

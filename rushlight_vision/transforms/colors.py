@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
-from rushlight.vision.pillow import image_of, is_image, pillow
-from rushlight.vision.transforms.conversion import convert_image_dtype, most
+from rushlight_vision.pillow import image_of, is_image, pillow
+from rushlight_vision.transforms.conversion import convert_image_dtype, most
 
 
 def _blend(img: Any, other: Any, factor: float) -> Any:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
-from rushlight.vision.datasets.utils import check_integrity, download_and_extract_archive
-from rushlight.vision.datasets.vision import VisionDataset
-from rushlight.vision.pillow import image_of
+from rushlight_vision.datasets.utils import check_integrity, download_and_extract_archive
+from rushlight_vision.datasets.vision import VisionDataset
+from rushlight_vision.pillow import image_of
 
 _TYPES = {8: "u1", 9: "i1", 11: ">i2", 12: ">i4", 13: ">f4", 14: ">f8"}
 

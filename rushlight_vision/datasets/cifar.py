@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.vision.datasets.utils import check_integrity, download_and_extract_archive
-from rushlight.vision.datasets.vision import VisionDataset
-from rushlight.vision.pillow import image_of
+from rushlight_vision.datasets.utils import check_integrity, download_and_extract_archive
+from rushlight_vision.datasets.vision import VisionDataset
+from rushlight_vision.pillow import image_of
 
 
 class CIFAR10(VisionDataset):

@@ -4,11 +4,11 @@ from __future__ import annotations
 from typing import Any
 
 import rushlight as torch
-from rushlight.vision.pillow import is_image
-from rushlight.vision.transforms.functional import *  # noqa: F403
-from rushlight.vision.transforms.conversion import convert_image_dtype, get_dimensions, most, pil_to_tensor
-from rushlight.vision.transforms.geometry import hflip, vflip
-from rushlight.vision.tv_tensors import Image
+from rushlight_vision.pillow import is_image
+from rushlight_vision.transforms.functional import *  # noqa: F403
+from rushlight_vision.transforms.conversion import convert_image_dtype, get_dimensions, most, pil_to_tensor
+from rushlight_vision.transforms.geometry import hflip, vflip
+from rushlight_vision.tv_tensors import Image
 
 horizontal_flip, vertical_flip = hflip, vflip
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from rushlight.vision.datasets.vision import VisionDataset
-from rushlight.vision.pillow import pillow
+from rushlight_vision.datasets.vision import VisionDataset
+from rushlight_vision.pillow import pillow
 
 IMG_EXTENSIONS = (".jpg", ".jpeg", ".png", ".ppm", ".bmp", ".pgm", ".tif", ".tiff", ".webp")
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import rushlight as torch
 import rushlight.nn as nn
-from rushlight.vision.transforms import functional as F
-from rushlight.vision.transforms.conversion import InterpolationMode, get_dimensions, mode_of
-from rushlight.vision.transforms.geometry import pair
+from rushlight_vision.transforms import functional as F
+from rushlight_vision.transforms.conversion import InterpolationMode, get_dimensions, mode_of
+from rushlight_vision.transforms.geometry import pair
 
 # Attributes that reprs leave out at these values; numbers of (low, high) that one number stands for.
 _HIDDEN = {"center": None, "mode": None}

@@ -8,8 +8,8 @@ import numpy as np
 
 import rushlight as torch
 import rushlight.nn.functional as F
-from rushlight.vision.pillow import is_image, palette_kept, pillow
-from rushlight.vision.transforms.conversion import PILLOWS, InterpolationMode, get_dimensions, mode_of
+from rushlight_vision.pillow import is_image, palette_kept, pillow
+from rushlight_vision.transforms.conversion import PILLOWS, InterpolationMode, get_dimensions, mode_of
 
 
 def in_floats(img: Any, compute: Callable[[Any], Any]) -> Any:

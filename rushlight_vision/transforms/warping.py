@@ -7,9 +7,9 @@ from typing import Any
 
 import rushlight as torch
 import rushlight.nn.functional as F
-from rushlight.vision.pillow import is_image
-from rushlight.vision.transforms.conversion import PILLOWS, InterpolationMode, get_dimensions, mode_of
-from rushlight.vision.transforms.geometry import fills, in_floats
+from rushlight_vision.pillow import is_image
+from rushlight_vision.transforms.conversion import PILLOWS, InterpolationMode, get_dimensions, mode_of
+from rushlight_vision.transforms.geometry import fills, in_floats
 
 
 def inverse_matrix(centre: Sequence[float], angle: float, translate: Sequence[float], scale: float,

@@ -1,9 +1,0 @@
-"""Functions on images: Pillow's, and tensors (..., C, H, W) (torchvision.transforms.functional).
-
-Each gives back what it was given. Pillow does the work for its images; tensors are computed with ops, and
-integers are rounded where torchvision rounds.
-"""
-from rushlight.vision.transforms.colors import *  # noqa: F403
-from rushlight.vision.transforms.conversion import *  # noqa: F403
-from rushlight.vision.transforms.geometry import *  # noqa: F403
-from rushlight.vision.transforms.warping import *  # noqa: F403
