@@ -74,11 +74,13 @@ def _check_view(target: Tensor) -> None:
 
 def track_view(view: Tensor, base: Tensor, again: Any, args: tuple[Any, ...]) -> None:
     """Note that `view` is again(base, *args), so that writes through it can reach the base."""
-    view._b = (base, again, args)
-    g = base._g
-    if g is not None and g.__class__ is AccumulateGrad:
-        return                       # no write can ever be recorded through a leaf's views
-    s = view._s
+    view._b = (base, again, args, None)
+    if base._g.__class__ is not AccumulateGrad:  # no write can ever be recorded through a leaf's views
+        remember(view, view._s)
+
+
+def remember(view: Tensor, s: Any) -> None:
+    """Let a view's storage know of it."""
     known = s.views
     if known is None:
         s.views = [_reference(view)]

@@ -32,7 +32,7 @@ def array_runner(row: Row, body: Run, rules: Rules | None, otherwise: Run, by_na
     otherwise: what to call where the body answers NotImplemented.  by_name: whether keyword-only
     parameters are handed to the body by name.
     """
-    general = _general(row, _by_name(row, body) if by_name else body, rules, otherwise)
+    general = _general(row, by_keyword(row, body) if by_name else body, rules, otherwise)
     if not all(map(_is_plain, row.params)):
         return general
     return _specialised(row, body, rules, otherwise, general, by_name)
@@ -68,7 +68,7 @@ def _specialised(row: Row, body: Run, rules: Rules | None, otherwise: Run, gener
         lines += [f"    if _LOCAL.enabled and ({grads}):", f"        _record(({names},), _out)"]
     lines += ["    return _out", ""]
     scope = {"_general": general, "_hush": hush, "_restore": restore, "_body": body, "_otherwise": otherwise,
-             "_TAPE": TAPE, "_again": silent(row, _by_name(row, body) if by_name else body),
+             "_TAPE": TAPE, "_again": silent(row, by_keyword(row, body) if by_name else body),
              "_wrap": wrap, "_wrapped": wrapped, "_ndarray": np.ndarray, "_LOCAL": LOCAL,
              "_Tensor": Tensor, "_record": None if rules is None else rules.record}
     return compile_function("\n".join(lines), row.name, scope)
@@ -107,7 +107,8 @@ def silent(row: Row, body: Run) -> Run:
 # --- the general way ------------------------------------------------------------------------------
 
 
-def _by_name(row: Row, body: Run) -> Run:
+def by_keyword(row: Row, body: Run) -> Run:
+    """`body` called with the row's arguments in order, keyword-only ones by name."""
     count = sum(not p.keyword_only for p in row.params)
     names = [p.name for p in row.params][count:]
     if not names:

@@ -11,10 +11,9 @@ from rushlight.autograd.mode import LOCAL
 from rushlight.base.promotion import can_cast
 from rushlight.base.tape import TAPE
 from rushlight.dispatch import arguments, overrides, pointwise
-from rushlight.dispatch.arrayrun import arrays_of
+from rushlight.dispatch.arrayrun import arrays_of, by_keyword
 from rushlight.dispatch.formula import Formula
 from rushlight.ops import signature
-from rushlight.dispatch.kinds import by_keyword
 from rushlight.ops.table import Row
 from rushlight.tensor.tensor import Tensor, storage
 

@@ -110,7 +110,7 @@ def view(self: Tensor, *size: Any, dtype: Any = None) -> Tensor:
     """The same elements in another shape, or the same bytes as another dtype."""
     if dtype is not None or (len(size) == 1 and isinstance(size[0], dt.dtype)):
         return _view_dtype(self, dtype or size[0])
-    found: Tensor = ROWS["_view"](self, *size) if size else ROWS["_view"](self, ())
+    found: Tensor = ROWS["_view"].call(self, *size) if size else ROWS["_view"](self, ())
     return found
 
 

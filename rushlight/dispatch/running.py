@@ -14,10 +14,11 @@ from rushlight.base.size import Size
 from rushlight.dispatch import arguments, factories, outputs, overrides, state
 from rushlight.dispatch.kinds import runner
 from rushlight.dispatch.literals import NUMBERS
+from rushlight.dispatch.viewing import whole
 from rushlight.ops import signature
 from rushlight.ops.table import Row
 
-_EXACT = {"int": "int", "bool": "bool", "float": "float", "str": "str"}
+_EXACT = {"int | Tensor": "int", "int": "int", "bool": "bool", "float": "float", "str": "str"}
 
 
 def build(row: Row) -> Callable[..., Any]:
@@ -25,7 +26,7 @@ def build(row: Row) -> Callable[..., Any]:
     if row.options.get("factory"):
         return factories.build(row)
     run = runner(row)
-    params = _public(row)
+    params = row.params
     direct = _direct(row, run, params)
     general = overrides.entrance(row, direct)
     if _spread_ints(params):
@@ -33,10 +34,6 @@ def build(row: Row) -> Callable[..., Any]:
     if any(p.varargs for p in params) or not params:
         return general
     return _prologue(row, run, general, params, direct)
-
-
-def _public(row: Row) -> tuple[signature.Param, ...]:
-    return row.params
 
 
 def _direct(row: Row, run: Callable[..., Any], params: Any) -> Callable[..., Any]:
@@ -63,58 +60,76 @@ def _spread_prologue(row: Row, run: Callable[..., Any], general: Callable[..., A
                      params: tuple[signature.Param, ...], direct: Callable[..., Any]) -> Callable[..., Any]:
     name = params[0].name
     rest = "".join(f", _default_{p.name}" for p in params[2:])
+    absent = "" if params[1].default is signature.REQUIRED else f" and _default_{params[1].name} is not None"
     text = (f"def {row.name}({name}, *ints, **extra):\n"
-            f"    if extra or MODES or {name}.__class__ not in PLAIN or not ints:\n"
+            f"    if extra or MODES or {name}.__class__ not in PLAIN or not ints{absent}:\n"
             f"        return general({name}, *ints, **extra)\n"
-            f"    if len(ints) == 1 and ints[0].__class__ is not int:\n"
+            f"    if not ints:\n"
+            f"        ints = _default_{params[1].name}\n"
+            f"    elif len(ints) == 1 and ints[0].__class__ is not int:\n"
             f"        ints = ints[0]\n"
             f"        if ints.__class__ not in TUPLES:\n"
             f"            return general({name}, ints)\n"
-            f"    for i in ints:\n"
-            f"        if i.__class__ is not int:\n"
-            f"            return general({name}, ints)\n"
+            f"    if ints is not None and not INT.issuperset(map(type, ints)):\n"
+            f"        return general({name}, ints)\n"
+            + _planned(row, run, name, f"(ints{rest or ','})") +
             f"    return run({name}, ints{rest})\n")
-    scope: dict[str, Any] = {"MODES": state.MODES, "PLAIN": state.PLAIN, "general": general,
-                             "run": run, "TUPLES": frozenset({tuple, Size}),
-                             **{f"_default_{p.name}": p.default for p in params}}
-    return overrides.compile_door(text, row, scope, direct)
+    return _door(text, row, run, general, params, direct)
+
+
+def _door(text: str, row: Row, run: Callable[..., Any], general: Callable[..., Any],
+          params: tuple[signature.Param, ...], direct: Callable[..., Any]) -> Callable[..., Any]:
+    return overrides.compile_door(text, row, {
+        "MODES": state.MODES, "PLAIN": state.PLAIN, "general": general, "run": run, "NUMBERS": NUMBERS,
+        "LISTS": frozenset({list, tuple}), "INT": frozenset({int}), "TUPLES": frozenset({tuple, Size}),
+        "DTYPE": dtype, "PLANS": getattr(run, "plans", None), "whole": whole,
+        **{f"_default_{p.name}": p.default for p in params}}, direct)
+
+
+def _planned(row: Row, run: Callable[..., Any], name: str, rest: str) -> str:
+    """Code that goes by a view's plan, if there is one and no node to make."""
+    if not hasattr(run, "plans") or any(p.type == "tuple" for p in row.params):
+        return ""
+    return (f"    if {name}._g is None{f' and whole({name})' if row.options.get('whole') else ''}:\n"
+            f"        a = {name}._a\n"
+            f"        plan = PLANS.get(({name}._k, a.shape, a.strides, {rest}))\n"
+            f"        if plan is not None:\n"
+            f"            return plan({name})\n")
+
+
+def _checks(p: signature.Param) -> list[str]:
+    """Conditions under which an argument is not plain."""
+    n, exact = p.name, _EXACT.get(p.type.removesuffix(" | None"))
+    given = "" if p.default is signature.REQUIRED else f"{n} is not _default_{n} and "
+    if p.takes_number:
+        return [f"{given}{n}.__class__ not in PLAIN and {n}.__class__ not in NUMBERS"]
+    if p.is_tensor:
+        return [f"{given}{n}.__class__ not in PLAIN"]
+    if p.is_list:
+        return [f"{given}{n}.__class__ not in LISTS", f"{given}not PLAIN.issuperset(map(type, {n}))"]
+    if p.type.startswith("Ints"):
+        return [f"{given}{n}.__class__ is not int and not "
+                f"({n}.__class__ is tuple and INT.issuperset(map(type, {n})))"]
+    if exact or p.type.startswith("dtype"):
+        return [f"{given}{n}.__class__ is not {exact or 'DTYPE'}"]
+    if p.is_number:
+        return [f"{given}{n}.__class__ not in NUMBERS"]
+    if p.type.startswith("device"):
+        return [f"{given}True"]
+    return [] if given else [f"{n} is _default_{n}"]
 
 
 def _prologue(row: Row, run: Callable[..., Any], general: Callable[..., Any],
               params: tuple[signature.Param, ...], direct: Callable[..., Any]) -> Callable[..., Any]:
-    checks = ["extra", "MODES"] + (["out is not None"] if row.out else [])
-    for p in params:
-        exact = _EXACT.get(p.type.removesuffix(" | None"))
-        given = "" if p.default is signature.REQUIRED else f"{p.name} is not _default_{p.name} and "
-        if p.takes_number:
-            checks.append(f"{given}{p.name}.__class__ not in PLAIN and "
-                          f"{p.name}.__class__ not in NUMBERS")
-        elif p.is_tensor:
-            checks.append(f"{given}{p.name}.__class__ not in PLAIN")
-        elif p.is_list:
-            checks.append(f"{given}{p.name}.__class__ not in LISTS")
-            checks.append(f"{given}not PLAIN.issuperset(map(type, {p.name}))")
-        elif p.type.startswith("Ints"):
-            checks.append(f"{given}{p.name}.__class__ is not int and not "
-                          f"({p.name}.__class__ is tuple and INT.issuperset(map(type, {p.name})))")
-        elif exact:
-            checks.append(f"{given}{p.name}.__class__ is not {exact}")
-        elif p.is_number:
-            checks.append(f"{given}{p.name}.__class__ not in NUMBERS")
-        elif p.type.startswith("dtype"):
-            checks.append(f"{given}{p.name}.__class__ is not DTYPE")
-        elif p.type.startswith("device"):
-            checks.append(f"{given}True" if given else "True")
-        elif not given:
-            checks.append(f"{p.name} is _default_{p.name}")
+    checks = ["extra", "MODES"] + (["out is not None"] if row.out else []) + [
+        f"({c})" if " and " in c else c for p in params for c in _checks(p)]
     names = ", ".join(p.name for p in params)
     call = ", ".join(f"{p.name}={p.name}" for p in params) + (", out=out" if row.out else "")
-    text = (f"def {row.name}({signature.source(params, out=row.out)}, **extra):\n"
-            f"    if {' or '.join(f'({c})' if ' and ' in c else c for c in checks)}:\n"
+    lists = "".join(f"    if {p.name}.__class__ is list:\n        {p.name} = tuple({p.name})\n"
+                    for p in params if p.type.startswith("Ints"))
+    text = (f"def {row.name}({signature.source(params, out=row.out)}, **extra):\n{lists}"
+            f"    if {' or '.join(checks)}:\n"
             f"        return general({call}, **extra)\n"
+            + _planned(row, run, params[0].name, f"({''.join(f'{p.name}, ' for p in params[1:])})") +
             f"    return run({names})\n")
-    scope: dict[str, Any] = {"MODES": state.MODES, "PLAIN": state.PLAIN, "general": general,
-                             "run": run, "NUMBERS": NUMBERS,
-                             "LISTS": frozenset({list, tuple}), "INT": frozenset({int}), "DTYPE": dtype,
-                             **{f"_default_{p.name}": p.default for p in params}}
-    return overrides.compile_door(text, row, scope, direct)
+    return _door(text, row, run, general, params, direct)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -143,11 +144,7 @@ def resolve_conj(input):
     return input
 
 
-def _part(a: Array, which: str) -> Array:
-    return a.real if which == "real" else a.imag
-
-
-@view(name="_complex_part", where=("aten",), numpy=_part)
+@view(name="_complex_part", where=("aten",), numpy=lambda a, which: (attrgetter(which),))
 def _complex_part(input: Layout, which: "str") -> Layout:
     """The real or the imaginary parts, as a view of every other number."""
     raise TypeError("the parts of a complex tensor are views of another dtype, which only NumPy makes")
@@ -182,7 +179,7 @@ def _view_real(a: Array) -> Array:
     return np.lib.stride_tricks.as_strided(a.real, flat.shape, (*a.strides, a.itemsize // 2))
 
 
-@view(numpy=_view_real)
+@view(numpy=lambda a: (_view_real,))
 def view_as_real(input: Layout) -> Layout:
     """A complex tensor as a real one with a last dim of (real, imaginary)."""
     raise TypeError("view_as_real changes the dtype, which only NumPy's view does")
@@ -205,7 +202,7 @@ def _view_complex(a: Array) -> Array:
     return a.view(kind)[..., 0]
 
 
-@view(numpy=_view_complex)
+@view(numpy=lambda a: (_view_complex,))
 def view_as_complex(input: Layout) -> Layout:
     """A real tensor with a last dim of 2 as a complex one."""
     raise TypeError("view_as_complex changes the dtype, which only NumPy's view does")

@@ -21,7 +21,7 @@ Array = np.ndarray[Any, Any]
 # --- x[...] ---------------------------------------------------------------------------------------
 
 
-@view(name="_basic", where=("aten",), numpy=advanced.view)
+@view(name="_basic", where=("aten",), numpy=lambda *how: (advanced.view, *how[1:]))
 def BASIC(input: Layout, basic: "tuple", ones: "tuple") -> Layout:
     """The view of x[ints, slices, None, ...] (see tensor/indexing.py)."""
     sizes, strides, offset = [], [], input.offset
