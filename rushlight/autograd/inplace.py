@@ -72,9 +72,9 @@ def _check_view(target: Tensor) -> None:
                            "in-place operation. Do it under torch.no_grad(), or on a clone().")
 
 
-def track_view(view: Tensor, base: Tensor, again: Any, args: tuple[Any, ...]) -> None:
-    """Note that `view` is again(base, *args), so that writes through it can reach the base."""
-    view._b = (base, again, args, None)
+def track_view(view: Tensor, base: Tensor, again: Any, args: tuple[Any, ...], step: Any = None) -> None:
+    """Note that `view` is again(base, *args), so that writes through it can reach the base; step: see()'s."""
+    view._b = (base, again, args, step)
     if base._g.__class__ is not AccumulateGrad:  # no write can ever be recorded through a leaf's views
         remember(view, view._s)
 

@@ -100,7 +100,7 @@ def silent(row: Row, body: Run) -> Run:
             return body(*arrays)
         finally:
             restore(token)
-    again.row = row  # type: ignore[attr-defined]
+    again.row, again.body = row, body  # type: ignore[attr-defined]
     return again
 
 

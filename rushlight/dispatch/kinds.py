@@ -11,7 +11,8 @@ from rushlight.dispatch.arrayrun import array_runner, by_keyword, tracked
 from rushlight.dispatch.reducing import reduce_runner
 from rushlight.dispatch.rules import Rules
 from rushlight.ops.table import Row
-from rushlight.dispatch.viewing import planner, view_runner
+from rushlight.dispatch.planning import PLANNED, planner
+from rushlight.dispatch.viewing import view_runner
 
 Run = Callable[..., Any]
 
@@ -19,8 +20,8 @@ Run = Callable[..., Any]
 def runner(row: Row) -> Run:
     """The function that runs a row on checked arguments."""
     run = _RUNNERS[row.kind](row)
-    run = planner(run) if row.options.get("geometric") else run
-    return _refusing(row, run) if row.refuse else run
+    run = _refusing(row, run) if row.refuse else run
+    return planner(row, run) if row.name in PLANNED else run
 
 
 def _refusing(row: Row, run: Run) -> Run:

@@ -14,6 +14,7 @@ from rushlight.base.device import device
 from rushlight.base.tape import TAPE, constant
 from rushlight.base.layout import broadcast_shapes, contiguous_strides, format_strides
 from rushlight.dispatch import inplace, names
+from rushlight.dispatch.literals import NUMBERS, scalar
 from rushlight.dispatch.state import MODES, interpret, wrapped
 from rushlight.ops.table import ROWS
 from rushlight.tensor.data import new_tensor
@@ -64,6 +65,18 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 
 def _fill(self: Tensor, value: Any, node: str) -> Tensor:
+    a, s = self._a, self._s
+    if (MODES or TAPE or self._g is not None or value.__class__ not in NUMBERS or self._k.on_meta
+            or 0 in a.strides or s is not None and s.inference):
+        return _fill_with_care(self, value, node)
+    a.fill(scalar(value, a.dtype))
+    if s is None:
+        s = storage(self)
+    s.version += 1
+    return self
+
+
+def _fill_with_care(self: Tensor, value: Any, node: str) -> Tensor:
     if MODES and wrapped((self, value)):
         return interpret(ROWS["fill"], fill_, (self, value), {})  # type: ignore[no-any-return]
     if isinstance(value, Tensor):
@@ -74,8 +87,6 @@ def _fill(self: Tensor, value: Any, node: str) -> Tensor:
         return found if found.is_leaf else names.rename(found, "FillBackward3")
     tracked = LOCAL.enabled and self._g is not None
     check_writable(self, tracked)
-    from rushlight.dispatch.literals import scalar
-
     if isinstance(value, complex) and not self._k.dtype.is_complex:
         raise RuntimeError(f"value cannot be converted to type {self._k.dtype.name} without overflow")
     number = scalar(value, self._k.np)
@@ -201,7 +212,7 @@ def _converter(dtype: dt.dtype) -> Callable[..., Tensor]:
     def convert(self: Tensor, memory_format: Any = None) -> Tensor:
         if memory_format is not None or self._k.on_meta:
             return self if self._k.dtype is dtype else to(self, dtype, memory_format=memory_format)
-        found: Tensor = self if self._k.dtype is dtype else ROWS["_to_dtype"](self, dtype)
+        found: Tensor = self if self._k.dtype is dtype else ROWS["_to_dtype"].call(self, dtype)
         return found
     convert.__doc__ = f"to({dtype!r})."
     return convert

@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rushlight.autograd.mode import LOCAL
 from rushlight.base.dtype import dtype
 from rushlight.base.size import Size
 from rushlight.dispatch import arguments, factories, outputs, overrides, state
 from rushlight.dispatch.kinds import runner
 from rushlight.dispatch.literals import NUMBERS
-from rushlight.dispatch.viewing import whole
+from rushlight.tensor.storage import whole
 from rushlight.ops import signature
 from rushlight.ops.table import Row
 
@@ -59,7 +60,7 @@ def _spread_ints(params: tuple[signature.Param, ...]) -> bool:
 def _spread_prologue(row: Row, run: Callable[..., Any], general: Callable[..., Any],
                      params: tuple[signature.Param, ...], direct: Callable[..., Any]) -> Callable[..., Any]:
     name = params[0].name
-    rest = "".join(f", _default_{p.name}" for p in params[2:])
+    rest = {p.name: f"_default_{p.name}" for p in params[2:]}
     absent = "" if params[1].default is signature.REQUIRED else f" and _default_{params[1].name} is not None"
     text = (f"def {row.name}({name}, *ints, **extra):\n"
             f"    if extra or MODES or {name}.__class__ not in PLAIN or not ints{absent}:\n"
@@ -72,8 +73,8 @@ def _spread_prologue(row: Row, run: Callable[..., Any], general: Callable[..., A
             f"            return general({name}, ints)\n"
             f"    if ints is not None and not INT.issuperset(map(type, ints)):\n"
             f"        return general({name}, ints)\n"
-            + _planned(row, run, name, f"(ints{rest or ','})") +
-            f"    return run({name}, ints{rest})\n")
+            f"{_planned(row, run, params, {params[1].name: 'ints', **rest})}"
+            f"    return run({', '.join((name, 'ints', *rest.values()))})\n")
     return _door(text, row, run, general, params, direct)
 
 
@@ -82,19 +83,38 @@ def _door(text: str, row: Row, run: Callable[..., Any], general: Callable[..., A
     return overrides.compile_door(text, row, {
         "MODES": state.MODES, "PLAIN": state.PLAIN, "general": general, "run": run, "NUMBERS": NUMBERS,
         "LISTS": frozenset({list, tuple}), "INT": frozenset({int}), "TUPLES": frozenset({tuple, Size}),
-        "DTYPE": dtype, "PLANS": getattr(run, "plans", None), "whole": whole,
+        "DTYPE": dtype, "PLANS": getattr(run, "plans", None), "learn": getattr(run, "learn", None),
+        "WATCHED": state.MODES, "LOCAL": LOCAL, "whole": whole,
         **{f"_default_{p.name}": p.default for p in params}}, direct)
 
 
-def _planned(row: Row, run: Callable[..., Any], name: str, rest: str) -> str:
-    """Code that goes by a view's plan, if there is one and no node to make."""
-    if not hasattr(run, "plans") or any(p.type == "tuple" for p in row.params):
+def _planned(row: Row, run: Callable[..., Any], params: tuple[signature.Param, ...],
+             spelled: dict[str, str]) -> str:
+    """Code that goes by the plan for such arguments, if there is one and no node to make."""
+    if not hasattr(run, "plans") or any(p.type == "tuple" for p in params):
         return ""
-    return (f"    if {name}._g is None{f' and whole({name})' if row.options.get('whole') else ''}:\n"
-            f"        a = {name}._a\n"
-            f"        plan = PLANS.get(({name}._k, a.shape, a.strides, {rest}))\n"
-            f"        if plan is not None:\n"
-            f"            return plan({name})\n")
+    keys, tracked, tensors = [], [], [p.name for p in params if p.is_list or p.is_tensor]
+    for p in params:
+        n, of = spelled.get(p.name, p.name), "{0}._k, {0}._a.shape, {0}._a.strides"
+        if p.is_list:
+            keys.append(f"tuple([({of.format('t')}) for t in {n}])")
+            tracked.append(f"any([t._g is not None for t in {n}])")
+        elif p.is_tensor:
+            here = "" if p.type == "Tensor" else f"{n}.__class__ in PLAIN"
+            keys.append(f"({of.format(n)}) if {here} else {n}.__class__, {n}" if here else of.format(n))
+            tracked.append(f"{here}{here and ' and '}{n}._g is not None")
+        else:
+            keys.append(n if p.plain_type in (*_EXACT, "Ints", "*Ints", "dtype") else f"{n}, {n}.__class__")
+    view = row.kind == "view"
+    whole = f" and whole({tensors[0]})" if row.name == "as_strided" else ""
+    key = f"({keys[0]}, ({''.join(f'{k}, ' for k in keys[1:])}))" if view else f"({', '.join(keys)},)"
+    names = ", ".join(spelled.get(p.name, p.name) for p in params)
+    learn = "" if view else f"        return learn(key, {names})\n"
+    return (f"    if not WATCHED and not (LOCAL.enabled and ({' or '.join(tracked)})){whole}:\n"
+            f"        key = {key}\n"
+            f"        try:\n            plan = PLANS.get(key)\n"
+            f"        except TypeError:\n            return run({names})\n"
+            f"        if plan is not None:\n            return plan({', '.join(tensors)})\n{learn}")
 
 
 def _checks(p: signature.Param) -> list[str]:
@@ -130,6 +150,6 @@ def _prologue(row: Row, run: Callable[..., Any], general: Callable[..., Any],
     text = (f"def {row.name}({signature.source(params, out=row.out)}, **extra):\n{lists}"
             f"    if {' or '.join(checks)}:\n"
             f"        return general({call}, **extra)\n"
-            + _planned(row, run, params[0].name, f"({''.join(f'{p.name}, ' for p in params[1:])})") +
+            f"{_planned(row, run, params, {})}"
             f"    return run({names})\n")
     return _door(text, row, run, general, params, direct)

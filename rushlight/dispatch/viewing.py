@@ -1,9 +1,6 @@
 """Views by plans: what a first call on a layout has found out is repeated on the next array of that layout.
 
-A plan is a function of the tensor alone. A view row's is one step, `see`: NumPy's own way to the view, or the
-layout's map. A composite with the option `geometric` gives views of its operand, or the operand itself, which
-only the layout and the attributes decide; so it is planned as the steps that its body took. The option
-`whole` tells that its body also asks for the storage around: then plans hold where the operand is all of it.
+A plan is one step for `see`: NumPy's own way to the view, or the layout's map.
 """
 from __future__ import annotations
 
@@ -22,6 +19,7 @@ from rushlight.base.layout import Layout, extent
 from rushlight.dispatch import transposed
 from rushlight.dispatch.arrayrun import by_keyword
 from rushlight.dispatch.rules import Rules
+from rushlight.dispatch.source import keep
 from rushlight.ops.table import Row
 from rushlight.tensor.kind import kind
 from rushlight.tensor.storage import INFERENCE, strided
@@ -29,7 +27,6 @@ from rushlight.tensor.tensor import Tensor, storage
 
 Run = Callable[..., Any]
 Step = tuple[Any, Run, tuple[Any, ...], Run, tuple[Any, ...]]
-_MOST = 1 << 13
 _new, _reference = object.__new__, weakref.ref
 
 
@@ -52,13 +49,6 @@ def see(step: Step, t: Tensor) -> Tensor:
         else:
             known.append(_reference(out))
     return out
-
-
-def keep(plans: dict[Any, Any], key: Any, plan: Run) -> None:
-    """Note a plan; all are forgotten when there are very many."""
-    if len(plans) > _MOST:
-        plans.clear()
-    plans[key] = plan
 
 
 def view_runner(row: Row) -> Run:
@@ -110,31 +100,3 @@ def _mapped(t: Tensor, body: Run, rest: tuple[Any, ...]) -> tuple[Run, tuple[Any
         array = strided(storage(t).bytes(a), a.dtype, layout.sizes, layout.strides,
                         t.storage_offset() + layout.offset)
     return lambda a: array, (), False
-
-
-def whole(t: Tensor) -> bool:
-    """Whether the tensor is known to be all of its storage."""
-    return t._s is not None and t._s._bytes is not None and t._s._bytes.size == t._a.nbytes
-
-
-def planner(run: Run) -> Run:
-    """learn(tensor, other arguments): a composite's runner, which leaves a plan behind in `learn.plans`."""
-    plans: dict[Any, Run] = {}
-
-    def learn(t: Tensor, *rest: Any) -> Any:
-        found = run(t, *rest)
-        if t._g is None:
-            parts = found if found.__class__ is tuple else (found,)
-            steps = [b[-1] if b[0] is t else None for p in parts for b in (getattr(p, "_b", (None,)),)]
-            if found is t:
-                plan: Run = lambda t: t  # noqa: E731
-            elif None in steps:
-                plan = lambda t: run(t, *rest)  # noqa: E731 - copies are no business of plans
-            elif parts is found:
-                plan = lambda t: tuple([see(step, t) for step in steps])  # noqa: E731
-            else:
-                plan = partial(see, steps[0])
-            keep(plans, (t._k, t._a.shape, t._a.strides, rest), plan)
-        return found
-    learn.plans = plans  # type: ignore[attr-defined]
-    return learn

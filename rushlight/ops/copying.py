@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
@@ -34,7 +35,7 @@ def strides_of(a: Array) -> tuple[int, ...]:
 
 
 # From this many elements on, and so many at a time, neighbours in a copy that lie apart in what is copied.
-_LARGE, _STRIP = 1 << 14, 16
+_LARGE, _STRIP = 1 << 17, 16
 
 
 def _fastest(a: Array) -> int:
@@ -62,13 +63,25 @@ def contiguous(a: Array) -> Array:
 machine: Callable[[str, str], Any] | None = None
 
 
+@lru_cache(maxsize=None)
+def _way(source: Any, to: Any) -> Callable[..., Any] | None:
+    """How elements are converted into an array (array, out=); None: as NumPy does it."""
+    if {source.name, to.name} in _HALVES and machine is not None:
+        return machine(source.name, to.name)  # type: ignore[no-any-return]
+    return (lambda a, out: assign(out, convert(a, to))) if needs_care(source, to) else None
+
+
 def _copy(a: Array, dtype: Any, memory_format: Any) -> Array:
-    plain = memory_format is None and a.flags.c_contiguous
+    way, whole = _way(a.dtype, dtype), a.flags.c_contiguous or a.ndim == 1
+    if way is None and (memory_format is None and whole or memory_format is not None
+                        and memory_format.name == "contiguous_format" and a.size < _LARGE):
+        return a.astype(dtype, "C")
+    plain = memory_format is None and whole
     out = np.empty(a.shape, dtype) if plain else arranged(a.shape, strides_of(a), dtype, memory_format)
-    if {a.dtype.name, out.dtype.name} in _HALVES and machine is not None:
-        machine(a.dtype.name, out.dtype.name)(a, out=out)
-        return out
-    return assign(out, convert(a, out.dtype) if needs_care(a.dtype, out.dtype) else a)
+    if way is None:
+        return assign(out, a)
+    way(a, out=out)
+    return out
 
 
 # Conversions that NumPy does element by element, in software.
@@ -85,7 +98,7 @@ def _as_it_is(s: Any, grad: Any) -> Any:
     return grad
 
 
-@opaque(vjp=_as_it_is)
+@opaque(vjp=_as_it_is, quiet=True)
 def clone(input, *, memory_format: "memory_format | None" = None) -> Array:
     """A copy with its own memory."""
     return _copy(input, input.dtype, memory_format)
