@@ -1,9 +1,9 @@
 """Composites by plans: the kernels and views that a body ran, written down as one generated function.
 
 Kinds, layouts and attributes alone decide what the bodies of the rows in PLANNED do: they look at no
-numbers and leave nothing behind. The second call with such arguments is recorded as compile() would, and later ones run
-the arrays through the same kernels without any dispatch. Tracked operands, interpreters and recorders go by
-the body.
+numbers and leave nothing behind. The second call with such arguments is recorded as compile() would, and
+later ones run the arrays through the same kernels without any dispatch. Tracked operands, interpreters and
+recorders go by the body.
 """
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.quiet import hush, restore
 from rushlight.base.tape import TAPE
 from rushlight.dispatch.formula import BIG, Formula
+from rushlight.dispatch.reducing import Reducer
 from rushlight.dispatch.source import compile_function, keep
 from rushlight.dispatch.state import MODES
 from rushlight.dispatch.viewing import see
@@ -49,7 +50,7 @@ class Script:
     """A recorder (base/tape.py) of one call, in `lines` of Python on arrays."""
 
     def __init__(self, names: dict[int, str]) -> None:
-        self.names, self.lines, self.failed = names, list[str](), False
+        self.names, self.lines, self.failed, self.hushed = names, list[str](), False, False
         self.scope: dict[str, Any] = {"see": see, "wrap": wrap, "hush": hush, "restore": restore,
                                       "array": lambda r: r if r.__class__ is np.ndarray else np.asarray(r)}
         self.tensors: dict[int, Tensor] = {}  # by their arrays, which may be views
@@ -59,9 +60,9 @@ class Script:
         """`result` (tensors) was made by function(*operands)."""
         if threading.get_ident() == self.thread:
             self._know(values)
-            kernel, star = self._kernel(function, operands)
-            found = f"{kernel}({star}{', '.join(map(self._code, operands))})"
-            self._hold(self._line(f"array({found})" if isinstance(result, Tensor) else found), result)
+            found = self._kernel(function, operands)
+            bare = isinstance(result, Tensor) and not result._a.ndim  # a ufunc gives a number
+            self._hold(self._line(f"array({found})" if bare else found), result)
 
     def escape(self, *what: Any) -> None:
         """It cannot be repeated."""
@@ -88,12 +89,18 @@ class Script:
         self._know(found)
         return f"wrap({self._code(found._a)})"
 
-    def _kernel(self, function: Any, operands: Any) -> tuple[str, str]:
-        """Code for a kernel, and a star where its operands come in a list."""
-        if getattr(function, "func", None) is not Formula.compute:
-            return self._constant(getattr(function, "body", function)), ""
-        large = any(a.size >= BIG for a in operands[0])
-        return f"{self._constant(function.args[0])}.{'large' if large else 'fn'}", "*"
+    def _kernel(self, function: Any, operands: Any) -> str:
+        """Code for a kernel's call."""
+        if getattr(function, "func", None) is Formula.compute:
+            way = "large" if any(a.size >= BIG for a in operands[0]) else "fn"
+            function, operands = f"{self._constant(function.args[0])}.{way}", operands[0]
+        elif getattr(function, "__func__", None) is Reducer.run:
+            self.hushed = True
+            function, operands = self._constant(function.__self__.way(*operands)), operands[:1]
+        else:
+            self.hushed |= not (hasattr(function, "row") and function.row.options.get("quiet"))
+            function = self._constant(getattr(function, "body", function))
+        return f"{function}({', '.join(map(self._code, operands))})"
 
     def _line(self, code: str) -> str:
         self.lines.append(f"r{len(self.lines)} = {code}")
@@ -121,7 +128,7 @@ class Script:
 
     def _code(self, value: Any) -> str:
         """Code for an operand."""
-        if value.__class__ in (list, tuple):
+        if value.__class__ in (list, tuple) and any(isinstance(v, (np.ndarray, list, tuple)) for v in value):
             return f"({''.join(f'{self._code(v)}, ' for v in value)})"
         self.failed |= isinstance(value, (dict, Tensor))
         if id(value) in self.names:
@@ -206,10 +213,11 @@ def _recorded(row: Row, run: Run, values: tuple[Any, ...], spots: list[int]) -> 
     if not script.lines and answer.startswith("see(") and len(spots) == 1:
         return found, partial(see, script.scope[answer[4:].split(",")[0]])
     body = [f"def plan({', '.join(row.params[i].name for i in spots)}):"]
-    if script.lines:
-        body += ["    token = hush()", "    try:", *[f"        {line}" for line in script.lines],
+    lines = [f"    {line}" for line in script.lines]
+    if script.hushed:
+        lines = ["    token = hush()", "    try:", *[f"    {line}" for line in lines],
                  "    finally:", "        restore(token)"]
-    text = "\n".join([*body, f"    return {answer}", ""])
+    text = "\n".join([*body, *lines, f"    return {answer}", ""])
     return found, compile_function(text, "plan", script.scope, f"plan {row.name}")
 
 

@@ -93,15 +93,18 @@ class Reducer:
         total: Way | None = None
         if a.size >= BIG and a.dtype == compute.np and compute.name in MACHINE:
             total = _machine_plan(self.meaning, a, axes, keepdim, compute)
-        total, finish, to = total or self._by_numpy(a.dtype, axes, keepdim, compute), self.finish, result.np
-        count = prod([a.shape[i] for i in axes])
+        total, finish, to = total or self._by_numpy(a.dtype, axes, keepdim, compute), None, result.np
+        if self.finish is not None:
+            work = dt.opmath(compute)
+            count = np.array(prod([a.shape[i] for i in axes]), work.np)
+            finish = program((self.finish,), (("combined", work.name), ("count", work.name)), work.name)
 
         def way(a: Array) -> Array:
-            acc = np.asarray(total(a))
+            acc = total(a)
             if finish is not None:
-                name = dt.from_numpy_dtype(acc.dtype).name
-                run = program((finish,), (("combined", name), ("count", name)), dt.opmath(compute).name)
-                acc = np.asarray(run([acc, np.array(count, acc.dtype)])[0])
+                acc = finish([acc, count])[0]
+            if acc.__class__ is not np.ndarray:
+                acc = np.asarray(acc)
             return acc if acc.dtype == to else acc.astype(to)
         return way
 
