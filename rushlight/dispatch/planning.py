@@ -53,6 +53,8 @@ class Script:
         self.names, self.lines, self.failed, self.hushed = names, list[str](), False, False
         self.scope: dict[str, Any] = {"see": see, "wrap": wrap, "hush": hush, "restore": restore,
                                       "array": lambda r: r if r.__class__ is np.ndarray else np.asarray(r)}
+        # Kernels of several results that can do with the first: by their result, (kernel, what else to call).
+        self.firsts: dict[str, tuple[str, Run]] = {}
         self.tensors: dict[int, Tensor] = {}  # by their arrays, which may be views
         self.thread = threading.get_ident()
 
@@ -98,9 +100,24 @@ class Script:
             self.hushed = True
             function, operands = self._constant(function.__self__.way(*operands)), operands[:1]
         else:
-            self.hushed |= not (hasattr(function, "row") and function.row.options.get("quiet"))
+            options = function.row.options if hasattr(function, "row") else {}
+            self.hushed |= not options.get("quiet")
             function = self._constant(getattr(function, "body", function))
+            if "first" in options:
+                self.firsts[f"r{len(self.lines)}"] = function, options["first"]
         return f"{function}({', '.join(map(self._code, operands))})"
+
+    def function(self, name: str, operands: str, answer: str) -> Run:
+        """The plan."""
+        lines = [f"    {line}" for line in self.lines]
+        if self.hushed:
+            lines = ["    token = hush()", "    try:", *[f"    {line}" for line in lines],
+                     "    finally:", "        restore(token)"]
+        text = "\n".join([f"def plan({operands}):", *lines, f"    return {answer}", ""])
+        for result, (kernel, first) in self.firsts.items():
+            if f"{result}[1]" not in text:
+                self.scope[kernel] = lambda *values, first=first: (first(*values),)
+        return compile_function(text, "plan", self.scope, f"plan {name}")
 
     def _line(self, code: str) -> str:
         self.lines.append(f"r{len(self.lines)} = {code}")
@@ -177,7 +194,7 @@ def _plain(p: Param, value: Any) -> bool:
         return p.is_tensor and not value._k.on_meta
     if p.is_list:
         return all(isinstance(t, Tensor) and not t._k.on_meta for t in value)
-    return (value.__class__ in _PLAIN and (value.__class__ is not float or value != 0)  # 0.0 equals -0.0
+    return (value.__class__ in _PLAIN and (value.__class__ is not float or value != 0 or value is p.default)
             or value.__class__ is tuple and all(v.__class__ is int for v in value))
 
 
@@ -212,13 +229,7 @@ def _recorded(row: Row, run: Run, values: tuple[Any, ...], spots: list[int]) -> 
         return found, None
     if not script.lines and answer.startswith("see(") and len(spots) == 1:
         return found, partial(see, script.scope[answer[4:].split(",")[0]])
-    body = [f"def plan({', '.join(row.params[i].name for i in spots)}):"]
-    lines = [f"    {line}" for line in script.lines]
-    if script.hushed:
-        lines = ["    token = hush()", "    try:", *[f"    {line}" for line in lines],
-                 "    finally:", "        restore(token)"]
-    text = "\n".join([*body, *lines, f"    return {answer}", ""])
-    return found, compile_function(text, "plan", script.scope, f"plan {row.name}")
+    return found, script.function(row.name, ", ".join(row.params[i].name for i in spots), answer)
 
 
 def _forget() -> None:

@@ -19,6 +19,8 @@ from rushlight.tensor.storage import whole
 from rushlight.ops import signature
 from rushlight.ops.table import Row
 
+# Attributes that are equal only if they are the same (0.0 and -0.0 are not).
+_KEYS = frozenset(("int", "bool", "str", "int | Tensor", "Ints", "*Ints", "dtype"))
 _EXACT = {"int | Tensor": "int", "int": "int", "bool": "bool", "float": "float", "str": "str"}
 
 
@@ -104,7 +106,7 @@ def _planned(row: Row, run: Callable[..., Any], params: tuple[signature.Param, .
             keys.append(f"({of.format(n)}) if {here} else {n}.__class__, {n}" if here else of.format(n))
             tracked.append(f"{here}{here and ' and '}{n}._g is not None")
         else:
-            keys.append(n if p.plain_type in (*_EXACT, "Ints", "*Ints", "dtype") else f"{n}, {n}.__class__")
+            keys.append(n if p.plain_type in _KEYS else f"{n}, {n}.__class__, {n} is _default_{p.name}")
     view = row.kind == "view"
     whole = f" and whole({tensors[0]})" if row.name == "as_strided" else ""
     key = f"({keys[0]}, ({''.join(f'{k}, ' for k in keys[1:])}))" if view else f"({', '.join(keys)},)"
@@ -121,6 +123,8 @@ def _checks(p: signature.Param) -> list[str]:
     """Conditions under which an argument is not plain."""
     n, exact = p.name, _EXACT.get(p.type.removesuffix(" | None"))
     given = "" if p.default is signature.REQUIRED else f"{n} is not _default_{n} and "
+    if p.type.endswith("None"):
+        given = f"{n} is not None and " + given * (p.default is not None)
     if p.takes_number:
         return [f"{given}{n}.__class__ not in PLAIN and {n}.__class__ not in NUMBERS"]
     if p.is_tensor:

@@ -12,7 +12,8 @@ import numpy as np
 from rushlight.base import advanced
 from rushlight.base.errors import wrap_dim
 from rushlight.base.layout import Layout, broadcast_shapes
-from rushlight.ops.along import (at_least_1d, check_bounds, check_dtype, flat_along, legacy, wrap_positions)
+from rushlight.ops.along import (UNSIGNED, at_least_1d, check_bounds, check_dtype, legacy, take_along,
+                                  wrap_positions)
 from rushlight.ops.table import ROWS, composite, index, opaque, view
 
 Array = np.ndarray[Any, Any]
@@ -80,12 +81,9 @@ def _gather(a: Array, dim: int, index: Array, sparse_grad: bool = False) -> Arra
         return np.empty(index.shape, a.dtype)
     d = _check_gather(a, dim, index)
     source, where = at_least_1d(a), at_least_1d(index)
-    if source.flags.c_contiguous:
-        found = source.reshape(-1).take(flat_along(source.shape, d, where))
-    else:
+    if not source.flags.c_contiguous:
         source = source[tuple([slice(None) if i == d else slice(n) for i, n in enumerate(where.shape)])]
-        found = np.ascontiguousarray(np.take_along_axis(source, where, d))
-    return found.reshape(index.shape)
+    return np.ascontiguousarray(take_along(source, d, where)).reshape(index.shape)
 
 
 @index(fused=_gather, quiet=True, out=True, out_apart=True, out_exact=True)
@@ -113,7 +111,7 @@ def _index_select(a: Array, dim: int, index: Array) -> Array:
         raise RuntimeError("index_select(): Index to scalar can have only 1 value, got "
                            f"{index.size} value(s)")
     source, where = at_least_1d(a), at_least_1d(index)
-    if where.size and (int(where.min()) < 0 or int(where.max()) >= source.shape[d]):
+    if where.size and np.maximum.reduce(where.view(UNSIGNED[where.itemsize])) >= source.shape[d]:
         raise IndexError(f"index out of range in self: expected 0 <= index < {source.shape[d]}")
     if source.flags.c_contiguous:
         found = source.take(where, d)

@@ -2,13 +2,16 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from rushlight.ops.along import take_along
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.table import composite, opaque
-from rushlight.ops.windows import (Ints, for_dims, mean_weights, offsets, out_size, padded, parts, tuple_of)
+from rushlight.ops.windows import (Ints, blocks, for_dims, gathered, mean_weights, offsets, out_size, padded, parts,
+                                    reach, tuple_of)
 
 Array = np.ndarray[Any, Any]
 _F = ("nn.functional",)
@@ -56,12 +59,6 @@ def _planned(op: str, n: int, x: Any, kernel_size: Any, stride: Any, padding: An
     return *how, out
 
 
-def _reach(sizes: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Any:
-    """(before, behind) padding per dim so that every window lies inside."""
-    return [(p, max((o - 1) * s + d * (k - 1) + 1 - n - p, 0)) for n, k, s, p, d, o in zip(
-        sizes, kernel, stride, pad, dilation, out, strict=True)]
-
-
 # --- maximum --------------------------------------------------------------------------------------
 
 def _to_places(s: Any, grad: Any, unused: Any = None) -> Any:
@@ -72,14 +69,35 @@ def _to_places(s: Any, grad: Any, unused: Any = None) -> Any:
     return flat.scatter_add(-1, places.reshape(*lead, -1), grad.reshape(*lead, -1)).reshape(shape)
 
 
-@opaque(where=("aten",), node="max_pool", vjp=_to_places)
-def _max_pool(input, kernel: "Any", stride: "Any", pad: "Any", dilation: "Any",
-              out: "Any") -> tuple[Array, Array]:
+def _maxima(x: Array, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Array:
+    """The maximum of each window."""
+    lowest = -np.inf if x.dtype.kind not in "iu" else np.iinfo(x.dtype).min
+    found = gathered(x, lowest, kernel, stride, pad, dilation, out)
+    if found is not None:
+        return np.maximum.reduce(found[0], 1).reshape(*x.shape[:x.ndim - len(out)], *out)
+    wide = padded(x, reach(x.shape[x.ndim - len(out):], kernel, stride, pad, dilation, out), lowest)
+    (_, first), *others = offsets(kernel, stride, dilation, out)
+    best = wide[first].copy("C")
+    for _, cut in others:
+        np.maximum(best, wide[cut], out=best)
+    return best
+
+
+@opaque(where=("aten",), node="max_pool", vjp=_to_places, first=_maxima)
+def _max_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", dilation: "Ints",
+              out: "Ints") -> tuple[Array, Array]:
     """(maxima, their places): a place counts the unpadded space, row by row."""
     n = len(kernel)
     space = input.shape[input.ndim - n:]
     lowest = -np.inf if input.dtype.kind not in "iu" else np.iinfo(input.dtype).min
-    pads = _reach(space, kernel, stride, pad, dilation, out)
+    found = gathered(input, lowest, kernel, stride, pad, dilation, out)
+    if found is not None:
+        at, best = found[0].argmax(1), np.maximum.reduce(found[0], 1)
+        where = take_along(found[1], 0, at)
+        if (best == best).all() and np.minimum.reduce(where, None) >= 0:
+            shape = *input.shape[:input.ndim - n], *out
+            return best.reshape(shape), where.reshape(shape)
+    pads = reach(space, kernel, stride, pad, dilation, out)
     wide = padded(input, pads, lowest)
     # The place of each element of each window; -1 for padding, which no window's maximum is.
     table = padded(np.arange(math.prod(space)).reshape(space), pads, -1)
@@ -140,6 +158,7 @@ def _max_rows(n: int) -> None:
 
 # --- mean -----------------------------------------------------------------------------------------
 
+@lru_cache(maxsize=32)
 def _shares(space: Ints, kernel: Ints, stride: Ints, pad: Ints, out: Ints, count_pad: bool,
             divisor: int | None) -> Array:
     """What each window's sum is divided by."""
@@ -156,16 +175,20 @@ def _shares(space: Ints, kernel: Ints, stride: Ints, pad: Ints, out: Ints, count
 
 
 @opaque(where=("aten",), node="avg_pool")
-def _avg_pool(input, kernel: "Any", stride: "Any", pad: "Any", out: "Any", count_pad: "bool",
+def _avg_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", out: "Ints", count_pad: "bool",
               divisor: "int | None") -> Array:
     """The sum of each window over its share."""
     n = len(kernel)
     space = input.shape[input.ndim - n:]
     wide = input if input.dtype.itemsize > 2 else input.astype(np.float32)
-    wide = padded(wide, _reach(space, kernel, stride, pad, (1,) * n, out))
-    total = np.zeros((*input.shape[:input.ndim - n], *out), wide.dtype)
-    for _, cut in offsets(kernel, stride, (1,) * n, out):
-        total += wide[cut]
+    found = gathered(wide, 0, kernel, stride, pad, (1,) * n, out)
+    if found is None:
+        wide = padded(wide, reach(space, kernel, stride, pad, (1,) * n, out))
+        total = np.zeros((*input.shape[:input.ndim - n], *out), wide.dtype)
+        for _, cut in offsets(kernel, stride, (1,) * n, out):
+            total += wide[cut]
+    else:
+        total = np.add.reduce(found[0], 1).reshape(*input.shape[:input.ndim - n], *out)
     share = _shares(space, kernel, stride, pad, out, count_pad, divisor)
     return (total / share.astype(wide.dtype)).astype(input.dtype, copy=False)
 
@@ -177,19 +200,19 @@ def _(s: Any, grad: Any) -> Any:
 
 
 @opaque(where=("aten",), node="avg_pool_backward")
-def _avg_pool_back(grad, space: "Any", kernel: "Any", stride: "Any", pad: "Any", count_pad: "bool",
+def _avg_pool_back(grad, space: "Ints", kernel: "Ints", stride: "Ints", pad: "Ints", count_pad: "bool",
                    divisor: "int | None") -> Array:
     """Each window's gradient over its share, added to all that it read."""
     n = len(kernel)
     out, lead = grad.shape[grad.ndim - n:], grad.shape[:grad.ndim - n]
     share = _shares(space, kernel, stride, pad, out, count_pad, divisor)
     part = (grad / share.astype(grad.dtype)).astype(grad.dtype, copy=False)
-    reach = _reach(space, kernel, stride, pad, (1,) * n, out)
-    wide = np.zeros((*lead, *[size + low + high for size, (low, high) in zip(space, reach,
+    pads = reach(space, kernel, stride, pad, (1,) * n, out)
+    wide = np.zeros((*lead, *[size + low + high for size, (low, high) in zip(space, pads,
                                                                             strict=True)]), grad.dtype)
     for _, cut in offsets(kernel, stride, (1,) * n, out):
         wide[cut] += part
-    inside = tuple(slice(low, low + size) for size, (low, _) in zip(space, reach, strict=True))
+    inside = tuple(slice(low, low + size) for size, (low, _) in zip(space, pads, strict=True))
     return np.ascontiguousarray(wide[(..., *inside)])
 
 
@@ -270,10 +293,15 @@ def _by_matrices(x: Any, out: Ints) -> Any:
 
 
 @opaque(where=("aten",), node="adaptive_max_pool", vjp=_to_places)
-def _adaptive_max(input, out: "Any") -> tuple[Array, Array]:
+def _adaptive_max(input, out: "Ints") -> tuple[Array, Array]:
     """(maxima, their places) of windows that divide the last dims."""
     n = len(out)
     lead, space = input.shape[:input.ndim - n], input.shape[input.ndim - n:]
+    if out and all(o and size % o == 0 for o, size in zip(out, space, strict=True)):
+        read = blocks(input, out)
+        at, numbers = read.argmax(-1), blocks(np.arange(math.prod(space)).reshape(space), out)
+        return take_along(read, read.ndim - 1, at[..., None])[..., 0], numbers.reshape(-1).take(
+            at + np.arange(0, numbers.size, numbers.shape[-1]).reshape(out))
     bounds = [parts(size, o) for size, o in zip(space, out, strict=True)]
     best = np.empty((*lead, *out), input.dtype)
     place = np.empty((*lead, *out), np.int64)

@@ -82,6 +82,8 @@ def check_scatter(op: str, a: Array, dim: int, index: Array, source: Array | Non
 
 def _check_sizes(a: Array, d: int, index: Array, source: Array | None) -> None:
     sizes = at_least_1d(index).shape
+    if sizes == a.shape and (source is None or sizes == source.shape):
+        return
     fits = all(i == d or n <= m for i, (n, m) in enumerate(zip(sizes, at_least_1d(a).shape, strict=True)))
     if source is not None:
         fits = fits and all(n <= m for n, m in zip(sizes, at_least_1d(source).shape, strict=True))

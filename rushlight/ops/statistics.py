@@ -74,8 +74,7 @@ def _first_extreme(a: Array, dim: int, largest: bool) -> Array:
     """Positions of the extremes along dim; nan counts as the extreme, as PyTorch has it."""
     if a.dtype.kind not in "biuf":
         a = a.astype(np.float32)
-    found = np.argmax(a, dim) if largest else np.argmin(a, dim)
-    return np.asarray(found, np.int64)
+    return np.asarray(a.argmax(dim) if largest else a.argmin(dim), np.int64)
 
 
 def _extreme(name: str, largest: bool) -> Any:
@@ -84,7 +83,8 @@ def _extreme(name: str, largest: bool) -> Any:
             raise NotImplementedError(f"\"{name}\" not implemented for '{legacy(input)}'")
         d = wrap_dim(dim, input.ndim)
         check_size(name, input, d)
-        places = np.expand_dims(_first_extreme(at_least_1d(input), d, largest), d)
+        places = _first_extreme(at_least_1d(input), d, largest)
+        places = places.reshape(*input.shape[:d], 1, *input.shape[d + 1:])
         return named(name)(*pick(input, places, d, keepdim))
     return opaque(body, name=f"_{name}_dim", where=("aten",), node=name, vjp=put_back,
                   doc=f"The {name} along dim and its position.")

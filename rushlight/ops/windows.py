@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
@@ -95,3 +96,41 @@ def add_windows(columns: Array, space: Ints, kernel: Ints, stride: Ints, dilatio
     for number, cut in offsets(kernel, stride, dilation, out):
         into[cut] += flat[(*[slice(None)] * len(lead), number)]
     return into
+
+
+def reach(sizes: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Any:
+    """(before, behind) padding per dim so that every window lies inside."""
+    return [(p, max((o - 1) * s + d * (k - 1) + 1 - n - p, 0)) for n, k, s, p, d, o in zip(
+        sizes, kernel, stride, pad, dilation, out, strict=True)]
+
+
+# From this many elements read on, windows are gone through by views, offset by offset.
+_GATHERED = 1 << 16
+
+
+@lru_cache(maxsize=32)
+def _reads(space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Any:
+    """(padding per dim; what windows read, (elements, windows): places in the padded space, in the space)."""
+    pads = reach(space, kernel, stride, pad, dilation, out)
+    sizes = [n + low + high for n, (low, high) in zip(space, pads, strict=True)]
+    flat, inside = np.arange(math.prod(sizes)).reshape(sizes), np.arange(math.prod(space)).reshape(space)
+    return pads, *[np.stack([a[cut].reshape(-1) for _, cut in offsets(kernel, stride, dilation, out)])
+                   for a in (flat, padded(inside, pads, -1))]
+
+
+def gathered(x: Array, value: Any, *how: Any) -> Any:
+    """(what windows read: (lead, elements, windows), its places); None where that is much."""
+    lead, space = math.prod(x.shape[:x.ndim - len(how[0])]), x.shape[x.ndim - len(how[0]):]
+    if lead * math.prod(how[0]) * math.prod(how[-1]) >= _GATHERED:
+        return None
+    pads, read, places = _reads(space, *how)
+    return padded(x, pads, value).reshape(lead, -1).take(read, 1), places
+
+
+def blocks(a: Array, out: Ints) -> Array:
+    """Windows that do not overlap: (*lead, *out, elements)."""
+    n = len(out)
+    lead, space = a.shape[:a.ndim - n], a.shape[a.ndim - n:]
+    split = a.reshape(*lead, *[k for o, size in zip(out, space, strict=True) for k in (o, size // o)])
+    order = (*range(len(lead)), *[len(lead) + 2 * i + j for j in (0, 1) for i in range(n)])
+    return split.transpose(order).reshape(*lead, *out, -1)
