@@ -39,7 +39,7 @@ def array_runner(row: Row, body: Run, rules: Rules | None, otherwise: Run, by_na
 
 
 def _is_plain(p: Param) -> bool:
-    if p.is_tensor:
+    if p.is_tensor or p.name == "generator":
         return True
     if p.is_list:
         return p.type == "list[Tensor]"

@@ -83,7 +83,7 @@ def namespace(space: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]
 
 def _machine(module: str, name: str) -> Callable[[], Any]:
     """A kernel of the compiler, imported when it is first asked for."""
-    return lambda: getattr(import_module(f"rushlight.compiler.{module}"), name)()
+    return lru_cache(maxsize=None)(lambda: getattr(import_module(f"rushlight.compiler.{module}"), name)())
 
 
 def _add_rows(out: Any, positions: Any, rows: Any) -> None:

@@ -9,10 +9,12 @@ import numpy as np
 from rushlight.autograd.inplace import check_writable, rebase, refuse_overlap
 from rushlight.autograd.mode import LOCAL
 from rushlight.base.promotion import can_cast
+from rushlight.base.quiet import hush, restore
 from rushlight.base.tape import TAPE
 from rushlight.dispatch import arguments, overrides, pointwise
 from rushlight.dispatch.arrayrun import arrays_of, by_keyword
 from rushlight.dispatch.formula import Formula
+from rushlight.dispatch.running import plain_checks
 from rushlight.ops import signature
 from rushlight.ops.table import Row
 from rushlight.tensor.tensor import Tensor, storage
@@ -56,7 +58,9 @@ def build(row: Row) -> Callable[..., Any]:
     if row.kind == "view" or row.options.get("is_view"):
         return _intercepted(row, _geometric(row))
     if row.kind != "pointwise":
-        return _intercepted(row, _generic(row))
+        run = _generic(row)
+        made = _intercepted(row, run)
+        return _filling(row, made, run) if row.options.get("fill") else made
     direct = _pointwise(row)
     general = _intercepted(row, direct)
     chosen = pointwise.simple(row)
@@ -76,6 +80,39 @@ def build(row: Row) -> Callable[..., Any]:
         **{f"_default_{p.name}": p.default for p in row.params}}, direct, "_")
     made.__doc__ = general.__doc__
     return made
+
+
+# Random numbers into a plain tensor outside the graph.
+_FILL = '''
+def {name}({sig}, **extra):
+    x, s = getattr(input, "_a", None), getattr(input, "_s", None)
+    if {checks} or TAPE or input._g is not None or input._k.on_meta or 0 in x.strides or (
+            s is not None and s.inference):
+        return general({call}, **extra)
+    token = hush()
+    try:
+        x[...] = body({values})
+    finally:
+        restore(token)
+    if s is None:
+        s = storage(input)
+    s.version += 1
+    return input
+'''
+
+
+def _filling(row: Row, general: Callable[..., Any], direct: Callable[..., Any]) -> Callable[..., Any]:
+    checks = [c.replace("is not float", "not in (float, int)") for p in row.params for c in plain_checks(p)]
+    checks += [f"{p.name}.__class__ in PLAIN" for p in row.params[1:] if p.is_tensor]
+    text = _FILL.format(
+        name=row.name + "_", sig=signature.source(row.params),
+        checks=" or ".join(["extra", "MODES", *(f"({c})" for c in checks)]),
+        call=", ".join(f"{p.name}={p.name}" for p in row.params),
+        values=", ".join(["x", *(f"{p.name}={p.name}" for p in row.params[1:])]))
+    return overrides.compile_door(text, row, {
+        **pointwise.SCOPE, "general": general, "TAPE": TAPE, "hush": hush, "restore": restore,
+        "body": row.body, "storage": storage, **{f"_default_{p.name}": p.default for p in row.params}},
+        direct, "_")
 
 
 def _intercepted(row: Row, run: Callable[..., Any]) -> Callable[..., Any]:

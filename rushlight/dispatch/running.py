@@ -119,7 +119,7 @@ def _planned(row: Row, run: Callable[..., Any], params: tuple[signature.Param, .
             f"        if plan is not None:\n            return plan({', '.join(tensors)})\n{learn}")
 
 
-def _checks(p: signature.Param) -> list[str]:
+def plain_checks(p: signature.Param) -> list[str]:
     """Conditions under which an argument is not plain."""
     n, exact = p.name, _EXACT.get(p.type.removesuffix(" | None"))
     given = "" if p.default is signature.REQUIRED else f"{n} is not _default_{n} and "
@@ -146,7 +146,7 @@ def _checks(p: signature.Param) -> list[str]:
 def _prologue(row: Row, run: Callable[..., Any], general: Callable[..., Any],
               params: tuple[signature.Param, ...], direct: Callable[..., Any]) -> Callable[..., Any]:
     checks = ["extra", "MODES"] + (["out is not None"] if row.out else []) + [
-        f"({c})" if " and " in c else c for p in params for c in _checks(p)]
+        f"({c})" if " and " in c else c for p in params for c in plain_checks(p)]
     names = ", ".join(p.name for p in params)
     call = ", ".join(f"{p.name}={p.name}" for p in params) + (", out=out" if row.out else "")
     lists = "".join(f"    if {p.name}.__class__ is list:\n        {p.name} = tuple({p.name})\n"

@@ -10,8 +10,8 @@ import numpy as np
 from rushlight.ops.along import take_along
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.table import composite, opaque
-from rushlight.ops.windows import (Ints, blocks, for_dims, gathered, mean_weights, offsets, out_size, padded, parts,
-                                    reach, tuple_of)
+from rushlight.ops.windows import (Ints, blocks, for_dims, gathered, mean_weights, offsets, out_size, padded,
+                                   parts, reach, tuple_of)
 
 Array = np.ndarray[Any, Any]
 _F = ("nn.functional",)
