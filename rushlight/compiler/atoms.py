@@ -197,7 +197,8 @@ def _fmod(d: str, a: Lane, b: Lane) -> Lane:
     rest = (-a.f.intrinsic("llvm.trunc", ratio)).fma(b, a)
     over = rest.compare("ne", 0) & ((rest < 0) ^ (a < 0))  # the quotient was rounded up to the next whole
     rest = over.where(rest + b.abs().copysign(a), rest).abs().copysign(a)
-    return _mostly(ratio.abs() < 2.0 ** 22, rest, lambda: _libm("fmod")(d, a, b))
+    fits = (ratio.abs() < 2.0 ** 22) & (b.abs() < float("inf"))
+    return _mostly(fits, rest, lambda: _libm("fmod")(d, a, b))
 
 
 def _remainder(d: str, a: Lane, b: Lane) -> Lane:

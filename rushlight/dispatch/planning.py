@@ -165,27 +165,26 @@ class Script:
 
 
 def planner(row: Row, run: Run) -> Run:
-    """The runner of a composite, with what the door needs: `plans`, and `learn(key, *values)`."""
+    """A composite's runner with what the door needs: `plans`, and whether a call is `due` to `learn`."""
     plans: dict[Any, Any] = {}
     tried: dict[Any, Any] = {}
     _every.extend((plans, tried))
     spots = [i for i, p in enumerate(row.params) if p.is_tensor or p.is_list]
 
-    def learn(key: Any, *values: Any) -> Any:
+    def due(key: Any, *values: Any) -> bool:
         if tried.get(key) or TAPE:
-            return run(*values)
+            return False
         keep(tried, key, key in tried)
-        if not tried[key] or not all(_plain(p, v) for p, v in zip(row.params, values, strict=True)):
-            return run(*values)
+        return tried[key] and all(_plain(p, v) for p, v in zip(row.params, values, strict=True))
+
+    def learn(key: Any, *values: Any) -> Any:
         found, plan = _recorded(row, run, values, spots)
         if plan is not None:
             keep(plans, key, plan)
         return found
-
-    def planned(*values: Any) -> Any:
-        return run(*values)
-    planned.plans, planned.learn = plans, learn  # type: ignore[attr-defined]
-    return planned
+    planned: Any = partial(run)  # which has attributes, and is no frame for warnings to count
+    planned.plans, planned.due, planned.learn = plans, due, learn
+    return planned  # type: ignore[no-any-return]
 
 
 def _plain(p: Param, value: Any) -> bool:
@@ -223,7 +222,7 @@ def _recorded(row: Row, run: Run, values: tuple[Any, ...], spots: list[int]) -> 
         MODES.remove(script)
     script.failed |= bool(caught)
     for w in caught:
-        warnings.warn_explicit(w.message, w.category, w.filename, w.lineno)
+        warnings.warn(w.message, w.category, stacklevel=4)
     answer = script.answer(found, given)
     if script.failed:
         return found, None

@@ -86,6 +86,7 @@ def _door(text: str, row: Row, run: Callable[..., Any], general: Callable[..., A
         "MODES": state.MODES, "PLAIN": state.PLAIN, "general": general, "run": run, "NUMBERS": NUMBERS,
         "LISTS": frozenset({list, tuple}), "INT": frozenset({int}), "TUPLES": frozenset({tuple, Size}),
         "DTYPE": dtype, "PLANS": getattr(run, "plans", None), "learn": getattr(run, "learn", None),
+        "due": getattr(run, "due", None),
         "WATCHED": state.MODES, "LOCAL": LOCAL, "whole": whole,
         **{f"_default_{p.name}": p.default for p in params}}, direct)
 
@@ -111,7 +112,7 @@ def _planned(row: Row, run: Callable[..., Any], params: tuple[signature.Param, .
     whole = f" and whole({tensors[0]})" if row.name == "as_strided" else ""
     key = f"({keys[0]}, ({''.join(f'{k}, ' for k in keys[1:])}))" if view else f"({', '.join(keys)},)"
     names = ", ".join(spelled.get(p.name, p.name) for p in params)
-    learn = "" if view else f"        return learn(key, {names})\n"
+    learn = "" if view else f"        if due(key, {names}):\n            return learn(key, {names})\n"
     return (f"    if not WATCHED and not (LOCAL.enabled and ({' or '.join(tracked)})){whole}:\n"
             f"        key = {key}\n"
             f"        try:\n            plan = PLANS.get(key)\n"

@@ -55,9 +55,10 @@ def _nll(input, target, weight: "Tensor | None", ignore_index: "int") -> tuple[A
     """-(log-probability of the target) * its class weight, and that weight; 0 where ignored."""
     rows = input[None] if input.ndim == 1 else input
     places = target.reshape(1) if input.ndim == 1 else target
-    counted = in_range(places, rows.shape[1], ignore_index)
-    if weight is None and counted.all() and places.dtype == np.int64:
+    if (weight is None and places.dtype == np.int64 and places.size and not 0 <= ignore_index < rows.shape[1]
+            and np.maximum.reduce(places.view(np.uint64), None) < rows.shape[1]):
         return -take_along(rows, 1, places[:, None]).reshape(target.shape), np.ones(target.shape, input.dtype)
+    counted = in_range(places, rows.shape[1], ignore_index)
     safe = np.where(counted, places, 0)
     picked = np.take_along_axis(rows, safe[:, None].astype(np.int64), 1)[:, 0]
     share = counted.astype(input.dtype) if weight is None else np.where(

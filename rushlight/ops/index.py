@@ -67,7 +67,7 @@ def _check_gather(a: Array, dim: int, index: Array) -> int:
     if max(a.ndim, 1) != max(index.ndim, 1):
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor, "
                            f"got {index.ndim} and {a.ndim}")
-    for i, (n, size) in enumerate(zip(index.shape, a.shape, strict=False)):
+    for i, (n, size) in enumerate(() if index.shape == a.shape else zip(index.shape, a.shape, strict=False)):
         if i != d and n > size:
             raise RuntimeError(f"Size does not match at dimension {i} expected index "
                                f"{list(index.shape)} to be no larger than self {list(a.shape)} apart "

@@ -1,6 +1,7 @@
 """Elements in other places, or several times: flip, roll, repeat, tril, diag and their relatives."""
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -101,8 +102,20 @@ def _triangle(name: str, doc: str, cut: Any) -> Row:
     return row
 
 
-tril = _triangle("tril", "The elements on and below a diagonal, zeros elsewhere.", np.tril)
-triu = _triangle("triu", "The elements on and above a diagonal, zeros elsewhere.", np.triu)
+@lru_cache(maxsize=8)
+def _tri(rows: int, columns: int, k: int) -> Array:
+    return np.tri(rows, columns, k, dtype=bool)
+
+
+def _below(a: Array, k: int) -> Array:
+    small = a.shape[-1] * a.shape[-2] <= 1 << 16
+    return (_tri if small else _tri.__wrapped__)(*a.shape[-2:], k)
+
+
+tril = _triangle("tril", "The elements on and below a diagonal, zeros elsewhere.",
+                 lambda a, k: np.where(_below(a, k), a, a.dtype.type(0)))
+triu = _triangle("triu", "The elements on and above a diagonal, zeros elsewhere.",
+                 lambda a, k: np.where(_below(a, k - 1), a.dtype.type(0), a))
 
 
 @composite

@@ -108,7 +108,8 @@ def _write_at(out: Array, d: int, index: Array, source: Any, how: str | None = N
         if how is None:
             target[flat] = source
         else:
-            reduce_into(how, target, flat, np.broadcast_to(source, flat.shape), include_self)
+            values = source if np.ndim(source) else np.broadcast_to(source, flat.shape)
+            reduce_into(how, target, flat, values, include_self)
     on_dense(out, write)
 
 
