@@ -73,6 +73,7 @@ def _spread_prologue(row: Row, run: Callable[..., Any], general: Callable[..., A
             f"        ints = ints[0]\n"
             f"        if ints.__class__ not in TUPLES:\n"
             f"            return general({name}, ints)\n"
+            f"        ints = tuple(ints)\n"
             f"    if ints is not None and not INT.issuperset(map(type, ints)):\n"
             f"        return general({name}, ints)\n"
             f"{_planned(row, run, params, {params[1].name: 'ints', **rest})}"
@@ -84,7 +85,7 @@ def _door(text: str, row: Row, run: Callable[..., Any], general: Callable[..., A
           params: tuple[signature.Param, ...], direct: Callable[..., Any]) -> Callable[..., Any]:
     return overrides.compile_door(text, row, {
         "MODES": state.MODES, "PLAIN": state.PLAIN, "general": general, "run": run, "NUMBERS": NUMBERS,
-        "LISTS": frozenset({list, tuple}), "INT": frozenset({int}), "TUPLES": frozenset({tuple, Size}),
+        "LISTS": frozenset({list, tuple}), "INT": frozenset({int}), "TUPLES": frozenset({tuple, list, Size}),
         "DTYPE": dtype, "PLANS": getattr(run, "plans", None), "learn": getattr(run, "learn", None),
         "due": getattr(run, "due", None),
         "WATCHED": state.MODES, "LOCAL": LOCAL, "whole": whole,

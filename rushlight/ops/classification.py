@@ -42,7 +42,8 @@ def _check_classes(input: Any, target: Any, weight: Any) -> None:
 def in_range(target: Array, classes: int, ignore_index: int) -> Array:
     """Which targets count; IndexError for one that is no class."""
     counted = target != ignore_index
-    if target.dtype == np.int64 and not np.logical_or.reduce(target.view(np.uint64) >= classes, None):
+    if target.dtype == np.int64 and (
+            not target.size or np.maximum.reduce(target.view(np.uint64), None) < classes):
         return counted  # type: ignore[no-any-return]
     wrong = counted & ((target < 0) | (target >= classes))
     if wrong.any():

@@ -184,7 +184,7 @@ def take_along_dim(input, indices, dim: "int | None" = None):
     full = broadcast_shapes(tuple(sizes), indices._a.shape)
     size = input._a.shape[d]
     source = [*full[:d], size, *full[d + 1:]]
-    if indices._a.size and not indices._k.on_meta and int(indices._a.min()) < 0:
+    if indices._a.size and not indices._k.on_meta and np.minimum.reduce(indices._a, None) < 0:
         indices = ROWS["where"](indices < 0, indices + size, indices)
     return gather(input.expand(source), d, indices.expand(full))
 

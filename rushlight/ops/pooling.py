@@ -160,10 +160,10 @@ def _max_rows(n: int) -> None:
 
 @lru_cache(maxsize=32)
 def _shares(space: Ints, kernel: Ints, stride: Ints, pad: Ints, out: Ints, count_pad: bool,
-            divisor: int | None) -> Array:
+            divisor: int | None, of: Any) -> Array:
     """What each window's sum is divided by."""
     if divisor is not None:
-        return np.full(out, divisor, np.float64)
+        return np.full(out, divisor, np.float64).astype(of)
     total = np.ones(out)
     for axis, (n, k, s, p, o) in enumerate(zip(space, kernel, stride, pad, out, strict=True)):
         start = np.arange(o) * s - p
@@ -171,7 +171,7 @@ def _shares(space: Ints, kernel: Ints, stride: Ints, pad: Ints, out: Ints, count
         if not count_pad:
             start, end = np.maximum(start, 0), np.minimum(end, n)
         total = total * (end - start).reshape([-1 if i == axis else 1 for i in range(len(out))])
-    return total
+    return total.astype(of)
 
 
 @opaque(where=("aten",), node="avg_pool")
@@ -189,8 +189,8 @@ def _avg_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", out: "Ints", c
             total += wide[cut]
     else:
         total = np.add.reduce(found[0], 1).reshape(*input.shape[:input.ndim - n], *out)
-    share = _shares(space, kernel, stride, pad, out, count_pad, divisor)
-    return (total / share.astype(wide.dtype)).astype(input.dtype, copy=False)
+    share = _shares(space, kernel, stride, pad, out, count_pad, divisor, wide.dtype)
+    return (total / share).astype(input.dtype, copy=False)
 
 
 @_avg_pool.gradient
@@ -205,8 +205,8 @@ def _avg_pool_back(grad, space: "Ints", kernel: "Ints", stride: "Ints", pad: "In
     """Each window's gradient over its share, added to all that it read."""
     n = len(kernel)
     out, lead = grad.shape[grad.ndim - n:], grad.shape[:grad.ndim - n]
-    share = _shares(space, kernel, stride, pad, out, count_pad, divisor)
-    part = (grad / share.astype(grad.dtype)).astype(grad.dtype, copy=False)
+    share = _shares(space, kernel, stride, pad, out, count_pad, divisor, grad.dtype)
+    part = (grad / share).astype(grad.dtype, copy=False)
     pads = reach(space, kernel, stride, pad, (1,) * n, out)
     wide = np.zeros((*lead, *[size + low + high for size, (low, high) in zip(space, pads,
                                                                             strict=True)]), grad.dtype)
