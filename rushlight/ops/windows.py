@@ -124,7 +124,8 @@ def gathered(x: Array, value: Any, *how: Any) -> Any:
     if lead * math.prod(how[0]) * math.prod(how[-1]) >= _GATHERED:
         return None
     pads, read, places = _reads(space, *how)
-    return padded(x, pads, value).reshape(lead, -1).take(read, 1), places
+    wide = padded(x, pads, value)
+    return wide.reshape(lead, math.prod(wide.shape[x.ndim - len(space):])).take(read, 1), places
 
 
 def blocks(a: Array, out: Ints) -> Array:
