@@ -12,7 +12,7 @@ from typing import Any
 
 from rushlight.base import accumulate, boxmuller, integers, rng
 from rushlight.dispatch import inplace, methods, operators, pointwise, running
-from rushlight.ops import copying, products, scanning
+from rushlight.ops import copying, machine, products, scanning
 from rushlight.ops.rowkernels import RowKernel
 from rushlight.ops.scalar import symbol
 from rushlight.ops.table import NAMES, Row, public
@@ -98,12 +98,6 @@ def _matmul(a: Any, b: Any, out: Any = None) -> Any:
     return matmul(a, b, out)
 
 
-def _convolution(which: str, *operands: Any) -> Any:
-    from rushlight.compiler.convolve import convolution
-
-    return convolution(which, *operands)
-
-
 def _scan(op: str) -> Any:
     from rushlight.compiler.scan import scan
 
@@ -125,7 +119,7 @@ def _rows(*meaning: Any) -> Any:
 
 accumulate.machine = _add_rows
 products.machine = _matmul
-products.convolve = _convolution
+machine.find = lambda module, name: getattr(import_module(f"rushlight.compiler.{module}"), name)
 copying.machine = _conversion
 scanning.machine = _scan
 RowKernel.compile = staticmethod(_rows)
