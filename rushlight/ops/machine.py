@@ -2,14 +2,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
-# Set by dispatch: the function of a name in a module of rushlight.compiler.
-find: Callable[[str, str], Callable[..., Any]]
+# The function of a name in a module of rushlight.compiler: set by dispatch.
+find: Callable[[str, str], Callable[..., Any]] = lambda module, name: lambda *_: None
 
 
-@lru_cache(maxsize=None)
 def machine(module: str, name: str) -> Callable[..., Any]:
     """A kernel. It answers None, with nothing done, where there is no machine code for its operands."""
     return find(module, name)
