@@ -12,9 +12,8 @@ from typing import Any
 
 from rushlight.base import accumulate, boxmuller, integers, rng
 from rushlight.dispatch import inplace, methods, operators, pointwise, running
-from rushlight.ops import copying, products, scanning
+from rushlight.ops import machine, products, scanning
 from rushlight.ops.rowkernels import RowKernel
-from rushlight.ops.scalar import symbol
 from rushlight.ops.table import NAMES, Row, public
 from rushlight.tensor import tensor
 
@@ -83,7 +82,11 @@ def namespace(space: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]
 
 def _machine(module: str, name: str) -> Callable[[], Any]:
     """A kernel of the compiler, imported when it is first asked for."""
-    return lru_cache(maxsize=None)(lambda: getattr(import_module(f"rushlight.compiler.{module}"), name)())
+    return lru_cache(maxsize=None)(lambda: getattr(_compiler(module), name)())
+
+
+def _compiler(module: str) -> Any:
+    return import_module(f"rushlight.compiler.{module}")
 
 
 def _add_rows(out: Any, positions: Any, rows: Any) -> None:
@@ -104,13 +107,6 @@ def _scan(op: str) -> Any:
     return scan(op)
 
 
-@lru_cache(maxsize=None)
-def _conversion(source: str, to: str) -> Any:
-    from rushlight.compiler.pointwise import pointwise
-
-    return pointwise((symbol("a"),), (("a", source),), (to,))
-
-
 def _rows(*meaning: Any) -> Any:
     from rushlight.compiler.rows import rows
 
@@ -119,7 +115,7 @@ def _rows(*meaning: Any) -> Any:
 
 accumulate.machine = _add_rows
 products.machine = _matmul
-copying.machine = _conversion
+machine.find = lru_cache(maxsize=None)(lambda module, name: getattr(_compiler(module), name))
 scanning.machine = _scan
 RowKernel.compile = staticmethod(_rows)
 rng.machine = _machine("mersenne", "words")

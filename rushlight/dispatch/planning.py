@@ -53,8 +53,6 @@ class Script:
         self.names, self.lines, self.failed, self.hushed = names, list[str](), False, False
         self.scope: dict[str, Any] = {"see": see, "wrap": wrap, "hush": hush, "restore": restore,
                                       "array": lambda r: r if r.__class__ is np.ndarray else np.asarray(r)}
-        # Kernels of several results that can do with the first: by their result, (kernel, what else to call).
-        self.firsts: dict[str, tuple[str, Run]] = {}
         self.tensors: dict[int, Tensor] = {}  # by their arrays, which may be views
         self.thread = threading.get_ident()
 
@@ -103,8 +101,6 @@ class Script:
             options = function.row.options if hasattr(function, "row") else {}
             self.hushed |= not options.get("quiet")
             function = self._constant(getattr(function, "body", function))
-            if "first" in options:
-                self.firsts[f"r{len(self.lines)}"] = function, options["first"]
         return f"{function}({', '.join(map(self._code, operands))})"
 
     def function(self, name: str, operands: str, answer: str) -> Run:
@@ -114,9 +110,6 @@ class Script:
             lines = ["    token = hush()", "    try:", *[f"    {line}" for line in lines],
                      "    finally:", "        restore(token)"]
         text = "\n".join([f"def plan({operands}):", *lines, f"    return {answer}", ""])
-        for result, (kernel, first) in self.firsts.items():
-            if f"{result}[1]" not in text:
-                self.scope[kernel] = lambda *values, first=first: (first(*values),)
         return compile_function(text, "plan", self.scope, f"plan {name}")
 
     def _line(self, code: str) -> str:

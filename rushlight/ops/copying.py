@@ -12,6 +12,8 @@ import numpy as np
 from rushlight.base import dtype as dt
 from rushlight.base.convert import convert, needs_care
 from rushlight.base.layout import Layout, contiguous_strides
+from rushlight.ops.machine import machine
+from rushlight.ops.rowkernels import BIG
 from rushlight.ops.scalar import Expr, m
 from rushlight.ops.table import composite, opaque, pointwise, view
 from rushlight.base.layout import format_strides
@@ -59,15 +61,12 @@ def contiguous(a: Array) -> Array:
     return a if a.flags.c_contiguous else assign(np.empty(a.shape, a.dtype), a)
 
 
-# Set by dispatch: gives a kernel (array, out=) that converts between two dtypes, by names.
-machine: Callable[[str, str], Any] | None = None
-
-
 @lru_cache(maxsize=None)
 def _way(source: Any, to: Any) -> Callable[..., Any] | None:
-    """How elements are converted into an array (array, out=); None: as NumPy does it."""
-    if {source.name, to.name} in _HALVES and machine is not None:
-        return machine(source.name, to.name)  # type: ignore[no-any-return]
+    """How elements are converted into an array (array, out); None: as NumPy does it."""
+    if {source.name, to.name} in _HALVES:
+        kernel = machine("pointwise", "conversion")(source.name, to.name)
+        return lambda a, out: (kernel.large if a.size >= BIG else kernel)(a, out=out)
     return (lambda a, out: assign(out, convert(a, to))) if needs_care(source, to) else None
 
 
@@ -78,14 +77,20 @@ def _copy(a: Array, dtype: Any, memory_format: Any) -> Array:
         return a.astype(dtype, "C")
     plain = memory_format is None and whole
     out = np.empty(a.shape, dtype) if plain else arranged(a.shape, strides_of(a), dtype, memory_format)
-    if way is None:
-        return assign(out, a)
-    way(a, out=out)
-    return out
+    return converted(a, out)
 
 
 # Conversions that NumPy does element by element, in software.
 _HALVES = [{"float32", half} for half in ("float16", "bfloat16")]
+
+
+def converted(a: Array, out: Array) -> Array:
+    """out[...] = a, of equal shapes, with PyTorch's conversions."""
+    way = _way(a.dtype, out.dtype)
+    if way is None:
+        return assign(out, a)
+    way(a, out)
+    return out
 
 
 @opaque(name="_tensor_of", where=("aten",))

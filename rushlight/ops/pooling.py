@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.ops.along import take_along
 from rushlight.ops.copying import tensor_of
+from rushlight.ops.machine import machine
 from rushlight.ops.table import composite, opaque
-from rushlight.ops.windows import (Ints, blocks, for_dims, gathered, mean_weights, offsets, out_size, padded,
-                                   parts, reach, tuple_of)
+from rushlight.ops.windows import (Ints, for_dims, mean_weights, offsets, out_size, padded, parts, reach, sums,
+                                   tuple_of)
 
 Array = np.ndarray[Any, Any]
 _F = ("nn.functional",)
@@ -65,40 +65,33 @@ def _to_places(s: Any, grad: Any, unused: Any = None) -> Any:
     """The gradient of maxima goes to where they were found."""
     shape, places = s.shape("input"), s.result[1]
     lead = shape[:len(shape) - len(s.out)]
-    flat = grad.new_zeros((*lead, math.prod(shape[len(lead):])))
-    return flat.scatter_add(-1, places.reshape(*lead, -1), grad.reshape(*lead, -1)).reshape(shape)
+    size = math.prod(shape[len(lead):])
+    return _spread(grad.reshape(*lead, -1), places.reshape(*lead, -1), size).reshape(shape)
 
 
-def _maxima(x: Array, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Array:
-    """The maximum of each window."""
-    lowest = -np.inf if x.dtype.kind not in "iu" else np.iinfo(x.dtype).min
-    found = gathered(x, lowest, kernel, stride, pad, dilation, out)
-    if found is not None:
-        return np.maximum.reduce(found[0], 1).reshape(*x.shape[:x.ndim - len(out)], *out)
-    wide = padded(x, reach(x.shape[x.ndim - len(out):], kernel, stride, pad, dilation, out), lowest)
-    (_, first), *others = offsets(kernel, stride, dilation, out)
-    best = wide[first].copy("C")
-    for _, cut in others:
-        np.maximum(best, wide[cut], out=best)
-    return best
+@opaque(where=("aten",), vjp=lambda s, grad: (grad.gather(-1, s.places), None))
+def _spread(input, places, size: "int") -> Array:
+    """Zeros (*lead, size) with input (*lead, n) added at places."""
+    done = machine("maxima", "spread")(input, places, size)
+    if done is None:
+        done = np.zeros((*input.shape[:-1], size), input.dtype)
+        rows = np.arange(math.prod(input.shape[:-1])).repeat(input.shape[-1])
+        np.add.at(done.reshape(-1), rows * size + places.reshape(-1), input.reshape(-1))
+    return done
 
 
-@opaque(where=("aten",), node="max_pool", vjp=_to_places, first=_maxima)
+@opaque(where=("aten",), node="max_pool", vjp=_to_places)
 def _max_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", dilation: "Ints",
               out: "Ints") -> tuple[Array, Array]:
     """(maxima, their places): a place counts the unpadded space, row by row."""
     n = len(kernel)
     space = input.shape[input.ndim - n:]
     lowest = -np.inf if input.dtype.kind not in "iu" else np.iinfo(input.dtype).min
-    found = gathered(input, lowest, kernel, stride, pad, dilation, out)
-    if found is not None:
-        at, best = found[0].argmax(1), np.maximum.reduce(found[0], 1)
-        where = take_along(found[1], 0, at)
-        if (best == best).all() and np.minimum.reduce(where, None) >= 0:
-            shape = *input.shape[:input.ndim - n], *out
-            return best.reshape(shape), where.reshape(shape)
     pads = reach(space, kernel, stride, pad, dilation, out)
     wide = padded(input, pads, lowest)
+    done = machine("maxima", "maxima")(wide, space, kernel, stride, pad, dilation, out)
+    if done is not None:
+        return done
     # The place of each element of each window; -1 for padding, which no window's maximum is.
     table = padded(np.arange(math.prod(space)).reshape(space), pads, -1)
     places = np.stack([table[cut] for _, cut in offsets(kernel, stride, dilation, out)])
@@ -181,14 +174,7 @@ def _avg_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", out: "Ints", c
     n = len(kernel)
     space = input.shape[input.ndim - n:]
     wide = input if input.dtype.itemsize > 2 else input.astype(np.float32)
-    found = gathered(wide, 0, kernel, stride, pad, (1,) * n, out)
-    if found is None:
-        wide = padded(wide, reach(space, kernel, stride, pad, (1,) * n, out))
-        total = np.zeros((*input.shape[:input.ndim - n], *out), wide.dtype)
-        for _, cut in offsets(kernel, stride, (1,) * n, out):
-            total += wide[cut]
-    else:
-        total = np.add.reduce(found[0], 1).reshape(*input.shape[:input.ndim - n], *out)
+    total = sums(wide, kernel, stride, pad, out)
     share = _shares(space, kernel, stride, pad, out, count_pad, divisor, wide.dtype)
     return (total / share).astype(input.dtype, copy=False)
 
@@ -265,6 +251,13 @@ def _adaptive_sizes(op: str, n: int, x: Any, output_size: Any) -> Ints:
     return tuple(size if o is None else int(o) for o, size in zip(wanted, space, strict=True))
 
 
+def _even(space: Ints, out: Ints) -> Ints:
+    """The sizes of windows that divide a space into equal parts; () where there are none."""
+    even = all(o and size % o == 0 for o, size in zip(out, space, strict=True))
+    return tuple([size // o for o, size in zip(out, space, strict=True)]) if even else ()
+
+
+_MANY = 1 << 12
 _FEW = 16  # elements of a window; larger ones are axes of their own
 
 
@@ -272,9 +265,8 @@ _FEW = 16  # elements of a window; larger ones are axes of their own
 def _adaptive_mean(n: int) -> None:
     def body(input, output_size: "Any"):
         out = _adaptive_sizes(f"adaptive_avg_pool{n}d", n, input, output_size)
-        space = input.shape[input.ndim - n:]
-        if all(o and size % o == 0 for o, size in zip(out, space, strict=True)):
-            kernel = tuple(size // o for o, size in zip(out, space, strict=True))
+        kernel = _even(input.shape[input.ndim - n:], out)
+        if kernel:
             if math.prod(kernel) > _FEW:
                 split = [length for pair in zip(out, kernel, strict=True) for length in pair]
                 return input.reshape(*input.shape[:-n], *split).mean(tuple(range(1 - 2 * n, 0, 2)))
@@ -297,11 +289,6 @@ def _adaptive_max(input, out: "Ints") -> tuple[Array, Array]:
     """(maxima, their places) of windows that divide the last dims."""
     n = len(out)
     lead, space = input.shape[:input.ndim - n], input.shape[input.ndim - n:]
-    if out and all(o and size % o == 0 for o, size in zip(out, space, strict=True)):
-        read = blocks(input, out)
-        at, numbers = read.argmax(-1), blocks(np.arange(math.prod(space)).reshape(space), out)
-        return take_along(read, read.ndim - 1, at[..., None])[..., 0], numbers.reshape(-1).take(
-            at + np.arange(0, numbers.size, numbers.shape[-1]).reshape(out))
     bounds = [parts(size, o) for size, o in zip(space, out, strict=True)]
     best = np.empty((*lead, *out), input.dtype)
     place = np.empty((*lead, *out), np.int64)
@@ -319,7 +306,10 @@ def _adaptive_max(input, out: "Ints") -> tuple[Array, Array]:
 def _adaptive_max_row(n: int) -> None:
     def body(input, output_size: "Any", return_indices: "bool" = False):
         out = _adaptive_sizes(f"adaptive_max_pool{n}d", n, input, output_size)
-        found = _adaptive_max(input, out)
+        kernel = _even(input.shape[input.ndim - n:], out)
+        few = kernel and 0 < math.prod(kernel) <= _MANY
+        found = _max_pool(input, kernel, kernel, (0,) * n, (1,) * n, out) if few else \
+            _adaptive_max(input, out)
         return found if return_indices else found[0]
     composite(body, name=f"adaptive_max_pool{n}d", where=_F,
               doc=f"The maximum of windows that divide the last {n} dims into output_size parts.")

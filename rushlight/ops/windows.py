@@ -109,29 +109,24 @@ _GATHERED = 1 << 16
 
 
 @lru_cache(maxsize=32)
-def _reads(space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Any:
-    """(padding per dim; what windows read, (elements, windows): places in the padded space, in the space)."""
-    pads = reach(space, kernel, stride, pad, dilation, out)
+def _reads(space: Ints, kernel: Ints, stride: Ints, pad: Ints, out: Ints) -> Any:
+    """(padding per dim, the places in the padded space that windows read: (elements, windows))."""
+    pads = reach(space, kernel, stride, pad, (1,) * len(out), out)
     sizes = [n + low + high for n, (low, high) in zip(space, pads, strict=True)]
-    flat, inside = np.arange(math.prod(sizes)).reshape(sizes), np.arange(math.prod(space)).reshape(space)
-    return pads, *[np.stack([a[cut].reshape(-1) for _, cut in offsets(kernel, stride, dilation, out)])
-                   for a in (flat, padded(inside, pads, -1))]
+    flat = np.arange(math.prod(sizes)).reshape(sizes)
+    return pads, np.stack([flat[cut].reshape(-1) for _, cut in offsets(kernel, stride, (1,) * len(out), out)])
 
 
-def gathered(x: Array, value: Any, *how: Any) -> Any:
-    """(what windows read: (lead, elements, windows), its places); None where that is much."""
-    lead, space = math.prod(x.shape[:x.ndim - len(how[0])]), x.shape[x.ndim - len(how[0]):]
-    if lead * math.prod(how[0]) * math.prod(how[-1]) >= _GATHERED:
-        return None
-    pads, read, places = _reads(space, *how)
-    wide = padded(x, pads, value)
-    return wide.reshape(lead, math.prod(wide.shape[x.ndim - len(space):])).take(read, 1), places
-
-
-def blocks(a: Array, out: Ints) -> Array:
-    """Windows that do not overlap: (*lead, *out, elements)."""
-    n = len(out)
-    lead, space = a.shape[:a.ndim - n], a.shape[a.ndim - n:]
-    split = a.reshape(*lead, *[k for o, size in zip(out, space, strict=True) for k in (o, size // o)])
-    order = (*range(len(lead)), *[len(lead) + 2 * i + j for j in (0, 1) for i in range(n)])
-    return split.transpose(order).reshape(*lead, *out, -1)
+def sums(x: Array, kernel: Ints, stride: Ints, pad: Ints, out: Ints) -> Array:
+    """The sum of each window, (*lead, *out), element by element."""
+    lead, space = x.shape[:x.ndim - len(out)], x.shape[x.ndim - len(out):]
+    if math.prod(lead) * math.prod(kernel) * math.prod(out) < _GATHERED:
+        pads, read = _reads(space, kernel, stride, pad, out)
+        wide = padded(x, pads)
+        flat = wide.reshape(math.prod(lead), math.prod(wide.shape[len(lead):]))
+        return np.add.reduce(flat.take(read, 1), 1).reshape(*lead, *out)  # type: ignore[no-any-return]
+    wide = padded(x, reach(space, kernel, stride, pad, (1,) * len(out), out))
+    total = np.zeros((*lead, *out), x.dtype)
+    for _, cut in offsets(kernel, stride, (1,) * len(out), out):
+        total += wide[cut]
+    return total
