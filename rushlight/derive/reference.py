@@ -57,13 +57,8 @@ class Program:
             self._place(node, names)
         self._results = tuple(self._slots[o] for o in outputs)
         self._dead = self._last_uses()
-        # Its one step, if there is but one, on inputs.
-        single = len(self._steps) == len(outputs) == 1 and self._results[0] == self._steps[0][2]
-        self._only = self._steps[0] if single and max(self._steps[0][1]) < len(inputs) else None
 
     def __call__(self, arrays: Sequence[Any]) -> list[Any]:
-        if self._only is not None:
-            return [self._only[0](*[arrays[i] for i in self._only[1]])]
         values = self._start.copy()
         values[:len(arrays)] = arrays
         for (function, operands, result), dead in zip(self._steps, self._dead, strict=True):

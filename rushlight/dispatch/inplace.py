@@ -14,7 +14,7 @@ from rushlight.base.tape import TAPE
 from rushlight.dispatch import arguments, overrides, pointwise
 from rushlight.dispatch.arrayrun import arrays_of, by_keyword
 from rushlight.dispatch.formula import Formula
-from rushlight.dispatch.running import plain_checks
+from rushlight.dispatch.literals import NUMBERS
 from rushlight.ops import signature
 from rushlight.ops.table import Row
 from rushlight.tensor.tensor import Tensor, storage
@@ -58,9 +58,7 @@ def build(row: Row) -> Callable[..., Any]:
     if row.kind == "view" or row.options.get("is_view"):
         return _intercepted(row, _geometric(row))
     if row.kind != "pointwise":
-        run = _generic(row)
-        made = _intercepted(row, run)
-        return _filling(row, made, run) if row.options.get("fill") else made
+        return _intercepted(row, _generic(row))
     direct = _pointwise(row)
     general = _intercepted(row, direct)
     chosen = pointwise.simple(row)
@@ -80,39 +78,6 @@ def build(row: Row) -> Callable[..., Any]:
         **{f"_default_{p.name}": p.default for p in row.params}}, direct, "_")
     made.__doc__ = general.__doc__
     return made
-
-
-# Random numbers into a plain tensor outside the graph.
-_FILL = '''
-def {name}({sig}, **extra):
-    x, s = getattr(input, "_a", None), getattr(input, "_s", None)
-    if {checks} or TAPE or input._g is not None or input._k.on_meta or 0 in x.strides or (
-            s is not None and s.inference):
-        return general({call}, **extra)
-    token = hush()
-    try:
-        x[...] = body({values})
-    finally:
-        restore(token)
-    if s is None:
-        s = storage(input)
-    s.version += 1
-    return input
-'''
-
-
-def _filling(row: Row, general: Callable[..., Any], direct: Callable[..., Any]) -> Callable[..., Any]:
-    checks = [c.replace("is not float", "not in (float, int)") for p in row.params for c in plain_checks(p)]
-    checks += [f"{p.name}.__class__ in PLAIN" for p in row.params[1:] if p.is_tensor]
-    text = _FILL.format(
-        name=row.name + "_", sig=signature.source(row.params),
-        checks=" or ".join(["extra", "MODES", *(f"({c})" for c in checks)]),
-        call=", ".join(f"{p.name}={p.name}" for p in row.params),
-        values=", ".join(["x", *(f"{p.name}={p.name}" for p in row.params[1:])]))
-    return overrides.compile_door(text, row, {
-        **pointwise.SCOPE, "general": general, "TAPE": TAPE, "hush": hush, "restore": restore,
-        "body": row.body, "storage": storage, **{f"_default_{p.name}": p.default for p in row.params}},
-        direct, "_")
 
 
 def _intercepted(row: Row, run: Callable[..., Any]) -> Callable[..., Any]:
@@ -215,10 +180,20 @@ def _geometric(row: Row) -> Callable[..., Any]:
 
 def _generic(row: Row) -> Callable[..., Any]:
     into = by_keyword(row, row.options["into"]) if "into" in row.options else None
+    fill = row.options.get("fill")
 
     def run(*args: Any, **kwargs: Any) -> Any:
         from rushlight.dispatch.door import function
 
+        if fill and not kwargs and NUMBERS.issuperset(map(type, args[1:])) and free(args[0]):
+            target = args[0]
+            token = hush()
+            try:
+                target._a[...] = row.body(target._a, *args[1:])
+            finally:
+                restore(token)
+            storage(target).version += 1
+            return target
         target, rest = _target(row, args, kwargs)
         if not isinstance(target, Tensor):
             raise TypeError(f"{row.name}_(): argument 'self' must be Tensor, not "
@@ -240,6 +215,12 @@ def _generic(row: Row) -> Callable[..., Any]:
         write(target, result)
         return target
     return run
+
+
+def free(t: Any) -> bool:
+    """Whether anybody may write to a plain tensor, and nobody need know."""
+    return (t.__class__ is Tensor and t._g is None and not t._k.on_meta and not TAPE and 0 not in t._a.strides
+            and (t._s is None or not t._s.inference))
 
 
 def _written(into: Callable[..., Any], target: Tensor, bound: dict[str, Any]) -> Tensor:

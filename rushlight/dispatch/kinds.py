@@ -11,7 +11,7 @@ from rushlight.dispatch.arrayrun import array_runner, by_keyword, tracked
 from rushlight.dispatch.reducing import reduce_runner
 from rushlight.dispatch.rules import Rules
 from rushlight.ops.table import Row
-from rushlight.dispatch.planning import PLANNED, planner
+from rushlight.dispatch.planning import planner
 from rushlight.dispatch.viewing import view_runner
 
 Run = Callable[..., Any]
@@ -21,7 +21,9 @@ def runner(row: Row) -> Run:
     """The function that runs a row on checked arguments."""
     run = _RUNNERS[row.kind](row)
     run = _refusing(row, run) if row.refuse else run
-    return planner(row, run) if row.name in PLANNED else run
+    planned = row.kind == "view" or row.kind == "composite" and (
+        row.options.get("planned") or row.name.startswith("conv"))
+    return planner(row, run) if planned else run
 
 
 def _refusing(row: Row, run: Run) -> Run:

@@ -65,18 +65,10 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 
 def _fill(self: Tensor, value: Any, node: str) -> Tensor:
-    a, s = self._a, self._s
-    if (MODES or TAPE or self._g is not None or value.__class__ not in NUMBERS or self._k.on_meta
-            or 0 in a.strides or s is not None and s.inference):
-        return _fill_with_care(self, value, node)
-    a.fill(scalar(value, a.dtype))
-    if s is None:
-        s = storage(self)
-    s.version += 1
-    return self
-
-
-def _fill_with_care(self: Tensor, value: Any, node: str) -> Tensor:
+    if not MODES and value.__class__ in NUMBERS and inplace.free(self):
+        self._a.fill(scalar(value, self._a.dtype))
+        storage(self).version += 1
+        return self
     if MODES and wrapped((self, value)):
         return interpret(ROWS["fill"], fill_, (self, value), {})  # type: ignore[no-any-return]
     if isinstance(value, Tensor):

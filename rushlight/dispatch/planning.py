@@ -1,7 +1,7 @@
 """Composites by plans: the kernels and views that a body ran, written down as one generated function.
 
-Kinds, layouts and attributes alone decide what the bodies of the rows in PLANNED do: they look at no
-numbers and leave nothing behind. The second call with such arguments is recorded as compile() would, and
+Kinds, layouts and attributes alone decide what a view does, and the bodies of `planned` rows: they look at
+no numbers and leave nothing behind. The second call with such arguments is recorded as compile() would, and
 later ones run the arrays through the same kernels without any dispatch. Tracked operands, interpreters and
 recorders go by the body.
 """
@@ -28,41 +28,37 @@ from rushlight.ops.table import Row
 from rushlight.tensor.tensor import Tensor, wrap, wrap_view
 
 Run = Callable[..., Any]
-PLANNED = frozenset("""
-    movedim narrow as_strided reshape flatten ravel unflatten broadcast_to split split_with_sizes unbind chunk
-    tensor_split diag trace tile fliplr flipud sum_to_size expand_copy squeeze_copy unsqueeze_copy diff
-    addmm baddbmm addmv addbmm addr outer inner matmul linalg_vecdot kron cross linalg_cross
-    var std var_mean std_mean max min aminmax prod vector_norm _p_norm norm dist isclose logsumexp _logsumexp
-    softmax log_softmax _functional_softmax _functional_log_softmax glu cosine_similarity pairwise_distance
-    mse_loss l1_loss smooth_l1_loss huber_loss binary_cross_entropy_with_logits kl_div nll_loss cross_entropy
-    layer_norm rms_norm group_norm batch_norm instance_norm torch_layer_norm torch_group_norm
-    max_pool1d_function max_pool2d_function max_pool3d_function _max_pool1d_plain _max_pool2d_plain
-    _max_pool3d_plain avg_pool1d avg_pool2d avg_pool3d adaptive_avg_pool1d adaptive_avg_pool2d
-    adaptive_avg_pool3d adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d
-    conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d unfold_columns
-    pad interpolate grid_sample pixel_shuffle pixel_unshuffle channel_shuffle stft
-    hstack vstack dstack column_stack stack cat""".split())
 _PLAIN = frozenset((int, float, bool, str, type(None), dt.dtype))
-_every: list[dict[Any, Any]] = []
+_SCOPE = {"see": see, "wrap": wrap, "hush": hush, "restore": restore,
+          "array": lambda r: r if r.__class__ is np.ndarray else np.asarray(r)}
 
 
 class Script:
     """A recorder (base/tape.py) of one call, in `lines` of Python on arrays."""
 
-    def __init__(self, names: dict[int, str]) -> None:
-        self.names, self.lines, self.failed, self.hushed = names, list[str](), False, False
-        self.scope: dict[str, Any] = {"see": see, "wrap": wrap, "hush": hush, "restore": restore,
-                                      "array": lambda r: r if r.__class__ is np.ndarray else np.asarray(r)}
+    def __init__(self) -> None:
+        self.names, self.lines, self.scope, self.failed = dict[int, str](), list[str](), dict(_SCOPE), False
         self.tensors: dict[int, Tensor] = {}  # by their arrays, which may be views
         self.thread = threading.get_ident()
 
-    def run(self, function: Run, operands: tuple[Any, ...], result: Any, values: Any) -> None:
+    def run(self, function: Any, operands: tuple[Any, ...], result: Any, values: Any) -> None:
         """`result` (tensors) was made by function(*operands)."""
-        if threading.get_ident() == self.thread:
-            self._know(values)
-            found = self._kernel(function, operands)
-            bare = isinstance(result, Tensor) and not result._a.ndim  # a ufunc gives a number
-            self._hold(self._line(f"array({found})" if bare else found), result)
+        if threading.get_ident() != self.thread:
+            return
+        self._know(values, result)
+        if getattr(function, "func", None) is Formula.compute:
+            way = "large" if any(a.size >= BIG for a in operands[0]) else "fn"
+            code, operands = f"{self._constant(function.args[0])}.{way}", operands[0]
+        elif getattr(function, "__func__", None) is Reducer.run:
+            code, operands = self._constant(function.__self__.way(*operands)), operands[:1]
+        else:
+            code = self._constant(getattr(function, "body", function))
+        code = f"{code}({', '.join(map(self._code, operands))})"
+        if isinstance(result, Tensor):  # a ufunc gives a number
+            self.names[id(result._a)] = self._line(code if result._a.ndim else f"array({code})")
+        else:
+            name = self._line(code)
+            self.names.update({id(t._a): f"array({name}[{i}])" for i, t in enumerate(result)})
 
     def escape(self, *what: Any) -> None:
         """It cannot be repeated."""
@@ -73,110 +69,68 @@ class Script:
 
     write = call = accumulate = escape
 
-    def answer(self, found: Any, given: dict[int, str]) -> str:
+    def answer(self, found: Any) -> str:
         """Code for the result: operands, views of them, and fresh tensors, or a tuple of these."""
         if isinstance(found, tuple):
-            parts = "".join(f"{self.answer(f, given)}, " for f in found)
+            parts = "".join(f"{self.answer(f)}, " for f in found)
             return f"({parts})" if found.__class__ is tuple else f"{self._constant(type(found))}({parts})"
         if not isinstance(found, Tensor):
             self.failed = True
             return ""
-        base = getattr(found, "_b", (None,))
-        if id(found) in given:
-            return given[id(found)]
-        if id(base[0]) in given and base[-1] is not None:
-            return f"see({self._constant(base[-1])}, {given[id(base[0])]})"
+        base, *_, step = getattr(found, "_b", (found, None))
+        given = self.names.get(id(base._a), "")
+        if given.endswith("._a") and (step is not None or base is found):
+            return f"see({self._constant(step)}, {given[:-3]})" if step else given[:-3]
         self._know(found)
         return f"wrap({self._code(found._a)})"
-
-    def _kernel(self, function: Any, operands: Any) -> str:
-        """Code for a kernel's call."""
-        if getattr(function, "func", None) is Formula.compute:
-            way = "large" if any(a.size >= BIG for a in operands[0]) else "fn"
-            function, operands = f"{self._constant(function.args[0])}.{way}", operands[0]
-        elif getattr(function, "__func__", None) is Reducer.run:
-            self.hushed = True
-            function, operands = self._constant(function.__self__.way(*operands)), operands[:1]
-        else:
-            options = function.row.options if hasattr(function, "row") else {}
-            self.hushed |= not options.get("quiet")
-            function = self._constant(getattr(function, "body", function))
-        return f"{function}({', '.join(map(self._code, operands))})"
-
-    def function(self, name: str, operands: str, answer: str) -> Run:
-        """The plan."""
-        lines = [f"    {line}" for line in self.lines]
-        if self.hushed:
-            lines = ["    token = hush()", "    try:", *[f"    {line}" for line in lines],
-                     "    finally:", "        restore(token)"]
-        text = "\n".join([f"def plan({operands}):", *lines, f"    return {answer}", ""])
-        return compile_function(text, "plan", self.scope, f"plan {name}")
 
     def _line(self, code: str) -> str:
         self.lines.append(f"r{len(self.lines)} = {code}")
         return f"r{len(self.lines) - 1}"
 
     def _constant(self, value: Any) -> str:
-        name = f"c{len(self.scope)}"
-        self.scope[name] = value
-        return name
+        self.scope[f"c{len(self.scope)}"] = value
+        return f"c{len(self.scope) - 1}"
 
-    def _know(self, value: Any) -> None:
-        if isinstance(value, Tensor):
-            self.tensors[id(value._a)] = value
-        elif isinstance(value, (tuple, list)):
-            for item in value:
-                self._know(item)
-
-    def _hold(self, name: str, result: Any) -> None:
-        self._know(result)
-        if isinstance(result, Tensor):
-            self.names[id(result._a)] = name
-        elif isinstance(result, (tuple, list)):
-            for i, item in enumerate(result):
-                self._hold(f"array({name}[{i}])", item)
+    def _know(self, *values: Any) -> None:
+        for value in values:
+            if isinstance(value, Tensor):
+                self.tensors[id(value._a)] = value
+            elif isinstance(value, (tuple, list)):
+                self._know(*value)
 
     def _code(self, value: Any) -> str:
         """Code for an operand."""
         if value.__class__ in (list, tuple) and any(isinstance(v, (np.ndarray, list, tuple)) for v in value):
             return f"({''.join(f'{self._code(v)}, ' for v in value)})"
         self.failed |= isinstance(value, (dict, Tensor))
-        if id(value) in self.names:
-            return self.names[id(value)]
-        t = self.tensors.get(id(value))
-        if t is None:
-            return self._constant(value)
-        base = getattr(t, "_b", (None,))
-        if base[-1] is None:
-            self.failed = True
-            return ""
-        self._know(base[0])
-        *_, function, args = base[-1]
-        self.names[id(value)] = name = self._line(
-            f"{self._constant(function)}({self._code(base[0]._a)}, *{self._constant(args)})")
-        return name
+        if id(value) not in self.names and id(value) in self.tensors:
+            base, *_, step = getattr(self.tensors[id(value)], "_b", (None, None))
+            self._know(base)
+            of, self.failed = self._code(base._a) if step else "", self.failed or not step
+            *_, function, args = step or (None, ())
+            self.names[id(value)] = self._line(f"{self._constant(function)}({of}, *{self._constant(args)})")
+        return self.names.get(id(value)) or self._constant(value)
 
 
 def planner(row: Row, run: Run) -> Run:
-    """A composite's runner with what the door needs: `plans`, and whether a call is `due` to `learn`."""
+    """A runner with what the door needs: plans, and learn(key, *values), NotImplemented at first."""
     plans: dict[Any, Any] = {}
     tried: dict[Any, Any] = {}
-    _every.extend((plans, tried))
-    spots = [i for i, p in enumerate(row.params) if p.is_tensor or p.is_list]
-
-    def due(key: Any, *values: Any) -> bool:
-        if tried.get(key) or TAPE:
-            return False
-        keep(tried, key, key in tried)
-        return tried[key] and all(_plain(p, v) for p, v in zip(row.params, values, strict=True))
+    dt.on_default_change.extend((plans.clear, tried.clear))
 
     def learn(key: Any, *values: Any) -> Any:
-        found, plan = _recorded(row, run, values, spots)
+        if tried.get(key) or TAPE:
+            return NotImplemented
+        keep(tried, key, key in tried)
+        if not tried[key] or not all(map(_plain, row.params, values)):
+            return NotImplemented
+        found, plan = _recorded(row, run, list(values))
         if plan is not None:
             keep(plans, key, plan)
         return found
     planned: Any = partial(run)  # which has attributes, and is no frame for warnings to count
-    planned.plans, planned.due, planned.learn = plans, due, learn
+    planned.plans, planned.learn = plans, learn
     return planned  # type: ignore[no-any-return]
 
 
@@ -190,44 +144,37 @@ def _plain(p: Param, value: Any) -> bool:
             or value.__class__ is tuple and all(v.__class__ is int for v in value))
 
 
-def _recorded(row: Row, run: Run, values: tuple[Any, ...], spots: list[int]) -> tuple[Any, Run | None]:
+def _recorded(row: Row, run: Run, values: list[Any]) -> tuple[Any, Run | None]:
     """(the result of run(*values), the plan of such calls)."""
-    given, names, own = dict[int, str](), dict[int, str](), list(values)
+    script, names = Script(), [p.name for p in row.params if p.is_tensor or p.is_list]
 
     def note(t: Any, name: str) -> Any:
         if isinstance(t, Tensor):
-            t = t if id(t._a) not in names else wrap_view(t._a[...], t)  # an operand that is given twice
-            given[id(t)], names[id(t._a)] = name, f"{name}._a"
+            if id(t._a) in script.names:  # an operand that is given twice
+                t = wrap_view(t._a[...], t)
+            script.names[id(t._a)] = f"{name}._a"
         return t
-    for i in spots:
-        name = row.params[i].name
-        own[i] = [note(t, f"{name}[{j}]") for j, t in enumerate(own[i])] if row.params[i].is_list else \
-            note(own[i], name)
-    script = Script(names)
+    for i, p in enumerate(row.params):
+        values[i] = [note(t, f"{p.name}[{j}]") for j, t in enumerate(values[i])] if p.is_list else \
+            note(values[i], p.name)
     MODES.append(script)
     TAPE.append(script)
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
-            found = run(*own)
+            found = run(*values)
     finally:
         TAPE.remove(script)
         MODES.remove(script)
-    script.failed |= bool(caught)
     for w in caught:
+        script.failed = True
         warnings.warn(w.message, w.category, stacklevel=4)
-    answer = script.answer(found, given)
+    answer = script.answer(found)
     if script.failed:
         return found, None
-    if not script.lines and answer.startswith("see(") and len(spots) == 1:
+    if not script.lines and answer.startswith("see(") and len(names) == 1:
         return found, partial(see, script.scope[answer[4:].split(",")[0]])
-    return found, script.function(row.name, ", ".join(row.params[i].name for i in spots), answer)
-
-
-def _forget() -> None:
-    """Plans depend on the default dtype."""
-    for plans in _every:
-        plans.clear()
-
-
-dt.on_default_change.append(_forget)
+    text = "\n".join([f"def plan({', '.join(names)}):", "    token = hush()", "    try:",
+                      *[f"        {line}" for line in script.lines], f"        return {answer}",
+                      "    finally:", "        restore(token)", ""])
+    return found, compile_function(text, "plan", script.scope, f"plan {row.name}")

@@ -16,12 +16,11 @@ from rushlight.autograd.mode import LOCAL
 from rushlight.dispatch import arguments, names, outputs, overrides, state
 from rushlight.dispatch.formula import BIG, Formula
 from rushlight.dispatch.literals import NUMBERS, scalar
-from rushlight.dispatch.source import compile_function
 from rushlight.ops import signature
 from rushlight.ops.scalar import const, symbol
 from rushlight.ops.table import Row
 from rushlight.tensor.storage import INFERRING, fresh
-from rushlight.tensor.tensor import Tensor, wrap
+from rushlight.tensor.tensor import Tensor
 
 _TEMPLATE = {
     1: '''
@@ -141,13 +140,13 @@ def _planned(row: Row, direct: Callable[..., Any], general: Callable[..., Any],
             return found
         formula = variant(row, {p.name: given[p.name] for p in row.params
                                 if not p.is_tensor or given[p.name] is None})
-        plan = _plan(formula, given, order)
+        places = [i for i, name in enumerate(order) if name in formula.operands]
 
-        def checked(*values: Any) -> Any:
+        def plan(*values: Any) -> Any:
             for check in checks:
                 check(dict(zip(order, values, strict=True)))
-            return plan(*values)
-        plans[key] = checked if checks else plan
+            return formula(*[values[i] for i in places])
+        plans[key] = plan
         return found
 
     text = _PLANNED.format(
@@ -157,44 +156,6 @@ def _planned(row: Row, direct: Callable[..., Any], general: Callable[..., Any],
     scope = {**SCOPE, "general": general, "PLANS": plans, "learn": learn}
     return overrides.compile_door(text, row, {**scope, **{f"_default_{p.name}": p.default for p in params}},
                                   direct)
-
-
-_PLAN = '''
-def plan({values}):
-    key = {kinds}
-    entry = FAST.get(key)
-    if entry is None:
-        return first(key, {operands})
-    try:
-        r = entry.fn({arrays}) if {small} else entry.large({arrays})
-    except ValueError:
-        return formula({operands})
-    t = wrap(r, entry.kind)
-    if ({tracked}) and LOCAL.enabled:
-        formula.record(entry, t, ({operands},))
-    return t
-'''
-
-
-def _plan(formula: Formula, given: dict[str, Any], order: list[str]) -> Callable[..., Any]:
-    """The formula on arguments of these classes, with a look at the operands' kinds."""
-    tensors = [n for n in formula.operands if given[n].__class__ not in NUMBERS]
-
-    def first(key: Any, *values: Any) -> Any:
-        found = formula(*values)
-        if not any(isinstance(v, Tensor) and v._k.on_meta for v in values):
-            formula.fast[key] = formula.entry(values)
-        return found
-    text = _PLAN.format(
-        values=", ".join(order), operands=", ".join(formula.operands),
-        kinds=", ".join(f"{n}._k, {n}._a.ndim == 0" if n in tensors else f"{n}.__class__"
-                        for n in formula.operands),
-        arrays=", ".join(f"{n}._a" if n in tensors else f"scalar({n}, entry.scalar_np)"
-                         for n in formula.operands),
-        small=" and ".join(f"{n}._a.size < BIG" for n in tensors),
-        tracked=" or ".join(f"{n}._g is not None" for n in tensors))
-    return compile_function(text, "plan", {**SCOPE, "FAST": formula.fast, "formula": formula, "first": first,
-                                           "wrap": wrap}, f"plan {formula.name}")
 
 
 def _plain(p: signature.Param, value: Any) -> bool:

@@ -87,7 +87,6 @@ def _door(text: str, row: Row, run: Callable[..., Any], general: Callable[..., A
         "MODES": state.MODES, "PLAIN": state.PLAIN, "general": general, "run": run, "NUMBERS": NUMBERS,
         "LISTS": frozenset({list, tuple}), "INT": frozenset({int}), "TUPLES": frozenset({tuple, list, Size}),
         "DTYPE": dtype, "PLANS": getattr(run, "plans", None), "learn": getattr(run, "learn", None),
-        "due": getattr(run, "due", None),
         "WATCHED": state.MODES, "LOCAL": LOCAL, "whole": whole,
         **{f"_default_{p.name}": p.default for p in params}}, direct)
 
@@ -95,7 +94,7 @@ def _door(text: str, row: Row, run: Callable[..., Any], general: Callable[..., A
 def _planned(row: Row, run: Callable[..., Any], params: tuple[signature.Param, ...],
              spelled: dict[str, str]) -> str:
     """Code that goes by the plan for such arguments, if there is one and no node to make."""
-    if not hasattr(run, "plans") or any(p.type == "tuple" for p in params):
+    if not hasattr(run, "plans"):
         return ""
     keys, tracked, tensors = [], [], [p.name for p in params if p.is_list or p.is_tensor]
     for p in params:
@@ -109,19 +108,18 @@ def _planned(row: Row, run: Callable[..., Any], params: tuple[signature.Param, .
             tracked.append(f"{here}{here and ' and '}{n}._g is not None")
         else:
             keys.append(n if p.plain_type in _KEYS else f"{n}, {n}.__class__, {n} is _default_{p.name}")
-    view = row.kind == "view"
     whole = f" and whole({tensors[0]})" if row.name == "as_strided" else ""
-    key = f"({keys[0]}, ({''.join(f'{k}, ' for k in keys[1:])}))" if view else f"({', '.join(keys)},)"
     names = ", ".join(spelled.get(p.name, p.name) for p in params)
-    learn = "" if view else f"        if due(key, {names}):\n            return learn(key, {names})\n"
     return (f"    if not WATCHED and not (LOCAL.enabled and ({' or '.join(tracked)})){whole}:\n"
-            f"        key = {key}\n"
+            f"        key = ({', '.join(keys)},)\n"
             f"        try:\n            plan = PLANS.get(key)\n"
             f"        except TypeError:\n            return run({names})\n"
-            f"        if plan is not None:\n            return plan({', '.join(tensors)})\n{learn}")
+            f"        if plan is not None:\n            return plan({', '.join(tensors)})\n"
+            f"        found = learn(key, {names})\n"
+            f"        if found is not NotImplemented:\n            return found\n")
 
 
-def plain_checks(p: signature.Param) -> list[str]:
+def _checks(p: signature.Param) -> list[str]:
     """Conditions under which an argument is not plain."""
     n, exact = p.name, _EXACT.get(p.type.removesuffix(" | None"))
     given = "" if p.default is signature.REQUIRED else f"{n} is not _default_{n} and "
@@ -148,7 +146,7 @@ def plain_checks(p: signature.Param) -> list[str]:
 def _prologue(row: Row, run: Callable[..., Any], general: Callable[..., Any],
               params: tuple[signature.Param, ...], direct: Callable[..., Any]) -> Callable[..., Any]:
     checks = ["extra", "MODES"] + (["out is not None"] if row.out else []) + [
-        f"({c})" if " and " in c else c for p in params for c in plain_checks(p)]
+        f"({c})" if " and " in c else c for p in params for c in _checks(p)]
     names = ", ".join(p.name for p in params)
     call = ", ".join(f"{p.name}={p.name}" for p in params) + (", out=out" if row.out else "")
     lists = "".join(f"    if {p.name}.__class__ is list:\n        {p.name} = tuple({p.name})\n"

@@ -1,7 +1,4 @@
-"""Views by plans: what a first call on a layout has found out is repeated on the next array of that layout.
-
-A plan is one step for `see`: NumPy's own way to the view, or the layout's map.
-"""
+"""Views. A step says how an array is seen, by NumPy's own way or the layout's map; it holds for all its likes."""
 from __future__ import annotations
 
 import weakref
@@ -19,7 +16,6 @@ from rushlight.base.layout import Layout, extent
 from rushlight.dispatch import transposed
 from rushlight.dispatch.arrayrun import by_keyword
 from rushlight.dispatch.rules import Rules
-from rushlight.dispatch.source import keep
 from rushlight.ops.table import Row
 from rushlight.tensor.kind import kind
 from rushlight.tensor.storage import INFERENCE, strided
@@ -55,32 +51,20 @@ def view_runner(row: Row) -> Run:
     """A view: NumPy's own where the row names one, else the layout map on the storage."""
     rules = Rules(row, row.vjp or transposed.view_rule(row))
     native, body = row.options.get("numpy"), by_keyword(row, row.body)
-    plans: dict[Any, Run] = {}
 
     def again(t: Any, *rest: Any) -> Any:
         return run(t, *rest)
 
     def run(t: Tensor, *rest: Any) -> Any:
-        a = t._a
-        key, lasting = (t._k, a.shape, a.strides, rest), True
-        try:
-            plan = plans.get(key)
-        except TypeError:  # slices
-            key = plan = None
-        if plan is None:
-            way = NotImplemented if native is None else native(a, *rest)
-            *way, lasting = _mapped(t, body, rest) if way is NotImplemented else (way[0], way[1:], True)
-            of = from_numpy_dtype(way[0](a, *way[1]).dtype)  # of complex numbers' parts it is another
-            plan = partial(see, (t._k if of is t._k.dtype else kind(of, t._k.device), again, rest, *way))
-            if lasting and key is not None:
-                keep(plans, key, plan)
-        out = plan(t)
+        way = NotImplemented if native is None else native(t._a, *rest)
+        *way, lasting = _mapped(t, body, rest) if way is NotImplemented else (way[0], way[1:], True)
+        of = from_numpy_dtype(way[0](t._a, *way[1]).dtype)  # of complex numbers' parts it is another
+        out = see((t._k if of is t._k.dtype else kind(of, t._k.device), again, rest, *way), t)
         if not lasting:
             out._b = (t, again, rest, None)
         if t._g is not None and LOCAL.enabled:
             rules.record((t, *rest), out)
         return out
-    run.plans = plans  # type: ignore[attr-defined]
     return run
 
 

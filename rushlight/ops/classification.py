@@ -84,7 +84,7 @@ def _(s: Any, grad: Any, unused: Any = None) -> Any:
     return grad.new_zeros(shape).scatter(1 if len(shape) > 1 else 0, places, value), None, None
 
 
-@composite(where=_F)
+@composite(where=_F, planned=True)
 def nll_loss(input, target, weight: "Tensor | None" = None, size_average: "bool | None" = None,
              ignore_index: "int" = -100, reduce: "bool | None" = None, reduction: "str" = "mean"):
     """-input[target] of log-probabilities (N, C, *), weighted by class; the mean is over weights."""
@@ -162,7 +162,7 @@ def _(x: Array, t: Array, lse: Array, g: Array, ignore_index: int, reduction: st
     return gradient_of_rows(1, x, t[:, None], lse[:, None], (share * counted)[:, None])
 
 
-@composite(where=_F)
+@composite(where=_F, planned=True)
 def cross_entropy(input, target, weight: "Tensor | None" = None, size_average: "bool | None" = None,
                   ignore_index: "int" = -100, reduce: "bool | None" = None,
                   reduction: "str" = "mean", label_smoothing: "float" = 0.0):

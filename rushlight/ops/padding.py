@@ -89,7 +89,7 @@ def _check_mode(input: Any, pad: Any, mode: str) -> None:
             raise RuntimeError(f"input (size {n}) is too small for padding ({low}, {high})")
 
 
-@composite(where=("nn.functional",))
+@composite(where=("nn.functional",), planned=True)
 def pad(input, pad: "Ints", mode: "str" = "constant", value: "Number | None" = None):
     """input extended at both ends of its last dims: pad = (left, right, top, bottom, ...)."""
     if mode == "constant":

@@ -10,8 +10,8 @@ import numpy as np
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.machine import machine
 from rushlight.ops.table import composite, opaque
-from rushlight.ops.windows import (Ints, for_dims, mean_weights, offsets, out_size, padded, parts, reach, sums,
-                                   tuple_of)
+from rushlight.ops.windows import (Ints, for_dims, mean_weights, offsets, out_size, padded, parts, reach,
+                                   sums, tuple_of)
 
 Array = np.ndarray[Any, Any]
 _F = ("nn.functional",)
@@ -94,34 +94,14 @@ def _max_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", dilation: "Int
         return done
     # The place of each element of each window; -1 for padding, which no window's maximum is.
     table = padded(np.arange(math.prod(space)).reshape(space), pads, -1)
-    places = np.stack([table[cut] for _, cut in offsets(kernel, stride, dilation, out)])
-    numbers = np.uint8 if len(places) <= 256 else np.int32
-    # The number of the winner only grows, so it is a running maximum too: no masked writes.
-    valid = (places >= 0).argmax(0).astype(numbers)
-    number = np.broadcast_to(valid, (*input.shape[:input.ndim - n], *out)).copy()
-    has_nan = input.dtype.kind not in "iu" and bool(np.isnan(np.max(input, initial=lowest)))
-    best: Any = None
-    for k, cut in offsets(kernel, stride, dilation, out):
-        if best is None:
-            best = wide[cut].copy()  # written to below
-            continue
-        value = np.ascontiguousarray(wide[cut])
-        better = value > best
-        if has_nan:
-            better |= value != value
-        np.maximum(number, better * numbers(k), out=number)
-        np.maximum(best, value, out=best)
-    return np.asarray(best), _at(places, number)
-
-
-def _at(places: Array, number: Array) -> Array:
-    """The place of each window's winner; places: (elements of a window, *out), number: (*lead, *out)."""
-    flat = places.reshape(len(places), -1)
-    if number.size and flat.min() >= 0:
-        # Without padding the winner is as far from the window's first element in every window.
-        return np.add((flat[:, 0] - flat[0, 0])[number], places[0], dtype=np.int64)  # type: ignore[no-any-return]
-    rows = number.reshape(-1, flat.shape[1])
-    return flat[rows, np.arange(flat.shape[1])].reshape(number.shape).astype(np.int64, copy=False)
+    cuts = [cut for _, cut in offsets(kernel, stride, dilation, out)]
+    read, places = (np.stack([a[cut] for cut in cuts]) for a in (wide, table))
+    number = np.maximum(read.argmax(0), (places >= 0).argmax(0))
+    lost = read != read  # the last nan of a window is its maximum
+    number = np.where(lost.any(0), len(read) - 1 - lost[::-1].argmax(0), number)[None]
+    places = np.broadcast_to(places.reshape(len(read), *[1] * (input.ndim - n), *out), read.shape)
+    best, at = (np.take_along_axis(a, number, 0)[0] for a in (read, places))
+    return best, at.astype(np.int64, copy=False)
 
 
 def _max(n: int, x: Any, *how: Any) -> Any:
@@ -144,9 +124,9 @@ def _max_rows(n: int) -> None:
         return _max(n, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
     name = f"max_pool{n}d"
     doc = f"The maximum of each window of the last {n} dims (with its place, if return_indices)."
-    composite(functional, name=f"{name}_function", doc=doc, where=(f"nn.functional.{name}",))
+    composite(functional, name=f"{name}_function", doc=doc, where=(f"nn.functional.{name}",), planned=True)
     composite(with_indices, name=f"{name}_with_indices", doc=doc, where=_F)
-    composite(plain, name=f"_{name}_plain", doc=doc, where=(f"torch.{name}",))
+    composite(plain, name=f"_{name}_plain", doc=doc, where=(f"torch.{name}",), planned=True)
 
 
 # --- mean -----------------------------------------------------------------------------------------
@@ -229,7 +209,7 @@ def _mean_row(n: int) -> None:
                  divisor_override: "int | None" = None):
             return _mean(n, input, kernel_size, stride, padding, ceil_mode,
                          count_include_pad, divisor_override)
-    composite(body, name=f"avg_pool{n}d", where=("torch", *_F) if n == 1 else _F,
+    composite(body, name=f"avg_pool{n}d", planned=True, where=("torch", *_F) if n == 1 else _F,
               doc=f"The mean of each window of the last {n} dims.")
 
 
@@ -272,7 +252,7 @@ def _adaptive_mean(n: int) -> None:
                 return input.reshape(*input.shape[:-n], *split).mean(tuple(range(1 - 2 * n, 0, 2)))
             return _avg_pool(input, kernel, kernel, (0,) * n, out, True, None)
         return _by_matrices(input, out)
-    composite(body, name=f"adaptive_avg_pool{n}d", where=("torch", *_F) if n == 1 else _F,
+    composite(body, name=f"adaptive_avg_pool{n}d", planned=True, where=("torch", *_F) if n == 1 else _F,
               doc=f"The mean of windows that divide the last {n} dims into output_size parts.")
 
 
@@ -311,7 +291,7 @@ def _adaptive_max_row(n: int) -> None:
         found = _max_pool(input, kernel, kernel, (0,) * n, (1,) * n, out) if few else \
             _adaptive_max(input, out)
         return found if return_indices else found[0]
-    composite(body, name=f"adaptive_max_pool{n}d", where=_F,
+    composite(body, name=f"adaptive_max_pool{n}d", planned=True, where=_F,
               doc=f"The maximum of windows that divide the last {n} dims into output_size parts.")
 
 

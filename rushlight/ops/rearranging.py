@@ -1,7 +1,6 @@
 """Elements in other places, or several times: flip, roll, repeat, tril, diag and their relatives."""
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -102,23 +101,11 @@ def _triangle(name: str, doc: str, cut: Any) -> Row:
     return row
 
 
-@lru_cache(maxsize=8)
-def _tri(rows: int, columns: int, k: int) -> Array:
-    return np.tri(rows, columns, k, dtype=bool)
+tril = _triangle("tril", "The elements on and below a diagonal, zeros elsewhere.", np.tril)
+triu = _triangle("triu", "The elements on and above a diagonal, zeros elsewhere.", np.triu)
 
 
-def _below(a: Array, k: int) -> Array:
-    small = a.shape[-1] * a.shape[-2] <= 1 << 16
-    return (_tri if small else _tri.__wrapped__)(*a.shape[-2:], k)
-
-
-tril = _triangle("tril", "The elements on and below a diagonal, zeros elsewhere.",
-                 lambda a, k: np.where(_below(a, k), a, a.dtype.type(0)))
-triu = _triangle("triu", "The elements on and above a diagonal, zeros elsewhere.",
-                 lambda a, k: np.where(_below(a, k - 1), a.dtype.type(0), a))
-
-
-@composite
+@composite(planned=True)
 def trace(input):
     """The sum of a matrix's diagonal."""
     if input.ndim != 2:
@@ -126,7 +113,7 @@ def trace(input):
     return input.diagonal().sum()
 
 
-@composite(out=True)
+@composite(out=True, planned=True)
 def diag(input, diagonal: "int" = 0):
     """Of a vector, the matrix with it as a diagonal; of a matrix, a copy of its diagonal."""
     if input.ndim == 1:
@@ -190,7 +177,7 @@ def _(s: Any, grad: Any) -> Any:
     return summed.reshape(shape)
 
 
-@composite
+@composite(planned=True)
 def tile(input, dims: "*Ints"):
     """repeat, where fewer repeats than dims leave the first dims alone."""
     times = as_tuple(dims)

@@ -65,7 +65,7 @@ def view_as(input, other):
     return _view(input, other.shape)
 
 
-@composite
+@composite(planned=True)
 def reshape(input, shape: "*Ints"):
     """The elements in row-major order in another shape: a view where one exists, else a copy."""
     shape = as_tuple(shape)
@@ -84,7 +84,7 @@ def reshape_as(input, other):
     return input.reshape(other.shape)
 
 
-@composite
+@composite(planned=True)
 def flatten(input, start_dim: "int" = 0, end_dim: "int" = -1):
     """Dims start_dim to end_dim as one."""
     first, last = wrap_dim(start_dim, input.ndim), wrap_dim(end_dim, input.ndim)
@@ -99,13 +99,13 @@ def flatten(input, start_dim: "int" = 0, end_dim: "int" = -1):
     return input.reshape(*sizes[:first], middle, *sizes[last + 1:])
 
 
-@composite
+@composite(planned=True)
 def ravel(input):
     """All dims as one."""
     return input.contiguous().reshape(-1)
 
 
-@composite
+@composite(planned=True)
 def unflatten(input, dim: "int", sizes: "Ints"):
     """One dim cut into several; one of them may be -1."""
     if not input.ndim:
@@ -185,7 +185,7 @@ _at_least(2, _grown_to_2d)
 _at_least(3, _grown_to_3d)
 
 
-@composite
+@composite(planned=True)
 def broadcast_to(input, size: "*Ints"):
     """input expanded to a shape."""
     return expand(input, size)

@@ -57,7 +57,7 @@ def _moment(name: str, doc: str, answer: Any, **facts: Any) -> None:
              keepdim: "bool" = False, *, correction: "Number | None" = None):
         return answer(*_squares(checked, input, dim, unbiased, correction, keepdim))
     checked = name if name.endswith("_mean") else "std and var"
-    composite(body, name=name, doc=doc, **facts)
+    composite(body, name=name, doc=doc, planned=True, **facts)
 
 
 _moment("var", "The variance: squared distances from the mean over n - correction (1 by default).",
@@ -109,7 +109,7 @@ def _extremes(name: str, along: Any, overall: Any, doc: str) -> None:
                                    "argument.")
             return overall(input)
         return along(input, dim, keepdim)
-    composite(body, name=name, doc=doc, out=True)
+    composite(body, name=name, doc=doc, out=True, planned=True)
 
 
 _extremes("max", _max_dim, amax, "The largest element, or (values, indices) along dim.")
@@ -142,7 +142,7 @@ _position("argmax", True)
 _position("argmin", False)
 
 
-@composite(out=True, out_exact=True, refuse=not_for("aminmax_cpu", "complex"))
+@composite(out=True, out_exact=True, refuse=not_for("aminmax_cpu", "complex"), planned=True)
 def aminmax(input, *, dim: "int | None" = None, keepdim: "bool" = False):
     """(min, max) along dim, or over all elements."""
     if dim is None:
@@ -166,7 +166,7 @@ def nanmean(input, dim: "Ints | None" = None, keepdim: "bool" = False, *, dtype:
     return ROWS["nansum"](input, dim, keepdim, dtype=dtype) / count
 
 
-@composite(out=True)
+@composite(out=True, planned=True)
 def prod(input, dim: "int | None" = None, keepdim: "bool" = False, *, dtype: "dtype | None" = None):
     """The product of all elements, or along one dim."""
     return _prod(input, dim, keepdim, dtype=dtype)
@@ -213,7 +213,7 @@ def count_nonzero(input, dim: "Ints | None" = None):
 
 # --- norms ----------------------------------------------------------------------------------------
 
-@composite(where=("linalg",), out=True)
+@composite(where=("linalg",), out=True, planned=True)
 def vector_norm(input, ord: "Number" = 2, dim: "Ints | None" = None, keepdim: "bool" = False, *,
                 dtype: "dtype | None" = None):
     """(sum |x| ** ord) ** (1 / ord); the largest |x| for inf, the smallest for -inf."""
@@ -240,7 +240,7 @@ def vector_norm(input, ord: "Number" = 2, dim: "Ints | None" = None, keepdim: "b
     return _p_norm(x, ord, dim, keepdim)
 
 
-@composite(name="_p_norm", where=("aten",), node="linalg_vector_norm")
+@composite(name="_p_norm", where=("aten",), node="linalg_vector_norm", planned=True)
 def _p_norm(input, ord: "Number", dim: "Ints | None", keepdim: "bool"):
     """(sum |x| ** ord) ** (1 / ord)."""
     size = abs_(input.float() if narrow(input._a) else input)
@@ -280,7 +280,7 @@ def _(s: Any, grad: Any) -> Any:
     return grad * (x / y).masked_fill(y == 0, 0)
 
 
-@composite(out=True)
+@composite(out=True, planned=True)
 def norm(input, p: "Any" = "fro", dim: "Ints | None" = None, keepdim: "bool" = False, *,
          dtype: "dtype | None" = None):
     """The vector norm of order p over dims (Frobenius: 2)."""
@@ -292,7 +292,7 @@ def norm(input, p: "Any" = "fro", dim: "Ints | None" = None, keepdim: "bool" = F
     return vector_norm(input, p, dim, keepdim, dtype=dtype)
 
 
-@composite
+@composite(planned=True)
 def dist(input, other, p: "Number" = 2):
     """The norm of input - other."""
     return vector_norm(input - other, p)

@@ -80,7 +80,7 @@ def _(s: Any, grad: Any) -> Any:
     return grad.t()
 
 
-@composite(aliases=("moveaxis",))
+@composite(aliases=("moveaxis",), planned=True)
 def movedim(input, source: "Ints", destination: "Ints"):
     """Dims moved to other places, the rest in order."""
     src, dst = as_tuple(source), as_tuple(destination)
@@ -151,7 +151,7 @@ def slice_(input: Layout, dim: "int" = 0, start: "int | None" = None, end: "int 
                   low * input.strides[d] if count else 0)
 
 
-@composite
+@composite(planned=True)
 def narrow(input, dim: "int", start: "int | Tensor", length: "int"):
     """`length` elements from `start` on, along dim."""
     if not input.ndim:
@@ -213,7 +213,7 @@ def _as_strided(input: Layout, size: "Ints", stride: "Ints", offset: "int" = 0) 
     return Layout(as_tuple(size), as_tuple(stride), offset)
 
 
-@composite(name="as_strided", inplace=True, is_view=True)
+@composite(name="as_strided", inplace=True, is_view=True, planned=True)
 def as_strided(input, size: "Ints", stride: "Ints", storage_offset: "int | None" = None):
     """A view with given sizes, strides and offset of the whole storage."""
     size, stride = as_tuple(size), as_tuple(stride)
