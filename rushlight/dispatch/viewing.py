@@ -1,4 +1,4 @@
-"""Views. A step says how an array is seen, by NumPy's own way or the layout's map; it holds for all its likes."""
+"""Views. A step says how an array is seen, by NumPy's way or the layout's map, and holds for its likes."""
 from __future__ import annotations
 
 import weakref
