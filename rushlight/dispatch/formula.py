@@ -111,8 +111,6 @@ class Formula:
 
     def _open_fast(self, entry: Entry, values: Sequence[Any]) -> None:
         kinds = [v._k if isinstance(v, Tensor) else v.__class__ for v in values]
-        if kinds[0] is not entry.kind and isinstance(kinds[0], Kind) and kinds[0].on_meta:
-            return
         if entry.kind.on_meta:
             return
         if isinstance(kinds[0], Kind) and all(k is kinds[0] for k in kinds):
