@@ -45,7 +45,7 @@ class Script:
         """`result` (tensors) was made by function(*operands)."""
         if threading.get_ident() != self.thread:
             return
-        self._know(values, result)
+        self._know(values)
         if getattr(function, "func", None) is Formula.compute:
             way = "large" if any(a.size >= BIG for a in operands[0]) else "fn"
             code, operands = f"{self._constant(function.args[0])}.{way}", operands[0]
@@ -54,6 +54,7 @@ class Script:
         else:
             code = self._constant(getattr(function, "body", function))
         code = f"{code}({', '.join(map(self._code, operands))})"
+        self._know(result)
         if isinstance(result, Tensor):  # a ufunc gives a number
             self.names[id(result._a)] = self._line(code if result._a.ndim else f"array({code})")
         else:

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.ops.along import take_along
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.machine import machine
 from rushlight.ops.table import composite, opaque
-from rushlight.ops.windows import (Ints, for_dims, mean_weights, offsets, out_size, padded, parts, reach,
-                                   sums, tuple_of)
+from rushlight.ops.windows import (Ints, for_dims, mean_weights, offsets, out_size, padded, parts, gathered,
+                                   reach, reads, tuple_of)
 
 Array = np.ndarray[Any, Any]
 _F = ("nn.functional",)
@@ -59,6 +60,9 @@ def _planned(op: str, n: int, x: Any, kernel_size: Any, stride: Any, padding: An
     return *how, out
 
 
+_SMALL = 1 << 11  # elements from which on machine code is the shorter way
+
+
 # --- maximum --------------------------------------------------------------------------------------
 
 def _to_places(s: Any, grad: Any, unused: Any = None) -> Any:
@@ -87,21 +91,21 @@ def _max_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", dilation: "Int
     n = len(kernel)
     space = input.shape[input.ndim - n:]
     lowest = -np.inf if input.dtype.kind not in "iu" else np.iinfo(input.dtype).min
-    pads = reach(space, kernel, stride, pad, dilation, out)
-    wide = padded(input, pads, lowest)
-    done = machine("maxima", "maxima")(wide, space, kernel, stride, pad, dilation, out)
-    if done is not None:
-        return done
-    # The place of each element of each window; -1 for padding, which no window's maximum is.
-    table = padded(np.arange(math.prod(space)).reshape(space), pads, -1)
-    cuts = [cut for _, cut in offsets(kernel, stride, dilation, out)]
-    read, places = (np.stack([a[cut] for cut in cuts]) for a in (wide, table))
-    number = np.maximum(read.argmax(0), (places >= 0).argmax(0))
-    lost = read != read  # the last nan of a window is its maximum
-    number = np.where(lost.any(0), len(read) - 1 - lost[::-1].argmax(0), number)[None]
-    places = np.broadcast_to(places.reshape(len(read), *[1] * (input.ndim - n), *out), read.shape)
-    best, at = (np.take_along_axis(a, number, 0)[0] for a in (read, places))
-    return best, at.astype(np.int64, copy=False)
+    how, shape = (kernel, stride, pad, dilation, out), (*input.shape[:input.ndim - n], *out)
+    read = gathered(input, lowest, *how) if input.size < _SMALL else None
+    if read is None:
+        wide = padded(input, reach(space, *how), lowest)
+        done = machine("maxima", "maxima")(wide, space, *how)
+        if done is not None:
+            return done
+        cuts = offsets(kernel, stride, dilation, out)
+        read = np.stack([wide[cut].reshape(-1, math.prod(out)) for _, cut in cuts], 1)
+    places, lost = reads(space, *how)[2], read != read
+    # Padding is no window's maximum.
+    number = np.maximum(read.argmax(1), (places >= 0).argmax(0))
+    if lost.any():  # the last nan of a window is its maximum
+        number = np.where(lost.any(1), len(places) - 1 - lost[:, ::-1].argmax(1), number)
+    return np.maximum.reduce(read, 1).reshape(shape), take_along(places, 0, number).reshape(shape)
 
 
 def _max(n: int, x: Any, *how: Any) -> Any:
@@ -154,7 +158,15 @@ def _avg_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", out: "Ints", c
     n = len(kernel)
     space = input.shape[input.ndim - n:]
     wide = input if input.dtype.itemsize > 2 else input.astype(np.float32)
-    total = sums(wide, kernel, stride, pad, out)
+    ones = (1,) * n
+    read = gathered(wide, 0, kernel, stride, pad, ones, out)
+    if read is None:
+        wide = padded(wide, reach(space, kernel, stride, pad, ones, out))
+        total = np.zeros((*input.shape[:input.ndim - n], *out), wide.dtype)
+        for _, cut in offsets(kernel, stride, ones, out):
+            total += wide[cut]
+    else:
+        total = np.add.reduce(read, 1).reshape(*input.shape[:input.ndim - n], *out)
     share = _shares(space, kernel, stride, pad, out, count_pad, divisor, wide.dtype)
     return (total / share).astype(input.dtype, copy=False)
 

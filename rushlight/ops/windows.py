@@ -104,29 +104,28 @@ def reach(sizes: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, ou
         sizes, kernel, stride, pad, dilation, out, strict=True)]
 
 
-# From this many elements read on, windows are gone through by views, offset by offset.
+# From this many elements read on, windows are not laid out.
 _GATHERED = 1 << 16
 
 
 @lru_cache(maxsize=32)
-def _reads(space: Ints, kernel: Ints, stride: Ints, pad: Ints, out: Ints) -> Any:
-    """(padding per dim, the places in the padded space that windows read: (elements, windows))."""
-    pads = reach(space, kernel, stride, pad, (1,) * len(out), out)
-    sizes = [n + low + high for n, (low, high) in zip(space, pads, strict=True)]
-    flat = np.arange(math.prod(sizes)).reshape(sizes)
-    return pads, np.stack([flat[cut].reshape(-1) for _, cut in offsets(kernel, stride, (1,) * len(out), out)])
+def reads(space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Any:
+    """(padding per dim; the places that windows read in the padded space, in the space (-1: in none)).
+
+    Places are arrays (elements, windows).
+    """
+    pads = reach(space, kernel, stride, pad, dilation, out)
+    table = padded(np.arange(math.prod(space)).reshape(space), pads, -1)
+    cuts = [cut for _, cut in offsets(kernel, stride, dilation, out)]
+    return pads, *[np.stack([a[cut].ravel() for cut in cuts])
+                   for a in (np.arange(table.size).reshape(table.shape), table)]
 
 
-def sums(x: Array, kernel: Ints, stride: Ints, pad: Ints, out: Ints) -> Array:
-    """The sum of each window, (*lead, *out), element by element."""
-    lead, space = x.shape[:x.ndim - len(out)], x.shape[x.ndim - len(out):]
-    if math.prod(lead) * math.prod(kernel) * math.prod(out) < _GATHERED:
-        pads, read = _reads(space, kernel, stride, pad, out)
-        wide = padded(x, pads)
-        flat = wide.reshape(math.prod(lead), math.prod(wide.shape[len(lead):]))
-        return np.add.reduce(flat.take(read, 1), 1).reshape(*lead, *out)  # type: ignore[no-any-return]
-    wide = padded(x, reach(space, kernel, stride, pad, (1,) * len(out), out))
-    total = np.zeros((*lead, *out), x.dtype)
-    for _, cut in offsets(kernel, stride, (1,) * len(out), out):
-        total += wide[cut]
-    return total
+def gathered(x: Array, value: Any, kernel: Ints, *how: Any) -> Array | None:
+    """What windows read, (lead, elements, windows); None where that is much."""
+    lead, space = x.shape[:x.ndim - len(kernel)], x.shape[x.ndim - len(kernel):]
+    if math.prod(lead) * math.prod(kernel) * math.prod(how[-1]) >= _GATHERED:
+        return None
+    pads, read, _ = reads(space, kernel, *how)
+    wide = padded(x, pads, value)
+    return wide.reshape(math.prod(lead), math.prod(wide.shape[len(lead):])).take(read, 1)
