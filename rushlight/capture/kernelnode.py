@@ -15,22 +15,19 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.capture.recorder import Entry, root, roots
-from rushlight.compiler import pool, team
 from rushlight.compiler.full import full
 from rushlight.compiler.pointwise import pointwise
 from rushlight.compiler.rows import Rows, rows
 from rushlight.derive.types import infer
 from rushlight.dispatch.formula import Formula
 from rushlight.dispatch.reducing import BIG, MACHINE, Reducer
-from rushlight.ops import attention, rowkernels
+from rushlight.ops import attention, classification, rowkernels
 from rushlight.ops.rowexpr import reduce_
 from rushlight.ops.scalar import Expr, const, m, show, substitute, symbol, toposort
 
 Array = np.ndarray[Any, Any]
 # A kernel's operands with their roles: the arrays are those that a replay works on.
 Operands = Sequence[tuple[str, Array, str]]
-# From how many elements on a kernel is shared out: between kernels of a program threads are awake.
-_PARALLEL = 1 << 15
 
 
 class Kernel:
@@ -148,7 +145,73 @@ def _attention(entry: Entry) -> list[Entry] | None:
     return None if None in parts else parts  # type: ignore[return-value]
 
 
-_PARTS: dict[str, Callable[[Entry], list[Entry] | None]] = {"linear": _linear, "_attention": _attention}
+class Targets:
+    """The entry of a look at classes: counts those that are not `ignored`; IndexError for one out of range."""
+
+    row, label = None, "targets"
+
+    def __init__(self, classes: int, ignored: int) -> None:
+        self.classes, self.ignored = classes, ignored
+
+    def __call__(self, t: Array) -> Any:
+        return np.asarray(np.count_nonzero(classification.in_range(t, self.classes, self.ignored)))
+
+
+class Total:
+    """The entry of a sum, in NumPy's order."""
+
+    row, label = None, "total"
+
+    def __call__(self, a: Array) -> Any:
+        return np.add.reduce(a, None)
+
+
+def _counted(entry: Entry, x: Array, t: Array, ignored: int) -> tuple[Entry, Array]:
+    count = np.empty((), np.int64)
+    return Entry("run", Targets(x.shape[1], ignored), (t,), (count,), entry.where, True), count
+
+
+def _cross_entropy(entry: Entry) -> list[Entry] | None:
+    """A look at the targets, the rows' losses, their sum, and its share."""
+    (x, t, ignored, reduction), (total, lse) = entry.operands, entry.outs
+    ignore = np.array(ignored, np.int64)
+    kernel = classification.loss_of_rows.compiled(x, t, ignore)
+    if reduction == "none" or t.dtype != np.int64 or kernel is NotImplemented:
+        return None
+    dtype, losses, summed = kernel.out_dtypes[0], np.empty(t.shape, x.dtype), np.empty_like(total)
+    look, count = _counted(entry, x, t, ignored)
+    each = node("rows", kernel.outputs, [("x", x, "vector"), ("t", t, "scalar"), ("ignore", ignore, "scalar")],
+                (losses, lse), kernel.out_dtypes, entry.where)
+    if each is None:
+        return None
+    each.inner = True
+    if reduction == "sum":
+        return [look, each, Entry("run", Total(), (losses,), (total,), entry.where)]
+    share = node("pointwise", (symbol("s") / m.cast(symbol("n"), arg=dtype),), [
+        ("s", summed, "vector"), ("n", count, "vector")], (total,), (dtype,), entry.where)
+    return None if share is None else [
+        look, each, Entry("run", Total(), (losses,), (summed,), entry.where, True), share]
+
+
+def _cross_entropy_back(entry: Entry) -> list[Entry] | None:
+    (x, t, lse, g, ignored, reduction), (out,) = entry.operands, entry.outs
+    kernel = classification.gradient_of_rows.compiled(x, t, lse, g)
+    if t.dtype != np.int64 or kernel is NotImplemented or g.ndim:
+        return None
+    dtype, (look, count), share = kernel.out_dtypes[0], _counted(entry, x, t, ignored), symbol("g")
+    operands = [("x", x, "vector"), *[(n, a, "scalar") for n, a in (
+        ("t", t), ("lse", lse), ("g", g), ("ignore", np.array(ignored, np.int64)), ("n", count))]]
+    if reduction == "mean":
+        share = share / m.cast(symbol("n"), arg=dtype)
+    share = share * m.cast(m.ne(symbol("t"), symbol("ignore")), arg=dtype)
+    exprs = [substitute(e, {symbol("g"): share}) for e in kernel.outputs]
+    back = node("rows", exprs, operands, (out,), (dtype,), entry.where)
+    return None if back is None else [look, back]
+
+
+_PARTS: dict[str, Callable[[Entry], list[Entry] | None]] = {
+    "linear": _linear, "_attention": _attention, "_cross_entropy_rows": _cross_entropy,
+    "_cross_entropy_backward": _cross_entropy_back}
 
 
 def _formula(entry: Entry, owned: Container[int]) -> Entry | None:
@@ -224,21 +287,7 @@ def step(entry: Entry) -> Any:
     arrays, outs = entry.operands[0], entry.outs
     if kernel.form == "full":
         return partial(_whole, kernel.made.plan(arrays[0].size), arrays, outs[0])
-    cores = [role == "vector" for _, _, role in kernel.inputs] + list(
-        kernel.made.vector_outputs) if kernel.form == "rows" else [False] * (len(arrays) + len(outs))
-    shape = np.broadcast_shapes(*[a.shape[:-1] if core else a.shape for a, core in zip(
-        (*arrays, *outs), cores, strict=True)])
-    threads = pool.get_num_threads()
-    if threads > 1 and shape and max(a.size for a in (*arrays, *outs)) >= _PARALLEL:
-        shared = team.fixed(kernel.made.fn, (*arrays, *outs), cores, shape, threads)
-        if shared is not None:
-            return partial(_shared, shared, kernel.made, arrays, outs)
     return partial(kernel.made.fn, *arrays, *outs)
-
-
-def _shared(shared: Any, made: Any, arrays: Sequence[Array], outs: Sequence[Array]) -> None:
-    if not shared():
-        made.fn(*arrays, *outs)
 
 
 def _whole(plan: Any, arrays: Sequence[Array], out: Array) -> None:

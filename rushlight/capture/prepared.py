@@ -12,7 +12,7 @@ from rushlight.capture.kernelnode import Kernel, Product, step
 from rushlight.capture.recorder import Entry
 from rushlight.dispatch.formula import BIG, Formula
 from rushlight.dispatch.reducing import BIG as BIG_REDUCTION, UFUNCS, X, Reducer
-from rushlight.ops import classification, products
+from rushlight.ops import products
 
 Array = np.ndarray[Any, Any]
 Step = Callable[[], Any]
@@ -29,8 +29,7 @@ def prepared(entry: Entry) -> Step:
         return _into(entry.outs[0], *operands) or partial(np.matmul, *operands, entry.outs[0])
     row = getattr(function, "row", None)
     if len(entry.outs) > 1:
-        whole = _cross_entropy(entry.outs, *operands) if row is not None and row.name == _LOSS else None
-        return whole or partial(_several, function, operands, entry.outs)
+        return partial(_several, function, operands, entry.outs)
     out = entry.outs[0]
     found: Step | None = None
     if _is(function, Formula.compute):
@@ -79,43 +78,6 @@ def _reduction(reducer: Reducer, out: Array, a: Array, axes: tuple[int, ...], ke
     return partial(UFUNCS[meaning.combine].reduce, a, axes, of, out, keepdim)
 
 
-# --- the loss of a classifier ---------------------------------------------------------------------
-
-_LOSS = "_cross_entropy_rows"
-
-
-def _cross_entropy(outs: tuple[Array, ...], x: Array, t: Array, ignore_index: int,
-                   reduction: str) -> Step | None:
-    """The rows' losses and their sum or mean; targets are checked at every run."""
-    kernel = classification.loss_of_rows.compiled(x, t, np.empty(0, np.int64))
-    if reduction == "none" or t.dtype != np.int64 or kernel is NotImplemented or not kernel.compile_now():
-        return None
-    ignore, losses, classes = np.array(ignore_index, np.int64), np.empty(t.shape, x.dtype), x.shape[1]
-    total, run = outs[0], kernel.large if x.size >= BIG else kernel.fn
-
-    def step() -> None:
-        counted = classification.in_range(t, classes, ignore_index)
-        run(x, t, ignore, out=(losses, outs[1]))
-        np.add.reduce(losses, None, None, total)
-        if reduction == "mean":
-            np.divide(total, x.dtype.type(np.count_nonzero(counted)), total)
-    return step
-
-
-def _cross_entropy_back(out: Array, x: Array, t: Array, lse: Array, g: Array, ignore_index: int,
-                        reduction: str) -> Step | None:
-    kernel = classification.gradient_of_rows.compiled(x, t, lse, g)
-    if kernel is NotImplemented or not kernel.compile_now():
-        return None
-    shares, run = np.empty(t.shape, x.dtype), kernel.large if x.size >= BIG else kernel.fn
-
-    def step() -> None:
-        counted = t != ignore_index
-        share = g / x.dtype.type(np.count_nonzero(counted)) if reduction == "mean" else g
-        run(x, t, lse, np.multiply(share, counted, shares), out=out)
-    return step
-
-
 # --- products -------------------------------------------------------------------------------------
 
 
@@ -155,5 +117,4 @@ def _joined(out: Array, arrays: Sequence[Array], dim: int) -> Step | None:
 
 _PRODUCTS: dict[str, Callable[..., Step | None]] = {
     "linear": _linear, "mm": _into, "bmm": _into, "_matmul": _into, "_sum_of_outers": _outers,
-    "_cat": _joined,
-    "_cross_entropy_backward": _cross_entropy_back}
+    "_cat": _joined}

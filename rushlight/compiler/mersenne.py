@@ -18,6 +18,7 @@ from rushlight.compiler.ir import Function, Module
 from rushlight.compiler.lanes import Lane
 from rushlight.compiler.target import available
 from rushlight.compiler.team import pointer
+from rushlight.compiler.teamcode import MEMCPY
 from rushlight.compiler.tier import Tiered
 
 Array = np.ndarray[Any, Any]
@@ -95,8 +96,7 @@ def write(module: Module, name: str) -> None:
 
 
 def _copy(f: Function, to: str, source: str, size: "str | int") -> None:
-    memcpy = f.module.declare("@llvm.memcpy.p0.p0.i64",
-                              "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
+    memcpy = f.module.declare(*MEMCPY)
     f.emit(f"call void {memcpy}(ptr {to}, ptr {source}, i64 {size}, i1 false)")
 
 

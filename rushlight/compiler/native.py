@@ -6,12 +6,13 @@ import threading
 from collections.abc import Callable
 from functools import lru_cache
 
-from rushlight.compiler import cache, columnloops, gemmcode, rowloops, runtime, target, teamcode
+from rushlight.compiler import cache, columnloops, gemmcode, rowloops, runtime, stagecode, target, teamcode
 from rushlight.compiler.ir import Module
 
 # Functions of the runtime, the loops that all kernels share.
 _SHARED = ("rl_strip", "rl_pointwise", "rl_pack", "rl_multi", "rl_rows", "rl_columns",
-           "rl_add_rows", "rl_team_serve", "rl_team_run", "rl_sgemm", "rl_dgemm")
+           "rl_add_rows", "rl_team_serve", "rl_team_run", "rl_sgemm", "rl_dgemm", "rl_program_run", "rl_numpy",
+           "rl_copy", "rl_targets")
 
 _lock = threading.RLock()
 _addresses: dict[str, int] = {}
@@ -32,7 +33,7 @@ def _runtime() -> dict[str, int]:
     code = cache.find(name)
     if code is None:
         module = _module()
-        for part in (runtime, rowloops, columnloops, teamcode, gemmcode):
+        for part in (runtime, rowloops, columnloops, teamcode, gemmcode, stagecode):
             part.write(module)
         code = target.assemble(module.text(), tidy=True)
         cache.keep(name, code)

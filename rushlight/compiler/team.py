@@ -68,13 +68,17 @@ class _Team:
         """Where the member's state is."""
         return self.address + 8 * (MEMBERS + MEMBER * k)
 
-    def run(self, loop: int, jobs: Array, before: int, steps: Array, threads: int) -> None:
-        """Each row of `jobs` by one thread, the caller's among them."""
-        while self.members < threads - 1:
+    def grow(self, helpers: int) -> None:
+        """Have so many members."""
+        while self.members < helpers:
             threading.Thread(target=self._serve, args=(self.address, self.member(self.members)),
                              name="rushlight-team", daemon=True).start()
             self.members += 1
+
+    def run(self, loop: int, jobs: Array, before: int, steps: Array, threads: int) -> None:
+        """Each row of `jobs` by one thread, the caller's among them."""
         helpers = threads - 1
+        self.grow(helpers)
         self.memory[24] = helpers
         count, width = jobs.shape
         _fields(self.memory, 64, loop, pointer(jobs), count,  # type: ignore[arg-type]
@@ -147,6 +151,27 @@ def run_loop(loop: int, jobs: Array, before: int, steps: Array, threads: int) ->
         _busy.release()
 
 
+@lru_cache(maxsize=None)
+def _stages() -> Callable[..., int]:
+    address, number = ctypes.c_void_p, ctypes.c_int64
+    return ctypes.CFUNCTYPE(number, address, address, number, number, number)(
+        native.runtime_address("rl_program_run"))
+
+
+def run_stages(stages: int, first: int, count: int, threads: int) -> int:
+    """Run a table's stages from `first` on; how many there are, or the number of one that refused."""
+    if threads < 2 or not _busy.acquire(blocking=False):
+        return _stages()(None, stages, first, count, 0)
+    try:
+        team = _team(threads)
+        if team is None:
+            return _stages()(None, stages, first, count, 0)
+        team.grow(threads - 1)
+        return _stages()(team.address, stages, first, count, threads - 1)
+    finally:
+        _busy.release()
+
+
 def split(function: Any, operands: Sequence[Array], cores: tuple[bool, ...],
           shape: tuple[int, ...], threads: int) -> bool:
     """A ufunc over leading axes of `shape`, in pieces; False where operands do not lie as lines.
@@ -154,22 +179,11 @@ def split(function: Any, operands: Sequence[Array], cores: tuple[bool, ...],
     `cores` says of each operand whether its last axis is the row's own.
     """
     layouts = tuple([(a.shape, a.strides) for a in operands])
-    plan = _plan(layouts, cores, shape, threads)
+    plan = lines(layouts, cores, shape, threads)
     if plan is None:
         return False
     offsets, steps = plan
     return run(function, placed(offsets, operands), len(operands), steps, threads)
-
-
-def fixed(function: Any, operands: Sequence[Array], cores: Sequence[bool], shape: tuple[int, ...],
-          threads: int) -> Callable[[], bool] | None:
-    """`split` of operands that stay where they are, to be called many times; None where it cannot be."""
-    loop = LOOPS.get(function)
-    plan = _plan(tuple([(a.shape, a.strides) for a in operands]), tuple(cores), shape, threads)
-    if loop is None or plan is None:
-        return None
-    jobs, steps, before = placed(plan[0], operands), plan[1], len(operands)
-    return lambda: run_loop(loop, jobs, before, steps, threads)
 
 
 def placed(offsets: Array, operands: Sequence[Array]) -> Array:
@@ -181,28 +195,29 @@ def placed(offsets: Array, operands: Sequence[Array]) -> Array:
 
 
 @lru_cache(maxsize=1024)
-def _plan(layouts: Any, cores: tuple[bool, ...], shape: tuple[int, ...],
+def lines(layouts: Any, cores: tuple[bool, ...], shape: tuple[int, ...],
           threads: int) -> tuple[Array, Array] | None:
-    """Jobs, relative to the operands' starts, and the steps of the loop."""
+    """Jobs, relative to the operands' starts, and the steps of the loop; None where lines are too many, or
+    too short to share them out."""
     extent = next((own[-1:] for (own, _), core in zip(layouts, cores, strict=True) if core), ())
     rows = [strides[-1] for (_, strides), core in zip(layouts, cores, strict=True) if core]
-    lines = [(own[:-1], strides[:-1]) if core else (own, strides)
+    walks = [(own[:-1], strides[:-1]) if core else (own, strides)
              for (own, strides), core in zip(layouts, cores, strict=True)]
-    axis, steps = _line(lines, shape)
+    axis, steps = _line(walks, shape)
     outer, inner = shape[:axis], prod(shape[axis:])
-    if prod(outer) > _MOST_JOBS or axis and inner < _SHORTEST:
+    if prod(outer) > _MOST_JOBS or axis and threads > 1 and inner < _SHORTEST:
         return None
     if axis:
         starts = np.stack(np.unravel_index(np.arange(prod(outer)), outer), -1)
-        offsets, sizes = starts @ _strides(lines, shape)[:, :axis].T, np.full(len(starts), inner)
+        offsets, sizes = starts @ _strides(walks, shape)[:, :axis].T, np.full(len(starts), inner)
     else:
-        pieces = pool.pieces_for(inner, threads)
+        pieces = pool.pieces_for(inner, threads) if threads > 1 else 1
         cuts = np.arange(pieces + 1) * inner // pieces
         offsets, sizes = cuts[:-1, None] * np.array(steps, np.int64), np.diff(cuts)
-    jobs = np.empty((len(sizes), len(lines) + 1 + len(extent)), np.int64)
-    jobs[:, :len(lines)] = offsets
-    jobs[:, len(lines)] = sizes
-    jobs[:, len(lines) + 1:] = extent
+    jobs = np.empty((len(sizes), len(walks) + 1 + len(extent)), np.int64)
+    jobs[:, :len(walks)] = offsets
+    jobs[:, len(walks)] = sizes
+    jobs[:, len(walks) + 1:] = extent
     return jobs, np.array([*steps, *rows], np.int64)
 
 

@@ -1,0 +1,108 @@
+"""Which entries of a program are known natively: their stages, of which one call runs any number in a row."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from rushlight.base.config import knobs
+from rushlight.capture.kernelnode import Kernel, Product, Targets, Total
+from rushlight.capture.prepared import prepared
+from rushlight.capture.recorder import Entry
+from rushlight.compiler import stages
+from rushlight.compiler.stages import Run, Stages
+from rushlight.compiler.target import available
+from rushlight.dispatch.formula import Formula
+from rushlight.dispatch.reducing import BIG, X, Reducer
+
+Array = np.ndarray[Any, Any]
+Step = Callable[[], Any]
+
+
+def steps(entries: Sequence[Entry]) -> list[Step]:
+    """What runs each entry by itself."""
+    return [prepared(e) if found is None else Run([(found, prepared(e))])
+            for e, found in zip(entries, map(staged, entries), strict=True)]
+
+
+def joined(each: Sequence[Step]) -> list[Step]:
+    """The same with native ones that follow each other as one call."""
+    found: list[Step] = []
+    for step in each:
+        if isinstance(step, Run) and found and isinstance(found[-1], Run):
+            found[-1] = Run([*found[-1].pieces, *step.pieces])
+        else:
+            found.append(step)
+    return found
+
+
+def staged(entry: Entry) -> Stages | None:
+    """The stages that do what the entry says; None where it needs Python."""
+    function, operands, outs = entry.function, entry.operands, entry.outs
+    if entry.kind != "run" or knobs.kernels == "numpy" or not available():
+        return None
+    if isinstance(function, Kernel):
+        return _kernel(function, operands[0], outs)
+    if isinstance(function, Product):
+        return stages.matmul(*operands, outs[0])
+    if isinstance(function, Targets):
+        return stages.targets(*operands, function.classes, function.ignored, outs[0])
+    if isinstance(function, Total):
+        return stages.add_reduce(operands[0], range(operands[0].ndim), outs[0])
+    if len(outs) > 1:
+        return None
+    bound = getattr(getattr(function, "func", function), "__func__", getattr(function, "func", None))
+    if bound is Formula.compute:
+        kernel, arrays = function.args[0].kernel, (*operands[0], outs[0])  # type: ignore[attr-defined]
+        return stages.kernel(kernel.fn, arrays, [False] * len(arrays)) if kernel.ready else None
+    if bound is Reducer.run:
+        return _reduction(function.__self__, outs[0], *operands)  # type: ignore[attr-defined]
+    row = getattr(function, "row", None)
+    return _ROWS[row.name](outs[0], *operands) if row is not None and row.name in _ROWS else None
+
+
+def _kernel(kernel: Kernel, arrays: Sequence[Array], outs: Sequence[Array]) -> Stages | None:
+    if kernel.form == "full":
+        return stages.full(kernel.made, arrays, outs[0])
+    cores = [role == "vector" for _, _, role in kernel.inputs] + list(
+        kernel.made.vector_outputs) if kernel.form == "rows" else [False] * (len(arrays) + len(outs))
+    return stages.kernel(kernel.made.fn, (*arrays, *outs), cores)
+
+
+def _reduction(reducer: Reducer, out: Array, a: Array, axes: tuple[int, ...], keepdim: bool,
+               compute: Any, result: Any) -> Stages | None:
+    meaning = reducer.meaning
+    if a.size >= BIG or meaning.combine != "add" or meaning.map is not X or meaning.finish is not None:
+        return None
+    return stages.add_reduce(a, axes, out) if a.dtype == compute.np else None
+
+
+def _linear(out: Array, x: Array, w: Array, bias: Array | None) -> Stages | None:
+    if x.ndim < 2 or w.ndim != 2 or bias is not None or not (out.flags.c_contiguous and x.flags.c_contiguous):
+        return None
+    return stages.matmul(x.reshape(-1, x.shape[-1]), w.T, out.reshape(-1, out.shape[-1]))
+
+
+def _outers(out: Array, a: Array, b: Array) -> Stages | None:
+    if a.ndim != 2 and not (a.flags.c_contiguous and b.flags.c_contiguous):
+        return None
+    return stages.matmul(a.reshape(-1, a.shape[-1]).T, b.reshape(-1, b.shape[-1]), out)
+
+
+def _cat(out: Array, arrays: Sequence[Array], dim: int) -> Stages | None:
+    if any(a.ndim != out.ndim for a in arrays):
+        return None
+    cuts = np.cumsum([a.shape[dim] for a in arrays])[:-1].tolist()
+    found = [stages.copy(to, a) for to, a in zip(np.split(out, cuts, dim), arrays, strict=True)]
+    return None if None in found else [s for copied in found for s in copied]  # type: ignore[union-attr]
+
+
+def _clone(out: Array, a: Array, *options: Any) -> Stages | None:
+    return stages.copy(out, a) if out.shape == a.shape else None
+
+
+_ROWS: dict[str, Callable[..., Stages | None]] = {
+    "linear": _linear, "mm": lambda out, a, b: stages.matmul(a, b, out), "_sum_of_outers": _outers,
+    "_cat": _cat, "clone": _clone}
+_ROWS["bmm"] = _ROWS["_matmul"] = _ROWS["mm"]
