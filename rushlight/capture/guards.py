@@ -6,6 +6,9 @@ options, parameters), the function's variables, the modes of autograd.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cached_property
+from itertools import repeat
+from operator import attrgetter, is_
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -14,6 +17,7 @@ from rushlight.base.dtype import get_default_dtype
 from rushlight.dispatch.state import MODES
 from rushlight.tensor.tensor import Tensor
 
+_memory, _node, _contents = attrgetter("_a"), attrgetter("_g"), attrgetter("cell_contents")
 SIMPLE = (bool, int, float, str, bytes, complex, type(None))
 
 
@@ -68,6 +72,24 @@ class Guards:
 
     def failure(self) -> str:
         """Which fact no longer holds; empty if all do."""
+        return "" if self._hold() else self._failure()
+
+    @cached_property
+    def _columns(self) -> list[list[Any]]:
+        """All facts by kind, column by column."""
+        return [[row[k] for row in part] for part, width in (
+            (self.tensors, 3), (self.facts, 3), (self.cells, 2), (self.counts, 2)) for k in range(width)]
+
+    def _hold(self) -> bool:
+        """Whether everything is the very object that it was, at the speed of C."""
+        tensors, arrays, untracked, owners, names, values, cells, held, containers, counts = self._columns
+        return _modes() == self.modes and all(map(is_, map(_memory, tensors), arrays)) and (
+            [*map(is_, map(_node, tensors), repeat(None))] == untracked) and (
+            all(map(is_, map(dict.get, owners, names, repeat(self)), values))) and (
+            all(map(is_, map(_contents, cells), held)) and [*map(len, containers)] == counts)
+
+    def _failure(self) -> str:
+        """The same one by one, where equal numbers will do."""
         if _modes() != self.modes:
             return "the mode of autograd, an interpreter or the default dtype has changed"
         for t, a, untracked in self.tensors:

@@ -9,6 +9,7 @@ import ctypes
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import chain
+from operator import attrgetter
 from struct import Struct
 from typing import Any
 
@@ -24,6 +25,7 @@ from rushlight.ops.scalar import Expr, m, make, substitute, toposort
 
 # The target of casts to "the dtype of the arrays": where a step of several ops would round.
 STORED = "stored"
+_size = attrgetter("size")
 # From how many elements in all an update is split over threads.
 LARGE = 1 << 17
 
@@ -124,33 +126,33 @@ class Multi:
     def __call__(self, tensors: Sequence[Sequence[Any]], scalars: Sequence[float]) -> None:
         """Update every tensor; `scalars` are numbers, those that meet
         only each other are computed with in double precision."""
-        if not tensors:
-            return
-        kernel = self._kernels.get(tensors[0][0].dtype) or self.kernel(tensors[0][0].dtype)
-        if kernel._state == READY or self._heat(kernel, tensors):
-            count = len(tensors)
-            packer = self._packers.get(count)
-            if packer is None:
-                packer = self._packers[count] = Struct(f"{count * len(self.inputs)}Q")
-            arrays = packer.pack(*map(id, chain.from_iterable(tensors)))
-            if self._native(kernel, arrays, tensors, self._pack_scalars(*scalars)):
-                return
-        self._by_numpy(tensors, scalars)
+        self.update([*chain.from_iterable(tensors)], scalars)
 
-    def _heat(self, kernel: _Kernel, tensors: Any) -> bool:
-        kernel._count(chain.from_iterable(tensors))
+    def update(self, arrays: Sequence[Any], scalars: Sequence[float]) -> None:
+        """The same for the arrays of one tensor after the other."""
+        if not arrays:
+            return
+        kernel = self._kernels.get(arrays[0].dtype) or self.kernel(arrays[0].dtype)
+        if kernel._state == READY or self._heat(kernel, arrays):
+            packer = self._packers.get(len(arrays))
+            if packer is None:
+                packer = self._packers[len(arrays)] = Struct(f"{len(arrays)}Q")
+            if self._native(kernel, packer.pack(*map(id, arrays)), arrays, self._pack_scalars(*scalars)):
+                return
+        self._by_numpy(arrays, scalars)
+
+    def _heat(self, kernel: _Kernel, arrays: Any) -> bool:
+        kernel._count(arrays)
         return kernel._state == READY
 
-    def _native(self, kernel: _Kernel, arrays: bytes, tensors: Any, scalars: bytes) -> bool:
-        count = len(tensors)
-        size = 0
-        for t in tensors:
-            size += t[0].size
-        if size < LARGE or knobs.num_threads == 1:
-            return kernel.fn(scalars, arrays, count, 0, 1) == 0
+    def _native(self, kernel: _Kernel, packed: bytes, arrays: Sequence[Any], scalars: bytes) -> bool:
+        each = len(self.inputs)
+        count = len(arrays) // each
+        if knobs.num_threads == 1 or sum(map(_size, arrays[::each])) < LARGE:
+            return kernel.fn(scalars, packed, count, 0, 1) == 0
         parts = pool.get_num_threads()
         refused: list[int] = []
-        jobs = [partial(self._part, kernel, scalars, arrays, count, p, parts, refused) for p in range(parts)]
+        jobs = [partial(self._part, kernel, scalars, packed, count, p, parts, refused) for p in range(parts)]
         pool.run(jobs)
         return not refused
 
@@ -160,10 +162,11 @@ class Multi:
         if kernel.fn(scalars, arrays, count, part, parts):
             refused.append(part)
 
-    def _by_numpy(self, tensors: Any, scalars: Sequence[float]) -> None:
-        for arrays in tensors:
-            kernel = self.kernel(arrays[0].dtype)
-            kernel.reference(*arrays, *map(np.float64, scalars))
+    def _by_numpy(self, arrays: Sequence[Any], scalars: Sequence[float]) -> None:
+        each = len(self.inputs)
+        for first in range(0, len(arrays), each):
+            kernel = self.kernel(arrays[first].dtype)
+            kernel.reference(*arrays[first:first + each], *map(np.float64, scalars))
 
 
 def multi(updates: Mapping[str, Expr], inputs: Sequence[str], scalars: Sequence[str]) -> Multi:

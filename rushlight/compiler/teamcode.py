@@ -11,8 +11,6 @@ Each thread begins with its own range of the jobs, the same for every kernel of 
 caches know the data; then it helps the others. A member waits in a short spin, as the next kernel
 of a program mostly follows at once, and then in its semaphore. Who posts a job takes it back from
 those that have not begun when nothing is left: a small kernel never waits for a thread to wake.
-
-A program's stages are 8 slots each: those from 8 to 13 above, then how many members may help.
 """
 from __future__ import annotations
 
@@ -184,63 +182,13 @@ done:
   ret void
 }"""
 
-# Stages from `first` on, each by at most `most` members of the team (none: %t is not looked at). Gives how many
-# there are, or the one whose loop gave other than 0: that ends a run.
-_PROGRAM = """define i64 @rl_program_run(ptr %t, ptr %stages, i64 %first, i64 %count, i64 %most) {
-entry:
-  br label %choose
-choose:
-  %i = phi i64 [%first, %entry], [%following, %ended]
-  %more = icmp slt i64 %i, %count
-  br i1 %more, label %open, label %done
-open:
-  %shift = shl i64 %i, 6
-  %stage = getelementptr i8, ptr %stages, i64 %shift
-  %loop = load ptr, ptr %stage
-  %jobs = FIELD ptr, ptr %stage, i64 8
-  %total = FIELD i64, ptr %stage, i64 16
-  %bytes = FIELD i64, ptr %stage, i64 24
-  %before = FIELD i64, ptr %stage, i64 32
-  %steps = FIELD ptr, ptr %stage, i64 40
-  %wanted = FIELD i64, ptr %stage, i64 48
-  %following = add i64 %i, 1
-  %few = icmp slt i64 %wanted, %most
-  %helpers = select i1 %few, i64 %wanted, i64 %most
-  %alone = icmp eq i64 %helpers, 0
-  br i1 %alone, label %next, label %share
-share:
-  %fields = getelementptr i8, ptr %t, i64 64
-  call void @llvm.memcpy.p0.p0.i64(ptr %fields, ptr %stage, i64 48, i1 false)
-  %running = getelementptr i8, ptr %t, i64 192
-  store i64 %helpers, ptr %running
-  call void @rl_team_run(ptr %t, i64 %helpers)
-  br label %ended
-next:
-  %k = phi i64 [0, %open], [%k_next, %run]
-  %left = icmp slt i64 %k, %total
-  br i1 %left, label %run, label %ended
-run:
-  %k_next = add i64 %k, 1
-  %offset = mul i64 %k, %bytes
-  %job = getelementptr i8, ptr %jobs, i64 %offset
-  %dims = getelementptr i8, ptr %job, i64 %before
-  %failed = call i32 %loop(ptr null, ptr %job, ptr %dims, ptr %steps, ptr null)
-  %fine = icmp eq i32 %failed, 0
-  br i1 %fine, label %next, label %done
-ended:
-  br label %choose
-done:
-  ret i64 %i
-}"""
-
 
 def write(module: Module) -> None:
-    """Put rl_team_work, rl_team_serve, rl_team_run and rl_program_run into the runtime."""
-    module.declare(*MEMCPY)
+    """Put rl_team_work, rl_team_serve and rl_team_run into the runtime."""
     pause, declared = ("call void @llvm.aarch64.hint(i32 1)", "declare void @llvm.aarch64.hint(i32)") \
         if module.arm else ("call void @llvm.x86.sse2.pause()", "declare void @llvm.x86.sse2.pause()")
     module.declare("pause", declared)
-    for text in (_WORK, _SERVE, _RUN, _PROGRAM):
+    for text in (_WORK, _SERVE, _RUN):
         for short, full in _SHORT.items():
             text = re.sub(short, full, text)
         module.functions.append(text.replace("PAUSE", pause).replace("SPIN", str(_SPIN))

@@ -3,7 +3,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from operator import attrgetter, is_
+from itertools import chain, repeat
+from operator import attrgetter, is_, itemgetter
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from rushlight.tensor.tensor import Tensor, storage, wrap
 
 # Stands for the state of a parameter that needs none.
 _NOTHING: dict[str, Any] = {}
-_memory = attrgetter("_a")
+_memory, _gradient = attrgetter("_a"), attrgetter("_grad")
 
 
 class Plan:
@@ -25,18 +26,22 @@ class Plan:
     All parameters of a plan have one dtype, one step count and one value of each carried number.
     """
 
-    __slots__ = ("params", "states", "names", "key", "tensors", "held", "fixed", "storages", "counters",
-                 "step")
+    __slots__ = ("params", "states", "names", "key", "read", "rest", "tensors", "held", "given", "storages",
+                 "counters", "step")
 
     def __init__(self, params: list[Tensor], states: list[dict[str, Any]], names: tuple[str, ...],
                  key: Any, step: int) -> None:
         self.step = step  # how many there have been
         self.params, self.states, self.names, self.key = params, states, names, key
         counted = [s for s in states if "step" in s]
-        self.tensors = [*params, *[s[n] for s in states for n in names], *[s["step"] for s in counted]]
+        keys = (*names, "step") if counted else names
+        self.read = [itemgetter(k) for k in keys]
+        self.rest = [s[k] for k in keys for s in states]
+        self.tensors = [*params, *self.rest]
         self.held = [*map(_memory, self.tensors)]
-        self.fixed = [[*map(_real, (p._a, *[s[n]._a for n in names]))]
-                      for p, s in zip(params, states, strict=True)]
+        # What the kernel is given: parameter, gradient, states of one parameter after the other.
+        self.given = [a for p, s in zip(params, states, strict=True)
+                      for a in map(_real, (p._a, p._a, *[s[n]._a for n in names]))]
         self.storages = [*map(storage, self.tensors[:len(params) * (1 + len(names))])]
         self.counters = [s["step"]._a for s in counted]
 
@@ -51,16 +56,19 @@ class Plan:
 
     def fits(self, table: Any) -> bool:
         """Whether parameters and states still lie where they lay."""
-        states, tensors = self.states, self.tensors
-        now = [*[s.get(n) for s in states for n in self.names], *[s["step"] for s in states if "step" in s]]
-        return len(now) + len(states) == len(tensors) and all(map(is_, now, tensors[len(states):])) and (
-            all(map(is_, map(_memory, tensors), self.held))
-            and all([table.get(p, _NOTHING) is s for p, s in zip(self.params, states, strict=True)]))
+        try:
+            now = [*chain.from_iterable([map(read, self.states) for read in self.read])]
+        except KeyError:
+            return False
+        return all(map(is_, now, self.rest)) and all(map(is_, map(_memory, self.tensors), self.held)) and (
+            all(map(is_, map(table.get, self.params, repeat(_NOTHING)), self.states)))
 
-    def arrays(self) -> list[tuple[Any, ...]]:
-        """(parameter, gradient, *states) of all parameters; gradients are not kept from step to step, so
+    def arrays(self) -> list[Any]:
+        """Parameter, gradient, states of all parameters; gradients are not kept from step to step, so
         that zero_grad() gives their memory back."""
-        return [(p, _real(t.grad._a), *rest) for t, (p, *rest) in zip(self.params, self.fixed, strict=True)]
+        found = [*self.given]
+        found[1::2 + len(self.names)] = map(_real, map(_memory, map(_gradient, self.params)))
+        return found
 
 
 class Elementwise(Optimizer):
@@ -159,7 +167,7 @@ class Elementwise(Optimizer):
             _record(plan, self._formula(*options), scalars)
         else:
             kernel = updates.kernel(self._formula, plan.names, options, bool(group.get("fused")))
-            kernel(plan.arrays(), [float(s) for s in scalars])
+            kernel.update(plan.arrays(), scalars)
             for s in plan.storages:
                 s.version += 1
 
