@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from itertools import repeat
-from operator import attrgetter, is_
+from itertools import chain, repeat
+from operator import attrgetter, is_, itemgetter
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -75,18 +75,31 @@ class Guards:
         return "" if self._hold() else self._failure()
 
     @cached_property
-    def _columns(self) -> list[list[Any]]:
-        """All facts by kind, column by column."""
-        return [[row[k] for row in part] for part, width in (
-            (self.tensors, 3), (self.facts, 3), (self.cells, 2), (self.counts, 2)) for k in range(width)]
+    def _columns(self) -> tuple[list[Any], ...]:
+        """The facts by kind, column by column; variables by their owner."""
+        owners: dict[int, tuple[Any, list[str], list[Any]]] = {}
+        for owner, name, value in self.facts:
+            found = owners.setdefault(id(owner), (owner, [], []))
+            found[1].append(name)
+            found[2].append(value)
+        # With one name more, as itemgetter of a single one makes no tuple.
+        variables = [(itemgetter(*names, names[0]), owner) for owner, names, _ in owners.values()]
+        values = [v for _, _, held in owners.values() for v in (*held, held[0])]
+        full = [(c, n) for c, n in self.counts if n]
+        columns = [[row[k] for row in part] for part, width in (
+            (self.tensors, 3), (self.cells, 2), (full, 2)) for k in range(width)]
+        return variables, values, [c for c, n in self.counts if not n], *columns
 
     def _hold(self) -> bool:
         """Whether everything is the very object that it was, at the speed of C."""
-        tensors, arrays, untracked, owners, names, values, cells, held, containers, counts = self._columns
-        return _modes() == self.modes and all(map(is_, map(_memory, tensors), arrays)) and (
-            [*map(is_, map(_node, tensors), repeat(None))] == untracked) and (
-            all(map(is_, map(dict.get, owners, names, repeat(self)), values))) and (
-            all(map(is_, map(_contents, cells), held)) and [*map(len, containers)] == counts)
+        variables, values, empty, tensors, arrays, untracked, cells, held, containers, counts = self._columns
+        try:
+            now = chain.from_iterable([get(owner) for get, owner in variables])
+        except KeyError:
+            return False
+        return all(map(is_, now, values)) and not any(empty) and [*map(len, containers)] == counts and (
+            all(map(is_, map(_memory, tensors), arrays)) and all(map(is_, map(_contents, cells), held))
+            and [*map(is_, map(_node, tensors), repeat(None))] == untracked and _modes() == self.modes)
 
     def _failure(self) -> str:
         """The same one by one, where equal numbers will do."""

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Container, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,7 @@ from rushlight.compiler.rows import Rows, rows
 from rushlight.derive.types import infer
 from rushlight.dispatch.formula import Formula
 from rushlight.dispatch.reducing import BIG, MACHINE, Reducer
-from rushlight.ops import attention, classification, rowkernels
+from rushlight.ops import attention, classification, products, rowkernels
 from rushlight.ops.rowexpr import reduce_
 from rushlight.ops.scalar import Expr, const, m, show, substitute, symbol, toposort
 
@@ -83,6 +82,9 @@ class Product:
     """The entry of a product of two matrices, taken out of a larger one."""
 
     row, label = None, "matmul"
+
+    def __call__(self, a: Array, b: Array) -> Any:
+        return products.product(a, b)
 
 
 def lowered(entry: Entry, owned: Container[int]) -> list[Entry]:
@@ -281,14 +283,11 @@ def _row_kernel(entry: Entry) -> Entry | None:
     return node("rows", kernel.outputs, operands, outs, kernel.out_dtypes, entry.where)
 
 
-def step(entry: Entry) -> Any:
-    """What runs a kernel's entry at every replay."""
-    kernel: Kernel = entry.function
-    arrays, outs = entry.operands[0], entry.outs
-    if kernel.form == "full":
-        return partial(_whole, kernel.made.plan(arrays[0].size), arrays, outs[0])
-    return partial(kernel.made.fn, *arrays, *outs)
+def whole(entry: Entry) -> Any:
+    """What runs a full reduction's entry at every replay."""
+    (arrays,), (out,) = entry.operands, entry.outs
+    plan = entry.function.made.plan(arrays[0].size)  # type: ignore[attr-defined]
 
-
-def _whole(plan: Any, arrays: Sequence[Array], out: Array) -> None:
-    out[...] = plan(*arrays)
+    def run() -> None:
+        out[...] = plan(*arrays)
+    return run

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import chain
 from operator import attrgetter
-from struct import Struct
+from struct import Struct, pack
 from typing import Any
 
 import numpy as np
@@ -46,6 +46,7 @@ class _Kernel(Tiered):
     def __init__(self, updates: Mapping[str, Expr], inputs: tuple[str, ...],
                  scalars: tuple[str, ...], dtype: dt.dtype) -> None:
         super().__init__()
+        self.descriptor = 0
         self.work = dt.opmath(dtype).name
         self.inputs, self.scalars, self.dtype = inputs, scalars, dtype
         rounded = round_stored(tuple(updates.values()), dtype.name if dtype.name != self.work else None)
@@ -70,6 +71,7 @@ class _Kernel(Tiered):
         if found is None:
             return None
         entry, dtype = _entry(), id(self.dtype.np)
+        self.descriptor = found
         return lambda scalars, arrays, tensors, part, parts: entry(
             found, scalars, arrays, tensors, part, parts, dtype)
 
@@ -112,7 +114,8 @@ class Multi:
     def __init__(self, updates: Mapping[str, Expr], inputs: Sequence[str], scalars: Sequence[str]) -> None:
         self.updates, self.inputs, self.scalars = dict(updates), tuple(inputs), tuple(scalars)
         self._kernels: dict[Any, _Kernel] = {}
-        self._packers: dict[int, Struct] = {}
+        # The arrays' addresses in the last call, packed, and how many elements were updated.
+        self._last: tuple[list[int], bytes, int] = [], b"", 0
         self._pack_scalars = Struct(f"{len(self.scalars)}d").pack
 
     def kernel(self, np_dtype: np.dtype[Any]) -> _Kernel:
@@ -134,21 +137,39 @@ class Multi:
             return
         kernel = self._kernels.get(arrays[0].dtype) or self.kernel(arrays[0].dtype)
         if kernel._state == READY or self._heat(kernel, arrays):
-            packer = self._packers.get(len(arrays))
-            if packer is None:
-                packer = self._packers[len(arrays)] = Struct(f"{len(arrays)}Q")
-            if self._native(kernel, packer.pack(*map(id, arrays)), arrays, self._pack_scalars(*scalars)):
+            addresses = [*map(id, arrays)]
+            last = self._last
+            if last[0] != addresses:
+                size = sum(map(_size, arrays[::len(self.inputs)]))
+                last = self._last = addresses, pack(f"{len(arrays)}Q", *addresses), size
+            if self._native(kernel, last[1], len(arrays) // len(self.inputs), last[2],
+                            self._pack_scalars(*scalars)):
                 return
         self._by_numpy(arrays, scalars)
+
+    def staged(self, arrays: Sequence[Any], scalars: Any) -> Any:
+        """`update` of arrays that stay as stages, with numbers found in `scalars`; None if it cannot be."""
+        # Here, since only compiled programs have stages.
+        from rushlight.compiler import native, stages
+
+        kernel, each = self.kernel(arrays[0].dtype), len(self.inputs)
+        size = sum(map(_size, arrays[::each]))
+        if kernel._state != READY or any(not a.flags.c_contiguous or a.dtype != arrays[0].dtype or (
+                a.size != arrays[k - k % each].size) for k, a in enumerate(arrays)):
+            return None
+        parts = 1 if size < LARGE else 4 * pool.get_num_threads()
+        table = np.array([*map(id, arrays)], np.int64)
+        steps = [kernel.descriptor, stages.pointer(scalars), stages.pointer(table), len(arrays) // each, id(kernel.dtype.np)]
+        jobs = np.array([[p, parts] for p in range(parts)], np.int64)
+        return [stages.Stage(native.runtime_address("rl_update"), jobs, 0, np.array(steps, np.int64),
+                      (table, scalars, arrays), pool.get_num_threads() if parts > 1 else 1)]
 
     def _heat(self, kernel: _Kernel, arrays: Any) -> bool:
         kernel._count(arrays)
         return kernel._state == READY
 
-    def _native(self, kernel: _Kernel, packed: bytes, arrays: Sequence[Any], scalars: bytes) -> bool:
-        each = len(self.inputs)
-        count = len(arrays) // each
-        if knobs.num_threads == 1 or sum(map(_size, arrays[::each])) < LARGE:
+    def _native(self, kernel: _Kernel, packed: bytes, count: int, size: int, scalars: bytes) -> bool:
+        if size < LARGE or knobs.num_threads == 1:
             return kernel.fn(scalars, packed, count, 0, 1) == 0
         parts = pool.get_num_threads()
         refused: list[int] = []

@@ -6,6 +6,7 @@ of the team may help. The loops have NumPy's inner loop ABI:
   rl_numpy    a loop of one of NumPy's own ufuncs    steps: the loop, its data, then its own steps
   rl_copy     a matrix to another place              args: to, from. dims: rows, columns. steps: along rows, then
               along columns, of each; the size of an item
+  rl_update   rl_multi                               dims: part, parts. steps: its other arguments, in order
   rl_targets  classes are looked at and counted      args: classes, their count. dims: n. steps: the step, how many
               classes there are, the one that does not count. Gives 1, and no count, where one is out of range
 """
@@ -20,7 +21,7 @@ _LOOP = "define i32 @rl_{}(ptr %c, ptr %args, ptr %dims, ptr %steps, ptr %d)"
 
 def write(module: Module) -> None:
     """Put these loops into the runtime's module."""
-    for each in (_numpy, _copy, _targets):
+    for each in (_numpy, _copy, _update, _targets):
         f = Function(module, _LOOP.format(each.__name__[1:]))
         f.emit(f"ret i32 {each(f)}")
         f.finish()
@@ -73,6 +74,14 @@ def _copy(f: Function) -> "str | int":
         with f.when(f.op(f"xor i1 {dense}, true")):
             call_pack(f, target, along, origin, beside, columns, size)
     return 0
+
+
+def _update(f: Function) -> "str | int":
+    given = [f"{kind} {f.load(kind, base, SLOT * k)}" for kind, base, k in (
+        ("ptr", "%steps", 0), ("ptr", "%steps", 1), ("ptr", "%steps", 2), ("i64", "%steps", 3),
+        ("i64", "%dims", 0), ("i64", "%dims", 1), ("ptr", "%steps", 4))]
+    refused = f.op(f"call i64 @rl_multi({', '.join(given)})")
+    return f.op(f"trunc i64 {refused} to i32")
 
 
 def _targets(f: Function) -> "str | int":

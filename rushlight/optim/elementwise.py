@@ -4,7 +4,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from itertools import chain, repeat
-from operator import attrgetter, is_, itemgetter
+from operator import attrgetter, is_
 from typing import Any
 
 import numpy as np
@@ -26,7 +26,7 @@ class Plan:
     All parameters of a plan have one dtype, one step count and one value of each carried number.
     """
 
-    __slots__ = ("params", "states", "names", "key", "read", "rest", "tensors", "held", "given", "storages",
+    __slots__ = ("params", "states", "names", "key", "rest", "tensors", "held", "given", "storages",
                  "counters", "step")
 
     def __init__(self, params: list[Tensor], states: list[dict[str, Any]], names: tuple[str, ...],
@@ -34,10 +34,8 @@ class Plan:
         self.step = step  # how many there have been
         self.params, self.states, self.names, self.key = params, states, names, key
         counted = [s for s in states if "step" in s]
-        keys = (*names, "step") if counted else names
-        self.read = [itemgetter(k) for k in keys]
-        self.rest = [s[k] for k in keys for s in states]
-        self.tensors = [*params, *self.rest]
+        self.rest = [*chain.from_iterable(map(dict.values, states))]
+        self.tensors = [*params, *[s[n] for s in states for n in names], *[s["step"] for s in counted]]
         self.held = [*map(_memory, self.tensors)]
         # What the kernel is given: parameter, gradient, states of one parameter after the other.
         self.given = [a for p, s in zip(params, states, strict=True)
@@ -56,11 +54,8 @@ class Plan:
 
     def fits(self, table: Any) -> bool:
         """Whether parameters and states still lie where they lay."""
-        try:
-            now = [*chain.from_iterable([map(read, self.states) for read in self.read])]
-        except KeyError:
-            return False
-        return all(map(is_, now, self.rest)) and all(map(is_, map(_memory, self.tensors), self.held)) and (
+        now = [*chain.from_iterable(map(dict.values, self.states))]
+        return len(now) == len(self.rest) and all(map(is_, now, self.rest)) and all(map(is_, map(_memory, self.tensors), self.held)) and (
             all(map(is_, map(table.get, self.params, repeat(_NOTHING)), self.states)))
 
     def arrays(self) -> list[Any]:
@@ -97,6 +92,12 @@ class Elementwise(Optimizer):
     def _first(self, name: str, group: dict[str, Any], p: Tensor) -> Any:
         """What the state `name` begins with, as an array."""
         return np.zeros_like(p._a)
+
+    def again(self, step: Callable[[], Any]) -> Callable[[], Any]:
+        """`step`, a call of step(), as a program has it at every replay."""
+        from rushlight.optim.again import Again
+
+        return Again(self, step)
 
     # --- states -------------------------------------------------------------------------------------
 
