@@ -11,6 +11,7 @@ from rushlight.capture.kernelnode import Kernel, Product, Targets, Total
 from rushlight.capture.prepared import prepared
 from rushlight.capture.recorder import Entry
 from rushlight.compiler import stages
+from rushlight.compiler.rows import rows
 from rushlight.compiler.stages import Run, Stages
 from rushlight.compiler.target import available
 from rushlight.dispatch.formula import Formula
@@ -18,6 +19,8 @@ from rushlight.dispatch.reducing import BIG, X, Reducer
 
 Array = np.ndarray[Any, Any]
 Step = Callable[[], Any]
+# Lines of fewer elements are better taken together.
+_LINE = 1024
 
 
 def steps(entries: Sequence[Entry]) -> list[Step]:
@@ -65,9 +68,24 @@ def staged(entry: Entry) -> Stages | None:
 def _kernel(kernel: Kernel, arrays: Sequence[Array], outs: Sequence[Array]) -> Stages | None:
     if kernel.form == "full":
         return stages.full(kernel.made, arrays, outs[0])
-    cores = [role == "vector" for _, _, role in kernel.inputs] + list(
-        kernel.made.vector_outputs) if kernel.form == "rows" else [False] * (len(arrays) + len(outs))
-    return stages.kernel(kernel.made.fn, (*arrays, *outs), cores)
+    if kernel.form == "rows":
+        roles = [role == "vector" for _, _, role in kernel.inputs]
+        return stages.kernel(kernel.made.fn, (*arrays, *outs), [*roles, *kernel.made.vector_outputs])
+    found = stages.kernel(kernel.made.fn, (*arrays, *outs), [False] * (len(arrays) + len(outs)))
+    many = found is None or 1 < len(found[0].jobs) > outs[0].size // _LINE
+    return outs[0].ndim and many and _by_rows(kernel, arrays, outs) or found
+
+
+def _by_rows(kernel: Kernel, arrays: Sequence[Array], outs: Sequence[Array]) -> Stages | None:
+    """A pointwise kernel with a bias, say, which would be a job for each row: as one of rows."""
+    roles = ["vector" if a.shape[-1:] == outs[0].shape[-1:] else "scalar" for a in arrays]
+    if "vector" not in roles or any(r == "scalar" and a.shape[-1:] > (1,) for a, r in zip(arrays, roles, strict=True)):
+        return None
+    inputs = tuple([(name, d, role) for (name, d, _), role in zip(kernel.inputs, roles, strict=True)])
+    made = rows(kernel.exprs, inputs, kernel.out_dtypes)
+    operands = [a if r == "vector" or not a.ndim else a[..., 0] for a, r in zip(arrays, roles, strict=True)]
+    cores = [r == "vector" for r in roles] + [*made.vector_outputs]
+    return stages.kernel(made.fn, [*operands, *outs], cores) if all(cores[len(roles):]) and made.compile_now() else None
 
 
 def _reduction(reducer: Reducer, out: Array, a: Array, axes: tuple[int, ...], keepdim: bool,
