@@ -107,7 +107,8 @@ def copy(to: Array, source: Array) -> Stages | None:
     source = np.broadcast_to(source, to.shape)
     grid = [(1, 0, 0), (1, 0, 0), *_coalesced(to.shape, to.strides, source.strides)]
     *outer, (rows, down, below), (columns, along, beside) = grid
-    if to.dtype != source.dtype or not to.size or prod(n for n, _, _ in outer) > _MOST_JOBS:
+    if to.dtype != source.dtype or not to.size or prod(n for n, _, _ in outer) > _MOST_JOBS or (
+            to.itemsize > 8 and (along, beside) != (to.itemsize, to.itemsize)):
         return None
     places = np.array(list(indices(*[range(n) for n, _, _ in outer])), np.int64)
     offsets = places @ np.array([steps for _, *steps in outer], np.int64).reshape(-1, 2)

@@ -92,7 +92,8 @@ class _Step:
         kernel = updates.kernel(o._formula, plan.names, self.options, bool(group.get("fused")))
         self.scalars, self.count = np.zeros(len(kernel.scalars) + 1), np.zeros((), np.float32)
         self.pack = Struct(f"{len(kernel.scalars)}d").pack_into
-        stages = [kernel.staged(plan.arrays(), self.scalars), *[copy(c, self.count) for c in plan.counters]]
+        update = kernel.staged(plan.arrays(), self.scalars)
+        stages = [update, *[copy(c, self.count) for c in plan.counters if update]]
         if None in stages:
             raise _Other
         self.native = Run([([s for found in stages for s in found], self._refused)])  # type: ignore[union-attr]
