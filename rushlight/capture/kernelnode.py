@@ -149,7 +149,7 @@ def _attention(entry: Entry) -> list[Entry] | None:
 
 
 class Targets:
-    """The entry of a look at classes: counts those that are not `ignored`; IndexError for one out of range."""
+    """The entry of a look at classes: counts those not `ignored`; IndexError for one out of range."""
 
     row, label = None, "targets"
 
@@ -183,8 +183,8 @@ def _cross_entropy(entry: Entry) -> list[Entry] | None:
         return None
     dtype, losses, summed = kernel.out_dtypes[0], np.empty(t.shape, x.dtype), np.empty_like(total)
     look, count = _counted(entry, x, t, ignored)
-    each = node("rows", kernel.outputs, [("x", x, "vector"), ("t", t, "scalar"), ("ignore", ignore, "scalar")],
-                (losses, lse), kernel.out_dtypes, entry.where)
+    operands = [("x", x, "vector"), ("t", t, "scalar"), ("ignore", ignore, "scalar")]
+    each = node("rows", kernel.outputs, operands, (losses, lse), kernel.out_dtypes, entry.where)
     if each is None:
         return None
     each.inner = True

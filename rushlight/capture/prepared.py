@@ -21,13 +21,16 @@ def prepared(entry: Entry) -> Step:
         stepped = hasattr(getattr(function, "func", None), "hooked")
         again = getattr(function.args[0], "again", None) if stepped else None  # type: ignore[attr-defined]
         return partial(function, *operands) if again is None else again(function)
+    if isinstance(function, Kernel) and function.form == "full":
+        return whole(entry)
     if isinstance(function, Kernel):
-        return whole(entry) if function.form == "full" else partial(function.made.fn, *operands[0], *entry.outs)
+        return partial(function.made.fn, *operands[0], *entry.outs)
     return partial(_into, function, operands, entry.outs)
 
 
 def _into(function: Callable[..., Any], operands: tuple[Any, ...], outs: tuple[Array, ...]) -> None:
-    found = function(*operands)
-    made = [a for a in found if isinstance(a, (np.ndarray, np.generic))] if isinstance(found, tuple) else [found]
-    for out, a in zip(outs, made, strict=len(outs) > 1):
+    made = function(*operands)
+    made = made if isinstance(made, tuple) else (made,)
+    arrays = [a for a in made if isinstance(a, (np.ndarray, np.generic))]
+    for out, a in zip(outs, arrays, strict=len(outs) > 1):
         out[...] = a

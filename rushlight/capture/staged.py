@@ -78,14 +78,16 @@ def _kernel(kernel: Kernel, arrays: Sequence[Array], outs: Sequence[Array]) -> S
 
 def _by_rows(kernel: Kernel, arrays: Sequence[Array], outs: Sequence[Array]) -> Stages | None:
     """A pointwise kernel with a bias, say, which would be a job for each row: as one of rows."""
-    roles = ["vector" if a.shape[-1:] == outs[0].shape[-1:] else "scalar" for a in arrays]
-    if "vector" not in roles or any(r == "scalar" and a.shape[-1:] > (1,) for a, r in zip(arrays, roles, strict=True)):
+    vectors = [a.shape[-1:] == outs[0].shape[-1:] for a in arrays]
+    if not any(vectors):
         return None
-    inputs = tuple([(name, d, role) for (name, d, _), role in zip(kernel.inputs, roles, strict=True)])
+    operands = [a if vector or not a.ndim else a[..., 0] for a, vector in zip(arrays, vectors, strict=True)]
+    inputs = tuple([(name, d, "vector" if v else "scalar") for (name, d, _), v in zip(
+        kernel.inputs, vectors, strict=True)])
     made = rows(kernel.exprs, inputs, kernel.out_dtypes)
-    operands = [a if r == "vector" or not a.ndim else a[..., 0] for a, r in zip(arrays, roles, strict=True)]
-    cores = [r == "vector" for r in roles] + [*made.vector_outputs]
-    return stages.kernel(made.fn, [*operands, *outs], cores) if all(cores[len(roles):]) and made.compile_now() else None
+    if not all(made.vector_outputs) or not made.compile_now():
+        return None
+    return stages.kernel(made.fn, [*operands, *outs], [*vectors, *made.vector_outputs])
 
 
 def _reduction(reducer: Reducer, out: Array, a: Array, axes: tuple[int, ...], keepdim: bool,

@@ -150,7 +150,7 @@ class Multi:
     def staged(self, arrays: Sequence[Any], scalars: Any) -> Any:
         """`update` of arrays that stay as stages, with numbers found in `scalars`; None if it cannot be."""
         # Here, since only compiled programs have stages.
-        from rushlight.compiler import native, stages
+        from rushlight.compiler import stages
 
         kernel, each = self.kernel(arrays[0].dtype), len(self.inputs)
         size = sum(map(_size, arrays[::each]))
@@ -159,10 +159,10 @@ class Multi:
             return None
         parts = 1 if size < LARGE else 4 * pool.get_num_threads()
         table = np.array([*map(id, arrays)], np.int64)
-        steps = [kernel.descriptor, stages.pointer(scalars), stages.pointer(table), len(arrays) // each, id(kernel.dtype.np)]
-        jobs = np.array([[p, parts] for p in range(parts)], np.int64)
-        return [stages.Stage(native.runtime_address("rl_update"), jobs, 0, np.array(steps, np.int64),
-                      (table, scalars, arrays), pool.get_num_threads() if parts > 1 else 1)]
+        steps = [kernel.descriptor, stages.pointer(scalars), stages.pointer(table), len(arrays) // each,
+                 id(kernel.dtype.np)]
+        jobs = [[p, parts] for p in range(parts)]
+        return [stages.Stage("rl_update", jobs, 0, steps, (table, scalars, arrays), pool.get_num_threads())]
 
     def _heat(self, kernel: _Kernel, arrays: Any) -> bool:
         kernel._count(arrays)

@@ -11,8 +11,8 @@ from rushlight.compiler.ir import Module
 
 # Functions of the runtime, the loops that all kernels share.
 _SHARED = ("rl_strip", "rl_pointwise", "rl_pack", "rl_multi", "rl_rows", "rl_columns",
-           "rl_add_rows", "rl_team_serve", "rl_team_run", "rl_sgemm", "rl_dgemm", "rl_program_run", "rl_numpy",
-           "rl_copy", "rl_update", "rl_targets")
+           "rl_add_rows", "rl_team_serve", "rl_team_run", "rl_sgemm", "rl_dgemm", "rl_program_run",
+           "rl_numpy", "rl_copy", "rl_update", "rl_targets")
 
 _lock = threading.RLock()
 _addresses: dict[str, int] = {}

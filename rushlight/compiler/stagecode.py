@@ -1,14 +1,14 @@
 """Machine code that runs the stages of a program, and of loops that only these need.
 
-A stage is 8 slots of eight bytes: those from 8 to 13 of the team's memory (teamcode.py), then how many members
-of the team may help. The loops have NumPy's inner loop ABI:
+A stage is 8 slots of eight bytes: those from 8 to 13 of the team's memory (teamcode.py), then how many
+members of the team may help. The loops have NumPy's inner loop ABI:
 
-  rl_numpy    a loop of one of NumPy's own ufuncs    steps: the loop, its data, then its own steps
-  rl_copy     a matrix to another place              args: to, from. dims: rows, columns. steps: along rows, then
-              along columns, of each; the size of an item
-  rl_update   rl_multi                               dims: part, parts. steps: its other arguments, in order
-  rl_targets  classes are looked at and counted      args: classes, their count. dims: n. steps: the step, how many
-              classes there are, the one that does not count. Gives 1, and no count, where one is out of range
+  rl_numpy    a loop of one of NumPy's own ufuncs. steps: the loop, its data, then its own steps
+  rl_copy     a matrix to another place. args: to, from. dims: rows, columns. steps: along rows, then along
+              columns, of each; the size of an item
+  rl_update   rl_multi. dims: part, parts. steps: its other arguments, in order
+  rl_targets  classes are looked at. args: classes, how many count. dims: n. steps: the step, how many classes
+              there are, the one that does not count. Gives 1, and no count, where one is out of range
 """
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ def write(module: Module) -> None:
         f = Function(module, _LOOP.format(each.__name__[1:]))
         f.emit(f"ret i32 {each(f)}")
         f.finish()
-    f = Function(module, "define i64 @rl_program_run(ptr %team, ptr %stages, i64 %first, i64 %count, i64 %most)")
+    f = Function(module, "define i64 @rl_program_run(ptr %team, ptr %stages, i64 %first, i64 %count, "
+                         "i64 %most)")
     _program(f)
     f.emit("ret i64 %count")
     f.finish()
@@ -43,12 +44,14 @@ def _program(f: Function) -> None:
         helpers = f.op(f"call i64 @llvm.smin.i64(i64 {wanted}, i64 %most)")
         shared = f.i64("icmp sgt", helpers, 0)
         with f.when(shared):
-            f.emit(f"call void {MEMCPY[0]}(ptr {f.at('%team', 8 * SLOT)}, ptr {stage}, i64 {6 * SLOT}, i1 false)")
+            f.emit(f"call void {MEMCPY[0]}(ptr {f.at('%team', 8 * SLOT)}, ptr {stage}, i64 {6 * SLOT}, "
+                   "i1 false)")
             f.store("i64", helpers, "%team", 24 * SLOT)
             f.emit(f"call void @rl_team_run(ptr %team, i64 {helpers})")
         with f.loop(f.op(f"select i1 {shared}, i64 0, i64 {total}")) as k:
             job = f.at(jobs, f.i64("mul", k, size))
-            failed = f.op(f"call i32 {loop}(ptr null, ptr {job}, ptr {f.at(job, before)}, ptr {steps}, ptr null)")
+            failed = f.op(f"call i32 {loop}(ptr null, ptr {job}, ptr {f.at(job, before)}, ptr {steps}, "
+                          "ptr null)")
             with f.when(f.op(f"icmp ne i32 {failed}, 0")):
                 f.emit(f"ret i64 {i}")
                 f.start(f.fresh("never"))

@@ -31,12 +31,12 @@ _SYMBOLS = ("sem_init", "sem_wait", "sem_post", "sched_yield")
 # Where NumPy's array object has its data; `__array_interface__` costs five times as much.
 _DATA = ARRAY_FIELDS[0]
 _fields = Struct("6q").pack_into
-_word = ctypes.c_int64.from_address
+word = ctypes.c_int64.from_address
 
 
 def pointer(a: Array) -> int:
     """Where an array's first element is."""
-    return _word(id(a) + _DATA).value
+    return word(id(a) + _DATA).value
 
 
 class _Team:

@@ -1,7 +1,7 @@
-"""An optimizer's step inside a compiled program: decided beforehand, for as long as it is about the same objects.
+"""An optimizer's step inside a compiled program: decided beforehand, while it is about the same objects.
 
-Options, states, gradients and their memory are compared before every step. If anything is not what it was, or if
-somebody listens, the ordinary step runs, and the next one is decided anew.
+Options, states, gradients and their memory are compared before every step. If anything is not what it was, or
+if somebody listens, the ordinary step runs, and the next one is decided anew.
 """
 from __future__ import annotations
 
@@ -33,9 +33,10 @@ class Again:
 
     def __call__(self) -> None:
         """One step."""
-        o, groups = self.optimizer, self.groups
-        if groups and len(groups) == len(o.param_groups) and not (SPANS or base._global_pre or base._global_post or (
-                o._optimizer_step_pre_hooks or o._optimizer_step_post_hooks)) and all(  # type: ignore[attr-defined]
+        o, groups, own = self.optimizer, self.groups, self.optimizer.__dict__
+        heard = SPANS or base._global_pre or base._global_post or (
+            own["_optimizer_step_pre_hooks"] or own["_optimizer_step_post_hooks"])
+        if groups and not heard and len(groups) == len(o.param_groups) and all(
                 [known.holds(group) for known, group in zip(groups, o.param_groups)]):
             for known in groups:
                 known.run()
@@ -99,7 +100,7 @@ class _Step:
         self.native = Run([([s for found in stages for s in found], self._refused)])  # type: ignore[union-attr]
 
     def _refused(self) -> None:
-        raise RuntimeError("an optimizer's arrays have changed their layout in place: assign new ones instead")
+        raise RuntimeError("an optimizer's arrays were reshaped in place: assign new ones instead")
 
     def ready(self, group: dict[str, Any]) -> bool:
         """Whether the step to come has the same formula."""

@@ -55,8 +55,9 @@ class Plan:
     def fits(self, table: Any) -> bool:
         """Whether parameters and states still lie where they lay."""
         now = [*chain.from_iterable(map(dict.values, self.states))]
-        return len(now) == len(self.rest) and all(map(is_, now, self.rest)) and all(map(is_, map(_memory, self.tensors), self.held)) and (
-            all(map(is_, map(table.get, self.params, repeat(_NOTHING)), self.states)))
+        return len(now) == len(self.rest) and all(map(is_, now, self.rest)) and (
+            all(map(is_, map(_memory, self.tensors), self.held))
+            and all(map(is_, map(table.get, self.params, repeat(_NOTHING)), self.states)))
 
     def arrays(self) -> list[Any]:
         """Parameter, gradient, states of all parameters; gradients are not kept from step to step, so
