@@ -189,8 +189,7 @@ def split(function: Any, operands: Sequence[Array], cores: tuple[bool, ...],
 def placed(offsets: Array, operands: Sequence[Array]) -> Array:
     """Jobs whose pointers were relative to the operands' starts."""
     jobs = offsets.copy()
-    for k, a in enumerate(operands):
-        jobs[:, k] += pointer(a)
+    jobs[:, :len(operands)] += np.array([pointer(a) for a in operands], np.int64)
     return jobs
 
 

@@ -98,6 +98,12 @@ def _matmul(a: Any, b: Any, out: Any = None) -> Any:
     return matmul(a, b, out)
 
 
+def _convolution(which: str, *operands: Any) -> Any:
+    from rushlight.compiler.convolve import convolution
+
+    return convolution(which, *operands)
+
+
 def _scan(op: str) -> Any:
     from rushlight.compiler.scan import scan
 
@@ -119,6 +125,7 @@ def _rows(*meaning: Any) -> Any:
 
 accumulate.machine = _add_rows
 products.machine = _matmul
+products.convolve = _convolution
 copying.machine = _conversion
 scanning.machine = _scan
 RowKernel.compile = staticmethod(_rows)
