@@ -6,9 +6,6 @@ options, parameters), the function's variables, the modes of autograd.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import cached_property
-from itertools import chain, repeat
-from operator import attrgetter, is_, itemgetter
 from types import FunctionType, MethodType
 from typing import Any
 
@@ -17,7 +14,6 @@ from rushlight.base.dtype import get_default_dtype
 from rushlight.dispatch.state import MODES
 from rushlight.tensor.tensor import Tensor
 
-_memory, _node, _contents = attrgetter("_a"), attrgetter("_g"), attrgetter("cell_contents")
 SIMPLE = (bool, int, float, str, bytes, complex, type(None))
 
 
@@ -72,37 +68,6 @@ class Guards:
 
     def failure(self) -> str:
         """Which fact no longer holds; empty if all do."""
-        return "" if self._hold() else self._failure()
-
-    @cached_property
-    def _columns(self) -> tuple[list[Any], ...]:
-        """The facts by kind, column by column; variables by their owner."""
-        owners: dict[int, tuple[Any, list[str], list[Any]]] = {}
-        for owner, name, value in self.facts:
-            found = owners.setdefault(id(owner), (owner, [], []))
-            found[1].append(name)
-            found[2].append(value)
-        # With one name more, as itemgetter of a single one makes no tuple.
-        variables = [(itemgetter(*names, names[0]), owner) for owner, names, _ in owners.values()]
-        values = [v for _, _, held in owners.values() for v in (*held, held[0])]
-        full = [(c, n) for c, n in self.counts if n]
-        columns = [[row[k] for row in part] for part, width in (
-            (self.tensors, 3), (self.cells, 2), (full, 2)) for k in range(width)]
-        return variables, values, [c for c, n in self.counts if not n], *columns
-
-    def _hold(self) -> bool:
-        """Whether everything is the very object that it was, at the speed of C."""
-        variables, values, empty, tensors, arrays, untracked, cells, held, containers, counts = self._columns
-        try:
-            now = chain.from_iterable([get(owner) for get, owner in variables])
-        except KeyError:
-            return False
-        return all(map(is_, now, values)) and not any(empty) and [*map(len, containers)] == counts and (
-            all(map(is_, map(_memory, tensors), arrays)) and all(map(is_, map(_contents, cells), held))
-            and [*map(is_, map(_node, tensors), repeat(None))] == untracked and _modes() == self.modes)
-
-    def _failure(self) -> str:
-        """The same one by one, where equal numbers will do."""
         if _modes() != self.modes:
             return "the mode of autograd, an interpreter or the default dtype has changed"
         for t, a, untracked in self.tensors:

@@ -112,19 +112,32 @@ def lowered(entry: Entry, owned: Container[int]) -> list[Entry]:
 def _linear(entry: Entry) -> list[Entry] | None:
     """A product and the addition of a bias, which may then be fused with what follows."""
     (x, w, bias), out = entry.operands, entry.outs[0]
-    if bias is None or x.ndim < 2 or w.ndim != 2 or not (x.flags.c_contiguous and out.flags.c_contiguous) or (
-            not x.dtype == w.dtype == bias.dtype == out.dtype or x.dtype.name not in MACHINE):
+    if x.ndim < 2 or w.ndim != 2 or not (x.flags.c_contiguous and out.flags.c_contiguous) or (
+            not x.dtype == w.dtype == out.dtype or x.dtype.name not in MACHINE or x.dtype.itemsize < 4):
         return None
+    operands = x.reshape(-1, x.shape[-1]), w.T
+    if bias is None:
+        return [_product(operands, out.reshape(-1, out.shape[-1]), entry, False)]
     total = np.empty_like(out)
     added = node("pointwise", (symbol("a") + symbol("b"),), [("a", total, "vector"), ("b", bias, "vector")],
                  (out,), (dt.from_numpy_dtype(out.dtype).name,), entry.where)
-    operands = x.reshape(-1, x.shape[-1]), w.T
     product = _product(operands, total.reshape(-1, total.shape[-1]), entry)
-    return None if added is None or x.dtype.itemsize < 4 else [product, added]
+    return None if added is None else [product, added]
 
 
 def _product(operands: tuple[Array, Array], out: Array, whole: Entry, inner: bool = True) -> Entry:
     return Entry("run", Product(), operands, (out,), whole.where, inner)
+
+
+def _outers(entry: Entry) -> list[Entry] | None:
+    (a, b), (out,) = entry.operands, entry.outs
+    if a.ndim != 2 and not (a.flags.c_contiguous and b.flags.c_contiguous):
+        return None
+    return [_product((a.reshape(-1, a.shape[-1]).T, b.reshape(-1, b.shape[-1])), out, entry, False)]
+
+
+def _matmul(entry: Entry) -> list[Entry]:
+    return [_product(entry.operands, entry.outs[0], entry, False)]  # type: ignore[arg-type]
 
 
 def _attention(entry: Entry) -> list[Entry] | None:
@@ -148,40 +161,29 @@ def _attention(entry: Entry) -> list[Entry] | None:
     return None if None in parts else parts  # type: ignore[return-value]
 
 
-class Targets:
-    """The entry of a look at classes: counts those not `ignored`; IndexError for one out of range."""
-
-    row, label = None, "targets"
-
-    def __init__(self, classes: int, ignored: int) -> None:
-        self.classes, self.ignored = classes, ignored
-
-    def __call__(self, t: Array) -> Any:
-        return np.asarray(np.count_nonzero(classification.in_range(t, self.classes, self.ignored)))
+def total(a: Array) -> Any:
+    """A sum in NumPy's order."""
+    return np.add.reduce(a, None)
 
 
-class Total:
-    """The entry of a sum, in NumPy's order."""
-
-    row, label = None, "total"
-
-    def __call__(self, a: Array) -> Any:
-        return np.add.reduce(a, None)
+def targets(t: Array, classes: int, ignored: int) -> Any:
+    """How many classes are not `ignored`; IndexError for one out of range."""
+    return np.asarray(np.count_nonzero(classification.in_range(t, classes, ignored)))
 
 
 def _counted(entry: Entry, x: Array, t: Array, ignored: int) -> tuple[Entry, Array]:
     count = np.empty((), np.int64)
-    return Entry("run", Targets(x.shape[1], ignored), (t,), (count,), entry.where, True), count
+    return Entry("run", targets, (t, x.shape[1], ignored), (count,), entry.where, True), count
 
 
 def _cross_entropy(entry: Entry) -> list[Entry] | None:
     """A look at the targets, the rows' losses, their sum, and its share."""
-    (x, t, ignored, reduction), (total, lse) = entry.operands, entry.outs
+    (x, t, ignored, reduction), (out, lse) = entry.operands, entry.outs
     ignore = np.array(ignored, np.int64)
     kernel = classification.loss_of_rows.compiled(x, t, ignore)
     if reduction == "none" or t.dtype != np.int64 or kernel is NotImplemented:
         return None
-    dtype, losses, summed = kernel.out_dtypes[0], np.empty(t.shape, x.dtype), np.empty_like(total)
+    dtype, losses, summed = kernel.out_dtypes[0], np.empty(t.shape, x.dtype), np.empty_like(out)
     look, count = _counted(entry, x, t, ignored)
     operands = [("x", x, "vector"), ("t", t, "scalar"), ("ignore", ignore, "scalar")]
     each = node("rows", kernel.outputs, operands, (losses, lse), kernel.out_dtypes, entry.where)
@@ -189,11 +191,11 @@ def _cross_entropy(entry: Entry) -> list[Entry] | None:
         return None
     each.inner = True
     if reduction == "sum":
-        return [look, each, Entry("run", Total(), (losses,), (total,), entry.where)]
+        return [look, each, Entry("run", total, (losses,), (out,), entry.where)]
     share = node("pointwise", (symbol("s") / m.cast(symbol("n"), arg=dtype),), [
-        ("s", summed, "vector"), ("n", count, "vector")], (total,), (dtype,), entry.where)
+        ("s", summed, "vector"), ("n", count, "vector")], (out,), (dtype,), entry.where)
     return None if share is None else [
-        look, each, Entry("run", Total(), (losses,), (summed,), entry.where, True), share]
+        look, each, Entry("run", total, (losses,), (summed,), entry.where, True), share]
 
 
 def _cross_entropy_back(entry: Entry) -> list[Entry] | None:
@@ -213,7 +215,8 @@ def _cross_entropy_back(entry: Entry) -> list[Entry] | None:
 
 
 _PARTS: dict[str, Callable[[Entry], list[Entry] | None]] = {
-    "linear": _linear, "_attention": _attention, "_cross_entropy_rows": _cross_entropy,
+    "linear": _linear, "mm": _matmul, "bmm": _matmul, "_matmul": _matmul, "_sum_of_outers": _outers,
+    "_attention": _attention, "_cross_entropy_rows": _cross_entropy,
     "_cross_entropy_backward": _cross_entropy_back}
 
 

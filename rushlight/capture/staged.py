@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.config import knobs
-from rushlight.capture.kernelnode import Kernel, Product, Targets, Total
+from rushlight.capture.kernelnode import Kernel, Product, targets, total
 from rushlight.capture.prepared import prepared
 from rushlight.capture.recorder import Entry
 from rushlight.compiler import stages
@@ -49,9 +49,9 @@ def staged(entry: Entry) -> Stages | None:
         return _kernel(function, operands[0], outs)
     if isinstance(function, Product):
         return stages.matmul(*operands, outs[0])
-    if isinstance(function, Targets):
-        return stages.targets(*operands, function.classes, function.ignored, outs[0])
-    if isinstance(function, Total):
+    if function is targets:
+        return stages.targets(*operands, outs[0])
+    if function is total:
         return stages.add_reduce(operands[0], range(operands[0].ndim), outs[0])
     if len(outs) > 1:
         return None
@@ -98,18 +98,6 @@ def _reduction(reducer: Reducer, out: Array, a: Array, axes: tuple[int, ...], ke
     return stages.add_reduce(a, axes, out) if a.dtype == compute.np else None
 
 
-def _linear(out: Array, x: Array, w: Array, bias: Array | None) -> Stages | None:
-    if x.ndim < 2 or w.ndim != 2 or bias is not None or not (out.flags.c_contiguous and x.flags.c_contiguous):
-        return None
-    return stages.matmul(x.reshape(-1, x.shape[-1]), w.T, out.reshape(-1, out.shape[-1]))
-
-
-def _outers(out: Array, a: Array, b: Array) -> Stages | None:
-    if a.ndim != 2 and not (a.flags.c_contiguous and b.flags.c_contiguous):
-        return None
-    return stages.matmul(a.reshape(-1, a.shape[-1]).T, b.reshape(-1, b.shape[-1]), out)
-
-
 def _cat(out: Array, arrays: Sequence[Array], dim: int) -> Stages | None:
     if any(a.ndim != out.ndim for a in arrays):
         return None
@@ -122,7 +110,4 @@ def _clone(out: Array, a: Array, *options: Any) -> Stages | None:
     return stages.copy(out, a) if out.shape == a.shape else None
 
 
-_ROWS: dict[str, Callable[..., Stages | None]] = {
-    "linear": _linear, "mm": lambda out, a, b: stages.matmul(a, b, out), "_sum_of_outers": _outers,
-    "_cat": _cat, "clone": _clone}
-_ROWS["bmm"] = _ROWS["_matmul"] = _ROWS["mm"]
+_ROWS: dict[str, Callable[..., Stages | None]] = {"_cat": _cat, "clone": _clone}

@@ -60,7 +60,7 @@ class Full:
                 try:
                     work = kept.get(threads)
                     if work is None:
-                        work = kept[threads] = _Work(count, of, spans(n, sizes, threads))
+                        work = kept[threads] = _Work(count, of, _plan(n, sizes, threads))
                     if team.run(kernel.fn, work.jobs_on(arrays), len(sizes), work.steps, threads):
                         return self._folded(work.partials)
                 finally:
@@ -102,16 +102,16 @@ class _Work:
 
 
 @lru_cache(maxsize=1024)
-def spans(n: int, sizes: tuple[int, ...], threads: int) -> tuple[Any, Any]:
+def _plan(n: int, sizes: tuple[int, ...], threads: int) -> tuple[Any, Any]:
     """Jobs, relative to the operands' starts, and the steps; `sizes` of the items, result last."""
     whole = n // CHUNK
     pieces = min(whole, 16 * threads)
     cuts = [whole * i // pieces for i in range(pieces + 1)]
-    chunks = [(low, high - low, CHUNK) for low, high in zip(cuts, cuts[1:], strict=False) if high > low]
+    spans = [(low, high - low, CHUNK) for low, high in zip(cuts, cuts[1:], strict=False) if high > low]
     if n % CHUNK:
-        chunks.append((whole, 1, n % CHUNK))
+        spans.append((whole, 1, n % CHUNK))
     steps = [*(CHUNK * size for size in sizes[:-1]), sizes[-1]]
-    jobs = [[*(start * step for step in steps), count, extent] for start, count, extent in chunks]
+    jobs = [[*(start * step for step in steps), count, extent] for start, count, extent in spans]
     return np.array(jobs, np.int64), np.array([*steps, *sizes[:-1]], np.int64)
 
 

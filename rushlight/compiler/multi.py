@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import chain
-from operator import attrgetter
-from struct import Struct, pack
+from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,6 @@ from rushlight.ops.scalar import Expr, m, make, substitute, toposort
 
 # The target of casts to "the dtype of the arrays": where a step of several ops would round.
 STORED = "stored"
-_size = attrgetter("size")
 # From how many elements in all an update is split over threads.
 LARGE = 1 << 17
 
@@ -46,7 +44,6 @@ class _Kernel(Tiered):
     def __init__(self, updates: Mapping[str, Expr], inputs: tuple[str, ...],
                  scalars: tuple[str, ...], dtype: dt.dtype) -> None:
         super().__init__()
-        self.descriptor = 0
         self.work = dt.opmath(dtype).name
         self.inputs, self.scalars, self.dtype = inputs, scalars, dtype
         rounded = round_stored(tuple(updates.values()), dtype.name if dtype.name != self.work else None)
@@ -70,8 +67,7 @@ class _Kernel(Tiered):
         found = list_descriptor(meaning, self.scalars, self.targets)
         if found is None:
             return None
-        entry, dtype = _entry(), id(self.dtype.np)
-        self.descriptor = found
+        entry, dtype, self.descriptor = _entry(), id(self.dtype.np), found
         return lambda scalars, arrays, tensors, part, parts: entry(
             found, scalars, arrays, tensors, part, parts, dtype)
 
@@ -114,8 +110,7 @@ class Multi:
     def __init__(self, updates: Mapping[str, Expr], inputs: Sequence[str], scalars: Sequence[str]) -> None:
         self.updates, self.inputs, self.scalars = dict(updates), tuple(inputs), tuple(scalars)
         self._kernels: dict[Any, _Kernel] = {}
-        # The arrays' addresses in the last call, packed, and how many elements were updated.
-        self._last: tuple[list[int], bytes, int] = [], b"", 0
+        self._packers: dict[int, Struct] = {}
         self._pack_scalars = Struct(f"{len(self.scalars)}d").pack
 
     def kernel(self, np_dtype: np.dtype[Any]) -> _Kernel:
@@ -129,65 +124,57 @@ class Multi:
     def __call__(self, tensors: Sequence[Sequence[Any]], scalars: Sequence[float]) -> None:
         """Update every tensor; `scalars` are numbers, those that meet
         only each other are computed with in double precision."""
-        self.update([*chain.from_iterable(tensors)], scalars)
-
-    def update(self, arrays: Sequence[Any], scalars: Sequence[float]) -> None:
-        """The same for the arrays of one tensor after the other."""
-        if not arrays:
+        if not tensors:
             return
-        kernel = self._kernels.get(arrays[0].dtype) or self.kernel(arrays[0].dtype)
-        if kernel._state == READY or self._heat(kernel, arrays):
-            addresses = [*map(id, arrays)]
-            last = self._last
-            if last[0] != addresses:
-                size = sum(map(_size, arrays[::len(self.inputs)]))
-                last = self._last = addresses, pack(f"{len(arrays)}Q", *addresses), size
-            if self._native(kernel, last[1], len(arrays) // len(self.inputs), last[2],
-                            self._pack_scalars(*scalars)):
+        kernel = self._kernels.get(tensors[0][0].dtype) or self.kernel(tensors[0][0].dtype)
+        if kernel._state == READY or self._heat(kernel, tensors):
+            count = len(tensors)
+            packer = self._packers.get(count)
+            if packer is None:
+                packer = self._packers[count] = Struct(f"{count * len(self.inputs)}Q")
+            arrays = packer.pack(*map(id, chain.from_iterable(tensors)))
+            if self._native(kernel, arrays, tensors, self._pack_scalars(*scalars)):
                 return
-        self._by_numpy(arrays, scalars)
+        self._by_numpy(tensors, scalars)
 
-    def staged(self, arrays: Sequence[Any], scalars: Any) -> Any:
-        """`update` of arrays that stay as stages, with numbers found in `scalars`; None if it cannot be."""
-        # Here, since only compiled programs have stages.
-        from rushlight.compiler import stages
-
-        kernel, each = self.kernel(arrays[0].dtype), len(self.inputs)
-        size = sum(map(_size, arrays[::each]))
-        if kernel._state != READY or any(not a.flags.c_contiguous or a.dtype != arrays[0].dtype or (
-                a.size != arrays[k - k % each].size) for k, a in enumerate(arrays)):
-            return None
-        parts = 1 if size < LARGE else 4 * pool.get_num_threads()
-        table = np.array([*map(id, arrays)], np.int64)
-        steps = [kernel.descriptor, stages.pointer(scalars), stages.pointer(table), len(arrays) // each,
-                 id(kernel.dtype.np)]
-        jobs = [[p, parts] for p in range(parts)]
-        return [stages.Stage("rl_update", jobs, 0, steps, (table, scalars, arrays), pool.get_num_threads())]
-
-    def _heat(self, kernel: _Kernel, arrays: Any) -> bool:
-        kernel._count(arrays)
+    def _heat(self, kernel: _Kernel, tensors: Any) -> bool:
+        kernel._count(chain.from_iterable(tensors))
         return kernel._state == READY
 
-    def _native(self, kernel: _Kernel, packed: bytes, count: int, size: int, scalars: bytes) -> bool:
+    def _native(self, kernel: _Kernel, arrays: bytes, tensors: Any, scalars: bytes) -> bool:
+        count = len(tensors)
+        size = 0
+        for t in tensors:
+            size += t[0].size
         if size < LARGE or knobs.num_threads == 1:
-            return kernel.fn(scalars, packed, count, 0, 1) == 0
-        parts = pool.get_num_threads()
-        refused: list[int] = []
-        jobs = [partial(self._part, kernel, scalars, packed, count, p, parts, refused) for p in range(parts)]
-        pool.run(jobs)
-        return not refused
+            return kernel.fn(scalars, arrays, count, 0, 1) == 0
+        # Here, as below, since small programs have no stages.
+        from rushlight.compiler.stages import Run
 
-    @staticmethod
-    def _part(kernel: _Kernel, scalars: bytes, arrays: bytes, count: int, part: int, parts: int,
-              refused: list[int]) -> None:
-        if kernel.fn(scalars, arrays, count, part, parts):
-            refused.append(part)
+        found = self.staged([*chain.from_iterable(tensors)], np.frombuffer(scalars + bytes(8)))
+        if found:
+            Run([(found, list)])()
+        return found is not None
 
-    def _by_numpy(self, arrays: Sequence[Any], scalars: Sequence[float]) -> None:
-        each = len(self.inputs)
-        for first in range(0, len(arrays), each):
-            kernel = self.kernel(arrays[first].dtype)
-            kernel.reference(*arrays[first:first + each], *map(np.float64, scalars))
+    def staged(self, arrays: Sequence[Any], scalars: Any) -> Any:
+        """The update of all tensors' arrays in a row, with numbers that are found in `scalars`, as stages;
+        None where there is none."""
+        from rushlight.compiler.stages import Stage, pointer
+
+        kernel, each = self.kernel(arrays[0].dtype), len(self.inputs)
+        if not kernel.ready or any([a.dtype != arrays[0].dtype or a.size != arrays[k - k % each].size or (
+                not a.flags.c_contiguous) for k, a in enumerate(arrays)]):
+            return None
+        parts = 1 if sum([a.size for a in arrays[::each]]) < LARGE else 4 * pool.get_num_threads()
+        table, jobs = np.array([*map(id, arrays)], np.int64), [[p, parts] for p in range(parts)]
+        steps = [kernel.descriptor, pointer(scalars), pointer(table), len(arrays) // each,
+                 id(kernel.dtype.np)]
+        return [Stage("rl_update", jobs, 0, steps, (table, scalars, arrays), pool.get_num_threads())]
+
+    def _by_numpy(self, tensors: Any, scalars: Sequence[float]) -> None:
+        for arrays in tensors:
+            kernel = self.kernel(arrays[0].dtype)
+            kernel.reference(*arrays, *map(np.float64, scalars))
 
 
 def multi(updates: Mapping[str, Expr], inputs: Sequence[str], scalars: Sequence[str]) -> Multi:

@@ -15,10 +15,8 @@ import numpy as np
 
 from rushlight.base.ufunc import LOOPS
 from rushlight.compiler import gemm, native, pool, team
-from rushlight.compiler.full import CHUNK, Full, spans
-from rushlight.compiler.pointwise import pointwise
+from rushlight.compiler.full import CHUNK, Full
 from rushlight.compiler.team import pointer, word
-from rushlight.ops.scalar import m, symbol
 
 Array = np.ndarray[Any, Any]
 # From how many elements on work is shared out: between the stages of a program threads are awake.
@@ -147,30 +145,13 @@ def add_reduce(a: Array, axes: Sequence[int], out: Array) -> Stages | None:
 
 
 def full(made: Full, arrays: Sequence[Array], out: Array) -> Stages | None:
-    """A full reduction of contiguous arrays."""
+    """A full reduction of contiguous arrays in one chunk."""
     loop = LOOPS.get(made.kernel.fn)  # type: ignore[call-overload]
     n, sizes = arrays[0].size, tuple([a.itemsize for a in (*arrays, out)])
-    if loop is None or not n or made.partial != out.dtype.name:
+    if loop is None or not 0 < n <= CHUNK or made.partial != out.dtype.name:
         return None
-    if n <= CHUNK:
-        jobs, steps = [[*map(pointer, (*arrays, out)), 1, n]], [0] * len(sizes) + [*sizes[:-1]]
-        return [Stage(loop, jobs, len(sizes), steps, (arrays, out))]
-    if made.kind != "add" or out.dtype.char not in "fd":
-        return None
-    parts, total = np.empty(-(-n // CHUNK), out.dtype), np.empty((), np.float64)
-    wide, threads = parts.astype(np.float64), pool.get_num_threads()
-    offsets, steps = spans(n, sizes, threads)
-    first = Stage(loop, team.placed(offsets, (*arrays, parts)), len(sizes), steps, (arrays, parts), threads)
-    rest = [cast(wide, parts), add_reduce(wide, (0,), total), cast(out, total)]
-    return None if None in rest else [first, *[s for found in rest for s in found or ()]]
-
-
-def cast(to: Array, source: Array) -> Stages | None:
-    """to[...] = source, in the dtype of `to`."""
-    if to.dtype == source.dtype:
-        return copy(to, source)
-    made = pointwise((m.cast(symbol("x"), arg=to.dtype.name),), (("x", source.dtype.name),), (to.dtype.name,))
-    return kernel(made.fn, (source, to), (False, False)) if made.compile_now() else None
+    jobs, steps = [[*map(pointer, (*arrays, out)), 1, n]], [0] * len(sizes) + [*sizes[:-1]]
+    return [Stage(loop, jobs, len(sizes), steps, (arrays, out))]
 
 
 def targets(classes: Array, count: int, ignored: int, total: Array) -> Stages:

@@ -160,16 +160,16 @@ def _stages() -> Callable[..., int]:
 
 def run_stages(stages: int, first: int, count: int, threads: int) -> int:
     """Run a table's stages from `first` on; how many there are, or the number of one that refused."""
-    if threads < 2 or not _busy.acquire(blocking=False):
-        return _stages()(None, stages, first, count, 0)
+    held = threads > 1 and _busy.acquire(blocking=False)
     try:
-        team = _team(threads)
+        team = _team(threads) if held else None
         if team is None:
             return _stages()(None, stages, first, count, 0)
         team.grow(threads - 1)
         return _stages()(team.address, stages, first, count, threads - 1)
     finally:
-        _busy.release()
+        if held:
+            _busy.release()
 
 
 def split(function: Any, operands: Sequence[Array], cores: tuple[bool, ...],

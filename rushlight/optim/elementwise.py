@@ -17,7 +17,7 @@ from rushlight.tensor.tensor import Tensor, storage, wrap
 
 # Stands for the state of a parameter that needs none.
 _NOTHING: dict[str, Any] = {}
-_memory, _gradient = attrgetter("_a"), attrgetter("_grad")
+_memory = attrgetter("_a")
 
 
 class Plan:
@@ -26,7 +26,7 @@ class Plan:
     All parameters of a plan have one dtype, one step count and one value of each carried number.
     """
 
-    __slots__ = ("params", "states", "names", "key", "rest", "tensors", "held", "given", "storages",
+    __slots__ = ("params", "states", "names", "key", "rest", "tensors", "held", "fixed", "storages",
                  "counters", "step")
 
     def __init__(self, params: list[Tensor], states: list[dict[str, Any]], names: tuple[str, ...],
@@ -37,9 +37,8 @@ class Plan:
         self.rest = [*chain.from_iterable(map(dict.values, states))]
         self.tensors = [*params, *[s[n] for s in states for n in names], *[s["step"] for s in counted]]
         self.held = [*map(_memory, self.tensors)]
-        # What the kernel is given: parameter, gradient, states of one parameter after the other.
-        self.given = [a for p, s in zip(params, states, strict=True)
-                      for a in map(_real, (p._a, p._a, *[s[n]._a for n in names]))]
+        self.fixed = [[*map(_real, (p._a, *[s[n]._a for n in names]))]
+                      for p, s in zip(params, states, strict=True)]
         self.storages = [*map(storage, self.tensors[:len(params) * (1 + len(names))])]
         self.counters = [s["step"]._a for s in counted]
 
@@ -59,12 +58,10 @@ class Plan:
             all(map(is_, map(_memory, self.tensors), self.held))
             and all(map(is_, map(table.get, self.params, repeat(_NOTHING)), self.states)))
 
-    def arrays(self) -> list[Any]:
-        """Parameter, gradient, states of all parameters; gradients are not kept from step to step, so
+    def arrays(self) -> list[tuple[Any, ...]]:
+        """(parameter, gradient, *states) of all parameters; gradients are not kept from step to step, so
         that zero_grad() gives their memory back."""
-        found = [*self.given]
-        found[1::2 + len(self.names)] = map(_real, map(_memory, map(_gradient, self.params)))
-        return found
+        return [(p, _real(t.grad._a), *rest) for t, (p, *rest) in zip(self.params, self.fixed, strict=True)]
 
 
 class Elementwise(Optimizer):
@@ -169,7 +166,7 @@ class Elementwise(Optimizer):
             _record(plan, self._formula(*options), scalars)
         else:
             kernel = updates.kernel(self._formula, plan.names, options, bool(group.get("fused")))
-            kernel.update(plan.arrays(), scalars)
+            kernel(plan.arrays(), [float(s) for s in scalars])
             for s in plan.storages:
                 s.version += 1
 

@@ -316,7 +316,7 @@ def test_multi(threads, d):
         threads(count)
         given = [tuple(array(s, d) for _ in range(3)) for s in shapes]
         expected = copy.deepcopy(given)
-        STEP._by_numpy([a for arrays in expected for a in arrays], (0.1, 0.9))
+        STEP._by_numpy(expected, (0.1, 0.9))
         kernel = STEP.kernel(given[0][0].dtype)
         assert kernel.compile_now()
         STEP(given, (0.1, 0.9))
@@ -330,7 +330,7 @@ def test_multi_falls_back_for_strided_arrays():
     given = [tuple(array((6, 8), "float32")[:, ::2] for _ in range(3)), tuple(
         array((5,), "float32") for _ in range(3))]
     expected = copy.deepcopy(given)
-    STEP._by_numpy([a for arrays in expected for a in arrays], (0.1, 0.9))
+    STEP._by_numpy(expected, (0.1, 0.9))
     STEP(given, (0.1, 0.9))
     for a, b in zip(given, expected, strict=True):
         np.testing.assert_allclose(a[0], b[0], rtol=1e-6)
