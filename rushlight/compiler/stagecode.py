@@ -16,6 +16,7 @@ from rushlight.compiler.ir import Function, Module
 from rushlight.compiler.runtime import SLOT, call_pack
 from rushlight.compiler.teamcode import MEMCPY
 
+NAMES = ("rl_program_run", "rl_numpy", "rl_copy", "rl_update", "rl_targets")
 _LOOP = "define i32 @rl_{}(ptr %c, ptr %args, ptr %dims, ptr %steps, ptr %d)"
 
 

@@ -5,7 +5,7 @@ A row's result does not depend on which rows share its job, nor on the number of
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -13,9 +13,12 @@ import numpy as np
 
 from rushlight.base.config import knobs
 from rushlight.compiler import native, pool, team
+from rushlight.compiler.tilecode import STRIP
 
 Array = np.ndarray[Any, Any]
 KINDS = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64"}
+# Rows of a matrix that share a job.
+_ROWS = 4 * STRIP
 # Multiplications from which on threads are worth waking.
 _PARALLEL = 1 << 19
 
@@ -97,3 +100,29 @@ class Product:
     def _run(self, code: int, jobs: Array, operands: Sequence[Array]) -> bool:
         threads = pool.get_num_threads() if self.work >= _PARALLEL else 1
         return team.run_loop(code, team.placed(jobs, operands), 2 * len(operands), self.steps, threads)
+
+
+@lru_cache(maxsize=256)
+def _matrix(dtype: Any, shape: tuple[int, int], strides: tuple[int, int], rows: int) -> Product:
+    """x @ w for dense x of some rows."""
+    item, (deep, wide) = dtype.itemsize, shape
+    made = Product(dtype, (strides[1], item))
+    starts = [(0, 0, low, min(_ROWS, rows - low)) for low in range(0, rows, _ROWS)]
+    made.add(starts, 0, wide, np.arange(rows) * deep * item, np.arange(rows) * wide * item,
+             np.arange(deep) * item, np.arange(deep) * strides[0])
+    made.finish()
+    return made
+
+
+def packed(w: Array) -> Callable[[Array, Array], Array] | None:
+    """A function of (x, out), both dense: x @ w, for a w that is packed once; None without machine code."""
+    if not suits(w) or not w.size:
+        return None
+    b = _matrix(w.dtype, w.shape, w.strides, 1).pack(w)
+    if b is None:
+        return None
+
+    def multiply(x: Array, out: Array) -> Array:
+        _matrix(w.dtype, w.shape, w.strides, len(x)).multiply(x, b, out)
+        return out
+    return multiply

@@ -11,12 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.ops import products
+from rushlight.ops.machine import machine
 from rushlight.ops.products import product
 from rushlight.ops.table import composite, opaque
 from rushlight.ops.windows import Ints, add_windows, for_dims, out_size, padded, tuple_of, windows
 
 Array = np.ndarray[Any, Any]
+
+
+def _by_tiles(which: str, *operands: Any) -> Array | None:
+    """The compiler's forward, to_input or to_weight."""
+    return machine("convolve", "convolution")(which, *operands)
 
 
 def _wide(a: Array) -> Array:
@@ -52,7 +57,7 @@ def _convolution(input, weight, stride: "Any", padding: "Any", dilation: "Any", 
     dtype = input.dtype
     x, w = _wide(input), _wide(weight)
     out = _sizes(x.shape[2:], w.shape[2:], stride, padding, dilation)
-    done = products.convolve("forward", x, w, stride, padding, dilation, groups, out)
+    done = _by_tiles("forward", x, w, stride, padding, dilation, groups, out)
     if done is not None:
         return done.astype(dtype, copy=False)
     columns = _columns(x, w.shape[2:], stride, padding, dilation, groups, out)
@@ -78,7 +83,7 @@ def _convolution_input(grad, weight, space: "Any", stride: "Any", padding: "Any"
     g, w = _wide(grad), _wide(weight)
     n, out = g.shape[0], g.shape[2:]
     kernel = w.shape[2:]
-    done = products.convolve("to_input", g, w, tuple(space), stride, padding, dilation, groups)
+    done = _by_tiles("to_input", g, w, tuple(space), stride, padding, dilation, groups)
     if done is not None:
         return done.astype(dtype, copy=False)
     filters = w.reshape(groups, w.shape[0] // groups, -1)
@@ -111,7 +116,7 @@ def _convolution_weight(grad, input, kernel: "Any", stride: "Any", padding: "Any
     dtype = grad.dtype
     g, x = _wide(grad), _wide(input)
     n, outs = g.shape[:2]
-    done = products.convolve("to_weight", x, g, tuple(kernel), stride, padding, dilation, groups)
+    done = _by_tiles("to_weight", x, g, tuple(kernel), stride, padding, dilation, groups)
     if done is not None:
         return done.astype(dtype, copy=False)
     columns = _columns(x, tuple(kernel), stride, padding, dilation, groups, g.shape[2:])

@@ -27,9 +27,6 @@ def _c_name(a: Array) -> str:
 # From this many multiplications on, products are the compiler's, which shares them out over threads.
 LARGE = 1 << 18
 machine: Callable[[Array, Array], Array] = np.matmul
-# convolve(which, a, b, ...): the compiler's forward, to_input or to_weight; None where it has none.
-convolve: Callable[..., Array | None] = lambda *_: None
-
 
 def narrow(a: Array) -> bool:
     """Whether these are floats of one or two bytes."""

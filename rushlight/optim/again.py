@@ -29,7 +29,8 @@ class Again:
 
     def __init__(self, optimizer: Elementwise, step: Callable[[], Any]) -> None:
         own = type(optimizer)
-        plain = own._update is Elementwise._update and getattr(own.step, "__wrapped__", 0) is base.Optimizer.step
+        plain = own._update is Elementwise._update and (
+            getattr(own.step, "__wrapped__", None) is base.Optimizer.step)
         self.optimizer, self.step, self.left = optimizer, step, _MOST if plain else 0
         self.groups: list[_Group] = []
 

@@ -2,13 +2,28 @@
 import numpy as np
 import pytest
 
-from rushlight.ops.pooling import _max_pool
+from rushlight.ops import pooling
+from rushlight.ops.pooling import _max_pool, _spread
 
 rng = np.random.default_rng(5)
 
 
+@pytest.fixture(params=["machine code", "NumPy"])
+def way(request, monkeypatch):
+    if request.param == "NumPy":
+        monkeypatch.setattr(pooling, "machine", lambda *_: lambda *_: None)
+
+
+def test_sums_at_places(way):
+    g, places = rng.standard_normal((2, 3, 50)), rng.integers(0, 7, (2, 3, 50))
+    expected = np.zeros((2, 3, 7))
+    for at in np.ndindex(g.shape):
+        expected[*at[:2], places[at]] += g[at]
+    np.testing.assert_allclose(_spread.body(g, places, 7), expected, rtol=1e-12)
+
+
 @pytest.mark.parametrize("fill", [None, np.nan, -np.inf])
-def test_maxima_are_found_where_they_first_are(fill):
+def test_maxima_are_found_where_they_first_are(fill, way):
     a = rng.integers(-2, 3, (2, 3, 7, 6)).astype(float)
     if fill is not None:
         a[rng.random(a.shape) < 0.3] = fill
