@@ -49,6 +49,9 @@ class Kernel:
             rows(exprs, inputs, out_dtypes, lanes) if form == "rows" else
             full(combine, exprs[0], named, out_dtypes[0], lanes))
 
+    def __call__(self, arrays: Sequence[Array]) -> Any:
+        return self.made(*arrays)
+
     @property
     def tiered(self) -> Any:
         """The kernel that is compiled."""
@@ -285,13 +288,3 @@ def _row_kernel(entry: Entry) -> Entry | None:
     names = [name for name, _ in kernel.inputs]
     operands = list(zip(names, arrays, kernel.roles, strict=True))
     return node("rows", kernel.outputs, operands, outs, kernel.out_dtypes, entry.where)
-
-
-def whole(entry: Entry) -> Any:
-    """What runs a full reduction's entry at every replay."""
-    (arrays,), (out,) = entry.operands, entry.outs
-    plan = entry.function.made.plan(arrays[0].size)  # type: ignore[attr-defined]
-
-    def run() -> None:
-        out[...] = plan(*arrays)
-    return run

@@ -1,14 +1,15 @@
-"""Which entries of a program are known natively: their stages, of which one call runs any number in a row."""
+"""How entries are replayed: natively where they are known as stages, many in one call, else by Python."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from rushlight.base.config import knobs
 from rushlight.capture.kernelnode import Kernel, Product, targets, total
-from rushlight.capture.prepared import prepared
 from rushlight.capture.recorder import Entry
 from rushlight.compiler import stages
 from rushlight.compiler.rows import rows
@@ -23,6 +24,24 @@ Step = Callable[[], Any]
 _LINE = 1024
 
 
+def prepared(entry: Entry) -> Step:
+    """What to call at every replay, in Python: an optimizer's step by a shorter way, runs into memory."""
+    function, operands = entry.function, entry.operands
+    if entry.kind == "run":
+        return partial(_into, function, operands, entry.outs)
+    stepped = hasattr(getattr(function, "func", None), "hooked")
+    again = getattr(function.args[0], "again", None) if stepped else None  # type: ignore[attr-defined]
+    return partial(function, *operands) if again is None else again(function)
+
+
+def _into(function: Callable[..., Any], operands: tuple[Any, ...], outs: tuple[Array, ...]) -> None:
+    made = function(*operands)
+    made = made if isinstance(made, tuple) else (made,)
+    arrays = [a for a in made if isinstance(a, (np.ndarray, np.generic))]
+    for out, a in zip(outs, arrays, strict=len(outs) > 1):
+        out[...] = a
+
+
 def steps(entries: Sequence[Entry]) -> list[Step]:
     """What runs each entry by itself."""
     return [prepared(e) if found is None else Run([(found, prepared(e))])
@@ -32,11 +51,8 @@ def steps(entries: Sequence[Entry]) -> list[Step]:
 def joined(each: Sequence[Step]) -> list[Step]:
     """The same with native ones that follow each other as one call."""
     found: list[Step] = []
-    for step in each:
-        if isinstance(step, Run) and found and isinstance(found[-1], Run):
-            found[-1] = Run([*found[-1].pieces, *step.pieces])
-        else:
-            found.append(step)
+    for native, group in groupby(each, lambda step: isinstance(step, Run)):
+        found += [Run([p for run in group for p in run.pieces])] if native else group  # type: ignore[attr-defined]
     return found
 
 
@@ -46,7 +62,7 @@ def staged(entry: Entry) -> Stages | None:
     if entry.kind != "run" or knobs.kernels == "numpy" or not available():
         return None
     if isinstance(function, Kernel):
-        return _kernel(function, operands[0], outs)
+        return None if function.form == "full" else _kernel(function, operands[0], outs)
     if isinstance(function, Product):
         return stages.matmul(*operands, outs[0])
     if function is targets:
@@ -66,8 +82,6 @@ def staged(entry: Entry) -> Stages | None:
 
 
 def _kernel(kernel: Kernel, arrays: Sequence[Array], outs: Sequence[Array]) -> Stages | None:
-    if kernel.form == "full":
-        return stages.full(kernel.made, arrays, outs[0])
     if kernel.form == "rows":
         roles = [role == "vector" for _, _, role in kernel.inputs]
         return stages.kernel(kernel.made.fn, (*arrays, *outs), [*roles, *kernel.made.vector_outputs])

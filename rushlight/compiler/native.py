@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable
 from functools import lru_cache
 
-from rushlight.compiler import (cache, columnloops, gemmcode, maximacode, rowloops, runtime, stagecode, target,
-                                teamcode, tilecode)
+from rushlight.compiler import (cache, columnloops, gemmcode, maximacode, rowloops, runtime, stagecode,
+                                target, teamcode, tilecode)
 from rushlight.compiler.ir import Module
 
 # Functions of the runtime, the loops that all kernels share.

@@ -4,8 +4,6 @@ A stage is 8 slots of eight bytes: those from 8 to 13 of the team's memory (team
 members of the team may help. The loops have NumPy's inner loop ABI:
 
   rl_numpy    a loop of one of NumPy's own ufuncs. steps: the loop, its data, then its own steps
-  rl_copy     a matrix to another place. args: to, from. dims: rows, columns. steps: along rows, then along
-              columns, of each; the size of an item
   rl_update   rl_multi. dims: part, parts. steps: its other arguments, in order
   rl_targets  classes are looked at. args: classes, how many count. dims: n. steps: the step, how many classes
               there are, the one that does not count. Gives 1, and no count, where one is out of range
@@ -13,16 +11,16 @@ members of the team may help. The loops have NumPy's inner loop ABI:
 from __future__ import annotations
 
 from rushlight.compiler.ir import Function, Module
-from rushlight.compiler.runtime import SLOT, call_pack
+from rushlight.compiler.runtime import SLOT
 from rushlight.compiler.teamcode import MEMCPY
 
-NAMES = ("rl_program_run", "rl_numpy", "rl_copy", "rl_update", "rl_targets")
+NAMES = ("rl_program_run", "rl_numpy", "rl_update", "rl_targets")
 _LOOP = "define i32 @rl_{}(ptr %c, ptr %args, ptr %dims, ptr %steps, ptr %d)"
 
 
 def write(module: Module) -> None:
     """Put these loops into the runtime's module."""
-    for each in (_numpy, _copy, _update, _targets):
+    for each in (_numpy, _update, _targets):
         f = Function(module, _LOOP.format(each.__name__[1:]))
         f.emit(f"ret i32 {each(f)}")
         f.finish()
@@ -61,22 +59,6 @@ def _program(f: Function) -> None:
 def _numpy(f: Function) -> "str | int":
     loop, data, own = f.load("ptr", "%steps"), f.load("ptr", "%steps", SLOT), f.at("%steps", 2 * SLOT)
     f.emit(f"call void {loop}(ptr %args, ptr %dims, ptr {own}, ptr {data})")
-    return 0
-
-
-def _copy(f: Function) -> "str | int":
-    f.module.declare(*MEMCPY)
-    to, source = f.load("ptr", "%args"), f.load("ptr", "%args", SLOT)
-    rows, columns = f.load("i64", "%dims"), f.load("i64", "%dims", SLOT)
-    down, below, along, beside, size = (f.load("i64", "%steps", SLOT * k) for k in range(5))
-    dense = f.op(f"and i1 {f.i64('icmp eq', along, size)}, {f.i64('icmp eq', beside, size)}")
-    with f.loop(rows) as i:
-        target, origin = f.at(to, f.i64("mul", i, down)), f.at(source, f.i64("mul", i, below))
-        with f.when(dense):
-            f.emit(f"call void {MEMCPY[0]}(ptr {target}, ptr {origin}, i64 {f.i64('mul', columns, size)}, "
-                   "i1 false)")
-        with f.when(f.op(f"xor i1 {dense}, true")):
-            call_pack(f, target, along, origin, beside, columns, size)
     return 0
 
 

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from itertools import product as indices
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from rushlight.base.ufunc import LOOPS
 from rushlight.compiler import gemm, native, pool, team
-from rushlight.compiler.full import CHUNK, Full
+from rushlight.compiler.pointwise import pointwise
 from rushlight.compiler.team import pointer, word
+from rushlight.ops.scalar import symbol
 
 Array = np.ndarray[Any, Any]
 # From how many elements on work is shared out: between the stages of a program threads are awake.
@@ -97,29 +96,12 @@ def matmul(a: Array, b: Array, out: Array) -> Stages | None:
 
 
 def copy(to: Array, source: Array) -> Stages | None:
-    """to[...] = source, of one dtype."""
-    source = np.broadcast_to(source, to.shape)
-    grid = [(1, 0, 0), (1, 0, 0), *_coalesced(to.shape, to.strides, source.strides)]
-    *outer, (rows, down, below), (columns, along, beside) = grid
-    if to.dtype != source.dtype or not to.size or prod(n for n, _, _ in outer) > _MOST_JOBS or (
-            to.itemsize > 8 and (along, beside) != (to.itemsize, to.itemsize)):
+    """to[...] = source, of one dtype that has a number in every bit pattern."""
+    x, dtype = symbol("x"), to.dtype.name
+    made = pointwise((x,), (("x", dtype),), (dtype,)) if dtype in ("float32", "float64", "int64") else None
+    if made is None or source.dtype != to.dtype or not made.compile_now():
         return None
-    places = np.array(list(indices(*[range(n) for n, _, _ in outer])), np.int64)
-    offsets = places @ np.array([steps for _, *steps in outer], np.int64).reshape(-1, 2)
-    jobs = [[*place, rows, columns] for place in (offsets + [pointer(to), pointer(source)]).tolist()]
-    return [Stage("rl_copy", jobs, 2, [down, below, along, beside, to.itemsize], (to, source),
-                  pool.get_num_threads() if to.size >= PARALLEL else 1)]
-
-
-def _coalesced(shape: Sequence[int], *strides: Sequence[int]) -> list[tuple[int, ...]]:
-    """(extent, steps ...) of each axis that is needed to walk arrays."""
-    found: list[tuple[int, ...]] = []
-    for n, *steps in zip(shape, *strides, strict=True):
-        if found and all(above == n * s for above, s in zip(found[-1][1:], steps, strict=True)):
-            found[-1] = found[-1][0] * n, *steps
-        elif n != 1:
-            found.append((n, *steps))
-    return found
+    return kernel(made.fn, (source, to), (False, False))
 
 
 def add_reduce(a: Array, axes: Sequence[int], out: Array) -> Stages | None:
@@ -141,17 +123,8 @@ def add_reduce(a: Array, axes: Sequence[int], out: Array) -> Stages | None:
     # NumPy's own loop and its data; before them come four numbers in NumPy's object.
     fields, number = id(np.add) + object.__basicsize__ + 16, np.add.types.index(types)
     own = [word(word(fields + k).value + 8 * number).value for k in (0, 8)]
-    return [*(copy(out, np.zeros((), a.dtype)) or ()), Stage("rl_numpy", jobs, 3, [*own, *steps], (a, out))]
-
-
-def full(made: Full, arrays: Sequence[Array], out: Array) -> Stages | None:
-    """A full reduction of contiguous arrays in one chunk."""
-    loop = LOOPS.get(made.kernel.fn)  # type: ignore[call-overload]
-    n, sizes = arrays[0].size, tuple([a.itemsize for a in (*arrays, out)])
-    if loop is None or not 0 < n <= CHUNK or made.partial != out.dtype.name:
-        return None
-    jobs, steps = [[*map(pointer, (*arrays, out)), 1, n]], [0] * len(sizes) + [*sizes[:-1]]
-    return [Stage(loop, jobs, len(sizes), steps, (arrays, out))]
+    zero = copy(out, np.zeros((), a.dtype))
+    return zero and [*zero, Stage("rl_numpy", jobs, 3, [*own, *steps], (a, out))]
 
 
 def targets(classes: Array, count: int, ignored: int, total: Array) -> Stages:

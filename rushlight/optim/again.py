@@ -17,7 +17,7 @@ from rushlight.base.spans import SPANS
 from rushlight.compiler.stages import Run, copy
 from rushlight.optim import optimizer as base
 from rushlight.optim import updates
-from rushlight.optim.elementwise import Elementwise, number
+from rushlight.optim.elementwise import Elementwise, Plan, number
 
 _gradient, _memory = attrgetter("_grad"), attrgetter("_a")
 # How often a step is decided anew before it is left alone.
@@ -47,24 +47,24 @@ class Again:
         self.step()
         if self.left:
             self.left -= 1
-            try:
-                self.groups = [_Group(o, group) for group in o.param_groups]
-            except _Other:
-                self.left, self.groups = 0, []
+            made = [_group(o, group) for group in o.param_groups]
+            self.groups = [] if None in made else made  # type: ignore[assignment]
 
 
-class _Other(Exception):
-    """A step takes more than one kernel for all parameters of a group."""
+def _group(o: Elementwise, group: dict[str, Any]) -> "_Group | None":
+    """A group that has just been stepped by one kernel for all its parameters, if it has."""
+    plans = o.__dict__.get("_plans", {}).get(id(group), ((), ()))[1]
+    if len(plans) != 1 or len(plans[0].params) != len(group["params"]) or group.get("differentiable"):
+        return None
+    made = _Group(o, group, plans[0])
+    return made if made.native is not None else None
 
 
 class _Group:
-    """A group that has just been stepped, and where its kernel finds the next step's numbers."""
+    """A group of an optimizer, and where its kernel finds the next step's numbers."""
 
-    def __init__(self, o: Elementwise, group: dict[str, Any]) -> None:
-        plans = o.__dict__.get("_plans", {}).get(id(group), ((), ()))[1]
-        if len(plans) != 1 or len(plans[0].params) != len(group["params"]) or group.get("differentiable"):
-            raise _Other
-        self.o, self.group, self.plan = o, group, plans[0]
+    def __init__(self, o: Elementwise, group: dict[str, Any], plan: Plan) -> None:
+        self.o, self.group, self.plan = o, group, plan
         self.gradients = [*map(_gradient, self.plan.params)]
         self.held = [*map(_memory, self.gradients)]
         self.options, self.fused = o._options(group, self.plan), bool(group.get("fused"))
@@ -73,9 +73,7 @@ class _Group:
         self.pack = Struct(f"{len(kernel.scalars)}d").pack_into
         update = kernel.staged([*chain.from_iterable(self.plan.arrays())], self.scalars)
         stages = [update, *[copy(c, self.count) for c in self.plan.counters if update]]
-        if None in stages:
-            raise _Other
-        self.native = Run([([*chain.from_iterable(stages)], _refused)])
+        self.native = None if None in stages else Run([([*chain.from_iterable(stages)], _refused)])
 
     def holds(self) -> bool:
         """Whether the next step is about the same objects, by the same formula."""
@@ -97,7 +95,7 @@ class _Group:
         plan.step += 1
         self.pack(self.scalars, 0, *self.o._scalars(self.group, number(self.group["lr"]), plan.step, plan))
         self.count[()] = plan.step
-        self.native()
+        self.native()  # type: ignore[misc]
         for s in plan.storages:
             s.version += 1
 

@@ -103,15 +103,15 @@ def test_sums_have_numpys_bits(shape, axes, dtype):
     assert found is not None or sum(n > 1 for n in shape) < 1
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "float16", "int32", "float64", "complex128"])
+@pytest.mark.parametrize("dtype", ["float16", "int64", "float32", "complex128"])
 def test_copies_between_all_layouts(dtype):
     a = rng.integers(0, 200, (3, 4, 5, 6)).astype(dtype)
-    for source in (a, a.transpose(3, 1, 0, 2), a[::2, :, 1:, ::-1], a[:, :1, :1], a[0, 0, 0, 0], a[:, :, :0]):
+    for source in (a, a.transpose(3, 1, 0, 2), a[::2, :, 1:, ::-1], a[:, :1, :1], a[0, 0, 0, 0, ...], a[:, :, :0]):
         shape = (3, 4, 5, 6) if source.ndim < 4 or source.shape[1] == 1 else source.shape
         for to in (np.zeros(shape, dtype), np.zeros(shape[::-1], dtype).T, np.zeros((*shape, 2), dtype)[..., 1]):
             found = stages.copy(to, source)
             if found is None:
-                assert not to.size or dtype == "complex128"
+                assert not to.size or dtype in ("float16", "complex128")
                 continue
             Run([(found, pytest.fail)])()
             np.testing.assert_array_equal(to, np.broadcast_to(source, shape))
