@@ -52,7 +52,8 @@ def joined(each: Sequence[Step]) -> list[Step]:
     """The same with native ones that follow each other as one call."""
     found: list[Step] = []
     for native, group in groupby(each, lambda step: isinstance(step, Run)):
-        found += [Run([p for run in group for p in run.pieces])] if native else group  # type: ignore[attr-defined]
+        runs: list[Any] = [*group]
+        found += [Run([piece for run in runs for piece in run.pieces])] if native else runs
     return found
 
 
