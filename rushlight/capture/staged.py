@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.config import knobs
+from rushlight.base.rng import default_engine
 from rushlight.capture.kernelnode import Kernel, Product, targets, total
 from rushlight.capture.recorder import Entry
-from rushlight.compiler import stages
+from rushlight.compiler import draws, stages
 from rushlight.compiler.rows import rows
 from rushlight.compiler.stages import Run, Stages
 from rushlight.compiler.target import available
@@ -113,16 +114,13 @@ def _reduction(reducer: Reducer, out: Array, a: Array, axes: tuple[int, ...], ke
     return stages.add_reduce(a, axes, out) if a.dtype == compute.np else None
 
 
-def _cat(out: Array, arrays: Sequence[Array], dim: int) -> Stages | None:
-    if any(a.ndim != out.ndim for a in arrays):
-        return None
-    cuts = np.cumsum([a.shape[dim] for a in arrays])[:-1].tolist()
-    found = [stages.copy(to, a) for to, a in zip(np.split(out, cuts, dim), arrays, strict=True)]
-    return None if None in found else [s for copied in found for s in copied]  # type: ignore[union-attr]
-
-
 def _clone(out: Array, a: Array, *options: Any) -> Stages | None:
     return stages.copy(out, a) if out.shape == a.shape else None
 
 
-_ROWS: dict[str, Callable[..., Stages | None]] = {"_cat": _cat, "clone": _clone}
+def _keep(out: Array, input: Array, p: float, channels: bool, share: float) -> Stages | None:
+    value = out.dtype.type(1) / out.dtype.type(share)
+    return draws.bernoulli(default_engine(), 1 - p, value, out) if input.flags.c_contiguous else None
+
+
+_ROWS: dict[str, Callable[..., Stages | None]] = {"clone": _clone, "_keep": _keep}

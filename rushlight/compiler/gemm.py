@@ -96,14 +96,12 @@ def planned(a: Array, b: Array, out: Array) -> tuple[int, Array, Array] | None:
                                  max(out.shape[-1], 1)], np.int64)
 
 
-class _Alone:
-    """How many callers want BLAS in one thread now, and how many threads it had before them."""
-
-    lock, callers, before = threading.Lock(), 0, 1
+_setting = threading.Lock()
 
 
 def _renew() -> None:
-    _Alone.lock, _Alone.callers = threading.Lock(), 0
+    global _setting
+    _setting = threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):
@@ -112,20 +110,15 @@ if hasattr(os, "register_at_fork"):
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """BLAS's own threads are put off; the number is the process's, so the last to leave sets it back."""
-    blas = _blas()
-    with _Alone.lock:
-        if not _Alone.callers and blas is not None:
-            _Alone.before = blas.get_threads()
-            blas.set_threads(1)
-        _Alone.callers += 1
-    try:
-        yield
-    finally:
-        with _Alone.lock:
-            _Alone.callers -= 1
-            if not _Alone.callers and blas is not None:
-                blas.set_threads(_Alone.before)
+    """BLAS's own threads are put off; the number is the process's, so callers take turns."""
+    blas: Any = _blas()
+    with _setting:
+        before = blas.get_threads()
+        blas.set_threads(1)
+        try:
+            yield
+        finally:
+            blas.set_threads(before)
 
 
 def _order(x: Array) -> tuple[int, int] | None:

@@ -5,6 +5,8 @@ members of the team may help. The loops have NumPy's inner loop ABI:
 
   rl_numpy    a loop of one of NumPy's own ufuncs. steps: the loop, its data, then its own steps
   rl_update   rl_multi. dims: part, parts. steps: its other arguments, in order
+  rl_words    the next random words, unless the third argument says no. args: state, words, the third
+              argument. dims: n. steps: the function of mersenne.py
   rl_targets  classes are looked at. args: classes, how many count. dims: n. steps: the step, how many classes
               there are, the one that does not count. Gives 1, and no count, where one is out of range
 """
@@ -14,13 +16,13 @@ from rushlight.compiler.ir import Function, Module
 from rushlight.compiler.runtime import SLOT
 from rushlight.compiler.teamcode import MEMCPY
 
-NAMES = ("rl_program_run", "rl_numpy", "rl_update", "rl_targets")
+NAMES = ("rl_program_run", "rl_numpy", "rl_update", "rl_words", "rl_targets")
 _LOOP = "define i32 @rl_{}(ptr %c, ptr %args, ptr %dims, ptr %steps, ptr %d)"
 
 
 def write(module: Module) -> None:
     """Put these loops into the runtime's module."""
-    for each in (_numpy, _update, _targets):
+    for each in (_numpy, _update, _words, _targets):
         f = Function(module, _LOOP.format(each.__name__[1:]))
         f.emit(f"ret i32 {each(f)}")
         f.finish()
@@ -68,6 +70,14 @@ def _update(f: Function) -> "str | int":
         ("i64", "%dims", 0), ("i64", "%dims", 1), ("ptr", "%steps", 4))]
     refused = f.op(f"call i64 @rl_multi({', '.join(given)})")
     return f.op(f"trunc i64 {refused} to i32")
+
+
+def _words(f: Function) -> "str | int":
+    state, words, refuse = (f.load("ptr", "%args", SLOT * k) for k in range(3))
+    no = f.load("i64", refuse)
+    with f.when(f.i64("icmp eq", no, 0)):
+        f.emit(f"call void {f.load('ptr', '%steps')}(ptr {state}, ptr {words}, i64 {f.load('i64', '%dims')})")
+    return f.op(f"trunc i64 {no} to i32")
 
 
 def _targets(f: Function) -> "str | int":

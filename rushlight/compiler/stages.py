@@ -6,7 +6,7 @@ do what NumPy or a kernel would do, with the same bits, or None where no loop is
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
+from contextlib import ExitStack, nullcontext
 from typing import Any
 
 import numpy as np
@@ -28,14 +28,14 @@ _MOST_JOBS = 4096
 class Stage:
     """`loop`, an address or a name in the runtime, on `jobs`: rows of `before` pointers, then dims.
 
-    kept: the memory that it is about. threads: how many may work. alone: BLAS must keep to one thread.
+    kept: the memory that it is about. threads: how many may work. within: gives a context to run in.
     """
 
     def __init__(self, loop: "int | str", jobs: Any, before: int, steps: Any, kept: Any, threads: int = 1,
-                 alone: bool = False) -> None:
+                 within: Any = None) -> None:
         self.loop = native.runtime_address(loop) if isinstance(loop, str) else loop
         self.jobs, self.steps = np.asarray(jobs, np.int64), np.asarray(steps, np.int64)
-        self.before, self.kept, self.threads, self.alone = before, kept, min(threads, len(jobs)), alone
+        self.before, self.kept, self.threads, self.within = before, kept, min(threads, len(jobs)), within
 
 
 Stages = list[Stage]
@@ -54,14 +54,16 @@ class Run:
                                 pointer(s.steps), s.threads - 1, 0] for s in self.stages], np.int64)
         self.address, self.count = pointer(self.table), len(self.table)
         self.threads = max(s.threads for s in self.stages)
-        self.alone = gemm.one_thread if any(s.alone for s in self.stages) else None
+        self.within = {s.within for s in self.stages if s.within is not None}
 
     def __call__(self) -> None:
         """All of it."""
         done = 0
         threads = self.threads if self.threads < 2 else min(self.threads, pool.get_num_threads())
         while done < self.count:
-            with nullcontext() if self.alone is None else self.alone():
+            with ExitStack() if self.within else nullcontext() as stack:
+                for context in self.within:
+                    stack.enter_context(context())  # type: ignore[union-attr]
                 done = team.run_stages(self.address, done, self.count, threads)
             if done < self.count:
                 python, done = self.instead[done]
@@ -92,7 +94,8 @@ def matmul(a: Array, b: Array, out: Array) -> Stages | None:
     if found is None or len(found[1]) > _MOST_JOBS:
         return None
     loop, jobs, steps = found
-    return [Stage(loop, jobs, 3, steps, (a, b, out), pool.get_num_threads() if large else 1, large)]
+    return [Stage(loop, jobs, 3, steps, (a, b, out), pool.get_num_threads() if large else 1,
+                  gemm.one_thread if large else None)]
 
 
 def copy(to: Array, source: Array) -> Stages | None:

@@ -30,7 +30,7 @@ _SYMBOLS = ("sem_init", "sem_wait", "sem_post", "sched_yield")
 
 # Where NumPy's array object has its data; `__array_interface__` costs five times as much.
 _DATA = ARRAY_FIELDS[0]
-_fields = Struct("6q").pack_into
+_fields = Struct("8q").pack
 word = ctypes.c_int64.from_address
 
 
@@ -59,8 +59,6 @@ class _Team:
         for k in range(most):
             if init(ctypes.c_void_p(self.member(k) + 8 * SEMAPHORE), 0, 0):
                 raise OSError("this system has no unnamed semaphores")
-        self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(
-            native.runtime_address("rl_team_run"))
         self._serve = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(
             native.runtime_address("rl_team_serve"))
 
@@ -75,16 +73,6 @@ class _Team:
                              name="rushlight-team", daemon=True).start()
             self.members += 1
 
-    def run(self, loop: int, jobs: Array, before: int, steps: Array, threads: int) -> None:
-        """Each row of `jobs` by one thread, the caller's among them."""
-        helpers = threads - 1
-        self.grow(helpers)
-        self.memory[24] = helpers
-        count, width = jobs.shape
-        _fields(self.memory, 64, loop, pointer(jobs), count,  # type: ignore[arg-type]
-                width * 8, before * 8, pointer(steps))
-        self._run(self.address, helpers)
-
 
 class _Current:
     team: _Team | None = None
@@ -92,15 +80,6 @@ class _Current:
 
 
 _busy = threading.Lock()
-_own = threading.local()
-
-
-def _lone() -> _Team:
-    """A team of this thread alone: what it runs has the same bits as what the team runs."""
-    found: _Team | None = getattr(_own, "team", None)
-    if found is None:
-        found = _own.team = _Team(0)
-    return found
 
 
 def _team(threads: int) -> _Team | None:
@@ -137,18 +116,11 @@ def run(function: Any, jobs: Array, before: int, steps: Array, threads: int) -> 
 
 def run_loop(loop: int, jobs: Array, before: int, steps: Array, threads: int) -> bool:
     """`run` for the loop at an address; alone, job by job, while the team is at work for another thread."""
-    if not _busy.acquire(blocking=False):
-        if _Current.possible:
-            _lone().run(loop, jobs, before, steps, 1)
-        return _Current.possible
-    try:
-        team = _team(threads)
-        if team is None:
-            return False
-        team.run(loop, jobs, before, steps, min(threads, len(jobs)))
-        return True
-    finally:
-        _busy.release()
+    if _team(threads) is None:
+        return False
+    (count, width), threads = jobs.shape, min(threads, len(jobs))
+    stage = _fields(loop, pointer(jobs), count, width * 8, before * 8, pointer(steps), threads - 1, 0)
+    return run_stages(stage, 0, 1, threads) == 1
 
 
 @lru_cache(maxsize=None)
@@ -158,7 +130,7 @@ def _stages() -> Callable[..., int]:
         native.runtime_address("rl_program_run"))
 
 
-def run_stages(stages: int, first: int, count: int, threads: int) -> int:
+def run_stages(stages: "int | bytes", first: int, count: int, threads: int) -> int:
     """Run a table's stages from `first` on; how many there are, or the number of one that refused."""
     held = threads > 1 and _busy.acquire(blocking=False)
     try:
