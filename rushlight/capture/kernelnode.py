@@ -44,8 +44,7 @@ class Kernel:
         self.form, self.exprs, self.inputs, self.out_dtypes = form, exprs, inputs, out_dtypes
         self.lanes, self.combine = lanes, combine
         named = tuple((name, d) for name, d, _ in inputs)
-        self.made: Any = (
-            pointwise(exprs, named, out_dtypes) if form == "pointwise" else
+        self.made: Any = (pointwise(exprs, named, out_dtypes) if form == "pointwise" else
             rows(exprs, inputs, out_dtypes, lanes) if form == "rows" else
             full(combine, exprs[0], named, out_dtypes[0], lanes))
 
@@ -169,36 +168,45 @@ def total(a: Array) -> Any:
     return np.add.reduce(a, None)
 
 
-def targets(t: Array, classes: int, ignored: int) -> Any:
-    """How many classes are not `ignored`; IndexError for one out of range."""
-    return np.asarray(np.count_nonzero(classification.in_range(t, classes, ignored)))
+def checked(wrong: Array, t: Array, classes: int, ignored: int) -> tuple[()]:
+    """IndexError for a class out of range, if there is a `wrong` one."""
+    if wrong:
+        classification.in_range(t, classes, ignored)
+    return ()
 
 
-def _counted(entry: Entry, x: Array, t: Array, ignored: int) -> tuple[Entry, Array]:
-    count = np.empty((), np.int64)
-    return Entry("run", targets, (t, x.shape[1], ignored), (count,), entry.where, True), count
+def _counted(entry: Entry, x: Array, t: Array, ignored: int) -> tuple[Entry | None, Array, Array]:
+    """How many targets are not ignored, as a number of x's dtype, and whether any is out of range."""
+    at, counts = symbol("t"), m.ne(symbol("t"), symbol("ignored"))
+    wrong = m.logical_and(counts, m.logical_or(at < 0, at >= symbol("classes")))
+    operands = [("t", t, "vector"), *[(n, np.array(v), "scalar") for n, v in (
+        ("ignored", ignored), ("classes", x.shape[1]))]]
+    outs, d = (np.empty((), x.dtype), np.empty((), np.bool_)), x.dtype.name
+    found = node("rows", (reduce_("add", m.cast(counts, arg=d)), reduce_("any", wrong)), operands, outs,
+                 (d, "bool"), entry.where)
+    if found is not None:
+        found.inner = True
+    return found, *outs
 
 
 def _cross_entropy(entry: Entry) -> list[Entry] | None:
     """A look at the targets, the rows' losses, their sum, and its share."""
     (x, t, ignored, reduction), (out, lse) = entry.operands, entry.outs
-    ignore = np.array(ignored, np.int64)
-    kernel = classification.loss_of_rows.compiled(x, t, ignore)
+    kernel = classification.loss_of_rows.compiled(x, t, t)
     if reduction == "none" or t.dtype != np.int64 or kernel is NotImplemented:
         return None
-    dtype, losses, summed = kernel.out_dtypes[0], np.empty(t.shape, x.dtype), np.empty_like(out)
-    look, count = _counted(entry, x, t, ignored)
-    operands = [("x", x, "vector"), ("t", t, "scalar"), ("ignore", ignore, "scalar")]
+    look, count, wrong = _counted(entry, x, t, ignored)
+    losses, summed = np.empty(t.shape, x.dtype), out if reduction == "sum" else np.empty_like(out)
+    operands = [("x", x, "vector"), ("t", t, "scalar"), ("ignore", np.array(ignored), "scalar")]
     each = node("rows", kernel.outputs, operands, (losses, lse), kernel.out_dtypes, entry.where)
-    if each is None:
-        return None
-    each.inner = True
-    if reduction == "sum":
-        return [look, each, Entry("run", total, (losses,), (out,), entry.where)]
-    share = node("pointwise", (symbol("s") / m.cast(symbol("n"), arg=dtype),), [
-        ("s", summed, "vector"), ("n", count, "vector")], (out,), (dtype,), entry.where)
-    return None if share is None else [
-        look, each, Entry("run", total, (losses,), (summed,), entry.where, True), share]
+    found = [look, Entry("run", checked, (wrong, t, x.shape[1], ignored), (), entry.where), each,
+             Entry("run", total, (losses,), (summed,), entry.where, summed is not out)]
+    if each is not None:
+        each.inner = True
+    if summed is not out:
+        found.append(node("pointwise", (symbol("s") / symbol("n"),), [
+            ("s", summed, "vector"), ("n", count, "vector")], (out,), (x.dtype.name,), entry.where))
+    return None if None in found else found  # type: ignore[return-value]
 
 
 def _cross_entropy_back(entry: Entry) -> list[Entry] | None:
@@ -206,15 +214,14 @@ def _cross_entropy_back(entry: Entry) -> list[Entry] | None:
     kernel = classification.gradient_of_rows.compiled(x, t, lse, g)
     if t.dtype != np.int64 or kernel is NotImplemented or g.ndim:
         return None
-    dtype, (look, count), share = kernel.out_dtypes[0], _counted(entry, x, t, ignored), symbol("g")
+    look, count, _ = _counted(entry, x, t, ignored)
+    share = symbol("g") / symbol("n") if reduction == "mean" else symbol("g")
+    share = share * m.cast(m.ne(symbol("t"), symbol("ignored")), arg=x.dtype.name)
     operands = [("x", x, "vector"), *[(n, a, "scalar") for n, a in (
-        ("t", t), ("lse", lse), ("g", g), ("ignore", np.array(ignored, np.int64)), ("n", count))]]
-    if reduction == "mean":
-        share = share / m.cast(symbol("n"), arg=dtype)
-    share = share * m.cast(m.ne(symbol("t"), symbol("ignore")), arg=dtype)
-    exprs = [substitute(e, {symbol("g"): share}) for e in kernel.outputs]
-    back = node("rows", exprs, operands, (out,), (dtype,), entry.where)
-    return None if back is None else [look, back]
+        ("t", t), ("lse", lse), ("g", g), ("ignored", np.array(ignored)), ("n", count))]]
+    back = node("rows", [substitute(e, {symbol("g"): share}) for e in kernel.outputs], operands, (out,),
+                kernel.out_dtypes, entry.where)
+    return None if look is None or back is None else [look, back]
 
 
 _PARTS: dict[str, Callable[[Entry], list[Entry] | None]] = {

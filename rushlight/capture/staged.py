@@ -10,9 +10,9 @@ import numpy as np
 
 from rushlight.base.config import knobs
 from rushlight.base.rng import default_engine
-from rushlight.capture.kernelnode import Kernel, Product, targets, total
+from rushlight.capture.kernelnode import Kernel, Product, checked, total
 from rushlight.capture.recorder import Entry
-from rushlight.compiler import draws, stages
+from rushlight.compiler import mersenne, stages
 from rushlight.compiler.rows import rows
 from rushlight.compiler.stages import Run, Stages
 from rushlight.compiler.target import available
@@ -67,11 +67,11 @@ def staged(entry: Entry) -> Stages | None:
         return None if function.form == "full" else _kernel(function, operands[0], outs)
     if isinstance(function, Product):
         return stages.matmul(*operands, outs[0])
-    if function is targets:
-        return stages.targets(*operands, outs[0])
+    if function is checked:
+        return [stages.Stage("rl_refuse", [[stages.pointer(operands[0])]], 1, [], operands[0])]
     if function is total:
         return stages.add_reduce(operands[0], range(operands[0].ndim), outs[0])
-    if len(outs) > 1:
+    if len(outs) != 1:
         return None
     bound = getattr(getattr(function, "func", function), "__func__", getattr(function, "func", None))
     if bound is Formula.compute:
@@ -120,7 +120,7 @@ def _clone(out: Array, a: Array, *options: Any) -> Stages | None:
 
 def _keep(out: Array, input: Array, p: float, channels: bool, share: float) -> Stages | None:
     value = out.dtype.type(1) / out.dtype.type(share)
-    return draws.bernoulli(default_engine(), 1 - p, value, out) if input.flags.c_contiguous else None
+    return mersenne.bernoulli(default_engine(), 1 - p, value, out) if input.flags.c_contiguous else None
 
 
 _ROWS: dict[str, Callable[..., Stages | None]] = {"clone": _clone, "_keep": _keep}

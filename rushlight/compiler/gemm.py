@@ -38,8 +38,7 @@ class _Blas:
     def __init__(self, path: str) -> None:
         library = ctypes.CDLL(path)
         self.gemm = {dtype: ctypes.cast(getattr(library, f"scipy_cblas_{prefix}gemm64_"),
-                                        ctypes.c_void_p).value or 0
-                     for dtype, prefix in PREFIX.items()}
+                                        ctypes.c_void_p).value or 0 for dtype, prefix in PREFIX.items()}
         self.set_threads = library.scipy_openblas_set_num_threads64_
         self.get_threads = library.scipy_openblas_get_num_threads64_
 

@@ -6,13 +6,13 @@ import threading
 from collections.abc import Callable
 from functools import lru_cache
 
-from rushlight.compiler import (cache, columnloops, gemmcode, maximacode, rowloops, runtime, stagecode,
+from rushlight.compiler import (cache, columnloops, gemmcode, maximacode, rowloops, runtime,
                                 target, teamcode, tilecode)
 from rushlight.compiler.ir import Module
 
 # Functions of the runtime, the loops that all kernels share.
 _SHARED = ("rl_strip", "rl_pointwise", "rl_pack", "rl_multi", "rl_rows", "rl_columns",
-           "rl_add_rows", "rl_team_serve", "rl_team_run", "rl_sgemm", "rl_dgemm", *stagecode.NAMES,
+           "rl_add_rows", "rl_team_serve", "rl_team_run", "rl_sgemm", "rl_dgemm", *teamcode.NAMES,
            *[f"rl_{name}_{kind}" for kind in ("f32", "f64")
              for name in ("pack", "tiles", "lanes", "maxima", "spread")])
 
@@ -35,7 +35,7 @@ def _runtime() -> dict[str, int]:
     code = cache.find(name)
     if code is None:
         module = _module()
-        for part in (runtime, rowloops, columnloops, teamcode, gemmcode, stagecode):
+        for part in (runtime, rowloops, columnloops, teamcode, gemmcode):
             part.write(module)
         for part in (tilecode, maximacode):
             part.write(module, target.host().vector_bytes)

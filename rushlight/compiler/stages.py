@@ -87,8 +87,8 @@ def matmul(a: Array, b: Array, out: Array) -> Stages | None:
     large = a.size * b.shape[-1] >= _THREADED
     if not a.dtype == b.dtype == out.dtype or a.dtype.name not in gemm.PREFIX or not out.flags.c_contiguous:
         return None
-    # NumPy has other ways for vectors, and for a matrix times its own transpose.
-    if not large and (min(*a.shape[-2:], b.shape[-1]) < 2 or pointer(a) == pointer(b)):
+    # There are other ways for vectors, and NumPy has one for a matrix times its own transpose.
+    if min(*a.shape[-2:], b.shape[-1]) < 2 or not large and pointer(a) == pointer(b):
         return None
     found = gemm.planned(a, b, out)
     if found is None or len(found[1]) > _MOST_JOBS:
@@ -128,9 +128,3 @@ def add_reduce(a: Array, axes: Sequence[int], out: Array) -> Stages | None:
     own = [word(word(fields + k).value + 8 * number).value for k in (0, 8)]
     zero = copy(out, np.zeros((), a.dtype))
     return zero and [*zero, Stage("rl_numpy", jobs, 3, [*own, *steps], (a, out))]
-
-
-def targets(classes: Array, count: int, ignored: int, total: Array) -> Stages:
-    """How many classes are not `ignored`; refused where one is neither that nor below `count`."""
-    return [Stage("rl_targets", [[pointer(classes), pointer(total), classes.size]], 2,
-                  [classes.strides[0], count, ignored], (classes, total))]
