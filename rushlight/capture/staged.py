@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import groupby
+from itertools import chain, groupby
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from rushlight.base.rng import default_engine
 from rushlight.capture.kernelnode import Kernel, Product, checked, total
 from rushlight.capture.recorder import Entry
 from rushlight.compiler import mersenne, stages
+from rushlight.compiler.columns import columns
 from rushlight.compiler.rows import rows
 from rushlight.compiler.stages import Run, Stages
 from rushlight.compiler.target import available
@@ -61,7 +63,12 @@ def joined(each: Sequence[Step]) -> list[Step]:
 def staged(entry: Entry) -> Stages | None:
     """The stages that do what the entry says; None where it needs Python."""
     function, operands, outs = entry.function, entry.operands, entry.outs
-    if entry.kind != "run" or knobs.kernels == "numpy" or not available():
+    if entry.kind == "call" or knobs.kernels == "numpy" or not available():
+        return None
+    bound = getattr(getattr(function, "func", function), "__func__", getattr(function, "func", None))
+    if bound is Formula.write:
+        return _in_place(*operands)
+    if entry.kind == "write":
         return None
     if isinstance(function, Kernel):
         return None if function.form == "full" else _kernel(function, operands[0], outs)
@@ -73,7 +80,6 @@ def staged(entry: Entry) -> Stages | None:
         return stages.add_reduce(operands[0], range(operands[0].ndim), outs[0])
     if len(outs) != 1:
         return None
-    bound = getattr(getattr(function, "func", function), "__func__", getattr(function, "func", None))
     if bound is Formula.compute:
         kernel, arrays = function.args[0].kernel, (*operands[0], outs[0])  # type: ignore[attr-defined]
         return stages.kernel(kernel.fn, arrays, [False] * len(arrays)) if kernel.ready else None
@@ -106,12 +112,30 @@ def _by_rows(kernel: Kernel, arrays: Sequence[Array], outs: Sequence[Array]) -> 
     return stages.kernel(made.fn, [*operands, *outs], [*vectors, *made.vector_outputs])
 
 
+def _in_place(entry: Any, of: Any, arrays: Sequence[Array], out: Array) -> Stages | None:
+    # An operand may be what is written to, but not another view of it.
+    apart = all(a is out or not np.may_share_memory(a, out) for a in arrays)
+    ready = entry.kernel.ready and entry.kind is of and apart
+    return stages.kernel(entry.kernel.fn, (*arrays, out), [False] * (len(arrays) + 1)) if ready else None
+
+
 def _reduction(reducer: Reducer, out: Array, a: Array, axes: tuple[int, ...], keepdim: bool,
                compute: Any, result: Any) -> Stages | None:
-    meaning = reducer.meaning
-    if a.size >= BIG or meaning.combine != "add" or meaning.map is not X or meaning.finish is not None:
+    meaning, k = reducer.meaning, len(axes)
+    if meaning.combine != "add" or meaning.finish is not None or not a.dtype == compute.np == result.np:
         return None
-    return stages.add_reduce(a, axes, out) if a.dtype == compute.np else None
+    if a.size < BIG:
+        return stages.add_reduce(a, axes, out) if meaning.map is X else None
+    made = columns((meaning.map,), (("input", compute.name, "matrix"),), (compute.name,))
+    if k == a.ndim or sorted(axes) != [*range(k)] or not a.flags.c_contiguous or a.dtype.char not in "fd":
+        return None
+    return stages.columns(made, a.reshape(prod(a.shape[:k]), -1), out) if made.compile_now() else None
+
+
+def _cat(out: Array, arrays: Sequence[Array], dim: int) -> Stages | None:
+    cuts = np.cumsum([a.shape[dim] for a in arrays])[:-1].tolist()
+    found = [stages.copy(to, a) for to, a in zip(np.split(out, cuts, dim), arrays, strict=True)]
+    return None if None in found else [*chain.from_iterable(found)]  # type: ignore[arg-type]
 
 
 def _clone(out: Array, a: Array, *options: Any) -> Stages | None:
@@ -123,4 +147,4 @@ def _keep(out: Array, input: Array, p: float, channels: bool, share: float) -> S
     return mersenne.bernoulli(default_engine(), 1 - p, value, out) if input.flags.c_contiguous else None
 
 
-_ROWS: dict[str, Callable[..., Stages | None]] = {"clone": _clone, "_keep": _keep}
+_ROWS: dict[str, Callable[..., Stages | None]] = {"_cat": _cat, "clone": _clone, "_keep": _keep}

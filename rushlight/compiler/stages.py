@@ -13,6 +13,7 @@ import numpy as np
 
 from rushlight.base.ufunc import LOOPS
 from rushlight.compiler import gemm, native, pool, team
+from rushlight.compiler.columns import CHUNK, Columns
 from rushlight.compiler.pointwise import pointwise
 from rushlight.compiler.team import pointer, word
 from rushlight.ops.scalar import symbol
@@ -128,3 +129,15 @@ def add_reduce(a: Array, axes: Sequence[int], out: Array) -> Stages | None:
     own = [word(word(fields + k).value + 8 * number).value for k in (0, 8)]
     zero = copy(out, np.zeros((), a.dtype))
     return zero and [*zero, Stage("rl_numpy", jobs, 3, [*own, *steps], (a, out))]
+
+
+def columns(made: Columns, a: Array, out: Array) -> Stages | None:
+    """The sums of a matrix's columns."""
+    (m, n), loop, threads = a.shape, LOOPS.get(made.fn), pool.get_num_threads()  # type: ignore[call-overload]
+    # The kernel adds up chunks of many short rows apart.
+    if loop is None or m >= 2 * CHUNK and n < 1024:
+        return None
+    cuts = [n * i // threads * a.itemsize for i in range(threads + 1)]
+    jobs = [[pointer(a) + low, pointer(out) + low, 1, m, (high - low) // a.itemsize]
+            for low, high in zip(cuts, cuts[1:], strict=False) if high > low]
+    return [Stage(loop, jobs, 2, [0, 0, *a.strides, a.itemsize], (a, out), threads)]

@@ -19,15 +19,13 @@ BLOCKED_MODULES = frozenset({"sys", "os", "posix", "nt"})
 
 _REBUILD_NAMES = ("_rebuild_tensor", "_rebuild_tensor_v2", "_rebuild_tensor_v3", "_rebuild_parameter",
     "_rebuild_parameter_with_state", "_rebuild_meta_tensor_no_storage", "_rebuild_sparse_tensor",
-    "_rebuild_device_tensor_from_numpy", "_rebuild_device_tensor_from_cpu_tensor",
-)
+    "_rebuild_device_tensor_from_numpy", "_rebuild_device_tensor_from_cpu_tensor")
 # (module, name) pairs that `resolve` knows.
 _TORCH = (*(("torch._utils", name) for name in _REBUILD_NAMES), ("torch._tensor", "_rebuild_from_type_v2"),
     ("torch.serialization", "_get_layout"), ("torch", "Tensor"), ("torch", "Size"), ("torch", "device"),
     ("torch.nn.parameter", "Parameter"),
     ("torch.storage", "UntypedStorage"), ("torch.storage", "TypedStorage"),
-    *(("torch", d.name) for d in dt.ALL), *(("torch", f"{d.legacy}Storage") for d in NAMED),
-)
+    *(("torch", d.name) for d in dt.ALL), *(("torch", f"{d.legacy}Storage") for d in NAMED))
 _DEFERRED = {f"{module}.{name}": (module, name) for module, name in _TORCH}
 
 

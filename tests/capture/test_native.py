@@ -10,6 +10,7 @@ import pytest
 import rushlight as torch
 from rushlight import nn
 from rushlight.base.config import knobs
+from rushlight.base.rng import Engine, use_in_thread
 from rushlight.compiler import stages, team
 from rushlight.compiler.stages import Run
 from rushlight.nn import functional as F
@@ -55,6 +56,15 @@ def mixed(x, y):
     z = torch.cat([x, x.t().contiguous().t()[:, ::2], x * 2], 1).transpose(0, 1).contiguous()
     a, b = z.reshape(2, 25, -1), z.reshape(2, -1, 25)
     return a @ b, z.sum(), z.sum(0), z.sum(1), (z * z).sum(), z[:, :1] + z.mean(), y.sum(), F.softmax(z.t(), 0) @ z
+
+
+def overwriting(x, y):
+    a = x * 2
+    a.mul_(3).add_(x)
+    a[1:] += x[:-1]
+    b = torch.empty(x.shape).copy_(a.flip(0))
+    b[:, ::2] *= b[:, ::2] - 1
+    return a, b, (a * b).sum((0,)), torch.cat([a, b[:, :3]], 1).sum(0), F.dropout(a, 0.3), torch.ones(3) + y.sum()
 
 
 @pytest.mark.parametrize("function", [step_of()[0], step_of(reduction="sum")[0], mixed])
@@ -165,6 +175,45 @@ def test_a_team_that_is_at_work_elsewhere():
     with team._busy:
         found += results_of(run, [data])
     assert found == expected
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("size", [3, 900, 2100])
+def test_what_is_written_in_place_drawn_and_summed_has_eagers_bits(size, threads):
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        run, _ = compiled(overwriting, *batch(size=size))
+        for seed in range(4):
+            found = []
+            for function in (run, overwriting):
+                torch.manual_seed(seed)
+                found.append([t.tolist() for t in function(*batch(seed, size))] + [torch.rand(3).tolist()])
+            assert found[0] == found[1]
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_a_thread_with_random_numbers_of_its_own():
+    def dropped(x):
+        return F.dropout(x, 0.5)
+    x = torch.ones(64, 64)
+    run, program = compiled(dropped, x)
+    assert any(isinstance(step, Run) for step in program.forward.replay)
+
+    def work():
+        use_in_thread(Engine(7))
+        found.append(run(x).tolist())
+        use_in_thread(Engine(7))
+        found.append(dropped(x).tolist())
+
+    found, state = [], torch.get_rng_state().tolist()
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert found[0] == found[1] and torch.get_rng_state().tolist() == state
+    torch.manual_seed(7)
+    assert run(x).tolist() == found[0]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
