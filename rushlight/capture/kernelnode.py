@@ -6,7 +6,6 @@ equal meanings are one kernel, whatever made them.
 """
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Container, Sequence
 from typing import Any
 
@@ -21,9 +20,13 @@ from rushlight.compiler.rows import Rows, rows
 from rushlight.derive.types import infer
 from rushlight.dispatch.formula import Formula
 from rushlight.dispatch.reducing import BIG, MACHINE, Reducer
+<<<<<<< HEAD
 from rushlight.ops import attention, classification, products, rowkernels
+=======
+from rushlight.ops import rowkernels
+>>>>>>> main
 from rushlight.ops.rowexpr import reduce_
-from rushlight.ops.scalar import Expr, const, m, show, substitute, symbol, toposort
+from rushlight.ops.scalar import Expr, const, show, substitute, symbol, toposort
 
 Array = np.ndarray[Any, Any]
 # A kernel's operands with their roles: the arrays are those that a replay works on.
@@ -131,6 +134,7 @@ def _product(operands: tuple[Array, Array], out: Array, whole: Entry, inner: boo
     return Entry("run", Product(), operands, (out,), whole.where, inner)
 
 
+<<<<<<< HEAD
 def _outers(entry: Entry) -> list[Entry] | None:
     (a, b), (out,) = entry.operands, entry.outs
     if a.ndim != 2 and not (a.flags.c_contiguous and b.flags.c_contiguous):
@@ -228,6 +232,9 @@ _PARTS: dict[str, Callable[[Entry], list[Entry] | None]] = {
     "linear": _linear, "mm": _matmul, "bmm": _matmul, "_matmul": _matmul, "_sum_of_outers": _outers,
     "_attention": _attention, "_cross_entropy_rows": _cross_entropy,
     "_cross_entropy_backward": _cross_entropy_back}
+=======
+_PARTS: dict[str, Callable[[Entry], list[Entry] | None]] = {"linear": _linear}
+>>>>>>> main
 
 
 def _formula(entry: Entry, owned: Container[int]) -> Entry | None:
