@@ -20,13 +20,9 @@ from rushlight.compiler.rows import Rows, rows
 from rushlight.derive.types import infer
 from rushlight.dispatch.formula import Formula
 from rushlight.dispatch.reducing import BIG, MACHINE, Reducer
-<<<<<<< HEAD
-from rushlight.ops import attention, classification, products, rowkernels
-=======
-from rushlight.ops import rowkernels
->>>>>>> main
+from rushlight.ops import classification, products, rowkernels
 from rushlight.ops.rowexpr import reduce_
-from rushlight.ops.scalar import Expr, const, show, substitute, symbol, toposort
+from rushlight.ops.scalar import Expr, const, m, show, substitute, symbol, toposort
 
 Array = np.ndarray[Any, Any]
 # A kernel's operands with their roles: the arrays are those that a replay works on.
@@ -134,7 +130,6 @@ def _product(operands: tuple[Array, Array], out: Array, whole: Entry, inner: boo
     return Entry("run", Product(), operands, (out,), whole.where, inner)
 
 
-<<<<<<< HEAD
 def _outers(entry: Entry) -> list[Entry] | None:
     (a, b), (out,) = entry.operands, entry.outs
     if a.ndim != 2 and not (a.flags.c_contiguous and b.flags.c_contiguous):
@@ -144,27 +139,6 @@ def _outers(entry: Entry) -> list[Entry] | None:
 
 def _matmul(entry: Entry) -> list[Entry]:
     return [_product(entry.operands, entry.outs[0], entry, False)]  # type: ignore[arg-type]
-
-
-def _attention(entry: Entry) -> list[Entry] | None:
-    """Two products and a softmax of rows, which the mask of causal attention becomes part of."""
-    (q, k, v, causal, scale), (out, weights) = entry.operands, entry.outs
-    kernel = attention.probabilities.compiled(weights, weights)
-    if kernel is NotImplemented or not (out.flags.c_contiguous and weights.flags.c_contiguous):
-        return None
-    dtype, scores = kernel.out_dtypes[0], np.empty_like(weights)
-    parts: list[Entry | None] = [_product((q, k.swapaxes(-1, -2)), scores, entry)]
-    if causal:
-        mask, hidden = np.tri(*scores.shape[-2:], dtype=bool), np.empty_like(scores)
-        parts.append(node("pointwise", (m.where(symbol("m"), symbol("s"), const(-math.inf)),),
-                          [("m", mask, "vector"), ("s", scores, "vector")], (hidden,), (dtype,), entry.where))
-        scores = hidden
-        if parts[1] is not None:
-            parts[1].inner = True
-    operands = [("s", scores, "vector"), ("c", np.array(scale, scores.dtype), "scalar")]
-    parts += [node("rows", kernel.outputs, operands, (weights,), (dtype,), entry.where),
-              _product((weights, v), out, entry, False)]
-    return None if None in parts else parts  # type: ignore[return-value]
 
 
 def total(a: Array) -> Any:
@@ -230,11 +204,7 @@ def _cross_entropy_back(entry: Entry) -> list[Entry] | None:
 
 _PARTS: dict[str, Callable[[Entry], list[Entry] | None]] = {
     "linear": _linear, "mm": _matmul, "bmm": _matmul, "_matmul": _matmul, "_sum_of_outers": _outers,
-    "_attention": _attention, "_cross_entropy_rows": _cross_entropy,
-    "_cross_entropy_backward": _cross_entropy_back}
-=======
-_PARTS: dict[str, Callable[[Entry], list[Entry] | None]] = {"linear": _linear}
->>>>>>> main
+    "_cross_entropy_rows": _cross_entropy, "_cross_entropy_backward": _cross_entropy_back}
 
 
 def _formula(entry: Entry, owned: Container[int]) -> Entry | None:
