@@ -12,7 +12,7 @@ from rushlight.compiler.ir import Module
 
 # Functions of the runtime, the loops that all kernels share.
 _SHARED = ("rl_strip", "rl_pointwise", "rl_pack", "rl_multi", "rl_rows", "rl_columns",
-           "rl_add_rows", "rl_team_serve", "rl_team_run", "rl_sgemm", "rl_dgemm",
+           "rl_add_rows", "rl_team_serve", "rl_team_run", "rl_sgemm", "rl_dgemm", *teamcode.NAMES,
            *[f"rl_{name}_{kind}" for kind in ("f32", "f64")
              for name in ("pack", "tiles", "lanes", "maxima", "spread", "attend", "unattend")])
 

@@ -154,30 +154,31 @@ class _Tiles(Writer):
             first = f.i64("mul", number, STRIP)
             count = self.least(STRIP, f.i64("sub", self.i, first))
             tiles = self.over(count, _ROWS)
-            with f.counted(f.i64("mul", tiles, 2 * _ROWS)) as k:
-                self.write(f.const(self.kind, 0.0), f.at(self.scratch, f.i64("mul", k, self.line // 2)))
             with f.counted(self.s) as s:
                 with f.counted(blocks) as block:
                     begin = f.i64("mul", block, size)
                     lines = self.least(size, f.i64("sub", self.t, begin))
                     a = f.at(self.a, f.i64("mul", s, self.step_a))
                     b = f.at(f.at(self.b, f.i64("mul", s, self.step_b)), f.i64("mul", begin, self.line))
+                    goes_on = f.i64("icmp ne", f.i64("or", s, block), 0)
                     with f.counted(tiles) as tile:
                         self._tile(f.i64("add", first, f.i64("mul", tile, _ROWS)), a, b,
                                    slot(f, self.at, begin), lines,
-                                   f.at(self.scratch, f.i64("mul", tile, _ROWS * self.line)))
+                                   f.at(self.scratch, f.i64("mul", tile, _ROWS * self.line)), goes_on)
             with f.counted(self.over(count, self.lanes)) as block:
                 self._finished(first, count, f.i64("mul", block, self.lanes))
         f.emit("ret i32 0")
         f.finish()
 
-    def _tile(self, i: str, a: str, b: str, at: str, lines: str, total: str) -> None:
-        """The sums over a block of t, added to those in scratch memory."""
+    def _tile(self, i: str, a: str, b: str, at: str, lines: str, total: str, goes_on: str) -> None:
+        """The sums over a block of t, added to those in scratch memory if it goes on."""
         f = self.f
         last = f.i64("sub", self.i, 1)
         lines_a = [f.at(a, self.entry(self.ai, self.least(f.i64("add", i, k), last))) for k in range(_ROWS)]
         places = [r * self.line + h * self.lanes * self.size for r in range(_ROWS) for h in (0, 1)]
-        with f.vectors(lines, [self.read(total, p) for p in places]) as (t, sums, updated):
+        with f.changed(goes_on, [f.const(self.kind, 0.0)] * len(places)) as (initial, read):
+            read += [self.read(total, p) for p in places]
+        with f.vectors(lines, initial) as (t, sums, updated):
             offset = self.entry(at, t)
             line = f.at(b, f.i64("mul", t, self.line))
             right = [self.read(line), self.read(line, self.lanes * self.size)]

@@ -273,7 +273,7 @@ def _transposed(n: int) -> None:
               doc=f"The {n}-d transposed convolution: (N, C, *in) by (C, O / groups, *k).")
 
 
-@composite(name="unfold_columns", where=("nn.functional.unfold",), planned=True)
+@composite(name="unfold_columns", where=("nn.functional.unfold",))
 def unfold(input, kernel_size: "Any", dilation: "Any" = 1, padding: "Any" = 0, stride: "Any" = 1):
     """Windows of (N, C, H, W) as columns: (N, C * kh * kw, L)."""
     how = [tuple_of(v, 2, name, "unfold") for v, name in (
