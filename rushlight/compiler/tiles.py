@@ -5,7 +5,7 @@ A row's result does not depend on which rows share its job, nor on the number of
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -88,9 +88,9 @@ class Product:
         self.packs, self.tiles = (np.array(jobs, np.int64) for jobs in self.jobs)
         self.steps = np.array([self.steps_s[0], self.step_b, self.steps_j[1], 0], np.int64)
 
-    def pack(self, source: Array) -> Array | None:
+    def pack(self, source: Array, b: Array | None = None) -> Array | None:
         """B; None where there is no team."""
-        b = np.empty(self.size, np.uint8)
+        b = np.empty(self.size, np.uint8) if b is None else b
         return b if self._run(self.pack_code, self.packs, (source, b)) else None
 
     def multiply(self, a: Array, b: Array, c: Array) -> bool:
@@ -114,15 +114,27 @@ def _matrix(dtype: Any, shape: tuple[int, int], strides: tuple[int, int], rows: 
     return made
 
 
-def packed(w: Array) -> Callable[[Array, Array], Array] | None:
-    """A function of (x, out), both dense: x @ w, for a w that is packed once; None without machine code."""
-    if not suits(w) or not w.size:
-        return None
-    b = _matrix(w.dtype, w.shape, w.strides, 1).pack(w)
-    if b is None:
-        return None
+class Packed:
+    """A function of (x, out), both dense: x @ w, for a w that is packed once, or `again` when it changed."""
 
-    def multiply(x: Array, out: Array) -> Array:
-        _matrix(w.dtype, w.shape, w.strides, len(x)).multiply(x, b, out)
-        return out
-    return multiply
+    def __init__(self, w: Array) -> None:
+        self.w, self.layout = w, (w.dtype, w.shape, w.strides)
+        self.b = np.empty(self.at(1).size, np.uint8)
+        self.ready = self.again()
+
+    def again(self) -> bool:
+        """Whether w could be packed once more."""
+        return self.at(1).pack(self.w, self.b) is not None
+
+    def __call__(self, x: Array, out: Array) -> None:
+        self.at(len(x)).multiply(x, self.b, out)
+
+    def at(self, rows: int) -> Product:
+        """The product for so many rows."""
+        return _matrix(*self.layout, rows)
+
+
+def packed(w: Array) -> Packed | None:
+    """The product by w; None without machine code."""
+    made = Packed(w) if suits(w) and w.size else None
+    return made if made is not None and made.ready else None
