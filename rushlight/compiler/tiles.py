@@ -4,7 +4,6 @@ A row's result does not depend on which rows share its job, nor on the number of
 """
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
@@ -12,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.config import knobs
-from rushlight.compiler import native, pool, team
+from rushlight.compiler import native, pool, target, team, tilecode
 from rushlight.compiler.tilecode import STRIP
 
 Array = np.ndarray[Any, Any]
-KINDS = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64"}
+_KINDS = np.dtype(np.float32), np.dtype(np.float64)
 # Rows of a matrix that share a job.
 _ROWS = 4 * STRIP
 # Multiplications from which on threads are worth waking.
@@ -33,18 +32,8 @@ def offsets(extents: Sequence[int], strides: Sequence[int]) -> Array:
 
 def suits(*arrays: Array) -> bool:
     """Whether there is machine code for products of these."""
-    from rushlight.compiler.target import available
-
-    return knobs.kernels != "numpy" and arrays[0].dtype in KINDS and available() and all(
+    return knobs.kernels != "numpy" and arrays[0].dtype in _KINDS and target.available() and all(
         a.dtype == arrays[0].dtype for a in arrays)
-
-
-@lru_cache(maxsize=None)
-def _code(dtype: Any) -> tuple[int, int, int]:
-    """The addresses of `pack` and `tiles`, and how many columns a block has."""
-    kind = KINDS[dtype]
-    lanes = ctypes.CFUNCTYPE(ctypes.c_int64)(native.runtime_address(f"rl_lanes_{kind}"))()
-    return native.runtime_address(f"rl_pack_{kind}"), native.runtime_address(f"rl_tiles_{kind}"), 2 * lanes
 
 
 class Product:
@@ -55,7 +44,9 @@ class Product:
 
     def __init__(self, dtype: Any, steps_j: tuple[int, int], steps_s: tuple[int, int] = (0, 0),
                  segments: int = 1) -> None:
-        self.pack_code, self.tile_code, self.columns = _code(dtype)
+        self.pack_code = native.loop(tilecode.pack, dtype.name)
+        self.tile_code = native.loop(tilecode.tiles, dtype.name)
+        self.columns = 2 * target.lanes(dtype.name)
         self.line = self.columns * dtype.itemsize
         self.steps_j, self.steps_s, self.segments = steps_j, steps_s, segments
         self.jobs: tuple[list[Any], list[Any]] = [], []
