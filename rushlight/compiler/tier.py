@@ -198,7 +198,7 @@ def state() -> dict[str, float]:
 
 
 def resume(done: dict[str, float]) -> None:
-    """Count from `done` on, a `state`; so do kernels that are made later. Those that have changed over stay."""
+    """Count from `done` on, a `state`; so do kernels that are made later. The changed stay."""
     global _done
     _done = done
     for kernel in list(_kernels):
