@@ -7,6 +7,7 @@ import numpy as np
 
 from rushlight.base.device import device as Device
 from rushlight.base.rng import Engine, default_engine
+from rushlight.base.tape import TAPE
 from rushlight.tensor.kind import unavailable
 from rushlight.tensor.tensor import Tensor, wrap
 
@@ -57,7 +58,13 @@ class Generator:
 
     def get_state(self) -> Tensor:
         """The state as a uint8 tensor of 5056 bytes, in PyTorch's layout."""
-        return wrap(self.engine.get_state())
+        found = wrap(self._state())
+        if TAPE:
+            TAPE[-1].run(self._state, (), found, ())
+        return found
+
+    def _state(self) -> Any:
+        return self.engine.get_state()
 
     def set_state(self, new_state: Tensor) -> "Generator":
         """Resume from what `get_state` gave, here or in PyTorch; returns this generator."""
@@ -67,8 +74,13 @@ class Generator:
         if new_state.dtype.name != "uint8":
             raise TypeError("RNG state must be a torch.ByteTensor, got a tensor of "
                             f"{new_state.dtype}")
-        self.engine.set_state(new_state._a)
+        self._resume(new_state._a)
+        if TAPE:
+            TAPE[-1].write(self._resume, (new_state._a,), (new_state,))
         return self
+
+    def _resume(self, state: Any) -> None:
+        self.engine.set_state(state)
 
     def clone_state(self) -> "Generator":
         """A new generator that will give the same numbers as this one."""
