@@ -111,28 +111,15 @@ class Tiered:
         if mode == "numpy":
             return
         hot = knobs.hot_calls
-        if not self._work and _done and self._resumed(hot):
-            return
+        if not self._work and _done:
+            self._work = _done.get(self.name, 0.0)
+        before = self._work
         self._work += 1 + max([a.size for a in arrays], default=0) * hot / knobs.hot_size
         if self._state == COLD and self._work >= hot:
-            self._queue()
-        elif self._work >= hot * knobs.switch_after:
+            self._state, self._built = QUEUED, threading.Event()
+            _enqueue(self)
+        if before >= hot and self._work >= hot * knobs.switch_after:
             self.settle()
-
-    def _queue(self) -> None:
-        self._state, self._built = QUEUED, threading.Event()
-        _enqueue(self)
-
-    def _resumed(self, hot: int) -> bool:
-        """Go on from the work that another process had done; whether that had changed over."""
-        self._work = _done.get(self.name, 0.0)
-        if self._work >= hot * knobs.switch_after:
-            self.settle()
-            self.compile_now()
-            return True
-        if self._state == COLD and self._work >= hot:
-            self._queue()
-        return False
 
     def settle(self) -> None:
         """Change over to the machine code that was asked for, waiting for it if need be."""

@@ -58,13 +58,11 @@ class Generator:
 
     def get_state(self) -> Tensor:
         """The state as a uint8 tensor of 5056 bytes, in PyTorch's layout."""
-        found = wrap(self._state())
+        engine = self.engine
+        found = wrap(engine.get_state())
         if TAPE:
-            TAPE[-1].run(self._state, (), found, ())
+            TAPE[-1].run(engine.get_state, (), found, ())
         return found
-
-    def _state(self) -> Any:
-        return self.engine.get_state()
 
     def set_state(self, new_state: Tensor) -> "Generator":
         """Resume from what `get_state` gave, here or in PyTorch; returns this generator."""
@@ -74,13 +72,11 @@ class Generator:
         if new_state.dtype.name != "uint8":
             raise TypeError("RNG state must be a torch.ByteTensor, got a tensor of "
                             f"{new_state.dtype}")
-        self._resume(new_state._a)
+        engine = self.engine
+        engine.set_state(new_state._a)
         if TAPE:
-            TAPE[-1].write(self._resume, (new_state._a,), (new_state,))
+            TAPE[-1].write(engine.set_state, (new_state._a,), (new_state,))
         return self
-
-    def _resume(self, state: Any) -> None:
-        self.engine.set_state(state)
 
     def clone_state(self) -> "Generator":
         """A new generator that will give the same numbers as this one."""

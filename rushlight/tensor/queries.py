@@ -107,11 +107,10 @@ def get_default_device() -> device:
 def get_device_module(where: Any = None) -> Any:
     """torch.cpu, torch.cuda, ...: the module of a device; RuntimeError where it has none."""
     kind = device("cpu" if where is None else where).type
-    try:
-        return import_module(f"rushlight.{kind}")
-    except ModuleNotFoundError:
+    if kind not in ("cpu", "cuda", "mps", "xpu"):
         raise RuntimeError(f"Device '{where}' does not have a corresponding module registered as "
-                           f"'torch.{kind}'.") from None
+                           f"'torch.{kind}'.")
+    return import_module(f"rushlight.{kind}")
 
 
 def set_default_device(where: Any) -> None:
