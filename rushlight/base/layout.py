@@ -150,6 +150,18 @@ def channels_last_strides(sizes: Sequence[int]) -> Ints:
     return tuple(strides)
 
 
+def has_channels_last(sizes: Sequence[int], strides: Sequence[int]) -> bool:
+    """Whether N, C, (D,) H, W lies so that results get channels last too; not where both orders fit."""
+    if len(sizes) not in (4, 5) or not strides[1]:
+        return False
+    least = 0
+    for d in (1, *range(len(sizes) - 1, 1, -1), 0):
+        if not sizes[d] or strides[d] < least or not d and least == strides[1]:
+            return False
+        least = strides[d] * max(sizes[d], 1)
+    return True
+
+
 def format_strides(sizes: Ints, strides: Ints, memory_format: object) -> Ints:
     """Strides of a copy in a memory format (by its name; None preserves dense strides)."""
     name = getattr(memory_format, "name", "preserve_format")

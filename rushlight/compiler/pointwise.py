@@ -1,13 +1,15 @@
 """Pointwise kernels: one callable per (expressions, input dtypes, output dtypes)."""
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.compiler import pool
+from rushlight.base.config import knobs
+from rushlight.compiler import pool, team
 from rushlight.compiler.meaning import Meaning
 from rushlight.compiler.tier import Tiered
 from rushlight.derive.reference import program
@@ -17,6 +19,8 @@ Array = np.ndarray[Any, Any]
 Inputs = tuple[tuple[str, str], ...]
 # From how many elements on threads are worth waking.
 PARALLEL = 1 << 17
+# The same for kernels that stand for a dozen ops.
+SHARED = 1 << 12
 
 
 def work_dtype(dtypes: tuple[str, ...]) -> str:
@@ -95,3 +99,20 @@ def pointwise(outputs: tuple[Expr, ...], inputs: Inputs, out_dtypes: tuple[str, 
     outputs); it gives an array or a tuple of arrays of `out_dtypes`.
     """
     return Pointwise(outputs, inputs, out_dtypes)
+
+
+def fused(*meaning: Any) -> Callable[[Sequence[Array], Sequence[Array]], None]:
+    """A kernel that is compiled at once, as a function of (operands, results), for many calls on some rows.
+
+    It is shared out over threads from fewer elements on, as it stands for many ops.
+    """
+    kernel = pointwise(*meaning)
+    ready = knobs.kernels != "numpy" and kernel.compile_now()
+
+    def run(operands: Sequence[Array], results: Sequence[Array]) -> None:
+        whole, shape, threads = (*operands, *results), results[0].shape, pool.get_num_threads()
+        if ready and threads > 1 and results[0].size >= SHARED and team.split(
+                kernel.fn, whole, (False,) * len(whole), shape, threads):
+            return
+        kernel(*operands, out=tuple(results) if len(results) > 1 else results[0])
+    return run

@@ -175,8 +175,7 @@ def fixed(function: Any, operands: Sequence[Array], cores: Sequence[bool], shape
 def placed(offsets: Array, operands: Sequence[Array]) -> Array:
     """Jobs whose pointers were relative to the operands' starts."""
     jobs = offsets.copy()
-    for k, a in enumerate(operands):
-        jobs[:, k] += pointer(a)
+    jobs[:, :len(operands)] += np.array([pointer(a) for a in operands], np.int64)
     return jobs
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from rushlight.base import accumulate, boxmuller, integers, rng
 from rushlight.dispatch import inplace, methods, operators, pointwise, running
-from rushlight.ops import copying, products, scanning
+from rushlight.ops import copying, machine, products, scanning
 from rushlight.ops.rowkernels import RowKernel
 from rushlight.ops.scalar import symbol
 from rushlight.ops.table import NAMES, Row, public
@@ -83,7 +83,11 @@ def namespace(space: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]
 
 def _machine(module: str, name: str) -> Callable[[], Any]:
     """A kernel of the compiler, imported when it is first asked for."""
-    return lambda: getattr(import_module(f"rushlight.compiler.{module}"), name)()
+    return lambda: getattr(_compiler(module), name)()
+
+
+def _compiler(module: str) -> Any:
+    return import_module(f"rushlight.compiler.{module}")
 
 
 def _add_rows(out: Any, positions: Any, rows: Any) -> None:
@@ -119,6 +123,7 @@ def _rows(*meaning: Any) -> Any:
 
 accumulate.machine = _add_rows
 products.machine = _matmul
+machine.find = lru_cache(maxsize=None)(lambda module, name: getattr(_compiler(module), name))
 copying.machine = _conversion
 scanning.machine = _scan
 RowKernel.compile = staticmethod(_rows)

@@ -3,7 +3,7 @@
 _convolution(x, w)      x (N, C, *in),  w (O, C / groups, *k) -> (N, O, *out)
 _convolution_input(g, w)   the gradient for x: also the transposed convolution
 _convolution_weight(g, x)  the gradient for w
-Each is one matrix product per group over windows laid out as columns.
+Each is one matrix product per group over windows laid out as columns, where the compiler has nothing better.
 """
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.ops import windowrows
+from rushlight.ops.machine import machine
 from rushlight.ops.products import product
 from rushlight.ops.table import composite, opaque
 from rushlight.ops.windows import Ints, add_windows, for_dims, out_size, padded, tuple_of, windows
 
 Array = np.ndarray[Any, Any]
+
+
+def _by_tiles(which: str, *operands: Any) -> Array | None:
+    """The compiler's forward, to_input or to_weight."""
+    return machine("convolve", "convolution")(which, *operands)
 
 
 def _wide(a: Array) -> Array:
@@ -52,8 +57,9 @@ def _convolution(input, weight, stride: "Any", padding: "Any", dilation: "Any", 
     dtype = input.dtype
     x, w = _wide(input), _wide(weight)
     out = _sizes(x.shape[2:], w.shape[2:], stride, padding, dilation)
-    if windowrows.suits(x, w.shape[1], dilation, groups) and x.dtype == w.dtype:
-        return windowrows.forward(x, w, stride, padding, out).astype(dtype, copy=False)
+    done = _by_tiles("forward", x, w, stride, padding, dilation, groups, out)
+    if done is not None:
+        return done.astype(dtype, copy=False)
     columns = _columns(x, w.shape[2:], stride, padding, dilation, groups, out)
     filters = w.reshape(groups, w.shape[0] // groups, -1)
     found = product(filters, columns)
@@ -77,11 +83,9 @@ def _convolution_input(grad, weight, space: "Any", stride: "Any", padding: "Any"
     g, w = _wide(grad), _wide(weight)
     n, out = g.shape[0], g.shape[2:]
     kernel = w.shape[2:]
-    if all(t == 1 for t in stride) and g.dtype == w.dtype and windowrows.suits(
-            g, w.shape[0], dilation, groups):
-        found = windowrows.to_input(g, w, tuple(space), padding)
-        if found is not None:
-            return found.astype(dtype, copy=False)
+    done = _by_tiles("to_input", g, w, tuple(space), stride, padding, dilation, groups)
+    if done is not None:
+        return done.astype(dtype, copy=False)
     filters = w.reshape(groups, w.shape[0] // groups, -1)
     columns = product(filters.swapaxes(1, 2), g.reshape(n, groups, w.shape[0] // groups, -1))
     channels = groups * w.shape[1]
@@ -112,8 +116,9 @@ def _convolution_weight(grad, input, kernel: "Any", stride: "Any", padding: "Any
     dtype = grad.dtype
     g, x = _wide(grad), _wide(input)
     n, outs = g.shape[:2]
-    if windowrows.suits(x, x.shape[1], dilation, groups) and g.dtype == x.dtype:
-        return windowrows.to_weight(g, x, tuple(kernel), stride, padding).astype(dtype, copy=False)
+    done = _by_tiles("to_weight", x, g, tuple(kernel), stride, padding, dilation, groups)
+    if done is not None:
+        return done.astype(dtype, copy=False)
     columns = _columns(x, tuple(kernel), stride, padding, dilation, groups, g.shape[2:])
     gg = g.reshape(n, groups, outs // groups, -1)
     found = product(gg[:1], columns[:1].swapaxes(2, 3))[0] if n else np.zeros(

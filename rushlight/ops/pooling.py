@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.ops.copying import tensor_of
+from rushlight.ops.machine import machine
 from rushlight.ops.table import composite, opaque
 from rushlight.ops.windows import (Ints, for_dims, mean_weights, offsets, out_size, padded, parts, tuple_of)
 
@@ -68,8 +69,19 @@ def _to_places(s: Any, grad: Any, unused: Any = None) -> Any:
     """The gradient of maxima goes to where they were found."""
     shape, places = s.shape("input"), s.result[1]
     lead = shape[:len(shape) - len(s.out)]
-    flat = grad.new_zeros((*lead, math.prod(shape[len(lead):])))
-    return flat.scatter_add(-1, places.reshape(*lead, -1), grad.reshape(*lead, -1)).reshape(shape)
+    size = math.prod(shape[len(lead):])
+    return _spread(grad.reshape(*lead, -1), places.reshape(*lead, -1), size).reshape(shape)
+
+
+@opaque(where=("aten",), vjp=lambda s, grad: (grad.gather(-1, s.places), None))
+def _spread(input, places, size: "int") -> Array:
+    """Zeros (*lead, size) with input (*lead, n) added at places."""
+    done = machine("maxima", "spread")(input, places, size)
+    if done is None:
+        done = np.zeros((*input.shape[:-1], size), input.dtype)
+        rows = np.arange(math.prod(input.shape[:-1])).repeat(input.shape[-1])
+        np.add.at(done.reshape(-1), rows * size + places.reshape(-1), input.reshape(-1))
+    return done
 
 
 @opaque(where=("aten",), node="max_pool", vjp=_to_places)
@@ -81,6 +93,9 @@ def _max_pool(input, kernel: "Any", stride: "Any", pad: "Any", dilation: "Any",
     lowest = -np.inf if input.dtype.kind not in "iu" else np.iinfo(input.dtype).min
     pads = _reach(space, kernel, stride, pad, dilation, out)
     wide = padded(input, pads, lowest)
+    done = machine("maxima", "maxima")(wide, space, kernel, stride, pad, dilation, out)
+    if done is not None:
+        return done
     # The place of each element of each window; -1 for padding, which no window's maximum is.
     table = padded(np.arange(math.prod(space)).reshape(space), pads, -1)
     places = np.stack([table[cut] for _, cut in offsets(kernel, stride, dilation, out)])

@@ -28,7 +28,6 @@ def _c_name(a: Array) -> str:
 LARGE = 1 << 18
 machine: Callable[[Array, Array], Array] = np.matmul
 
-
 def narrow(a: Array) -> bool:
     """Whether these are floats of one or two bytes."""
     return a.dtype.itemsize <= 2 and a.dtype.kind not in "iub"

@@ -1,18 +1,19 @@
 """RNN, LSTM and GRU: one direction in one kernel each way, stacks of layers, single cells.
 
 The input's part of the gates is one product for all steps; `_recurrence` does the rest. Its rows
-are packed step by step (see base/recurrence.py). The bodies here, written with rows, are what the
+are packed step by step (see recurrences.py). The bodies here, written with rows, are what the
 kernels mean; they run where the dtype is not float32 or float64, and for gradients of gradients.
 """
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from rushlight.base import recurrence as kernels
+from rushlight.ops import recurrences as kernels
 from rushlight.ops.activations import relu
+from rushlight.ops.arithmetic import where
+from rushlight.ops.cells import CELLS
 from rushlight.ops.dropout import dropout
 from rushlight.ops.elementary import sigmoid, tanh
 from rushlight.ops.joining import cat, stack
@@ -26,36 +27,17 @@ _FUSED = (np.float32, np.float64)
 # --- one step -------------------------------------------------------------------------------------
 
 
-def _lstm_step(gate: Any, h: Any, c: Any, w: Any, b: Any, projection: Any) -> tuple[Any, ...]:
-    """(h', c', what the gradient needs): c' = f c + i g; h' = o tanh(c'), perhaps projected."""
-    i, f, g, o = (gate + linear(h, w, b)).chunk(4, -1)
-    i, f, g, o = sigmoid(i), sigmoid(f), tanh(g), sigmoid(o)
-    cell = f * c + i * g
-    y = o * tanh(cell)
-    return (y if projection is None else linear(y, projection)), cell, (i, f, g, o, cell, y)
+class _Rows:
+    """What cells are made of, for tensors."""
+
+    sigmoid, tanh, relu, where = sigmoid, tanh, relu, where
 
 
-def _gru_step(gate: Any, h: Any, c: Any, w: Any, b: Any, projection: Any) -> tuple[Any, ...]:
-    """n = tanh(x_n + r (W h)_n); h' = (1 - z) n + z h."""
-    x_r, x_z, x_n = gate.chunk(3, -1)
-    h_r, h_z, h_n = linear(h, w, b).chunk(3, -1)
-    r, z = sigmoid(x_r + h_r), sigmoid(x_z + h_z)
-    n = tanh(x_n + r * h_n)
-    return (h - n) * z + n, None, (r, z, n, h_n)
-
-
-def _tanh_step(gate: Any, h: Any, c: Any, w: Any, b: Any, projection: Any) -> tuple[Any, ...]:
-    new = tanh(gate + linear(h, w, b))
-    return new, None, (new,)
-
-
-def _relu_step(gate: Any, h: Any, c: Any, w: Any, b: Any, projection: Any) -> tuple[Any, ...]:
-    new = relu(gate + linear(h, w, b))
-    return new, None, (new,)
-
-
-_STEPS: dict[str, Callable[..., tuple[Any, ...]]] = {
-    "LSTM": _lstm_step, "GRU": _gru_step, "RNN_TANH": _tanh_step, "RNN_RELU": _relu_step}
+def _step(mode: str, gate: Any, h: Any, c: Any, w: Any, b: Any, projection: Any) -> tuple[Any, ...]:
+    """(h', perhaps projected, c', h' as it was, what the gradient needs)."""
+    cell = CELLS[mode]
+    y, new, kept = cell.step(_Rows, gate.chunk(cell.gates, -1), linear(h, w, b).chunk(cell.gates, -1), h, c)
+    return (y if projection is None else linear(y, projection)), new, y, kept
 
 
 def _joined(new: Any, held: Any) -> Any:
@@ -75,12 +57,12 @@ def _recurrence(gates, h0, c0: "Tensor | None", w, b: "Tensor | None", projectio
 
 
 def _run(gates: Any, h: Any, c: Any, weights: Any, mode: str, sizes: Any, reverse: bool) -> tuple[Any, ...]:
-    step, outputs, trace = _STEPS[mode], [], []
+    outputs, trace = [], []
     for i, j, n in kernels.spans(sizes, reverse):
         before = h[:n], None if c is None else c[:n]
-        new, cell, kept = step(gates[i:j], *before, *weights)
+        new, cell, y, kept = _step(mode, gates[i:j], *before, *weights)
         outputs.append(new)
-        trace.append((i, j, n, *before, kept))
+        trace.append((i, j, n, *before, y, kept))
         h = _joined(new, h)
         c = None if c is None else _joined(cell, c)
     return cat(outputs[::-1] if reverse else outputs), h, c, trace
@@ -115,48 +97,21 @@ def _recurrence_backward(to_out: "Tensor | None", to_h: "Tensor | None", to_c: "
     dh = h0.new_zeros(h0.shape) if to_h is None else to_h
     dc = None if c0 is None else c0.new_zeros(c0.shape) if to_c is None else to_c
     into_gates, into_w, into_b, into_projection = [], 0, 0, 0
-    for i, j, n, h, c, values in reversed(trace):
+    for i, j, n, h, c, ends, kept_here in reversed(trace):
         d = dh[:n] if to_out is None else dh[:n] + to_out[i:j]
         if projection is not None:
-            into_projection = into_projection + d.t() @ values[-1]
+            into_projection = into_projection + d.t() @ ends
             d = d @ projection
-        x, y, direct, cell = _BACK[mode](d, None if dc is None else dc[:n], h, c, values)
+        to_c = None if dc is None else dc[:n]
+        to_x, to_s, direct, cell = CELLS[mode].back(_Rows, d, to_c, h, c, ends, kept_here)
+        x = cat(to_x, -1)
+        y = x if to_s is None else cat(to_s, -1)
         into_gates.append(x)
         into_w, into_b = into_w + y.t() @ h, into_b + y.sum(0)
         dh = _joined(y @ w if direct is None else y @ w + direct, dh)
         dc = None if dc is None else _joined(cell, dc)
     return (cat(into_gates if reverse else into_gates[::-1]), dh, dc, into_w,
             None if b is None else into_b, None if projection is None else into_projection)
-
-
-def _lstm_back(d: Any, dc: Any, h: Any, c: Any, values: Any) -> tuple[Any, ...]:
-    """(into the gates, into W h, straight into h, into c)."""
-    i, f, g, o, cell, _ = values
-    t = tanh(cell)
-    dc = dc + d * o * (1 - t * t)
-    x = cat([dc * g * i * (1 - i), dc * c * f * (1 - f), dc * i * (1 - g * g), d * t * o * (1 - o)], -1)
-    return x, x, None, dc * f
-
-
-def _gru_back(d: Any, dc: Any, h: Any, c: Any, values: Any) -> tuple[Any, ...]:
-    r, z, n, h_n = values
-    new = d * (1 - z) * (1 - n * n)
-    reset, update = new * h_n * r * (1 - r), d * (h - n) * z * (1 - z)
-    return cat([reset, update, new], -1), cat([reset, update, new * r], -1), d * z, None
-
-
-def _tanh_back(d: Any, dc: Any, h: Any, c: Any, values: Any) -> tuple[Any, ...]:
-    x = d * (1 - values[0] * values[0])
-    return x, x, None, None
-
-
-def _relu_back(d: Any, dc: Any, h: Any, c: Any, values: Any) -> tuple[Any, ...]:
-    x = d * (values[0] > 0)
-    return x, x, None, None
-
-
-_BACK: dict[str, Callable[..., tuple[Any, ...]]] = {
-    "LSTM": _lstm_back, "GRU": _gru_back, "RNN_TANH": _tanh_back, "RNN_RELU": _relu_back}
 
 
 @_recurrence_backward.kernel
@@ -238,7 +193,7 @@ gru, rnn_tanh, rnn_relu = (_make_stack(name, name.upper(), "(output, h)")
 
 
 def _cell(mode: str, input: Any, h: Any, c: Any, w_ih: Any, w_hh: Any, b_ih: Any, b_hh: Any) -> Any:
-    return _STEPS[mode](linear(input, w_ih, b_ih), h, c, w_hh, b_hh, None)
+    return _step(mode, linear(input, w_ih, b_ih), h, c, w_hh, b_hh, None)
 
 
 @composite(where=("torch",))

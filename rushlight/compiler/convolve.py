@@ -1,0 +1,191 @@
+"""Convolutions as products addressed by tables (`tiles.py`): neither windows nor filters become matrices.
+
+Each of the three products of a convolution is a list of jobs for the team: parts of the places, by blocks of
+channels. What a job is depends on shapes and strides alone, so results have the same bits for any number of
+threads. Operands may have any strides; only what is padded is copied. Results have channels last where an
+operand has.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import product
+from math import prod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rushlight.base.layout import channels_last_strides, contiguous_strides, has_channels_last
+from rushlight.compiler.tilecode import STRIP
+from rushlight.compiler.tiles import Product, offsets, suits
+
+Array = np.ndarray[Any, Any]
+Ints = tuple[int, ...]
+Pads = Sequence[tuple[int, int]]
+# Rows of a job: enough for a block of B to be worth reading, few enough to share out one image.
+_FEWEST, _MOST = 2 * STRIP, 10 * STRIP
+
+
+def convolution(which: str, a: Array, b: Array, *how: Any) -> Array | None:
+    """forward, to_input or to_weight of two operands; None where there is no machine code for them."""
+    if not suits(a, b) or not a.size or not b.size:
+        return None
+    plan = _plan(which, a.dtype, a.shape, a.strides, b.shape, b.strides,
+                 *[h if h.__class__ is int else tuple(h) for h in how])
+    return None if plan is None else plan.run(a, b)
+
+
+@lru_cache(maxsize=256)
+def _plan(which: str, dtype: Any, a: Ints, a_strides: Ints, b: Ints, b_strides: Ints,
+          *how: Any) -> _Plan | None:
+    kernel, (stride, padding) = (b[2:], how[:2]) if which == "forward" else (
+        how[0] if which == "to_weight" else b[2:], how[1:3])
+    operands = _Layout(a, a_strides), _Layout(b, b_strides)
+    # One tap: the channels' products are BLAS's, unless it would have to copy.
+    plain = not any(padding) and {*kernel, *stride} == {1}
+    if plain and not any(has_channels_last(*o) for o in operands):
+        return None
+    return _BUILD[which](dtype, *operands, *how)
+
+
+class _Layout(NamedTuple):
+    """An operand's shape (N, C, *space) and strides in bytes."""
+
+    shape: Ints
+    strides: Ints
+
+
+def _laid(dtype: Any, shape: Ints, last: bool = False) -> _Layout:
+    strides = channels_last_strides(shape) if last else contiguous_strides(shape)
+    return _Layout(shape, tuple([s * dtype.itemsize for s in strides]))
+
+
+def _result(dtype: Any, shape: Ints, *operands: _Layout) -> _Layout:
+    return _laid(dtype, shape, any(has_channels_last(*o) for o in operands))
+
+
+def _padded(dtype: Any, a: _Layout, pads: Pads) -> _Layout:
+    if not any(p != (0, 0) for p in pads):
+        return a
+    space = [n + low + high for n, (low, high) in zip(a.shape[2:], pads, strict=True)]
+    return _laid(dtype, (*a.shape[:2], *space))
+
+
+def _times(strides: Sequence[int], factors: Sequence[int]) -> Ints:
+    return tuple([s * f for s, f in zip(strides, factors, strict=True)])
+
+
+class _Plan(Product):
+    """A convolution's product. wide: A with its padding, `low` of it before each dim; steps: as Product's."""
+
+    def __init__(self, dtype: Any, a: _Layout, wide: _Layout, low: Ints, c: _Layout, *steps: Any) -> None:
+        super().__init__(dtype, *steps)
+        self.shape, self.last = c.shape, c.strides != _laid(dtype, c.shape).strides
+        self.wide = None if wide is a else wide.shape
+        self.inside: Any = (..., *[slice(n, n + size) for n, size in zip(low, a.shape[2:], strict=True)])
+
+    def run(self, a: Array, source: Array) -> Array | None:
+        """C; None where there is no team."""
+        if self.wide is not None:
+            whole = np.zeros(self.wide, a.dtype)
+            whole[self.inside] = a
+            a = whole
+        n, channels, *space = self.shape
+        c = np.empty((n, *space, channels) if self.last else self.shape, a.dtype)
+        c = np.moveaxis(c, -1, 1) if self.last else c
+        b = self.pack(source)
+        return c if b is not None and self.multiply(a, b, c) else None
+
+
+def _parts(samples: int, places: int) -> tuple[int, list[tuple[int, int, int]]]:
+    """Most samples of a job, and the jobs: (first sample, first place in it, how many places from there)."""
+    step = max(1, min(samples, _FEWEST // max(places, 1)))
+    return step, [(n, low, min(_MOST, min(step, samples - n) * places - low)) for n in range(0, samples, step)
+                  for low in range(0, min(step, samples - n) * places, _MOST)]
+
+
+def forward(dtype: Any, x: _Layout, w: _Layout, stride: Ints, padding: Ints, dilation: Ints, groups: int,
+            out: Ints) -> _Plan:
+    """(N, C, *in) by (O, C / groups, *k) -> (N, O, *out)."""
+    wide = _padded(dtype, x, [(p, p) for p in padding])
+    (samples, _, *_), (outs, channels, *kernel) = x.shape, w.shape
+    c = _result(dtype, (samples, outs, *out), x, w)
+    xs, ws, cs = wide.strides, w.strides, c.strides
+    plan = _Plan(dtype, x, wide, padding, c, (ws[0], cs[1]))
+    most, parts = _parts(samples, prod(out))
+    ai = offsets((most, *out), (xs[0], *_times(xs[2:], stride)))
+    ci = offsets((most, *out), (cs[0], *cs[2:]))
+    at = offsets((channels, *kernel), (xs[1], *_times(xs[2:], dilation)))
+    bt = offsets((channels, *kernel), ws[1:])
+    each = outs // groups
+    for k in range(groups):
+        starts = [(n * xs[0] + k * channels * xs[1], n * cs[0] + k * each * cs[1], *span)
+                  for n, *span in parts]
+        plan.add(starts, k * each * ws[0], each, ai, ci, at, bt)
+    plan.finish()
+    return plan
+
+
+def to_input(dtype: Any, g: _Layout, w: _Layout, space: Ints, stride: Ints, padding: Ints, dilation: Ints,
+             groups: int) -> _Plan:
+    """(N, O, *out) by (O, C / groups, *k) back to (N, C, *space)."""
+    (samples, _, *out), (outs, channels, *kernel) = g.shape, w.shape
+    dims = [_classes(*of) for of in zip(space, kernel, stride, padding, dilation, strict=True)]
+    pads = [_reach(classes, n) for classes, n in zip(dims, out, strict=True)]
+    low = tuple([before for before, _ in pads])
+    wide, c = _padded(dtype, g, pads), _result(dtype, (samples, channels * groups, *space), g, w)
+    gs, ws, cs = wide.strides, w.strides, c.strides
+    plan = _Plan(dtype, g, wide, low, c, (ws[1], cs[1]))
+    each = outs // groups
+    for classes in product(*dims):
+        counts = tuple([count for _, count, _ in classes])
+        most, parts = _parts(samples, prod(counts))
+        ai = offsets((most, *counts), (gs[0], *gs[2:]))
+        ci = offsets((most, *counts), (cs[0], *_times(cs[2:], stride)))
+        at, bt = offsets((each,), gs[1:2]), offsets((each,), ws[:1])
+        for (_, _, taps), before, step_g, step_w in zip(classes, low, gs[2:], ws[2:], strict=True):
+            at = (at[:, None] + np.array([(place + before) * step_g for _, place in taps], np.int64)).ravel()
+            bt = (bt[:, None] + np.array([tap * step_w for tap, _ in taps], np.int64)).ravel()
+        corner = sum(_times(cs[2:], [r for r, _, _ in classes]))
+        for k in range(groups):
+            starts = [(n * gs[0] + k * each * gs[1], n * cs[0] + k * channels * cs[1] + corner, *span)
+                      for n, *span in parts]
+            plan.add(starts, k * each * ws[0], channels, ai, ci, at, bt)
+    plan.finish()
+    return plan
+
+
+def _classes(size: int, kernel: int, stride: int, pad: int, dilation: int) -> list[tuple[int, int, Any]]:
+    """Places r, r + stride, ... of a dim read the same taps: (r, how many, [(tap, the gradient's place)])."""
+    return [(r, len(range(r, size, stride)), [(k, (r + pad - k * dilation) // stride) for k in range(kernel)
+                                              if (r + pad - k * dilation) % stride == 0])
+            for r in range(min(stride, size))]
+
+
+def _reach(classes: Sequence[tuple[int, int, Any]], size: int) -> tuple[int, int]:
+    """How far a dim's places reach before and behind the gradient."""
+    spans = [(place, place + count) for _, count, taps in classes for _, place in taps] or [(0, size)]
+    return max(0, -min(low for low, _ in spans)), max(0, max(high for _, high in spans) - size)
+
+
+def to_weight(dtype: Any, x: _Layout, g: _Layout, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints,
+              groups: int) -> _Plan:
+    """The sum over samples and places of windows of (N, C, *in) times (N, O, *out): (O, C / groups, *k)."""
+    wide = _padded(dtype, x, [(p, p) for p in padding])
+    (samples, outs, *out), channels = g.shape, x.shape[1] // groups
+    c = _result(dtype, (outs, channels, *kernel), g, x)
+    gs, xs, cs = g.strides, wide.strides, c.strides
+    plan = _Plan(dtype, x, wide, padding, c, (gs[1], cs[0]), (xs[0], gs[0]), samples)
+    ai = offsets((channels, *kernel), (xs[1], *_times(xs[2:], dilation)))
+    ci = offsets((channels, *kernel), cs[1:])
+    at, bt = offsets(out, _times(xs[2:], stride)), offsets(out, gs[2:])
+    each = outs // groups
+    for k in range(groups):
+        starts = [(k * channels * xs[1], k * each * cs[0], low, min(STRIP, len(ai) - low))
+                  for low in range(0, len(ai), STRIP)]
+        plan.add(starts, k * each * gs[1], each, ai, ci, at, bt)
+    plan.finish()
+    return plan
+
+
+_BUILD: dict[str, Callable[..., _Plan]] = {"forward": forward, "to_input": to_input, "to_weight": to_weight}

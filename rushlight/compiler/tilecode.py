@@ -1,0 +1,232 @@
+"""Machine code of products whose operands are addressed by tables: convolutions are such products.
+
+`tiles` computes C[i, j] = sum over s, t of A[i, s, t] * B[s, t, j], j below the lanes of two vectors. An
+element of A lies at ai[i] + at[t] + s * step, so that windows of an image need no matrix of their own; B is
+packed, a line of all j for each t; an element of C lies at ci[i] + j * step. A tile of C stays in registers
+for a block of t, and in scratch memory between blocks. `pack` makes B: B[t, j] = source[a[t] + b[j]], zero
+from the last j on. Both have the team's ABI. Tables hold bytes; ci and a go on for a vector after their end.
+    tiles  args: A, B, C, ai, at, ci    dims: how many i, j, t, s    steps: of s in A and in B, of j in C
+    pack   args: source, B, a, b        dims: how many t, j
+"""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rushlight.compiler.ir import BITS, Function, Module
+from rushlight.compiler.lanes import Lane
+from rushlight.compiler.runtime import SLOT, slot
+
+# Rows of a tile: with two vectors each, sixteen registers hold it. Rows of a strip, whose tiles share a block
+# of B; and how many lines such a block has: half of a first-level cache.
+_ROWS, STRIP, _BLOCK = 6, 96, 256
+_HEADER = "define i32 @{}(ptr %x, ptr %args, ptr %dims, ptr %steps, ptr %d)"
+
+
+class _Writer:
+    """What the parts of both functions share: the element's kind and the vector's lanes."""
+
+    def __init__(self, module: Module, name: str, kind: str, lanes: int) -> None:
+        self.f = Function(module, _HEADER.format(name), lanes)
+        self.kind, self.lanes, self.size = kind, lanes, BITS[kind] // 8
+        self.wide = 2 * lanes
+        self.vector = f"<{lanes} x {kind}>"
+        self.line = self.wide * self.size
+        for name in ("smin", "smax"):
+            module.declare(name, f"declare i64 @llvm.{name}.i64(i64, i64)")
+
+    def least(self, a: "str | int", b: "str | int") -> str:
+        """The smaller of two numbers."""
+        return self.f.op(f"call i64 @llvm.smin.i64(i64 {a}, i64 {b})")
+
+    def over(self, count: str, by: "str | int") -> str:
+        """How many parts of `by` cover a count."""
+        less = by - 1 if isinstance(by, int) else self.f.i64("sub", by, 1)
+        return self.f.i64("sdiv", self.f.i64("add", count, less), by)
+
+    def read(self, pointer: str, offset: "str | int" = 0) -> Lane:
+        """A vector at a byte offset."""
+        return Lane(self.f, self.kind, self.f.op(
+            f"load {self.vector}, ptr {self.f.at(pointer, offset)}, align {self.size}"))
+
+    def write(self, value: Lane, pointer: str, offset: "str | int" = 0) -> None:
+        """Put a vector at a byte offset."""
+        self.f.emit(f"store {value!r}, ptr {self.f.at(pointer, offset)}, align {self.size}")
+
+    def entry(self, table: str, index: str) -> str:
+        """A number of a table."""
+        return self.f.load("i64", slot(self.f, table, index))
+
+    def follows(self, table: str, first: str, valid: str) -> str:
+        """An i1: whether there are entries for a whole vector, and they go on in memory."""
+        f, wide = self.f, f"<{self.lanes} x i64>"
+        entries = Lane(f, "i64", f.op(f"load {wide}, ptr {slot(f, table, first)}, align 8"))
+        line = ", ".join(f"i64 {k * self.size}" for k in range(self.lanes))
+        other = (entries - f.splat("i64", self.entry(table, first))).bits("xor", Lane(f, "i64", f"<{line}>"))
+        apart = f.any(other.compare("ne", 0))
+        return f.op(f"and i1 {f.i64('icmp eq', valid, self.lanes)}, {f.op(f'xor i1 {apart}, true')}")
+
+    def turned(self, rows: Sequence[Lane]) -> list[Lane]:
+        """As many vectors as lanes, transposed: halves change places, then quarters, and so on."""
+        rows, step = list(rows), self.lanes // 2
+        while step:
+            for i in (i for i in range(self.lanes) if not i & step):
+                a, b = rows[i], rows[i + step]
+                rows[i] = self._shuffled(a, b, [k if not k & step else self.lanes + k - step
+                                                for k in range(self.lanes)])
+                rows[i + step] = self._shuffled(a, b, [k + step if not k & step else self.lanes + k
+                                                       for k in range(self.lanes)])
+            step //= 2
+        return rows
+
+    def _shuffled(self, a: Lane, b: Lane, places: Sequence[int]) -> Lane:
+        mask = ", ".join(f"i32 {p}" for p in places)
+        return self.f.lanes(self.kind, f"shufflevector {a!r}, {b!r}, <{self.lanes} x i32> <{mask}>")
+
+
+class _Pack(_Writer):
+    """The parts of `pack` share what the call says."""
+
+    def __init__(self, module: Module, name: str, kind: str, lanes: int) -> None:
+        super().__init__(module, name, kind, lanes)
+        f = self.f
+        self.source, self.b, self.rows, self.columns = (f.load("ptr", "%args", SLOT * k) for k in range(4))
+        self.t, self.j = (f.load("i64", "%dims", SLOT * k) for k in range(2))
+        self.zero = f.const(kind, 0.0)
+
+    def whole(self) -> None:
+        """As many lines at a time as a vector has lanes."""
+        f = self.f
+        with f.counted(self.over(self.t, self.lanes)) as block:
+            first = f.i64("mul", block, self.lanes)
+            valid = self.least(self.lanes, f.i64("sub", self.t, first))
+            to = f.at(self.b, f.i64("mul", first, self.line))
+            straight = self.follows(self.rows, first, valid)
+            with f.when(straight):
+                self._turned(f.at(self.source, self.entry(self.rows, first)), to)
+            with f.when(f.op(f"xor i1 {straight}, true")):
+                with f.counted(valid) as k:
+                    self._line(f.at(self.source, self.entry(self.rows, f.i64("add", first, k))),
+                               f.at(to, f.i64("mul", k, self.line)))
+        f.emit("ret i32 0")
+        f.finish()
+
+    def _turned(self, source: str, to: str) -> None:
+        """Lines whose elements lie side by side for each j."""
+        f = self.f
+        for half in (0, self.lanes):
+            columns: list[Lane] = []
+            for j in range(half, half + self.lanes):
+                with f.changed(f.i64("icmp slt", j, self.j), [self.zero]) as (found, updated):
+                    updated.append(self.read(source, f.load("i64", self.columns, SLOT * j)))
+                columns += found
+            for k, row in enumerate(self.turned(columns)):
+                self.write(row, to, k * self.line + half * self.size)
+
+    def _line(self, source: str, to: str) -> None:
+        f = self.f
+        for half in (0, self.lanes * self.size):
+            self.write(self.zero, to, half)
+        with f.counted(self.j) as j:
+            value = f.load(self.kind, source, self.entry(self.columns, j))
+            f.store(self.kind, value, to, f.i64("mul", j, self.size))
+
+
+class _Tiles(_Writer):
+    """The parts of `tiles` share what the call says."""
+
+    def __init__(self, module: Module, name: str, kind: str, lanes: int) -> None:
+        super().__init__(module, name, kind, lanes)
+        f = self.f
+        pointers = [f.load("ptr", "%args", SLOT * k) for k in range(6)]
+        self.a, self.b, self.c, self.ai, self.at, self.ci = pointers
+        self.i, self.j, self.t, self.s = (f.load("i64", "%dims", SLOT * k) for k in range(4))
+        self.step_a, self.step_b, self.step_c = (f.load("i64", "%steps", SLOT * k) for k in range(3))
+        room = (STRIP + lanes) * self.line
+        self.scratch = f.op(f"alloca i8, i64 {room}, align 64")
+
+    def whole(self) -> None:
+        """Strip by strip."""
+        f = self.f
+        blocks = f.op(f"call i64 @llvm.smax.i64(i64 {self.over(self.t, _BLOCK)}, i64 1)")
+        size = self.over(self.t, blocks)
+        with f.counted(self.over(self.i, STRIP)) as number:
+            first = f.i64("mul", number, STRIP)
+            count = self.least(STRIP, f.i64("sub", self.i, first))
+            tiles = self.over(count, _ROWS)
+            with f.counted(f.i64("mul", tiles, 2 * _ROWS)) as k:
+                self.write(f.const(self.kind, 0.0), f.at(self.scratch, f.i64("mul", k, self.line // 2)))
+            with f.counted(self.s) as s:
+                with f.counted(blocks) as block:
+                    begin = f.i64("mul", block, size)
+                    lines = self.least(size, f.i64("sub", self.t, begin))
+                    a = f.at(self.a, f.i64("mul", s, self.step_a))
+                    b = f.at(f.at(self.b, f.i64("mul", s, self.step_b)), f.i64("mul", begin, self.line))
+                    with f.counted(tiles) as tile:
+                        self._tile(f.i64("add", first, f.i64("mul", tile, _ROWS)), a, b,
+                                   slot(f, self.at, begin), lines,
+                                   f.at(self.scratch, f.i64("mul", tile, _ROWS * self.line)))
+            with f.counted(self.over(count, self.lanes)) as block:
+                self._finished(first, count, f.i64("mul", block, self.lanes))
+        f.emit("ret i32 0")
+        f.finish()
+
+    def _tile(self, i: str, a: str, b: str, at: str, lines: str, total: str) -> None:
+        """The sums over a block of t, added to those in scratch memory."""
+        f = self.f
+        last = f.i64("sub", self.i, 1)
+        lines_a = [f.at(a, self.entry(self.ai, self.least(f.i64("add", i, k), last))) for k in range(_ROWS)]
+        places = [r * self.line + h * self.lanes * self.size for r in range(_ROWS) for h in (0, 1)]
+        with f.vectors(lines, [self.read(total, p) for p in places]) as (t, sums, updated):
+            offset = self.entry(at, t)
+            line = f.at(b, f.i64("mul", t, self.line))
+            right = [self.read(line), self.read(line, self.lanes * self.size)]
+            for r, base in enumerate(lines_a):
+                left = f.splat(self.kind, f.load(self.kind, base, offset))
+                updated += [left.fma(right[h], sums[2 * r + h]) for h in (0, 1)]
+        for value, p in zip(sums, places, strict=True):
+            self.write(value, total, p)
+
+    def _finished(self, first: str, count: str, block: str) -> None:
+        """Sums of as many i as a vector has lanes go from scratch memory to C."""
+        f = self.f
+        valid = self.least(self.lanes, f.i64("sub", count, block))
+        i = f.i64("add", first, block)
+        rows = f.at(self.scratch, f.i64("mul", block, self.line))
+        straight = self.follows(self.ci, i, valid)
+        with f.when(straight):
+            self._columns(rows, f.at(self.c, self.entry(self.ci, i)))
+        with f.when(f.op(f"xor i1 {straight}, true")):
+            full = f.i64("icmp eq", self.j, self.wide)
+            line = f.op(f"and i1 {full}, {f.i64('icmp eq', self.step_c, self.size)}")
+            with f.counted(valid) as k:
+                self._row(f.at(rows, f.i64("mul", k, self.line)),
+                          f.at(self.c, self.entry(self.ci, f.i64("add", i, k))), line)
+
+    def _columns(self, rows: str, to: str) -> None:
+        """As many i side by side in memory, for each j."""
+        f = self.f
+        for half in (0, self.lanes):
+            read = [self.read(rows, k * self.line + half * self.size) for k in range(self.lanes)]
+            for j, value in enumerate(self.turned(read), half):
+                with f.when(f.i64("icmp slt", j, self.j)):
+                    self.write(value, to, f.i64("mul", self.step_c, j))
+
+    def _row(self, row: str, to: str, line: str) -> None:
+        """All j of an i; they lie side by side where `line` is set."""
+        f = self.f
+        with f.when(line):
+            for half in (0, self.lanes * self.size):
+                self.write(self.read(row, half), to, half)
+        with f.when(f.op(f"xor i1 {line}, true")):
+            with f.counted(self.j) as j:
+                value = f.load(self.kind, row, f.i64("mul", j, self.size))
+                f.store(self.kind, value, to, f.i64("mul", j, self.step_c))
+
+
+def write(module: Module, vector_bytes: int) -> None:
+    """Put rl_pack_*, rl_tiles_* and rl_lanes_* (how many lanes a vector has) into the runtime."""
+    for kind, short in (("float", "f32"), ("double", "f64")):
+        lanes = vector_bytes * 8 // BITS[kind]
+        _Pack(module, f"rl_pack_{short}", kind, lanes).whole()
+        _Tiles(module, f"rl_tiles_{short}", kind, lanes).whole()
+        module.functions.append(f"define i64 @rl_lanes_{short}() {{\n  ret i64 {lanes}\n}}")
