@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from importlib.metadata import version
 
 from benchmarks import compiling as compiling  # its workloads
+from benchmarks import serving as serving  # its workloads
 from benchmarks.measure import ROOT, Result, Worker, compare, installed_size, start_time
 from benchmarks.page import PAGE, replace_section
 from benchmarks.workloads import WORKLOADS

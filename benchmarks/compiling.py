@@ -79,6 +79,22 @@ def compiled_char_gpt(torch: Any) -> Call:
     return lambda: made(x, y)
 
 
+@workload("compiled: char_gpt, the whole step in bfloat16 autocast", 0.9)
+def compiled_char_gpt_bf16(torch: Any) -> Call:
+    model, optimizer, x, y = _char_gpt(torch)
+
+    def step(x: Any, y: Any) -> Any:
+        optimizer.zero_grad()
+        with torch.autocast("cpu", torch.bfloat16):
+            _, loss = model(x, y)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        return loss
+    made = compiled(torch, step)
+    return lambda: made(x, y)
+
+
 @workload("compiled: char_gpt, model = torch.compile(model)", 0.8)
 def compiled_char_gpt_model(torch: Any) -> Call:
     model, optimizer, x, y = _char_gpt(torch)

@@ -21,6 +21,7 @@ import numpy as np
 
 from rushlight.base.config import knobs
 from rushlight.compiler import native, pool, team
+from rushlight.compiler.dots import dots
 from rushlight.compiler.gemmcode import PREFIX
 
 Array = np.ndarray[Any, Any]
@@ -64,6 +65,10 @@ def _loop(dtype: str) -> int | None:
 
 def matmul(a: Array, b: Array, out: Array | None = None) -> Array:
     """np.matmul(a, b, out), for operands of two or more axes and large products; `out` in C order."""
+    if out is None and a.ndim == 2 and len(a) == 1:
+        thin = dots(a, b)
+        if thin is not None:
+            return thin
     found = _shared(a, b, out) if a.dtype == b.dtype and a.dtype.name in PREFIX else None
     return np.matmul(a, b, out) if found is None else found
 

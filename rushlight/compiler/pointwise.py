@@ -13,7 +13,7 @@ from rushlight.compiler import pool, team
 from rushlight.compiler.meaning import Meaning
 from rushlight.compiler.tier import Tiered
 from rushlight.derive.reference import program
-from rushlight.ops.scalar import Expr
+from rushlight.ops.scalar import Expr, symbol
 
 Array = np.ndarray[Any, Any]
 Inputs = tuple[tuple[str, str], ...]
@@ -99,6 +99,12 @@ def pointwise(outputs: tuple[Expr, ...], inputs: Inputs, out_dtypes: tuple[str, 
     outputs); it gives an array or a tuple of arrays of `out_dtypes`.
     """
     return Pointwise(outputs, inputs, out_dtypes)
+
+
+@lru_cache(maxsize=None)
+def conversion(source: str, to: str) -> Pointwise:
+    """The kernel from one dtype to another."""
+    return pointwise((symbol("a"),), (("a", source),), (to,))
 
 
 def fused(*meaning: Any) -> Callable[[Sequence[Array], Sequence[Array]], None]:

@@ -12,9 +12,8 @@ from typing import Any
 
 from rushlight.base import accumulate, boxmuller, integers, rng
 from rushlight.dispatch import inplace, methods, operators, pointwise, running
-from rushlight.ops import copying, machine, products, scanning
+from rushlight.ops import machine, products, scanning
 from rushlight.ops.rowkernels import RowKernel
-from rushlight.ops.scalar import symbol
 from rushlight.ops.table import NAMES, Row, public
 from rushlight.tensor import tensor
 
@@ -108,13 +107,6 @@ def _scan(op: str) -> Any:
     return scan(op)
 
 
-@lru_cache(maxsize=None)
-def _conversion(source: str, to: str) -> Any:
-    from rushlight.compiler.pointwise import pointwise
-
-    return pointwise((symbol("a"),), (("a", source),), (to,))
-
-
 def _rows(*meaning: Any) -> Any:
     from rushlight.compiler.rows import rows
 
@@ -124,7 +116,6 @@ def _rows(*meaning: Any) -> Any:
 accumulate.machine = _add_rows
 products.machine = _matmul
 machine.find = lru_cache(maxsize=None)(lambda module, name: getattr(_compiler(module), name))
-copying.machine = _conversion
 scanning.machine = _scan
 RowKernel.compile = staticmethod(_rows)
 rng.machine = _machine("mersenne", "words")

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,8 @@ import numpy as np
 from rushlight.base import dtype as dt
 from rushlight.base.convert import convert, needs_care
 from rushlight.base.layout import Layout, contiguous_strides
+from rushlight.ops.machine import machine
+from rushlight.ops.rowkernels import BIG
 from rushlight.ops.scalar import Expr, m
 from rushlight.ops.table import composite, opaque, pointwise, view
 from rushlight.base.layout import format_strides
@@ -57,21 +58,23 @@ def contiguous(a: Array) -> Array:
     return a if a.flags.c_contiguous else assign(np.empty(a.shape, a.dtype), a)
 
 
-# Set by dispatch: gives a kernel (array, out=) that converts between two dtypes, by names.
-machine: Callable[[str, str], Any] | None = None
-
-
 def _copy(a: Array, dtype: Any, memory_format: Any) -> Array:
     plain = memory_format is None and a.flags.c_contiguous
     out = np.empty(a.shape, dtype) if plain else arranged(a.shape, strides_of(a), dtype, memory_format)
-    if {a.dtype.name, out.dtype.name} in _HALVES and machine is not None:
-        machine(a.dtype.name, out.dtype.name)(a, out=out)
-        return out
+    if {a.dtype.name, out.dtype.name} in _HALVES:
+        return converted(a, out)
     return assign(out, convert(a, out.dtype) if needs_care(a.dtype, out.dtype) else a)
 
 
 # Conversions that NumPy does element by element, in software.
 _HALVES = [{"float32", half} for half in ("float16", "bfloat16")]
+
+
+def converted(a: Array, out: Array) -> Array:
+    """out[...] = a between float32 and a float of two bytes."""
+    kernel = machine("pointwise", "conversion")(a.dtype.name, out.dtype.name)
+    (kernel.large if a.size >= BIG else kernel)(a, out=out)
+    return out
 
 
 @opaque(name="_tensor_of", where=("aten",))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.ops.along import legacy
-from rushlight.ops.products import Array, bmm, conjugate, mm, mv, narrow, product, sum_of_outers
+from rushlight.ops.products import Array, bmm, conjugate, mm, mv, narrow, product, sum_of_outers, wide
 from rushlight.ops.scalar import Expr
 from rushlight.ops.table import composite, contract, pointwise
 
@@ -24,11 +24,11 @@ def _(x: Array, w: Array, bias: Array | None) -> Array:
         raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {legacy(x)} and {legacy(w)}")
     if bias is not None and narrow(x) and (x.ndim < 3 or x.flags.c_contiguous):
         # One rounding, of the sum: so does PyTorch, save for what it cannot see as one matrix.
-        return _with_bias(*(a.astype(np.float32) for a in (x, w, bias))).astype(x.dtype)
+        return _with_bias(x, w, bias.astype(np.float32), wide).astype(x.dtype)
     return _with_bias(x, w, bias)
 
 
-def _with_bias(x: Array, w: Array, bias: Array | None) -> Array:
+def _with_bias(x: Array, w: Array, bias: Array | None, product: Any = product) -> Array:
     if w.ndim == 1:
         found = product(x, w)
     elif not x.ndim or x.shape[-1] != w.shape[1]:

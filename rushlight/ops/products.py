@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.ops.copying import converted
+from rushlight.ops.machine import machine as by_name
 from rushlight.ops.table import composite, contract
 
 Array = np.ndarray[Any, Any]
@@ -35,13 +37,22 @@ def narrow(a: Array) -> bool:
 
 def product(a: Array, b: Array) -> Array:
     """NumPy's matmul; two-byte floats multiply in float32 and round once."""
-    dtype = a.dtype
     if narrow(a):
-        return product(a.astype(np.float32), b.astype(np.float32)).astype(dtype)
+        found = wide(a, b)
+        return converted(found, np.empty(found.shape, a.dtype))
     if a.size * b.shape[-1] >= LARGE and a.ndim > 1 and b.ndim > 1:
         return machine(a, b)
     # Of two matrices, dot is the shorter way to the same routine.
     return a.dot(b) if a.ndim == 2 == b.ndim else np.matmul(a, b)
+
+
+def wide(a: Array, b: Array) -> Array:
+    """The product of two-byte floats in float32."""
+    if a.size * b.shape[-1] >= LARGE:
+        thin: Array | None = by_name("dots", "dots")(a, b)
+        if thin is not None:
+            return thin
+    return product(*[converted(x, np.empty_like(x, np.float32)) for x in (a, b)])
 
 
 @contract(out=True)
