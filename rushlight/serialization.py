@@ -7,28 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from rushlight.serialize.api import get_unsafe_globals_in_checkpoint, load, save
-from rushlight.serialize.locations import (
-    default_restore_location,
-    location_tag,
-    register_package,
-    validate_cuda_device,
-)
-from rushlight.serialize.options import (
-    LoadEndianness,
-    get_crc32_options,
-    get_default_load_endianness,
-    get_default_mmap_options,
-    set_crc32_options,
-    set_default_load_endianness,
-    set_default_mmap_options,
-    skip_data,
-)
-from rushlight.serialize.safe_globals import (
-    add_safe_globals,
-    clear_safe_globals,
-    get_safe_globals,
-    safe_globals,
-)
+from rushlight.serialize.locations import (default_restore_location, location_tag, register_package,
+                                           validate_cuda_device)
+from rushlight.serialize.options import (LoadEndianness, get_crc32_options, get_default_load_endianness,
+                                         get_default_mmap_options, set_crc32_options,
+                                         set_default_load_endianness, set_default_mmap_options, skip_data)
+from rushlight.serialize.safe_globals import (add_safe_globals, clear_safe_globals, get_safe_globals,
+                                              safe_globals)
 
 
 class SourceChangeWarning(Warning):
@@ -45,10 +30,8 @@ def mkdtemp() -> Iterator[str]:
         shutil.rmtree(path)
 
 
-__all__ = [
-    "LoadEndianness", "SourceChangeWarning", "add_safe_globals", "clear_safe_globals",
+__all__ = ["LoadEndianness", "SourceChangeWarning", "add_safe_globals", "clear_safe_globals",
     "default_restore_location", "get_crc32_options", "get_default_load_endianness",
     "get_default_mmap_options", "get_safe_globals", "get_unsafe_globals_in_checkpoint", "load",
     "location_tag", "mkdtemp", "register_package", "safe_globals", "save", "set_crc32_options",
-    "set_default_load_endianness", "set_default_mmap_options", "skip_data", "validate_cuda_device",
-]
+    "set_default_load_endianness", "set_default_mmap_options", "skip_data", "validate_cuda_device"]

@@ -8,6 +8,7 @@ from rushlight._dynamo.api import compile as made
 from rushlight.base.tape import TAPE
 from rushlight.capture.compiled import Compiled, Plan
 from rushlight.capture.eager import Eager
+from rushlight.compiler.stages import Run
 
 
 class Explanation:
@@ -42,9 +43,11 @@ def _plan(plan: Plan) -> list[str]:
     entries = plan.program.entries
     memory: Any = plan.program.plan
     size = f"{memory.size / 1e6:.2f} MB of memory, {memory.apart / 1e6:.2f} MB if no results shared it"
+    runs = [step for part in plan.program.parts for step in part.replay]
+    native = sum(isinstance(step, Run) for step in runs)
     state = f"replayed {plan.replays} times" if plan.ready else "recorded, to be checked by one more call"
-    lines = [f"  {state}; {len(entries)} steps, {size}; recording and compiling "
-             f"took {plan.seconds:.3f} s"]
+    lines = [f"  {state}; {len(entries)} steps in {native} native calls and {len(runs) - native} of "
+             f"Python, {size}; recording and compiling took {plan.seconds:.3f} s"]
     for e in entries:
         shapes = ", ".join(f"{o.dtype}{list(o.shape)}" for o in e.outs)
         lines.append(f"    {'python ' if e.kind == 'call' else ''}{e.name}{' -> ' + shapes if shapes else ''}"

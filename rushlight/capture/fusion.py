@@ -155,6 +155,10 @@ class _Pair:
             vectors = [o for o, v in zip(self.producer.outs, varies, strict=True) if v]
             return all(any(o is v for v in vectors) for o in handed)
         if form == "rows":
+            whole = {e.src[0].arg for e in toposort(self.second.exprs) if e.op == "at"}
+            if any(_same(a, o) and name in whole for (name, _, _), a in zip(
+                    self.second.inputs, self.consumer.operands[0], strict=True) for o in handed):
+                return False
             roles = [role for _, _, role in self.second.inputs]
             vectors = [a for a, r in zip(self.consumer.operands[0], roles, strict=True) if r == "vector"]
             return all(any(_same(o, v) for v in vectors) for o in handed) and not self._costs_twice(0)

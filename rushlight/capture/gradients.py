@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.capture.recorder import Entry, add_gradient, root, roots
+from rushlight.compiler.team import pointer
 from rushlight.tensor.tensor import Tensor
 
 
@@ -19,17 +20,17 @@ def straight(entries: Sequence[Entry], output: Any) -> list[Entry]:
     """The entries with copies of gradients left out; leaves then only take what is there."""
     uses = Counter(memory for e in entries for memory in e.reads() | roots(e.outs))
     uses.update(roots(output))
-    makers = {id(root(o)): e for e in entries if e.kind == "run" and len(e.outs) == 1 for o in e.outs}
+    makers = {id(root(o)): (e, k) for e in entries if e.kind == "run" for k, o in enumerate(e.outs)}
     emptied: set[int] = set()
     kept: list[Entry] = []
     for e in entries:
         if e.kind == "call" and e.function is add_gradient:
             leaf, grad, own = e.operands
             memory = id(root(grad._a))
-            maker = makers.get(memory)
+            maker, k = makers.get(memory, (None, 0))
             if id(leaf) in emptied and maker is not None and uses[memory] == 2 and (
-                    _alike(maker.outs[0], own._a) and grad._a.ctypes.data == maker.outs[0].ctypes.data):
-                maker.outs = (own._a,)
+                    _alike(maker.outs[k], own._a) and pointer(grad._a) == pointer(maker.outs[k])):
+                maker.outs = (*maker.outs[:k], own._a.reshape(maker.outs[k].shape), *maker.outs[k + 1:])
                 e = _joined(kept, Entry("call", take, ([(leaf, own)],), (), e.where))
             emptied.discard(id(leaf))
         elif e.kind == "call":
@@ -74,7 +75,8 @@ def _joined(kept: list[Entry], entry: Entry) -> Any:
 
 
 def _alike(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
-    return a.shape == b.shape and a.dtype == b.dtype and a.strides == b.strides
+    return a.dtype == b.dtype and (a.shape == b.shape and a.strides == b.strides or (
+        a.size == b.size and a.flags.c_contiguous and b.flags.c_contiguous))
 
 
 def _without_gradients(entry: Entry) -> set[int]:

@@ -6,31 +6,27 @@ equal meanings are one kernel, whatever made them.
 """
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Container, Sequence
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from rushlight.base import dtype as dt
+from rushlight.base.config import knobs
 from rushlight.capture.recorder import Entry, root, roots
-from rushlight.compiler import pool, team
 from rushlight.compiler.full import full
 from rushlight.compiler.pointwise import pointwise
 from rushlight.compiler.rows import Rows, rows
 from rushlight.derive.types import infer
 from rushlight.dispatch.formula import Formula
 from rushlight.dispatch.reducing import BIG, MACHINE, Reducer
-from rushlight.ops import attention, rowkernels
+from rushlight.ops import classification, products, rowkernels
 from rushlight.ops.rowexpr import reduce_
 from rushlight.ops.scalar import Expr, const, m, show, substitute, symbol, toposort
 
 Array = np.ndarray[Any, Any]
 # A kernel's operands with their roles: the arrays are those that a replay works on.
 Operands = Sequence[tuple[str, Array, str]]
-# From how many elements on a kernel is shared out: between kernels of a program threads are awake.
-_PARALLEL = 1 << 15
 
 
 class Kernel:
@@ -47,10 +43,12 @@ class Kernel:
         self.form, self.exprs, self.inputs, self.out_dtypes = form, exprs, inputs, out_dtypes
         self.lanes, self.combine = lanes, combine
         named = tuple((name, d) for name, d, _ in inputs)
-        self.made: Any = (
-            pointwise(exprs, named, out_dtypes) if form == "pointwise" else
+        self.made: Any = (pointwise(exprs, named, out_dtypes) if form == "pointwise" else
             rows(exprs, inputs, out_dtypes, lanes) if form == "rows" else
             full(combine, exprs[0], named, out_dtypes[0], lanes))
+
+    def __call__(self, arrays: Sequence[Array]) -> Any:
+        return self.made(*arrays)
 
     @property
     def tiered(self) -> Any:
@@ -77,7 +75,7 @@ def node(form: str, exprs: Sequence[Expr], operands: Operands, outs: Sequence[Ar
     inputs = tuple((f"x{i}", dt.from_numpy_dtype(a.dtype).name, role)
                    for i, (_, a, role) in enumerate(operands))
     made = Kernel(form, renamed, inputs, tuple(out_dtypes), lanes, combine)
-    if not made.tiered.compile_now():
+    if knobs.kernels == "numpy" or not made.tiered.compile_now():
         return None
     return Entry("run", made, ([a for _, a, _ in operands],), tuple(outs), where)
 
@@ -86,6 +84,9 @@ class Product:
     """The entry of a product of two matrices, taken out of a larger one."""
 
     row, label = None, "matmul"
+
+    def __call__(self, a: Array, b: Array) -> Any:
+        return products.product(a, b)
 
 
 def lowered(entry: Entry, owned: Container[int]) -> list[Entry]:
@@ -112,43 +113,98 @@ def lowered(entry: Entry, owned: Container[int]) -> list[Entry]:
 def _linear(entry: Entry) -> list[Entry] | None:
     """A product and the addition of a bias, which may then be fused with what follows."""
     (x, w, bias), out = entry.operands, entry.outs[0]
-    if bias is None or x.ndim < 2 or w.ndim != 2 or not (x.flags.c_contiguous and out.flags.c_contiguous) or (
-            not x.dtype == w.dtype == bias.dtype == out.dtype or x.dtype.name not in MACHINE):
+    if x.ndim < 2 or w.ndim != 2 or not (x.flags.c_contiguous and out.flags.c_contiguous) or (
+            not x.dtype == w.dtype == out.dtype or x.dtype.name not in MACHINE or x.dtype.itemsize < 4):
         return None
+    operands = x.reshape(-1, x.shape[-1]), w.T
+    if bias is None:
+        return [_product(operands, out.reshape(-1, out.shape[-1]), entry, False)]
     total = np.empty_like(out)
     added = node("pointwise", (symbol("a") + symbol("b"),), [("a", total, "vector"), ("b", bias, "vector")],
                  (out,), (dt.from_numpy_dtype(out.dtype).name,), entry.where)
-    operands = x.reshape(-1, x.shape[-1]), w.T
     product = _product(operands, total.reshape(-1, total.shape[-1]), entry)
-    return None if added is None or x.dtype.itemsize < 4 else [product, added]
+    return None if added is None else [product, added]
 
 
 def _product(operands: tuple[Array, Array], out: Array, whole: Entry, inner: bool = True) -> Entry:
     return Entry("run", Product(), operands, (out,), whole.where, inner)
 
 
-def _attention(entry: Entry) -> list[Entry] | None:
-    """Two products and a softmax of rows, which the mask of causal attention becomes part of."""
-    (q, k, v, causal, scale), (out, weights) = entry.operands, entry.outs
-    kernel = attention.probabilities.compiled(weights, weights)
-    if kernel is NotImplemented or not (out.flags.c_contiguous and weights.flags.c_contiguous):
+def _outers(entry: Entry) -> list[Entry] | None:
+    (a, b), (out,) = entry.operands, entry.outs
+    if a.ndim != 2 and not (a.flags.c_contiguous and b.flags.c_contiguous):
         return None
-    dtype, scores = kernel.out_dtypes[0], np.empty_like(weights)
-    parts: list[Entry | None] = [_product((q, k.swapaxes(-1, -2)), scores, entry)]
-    if causal:
-        mask, hidden = np.tri(*scores.shape[-2:], dtype=bool), np.empty_like(scores)
-        parts.append(node("pointwise", (m.where(symbol("m"), symbol("s"), const(-math.inf)),),
-                          [("m", mask, "vector"), ("s", scores, "vector")], (hidden,), (dtype,), entry.where))
-        scores = hidden
-        if parts[1] is not None:
-            parts[1].inner = True
-    operands = [("s", scores, "vector"), ("c", np.array(scale, scores.dtype), "scalar")]
-    parts += [node("rows", kernel.outputs, operands, (weights,), (dtype,), entry.where),
-              _product((weights, v), out, entry, False)]
-    return None if None in parts else parts  # type: ignore[return-value]
+    return [_product((a.reshape(-1, a.shape[-1]).T, b.reshape(-1, b.shape[-1])), out, entry, False)]
 
 
-_PARTS: dict[str, Callable[[Entry], list[Entry] | None]] = {"linear": _linear, "_attention": _attention}
+def _matmul(entry: Entry) -> list[Entry]:
+    return [_product(entry.operands, entry.outs[0], entry, False)]  # type: ignore[arg-type]
+
+
+def total(a: Array) -> Any:
+    """A sum in NumPy's order."""
+    return np.add.reduce(a, None)
+
+
+def checked(wrong: Array, t: Array, classes: int, ignored: int) -> tuple[()]:
+    """IndexError for a class out of range, if there is a `wrong` one."""
+    if wrong:
+        classification.in_range(t, classes, ignored)
+    return ()
+
+
+def _counted(entry: Entry, x: Array, t: Array, ignored: int) -> tuple[Entry | None, Array, Array]:
+    """How many targets are not ignored, as a number of x's dtype, and whether any is out of range."""
+    at, counts = symbol("t"), m.ne(symbol("t"), symbol("ignored"))
+    wrong = m.logical_and(counts, m.logical_or(at < 0, at >= symbol("classes")))
+    operands = [("t", t, "vector"), *[(n, np.array(v), "scalar") for n, v in (
+        ("ignored", ignored), ("classes", x.shape[1]))]]
+    outs, d = (np.empty((), x.dtype), np.empty((), np.bool_)), x.dtype.name
+    found = node("rows", (reduce_("add", m.cast(counts, arg=d)), reduce_("any", wrong)), operands, outs,
+                 (d, "bool"), entry.where)
+    if found is not None:
+        found.inner = True
+    return found, *outs
+
+
+def _cross_entropy(entry: Entry) -> list[Entry] | None:
+    """A look at the targets, the rows' losses, their sum, and its share."""
+    (x, t, ignored, reduction), (out, lse) = entry.operands, entry.outs
+    kernel = classification.loss_of_rows.compiled(x, t, t)
+    if reduction == "none" or t.dtype != np.int64 or kernel is NotImplemented:
+        return None
+    look, count, wrong = _counted(entry, x, t, ignored)
+    losses, summed = np.empty(t.shape, x.dtype), out if reduction == "sum" else np.empty_like(out)
+    operands = [("x", x, "vector"), ("t", t, "scalar"), ("ignore", np.array(ignored), "scalar")]
+    each = node("rows", kernel.outputs, operands, (losses, lse), kernel.out_dtypes, entry.where)
+    found = [look, Entry("run", checked, (wrong, t, x.shape[1], ignored), (), entry.where), each,
+             Entry("run", total, (losses,), (summed,), entry.where, summed is not out)]
+    if each is not None:
+        each.inner = True
+    if summed is not out:
+        found.append(node("pointwise", (symbol("s") / symbol("n"),), [
+            ("s", summed, "vector"), ("n", count, "vector")], (out,), (x.dtype.name,), entry.where))
+    return None if None in found else found  # type: ignore[return-value]
+
+
+def _cross_entropy_back(entry: Entry) -> list[Entry] | None:
+    (x, t, lse, g, ignored, reduction), (out,) = entry.operands, entry.outs
+    kernel = classification.gradient_of_rows.compiled(x, t, lse, g)
+    if t.dtype != np.int64 or kernel is NotImplemented or g.ndim:
+        return None
+    look, count, _ = _counted(entry, x, t, ignored)
+    share = symbol("g") / symbol("n") if reduction == "mean" else symbol("g")
+    share = share * m.cast(m.ne(symbol("t"), symbol("ignored")), arg=x.dtype.name)
+    operands = [("x", x, "vector"), *[(n, a, "scalar") for n, a in (
+        ("t", t), ("lse", lse), ("g", g), ("ignored", np.array(ignored)), ("n", count))]]
+    back = node("rows", [substitute(e, {symbol("g"): share}) for e in kernel.outputs], operands, (out,),
+                kernel.out_dtypes, entry.where)
+    return None if look is None or back is None else [look, back]
+
+
+_PARTS: dict[str, Callable[[Entry], list[Entry] | None]] = {
+    "linear": _linear, "mm": _matmul, "bmm": _matmul, "_matmul": _matmul, "_sum_of_outers": _outers,
+    "_cross_entropy_rows": _cross_entropy, "_cross_entropy_backward": _cross_entropy_back}
 
 
 def _formula(entry: Entry, owned: Container[int]) -> Entry | None:
@@ -216,30 +272,3 @@ def _row_kernel(entry: Entry) -> Entry | None:
     names = [name for name, _ in kernel.inputs]
     operands = list(zip(names, arrays, kernel.roles, strict=True))
     return node("rows", kernel.outputs, operands, outs, kernel.out_dtypes, entry.where)
-
-
-def step(entry: Entry) -> Any:
-    """What runs a kernel's entry at every replay."""
-    kernel: Kernel = entry.function
-    arrays, outs = entry.operands[0], entry.outs
-    if kernel.form == "full":
-        return partial(_whole, kernel.made.plan(arrays[0].size), arrays, outs[0])
-    cores = [role == "vector" for _, _, role in kernel.inputs] + list(
-        kernel.made.vector_outputs) if kernel.form == "rows" else [False] * (len(arrays) + len(outs))
-    shape = np.broadcast_shapes(*[a.shape[:-1] if core else a.shape for a, core in zip(
-        (*arrays, *outs), cores, strict=True)])
-    threads = pool.get_num_threads()
-    if threads > 1 and shape and max(a.size for a in (*arrays, *outs)) >= _PARALLEL:
-        shared = team.fixed(kernel.made.fn, (*arrays, *outs), cores, shape, threads)
-        if shared is not None:
-            return partial(_shared, shared, kernel.made, arrays, outs)
-    return partial(kernel.made.fn, *arrays, *outs)
-
-
-def _shared(shared: Any, made: Any, arrays: Sequence[Array], outs: Sequence[Array]) -> None:
-    if not shared():
-        made.fn(*arrays, *outs)
-
-
-def _whole(plan: Any, arrays: Sequence[Array], out: Array) -> None:
-    out[...] = plan(*arrays)

@@ -12,10 +12,9 @@ import numpy as np
 from rushlight.autograd.node import AccumulateGrad
 from rushlight.base.size import Size
 from rushlight.base.quiet import hush, restore
-from rushlight.capture import gradients
+from rushlight.capture import gradients, staged
 from rushlight.capture.fusion import Fusing
 from rushlight.capture.memory import Plan, Room
-from rushlight.capture.prepared import prepared
 from rushlight.capture.recorder import Entry, Recorder, root, roots
 from rushlight.capture.regions import CompiledBackward, Traced, versions
 from rushlight.tensor.tensor import Tensor, wrap
@@ -29,11 +28,14 @@ class Part:
     def __init__(self, inputs: Sequence[Tensor], entries: Sequence[Entry], output: Any) -> None:
         self.inputs = [t._a for t in inputs]
         self.entries, self.output = list(entries), output
+        # What each entry is run by, and the same with native ones in one call.
         self.steps: list[Callable[[], Any]] = []
+        self.replay: list[Callable[[], Any]] = []
 
     def prepare(self) -> None:
         """Decide all that can be decided before a replay."""
-        self.steps = [prepared(e) for e in self.entries]
+        self.steps = staged.steps(self.entries)
+        self.replay = staged.joined(self.steps)
 
     def run(self, arrays: Sequence[Array | None]) -> None:
         """All steps, on these inputs (zeros for None)."""
@@ -41,7 +43,7 @@ class Part:
             own[...] = 0 if a is None else a
         token = hush()
         try:
-            for step in self.steps:
+            for step in self.replay:
                 step()
         finally:
             restore(token)

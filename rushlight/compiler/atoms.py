@@ -37,8 +37,7 @@ ULP: dict[str, tuple[float, float]] = {
     "cos": (2, 2), "tan": (2, 2), "asin": (2.5, 2), "acos": (2.5, 2.5), "atan": (3, 2),
     "atan2": (1.5, 2), "sinh": (2.6, 3), "cosh": (2, 2.5), "asinh": (3, 3), "acosh": (3, 3.5),
     "atanh": (3, 3.5), "erf": (1.5, 2), "erfc": (1, 5), "erfinv": (1, 5), "pow": (1, 2),
-    "lgamma": (2, 4), "hypot": (1, 1), "rsqrt": (1.5, 1.5),
-}
+    "lgamma": (2, 4), "hypot": (1, 1), "rsqrt": (1.5, 1.5)}
 
 
 # --- conversions ----------------------------------------------------------------------------------
@@ -318,14 +317,12 @@ def _trigonometric(name: str, moderate: Callable[[Lane], Lane]) -> Emitter:
     return emit
 
 
-EMITTERS: dict[str, Emitter] = {
-    "add": _on_bool("or")(_operator("__add__")), "sub": _operator("__sub__"),
+EMITTERS: dict[str, Emitter] = {"add": _on_bool("or")(_operator("__add__")), "sub": _operator("__sub__"),
     "mul": _on_bool("and")(_operator("__mul__")), "div": _div, "neg": lambda d, x: -x,
     "reciprocal": lambda d, x: _div(d, x.other(1), x), "pow": _pow, "abs": _abs, "sgn": _sgn,
     "floor_divide": _floor_divide, "trunc_divide": _trunc_divide, "remainder": _remainder,
     "fmod": _fmod, "copysign": lambda d, a, b: a.copysign(b), "nextafter": _libm("nextafter"),
-    "hypot": _libm("hypot"),
-    "floor": _intrinsic("llvm.floor"), "ceil": _intrinsic("llvm.ceil"),
+    "hypot": _libm("hypot"), "floor": _intrinsic("llvm.floor"), "ceil": _intrinsic("llvm.ceil"),
     "trunc": _intrinsic("llvm.trunc"), "round": _intrinsic("llvm.rint"),
     "exp": _vector("exp", vm.exp), "exp2": _vector("exp2", vm.exp2),
     "expm1": _vector("expm1", vm.expm1), "log": _vector("log", vm.log),
@@ -337,8 +334,7 @@ EMITTERS: dict[str, Emitter] = {
     "atan": _vector("atan", vm.atan), "atan2": _libm("atan2"), "sinh": _vector("sinh", vm.sinh),
     "cosh": _vector("cosh", vm.cosh), "tanh": _vector("tanh", vm.tanh),
     "asinh": _vector("asinh", vm.asinh), "acosh": _vector("acosh", vm.acosh),
-    "atanh": _vector("atanh", vm.atanh),
-    "erf": _vector("erf", vm.erf), "erfc": _erfc,
+    "atanh": _vector("atanh", vm.atanh), "erf": _vector("erf", vm.erf), "erfc": _erfc,
     "erfinv": _through_double(vm.erfinv), "lgamma": _through_double(lambda x: x.f.scalars("lgamma", x)),
     "maximum": _maximum, "minimum": _minimum, "clamp_min": _maximum, "clamp_max": _minimum,
     "fmax": _number_extreme("gt"), "fmin": _number_extreme("lt"), "relu": _relu,
@@ -349,11 +345,8 @@ EMITTERS: dict[str, Emitter] = {
     "logical_not": lambda d, x: ~_truth(x), "isnan": _isnan, "isinf": _isinf,
     "isfinite": _isfinite, "signbit": _signbit,
     "bitwise_and": _bitwise("and"), "bitwise_or": _bitwise("or"), "bitwise_xor": _bitwise("xor"),
-    "bitwise_not": lambda d, x: ~x, "shift_left": _shift("shl", "shl"),
-    "shift_right": _shift("lshr", "ashr"),
-    "conj": lambda d, x: x, "real": lambda d, x: x,
-    "imag": lambda d, x: x.other(0),
-}
+    "bitwise_not": lambda d, x: ~x, "shift_left": _shift("shl", "shl"), "shift_right": _shift("lshr", "ashr"),
+    "conj": lambda d, x: x, "real": lambda d, x: x, "imag": lambda d, x: x.other(0)}
 
 
 def largest(storage: str) -> Any:

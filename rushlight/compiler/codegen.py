@@ -42,8 +42,7 @@ def _ufunc(address: int | None, meaning: Meaning, name: str, signature: str | No
 
 def _inner_loop(module: Module, name: str, shared: str) -> None:
     """NumPy's inner loop `name`, which hands the descriptor to one of the shared loops."""
-    module.functions.append(
-        f"declare void @{shared}(ptr, ptr, ptr, ptr)\n"
+    module.functions.append(f"declare void @{shared}(ptr, ptr, ptr, ptr)\n"
         f"define i32 @{name}(ptr %c, ptr %args, ptr %dims, ptr %steps, ptr %d) {{\n"
         f"  call void @{shared}(ptr @{name}_desc, ptr %args, ptr %dims, ptr %steps)\n"
         "  ret i32 0\n}")

@@ -86,8 +86,7 @@ class Columns(Tiered):
         pieces = min(pool.get_num_threads() * 2, columns // _COLUMNS_PER_THREAD)
         cuts = [columns * i // pieces for i in range(pieces + 1)]
 
-        self._run(self.fn, [
-            [a if role == "perrow" else a[..., low:high]
+        self._run(self.fn, [[a if role == "perrow" else a[..., low:high]
              for a, role in zip((*arrays, *results), (*self.roles, *("percol",) * len(results)),
                                 strict=True)] for low, high in zip(cuts, cuts[1:], strict=False)])
         return results[0] if len(results) == 1 else results
@@ -112,8 +111,7 @@ class Columns(Tiered):
         starts = range(0, total, CHUNK)
         parts = [np.empty((len(starts), width), dt.BY_NAME[d].np) for d in self.sums]
 
-        self._run(partial.fn, [
-            [*(a if role == "percol" else a[low:low + CHUNK]
+        self._run(partial.fn, [[*(a if role == "percol" else a[low:low + CHUNK]
                for a, role in zip(arrays, self.roles, strict=True)), *(p[number] for p in parts)]
             for number, low in enumerate(starts)])
         results = _results(out, width, self._out)

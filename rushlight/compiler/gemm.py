@@ -38,8 +38,7 @@ class _Blas:
     def __init__(self, path: str) -> None:
         library = ctypes.CDLL(path)
         self.gemm = {dtype: ctypes.cast(getattr(library, f"scipy_cblas_{prefix}gemm64_"),
-                                        ctypes.c_void_p).value or 0
-                     for dtype, prefix in PREFIX.items()}
+                                        ctypes.c_void_p).value or 0 for dtype, prefix in PREFIX.items()}
         self.set_threads = library.scipy_openblas_set_num_threads64_
         self.get_threads = library.scipy_openblas_get_num_threads64_
 
@@ -74,26 +73,31 @@ def matmul(a: Array, b: Array, out: Array | None = None) -> Array:
 
 
 def _shared(a: Array, b: Array, out: Array | None) -> Array | None:
+    if out is None:
+        batch = a.shape[:-2] if a.shape[:-2] == b.shape[:-2] else np.broadcast_shapes(
+            a.shape[:-2], b.shape[:-2])
+        out = np.empty((*batch, a.shape[-2], b.shape[-1]), a.dtype)
+    found = planned(a, b, out)
+    if found is None:
+        return None
+    loop, jobs, steps = found
+    with one_thread():
+        done = team.run_loop(loop, jobs, 3, steps, pool.get_num_threads())
+    return out if done else None
+
+
+def planned(a: Array, b: Array, out: Array) -> tuple[int, Array, Array] | None:
+    """The loop, jobs and steps that write a @ b to `out`, in C order; None where BLAS cannot."""
     blas = None if knobs.kernels == "numpy" else _blas()
     loop = _loop(a.dtype.name) if blas is not None else None
-    if blas is None or loop is None or a.shape[-1] != b.shape[-2] or not a.shape[-1]:
+    if blas is None or loop is None or a.shape[-1] != b.shape[-2] or not a.shape[-1] or not out.size:
         return None
     left, right = _order(a), _order(b)
     if left is None or right is None:
         return None
-    batch = a.shape[:-2] if a.shape[:-2] == b.shape[:-2] else np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    if out is None:
-        out = np.empty((*batch, a.shape[-2], b.shape[-1]), a.dtype)
-    if not out.size:
-        return None
-    threads = pool.get_num_threads()
-    offsets = _jobs(tuple([(x.shape, x.strides) for x in (a, b, out)]))
-    jobs = team.placed(offsets, (a, b, out))
-    steps = np.array([blas.gemm[a.dtype.name], *left[0:1], *right[0:1], left[1], right[1],
-                      max(out.shape[-1], 1)], np.int64)
-    with _one_thread(blas):
-        done = team.run_loop(loop, jobs, 3, steps, threads)
-    return out if done else None
+    jobs = team.placed(_jobs(tuple([(x.shape, x.strides) for x in (a, b, out)])), (a, b, out))
+    return loop, jobs, np.array([blas.gemm[a.dtype.name], left[0], right[0], left[1], right[1],
+                                 max(out.shape[-1], 1)], np.int64)
 
 
 _setting = threading.Lock()
@@ -109,8 +113,9 @@ if hasattr(os, "register_at_fork"):
 
 
 @contextmanager
-def _one_thread(blas: _Blas) -> Iterator[None]:
+def one_thread() -> Iterator[None]:
     """BLAS's own threads are put off; the number is the process's, so callers take turns."""
+    blas: Any = _blas()
     with _setting:
         before = blas.get_threads()
         blas.set_threads(1)

@@ -78,8 +78,7 @@ def _low(shift: int) -> Callable[..., None]:
 _RELOCATIONS: dict[str, dict[int, Callable[..., None]]] = {
     "x86_64": {1: _absolute, 2: _relative, 4: _relative},
     "aarch64": {257: _absolute, 261: _relative, 275: _page, 277: _low(0), 278: _low(0),
-                282: _branch, 283: _branch, 284: _low(1), 285: _low(2), 286: _low(3), 299: _low(4)},
-}
+                282: _branch, 283: _branch, 284: _low(1), 285: _low(2), 286: _low(3), 299: _low(4)},}
 
 
 def _stub(machine: str, address: int) -> bytes:

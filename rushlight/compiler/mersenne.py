@@ -6,19 +6,23 @@ word k + 624 depends on the words k, k + 1 and k + 397 alone (M. Matsumoto, T. N
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from rushlight.base.rng import Engine
+from rushlight.base.rng import Engine, default_engine
 from rushlight.compiler import native
 from rushlight.compiler.ir import Function, Module
 from rushlight.compiler.lanes import Lane
 from rushlight.compiler.target import available
 from rushlight.compiler.team import pointer
+from rushlight.compiler.teamcode import MEMCPY
 from rushlight.compiler.tier import Tiered
+from rushlight.ops.scalar import m, symbol
 
 Array = np.ndarray[Any, Any]
 
@@ -95,8 +99,7 @@ def write(module: Module, name: str) -> None:
 
 
 def _copy(f: Function, to: str, source: str, size: "str | int") -> None:
-    memcpy = f.module.declare("@llvm.memcpy.p0.p0.i64",
-                              "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)")
+    memcpy = f.module.declare(*MEMCPY)
     f.emit(f"call void {memcpy}(ptr {to}, ptr {source}, i64 {size}, i1 false)")
 
 
@@ -134,3 +137,40 @@ def _tempered(y: Lane) -> Lane:
     y = y ^ (y.bits("shl", 7) & 0x9D2C5680)
     y = y ^ (y.bits("shl", 15) & 0xEFC60000)
     return y ^ y.bits("lshr", 18)
+
+
+@lru_cache(maxsize=8)
+def _drawing(engine: Engine) -> tuple[Array, Callable[[], Any]]:
+    """A context in which stages may draw from the engine, and what it sets where a thread has its own."""
+    refuse = np.zeros(1, np.bool_)
+
+    @contextmanager
+    def drawing() -> Iterator[None]:
+        with engine.lock, engine._bits.lock:
+            refuse[0] = default_engine() is not engine
+            yield
+    return refuse, drawing
+
+
+def bernoulli(engine: Engine, p: float, value: float, out: Array) -> Any:
+    """`value` with probability p, else zero, as base/distributions.py draws it, into a C-ordered array,
+    as stages; None where it cannot be."""
+    # Here, since few programs are compiled.
+    from rushlight.compiler.pointwise import pointwise
+    from rushlight.compiler.stages import Stage, kernel
+
+    w, d = symbol("w"), out.dtype.name
+    if d not in ("float32", "float64") or not (out.flags.c_contiguous and words().compile_now()):
+        return None
+    # Of a pair of words the first is the upper half; 53 bits of the pair count.
+    drawn = m.bitwise_or(m.bitwise_and(m.shift_left(w, 32), (1 << 53) - (1 << 32)),
+                         m.bitwise_and(m.shift_right(w, 32), (1 << 32) - 1))
+    made = pointwise((m.where(drawn < symbol("t"), symbol("v"), 0),),
+                     (("w", "int64"), ("t", "int64"), ("v", d)), (d,))
+    (refuse, drawing), pairs = _drawing(engine), np.empty(out.shape, np.int64)
+    operands = pairs, np.array(math.ceil(p * 2.0**53)), np.array(value, out.dtype), out
+    chosen = kernel(made.fn, operands, [False] * 4) if made.compile_now() else None
+    code = native.address("words", "mt19937", write)
+    jobs = [[pointer(engine.memory), pointer(pairs), 2 * out.size]]
+    return chosen and [Stage("rl_refuse", [[pointer(refuse)]], 1, [], refuse, within=drawing),
+                       Stage("rl_words", jobs, 2, [code], (engine, pairs)), *chosen]

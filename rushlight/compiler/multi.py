@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import chain
 from struct import Struct
 from typing import Any
@@ -73,7 +73,7 @@ class _Kernel(Tiered):
         found = list_descriptor(self._meaning(), self.scalars, self.targets)
         if found is None:
             return None
-        entry, dtype = _entry(), id(self.dtype.np)
+        entry, dtype, self.descriptor = _entry(), id(self.dtype.np), found
         return lambda scalars, arrays, tensors, part, parts: entry(
             found, scalars, arrays, tensors, part, parts, dtype)
 
@@ -158,17 +158,28 @@ class Multi:
             size += t[0].size
         if size < LARGE or knobs.num_threads == 1:
             return kernel.fn(scalars, arrays, count, 0, 1) == 0
-        parts = pool.get_num_threads()
-        refused: list[int] = []
-        jobs = [partial(self._part, kernel, scalars, arrays, count, p, parts, refused) for p in range(parts)]
-        pool.run(jobs)
-        return not refused
+        # Here, as below, since small programs have no stages.
+        from rushlight.compiler.stages import Run
 
-    @staticmethod
-    def _part(kernel: _Kernel, scalars: bytes, arrays: bytes, count: int, part: int, parts: int,
-              refused: list[int]) -> None:
-        if kernel.fn(scalars, arrays, count, part, parts):
-            refused.append(part)
+        found = self.staged([*chain.from_iterable(tensors)], np.frombuffer(scalars + bytes(8)))
+        if found:
+            Run([(found, list)])()
+        return found is not None
+
+    def staged(self, arrays: Sequence[Any], scalars: Any) -> Any:
+        """The update of all tensors' arrays in a row, with numbers that are found in `scalars`, as stages;
+        None where there is none."""
+        from rushlight.compiler.stages import Stage, pointer
+
+        kernel, each = self.kernel(arrays[0].dtype), len(self.inputs)
+        if not kernel.ready or any([a.dtype != arrays[0].dtype or a.size != arrays[k - k % each].size or (
+                not a.flags.c_contiguous) for k, a in enumerate(arrays)]):
+            return None
+        parts = 1 if sum([a.size for a in arrays[::each]]) < LARGE else 4 * pool.get_num_threads()
+        table, jobs = np.array([*map(id, arrays)], np.int64), [[p, parts] for p in range(parts)]
+        steps = [kernel.descriptor, pointer(scalars), pointer(table), len(arrays) // each,
+                 id(kernel.dtype.np)]
+        return [Stage("rl_update", jobs, 0, steps, (table, scalars, arrays), pool.get_num_threads())]
 
     def _by_numpy(self, tensors: Any, scalars: Sequence[float]) -> None:
         for arrays in tensors:

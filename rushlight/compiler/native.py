@@ -6,15 +6,15 @@ import threading
 from collections.abc import Callable
 from functools import lru_cache
 
-from rushlight.compiler import (cache, columnloops, gemmcode, maximacode, rowloops, runtime, target, teamcode,
-                                tilecode)
+from rushlight.compiler import (attentioncode, cache, columnloops, gemmcode, maximacode, rowloops, runtime,
+                                target, teamcode, tilecode)
 from rushlight.compiler.ir import Module
 
 # Functions of the runtime, the loops that all kernels share.
 _SHARED = ("rl_strip", "rl_pointwise", "rl_pack", "rl_multi", "rl_rows", "rl_columns",
-           "rl_add_rows", "rl_team_serve", "rl_team_run", "rl_sgemm", "rl_dgemm",
+           "rl_add_rows", "rl_team_serve", "rl_team_run", "rl_sgemm", "rl_dgemm", *teamcode.NAMES,
            *[f"rl_{name}_{kind}" for kind in ("f32", "f64")
-             for name in ("pack", "tiles", "lanes", "maxima", "spread")])
+             for name in ("pack", "tiles", "lanes", "maxima", "spread", "attend", "unattend")])
 
 _lock = threading.RLock()
 _addresses: dict[str, int] = {}
@@ -37,7 +37,7 @@ def _runtime() -> dict[str, int]:
         module = _module()
         for part in (runtime, rowloops, columnloops, teamcode, gemmcode):
             part.write(module)
-        for part in (tilecode, maximacode):
+        for part in (tilecode, maximacode, attentioncode):
             part.write(module, target.host().vector_bytes)
         code = target.assemble(module.text(), tidy=True)
         cache.keep(name, code)

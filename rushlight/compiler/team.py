@@ -30,13 +30,13 @@ _SYMBOLS = ("sem_init", "sem_wait", "sem_post", "sched_yield")
 
 # Where NumPy's array object has its data; `__array_interface__` costs five times as much.
 _DATA = ARRAY_FIELDS[0]
-_fields = Struct("6q").pack_into
-_word = ctypes.c_int64.from_address
+_fields = Struct("8q").pack
+word = ctypes.c_int64.from_address
 
 
 def pointer(a: Array) -> int:
     """Where an array's first element is."""
-    return _word(id(a) + _DATA).value
+    return word(id(a) + _DATA).value
 
 
 class _Team:
@@ -59,8 +59,6 @@ class _Team:
         for k in range(most):
             if init(ctypes.c_void_p(self.member(k) + 8 * SEMAPHORE), 0, 0):
                 raise OSError("this system has no unnamed semaphores")
-        self._run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64)(
-            native.runtime_address("rl_team_run"))
         self._serve = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(
             native.runtime_address("rl_team_serve"))
 
@@ -68,18 +66,12 @@ class _Team:
         """Where the member's state is."""
         return self.address + 8 * (MEMBERS + MEMBER * k)
 
-    def run(self, loop: int, jobs: Array, before: int, steps: Array, threads: int) -> None:
-        """Each row of `jobs` by one thread, the caller's among them."""
-        while self.members < threads - 1:
+    def grow(self, helpers: int) -> None:
+        """Have so many members."""
+        while self.members < helpers:
             threading.Thread(target=self._serve, args=(self.address, self.member(self.members)),
                              name="rushlight-team", daemon=True).start()
             self.members += 1
-        helpers = threads - 1
-        self.memory[24] = helpers
-        count, width = jobs.shape
-        _fields(self.memory, 64, loop, pointer(jobs), count,  # type: ignore[arg-type]
-                width * 8, before * 8, pointer(steps))
-        self._run(self.address, helpers)
 
 
 class _Current:
@@ -88,15 +80,6 @@ class _Current:
 
 
 _busy = threading.Lock()
-_own = threading.local()
-
-
-def _lone() -> _Team:
-    """A team of this thread alone: what it runs has the same bits as what the team runs."""
-    found: _Team | None = getattr(_own, "team", None)
-    if found is None:
-        found = _own.team = _Team(0)
-    return found
 
 
 def _team(threads: int) -> _Team | None:
@@ -133,18 +116,32 @@ def run(function: Any, jobs: Array, before: int, steps: Array, threads: int) -> 
 
 def run_loop(loop: int, jobs: Array, before: int, steps: Array, threads: int) -> bool:
     """`run` for the loop at an address; alone, job by job, while the team is at work for another thread."""
-    if not _busy.acquire(blocking=False):
-        if _Current.possible:
-            _lone().run(loop, jobs, before, steps, 1)
-        return _Current.possible
+    if _team(threads) is None:
+        return False
+    (count, width), threads = jobs.shape, min(threads, len(jobs))
+    stage = _fields(loop, pointer(jobs), count, width * 8, before * 8, pointer(steps), threads - 1, 0)
+    return run_stages(stage, 0, 1, threads) == 1
+
+
+@lru_cache(maxsize=None)
+def _stages() -> Callable[..., int]:
+    address, number = ctypes.c_void_p, ctypes.c_int64
+    return ctypes.CFUNCTYPE(number, address, address, number, number, number)(
+        native.runtime_address("rl_program_run"))
+
+
+def run_stages(stages: "int | bytes", first: int, count: int, threads: int) -> int:
+    """Run a table's stages from `first` on; how many there are, or the number of one that refused."""
+    held = threads > 1 and _busy.acquire(blocking=False)
     try:
-        team = _team(threads)
+        team = _team(threads) if held else None
         if team is None:
-            return False
-        team.run(loop, jobs, before, steps, min(threads, len(jobs)))
-        return True
+            return _stages()(None, stages, first, count, 0)
+        team.grow(threads - 1)
+        return _stages()(team.address, stages, first, count, threads - 1)
     finally:
-        _busy.release()
+        if held:
+            _busy.release()
 
 
 def split(function: Any, operands: Sequence[Array], cores: tuple[bool, ...],
@@ -154,22 +151,11 @@ def split(function: Any, operands: Sequence[Array], cores: tuple[bool, ...],
     `cores` says of each operand whether its last axis is the row's own.
     """
     layouts = tuple([(a.shape, a.strides) for a in operands])
-    plan = _plan(layouts, cores, shape, threads)
+    plan = lines(layouts, cores, shape, threads)
     if plan is None:
         return False
     offsets, steps = plan
     return run(function, placed(offsets, operands), len(operands), steps, threads)
-
-
-def fixed(function: Any, operands: Sequence[Array], cores: Sequence[bool], shape: tuple[int, ...],
-          threads: int) -> Callable[[], bool] | None:
-    """`split` of operands that stay where they are, to be called many times; None where it cannot be."""
-    loop = LOOPS.get(function)
-    plan = _plan(tuple([(a.shape, a.strides) for a in operands]), tuple(cores), shape, threads)
-    if loop is None or plan is None:
-        return None
-    jobs, steps, before = placed(plan[0], operands), plan[1], len(operands)
-    return lambda: run_loop(loop, jobs, before, steps, threads)
 
 
 def placed(offsets: Array, operands: Sequence[Array]) -> Array:
@@ -180,28 +166,29 @@ def placed(offsets: Array, operands: Sequence[Array]) -> Array:
 
 
 @lru_cache(maxsize=1024)
-def _plan(layouts: Any, cores: tuple[bool, ...], shape: tuple[int, ...],
+def lines(layouts: Any, cores: tuple[bool, ...], shape: tuple[int, ...],
           threads: int) -> tuple[Array, Array] | None:
-    """Jobs, relative to the operands' starts, and the steps of the loop."""
+    """Jobs, relative to the operands' starts, and the steps of the loop; None where lines are too many, or
+    too short to share them out."""
     extent = next((own[-1:] for (own, _), core in zip(layouts, cores, strict=True) if core), ())
     rows = [strides[-1] for (_, strides), core in zip(layouts, cores, strict=True) if core]
-    lines = [(own[:-1], strides[:-1]) if core else (own, strides)
+    walks = [(own[:-1], strides[:-1]) if core else (own, strides)
              for (own, strides), core in zip(layouts, cores, strict=True)]
-    axis, steps = _line(lines, shape)
+    axis, steps = _line(walks, shape)
     outer, inner = shape[:axis], prod(shape[axis:])
-    if prod(outer) > _MOST_JOBS or axis and inner < _SHORTEST:
+    if prod(outer) > _MOST_JOBS or axis and threads > 1 and inner < _SHORTEST:
         return None
     if axis:
         starts = np.stack(np.unravel_index(np.arange(prod(outer)), outer), -1)
-        offsets, sizes = starts @ _strides(lines, shape)[:, :axis].T, np.full(len(starts), inner)
+        offsets, sizes = starts @ _strides(walks, shape)[:, :axis].T, np.full(len(starts), inner)
     else:
-        pieces = pool.pieces_for(inner, threads)
+        pieces = pool.pieces_for(inner, threads) if threads > 1 else 1
         cuts = np.arange(pieces + 1) * inner // pieces
         offsets, sizes = cuts[:-1, None] * np.array(steps, np.int64), np.diff(cuts)
-    jobs = np.empty((len(sizes), len(lines) + 1 + len(extent)), np.int64)
-    jobs[:, :len(lines)] = offsets
-    jobs[:, len(lines)] = sizes
-    jobs[:, len(lines) + 1:] = extent
+    jobs = np.empty((len(sizes), len(walks) + 1 + len(extent)), np.int64)
+    jobs[:, :len(walks)] = offsets
+    jobs[:, len(walks)] = sizes
+    jobs[:, len(walks) + 1:] = extent
     return jobs, np.array([*steps, *rows], np.int64)
 
 

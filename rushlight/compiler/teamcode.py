@@ -16,9 +16,10 @@ from __future__ import annotations
 
 import re
 
-from rushlight.compiler.ir import Module
+from rushlight.compiler.ir import Function, Module
 
-MEMBERS, MEMBER, SEMAPHORE, QUEUE = 32, 16, 8, 8
+MEMBERS, MEMBER, SEMAPHORE, QUEUE, _SLOT = 32, 16, 8, 8, 8
+MEMCPY = "@llvm.memcpy.p0.p0.i64", "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 # Pauses, of 10 to 40 ns each.
 _SPIN, _YIELD_EVERY = 8000, 256
 
@@ -192,3 +193,76 @@ def write(module: Module) -> None:
             text = re.sub(short, full, text)
         module.functions.append(text.replace("PAUSE", pause).replace("SPIN", str(_SPIN))
                                 .replace("YIELD", str(_YIELD_EVERY)))
+    _write_stages(module)
+
+
+# --- stages of a program ----------------------------------------------------------------------------------
+
+# A stage is 8 slots: those from 8 to 13 above, then how many members may help. Loops that only stages need:
+#   rl_numpy    a loop of one of NumPy's own ufuncs. steps: the loop, its data, then its own steps
+#   rl_update   rl_multi. dims: part, parts. steps: its other arguments, in order
+#   rl_words    the next random words. args: state, words. dims: n. steps: the function of mersenne.py
+#   rl_refuse   gives what its argument points to: other than 0 ends the run of a program
+NAMES = ("rl_program_run", "rl_numpy", "rl_update", "rl_words", "rl_refuse")
+_LOOP = "define i32 @rl_{}(ptr %c, ptr %args, ptr %dims, ptr %steps, ptr %d)"
+
+
+def _write_stages(module: Module) -> None:
+    for each in (_numpy, _update, _words, _refuse):
+        f = Function(module, _LOOP.format(each.__name__[1:]))
+        f.emit(f"ret i32 {each(f)}")
+        f.finish()
+    f = Function(module, "define i64 @rl_program_run(ptr %team, ptr %stages, i64 %first, i64 %count, "
+                         "i64 %most)")
+    _program(f)
+    f.emit("ret i64 %count")
+    f.finish()
+
+
+def _program(f: Function) -> None:
+    """All stages from `first` on, each with at most `most` members; the number of one whose loop does not
+    give 0 ends the run, and is the result."""
+    f.module.declare("smin", "declare i64 @llvm.smin.i64(i64, i64)")
+    f.module.declare(*MEMCPY)
+    with f.loop("%count", "%first") as i:
+        stage = f.at("%stages", f.i64("shl", i, 6))
+        loop, jobs, steps = (f.load("ptr", stage, _SLOT * k) for k in (0, 1, 5))
+        total, size, before, wanted = (f.load("i64", stage, _SLOT * k) for k in (2, 3, 4, 6))
+        helpers = f.op(f"call i64 @llvm.smin.i64(i64 {wanted}, i64 %most)")
+        shared = f.i64("icmp sgt", helpers, 0)
+        with f.when(shared):
+            f.emit(f"call void {MEMCPY[0]}(ptr {f.at('%team', 8 * _SLOT)}, ptr {stage}, i64 {6 * _SLOT}, "
+                   "i1 false)")
+            f.store("i64", helpers, "%team", 24 * _SLOT)
+            f.emit(f"call void @rl_team_run(ptr %team, i64 {helpers})")
+        with f.loop(f.op(f"select i1 {shared}, i64 0, i64 {total}")) as k:
+            job = f.at(jobs, f.i64("mul", k, size))
+            failed = f.op(f"call i32 {loop}(ptr null, ptr {job}, ptr {f.at(job, before)}, ptr {steps}, "
+                          "ptr null)")
+            with f.when(f.op(f"icmp ne i32 {failed}, 0")):
+                f.emit(f"ret i64 {i}")
+                f.start(f.fresh("never"))
+
+
+def _numpy(f: Function) -> "str | int":
+    loop, data, own = f.load("ptr", "%steps"), f.load("ptr", "%steps", _SLOT), f.at("%steps", 2 * _SLOT)
+    f.emit(f"call void {loop}(ptr %args, ptr %dims, ptr {own}, ptr {data})")
+    return 0
+
+
+def _update(f: Function) -> "str | int":
+    given = [f"{kind} {f.load(kind, base, _SLOT * k)}" for kind, base, k in (
+        ("ptr", "%steps", 0), ("ptr", "%steps", 1), ("ptr", "%steps", 2), ("i64", "%steps", 3),
+        ("i64", "%dims", 0), ("i64", "%dims", 1), ("ptr", "%steps", 4))]
+    refused = f.op(f"call i64 @rl_multi({', '.join(given)})")
+    return f.op(f"trunc i64 {refused} to i32")
+
+
+def _words(f: Function) -> "str | int":
+    state, words = f.load("ptr", "%args"), f.load("ptr", "%args", _SLOT)
+    f.emit(f"call void {f.load('ptr', '%steps')}(ptr {state}, ptr {words}, i64 {f.load('i64', '%dims')})")
+    return 0
+
+
+def _refuse(f: Function) -> "str | int":
+    return f.op(f"zext i8 {f.load('i8', f.load('ptr', '%args'))} to i32")

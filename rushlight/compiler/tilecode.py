@@ -5,8 +5,8 @@ element of A lies at ai[i] + at[t] + s * step, so that windows of an image need 
 packed, a line of all j for each t; an element of C lies at ci[i] + j * step. A tile of C stays in registers
 for a block of t, and in scratch memory between blocks. `pack` makes B: B[t, j] = source[a[t] + b[j]], zero
 from the last j on. Both have the team's ABI. Tables hold bytes; ci and a go on for a vector after their end.
-    tiles  args: A, B, C, ai, at, ci    dims: how many i, j, t, s    steps: of s in A and in B, of j in C
-    pack   args: source, B, a, b        dims: how many t, j
+    tiles  args: A, B, C, ai, at, ci  dims: how many i, j, t, s  steps: of s in A and B, of j in C; 1 adds
+    pack   args: source, B, a, b      dims: how many t, j
 """
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ROWS, STRIP, _BLOCK = 6, 96, 256
 _HEADER = "define i32 @{}(ptr %x, ptr %args, ptr %dims, ptr %steps, ptr %d)"
 
 
-class _Writer:
+class Writer:
     """What the parts of both functions share: the element's kind and the vector's lanes."""
 
     def __init__(self, module: Module, name: str, kind: str, lanes: int) -> None:
@@ -83,7 +83,7 @@ class _Writer:
         return self.f.lanes(self.kind, f"shufflevector {a!r}, {b!r}, <{self.lanes} x i32> <{mask}>")
 
 
-class _Pack(_Writer):
+class _Pack(Writer):
     """The parts of `pack` share what the call says."""
 
     def __init__(self, module: Module, name: str, kind: str, lanes: int) -> None:
@@ -131,7 +131,7 @@ class _Pack(_Writer):
             f.store(self.kind, value, to, f.i64("mul", j, self.size))
 
 
-class _Tiles(_Writer):
+class _Tiles(Writer):
     """The parts of `tiles` share what the call says."""
 
     def __init__(self, module: Module, name: str, kind: str, lanes: int) -> None:
@@ -140,7 +140,8 @@ class _Tiles(_Writer):
         pointers = [f.load("ptr", "%args", SLOT * k) for k in range(6)]
         self.a, self.b, self.c, self.ai, self.at, self.ci = pointers
         self.i, self.j, self.t, self.s = (f.load("i64", "%dims", SLOT * k) for k in range(4))
-        self.step_a, self.step_b, self.step_c = (f.load("i64", "%steps", SLOT * k) for k in range(3))
+        self.step_a, self.step_b, self.step_c, add = (f.load("i64", "%steps", SLOT * k) for k in range(4))
+        self.adds = f.i64("icmp ne", add, 0)
         room = (STRIP + lanes) * self.line
         self.scratch = f.op(f"alloca i8, i64 {room}, align 64")
 
@@ -153,30 +154,31 @@ class _Tiles(_Writer):
             first = f.i64("mul", number, STRIP)
             count = self.least(STRIP, f.i64("sub", self.i, first))
             tiles = self.over(count, _ROWS)
-            with f.counted(f.i64("mul", tiles, 2 * _ROWS)) as k:
-                self.write(f.const(self.kind, 0.0), f.at(self.scratch, f.i64("mul", k, self.line // 2)))
             with f.counted(self.s) as s:
                 with f.counted(blocks) as block:
                     begin = f.i64("mul", block, size)
                     lines = self.least(size, f.i64("sub", self.t, begin))
                     a = f.at(self.a, f.i64("mul", s, self.step_a))
                     b = f.at(f.at(self.b, f.i64("mul", s, self.step_b)), f.i64("mul", begin, self.line))
+                    goes_on = f.i64("icmp ne", f.i64("or", s, block), 0)
                     with f.counted(tiles) as tile:
                         self._tile(f.i64("add", first, f.i64("mul", tile, _ROWS)), a, b,
                                    slot(f, self.at, begin), lines,
-                                   f.at(self.scratch, f.i64("mul", tile, _ROWS * self.line)))
+                                   f.at(self.scratch, f.i64("mul", tile, _ROWS * self.line)), goes_on)
             with f.counted(self.over(count, self.lanes)) as block:
                 self._finished(first, count, f.i64("mul", block, self.lanes))
         f.emit("ret i32 0")
         f.finish()
 
-    def _tile(self, i: str, a: str, b: str, at: str, lines: str, total: str) -> None:
-        """The sums over a block of t, added to those in scratch memory."""
+    def _tile(self, i: str, a: str, b: str, at: str, lines: str, total: str, goes_on: str) -> None:
+        """The sums over a block of t, added to those in scratch memory if it goes on."""
         f = self.f
         last = f.i64("sub", self.i, 1)
         lines_a = [f.at(a, self.entry(self.ai, self.least(f.i64("add", i, k), last))) for k in range(_ROWS)]
         places = [r * self.line + h * self.lanes * self.size for r in range(_ROWS) for h in (0, 1)]
-        with f.vectors(lines, [self.read(total, p) for p in places]) as (t, sums, updated):
+        with f.changed(goes_on, [f.const(self.kind, 0.0)] * len(places)) as (initial, read):
+            read += [self.read(total, p) for p in places]
+        with f.vectors(lines, initial) as (t, sums, updated):
             offset = self.entry(at, t)
             line = f.at(b, f.i64("mul", t, self.line))
             right = [self.read(line), self.read(line, self.lanes * self.size)]
@@ -209,18 +211,27 @@ class _Tiles(_Writer):
             read = [self.read(rows, k * self.line + half * self.size) for k in range(self.lanes)]
             for j, value in enumerate(self.turned(read), half):
                 with f.when(f.i64("icmp slt", j, self.j)):
-                    self.write(value, to, f.i64("mul", self.step_c, j))
+                    self._put(value, f.at(to, f.i64("mul", self.step_c, j)))
 
     def _row(self, row: str, to: str, line: str) -> None:
         """All j of an i; they lie side by side where `line` is set."""
-        f = self.f
+        f, kind = self.f, self.kind
         with f.when(line):
             for half in (0, self.lanes * self.size):
-                self.write(self.read(row, half), to, half)
+                self._put(self.read(row, half), f.at(to, half))
         with f.when(f.op(f"xor i1 {line}, true")):
             with f.counted(self.j) as j:
-                value = f.load(self.kind, row, f.i64("mul", j, self.size))
-                f.store(self.kind, value, to, f.i64("mul", j, self.step_c))
+                value = f.load(kind, row, f.i64("mul", j, self.size))
+                place = f.at(to, f.i64("mul", j, self.step_c))
+                total = f.op(f"fadd {kind} {value}, {f.load(kind, place)}")
+                f.store(kind, f.op(f"select i1 {self.adds}, {kind} {total}, {kind} {value}"), place)
+
+    def _put(self, value: Lane, to: str) -> None:
+        """A vector to C, or added to what is there."""
+        f = self.f
+        with f.changed(self.adds, [value]) as (found, updated):
+            updated.append(value + self.read(to))
+        self.write(found[0], to)
 
 
 def write(module: Module, vector_bytes: int) -> None:

@@ -86,7 +86,7 @@ class Product:
     def finish(self) -> None:
         """No more parts."""
         self.packs, self.tiles = (np.array(jobs, np.int64) for jobs in self.jobs)
-        self.steps = np.array([self.steps_s[0], self.step_b, self.steps_j[1]], np.int64)
+        self.steps = np.array([self.steps_s[0], self.step_b, self.steps_j[1], 0], np.int64)
 
     def pack(self, source: Array) -> Array | None:
         """B; None where there is no team."""

@@ -7,24 +7,10 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.dtype import bool_
-from rushlight.ops.products import Array, product
-from rushlight.ops.rowexpr import reduce_
-from rushlight.ops.rowkernels import RowKernel
-from rushlight.ops.scalar import m, symbol
+from rushlight.ops.machine import machine
+from rushlight.ops.products import Array
 from rushlight.ops.softmax import _softmax
 from rushlight.ops.table import ROWS, composite
-
-_S, _C, _DP, _P = symbol("s"), symbol("c"), symbol("dp"), symbol("p")
-
-
-def _scaled_softmax() -> tuple[Any, ...]:
-    scaled = _S * _C
-    e = m.exp(scaled - reduce_("max", scaled))
-    return (e / reduce_("add", e),)
-
-
-probabilities = RowKernel(_scaled_softmax, ("s", "c"), ("c",))
-_score_gradient = RowKernel(lambda: (_P * (_DP - reduce_("add", _DP * _P)) * _C,), ("dp", "p", "c"), ("c",))
 
 
 def _check(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool) -> None:
@@ -99,57 +85,39 @@ def _safe_softmax(scores: Any) -> Any:
 
 @composite(name="_attention", where=("aten",), node="scaled_dot_product_flash_attention_for_cpu")
 def _attention(query, key, value, is_causal: "bool", scale: "float"):
-    """(attention, its weights), without mask or dropout."""
+    """(attention without mask or dropout, what its gradient needs)."""
+    return _weights(query, key, is_causal, scale).matmul(value), None
+
+
+def _weights(query: Any, key: Any, is_causal: bool, scale: float) -> Any:
     scores = query.matmul(key.transpose(-2, -1)) * scale
     if is_causal:
         scores = scores.masked_fill(causal_mask(query, key).logical_not(), -math.inf)
-    weights = _softmax(scores, -1)
-    return weights.matmul(value), weights
+    return _softmax(scores, -1)
 
 
 @_attention.kernel
 def _(q: Array, k: Array, v: Array, is_causal: bool, scale: float) -> Any:
-    scores = product(q, k.swapaxes(-1, -2))
-    if is_causal:
-        _hide_future(scores)
-    weights = probabilities(-1, scores, _constant(scores, scale))
-    if weights is NotImplemented:
-        return weights
-    return product(weights, v), weights
-
-
-def _constant(a: Array, value: float) -> Array:
-    return np.broadcast_to(np.asarray(value, a.dtype), (*a.shape[:-1], 1))
-
-
-def _hide_future(scores: Array) -> None:
-    rows, columns = scores.shape[-2:]
-    np.copyto(scores, -np.inf, where=~np.tri(rows, columns, dtype=bool))
+    found = machine("attend", "attend")(q, k, v, is_causal, scale)
+    return NotImplemented if found is None else found
 
 
 @_attention.gradient
-def _(s: Any, grad: Any, grad_weights: Any = None) -> Any:
-    weights = s.result[1]
-    q, k, v = s.query, s.key, s.value
-    if grad is None:
-        # Only the weights' gradient arrives, in gradients of gradients.
-        to_value, to_weights = None, grad_weights
-    else:
-        to_value = weights.transpose(-2, -1).matmul(grad) if s.needs("value") else None
-        to_weights = grad.matmul(v.transpose(-2, -1))
-        if grad_weights is not None:
-            to_weights = to_weights + grad_weights
-    to_scores = _scores_backward(to_weights, weights, s.scale)
-    return (to_scores.matmul(k) if s.needs("query") else None,
-            to_scores.transpose(-2, -1).matmul(q) if s.needs("key") else None, to_value)
+def _(s: Any, grad: Any, unused: Any = None) -> Any:
+    return _attention_backward(grad, s.query, s.key, s.value, s.result[1], s.is_causal, s.scale)
 
 
-@composite(name="_scores_backward", where=("aten",))
-def _scores_backward(grad, weights, scale: "float"):
-    """The softmax's gradient times the scale."""
-    return weights * (grad - (grad * weights).sum(-1, True)) * scale
+@composite(name="_attention_backward", where=("aten",))
+def _attention_backward(grad, query, key, value, kept: "Tensor | None", is_causal: "bool", scale: "float"):
+    """Gradients of (query, key, value). The weights are computed once more."""
+    weights = _weights(query, key, is_causal, scale)
+    to_weights = grad.matmul(value.transpose(-2, -1))
+    to_scores = weights * (to_weights - (to_weights * weights).sum(-1, True)) * scale
+    to_key, to_value = to_scores.transpose(-2, -1).matmul(query), weights.transpose(-2, -1).matmul(grad)
+    return to_scores.matmul(key), to_key, to_value
 
 
-@_scores_backward.kernel
-def _(g: Array, p: Array, scale: float) -> Any:
-    return _score_gradient(-1, g, p, _constant(g, scale))
+@_attention_backward.kernel
+def _(g: Array, q: Array, k: Array, v: Array, kept: Any, is_causal: bool, scale: float) -> Any:
+    found = None if kept is None else machine("attend", "unattend")(g, q, k, v, kept, is_causal, scale)
+    return NotImplemented if found is None else found

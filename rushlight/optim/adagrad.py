@@ -29,16 +29,14 @@ class Adagrad(Elementwise):
 
     def __init__(self, params: Any, lr: Any = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
                  initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None,
-                 *, maximize: bool = False, differentiable: bool = False,
-                 fused: bool | None = None) -> None:
+                 *, maximize: bool = False, differentiable: bool = False, fused: bool | None = None) -> None:
         check_lr(lr)
         check_range(lr_decay, "lr_decay")
         check_range(weight_decay, "weight_decay")
         check_range(initial_accumulator_value, "initial_accumulator_value")
         check_range(eps, "epsilon")
         check_fused(foreach, fused, differentiable)
-        super().__init__(params, {
-            "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
+        super().__init__(params, {"lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
             "initial_accumulator_value": initial_accumulator_value, "foreach": foreach,
             "maximize": maximize, "differentiable": differentiable, "fused": fused})
         for group in self.param_groups:

@@ -3,20 +3,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from itertools import chain, repeat
 from operator import attrgetter, is_
+from struct import Struct
 from typing import Any
 
 import numpy as np
 
 from rushlight.base.dtype import get_default_dtype
-from rushlight.optim import updates
+from rushlight.base.spans import SPANS
+from rushlight.optim import optimizer, updates
 from rushlight.optim.optimizer import Optimizer
 from rushlight.tensor.tensor import Tensor, storage, wrap
 
 
 # Stands for the state of a parameter that needs none.
 _NOTHING: dict[str, Any] = {}
-_memory = attrgetter("_a")
+_memory, _gradient = attrgetter("_a"), attrgetter("_grad")
 
 
 class Plan:
@@ -25,14 +28,15 @@ class Plan:
     All parameters of a plan have one dtype, one step count and one value of each carried number.
     """
 
-    __slots__ = ("params", "states", "names", "key", "tensors", "held", "fixed", "storages", "counters",
-                 "step")
+    __slots__ = ("params", "states", "names", "key", "rest", "tensors", "held", "fixed", "storages",
+                 "counters", "step")
 
     def __init__(self, params: list[Tensor], states: list[dict[str, Any]], names: tuple[str, ...],
                  key: Any, step: int) -> None:
         self.step = step  # how many there have been
         self.params, self.states, self.names, self.key = params, states, names, key
         counted = [s for s in states if "step" in s]
+        self.rest = [*chain.from_iterable(map(dict.values, states))]
         self.tensors = [*params, *[s[n] for s in states for n in names], *[s["step"] for s in counted]]
         self.held = [*map(_memory, self.tensors)]
         self.fixed = [[*map(_real, (p._a, *[s[n]._a for n in names]))]
@@ -51,11 +55,10 @@ class Plan:
 
     def fits(self, table: Any) -> bool:
         """Whether parameters and states still lie where they lay."""
-        states, tensors = self.states, self.tensors
-        now = [*[s.get(n) for s in states for n in self.names], *[s["step"] for s in states if "step" in s]]
-        return len(now) + len(states) == len(tensors) and all(map(is_, now, tensors[len(states):])) and (
-            all(map(is_, map(_memory, tensors), self.held))
-            and all([table.get(p, _NOTHING) is s for p, s in zip(self.params, states, strict=True)]))
+        now = [*chain.from_iterable(map(dict.values, self.states))]
+        return len(now) == len(self.rest) and all(map(is_, now, self.rest)) and (
+            all(map(is_, map(_memory, self.tensors), self.held))
+            and all(map(is_, map(table.get, self.params, repeat(_NOTHING)), self.states)))
 
     def arrays(self) -> list[tuple[Any, ...]]:
         """(parameter, gradient, *states) of all parameters; gradients are not kept from step to step, so
@@ -89,6 +92,10 @@ class Elementwise(Optimizer):
     def _first(self, name: str, group: dict[str, Any], p: Tensor) -> Any:
         """What the state `name` begins with, as an array."""
         return np.zeros_like(p._a)
+
+    def again(self, step: Callable[[], Any]) -> Callable[[], Any]:
+        """`step`, a call of step(), as a program has it at every replay."""
+        return _Again(self, step)
 
     # --- states -------------------------------------------------------------------------------------
 
@@ -231,3 +238,86 @@ def scalar(value: Any, single: bool = False) -> Tensor:
 def _real(a: Any) -> Any:
     """Complex numbers as pairs of real ones, which are stepped apart."""
     return a if a.dtype.kind != "c" else a[..., None].view(a.real.dtype)
+
+# --- inside a compiled program: decided beforehand, while it is about the same objects -------------------
+
+class _Again:
+    """Call it for `step`, which is the optimizer's step()."""
+
+    def __init__(self, optimizer: Elementwise, step: Callable[[], Any]) -> None:
+        own = type(optimizer)
+        plain = own._update is Elementwise._update and (
+            getattr(own.step, "__wrapped__", None) is Optimizer.step)
+        self.optimizer, self.step, self.plain = optimizer, step, plain
+        self.groups: list[_Group] = []
+
+    def __call__(self) -> None:
+        """One step."""
+        o, groups, own = self.optimizer, self.groups, self.optimizer.__dict__
+        heard = SPANS or optimizer._global_pre or optimizer._global_post or (
+            own["_optimizer_step_pre_hooks"] or own["_optimizer_step_post_hooks"])
+        if groups and not heard and len(groups) == len(o.param_groups) and all(
+                [g.group is group and g.holds() for g, group in zip(groups, o.param_groups)]):
+            for g in groups:
+                g.run()
+            return
+        self.step()
+        if self.plain:
+            made = [_group(o, group) for group in o.param_groups]
+            self.groups = [] if None in made else made  # type: ignore[assignment]
+
+
+def _group(o: Elementwise, group: dict[str, Any]) -> "_Group | None":
+    """A group that has just been stepped by one kernel for all its parameters, if it has."""
+    plans = o.__dict__.get("_plans", {}).get(id(group), ((), ()))[1]
+    if len(plans) != 1 or len(plans[0].params) != len(group["params"]) or group.get("differentiable"):
+        return None
+    made = _Group(o, group, plans[0])
+    return made if made.native is not None else None
+
+
+class _Group:
+    """A group of an optimizer, and where its kernel finds the next step's numbers."""
+
+    def __init__(self, o: Elementwise, group: dict[str, Any], plan: Plan) -> None:
+        self.o, self.group, self.plan = o, group, plan
+        self.gradients = [*map(_gradient, self.plan.params)]
+        self.held = [*map(_memory, self.gradients)]
+        self.options, self.fused = o._options(group, self.plan), bool(group.get("fused"))
+        kernel = updates.kernel(o._formula, self.plan.names, self.options, self.fused)
+        self.scalars, self.count = np.zeros(len(kernel.scalars) + 1), np.zeros((), np.float32)
+        self.pack = Struct(f"{len(kernel.scalars)}d").pack_into
+        # Here, since few programs are compiled.
+        from rushlight.compiler.stages import Run, copy
+
+        update = kernel.staged([*chain.from_iterable(self.plan.arrays())], self.scalars)
+        stages = [update, *[copy(c, self.count) for c in self.plan.counters if update]]
+        self.native = None if None in stages else Run([([*chain.from_iterable(stages)], _refused)])
+
+    def holds(self) -> bool:
+        """Whether the next step is about the same objects, by the same formula."""
+        o, group, plan = self.o, self.group, self.plan
+        if o._key(group) != plan.key or bool(group.get("fused")) != self.fused or not (
+                len(group["params"]) == len(plan.params) and all(map(is_, group["params"], plan.params))
+                and all(map(is_, map(_gradient, plan.params), self.gradients))
+                and all(map(is_, map(_memory, self.gradients), self.held)) and plan.fits(o.state)):
+            return False
+        before = plan.step
+        plan.step = (int(plan.counters[0]) if plan.counters else before) + 1
+        same: bool = o._options(group, plan) == self.options
+        plan.step -= 1
+        return same
+
+    def run(self) -> None:
+        """The step."""
+        plan = self.plan
+        plan.step += 1
+        self.pack(self.scalars, 0, *self.o._scalars(self.group, number(self.group["lr"]), plan.step, plan))
+        self.count[()] = plan.step
+        self.native()  # type: ignore[misc]
+        for s in plan.storages:
+            s.version += 1
+
+
+def _refused() -> None:
+    raise RuntimeError("an optimizer's arrays were reshaped in place: assign new ones instead")

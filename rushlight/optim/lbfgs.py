@@ -23,8 +23,7 @@ class LBFGS(Optimizer):
                  tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,
                  line_search_fn: str | None = None) -> None:
         check_lr(lr)
-        super().__init__(params, {
-            "lr": lr, "max_iter": max_iter,
+        super().__init__(params, {"lr": lr, "max_iter": max_iter,
             "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
             "tolerance_grad": tolerance_grad, "tolerance_change": tolerance_change,
             "history_size": history_size, "line_search_fn": line_search_fn})

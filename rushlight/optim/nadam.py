@@ -42,8 +42,7 @@ class NAdam(Elementwise):
         check_betas(betas)
         check_range(weight_decay, "weight_decay")
         check_range(momentum_decay, "momentum_decay")
-        super().__init__(params, {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
+        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
             "momentum_decay": momentum_decay, "decoupled_weight_decay": decoupled_weight_decay,
             "maximize": maximize, "foreach": foreach, "capturable": capturable,
             "differentiable": differentiable})

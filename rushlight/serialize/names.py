@@ -10,23 +10,15 @@ from _compat_pickle import NAME_MAPPING as _PYTHON_2_NAMES
 from typing import Any
 
 # Rushlight's module -> PyTorch's, for what is not at the same path.
-_MODULES = {
-    "rushlight.base.dtype": "torch",
-    "rushlight.base.size": "torch",
-    "rushlight.base.device": "torch",
-    "rushlight.tensor.geometry": "torch",
-    "rushlight.tensor.tensor": "torch",
-    "rushlight.tensor.typed": "torch",
-    "rushlight.tensor.untyped": "torch.storage",
-    "rushlight.serialize.rebuild": "torch._utils",
-}
-_EXCEPTIONS = {
-    ("rushlight.serialize.rebuild", "_rebuild_from_type_v2"): "torch._tensor",
+_MODULES = {"rushlight.base.dtype": "torch", "rushlight.base.size": "torch", "rushlight.base.device": "torch",
+    "rushlight.tensor.geometry": "torch", "rushlight.tensor.tensor": "torch",
+    "rushlight.tensor.typed": "torch", "rushlight.tensor.untyped": "torch.storage",
+    "rushlight.serialize.rebuild": "torch._utils"}
+_EXCEPTIONS = {("rushlight.serialize.rebuild", "_rebuild_from_type_v2"): "torch._tensor",
     ("rushlight.serialize.rebuild", "_get_layout"): "torch.serialization",
     ("rushlight.tensor.typed", "TypedStorage"): "torch.storage",
     ("rushlight.nn.parameter", "_rebuild_parameter"): "torch._utils",
-    ("rushlight.nn.parameter", "_rebuild_parameter_with_state"): "torch._utils",
-}
+    ("rushlight.nn.parameter", "_rebuild_parameter_with_state"): "torch._utils"}
 # PyTorch's (module, name) -> Rushlight's module, for the same.
 _BACK = {(theirs, name): ours for (ours, name), theirs in _EXCEPTIONS.items()}
 

@@ -11,13 +11,7 @@ import numpy as np
 from rushlight.base.dtype import dtype
 from rushlight.serialize.locations import Restorer, is_meta, restorer
 from rushlight.serialize.options import LoadEndianness, get_default_load_endianness, skipping_data
-from rushlight.serialize.rebuild import (
-    make_meta_storage,
-    make_storage,
-    storage_dtype,
-    swap_bytes,
-    typed,
-)
+from rushlight.serialize.rebuild import (make_meta_storage, make_storage, storage_dtype, swap_bytes, typed)
 from rushlight.serialize.trust import load_weights, trusting_unpickler
 from rushlight.serialize.zipfile_format import Reader
 

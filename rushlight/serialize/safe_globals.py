@@ -17,22 +17,15 @@ Entry = Callable[..., Any] | tuple[Callable[..., Any], str]
 
 BLOCKED_MODULES = frozenset({"sys", "os", "posix", "nt"})
 
-_REBUILD_NAMES = (
-    "_rebuild_tensor", "_rebuild_tensor_v2", "_rebuild_tensor_v3", "_rebuild_parameter",
+_REBUILD_NAMES = ("_rebuild_tensor", "_rebuild_tensor_v2", "_rebuild_tensor_v3", "_rebuild_parameter",
     "_rebuild_parameter_with_state", "_rebuild_meta_tensor_no_storage", "_rebuild_sparse_tensor",
-    "_rebuild_device_tensor_from_numpy", "_rebuild_device_tensor_from_cpu_tensor",
-)
+    "_rebuild_device_tensor_from_numpy", "_rebuild_device_tensor_from_cpu_tensor")
 # (module, name) pairs that `resolve` knows.
-_TORCH = (
-    *(("torch._utils", name) for name in _REBUILD_NAMES),
-    ("torch._tensor", "_rebuild_from_type_v2"),
-    ("torch.serialization", "_get_layout"),
-    ("torch", "Tensor"), ("torch", "Size"), ("torch", "device"),
+_TORCH = (*(("torch._utils", name) for name in _REBUILD_NAMES), ("torch._tensor", "_rebuild_from_type_v2"),
+    ("torch.serialization", "_get_layout"), ("torch", "Tensor"), ("torch", "Size"), ("torch", "device"),
     ("torch.nn.parameter", "Parameter"),
     ("torch.storage", "UntypedStorage"), ("torch.storage", "TypedStorage"),
-    *(("torch", d.name) for d in dt.ALL),
-    *(("torch", f"{d.legacy}Storage") for d in NAMED),
-)
+    *(("torch", d.name) for d in dt.ALL), *(("torch", f"{d.legacy}Storage") for d in NAMED))
 _DEFERRED = {f"{module}.{name}": (module, name) for module, name in _TORCH}
 
 
@@ -55,15 +48,9 @@ def _empty_bytes() -> bytes:
     return b""
 
 
-_PYTHON: dict[str, Any] = {
-    "collections.OrderedDict": collections.OrderedDict,
-    "collections.Counter": collections.Counter,
-    "set": set,
-    "complex": complex,
-    "bytearray": _bytearray,
-    "bytes": _empty_bytes,
-    "_codecs.encode": _encode,
-}
+_PYTHON: dict[str, Any] = {"collections.OrderedDict": collections.OrderedDict,
+    "collections.Counter": collections.Counter, "set": set, "complex": complex, "bytearray": _bytearray,
+    "bytes": _empty_bytes, "_codecs.encode": _encode}
 _added: list[Entry] = []
 
 

@@ -52,8 +52,7 @@ class WeightsUnpickler:
             if self.position >= len(data):
                 raise EOFError("Ran out of input: the pickled data is cut off") from None
             raise pickle.UnpicklingError(f"the pickled data is damaged ({error})") from error
-        except (struct.error, KeyError, ValueError, TypeError, AttributeError,
-                OverflowError) as error:
+        except (struct.error, KeyError, ValueError, TypeError, AttributeError, OverflowError) as error:
             raise pickle.UnpicklingError(f"the pickled data is damaged: {error}") from error
 
     def take(self, count: int) -> bytes:

@@ -22,7 +22,7 @@ _LISTS = {
         clone _to_dtype tril triu frexp one_hot constant_pad_nd _max_pool _avg_pool _avg_pool_back
         _adaptive_max _lu_factor _pivot_order _permutation _inverse _det _slogdet _cholesky _eigh _eigvalsh
         _eig _eigvals _svd _svdvals _qr geqrf _ldl_factor _normalize_rows _attention _complex_part
-        view_as_real view_as_complex zeros_like ones_like full_like empty_like _scores_backward""",
+        view_as_real view_as_complex zeros_like ones_like full_like empty_like _attention_backward""",
     "align": "complex polar _overwritten _solve _solve_triangular",
     "reduce": "_p_norm _euclid _logsumexp",
     "loop": """

@@ -1,0 +1,150 @@
+"""How entries are replayed: natively where they are known as stages, many in one call, else by Python."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import chain, groupby
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from rushlight.base.config import knobs
+from rushlight.base.rng import default_engine
+from rushlight.capture.kernelnode import Kernel, Product, checked, total
+from rushlight.capture.recorder import Entry
+from rushlight.compiler import mersenne, stages
+from rushlight.compiler.columns import columns
+from rushlight.compiler.rows import rows
+from rushlight.compiler.stages import Run, Stages
+from rushlight.compiler.target import available
+from rushlight.dispatch.formula import Formula
+from rushlight.dispatch.reducing import BIG, X, Reducer
+
+Array = np.ndarray[Any, Any]
+Step = Callable[[], Any]
+# Lines of fewer elements are better taken together.
+_LINE = 1024
+
+
+def prepared(entry: Entry) -> Step:
+    """What to call at every replay, in Python: an optimizer's step by a shorter way, runs into memory."""
+    function, operands = entry.function, entry.operands
+    if entry.kind == "run":
+        return partial(_into, function, operands, entry.outs)
+    stepped = hasattr(getattr(function, "func", None), "hooked")
+    again = getattr(function.args[0], "again", None) if stepped else None  # type: ignore[attr-defined]
+    return partial(function, *operands) if again is None else again(function)
+
+
+def _into(function: Callable[..., Any], operands: tuple[Any, ...], outs: tuple[Array, ...]) -> None:
+    made = function(*operands)
+    made = made if isinstance(made, tuple) else (made,)
+    arrays = [a for a in made if isinstance(a, (np.ndarray, np.generic))]
+    for out, a in zip(outs, arrays, strict=len(outs) > 1):
+        out[...] = a
+
+
+def steps(entries: Sequence[Entry]) -> list[Step]:
+    """What runs each entry by itself."""
+    return [prepared(e) if found is None else Run([(found, prepared(e))])
+            for e, found in zip(entries, map(staged, entries), strict=True)]
+
+
+def joined(each: Sequence[Step]) -> list[Step]:
+    """The same with native ones that follow each other as one call."""
+    found: list[Step] = []
+    for native, group in groupby(each, lambda step: isinstance(step, Run)):
+        runs: list[Any] = [*group]
+        found += [Run([piece for run in runs for piece in run.pieces])] if native else runs
+    return found
+
+
+def staged(entry: Entry) -> Stages | None:
+    """The stages that do what the entry says; None where it needs Python."""
+    function, operands, outs = entry.function, entry.operands, entry.outs
+    if entry.kind == "call" or knobs.kernels == "numpy" or not available():
+        return None
+    bound = getattr(getattr(function, "func", function), "__func__", getattr(function, "func", None))
+    if bound is Formula.write:
+        return _in_place(*operands)
+    if entry.kind == "write":
+        return None
+    if isinstance(function, Kernel):
+        return None if function.form == "full" else _kernel(function, operands[0], outs)
+    if isinstance(function, Product):
+        return stages.matmul(*operands, outs[0])
+    if function is checked:
+        return [stages.Stage("rl_refuse", [[stages.pointer(operands[0])]], 1, [], operands[0])]
+    if function is total:
+        return stages.add_reduce(operands[0], range(operands[0].ndim), outs[0])
+    if len(outs) != 1:
+        return None
+    if bound is Formula.compute:
+        kernel, arrays = function.args[0].kernel, (*operands[0], outs[0])  # type: ignore[attr-defined]
+        return stages.kernel(kernel.fn, arrays, [False] * len(arrays)) if kernel.ready else None
+    if bound is Reducer.run:
+        return _reduction(function.__self__, outs[0], *operands)  # type: ignore[attr-defined]
+    row = getattr(function, "row", None)
+    return _ROWS[row.name](outs[0], *operands) if row is not None and row.name in _ROWS else None
+
+
+def _kernel(kernel: Kernel, arrays: Sequence[Array], outs: Sequence[Array]) -> Stages | None:
+    if kernel.form == "rows":
+        roles = [role == "vector" for _, _, role in kernel.inputs]
+        return stages.kernel(kernel.made.fn, (*arrays, *outs), [*roles, *kernel.made.vector_outputs])
+    found = stages.kernel(kernel.made.fn, (*arrays, *outs), [False] * (len(arrays) + len(outs)))
+    many = found is None or 1 < len(found[0].jobs) > outs[0].size // _LINE
+    return outs[0].ndim and many and _by_rows(kernel, arrays, outs) or found
+
+
+def _by_rows(kernel: Kernel, arrays: Sequence[Array], outs: Sequence[Array]) -> Stages | None:
+    """A pointwise kernel with a bias, say, which would be a job for each row: as one of rows."""
+    vectors = [a.shape[-1:] == outs[0].shape[-1:] for a in arrays]
+    if not any(vectors):
+        return None
+    operands = [a if vector or not a.ndim else a[..., 0] for a, vector in zip(arrays, vectors, strict=True)]
+    inputs = tuple([(name, d, "vector" if v else "scalar") for (name, d, _), v in zip(
+        kernel.inputs, vectors, strict=True)])
+    made = rows(kernel.exprs, inputs, kernel.out_dtypes)
+    if not all(made.vector_outputs) or not made.compile_now():
+        return None
+    return stages.kernel(made.fn, [*operands, *outs], [*vectors, *made.vector_outputs])
+
+
+def _in_place(entry: Any, of: Any, arrays: Sequence[Array], out: Array) -> Stages | None:
+    # An operand may be what is written to, but not another view of it.
+    apart = all(a is out or not np.may_share_memory(a, out) for a in arrays)
+    ready = entry.kernel.ready and entry.kind is of and apart
+    return stages.kernel(entry.kernel.fn, (*arrays, out), [False] * (len(arrays) + 1)) if ready else None
+
+
+def _reduction(reducer: Reducer, out: Array, a: Array, axes: tuple[int, ...], keepdim: bool,
+               compute: Any, result: Any) -> Stages | None:
+    meaning, k = reducer.meaning, len(axes)
+    if meaning.combine != "add" or meaning.finish is not None or not a.dtype == compute.np == result.np:
+        return None
+    if a.size < BIG:
+        return stages.add_reduce(a, axes, out) if meaning.map is X else None
+    made = columns((meaning.map,), (("input", compute.name, "matrix"),), (compute.name,))
+    if k == a.ndim or sorted(axes) != [*range(k)] or not a.flags.c_contiguous or a.dtype.char not in "fd":
+        return None
+    return stages.columns(made, a.reshape(prod(a.shape[:k]), -1), out) if made.compile_now() else None
+
+
+def _cat(out: Array, arrays: Sequence[Array], dim: int) -> Stages | None:
+    cuts = np.cumsum([a.shape[dim] for a in arrays])[:-1].tolist()
+    found = [stages.copy(to, a) for to, a in zip(np.split(out, cuts, dim), arrays, strict=True)]
+    return None if None in found else [*chain.from_iterable(found)]  # type: ignore[arg-type]
+
+
+def _clone(out: Array, a: Array, *options: Any) -> Stages | None:
+    return stages.copy(out, a) if out.shape == a.shape else None
+
+
+def _keep(out: Array, input: Array, p: float, channels: bool, share: float) -> Stages | None:
+    value = out.dtype.type(1) / out.dtype.type(share)
+    return mersenne.bernoulli(default_engine(), 1 - p, value, out) if input.flags.c_contiguous else None
+
+
+_ROWS: dict[str, Callable[..., Stages | None]] = {"_cat": _cat, "clone": _clone, "_keep": _keep}

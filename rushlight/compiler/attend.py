@@ -1,0 +1,77 @@
+"""Attention without its matrix of scores, in machine code (`attentioncode.py`): a job for each head."""
+from __future__ import annotations
+
+import struct
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from rushlight.compiler import native, pool, team
+from rushlight.compiler.tiles import KINDS, offsets, suits
+
+Array = np.ndarray[Any, Any]
+Layout = tuple[tuple[int, ...], tuple[int, ...]]
+# Bytes of a strip of scores, which stays in a second-level cache; rows of a tile, and its most columns.
+_STRIP, _ROWS, _MOST, _COLUMNS = 1 << 17, 6, 96, 64
+# Multiplications from which on threads are worth waking.
+_PARALLEL = 1 << 17
+
+
+def _table(n: int, step: int) -> Array:
+    """Offsets of n rows or columns, and of a vector beyond."""
+    return np.arange(n + _COLUMNS) * step
+
+
+@lru_cache(maxsize=128)
+def _plan(layouts: tuple[Layout, ...], item: int, causal: bool, scale: float) -> tuple[Array, Array, Any]:
+    """Each head's offsets in each operand, the steps of attentioncode.py, and the tables in these."""
+    (q, _), (k, _), (v, _), *_ = layouts
+    width = -(-k[-2] // _COLUMNS) * _COLUMNS * item
+    rows = min(_MOST, max(_ROWS, _STRIP // width // _ROWS * _ROWS))
+    tables = [_table(shape[-2 + axis], strides[-2 + axis]) for shape, strides in layouts for axis in (0, 1)]
+    # Without gradients there are fewer operands: their tables are never read.
+    tables += [tables[0]] * (14 - len(tables)) + [_table(rows, width), _table(width // item, item)]
+    bits, = struct.unpack("q", struct.pack("d", scale))
+    steps = [q[-2], k[-2], q[-1], v[-1], rows, bits, int(causal), width, *map(team.pointer, tables)]
+    heads = np.stack([offsets(shape[:-2], strides[:-2]) for shape, strides in layouts], 1)
+    return heads, np.array(steps, np.int64), tables
+
+
+def _run(name: str, operands: tuple[Array, ...], kept: Array, causal: bool, scale: float) -> bool:
+    """All heads of (q, k, v, result or g, and the gradients)."""
+    first = operands[0]
+    layouts = tuple([(a.shape, a.strides) for a in operands])
+    heads, steps, _ = _plan(layouts, first.itemsize, causal, float(scale))
+    jobs = np.empty((len(heads), len(operands) + 1), np.int64)
+    places = [0, 1, 2, 3, *range(5, len(operands) + 1)]
+    jobs[:, places] = heads + np.array([team.pointer(a) for a in operands], np.int64)
+    jobs[:, 4] = team.pointer(kept) + np.arange(len(heads)) * (kept.nbytes // len(heads))
+    loop = native.runtime_address(f"rl_{name}_{KINDS[first.dtype]}")
+    work = prod(first.shape) * operands[1].shape[-2]
+    return team.run_loop(loop, jobs, jobs.shape[1], steps, pool.get_num_threads() if work >= _PARALLEL else 1)
+
+
+def attend(q: Array, k: Array, v: Array, causal: bool, scale: float) -> tuple[Array, Array] | None:
+    """(softmax(q k' scale) v, what `unattend` needs), of equal leading axes; None without machine code."""
+    if not suits(q, k, v) or not (q.size and k.size and v.size and scale):
+        return None
+    result, kept = np.empty((*q.shape[:-1], v.shape[-1]), q.dtype), np.empty((*q.shape[:-1], 2))
+    return (result, kept) if _run("attend", (q, k, v, result), kept, causal, scale) else None
+
+
+def unattend(g: Array, q: Array, k: Array, v: Array, kept: Array, causal: bool,
+             scale: float) -> tuple[Array, Array, Array] | None:
+    """The gradients of q, k and v for g of the result; None without machine code."""
+    if not suits(g, q, k, v):
+        return None
+    dq, dk, dv = _like(np.empty, q), _like(np.zeros, k), _like(np.zeros, v)
+    return (dq, dk, dv) if _run("unattend", (q, k, v, g, dq, dk, dv), kept, causal, scale) else None
+
+
+def _like(make: Any, a: Array) -> Array:
+    """Memory for a gradient: of (batch, heads, length, size), position by position, as PyTorch's."""
+    if a.ndim != 4:
+        return np.asarray(make(a.shape, a.dtype))
+    return np.asarray(make([a.shape[i] for i in (0, 2, 1, 3)], a.dtype)).swapaxes(1, 2)

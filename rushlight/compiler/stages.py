@@ -1,0 +1,143 @@
+"""Stages: work on arrays that stay where they are, decided beforehand; a list of them is one native call.
+
+A stage is a loop of NumPy's inner loop ABI and a table of its jobs. Each function here gives the stages that
+do what NumPy or a kernel would do, with the same bits, or None where no loop is known for it.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, nullcontext
+from typing import Any
+
+import numpy as np
+
+from rushlight.base.ufunc import LOOPS
+from rushlight.compiler import gemm, native, pool, team
+from rushlight.compiler.columns import CHUNK, Columns
+from rushlight.compiler.pointwise import pointwise
+from rushlight.compiler.team import pointer, word
+from rushlight.ops.scalar import symbol
+
+Array = np.ndarray[Any, Any]
+# From how many elements on work is shared out: between the stages of a program threads are awake.
+PARALLEL = 1 << 15
+# From how many multiplications on NumPy would let BLAS use its own threads.
+_THREADED = 1 << 18
+_MOST_JOBS = 4096
+
+
+class Stage:
+    """`loop`, an address or a name in the runtime, on `jobs`: rows of `before` pointers, then dims.
+
+    kept: the memory that it is about. threads: how many may work. within: gives a context to run in.
+    """
+
+    def __init__(self, loop: "int | str", jobs: Any, before: int, steps: Any, kept: Any, threads: int = 1,
+                 within: Any = None) -> None:
+        self.loop = native.runtime_address(loop) if isinstance(loop, str) else loop
+        self.jobs, self.steps = np.asarray(jobs, np.int64), np.asarray(steps, np.int64)
+        self.before, self.kept, self.threads, self.within = before, kept, min(threads, len(jobs)), within
+
+
+Stages = list[Stage]
+
+
+class Run:
+    """Pieces of work in one native call: each is its stages, and a function for when one of them refuses."""
+
+    def __init__(self, pieces: Sequence[tuple[Stages, Callable[[], Any]]]) -> None:
+        self.pieces = list(pieces)
+        self.stages = [stage for stages, _ in pieces for stage in stages]
+        ends = np.cumsum([len(stages) for stages, _ in pieces]).tolist()
+        self.instead = [(python, end) for (stages, python), end in zip(pieces, ends, strict=True)
+                        for _ in stages]
+        self.table = np.array([[s.loop, pointer(s.jobs), len(s.jobs), s.jobs.strides[0], 8 * s.before,
+                                pointer(s.steps), s.threads - 1, 0] for s in self.stages], np.int64)
+        self.address, self.count = pointer(self.table), len(self.table)
+        self.threads = max(s.threads for s in self.stages)
+        self.within = {s.within for s in self.stages if s.within is not None}
+
+    def __call__(self) -> None:
+        """All of it."""
+        done = 0
+        threads = self.threads if self.threads < 2 else min(self.threads, pool.get_num_threads())
+        while done < self.count:
+            with ExitStack() if self.within else nullcontext() as stack:
+                for context in self.within:
+                    stack.enter_context(context())  # type: ignore[union-attr]
+                done = team.run_stages(self.address, done, self.count, threads)
+            if done < self.count:
+                python, done = self.instead[done]
+                python()
+
+
+def kernel(function: Any, operands: Sequence[Array], cores: Sequence[bool]) -> Stages | None:
+    """A generated kernel's ufunc on arrays; `cores` says which have the row's axis as their last."""
+    loop, layouts = LOOPS.get(function), tuple([(a.shape, a.strides) for a in operands])
+    if loop is None or not all([a.size for a in operands]):
+        return None
+    shape = np.broadcast_shapes(*[own[:-1] if core else own for (own, _), core in zip(
+        layouts, cores, strict=True)])
+    threads = pool.get_num_threads() if max(a.size for a in operands) >= PARALLEL else 1
+    plan = team.lines(layouts, tuple(cores), shape, threads) or team.lines(layouts, tuple(cores), shape, 1)
+    return plan and [Stage(loop, team.placed(plan[0], operands), len(operands), plan[1], operands, threads)]
+
+
+def matmul(a: Array, b: Array, out: Array) -> Stages | None:
+    """np.matmul(a, b, out), as gemm.matmul cuts it where it is large."""
+    large = a.size * b.shape[-1] >= _THREADED
+    if not a.dtype == b.dtype == out.dtype or a.dtype.name not in gemm.PREFIX or not out.flags.c_contiguous:
+        return None
+    # There are other ways for vectors, and NumPy has one for a matrix times its own transpose.
+    if min(*a.shape[-2:], b.shape[-1]) < 2 or not large and pointer(a) == pointer(b):
+        return None
+    found = gemm.planned(a, b, out)
+    if found is None or len(found[1]) > _MOST_JOBS:
+        return None
+    loop, jobs, steps = found
+    return [Stage(loop, jobs, 3, steps, (a, b, out), pool.get_num_threads() if large else 1,
+                  gemm.one_thread if large else None)]
+
+
+def copy(to: Array, source: Array) -> Stages | None:
+    """to[...] = source, of one dtype that has a number in every bit pattern."""
+    x, dtype = symbol("x"), to.dtype.name
+    made = pointwise((x,), (("x", dtype),), (dtype,)) if dtype in ("float32", "float64", "int64") else None
+    if made is None or source.dtype != to.dtype or not made.compile_now():
+        return None
+    return kernel(made.fn, (source, to), (False, False))
+
+
+def add_reduce(a: Array, axes: Sequence[int], out: Array) -> Stages | None:
+    """np.add.reduce of a C-ordered array along all, the first or the last axes, into `out`, of one dtype."""
+    over = [i in axes for i, n in enumerate(a.shape) if n > 1]
+    whole = a.flags.c_contiguous and out.flags.c_contiguous and a.dtype == out.dtype
+    if not (whole and a.size and over) or over not in (sorted(over), sorted(over, reverse=True)):
+        return None
+    to, start, item, width = pointer(out), pointer(a), a.itemsize, a.size // out.size
+    if over[0] and not over[-1]:
+        jobs = [[to, start + i * item * out.size, to, out.size] for i in range(width)]
+        steps = [item] * 3
+    else:
+        jobs = [[to + i * item, start + i * item * width, to + i * item, width] for i in range(out.size)]
+        steps = [0, item, 0]
+    types = f"{2 * a.dtype.char}->{a.dtype.char}"
+    if len(jobs) > _MOST_JOBS or types not in ("ff->f", "dd->d"):
+        return None
+    # NumPy's own loop and its data; before them come four numbers in NumPy's object.
+    fields, number = id(np.add) + object.__basicsize__ + 16, np.add.types.index(types)
+    own = [word(word(fields + k).value + 8 * number).value for k in (0, 8)]
+    zero = copy(out, np.zeros((), a.dtype))
+    return zero and [*zero, Stage("rl_numpy", jobs, 3, [*own, *steps], (a, out))]
+
+
+def columns(made: Columns, a: Array, out: Array) -> Stages | None:
+    """The sums of a matrix's columns."""
+    (m, n), loop, threads = a.shape, LOOPS.get(made.fn), pool.get_num_threads()  # type: ignore[call-overload]
+    # The kernel adds up chunks of many short rows apart.
+    if loop is None or m >= 2 * CHUNK and n < 1024:
+        return None
+    cuts = [n * i // threads * a.itemsize for i in range(threads + 1)]
+    jobs = [[pointer(a) + low, pointer(out) + low, 1, m, (high - low) // a.itemsize]
+            for low, high in zip(cuts, cuts[1:], strict=False) if high > low]
+    return [Stage(loop, jobs, 2, [0, 0, *a.strides, a.itemsize], (a, out), threads)]
