@@ -16,7 +16,7 @@ from rushlight.compiler import gemm, native, pool, team
 from rushlight.compiler.columns import CHUNK, Columns
 from rushlight.compiler.pointwise import pointwise
 from rushlight.compiler.team import pointer, word
-from rushlight.ops.scalar import symbol
+from rushlight.ops.scalar import Expr, symbol
 
 Array = np.ndarray[Any, Any]
 # From how many elements on work is shared out: between the stages of a program threads are awake.
@@ -99,13 +99,17 @@ def matmul(a: Array, b: Array, out: Array) -> Stages | None:
                   gemm.one_thread if large else None)]
 
 
+def formula(expr: Expr, names: Sequence[str], arrays: Sequence[Array]) -> Stages | None:
+    """A scalar expression of operands with these names; the last array is the result's."""
+    *inputs, out = [a.dtype.name for a in arrays]
+    made = pointwise((expr,), tuple(zip(names, inputs, strict=True)), (out,))
+    return kernel(made.fn, arrays, [False] * len(arrays)) if made.compile_now() else None
+
+
 def copy(to: Array, source: Array) -> Stages | None:
     """to[...] = source, of one dtype that has a number in every bit pattern."""
-    x, dtype = symbol("x"), to.dtype.name
-    made = pointwise((x,), (("x", dtype),), (dtype,)) if dtype in ("float32", "float64", "int64") else None
-    if made is None or source.dtype != to.dtype or not made.compile_now():
-        return None
-    return kernel(made.fn, (source, to), (False, False))
+    plain = to.dtype.name in ("float32", "float64", "int64") and source.dtype == to.dtype
+    return formula(symbol("x"), ("x",), (source, to)) if plain else None
 
 
 def add_reduce(a: Array, axes: Sequence[int], out: Array) -> Stages | None:
