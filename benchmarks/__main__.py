@@ -11,6 +11,7 @@ from contextlib import ExitStack
 from importlib.metadata import version
 
 from benchmarks import compiling as compiling  # its workloads
+from benchmarks import injax
 from benchmarks import serving as serving  # its workloads
 from benchmarks.measure import ROOT, Result, Worker, compare, installed_size, start_time
 from benchmarks.page import PAGE, replace_section
@@ -24,6 +25,7 @@ def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
     parser.add_argument("--torch-python", default=sys.executable,
                         help="an interpreter that has PyTorch (default: this one)")
+    parser.add_argument("--jax-python", default="", help="an interpreter that has JAX, to compare with")
     parser.add_argument("--only", default="", help="regular expression found in the names to run")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--rounds", type=int, default=9)
@@ -49,6 +51,16 @@ def results(asked: argparse.Namespace) -> Iterator[Result]:
                               asked.seconds)
 
 
+def beside_jax(asked: argparse.Namespace) -> Iterator[Result]:
+    """The same steps beside JAX's jit."""
+    with ExitStack() as stack:
+        workers = (stack.enter_context(Worker(sys.executable, "rushlight", asked.threads)),
+                   stack.enter_context(Worker(asked.jax_python, "jax", asked.threads)))
+        for name in injax.WORKLOADS:
+            if re.search(asked.only, name):
+                yield compare(name, WORKLOADS[name].title, 1.0, workers, asked.rounds, asked.seconds)
+
+
 def amount(value: float, unit: str) -> str:
     """A time in a readable unit, or megabytes."""
     if unit != "s":
@@ -70,6 +82,13 @@ def cells(result: Result) -> list[str]:
 HEAD = ["workload", "Rushlight", "PyTorch", "ratio", "bar", "met"]
 
 
+def table(rows: list[list[str]], other: str) -> list[str]:
+    """The lines of a table of rows."""
+    head = [other if name == "PyTorch" else name for name in HEAD]
+    return ["| " + " | ".join(head) + " |", "|---" * len(head) + "|",
+            *("| " + " | ".join(row) + " |" for row in rows)]
+
+
 def page(rows: list[list[str]], asked: argparse.Namespace) -> str:
     """The first section of docs/performance.md."""
     lines = ["# Performance", "",
@@ -77,20 +96,26 @@ def page(rows: list[list[str]], asked: argparse.Namespace) -> str:
              f"{asked.threads} threads each, float32, on {os.cpu_count()} cores "
              f"({platform.machine()}), Python {platform.python_version()}, NumPy {version('numpy')}.",
              "The ratio is Rushlight's time divided by PyTorch's: below 1 is faster. The bar is the",
-             "ratio that we hold ourselves to.", "",
-             "| " + " | ".join(HEAD) + " |", "|---" * len(HEAD) + "|"]
-    return "\n".join([*lines, *("| " + " | ".join(row) + " |" for row in rows)]) + "\n"
+             "ratio that we hold ourselves to.", ""]
+    return "\n".join([*lines, *table(rows, "PyTorch")]) + "\n"
+
+
+JAX = ["## Beside JAX", "", "Whole training steps, compiled, and the same as functions under JAX's jit.", ""]
 
 
 def main() -> None:
     """Measure, print, and write the page where asked."""
-    asked, rows = options(), []
+    asked, rows, others = options(), list[list[str]](), list[list[str]]()
     print("{:48} {:>10} {:>10} {:>6} {:>5}  {}".format(*HEAD))
     for result in results(asked):
         rows.append(cells(result))
         print("{:48} {:>10} {:>10} {:>6} {:>5}  {}".format(*rows[-1]), flush=True)
+    for result in beside_jax(asked) if asked.jax_python else ():
+        others.append(cells(result))
+        print("{:48} {:>10} {:>10} {:>6} {:>5}  {} (JAX)".format(*others[-1]), flush=True)
     if asked.write:
         text = replace_section(PAGE.read_text(encoding="utf-8"), page(rows, asked))
+        text = replace_section(text, "\n".join([*JAX, *table(others, "JAX")])) if others else text
         PAGE.write_text(text, encoding="utf-8")
         print(f"wrote {PAGE}")
 

@@ -1,4 +1,4 @@
-"""A process that times workloads on one framework: python -m benchmarks.worker rushlight|torch
+"""A process that times workloads on one framework: python -m benchmarks.worker rushlight|torch|jax
 
 It reads lines of JSON, {"workload": name, "count": calls, "settle": whether the warm-up is over,
 "cpu": whether to count the processor's time}, and answers each with one line,
@@ -14,13 +14,16 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks import compiling as compiling  # its workloads
+from benchmarks import injax
 from benchmarks import serving as serving  # its workloads
 from benchmarks.eager import EAGER
 from benchmarks.workloads import WORKLOADS
 
 
 def load(package: str) -> Any:
-    """The module under test, also found by `import torch` from then on."""
+    """The module under test, also found by `import torch` from then on; JAX has workloads of its own."""
+    if package == "jax":
+        return None
     if package == "rushlight":
         from rushlight.launcher import install_as_torch
         install_as_torch()
@@ -52,7 +55,7 @@ def time_calls(call: Callable[[], Any], count: int, cpu: bool = False) -> float:
 def main(package: str) -> None:
     """Answer until the input ends."""
     answers, sys.stdout = sys.stdout, sys.stderr  # what a workload prints must not be an answer
-    torch = load(package)
+    torch, known = load(package), injax.WORKLOADS if package == "jax" else WORKLOADS
     gc.freeze()  # what has been imported need not be looked through before each measurement
     name, call = "", lambda: None
     answer: dict[str, Any]
@@ -61,8 +64,9 @@ def main(package: str) -> None:
         try:
             if asked["workload"] != name:  # one at a time, so that the last one's memory is free
                 name, call = asked["workload"], lambda: None
-                torch.manual_seed(0)
-                call = (WORKLOADS if name in WORKLOADS else EAGER)[name].prepare(torch)
+                if torch is not None:
+                    torch.manual_seed(0)
+                call = (known if name in known else EAGER)[name].prepare(torch)
             if asked["settle"]:
                 settle(package)
             answer = {"seconds": time_calls(call, asked["count"], asked["cpu"])}

@@ -122,7 +122,7 @@ def _view_dtype(self: Tensor, dtype: dt.dtype) -> Tensor:
         if not a.ndim:
             raise RuntimeError(f"self.dim() cannot be 0 to view {self.dtype} as {dtype} (different "
                                "element sizes)")
-        if a.shape[-1] != 1 and a.strides[-1] != a.itemsize:
+        if a.shape[-1] != 1 and self.stride(-1) != 1:
             raise RuntimeError("self.stride(-1) must be 1 to view "
                                f"{self.dtype} as {dtype} (different element sizes), but got "
                                f"{self.stride(-1)}")
@@ -130,7 +130,13 @@ def _view_dtype(self: Tensor, dtype: dt.dtype) -> Tensor:
             raise RuntimeError(f"self.size(-1) must be divisible by {dtype.itemsize // a.itemsize} to "
                                f"view {self.dtype} as {dtype} (different element sizes), but got "
                                f"{a.shape[-1]}")
-        array = a.view(dtype.np)
+        times = dtype.itemsize // a.itemsize
+        odd = next((i for i in range(a.ndim - 1) if times > 1 and self.stride(i) % times), None)
+        if odd is not None:
+            raise RuntimeError(f"self.stride({odd}) must be divisible by {times} to view {self.dtype} as "
+                               f"{dtype} (different element sizes), but got {self.stride(odd)}")
+        size = a.shape[-1] * a.itemsize // dtype.itemsize
+        array = a.view(dtype.np) if a.size else np.empty((*a.shape[:-1], size), dtype.np)
     out = wrap_view(array, self, kind(dtype, self._k.device))
     track_view(out, self, _view_dtype, (dtype,))
     return out

@@ -53,8 +53,8 @@ def cosine_similarity(x1, x2, dim: "int" = 1, eps: "float" = 1e-08):
     """x1 . x2 / (|x1| |x2|) along dim, each norm at least eps."""
     shape = broadcast_shapes(x1.shape, x2.shape)
     x1, x2 = x1.expand(shape), x2.expand(shape)
-    size1 = (x1 * x1).sum(dim, True).sqrt()
-    size2 = (x2 * x2).sum(dim, True).sqrt()
+    size1, size2 = ((x.float() if x.dtype.itemsize == 2 else x).square().sum(dim, True).sqrt().to(x.dtype)
+                    for x in (x1, x2))
     return ((x1 / size1.clamp(min=eps)) * (x2 / size2.clamp(min=eps))).sum(dim)
 
 

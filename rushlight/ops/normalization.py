@@ -1,6 +1,7 @@
 """Normalisation: layer, rms, group, batch, instance; fused where they go row by row."""
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -102,7 +103,7 @@ def layer_norm(input, normalized_shape: "Ints", weight: "Tensor | None" = None,
                bias: "Tensor | None" = None, eps: "float" = 1e-05):
     """(x - mean) / sqrt(var + eps) * weight + bias over the last dims (arXiv:1607.06450)."""
     shape = _check_shape(input, normalized_shape, weight, bias)
-    return _layer_norm(input, shape, weight, bias, eps)[0] if input.numel() else input.clone()
+    return _layer_norm(input, shape, weight, bias, eps)[0]
 
 
 @composite(where=("torch",))
@@ -170,11 +171,10 @@ def group_norm(input, num_groups: "int", weight: "Tensor | None" = None,
             raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels "
                                f"in input, but got {name} of shape {list(p.shape)} and input of shape "
                                f"{list(input.shape)}")
-    if not input.numel():
-        return input.clone()
     if _mixed(input, weight, bias):
         return group_norm(input.float(), num_groups, weight, bias, eps).to(input.dtype)
-    found = _normalize_rows(input.reshape(input.shape[0], num_groups, -1), eps)[0]
+    each = channels // num_groups * math.prod(input.shape[2:])
+    found = _normalize_rows(input.reshape(input.shape[0], num_groups, each), eps)[0]
     return _per_channel(found.reshape(input.shape), weight, bias)
 
 

@@ -48,6 +48,11 @@ class Batched(Wrapped):
     def _again(self, value: Any) -> Any:
         return wrapper(Batched, value, self.level)
 
+    @property
+    def data(self) -> Any:
+        """Refused: what is done to it, vmap would not see."""
+        raise RuntimeError("accessing `data` under vmap transform is not allowed; use detach()")
+
     def item(self) -> Any:
         """Refused: there is one for each example."""
         raise RuntimeError("vmap: It looks like you're calling .item() on a Tensor. We don't support vmap "

@@ -272,3 +272,8 @@ def test_only_what_was_saved_is_freed(op, again):
 def test_functionalize_is_refused():
     with pytest.raises(NotImplementedError, match="functionalize"):
         func.functionalize(math.sin)
+
+
+def test_data_is_refused_under_vmap() -> None:
+    with pytest.raises(RuntimeError, match="accessing `data` under vmap transform is not allowed"):
+        torch.func.vmap(lambda x: x.data * 2)(torch.ones(3, 2))

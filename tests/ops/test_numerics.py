@@ -103,3 +103,19 @@ def test_as_strided_scatter_of_a_transpose() -> None:
 def test_mistakes(call: Any, kind: type, words: str) -> None:
     with pytest.raises(kind, match=words):
         call()
+
+
+def test_norms_of_two_byte_floats_do_not_overflow() -> None:
+    x = torch.ones(2, 3, dtype=torch.float16) * 300
+    found = torch.nn.functional.cosine_similarity(x, x)
+    torch.testing.assert_close(found, torch.ones(2, dtype=torch.float16), rtol=2e-3, atol=0)
+
+
+def test_normalising_nothing_has_second_gradients() -> None:
+    F = torch.nn.functional
+    for z, of in ((torch.zeros(0, 4), lambda z: F.layer_norm(z, (4,))),
+                  (torch.zeros(0, 4, 3), lambda z: F.group_norm(z, 2)),
+                  (torch.zeros(2, 0), lambda z: F.layer_norm(z, (0,)))):
+        z.requires_grad_()
+        first, = torch.autograd.grad(of(z).sum(), z, create_graph=True)
+        assert torch.autograd.grad(first.sum(), z)[0].shape == z.shape
