@@ -55,7 +55,8 @@ class Run:
                                 pointer(s.steps), s.threads - 1, 0] for s in self.stages], np.int64)
         self.address, self.count = pointer(self.table), len(self.table)
         self.threads = max(s.threads for s in self.stages)
-        self.within = {s.within for s in self.stages if s.within is not None}
+        # In one order everywhere: some are locks.
+        self.within = sorted({s.within for s in self.stages if s.within is not None}, key=id)
 
     def __call__(self) -> None:
         """All of it."""
