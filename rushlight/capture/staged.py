@@ -20,6 +20,7 @@ from rushlight.compiler.rows import rows
 from rushlight.compiler.stages import Run, Stages
 from rushlight.compiler.target import available
 from rushlight.dispatch.formula import Formula
+from rushlight.dispatch.methods import assign
 from rushlight.dispatch.reducing import BIG, X, Reducer
 from rushlight.ops.rowexpr import reduce_
 from rushlight.ops.scalar import Expr, toposort
@@ -74,7 +75,8 @@ def staged(entry: Entry) -> Stages | None:
     if bound is Formula.write:
         return _in_place(*operands)
     if entry.kind == "write":
-        return None
+        plain = function is assign and isinstance(operands[1], np.ndarray)
+        return stages.copy(*operands) if plain and not np.may_share_memory(*operands) else None
     if isinstance(function, Kernel):
         return None if function.form == "full" else _kernel(function, operands[0], outs)
     if isinstance(function, Product):
@@ -142,17 +144,18 @@ def _reduction(reducer: Reducer, out: Array, a: Array, axes: tuple[int, ...], ke
 def _sum(a: Array, map_: Expr, axes: tuple[int, ...], out: Array) -> Stages | None:
     """The sum of an expression over axes, as eager calls add it up."""
     k, over, of = len(axes), sorted(axes), a.dtype.name
-    if a.size < BIG:
+    first, last = over == [*range(k)], over == [*range(a.ndim - k, a.ndim)]
+    if a.size < BIG or not first and not last:
         source = a if map_ is X else np.empty_like(a)
         mapped = [] if map_ is X else stages.formula(map_, ("input",), (a, source))
         return _all([mapped, stages.add_reduce(source, axes, out)])
-    if over == [*range(a.ndim - k, a.ndim)] and (k < a.ndim or a.size <= CHUNK):
+    if last and (k < a.ndim or a.size <= CHUNK):
         each = rows((reduce_("add", map_),), (("input", of, "vector"),), (of,))
         lead = a.shape[:a.ndim - k]
         return stages.kernel(each.fn, (a.reshape(*lead, -1), out.reshape(lead)), (True, False)) \
             if each.compile_now() else None
     made = columns((map_,), (("input", of, "matrix"),), (of,))
-    if k == a.ndim or over != [*range(k)] or not made.compile_now():
+    if last or not made.compile_now():
         return None
     return stages.columns(made, a.reshape(prod(a.shape[:k]), -1), out)
 

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
+from itertools import groupby
+from math import prod
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -114,17 +117,21 @@ def copy(to: Array, source: Array) -> Stages | None:
 
 
 def add_reduce(a: Array, axes: Sequence[int], out: Array) -> Stages | None:
-    """np.add.reduce of a C-ordered array along all, the first or the last axes, into `out`, of one dtype."""
-    over = [i in axes for i, n in enumerate(a.shape) if n > 1]
+    """np.add.reduce of a C-ordered array along all, the first or the last axes or both, into `out`, of one
+    dtype."""
+    walk = [(of, prod([n for _, n in axis])) for of, axis in groupby(
+        [(i in axes, n) for i, n in enumerate(a.shape) if n > 1], itemgetter(0))]
     whole = a.flags.c_contiguous and out.flags.c_contiguous and a.dtype == out.dtype
-    if not (whole and a.size and over) or over not in (sorted(over), sorted(over, reverse=True)):
+    over, (to, start, item) = [o for o, _ in walk], (pointer(out), pointer(a), a.itemsize)
+    if not (whole and a.size) or over not in ([True], [True, False], [False, True], [True, False, True]):
         return None
-    to, start, item, width = pointer(out), pointer(a), a.itemsize, a.size // out.size
-    if over[0] and not over[-1]:
-        jobs = [[to, start + i * item * out.size, to, out.size] for i in range(width)]
+    if over == [True, False]:
+        jobs = [[to, start + i * item * out.size, to, out.size] for i in range(walk[0][1])]
         steps = [item] * 3
     else:
-        jobs = [[to + i * item, start + i * item * width, to + i * item, width] for i in range(out.size)]
+        outer, kept, inner = [*[1] * (3 - len(walk)), *[n for _, n in walk]]
+        jobs = [[to + k * item, start + (i * kept + k) * item * inner, to + k * item, inner]
+                for i in range(outer) for k in range(kept)]
         steps = [0, item, 0]
     types = f"{2 * a.dtype.char}->{a.dtype.char}"
     if len(jobs) > _MOST_JOBS or types not in ("ff->f", "dd->d"):
