@@ -129,7 +129,7 @@ def add_reduce(a: Array, axes: Sequence[int], out: Array) -> Stages | None:
         jobs = [[to, start + i * item * out.size, to, out.size] for i in range(walk[0][1])]
         steps = [item] * 3
     else:
-        outer, kept, inner = [*[1] * (3 - len(walk)), *[n for _, n in walk]]
+        outer, kept, inner = [1, 1, *[n for _, n in walk]][-3:]
         jobs = [[to + k * item, start + (i * kept + k) * item * inner, to + k * item, inner]
                 for i in range(outer) for k in range(kept)]
         steps = [0, item, 0]
