@@ -72,13 +72,15 @@ def _check_view(target: Tensor) -> None:
                            "in-place operation. Do it under torch.no_grad(), or on a clone().")
 
 
-def track_view(view: Tensor, base: Tensor, again: Any, args: tuple[Any, ...]) -> None:
-    """Note that `view` is again(base, *args), so that writes through it can reach the base."""
-    view._b = (base, again, args)
-    g = base._g
-    if g is not None and g.__class__ is AccumulateGrad:
-        return                       # no write can ever be recorded through a leaf's views
-    s = view._s
+def track_view(view: Tensor, base: Tensor, again: Any, args: tuple[Any, ...], step: Any = None) -> None:
+    """Note that `view` is again(base, *args), so that writes through it can reach the base; step: see()'s."""
+    view._b = (base, again, args, step)
+    if base._g.__class__ is not AccumulateGrad:  # no write can ever be recorded through a leaf's views
+        remember(view, view._s)
+
+
+def remember(view: Tensor, s: Any) -> None:
+    """Let a view's storage know of it."""
     known = s.views
     if known is None:
         s.views = [_reference(view)]

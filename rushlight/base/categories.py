@@ -11,6 +11,7 @@ from rushlight.base.rng import Engine
 
 Array = np.ndarray[Any, Any]
 
+_FEW = 8  # rows, each of which is a call of NumPy's
 _MOST = 1 << 24  # PyTorch counts categories in float32
 
 
@@ -86,6 +87,8 @@ def _check_weights(weights: Array) -> None:
 
 def _search(totals: Array, samples: Array) -> Array:
     """Per row, the first category whose running total is not below the sample, by bisection."""
+    if len(totals) <= _FEW:
+        return np.stack([row.searchsorted(keys) for row, keys in zip(totals, samples, strict=True)])
     low = np.zeros(samples.shape, np.int64)
     high = np.full(samples.shape, totals.shape[1])
     for _ in range(totals.shape[1].bit_length()):

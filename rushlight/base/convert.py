@@ -15,6 +15,7 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.dtype import dtype
+from rushlight.base.quiet import hush, restore
 
 Array = np.ndarray[Any, Any]
 
@@ -37,7 +38,8 @@ def convert(array: Array, to: np.dtype[Any], *, copy: bool = False) -> Array:
     source = array.dtype
     if source == to:
         return array.copy(order="K") if copy else array
-    with np.errstate(all="ignore"):
+    token = hush()
+    try:
         if source.kind == "c" and to.kind not in "cb":
             array = array.real
         if to == _E4M3:
@@ -45,6 +47,8 @@ def convert(array: Array, to: np.dtype[Any], *, copy: bool = False) -> Array:
         elif to in _SMALL or source in _FLOAT8:
             array = array.astype(np.float32, copy=False)
         return array.astype(to)
+    finally:
+        restore(token)
 
 
 def check_integer_range(low: int, high: int, of: dtype) -> None:
@@ -86,14 +90,14 @@ def _integer(value: Any, of: dtype, name: str) -> Array:
 
 
 @lru_cache(maxsize=None)
-def _largest(of: dtype) -> float:
+def largest(of: dtype) -> float:
+    """The largest finite number."""
     return float(ml_dtypes.finfo(of.to_real().np).max)
 
 
 def _floating(value: Any, of: dtype, name: str) -> Array:
-    largest = _largest(of)
     for part in (value.real, value.imag):
-        if math.isfinite(part) and abs(part) > largest:
+        if math.isfinite(part) and abs(part) > largest(of):
             overflow(name)
     if of.np.isbuiltin and of.itemsize >= 4:
         return np.array(value, of.np)

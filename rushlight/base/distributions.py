@@ -11,12 +11,11 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, NoReturn
 
-import ml_dtypes
 import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.boxmuller import GROUP, LOW_24, UNIT_24, normal32, normal64
-from rushlight.base.convert import convert
+from rushlight.base.convert import convert, largest
 from rushlight.base.dtype import dtype
 from rushlight.base.fused import fma32, fma64
 from rushlight.base.rng import Engine
@@ -118,14 +117,14 @@ def uniform(engine: Engine, n: int, of: dtype, low: float = 0.0, high: float = 1
 
 
 def _check_uniform(of: dtype, low: float, high: float) -> None:
-    largest = float(ml_dtypes.finfo(of.np).max)
+    most = largest(of)
     for name, bound in (("from", low), ("to", high)):
-        if not -largest <= bound <= largest:
+        if not -most <= bound <= most:
             raise RuntimeError(f"{name} is out of bounds for {dt.C_NAMES[of.name]}, got {bound}")
     if low > high:
         raise RuntimeError("uniform_ expects to return a [from, to) range, but found "
                            f"from={low} > to={high}")
-    if high - low > largest:
+    if high - low > most:
         raise RuntimeError(f"uniform_ expects to-from <= std::numeric_limits<{of.legacy}>::max(), "
                            f"but found to={high} and from={low} which result in to-from to exceed "
                            "the limit")
@@ -167,7 +166,8 @@ def _grouped32(engine: Engine, n: int, mean: float, std: float, reduced: bool) -
     made = words.view(np.float32)
     normal32(words[:whole], mean, std)
     # The last 16 are drawn anew, some of them for the second time.
-    made[n - len(tail):] = normal32(tail, mean, std)
+    if len(tail):
+        made[n - len(tail):] = normal32(tail, mean, std)
     return made
 
 

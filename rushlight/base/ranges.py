@@ -18,7 +18,7 @@ from rushlight.base.dtype import dtype
 Array = np.ndarray[Any, Any]
 
 _REGISTER_BYTES = 32
-_LIMIT = 2**62
+_LIMIT, _BLOCK = 2**62, 1 << 14
 # What the kernels compute in, and a wider type whose rounding stands for a fused multiply-add.
 _COMPUTED: dict[dtype, Any] = {dt.float32: np.float64, dt.float64: np.float64,
                                dt.float16: np.float32, dt.bfloat16: np.float32}
@@ -133,18 +133,25 @@ def linspace(start: Any, end: Any, steps: int, of: dtype) -> Array:
     first, last = (number(value, of) for value in (start, end))
     if of.category == dt.INTEGRAL:
         step = (float(last) - float(first)) / (steps - 1)
-        values = _from_both_ends(int(first), int(last), np.longdouble(step), steps)
-        return values.astype(np.float64).astype(of.np)
+        return _from_both_ends(int(first), int(last), np.longdouble(step), steps, np.float64).astype(of.np)
     if of in dt.REDUCED:
         return _linspace_reduced(first, last, steps, of)
     step = (last - first) / of.to_real().np.type(steps - 1)
     wide = _LINSPACE_FUSED[of]
-    return _from_both_ends(wide(first), wide(last), wide(step), steps).astype(of.np)
+    return _from_both_ends(wide(first), wide(last), wide(step), steps, of.np)
 
 
-def _from_both_ends(first: Any, last: Any, step: Any, steps: int) -> Array:
-    index = np.arange(steps)
-    return np.where(index < steps // 2, first + step * index, last - step * (steps - 1 - index))
+def _from_both_ends(first: Any, last: Any, step: Any, steps: int, of: Any) -> Array:
+    """first + step * index in the first half, last - step * index from behind in the second, in blocks."""
+    out = np.empty(steps, of)
+    for part, start, sign in ((out[:steps // 2], first, step), (out[steps // 2:][::-1], last, -step)):
+        for low in range(0, len(part), _BLOCK):
+            block = part[low:low + _BLOCK]
+            index = np.arange(low, low + len(block)).astype(step.dtype)
+            index *= sign
+            index += start
+            block[:] = index
+    return out
 
 
 def _linspace_reduced(first: Array, last: Array, steps: int, of: dtype) -> Array:
@@ -171,7 +178,7 @@ def logspace(start: Any, end: Any, steps: int, base: float, of: dtype) -> Array:
         if of.category != dt.INTEGRAL:
             span = convert(span, of.np)
         step = wide(span) / (steps - 1)
-        exponents = _from_both_ends(first, last, step, steps)
+        exponents = _from_both_ends(first, last, step, steps, wide)
         return convert(np.power(wide(base), exponents), of.np)
 
 

@@ -17,11 +17,13 @@ from rushlight.compiler import mersenne, stages
 from rushlight.compiler.columns import columns
 from rushlight.compiler.full import CHUNK
 from rushlight.compiler.rows import rows
-from rushlight.compiler.stages import Run, Stages
+from rushlight.compiler.stages import Run, Stages, Written
 from rushlight.compiler.target import available
+from rushlight.compiler.tiles import Packed
 from rushlight.dispatch.formula import Formula
 from rushlight.dispatch.methods import assign
 from rushlight.dispatch.reducing import BIG, X, Reducer
+from rushlight.ops import recurrences
 from rushlight.ops.rowexpr import reduce_
 from rushlight.ops.scalar import Expr, toposort
 
@@ -37,10 +39,51 @@ def prepared(entry: Entry) -> Step:
     """What to call at every replay, in Python: an optimizer's step by a shorter way, runs into memory."""
     function, operands = entry.function, entry.operands
     if entry.kind == "run":
-        return partial(_into, function, operands, entry.outs)
+        loop = _LOOPS.get(getattr(getattr(function, "row", None), "name", ""))
+        return loop and loop(entry.outs, *operands) or partial(_into, function, operands, entry.outs)
     stepped = hasattr(getattr(function, "func", None), "hooked")
     again = getattr(function.args[0], "again", None) if stepped else None  # type: ignore[attr-defined]
     return partial(function, *operands) if again is None else again(function)
+
+
+def _recurrent(made: Any, outs: Sequence[Array]) -> Step | None:
+    """A recurrence whose loop of steps is one native call; None where something in it is not known so."""
+    written = Written()
+    if made.projection is None:
+        made.loop(written)
+    if not (written.known and written.stages and isinstance(made.packed, Packed)):
+        return None
+    loop = Run([(written.stages, made.loop)])
+
+    def step() -> None:
+        made.start()
+        made.packed.again()
+        loop()
+        for out, a in zip(outs, (a for a in made.finish() if a is not None), strict=True):
+            if out is not a:
+                out[...] = a
+    return step
+
+
+def _forward(outs: tuple[Array, ...], gates: Array, h0: Array, c0: Any, *rest: Any) -> Step | None:
+    *weights, mode, sizes, reverse = rest
+    if gates.dtype.kind != "f" or gates.itemsize < 4:
+        return None
+    steps = recurrences.spans(sizes, reverse)
+    return _recurrent(recurrences.Forward(mode, gates, h0, c0, tuple(weights), steps, outs), outs)
+
+
+def _backward(outs: tuple[Array, ...], to_out: Any, to_h: Any, to_c: Any, out: Array, kept: Any, gates: Array,
+              h0: Array, c0: Any, *rest: Any) -> Step | None:
+    *weights, mode, sizes, reverse = rest
+    if gates.dtype.kind != "f" or gates.itemsize < 4:
+        return None
+    steps = recurrences.spans(sizes, reverse)
+    made = recurrences.Backward(mode, (to_out, to_h, to_c), out, kept, h0, c0, tuple(weights), steps)
+    return _recurrent(made, outs)
+
+
+_LOOPS: dict[str, Callable[..., Step | None]] = {"_recurrence": _forward, "_recurrence_backward": _backward}
 
 
 def _into(function: Callable[..., Any], operands: tuple[Any, ...], outs: tuple[Array, ...]) -> None:

@@ -188,8 +188,16 @@ def _floor_divide(d: str, a: Lane, b: Lane) -> Lane:
 
 
 def _fmod(d: str, a: Lane, b: Lane) -> Lane:
+    """Of quotients below 2^22 by one division: the product of a whole quotient is taken off exactly."""
     _fractional("fmod", a)
-    return _libm("fmod")(d, a, b)
+    if not a.f.module.fma:
+        return _libm("fmod")(d, a, b)
+    ratio = a / b
+    rest = (-a.f.intrinsic("llvm.trunc", ratio)).fma(b, a)
+    over = rest.compare("ne", 0) & ((rest < 0) ^ (a < 0))  # the quotient was rounded up to the next whole
+    rest = over.where(rest + b.abs().copysign(a), rest).abs().copysign(a)
+    fits = (ratio.abs() < 2.0 ** 22) & (b.abs() < float("inf"))
+    return _mostly(fits, rest, lambda: _libm("fmod")(d, a, b))
 
 
 def _remainder(d: str, a: Lane, b: Lane) -> Lane:
@@ -300,21 +308,32 @@ def _trigonometric(name: str, moderate: Callable[[Lane], Lane]) -> Emitter:
     """The vector body, and the C library for lanes that are too large for its reduction."""
     def emit(d: str, x: Lane) -> Lane:
         _floating(x, name)
-        f = x.f
-        if not f.module.fma:
+        if not x.f.module.fma:
             return _libm(name)(d, x)
-        small = moderate(x)
-        slow, done, before = f.fresh("huge"), f.fresh("done"), f.block
-        fits = x.abs() <= PRECISIONS[x.kind].trig_limit
-        huge = f.any(~fits)
-        f.emit(f"br i1 {huge}, label %{slow}, label %{done}, !prof !0")
-        f.start(slow)
-        # A lane's neighbours, which may be leftovers behind the end of an array, must not change its bits.
-        full = fits.where(small, _libm(name)(d, x))
-        f.emit(f"br label %{done}")
-        f.start(done)
-        return f.lanes(x.kind, f"phi {x.type} [{small.name}, %{before}], [{full.name}, %{slow}]")
+        return _mostly(x.abs() <= PRECISIONS[x.kind].trig_limit, moderate(x), lambda: _libm(name)(d, x))
     return emit
+
+
+def _mostly(fits: Lane, small: Lane, otherwise: Callable[[], Lane]) -> Lane:
+    """`small` in the lanes that fit; the others branch off to another way."""
+    f = small.f
+    slow, done, before = f.fresh("huge"), f.fresh("done"), f.block
+    f.emit(f"br i1 {f.any(~fits)}, label %{slow}, label %{done}, !prof !0")
+    f.start(slow)
+    # A lane's neighbours, which may be leftovers behind the end of an array, must not change its bits.
+    full = fits.where(small, otherwise())
+    f.emit(f"br label %{done}")
+    f.start(done)
+    return f.lanes(small.kind, f"phi {small.type} [{small.name}, %{before}], [{full.name}, %{slow}]")
+
+
+def _tan(d: str, x: Lane) -> Lane:
+    """Of float32 by way of doubles."""
+    if x.kind != "float" or not x.f.module.fma:
+        return _libm("tan")(d, x)
+    wide = x.cast("fpext", "double")
+    found = (vm.sin_moderate(wide) / vm.cos_moderate(wide)).cast("fptrunc", "float")
+    return _mostly(x.abs() <= PRECISIONS["float"].trig_limit, found, lambda: _libm("tan")(d, x))
 
 
 EMITTERS: dict[str, Emitter] = {"add": _on_bool("or")(_operator("__add__")), "sub": _operator("__sub__"),
@@ -330,7 +349,7 @@ EMITTERS: dict[str, Emitter] = {"add": _on_bool("or")(_operator("__add__")), "su
     "log1p": _vector("log1p", vm.log1p), "sigmoid": _vector("sigmoid", vm.sigmoid),
     "sqrt": _vector("sqrt", lambda x: x.sqrt()), "rsqrt": _vector("rsqrt", lambda x: 1 / x.sqrt()),
     "sin": _trigonometric("sin", vm.sin_moderate), "cos": _trigonometric("cos", vm.cos_moderate),
-    "tan": _libm("tan"), "asin": _vector("asin", vm.asin), "acos": _vector("acos", vm.acos),
+    "tan": _tan, "asin": _vector("asin", vm.asin), "acos": _vector("acos", vm.acos),
     "atan": _vector("atan", vm.atan), "atan2": _libm("atan2"), "sinh": _vector("sinh", vm.sinh),
     "cosh": _vector("cosh", vm.cosh), "tanh": _vector("tanh", vm.tanh),
     "asinh": _vector("asinh", vm.asinh), "acosh": _vector("acosh", vm.acosh),

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.compiler import native, pool, team
-from rushlight.compiler.tiles import KINDS, offsets, suits
+from rushlight.compiler import attentioncode, native, pool, team, tilecode
+from rushlight.compiler.tiles import offsets, suits
 
 Array = np.ndarray[Any, Any]
 Layout = tuple[tuple[int, ...], tuple[int, ...]]
@@ -25,30 +25,32 @@ def _table(n: int, step: int) -> Array:
 
 
 @lru_cache(maxsize=128)
-def _plan(layouts: tuple[Layout, ...], item: int, causal: bool, scale: float) -> tuple[Array, Array, Any]:
+def _plan(layouts: tuple[Layout, ...], name: str, causal: bool, scale: float) -> tuple[Array, Array, Any]:
     """Each head's offsets in each operand, the steps of attentioncode.py, and the tables in these."""
     (q, _), (k, _), (v, _), *_ = layouts
+    item = np.dtype(name).itemsize
     width = -(-k[-2] // _COLUMNS) * _COLUMNS * item
     rows = min(_MOST, max(_ROWS, _STRIP // width // _ROWS * _ROWS))
     tables = [_table(shape[-2 + axis], strides[-2 + axis]) for shape, strides in layouts for axis in (0, 1)]
     # Without gradients there are fewer operands: their tables are never read.
     tables += [tables[0]] * (14 - len(tables)) + [_table(rows, width), _table(width // item, item)]
     bits, = struct.unpack("q", struct.pack("d", scale))
-    steps = [q[-2], k[-2], q[-1], v[-1], rows, bits, int(causal), width, *map(team.pointer, tables)]
+    loops = [native.loop(write, name) for write in (tilecode.pack, tilecode.tiles)]
+    steps = [q[-2], k[-2], q[-1], v[-1], rows, bits, int(causal), width, *map(team.pointer, tables), *loops]
     heads = np.stack([offsets(shape[:-2], strides[:-2]) for shape, strides in layouts], 1)
     return heads, np.array(steps, np.int64), tables
 
 
-def _run(name: str, operands: tuple[Array, ...], kept: Array, causal: bool, scale: float) -> bool:
+def _run(write: Any, operands: tuple[Array, ...], kept: Array, causal: bool, scale: float) -> bool:
     """All heads of (q, k, v, result or g, and the gradients)."""
     first = operands[0]
     layouts = tuple([(a.shape, a.strides) for a in operands])
-    heads, steps, _ = _plan(layouts, first.itemsize, causal, float(scale))
+    heads, steps, _ = _plan(layouts, first.dtype.name, causal, float(scale))
     jobs = np.empty((len(heads), len(operands) + 1), np.int64)
     places = [0, 1, 2, 3, *range(5, len(operands) + 1)]
     jobs[:, places] = heads + np.array([team.pointer(a) for a in operands], np.int64)
     jobs[:, 4] = team.pointer(kept) + np.arange(len(heads)) * (kept.nbytes // len(heads))
-    loop = native.runtime_address(f"rl_{name}_{KINDS[first.dtype]}")
+    loop = native.loop(write, first.dtype.name)
     work = prod(first.shape) * operands[1].shape[-2]
     return team.run_loop(loop, jobs, jobs.shape[1], steps, pool.get_num_threads() if work >= _PARALLEL else 1)
 
@@ -58,7 +60,7 @@ def attend(q: Array, k: Array, v: Array, causal: bool, scale: float) -> tuple[Ar
     if not suits(q, k, v) or not (q.size and k.size and v.size and scale):
         return None
     result, kept = np.empty((*q.shape[:-1], v.shape[-1]), q.dtype), np.empty((*q.shape[:-1], 2))
-    return (result, kept) if _run("attend", (q, k, v, result), kept, causal, scale) else None
+    return (result, kept) if _run(attentioncode.attend, (q, k, v, result), kept, causal, scale) else None
 
 
 def unattend(g: Array, q: Array, k: Array, v: Array, kept: Array, causal: bool,
@@ -67,7 +69,8 @@ def unattend(g: Array, q: Array, k: Array, v: Array, kept: Array, causal: bool,
     if not suits(g, q, k, v):
         return None
     dq, dk, dv = _like(np.empty, q), _like(np.zeros, k), _like(np.zeros, v)
-    return (dq, dk, dv) if _run("unattend", (q, k, v, g, dq, dk, dv), kept, causal, scale) else None
+    done = _run(attentioncode.unattend, (q, k, v, g, dq, dk, dv), kept, causal, scale)
+    return (dq, dk, dv) if done else None
 
 
 def _like(make: Any, a: Array) -> Array:

@@ -8,7 +8,8 @@ The products are tilecode.py's, their operands at the offsets of tables, so that
     attend    args: q, k, v, result, kept          unattend  args: q, k, v, g, kept, dq, dk, dv
     steps: queries L, keys S, D of q and k, of v, queries of a strip, scale (a double's bits), 1 for causal,
     bytes of a strip's row, then per operand q, k, v, result (or g), dq, dk, dv: offsets of rows, of columns;
-    then those of a strip's rows, of its columns. They go on for a vector after their end.
+    then those of a strip's rows, of its columns. They go on for a vector after their end. Last, the addresses
+    of `pack` and `tiles`.
 """
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from rushlight.compiler import vectormath as vm
-from rushlight.compiler.ir import BITS, Module
+from rushlight.compiler.ir import Module
 from rushlight.compiler.lanes import Lane
 from rushlight.compiler.runtime import SLOT, slot
 from rushlight.compiler.tilecode import Writer
@@ -29,9 +30,9 @@ _LINE = 64
 class _Head(Writer):
     """What both directions share: the call's numbers, and calls of the loops for packing and products."""
 
-    def __init__(self, module: Module, name: str, short: str, kind: str, lanes: int) -> None:
-        super().__init__(module, f"rl_{name}_{short}", kind, lanes)
-        f, self.short = self.f, short
+    def __init__(self, module: Module, name: str, kind: str, lanes: int) -> None:
+        super().__init__(module, name, kind, lanes)
+        f = self.f
         for declared in ("declare ptr @malloc(i64)", "declare void @free(ptr)"):
             module.declare(declared.split("@")[1].split("(")[0], declared)
         sizes = [f.load("i64", "%steps", SLOT * k) for k in range(5)]
@@ -42,6 +43,7 @@ class _Head(Writer):
         self.causal = f.i64("icmp ne", f.load("i64", "%steps", 6 * SLOT), 0)
         self.row = f.load("i64", "%steps", 7 * SLOT)
         tables = [f.load("ptr", "%steps", SLOT * (8 + k)) for k in range(16)]
+        self.loops = {"pack": f.load("ptr", "%steps", SLOT * 24), "tiles": f.load("ptr", "%steps", SLOT * 25)}
         pairs = zip(tables[::2], tables[1::2], strict=True)
         self.tables = dict(zip((*_OPERANDS, "strip"), pairs, strict=True))
         self.call_args = f.op(f"alloca i64, i64 {6 + 4 + 4}, align 16")
@@ -85,7 +87,7 @@ class _Head(Writer):
                                    ("i64", self.call_steps, steps)):
             for k, value in enumerate(values):
                 f.store(kind, value, base, SLOT * k)
-        f.op(f"call i32 @rl_{name}_{self.short}(ptr null, ptr {self.call_args}, ptr {self.call_dims}, "
+        f.op(f"call i32 {self.loops[name]}(ptr null, ptr {self.call_args}, ptr {self.call_dims}, "
              f"ptr {self.call_steps}, ptr null)")
 
     def pack(self, source: str, into: str, lines: tuple[str, str], columns: tuple[str, str]) -> None:
@@ -240,9 +242,11 @@ class _Unattend(_Head):
             self.write(p * (d - mean) * self.scale, self.place(slopes, i))
 
 
-def write(module: Module, vector_bytes: int) -> None:
-    """Put rl_attend_* and rl_unattend_* into the runtime."""
-    for kind, short in (("float", "f32"), ("double", "f64")):
-        lanes = vector_bytes * 8 // BITS[kind]
-        _Attend(module, "attend", short, kind, lanes).whole()
-        _Unattend(module, "unattend", short, kind, lanes).whole()
+def attend(module: Module, name: str, kind: str, lanes: int) -> None:
+    """The IR of `attend`."""
+    _Attend(module, name, kind, lanes).whole()
+
+
+def unattend(module: Module, name: str, kind: str, lanes: int) -> None:
+    """The IR of `unattend`."""
+    _Unattend(module, name, kind, lanes).whole()

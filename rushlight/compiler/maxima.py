@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.compiler import native, pool, team
-from rushlight.compiler.tiles import KINDS, offsets, suits
+from rushlight.compiler import maximacode, native, pool, team
+from rushlight.compiler.tiles import offsets, suits
 
 Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
@@ -17,16 +17,15 @@ Ints = tuple[int, ...]
 _PARALLEL = 1 << 15
 
 
-def _run(name: str, jobs: Sequence[Any], operands: Sequence[Array], planes: int) -> bool:
+def _run(write: Any, jobs: Sequence[Any], operands: Sequence[Array], planes: int) -> bool:
     """Jobs for each plane: operands' pointers, plane by plane, then what all have in common."""
     table = np.empty((planes, len(operands) + len(jobs)), np.int64)
     for k, a in enumerate(operands):
         table[:, k] = team.pointer(a) + np.arange(planes) * (a.nbytes // max(planes, 1))
     table[:, len(operands):] = [team.pointer(j) if isinstance(j, np.ndarray) else j for j in jobs]
     threads = pool.get_num_threads() if max(a.size for a in operands) >= _PARALLEL else 1
-    kind = KINDS[operands[0].dtype]
     before = len(operands) + sum(isinstance(j, np.ndarray) for j in jobs)
-    loop = native.runtime_address(f"rl_{name}_{kind}")
+    loop = native.loop(write, operands[0].dtype.name)
     return team.run_loop(loop, table, before, np.zeros(1, np.int64), threads)
 
 
@@ -43,7 +42,7 @@ def maxima(a: Array, space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilatio
     how = map(tuple, (space, kernel, stride, pad, dilation, out))
     tables = _tables(a.shape[len(lead):], a.itemsize, *how)
     jobs = (*tables, prod(out), prod(kernel))
-    return (found, places) if _run("maxima", jobs, (a, found, places), prod(lead)) else None
+    return (found, places) if _run(maximacode.maxima, jobs, (a, found, places), prod(lead)) else None
 
 
 @lru_cache(maxsize=64)
@@ -68,4 +67,4 @@ def spread(g: Array, places: Array, size: int) -> Array | None:
     if not suits(g) or not g.size or not (g.flags.c_contiguous and places.flags.c_contiguous):
         return None
     out = np.zeros((*g.shape[:-1], size), g.dtype)
-    return out if _run("spread", (g.shape[-1],), (g, places, out), prod(g.shape[:-1])) else None
+    return out if _run(maximacode.spread, (g.shape[-1],), (g, places, out), prod(g.shape[:-1])) else None

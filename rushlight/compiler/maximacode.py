@@ -12,8 +12,7 @@ from __future__ import annotations
 from rushlight.compiler.ir import BITS, Function, Module
 from rushlight.compiler.lanes import Lane
 from rushlight.compiler.runtime import SLOT, slot
-
-_HEADER = "define i32 @{}(ptr %x, ptr %args, ptr %dims, ptr %steps, ptr %d)"
+from rushlight.compiler.tilecode import HEADER
 
 
 def _gathered(f: Function, kind: str, pointers: list[str], offset: str) -> Lane:
@@ -24,8 +23,9 @@ def _gathered(f: Function, kind: str, pointers: list[str], offset: str) -> Lane:
     return Lane(f, kind, whole)
 
 
-def _maxima(module: Module, name: str, kind: str, lanes: int) -> None:
-    f = Function(module, _HEADER.format(name), lanes)
+def maxima(module: Module, name: str, kind: str, lanes: int) -> None:
+    """The IR of `maxima`."""
+    f = Function(module, HEADER.format(name), lanes)
     a, maxima, places, ai, at, pi, pt, first = (f.load("ptr", "%args", SLOT * k) for k in range(8))
     count, taps = (f.load("i64", "%dims", SLOT * k) for k in range(2))
     with f.counted(f.i64("sdiv", f.i64("add", count, lanes - 1), lanes)) as block:
@@ -52,8 +52,9 @@ def _maxima(module: Module, name: str, kind: str, lanes: int) -> None:
     f.finish()
 
 
-def _spread(module: Module, name: str, kind: str) -> None:
-    f, size = Function(module, _HEADER.format(name)), BITS[kind] // 8
+def spread(module: Module, name: str, kind: str, lanes: int) -> None:
+    """The IR of `spread`."""
+    f, size = Function(module, HEADER.format(name)), BITS[kind] // 8
     g, places, out = (f.load("ptr", "%args", SLOT * k) for k in range(3))
     with f.counted(f.load("i64", "%dims")) as i:
         to = f.at(out, f.i64("mul", f.load("i64", slot(f, places, i)), size))
@@ -61,10 +62,3 @@ def _spread(module: Module, name: str, kind: str) -> None:
         f.store(kind, f.op(f"fadd {kind} {f.load(kind, to)}, {value}"), to)
     f.emit("ret i32 0")
     f.finish()
-
-
-def write(module: Module, vector_bytes: int) -> None:
-    """Put rl_maxima_* and rl_spread_* into the runtime."""
-    for kind, short in (("float", "f32"), ("double", "f64")):
-        _maxima(module, f"rl_maxima_{short}", kind, vector_bytes * 8 // BITS[kind])
-        _spread(module, f"rl_spread_{short}", kind)

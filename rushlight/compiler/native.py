@@ -6,15 +6,13 @@ import threading
 from collections.abc import Callable
 from functools import lru_cache
 
-from rushlight.compiler import (attentioncode, cache, columnloops, gemmcode, maximacode, rowloops, runtime,
-                                target, teamcode, tilecode)
+from rushlight.compiler import cache, columnloops, gemmcode, rowloops, runtime, target, teamcode
+from rushlight.compiler.atoms import LLVM
 from rushlight.compiler.ir import Module
 
 # Functions of the runtime, the loops that all kernels share.
 _SHARED = ("rl_strip", "rl_pointwise", "rl_pack", "rl_multi", "rl_rows", "rl_columns",
-           "rl_add_rows", "rl_team_serve", "rl_team_run", "rl_sgemm", "rl_dgemm", *teamcode.NAMES,
-           *[f"rl_{name}_{kind}" for kind in ("f32", "f64")
-             for name in ("pack", "tiles", "lanes", "maxima", "spread", "attend", "unattend")])
+           "rl_add_rows", "rl_team_serve", "rl_team_run", "rl_sgemm", "rl_dgemm", *teamcode.NAMES)
 
 _lock = threading.RLock()
 _addresses: dict[str, int] = {}
@@ -37,8 +35,6 @@ def _runtime() -> dict[str, int]:
         module = _module()
         for part in (runtime, rowloops, columnloops, teamcode, gemmcode):
             part.write(module)
-        for part in (tilecode, maximacode, attentioncode):
-            part.write(module, target.host().vector_bytes)
         code = target.assemble(module.text(), tidy=True)
         cache.keep(name, code)
     found = target.load(code, _SHARED, {})
@@ -72,6 +68,13 @@ def ir(write: Callable[[Module, str], None]) -> str:
     module = _module()
     write(module, "kernel")
     return module.text()
+
+
+@lru_cache(maxsize=None)
+def loop(write: Callable[[Module, str, str, int], None], dtype: str) -> int:
+    """The address of a loop that is written by hand for an element type and as many lanes as a vector has."""
+    kind, lanes = LLVM[dtype], target.lanes(dtype)
+    return address(write.__name__, f"{kind} {lanes}", lambda module, name: write(module, name, kind, lanes))
 
 
 def runtime_address(symbol: str) -> int:

@@ -117,4 +117,5 @@ def fused(*meaning: Any) -> Callable[[Sequence[Array], Sequence[Array]], None]:
                 kernel.fn, whole, (False,) * len(whole), shape, threads):
             return
         kernel(*operands, out=tuple(results) if len(results) > 1 else results[0])
+    run.kernel = kernel if ready else None  # type: ignore[attr-defined]
     return run

@@ -53,15 +53,20 @@ def scan(op: str) -> Scan:
 
 
 def write(module: Module, name: str, op: str) -> None:
-    """The IR of `void name(ptr rows, ptr into, i64 count, i64 n)`."""
+    """The IR of `void name(ptr rows, ptr into, i64 count, i64 n)`: four rows at a time."""
     f = Function(module, f"define void @{name}(ptr %rows, ptr %into, i64 %count, i64 %n)")
-    total = f.var(_IDENTITY[op], "double")
-    with f.loop("%count") as row:
-        total.set(_IDENTITY[op])
-        with f.loop("%n") as i:
-            place = f.i64("mul", f.i64("add", f.i64("mul", row, "%n"), i), 4)
-            value = f.op(f"fpext float {f.load('float', f.at('%rows', place))} to double")
-            total.set(f.op(f"{op} double {total.get()}, {value}"))
-            f.store("float", f.op(f"fptrunc double {total.get()} to float"), f.at("%into", place))
+    fours = f.i64("sdiv", "%count", 4)
+    for width, count, first in ((4, fours, "0"), (1, f.i64("srem", "%count", 4), f.i64("mul", fours, 4))):
+        totals = [f.var(_IDENTITY[op], "double") for _ in range(width)]
+        with f.loop(count) as block:
+            row = f.i64("add", f.i64("mul", block, width), first)
+            for total in totals:
+                total.set(_IDENTITY[op])
+            with f.loop("%n") as i:
+                for number, total in enumerate(totals):
+                    place = f.i64("mul", f.i64("add", f.i64("mul", f.i64("add", row, number), "%n"), i), 4)
+                    value = f.op(f"fpext float {f.load('float', f.at('%rows', place))} to double")
+                    total.set(f.op(f"{op} double {total.get()}, {value}"))
+                    f.store("float", f.op(f"fptrunc double {total.get()} to float"), f.at("%into", place))
     f.emit("ret void")
     f.finish()

@@ -17,7 +17,8 @@ import numpy as np
 from rushlight.base.ufunc import LOOPS
 from rushlight.compiler import gemm, native, pool, team
 from rushlight.compiler.columns import CHUNK, Columns
-from rushlight.compiler.pointwise import pointwise
+from rushlight.compiler.pointwise import SHARED, pointwise
+from rushlight.compiler.tiles import Packed
 from rushlight.compiler.team import pointer, word
 from rushlight.ops.scalar import Expr, symbol
 
@@ -108,6 +109,40 @@ def formula(expr: Expr, names: Sequence[str], arrays: Sequence[Array]) -> Stages
     *inputs, out = [a.dtype.name for a in arrays]
     made = pointwise((expr,), tuple(zip(names, inputs, strict=True)), (out,))
     return kernel(made.fn, arrays, [False] * len(arrays)) if made.compile_now() else None
+
+
+class Written:
+    """What a loop of recurrences.py asks for, written down as stages; `known` tells if all of it could be."""
+
+    def __init__(self) -> None:
+        self.stages: Stages = []
+        self.known = True
+
+    def _more(self, found: Stages | None) -> None:
+        self.known = self.known and found is not None
+        self.stages += found or []
+
+    def run(self, function: Any, *operands: Any) -> None:
+        """A fused kernel, or a packed product."""
+        if isinstance(function, Packed):
+            x, out = operands
+            product, three = function.at(len(x)), (x, function.b, out)
+            self._more([Stage(product.tile_code, team.placed(product.tiles, three), 6, product.steps, three,
+                              pool.get_num_threads())])
+            return
+        arrays, kernel_of = (*operands[0], *operands[1]), getattr(function, "kernel", None)
+        found = None if kernel_of is None else kernel(kernel_of.fn, arrays, [False] * len(arrays))
+        if found and operands[1][0].size >= SHARED:
+            found[0].threads = min(len(found[0].jobs), pool.get_num_threads())
+        self._more(found)
+
+    def copy(self, to: Array, source: Array) -> None:
+        """to[...] = source."""
+        self._more(copy(to, source))
+
+    def add(self, to: Array, source: Array) -> None:
+        """to += source."""
+        self._more(formula(symbol("x") + symbol("y"), "xy", (to, source, to)))
 
 
 def copy(to: Array, source: Array) -> Stages | None:

@@ -6,6 +6,7 @@ does not serve, one engine of LLVM's holds all loaded code for the life of the p
 from __future__ import annotations
 
 import platform
+import re
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from functools import lru_cache
 from importlib.util import find_spec
 from typing import Any
 
+from rushlight.base.dtype import BY_NAME
 from rushlight.compiler import loader
 
 _lock = threading.RLock()
@@ -52,6 +54,14 @@ def identity() -> str:
     return "\n".join([llvmlite.__version__, platform.machine(), *lines])
 
 
+@lru_cache(maxsize=None)
+def lanes(dtype: str) -> int:
+    """How many numbers a vector register holds, found without loading LLVM."""
+    words = set(re.findall(r"\w+", identity()))
+    width = 512 if "avx512f" in words else 256 if "avx2" in words else 128
+    return width // (8 * BY_NAME[dtype].itemsize)
+
+
 _VARYING = ("processor", "cpu MHz", "bogomips", "core id", "apicid", "initial apicid", "microcode",
             "physical id", "siblings", "cpu cores", "BogoMIPS")
 
@@ -79,14 +89,6 @@ class Host:
     def half(self) -> bool:
         """Whether the processor converts float16."""
         return "+f16c" in self.features.split(",") or self.arm
-
-    @property
-    def vector_bytes(self) -> int:
-        """The width of a vector register."""
-        features = self.features.split(",")
-        if "+avx512f" in features:
-            return 64
-        return 32 if "+avx2" in features else 16
 
 
 @lru_cache(maxsize=None)

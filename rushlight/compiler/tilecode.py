@@ -19,14 +19,14 @@ from rushlight.compiler.runtime import SLOT, slot
 # Rows of a tile: with two vectors each, sixteen registers hold it. Rows of a strip, whose tiles share a block
 # of B; and how many lines such a block has: half of a first-level cache.
 _ROWS, STRIP, _BLOCK = 6, 96, 256
-_HEADER = "define i32 @{}(ptr %x, ptr %args, ptr %dims, ptr %steps, ptr %d)"
+HEADER = "define i32 @{}(ptr %x, ptr %args, ptr %dims, ptr %steps, ptr %d)"
 
 
 class Writer:
     """What the parts of both functions share: the element's kind and the vector's lanes."""
 
     def __init__(self, module: Module, name: str, kind: str, lanes: int) -> None:
-        self.f = Function(module, _HEADER.format(name), lanes)
+        self.f = Function(module, HEADER.format(name), lanes)
         self.kind, self.lanes, self.size = kind, lanes, BITS[kind] // 8
         self.wide = 2 * lanes
         self.vector = f"<{lanes} x {kind}>"
@@ -234,10 +234,11 @@ class _Tiles(Writer):
         self.write(found[0], to)
 
 
-def write(module: Module, vector_bytes: int) -> None:
-    """Put rl_pack_*, rl_tiles_* and rl_lanes_* (how many lanes a vector has) into the runtime."""
-    for kind, short in (("float", "f32"), ("double", "f64")):
-        lanes = vector_bytes * 8 // BITS[kind]
-        _Pack(module, f"rl_pack_{short}", kind, lanes).whole()
-        _Tiles(module, f"rl_tiles_{short}", kind, lanes).whole()
-        module.functions.append(f"define i64 @rl_lanes_{short}() {{\n  ret i64 {lanes}\n}}")
+def pack(module: Module, name: str, kind: str, lanes: int) -> None:
+    """The IR of `pack`."""
+    _Pack(module, name, kind, lanes).whole()
+
+
+def tiles(module: Module, name: str, kind: str, lanes: int) -> None:
+    """The IR of `tiles`."""
+    _Tiles(module, name, kind, lanes).whole()

@@ -4,19 +4,18 @@ A row's result does not depend on which rows share its job, nor on the number of
 """
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from rushlight.base.config import knobs
-from rushlight.compiler import native, pool, team
+from rushlight.compiler import native, pool, target, team, tilecode
 from rushlight.compiler.tilecode import STRIP
 
 Array = np.ndarray[Any, Any]
-KINDS = {np.dtype(np.float32): "f32", np.dtype(np.float64): "f64"}
+_KINDS = np.dtype(np.float32), np.dtype(np.float64)
 # Rows of a matrix that share a job.
 _ROWS = 4 * STRIP
 # Multiplications from which on threads are worth waking.
@@ -33,18 +32,8 @@ def offsets(extents: Sequence[int], strides: Sequence[int]) -> Array:
 
 def suits(*arrays: Array) -> bool:
     """Whether there is machine code for products of these."""
-    from rushlight.compiler.target import available
-
-    return knobs.kernels != "numpy" and arrays[0].dtype in KINDS and available() and all(
+    return knobs.kernels != "numpy" and arrays[0].dtype in _KINDS and target.available() and all(
         a.dtype == arrays[0].dtype for a in arrays)
-
-
-@lru_cache(maxsize=None)
-def _code(dtype: Any) -> tuple[int, int, int]:
-    """The addresses of `pack` and `tiles`, and how many columns a block has."""
-    kind = KINDS[dtype]
-    lanes = ctypes.CFUNCTYPE(ctypes.c_int64)(native.runtime_address(f"rl_lanes_{kind}"))()
-    return native.runtime_address(f"rl_pack_{kind}"), native.runtime_address(f"rl_tiles_{kind}"), 2 * lanes
 
 
 class Product:
@@ -55,7 +44,9 @@ class Product:
 
     def __init__(self, dtype: Any, steps_j: tuple[int, int], steps_s: tuple[int, int] = (0, 0),
                  segments: int = 1) -> None:
-        self.pack_code, self.tile_code, self.columns = _code(dtype)
+        self.pack_code = native.loop(tilecode.pack, dtype.name)
+        self.tile_code = native.loop(tilecode.tiles, dtype.name)
+        self.columns = 2 * target.lanes(dtype.name)
         self.line = self.columns * dtype.itemsize
         self.steps_j, self.steps_s, self.segments = steps_j, steps_s, segments
         self.jobs: tuple[list[Any], list[Any]] = [], []
@@ -88,9 +79,9 @@ class Product:
         self.packs, self.tiles = (np.array(jobs, np.int64) for jobs in self.jobs)
         self.steps = np.array([self.steps_s[0], self.step_b, self.steps_j[1], 0], np.int64)
 
-    def pack(self, source: Array) -> Array | None:
+    def pack(self, source: Array, b: Array | None = None) -> Array | None:
         """B; None where there is no team."""
-        b = np.empty(self.size, np.uint8)
+        b = np.empty(self.size, np.uint8) if b is None else b
         return b if self._run(self.pack_code, self.packs, (source, b)) else None
 
     def multiply(self, a: Array, b: Array, c: Array) -> bool:
@@ -114,15 +105,27 @@ def _matrix(dtype: Any, shape: tuple[int, int], strides: tuple[int, int], rows: 
     return made
 
 
-def packed(w: Array) -> Callable[[Array, Array], Array] | None:
-    """A function of (x, out), both dense: x @ w, for a w that is packed once; None without machine code."""
-    if not suits(w) or not w.size:
-        return None
-    b = _matrix(w.dtype, w.shape, w.strides, 1).pack(w)
-    if b is None:
-        return None
+class Packed:
+    """A function of (x, out), both dense: x @ w, for a w that is packed once, or `again` when it changed."""
 
-    def multiply(x: Array, out: Array) -> Array:
-        _matrix(w.dtype, w.shape, w.strides, len(x)).multiply(x, b, out)
-        return out
-    return multiply
+    def __init__(self, w: Array) -> None:
+        self.w, self.layout = w, (w.dtype, w.shape, w.strides)
+        self.b = np.empty(self.at(1).size, np.uint8)
+        self.ready = self.again()
+
+    def again(self) -> bool:
+        """Whether w could be packed once more."""
+        return self.at(1).pack(self.w, self.b) is not None
+
+    def __call__(self, x: Array, out: Array) -> None:
+        self.at(len(x)).multiply(x, self.b, out)
+
+    def at(self, rows: int) -> Product:
+        """The product for so many rows."""
+        return _matrix(*self.layout, rows)
+
+
+def packed(w: Array) -> Packed | None:
+    """The product by w; None without machine code."""
+    made = Packed(w) if suits(w) and w.size else None
+    return made if made is not None and made.ready else None

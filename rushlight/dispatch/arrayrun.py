@@ -32,14 +32,14 @@ def array_runner(row: Row, body: Run, rules: Rules | None, otherwise: Run, by_na
     otherwise: what to call where the body answers NotImplemented.  by_name: whether keyword-only
     parameters are handed to the body by name.
     """
-    general = _general(row, _by_name(row, body) if by_name else body, rules, otherwise)
+    general = _general(row, by_keyword(row, body) if by_name else body, rules, otherwise)
     if not all(map(_is_plain, row.params)):
         return general
     return _specialised(row, body, rules, otherwise, general, by_name)
 
 
 def _is_plain(p: Param) -> bool:
-    if p.is_tensor:
+    if p.is_tensor or p.name == "generator":
         return True
     if p.is_list:
         return p.type == "list[Tensor]"
@@ -68,7 +68,7 @@ def _specialised(row: Row, body: Run, rules: Rules | None, otherwise: Run, gener
         lines += [f"    if _LOCAL.enabled and ({grads}):", f"        _record(({names},), _out)"]
     lines += ["    return _out", ""]
     scope = {"_general": general, "_hush": hush, "_restore": restore, "_body": body, "_otherwise": otherwise,
-             "_TAPE": TAPE, "_again": silent(row, _by_name(row, body) if by_name else body),
+             "_TAPE": TAPE, "_again": silent(row, by_keyword(row, body) if by_name else body),
              "_wrap": wrap, "_wrapped": wrapped, "_ndarray": np.ndarray, "_LOCAL": LOCAL,
              "_Tensor": Tensor, "_record": None if rules is None else rules.record}
     return compile_function("\n".join(lines), row.name, scope)
@@ -100,14 +100,15 @@ def silent(row: Row, body: Run) -> Run:
             return body(*arrays)
         finally:
             restore(token)
-    again.row = row  # type: ignore[attr-defined]
+    again.row, again.body = row, body  # type: ignore[attr-defined]
     return again
 
 
 # --- the general way ------------------------------------------------------------------------------
 
 
-def _by_name(row: Row, body: Run) -> Run:
+def by_keyword(row: Row, body: Run) -> Run:
+    """`body` called with the row's arguments in order, keyword-only ones by name."""
     count = sum(not p.keyword_only for p in row.params)
     names = [p.name for p in row.params][count:]
     if not names:

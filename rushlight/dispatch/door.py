@@ -82,7 +82,7 @@ def namespace(space: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]
 
 def _machine(module: str, name: str) -> Callable[[], Any]:
     """A kernel of the compiler, imported when it is first asked for."""
-    return lambda: getattr(_compiler(module), name)()
+    return lru_cache(maxsize=None)(lambda: getattr(_compiler(module), name)())
 
 
 def _compiler(module: str) -> Any:

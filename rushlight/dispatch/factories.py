@@ -142,7 +142,7 @@ def _prologue(row: Row, general: Callable[..., Any], direct: Callable[..., Any])
     scope: dict[str, Any] = {
         "MODES": state.MODES, "PLAIN": state.PLAIN, "DEFAULT": Default, "DTYPE": dt.dtype,
         "HERE": _HERE, "track": track, "general": general,
-        "TUPLES": frozenset({tuple, list, Size}),
+        "SIMPLE": frozenset({int, tuple}), "TUPLES": frozenset({tuple, list, Size}),
         "NUMBERS": NUMBERS, "body": row.body, "wrap": wrap,
         "Fill": Fill, **{f"_default_{p.name}": p.default for p in params}}
     return overrides.compile_door(text, row, scope, direct)
@@ -167,6 +167,8 @@ def _checks(p: signature.Param) -> list[str]:
         return [f"({optional}{p.name}.__class__ is not DTYPE)"]
     if p.is_number:
         return [f"({optional}{p.name}.__class__ not in NUMBERS)"]
+    if p.type == "Any":
+        return [f"({optional}{p.name}.__class__ not in SIMPLE)"]
     exact = p.type.removesuffix(" | None")
     if exact in ("int", "bool", "float"):
         return [f"({optional}{p.name}.__class__ is not {exact})"]

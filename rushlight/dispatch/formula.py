@@ -111,8 +111,6 @@ class Formula:
 
     def _open_fast(self, entry: Entry, values: Sequence[Any]) -> None:
         kinds = [v._k if isinstance(v, Tensor) else v.__class__ for v in values]
-        if kinds[0] is not entry.kind and isinstance(kinds[0], Kind) and kinds[0].on_meta:
-            return
         if entry.kind.on_meta:
             return
         if isinstance(kinds[0], Kind) and all(k is kinds[0] for k in kinds):
@@ -170,7 +168,6 @@ class Formula:
         if entry.kind.on_meta:
             t = wrap(_meta_array(arrays, entry.kind), entry.kind)
         else:
-            _check_devices(values)
             t = wrap(self.compute(entry, arrays), entry.kind)
             if TAPE:
                 TAPE[-1].run(partial(self.compute, entry), (arrays,), t, values)
@@ -357,10 +354,3 @@ def _meta_array(arrays: list[Array], of: Kind) -> Array:
     from rushlight.tensor.meta import meta_array
 
     return meta_array(broadcast_shapes(*(a.shape for a in arrays)), of.np)
-
-
-def _check_devices(values: Sequence[Any]) -> None:
-    for v in values:
-        if isinstance(v, Tensor) and v._k.on_meta and v._a.ndim:
-            raise RuntimeError("Expected all tensors to be on the same device, but found at least "
-                               "two devices, cpu and meta! Move them together with .to(device)")

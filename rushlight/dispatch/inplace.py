@@ -9,12 +9,13 @@ import numpy as np
 from rushlight.autograd.inplace import check_writable, rebase, refuse_overlap
 from rushlight.autograd.mode import LOCAL
 from rushlight.base.promotion import can_cast
+from rushlight.base.quiet import hush, restore
 from rushlight.base.tape import TAPE
 from rushlight.dispatch import arguments, overrides, pointwise
-from rushlight.dispatch.arrayrun import arrays_of
+from rushlight.dispatch.arrayrun import arrays_of, by_keyword
 from rushlight.dispatch.formula import Formula
+from rushlight.dispatch.literals import NUMBERS
 from rushlight.ops import signature
-from rushlight.dispatch.kinds import by_keyword
 from rushlight.ops.table import Row
 from rushlight.tensor.tensor import Tensor, storage
 
@@ -179,10 +180,20 @@ def _geometric(row: Row) -> Callable[..., Any]:
 
 def _generic(row: Row) -> Callable[..., Any]:
     into = by_keyword(row, row.options["into"]) if "into" in row.options else None
+    fill = row.options.get("fill")
 
     def run(*args: Any, **kwargs: Any) -> Any:
         from rushlight.dispatch.door import function
 
+        if fill and not kwargs and NUMBERS.issuperset(map(type, args[1:])) and free(args[0]):
+            target = args[0]
+            token = hush()
+            try:
+                target._a[...] = row.body(target._a, *args[1:])
+            finally:
+                restore(token)
+            storage(target).version += 1
+            return target
         target, rest = _target(row, args, kwargs)
         if not isinstance(target, Tensor):
             raise TypeError(f"{row.name}_(): argument 'self' must be Tensor, not "
@@ -204,6 +215,12 @@ def _generic(row: Row) -> Callable[..., Any]:
         write(target, result)
         return target
     return run
+
+
+def free(t: Any) -> bool:
+    """Whether anybody may write to a plain tensor, and nobody need know."""
+    return (t.__class__ is Tensor and t._g is None and not t._k.on_meta and not TAPE and 0 not in t._a.strides
+            and (t._s is None or not t._s.inference))
 
 
 def _written(into: Callable[..., Any], target: Tensor, bound: dict[str, Any]) -> Tensor:

@@ -147,7 +147,8 @@ def _by_rows(self: Tensor, plan: Plan) -> Any:
 
 def _view(self: Tensor, array: Any, basic: Basic, ones: tuple[int, ...], last: str | None) -> Tensor:
     out = wrap_view(array, self)
-    track_view(out, self, _again, (basic, ones))
+    how = basic, ones
+    track_view(out, self, _again, how, (self._k, _again, how, advanced.view, how))
     if self._g is not None and LOCAL.enabled:
         last = last or parse(basic, self._a.shape).last
         itemnodes.record_view(self, out, basic, ones, last)

@@ -14,6 +14,7 @@ from rushlight.base.device import device
 from rushlight.base.tape import TAPE, constant
 from rushlight.base.layout import broadcast_shapes, contiguous_strides, format_strides
 from rushlight.dispatch import inplace, names
+from rushlight.dispatch.literals import NUMBERS, scalar
 from rushlight.dispatch.state import MODES, interpret, wrapped
 from rushlight.ops.table import ROWS
 from rushlight.tensor.data import new_tensor
@@ -64,6 +65,10 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 
 def _fill(self: Tensor, value: Any, node: str) -> Tensor:
+    if not MODES and value.__class__ in NUMBERS and inplace.free(self):
+        self._a.fill(scalar(value, self._a.dtype))
+        storage(self).version += 1
+        return self
     if MODES and wrapped((self, value)):
         return interpret(ROWS["fill"], fill_, (self, value), {})  # type: ignore[no-any-return]
     if isinstance(value, Tensor):
@@ -74,8 +79,6 @@ def _fill(self: Tensor, value: Any, node: str) -> Tensor:
         return found if found.is_leaf else names.rename(found, "FillBackward3")
     tracked = LOCAL.enabled and self._g is not None
     check_writable(self, tracked)
-    from rushlight.dispatch.literals import scalar
-
     if isinstance(value, complex) and not self._k.dtype.is_complex:
         raise RuntimeError(f"value cannot be converted to type {self._k.dtype.name} without overflow")
     number = scalar(value, self._k.np)
@@ -110,7 +113,7 @@ def view(self: Tensor, *size: Any, dtype: Any = None) -> Tensor:
     """The same elements in another shape, or the same bytes as another dtype."""
     if dtype is not None or (len(size) == 1 and isinstance(size[0], dt.dtype)):
         return _view_dtype(self, dtype or size[0])
-    found: Tensor = ROWS["_view"](self, *size) if size else ROWS["_view"](self, ())
+    found: Tensor = ROWS["_view"].call(self, *size) if size else ROWS["_view"](self, ())
     return found
 
 
@@ -207,7 +210,7 @@ def _converter(dtype: dt.dtype) -> Callable[..., Tensor]:
     def convert(self: Tensor, memory_format: Any = None) -> Tensor:
         if memory_format is not None or self._k.on_meta:
             return self if self._k.dtype is dtype else to(self, dtype, memory_format=memory_format)
-        found: Tensor = self if self._k.dtype is dtype else ROWS["_to_dtype"](self, dtype)
+        found: Tensor = self if self._k.dtype is dtype else ROWS["_to_dtype"].call(self, dtype)
         return found
     convert.__doc__ = f"to({dtype!r})."
     return convert

@@ -13,9 +13,10 @@ from rushlight.base.errors import wrap_dims
 from rushlight.base.quiet import hush, restore
 from rushlight.base.tape import TAPE
 from rushlight.derive import cast, vjp
-from rushlight.derive.reference import evaluate, program
+from rushlight.derive.reference import program
 from rushlight.dispatch.formula import Formula, gradient_formula
 from rushlight.dispatch.rules import Rules
+from rushlight.dispatch.source import keep
 from rushlight.ops.reduction import Reduction
 from rushlight.ops.rowexpr import reduce_
 from rushlight.ops.scalar import Expr, symbol
@@ -28,8 +29,10 @@ UFUNCS = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimu
           "any": np.logical_or, "all": np.logical_and}
 # Large arrays of these dtypes are reduced by generated kernels.
 MACHINE, BIG = frozenset(("float32", "float64", "bfloat16", "float16")), 1 << 14
-_MOST_PLANS = 4096
 X, ACC, COUNT = symbol("input"), symbol("combined"), symbol("count")
+
+
+Way = Callable[[Array], Array]
 
 
 class Reducer:
@@ -40,9 +43,7 @@ class Reducer:
         self.meaning: Reduction = row.body(X, *extras)
         finish = self.meaning.finish
         self.finish: Expr | None = None if finish is None else finish(ACC, COUNT)
-        self._programs: dict[Any, Any] = {}
-        # How arrays of a layout are reduced: shape, strides, axes ... -> the way, or None.
-        self._plans: dict[Any, Any] = {}
+        self._plans: dict[Any, Way] = {}
         self._map_gradient: Any = None
         self._finish_gradient: Any = None
 
@@ -71,62 +72,54 @@ class Reducer:
     def run(self, a: Array, axes: tuple[int, ...], keepdim: bool, compute: dt.dtype,
             result: dt.dtype) -> Array:
         """The reduction of an array over `axes`."""
-        combine, given = self.meaning.combine, compute.np
-        if combine in ("max", "min"):
-            self._check_empty(a, axes)
         token = hush()
         try:
-            acc = None
-            if a.size >= BIG and a.dtype == given and compute.name in MACHINE:
-                acc = self._by_machine(a, axes, keepdim, compute)
-            if acc is None:
-                work = dt.opmath(compute)
-                mapped = a if a.dtype == given and self.meaning.map is X else \
-                    self._mapped(a, compute, work)
-                of = work.np if combine in ("add", "mul") else None
-                acc = UFUNCS[combine].reduce(mapped, axes, of, None, keepdim)
-            if self.finish is not None:
-                acc = self._finished(acc, a.shape, axes, compute)
+            return self.way(a, axes, keepdim, compute, result)(a)
         finally:
             restore(token)
-        if acc.__class__ is np.ndarray and acc.dtype == result.np:
-            return acc  # type: ignore[no-any-return]
-        return np.asarray(acc).astype(result.np, copy=False)
 
-    def _by_machine(self, a: Array, axes: tuple[int, ...], keepdim: bool, compute: dt.dtype) -> Array | None:
-        key = a.shape, a.strides, axes, keepdim, compute
-        plan = self._plans.get(key, self)
-        if plan is self:
-            if len(self._plans) > _MOST_PLANS:
-                self._plans.clear()
-            plan = self._plans[key] = _machine_plan(self.meaning, a, axes, keepdim, compute)
-        return None if plan is None else plan(a)
-
-    def whole(self, a: Array, axes: tuple[int, ...], keepdim: bool, compute: dt.dtype,
-              result: dt.dtype) -> Callable[[Array], Array] | None:
-        """The plan of such arrays if it is all there is to do, with a gradient or none."""
-        if self.finish is not None or result is not compute or dt.opmath(compute) is not compute:
-            return None
-        found: Callable[[Array], Array] | None = self._plans.get((a.shape, a.strides, axes, keepdim, compute))
+    def way(self, a: Array, axes: tuple[int, ...], keepdim: bool, compute: dt.dtype, result: dt.dtype) -> Way:
+        """The plan of arrays laid out as `a`."""
+        key = a.dtype, a.shape, a.strides, axes, keepdim, compute, result
+        found = self._plans.get(key)
+        if found is None:
+            found = self._way(a, axes, keepdim, compute, result)
+            keep(self._plans, key, found)
         return found
 
-    def _finished(self, acc: Any, shape: tuple[int, ...], axes: tuple[int, ...], compute: dt.dtype) -> Any:
-        acc, work = np.asarray(acc), dt.opmath(compute).name
-        found = self._programs.get((acc.dtype, work))
-        if found is None:
-            name = dt.from_numpy_dtype(acc.dtype).name
-            found = self._programs[acc.dtype, work] = program(
-                (self.finish,), (("combined", name), ("count", name)), work)  # type: ignore[arg-type]
-        return found([acc, np.array(prod([shape[i] for i in axes]), acc.dtype)])[0]
+    def _way(self, a: Array, axes: tuple[int, ...], keepdim: bool, compute: dt.dtype,
+             result: dt.dtype) -> Way:
+        self._check_empty(a, axes)
+        total: Way | None = None
+        if a.size >= BIG and a.dtype == compute.np and compute.name in MACHINE:
+            total = _machine_plan(self.meaning, a, axes, keepdim, compute)
+        total, finish, to = total or self._by_numpy(a.dtype, axes, keepdim, compute), None, result.np
+        if self.finish is not None:
+            work = dt.opmath(compute)
+            count = np.array(prod([a.shape[i] for i in axes]), work.np)
+            finish = program((self.finish,), (("combined", work.name), ("count", work.name)), work.name)
 
-    def _mapped(self, a: Array, compute: dt.dtype, work: dt.dtype) -> Array:
-        if self.meaning.combine in ("any", "all"):
-            return a
-        if a.dtype != compute.np:
-            a = a.astype(compute.np)
-        if self.meaning.map is X:
-            return a
-        return evaluate((self.meaning.map,), {"input": a}, work.name)[0]
+        def way(a: Array) -> Array:
+            acc = total(a)
+            if finish is not None:
+                acc = finish([acc, count])[0]
+            if acc.__class__ is not np.ndarray:
+                acc = np.asarray(acc)
+            return acc if acc.dtype == to else acc.astype(to)
+        return way
+
+    def _by_numpy(self, given: Any, axes: tuple[int, ...], keepdim: bool, compute: dt.dtype) -> Way:
+        """NumPy's reduction of what elements mean."""
+        combine, work = self.meaning.combine, dt.opmath(compute)
+        reduce, of = UFUNCS[combine].reduce, work.np if combine in ("add", "mul") else None
+        to = None if given == compute.np or combine in ("any", "all") else compute.np
+        mapped = None if self.meaning.map is X or combine in ("any", "all") else program(
+            (self.meaning.map,), (("input", compute.name),), work.name)
+
+        def total(a: Array) -> Any:
+            a = a if to is None else a.astype(to)
+            return reduce(a if mapped is None else mapped([a])[0], axes, of, None, keepdim)
+        return total
 
     def _check_empty(self, a: Array, axes: tuple[int, ...]) -> None:
         if self.meaning.combine not in ("max", "min"):
@@ -283,29 +276,30 @@ class _Once:
         out = wrap(found.run(a, axes, keepdim, compute, result))
         if TAPE:
             TAPE[-1].run(found.run, (a, axes, keepdim, compute, result), out, (t,))
-        return out, found.whole(a, axes, keepdim, compute, result) if a.size >= BIG else None
+        return out, found.way(a, axes, keepdim, compute, result)
 
 
 def reduce_runner(row: Row) -> Callable[..., Any]:
     """The runner of a reduce row: (input, *extras, dim, keepdim[, dtype])."""
     once = _Once(row)
     record = once.rules.record
-    # Large reductions seen before: (the arguments, a layout) -> (plan, kind of the result).
+    # Reductions seen before: (the arguments, a layout) -> (plan, kind of the result).
     seen: dict[Any, tuple[Any, Any]] = {}
 
     def run(t: Tensor, *rest: Any) -> Any:
         a = t._a
-        key = (rest, a.shape, a.strides, t._k) if a.size >= BIG and not TAPE else None
-        if key in seen:
-            plan, of = seen[key]
-            out = wrap(plan(a), of)
-        else:
+        key = rest, a.shape, a.strides, t._k
+        plan, of = seen.get(key, (None, None))
+        if plan is None or TAPE:
             out, plan = once(t, rest)
             if plan is not None:
-                if len(seen) > _MOST_PLANS:
-                    seen.clear()
-                if key is not None:
-                    seen[key] = plan, out._k
+                keep(seen, key, (plan, out._k))
+        else:
+            token = hush()
+            try:
+                out = wrap(plan(a), of)
+            finally:
+                restore(token)
         if t._g is not None and LOCAL.enabled and out._k.dtype.category >= dt.FLOATING:
             record((t, *rest), out)
         return out

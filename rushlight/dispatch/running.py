@@ -9,15 +9,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rushlight.autograd.mode import LOCAL
 from rushlight.base.dtype import dtype
 from rushlight.base.size import Size
 from rushlight.dispatch import arguments, factories, outputs, overrides, state
 from rushlight.dispatch.kinds import runner
 from rushlight.dispatch.literals import NUMBERS
+from rushlight.tensor.storage import whole
 from rushlight.ops import signature
 from rushlight.ops.table import Row
 
-_EXACT = {"int": "int", "bool": "bool", "float": "float", "str": "str"}
+# Attributes that are equal only if they are the same (0.0 and -0.0 are not).
+_KEYS = frozenset(("int", "bool", "str", "int | Tensor", "Ints", "*Ints", "dtype"))
+_EXACT = {"int | Tensor": "int", "int": "int", "bool": "bool", "float": "float", "str": "str"}
 
 
 def build(row: Row) -> Callable[..., Any]:
@@ -25,7 +29,7 @@ def build(row: Row) -> Callable[..., Any]:
     if row.options.get("factory"):
         return factories.build(row)
     run = runner(row)
-    params = _public(row)
+    params = row.params
     direct = _direct(row, run, params)
     general = overrides.entrance(row, direct)
     if _spread_ints(params):
@@ -33,10 +37,6 @@ def build(row: Row) -> Callable[..., Any]:
     if any(p.varargs for p in params) or not params:
         return general
     return _prologue(row, run, general, params, direct)
-
-
-def _public(row: Row) -> tuple[signature.Param, ...]:
-    return row.params
 
 
 def _direct(row: Row, run: Callable[..., Any], params: Any) -> Callable[..., Any]:
@@ -62,59 +62,98 @@ def _spread_ints(params: tuple[signature.Param, ...]) -> bool:
 def _spread_prologue(row: Row, run: Callable[..., Any], general: Callable[..., Any],
                      params: tuple[signature.Param, ...], direct: Callable[..., Any]) -> Callable[..., Any]:
     name = params[0].name
-    rest = "".join(f", _default_{p.name}" for p in params[2:])
+    rest = {p.name: f"_default_{p.name}" for p in params[2:]}
+    absent = "" if params[1].default is signature.REQUIRED else f" and _default_{params[1].name} is not None"
     text = (f"def {row.name}({name}, *ints, **extra):\n"
-            f"    if extra or MODES or {name}.__class__ not in PLAIN or not ints:\n"
+            f"    if extra or MODES or {name}.__class__ not in PLAIN or not ints{absent}:\n"
             f"        return general({name}, *ints, **extra)\n"
-            f"    if len(ints) == 1 and ints[0].__class__ is not int:\n"
+            f"    if not ints:\n"
+            f"        ints = _default_{params[1].name}\n"
+            f"    elif len(ints) == 1 and ints[0].__class__ is not int:\n"
             f"        ints = ints[0]\n"
             f"        if ints.__class__ not in TUPLES:\n"
             f"            return general({name}, ints)\n"
-            f"    for i in ints:\n"
-            f"        if i.__class__ is not int:\n"
-            f"            return general({name}, ints)\n"
-            f"    return run({name}, ints{rest})\n")
-    scope: dict[str, Any] = {"MODES": state.MODES, "PLAIN": state.PLAIN, "general": general,
-                             "run": run, "TUPLES": frozenset({tuple, Size}),
-                             **{f"_default_{p.name}": p.default for p in params}}
-    return overrides.compile_door(text, row, scope, direct)
+            f"        ints = tuple(ints)\n"
+            f"    if ints is not None and not INT.issuperset(map(type, ints)):\n"
+            f"        return general({name}, ints)\n"
+            f"{_planned(row, run, params, {params[1].name: 'ints', **rest})}"
+            f"    return run({', '.join((name, 'ints', *rest.values()))})\n")
+    return _door(text, row, run, general, params, direct)
+
+
+def _door(text: str, row: Row, run: Callable[..., Any], general: Callable[..., Any],
+          params: tuple[signature.Param, ...], direct: Callable[..., Any]) -> Callable[..., Any]:
+    return overrides.compile_door(text, row, {
+        "MODES": state.MODES, "PLAIN": state.PLAIN, "general": general, "run": run, "NUMBERS": NUMBERS,
+        "LISTS": frozenset({list, tuple}), "INT": frozenset({int}), "TUPLES": frozenset({tuple, list, Size}),
+        "DTYPE": dtype, "PLANS": getattr(run, "plans", None), "learn": getattr(run, "learn", None),
+        "WATCHED": state.MODES, "LOCAL": LOCAL, "whole": whole,
+        **{f"_default_{p.name}": p.default for p in params}}, direct)
+
+
+def _planned(row: Row, run: Callable[..., Any], params: tuple[signature.Param, ...],
+             spelled: dict[str, str]) -> str:
+    """Code that goes by the plan for such arguments, if there is one and no node to make."""
+    if not hasattr(run, "plans"):
+        return ""
+    keys, tracked, tensors = [], [], [p.name for p in params if p.is_list or p.is_tensor]
+    for p in params:
+        n, of = spelled.get(p.name, p.name), "{0}._k, {0}._a.shape, {0}._a.strides"
+        if p.is_list:
+            keys.append(f"tuple([({of.format('t')}) for t in {n}])")
+            tracked.append(f"any([t._g is not None for t in {n}])")
+        elif p.is_tensor:
+            here = "" if p.type == "Tensor" else f"{n}.__class__ in PLAIN"
+            keys.append(f"({of.format(n)}) if {here} else {n}.__class__, {n}" if here else of.format(n))
+            tracked.append(f"{here}{here and ' and '}{n}._g is not None")
+        else:
+            keys.append(n if p.plain_type in _KEYS else f"{n}, {n}.__class__, {n} is _default_{p.name}")
+    whole = f" and whole({tensors[0]})" if row.name == "as_strided" else ""
+    names = ", ".join(spelled.get(p.name, p.name) for p in params)
+    return (f"    if not WATCHED and not (LOCAL.enabled and ({' or '.join(tracked)})){whole}:\n"
+            f"        key = ({', '.join(keys)},)\n"
+            f"        try:\n            plan = PLANS.get(key)\n"
+            f"        except TypeError:\n            return run({names})\n"
+            f"        if plan is not None:\n            return plan({', '.join(tensors)})\n"
+            f"        found = learn(key, {names})\n"
+            f"        if found is not NotImplemented:\n            return found\n")
+
+
+def _checks(p: signature.Param) -> list[str]:
+    """Conditions under which an argument is not plain."""
+    n, exact = p.name, _EXACT.get(p.type.removesuffix(" | None"))
+    given = "" if p.default is signature.REQUIRED else f"{n} is not _default_{n} and "
+    if p.type.endswith("None"):
+        given = f"{n} is not None and " + given * (p.default is not None)
+    if p.takes_number:
+        return [f"{given}{n}.__class__ not in PLAIN and {n}.__class__ not in NUMBERS"]
+    if p.is_tensor:
+        return [f"{given}{n}.__class__ not in PLAIN"]
+    if p.is_list:
+        return [f"{given}{n}.__class__ not in LISTS", f"{given}not PLAIN.issuperset(map(type, {n}))"]
+    if p.type.startswith("Ints"):
+        return [f"{given}{n}.__class__ is not int and not "
+                f"({n}.__class__ is tuple and INT.issuperset(map(type, {n})))"]
+    if exact or p.type.startswith("dtype"):
+        return [f"{given}{n}.__class__ is not {exact or 'DTYPE'}"]
+    if p.is_number:
+        return [f"{given}{n}.__class__ not in NUMBERS"]
+    if p.type.startswith("device"):
+        return [f"{given}True"]
+    return [] if given else [f"{n} is _default_{n}"]
 
 
 def _prologue(row: Row, run: Callable[..., Any], general: Callable[..., Any],
               params: tuple[signature.Param, ...], direct: Callable[..., Any]) -> Callable[..., Any]:
-    checks = ["extra", "MODES"] + (["out is not None"] if row.out else [])
-    for p in params:
-        exact = _EXACT.get(p.type.removesuffix(" | None"))
-        given = "" if p.default is signature.REQUIRED else f"{p.name} is not _default_{p.name} and "
-        if p.takes_number:
-            checks.append(f"{given}{p.name}.__class__ not in PLAIN and "
-                          f"{p.name}.__class__ not in NUMBERS")
-        elif p.is_tensor:
-            checks.append(f"{given}{p.name}.__class__ not in PLAIN")
-        elif p.is_list:
-            checks.append(f"{given}{p.name}.__class__ not in LISTS")
-            checks.append(f"{given}not PLAIN.issuperset(map(type, {p.name}))")
-        elif p.type.startswith("Ints"):
-            checks.append(f"{given}{p.name}.__class__ is not int and not "
-                          f"({p.name}.__class__ is tuple and INT.issuperset(map(type, {p.name})))")
-        elif exact:
-            checks.append(f"{given}{p.name}.__class__ is not {exact}")
-        elif p.is_number:
-            checks.append(f"{given}{p.name}.__class__ not in NUMBERS")
-        elif p.type.startswith("dtype"):
-            checks.append(f"{given}{p.name}.__class__ is not DTYPE")
-        elif p.type.startswith("device"):
-            checks.append(f"{given}True" if given else "True")
-        elif not given:
-            checks.append(f"{p.name} is _default_{p.name}")
+    checks = ["extra", "MODES"] + (["out is not None"] if row.out else []) + [
+        f"({c})" if " and " in c else c for p in params for c in _checks(p)]
     names = ", ".join(p.name for p in params)
     call = ", ".join(f"{p.name}={p.name}" for p in params) + (", out=out" if row.out else "")
-    text = (f"def {row.name}({signature.source(params, out=row.out)}, **extra):\n"
-            f"    if {' or '.join(f'({c})' if ' and ' in c else c for c in checks)}:\n"
+    lists = "".join(f"    if {p.name}.__class__ is list:\n        {p.name} = tuple({p.name})\n"
+                    for p in params if p.type.startswith("Ints"))
+    text = (f"def {row.name}({signature.source(params, out=row.out)}, **extra):\n{lists}"
+            f"    if {' or '.join(checks)}:\n"
             f"        return general({call}, **extra)\n"
+            f"{_planned(row, run, params, {})}"
             f"    return run({names})\n")
-    scope: dict[str, Any] = {"MODES": state.MODES, "PLAIN": state.PLAIN, "general": general,
-                             "run": run, "NUMBERS": NUMBERS,
-                             "LISTS": frozenset({list, tuple}), "INT": frozenset({int}), "DTYPE": dtype,
-                             **{f"_default_{p.name}": p.default for p in params}}
-    return overrides.compile_door(text, row, scope, direct)
+    return _door(text, row, run, general, params, direct)

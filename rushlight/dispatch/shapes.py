@@ -24,7 +24,7 @@ def meta_run(row: Row, body: Callable[..., Any], values: Sequence[Any]) -> Any:
 
 
 def _arrays(values: Sequence[Any]) -> list[Any]:
-    return [v._a if isinstance(v, Tensor) else [_arrays([i])[0] for i in v]
+    return [v._a if isinstance(v, Tensor) else v.__class__([_arrays([i])[0] for i in v])
             if v.__class__ in (list, tuple) else v for v in values]
 
 

@@ -14,3 +14,10 @@ def compile_function(text: str, name: str, scope: dict[str, Any],
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     exec(compile(text, file, "exec"), scope)  # noqa: S102 - our own generated source
     return scope[name]  # type: ignore[no-any-return]
+
+
+def keep(plans: dict[Any, Any], key: Any, plan: Any) -> None:
+    """Note how a call is done; all is forgotten when there is very much."""
+    if len(plans) > 1 << 13:
+        plans.clear()
+    plans[key] = plan

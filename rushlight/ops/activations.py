@@ -157,7 +157,7 @@ def threshold(input, threshold: "Number", value: "Number") -> Expr:
     return m.where(m.gt(input, threshold), input, value)
 
 
-@composite(where=("nn.functional",), refuse=not_for("glu_cpu", *NOT_FLOATING))
+@composite(where=("nn.functional",), refuse=not_for("glu_cpu", *NOT_FLOATING), planned=True)
 def glu(input, dim: "int" = -1):
     """The first half along dim times the sigmoid of the second (arXiv:1612.08083)."""
     if not input.ndim:

@@ -2,14 +2,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from rushlight.base import dtype as dt
+from rushlight.base.layout import contiguous_strides
 
 Array = np.ndarray[Any, Any]
-_UNSIGNED = {8: np.uint64, 4: np.uint32}
+UNSIGNED = {8: np.uint64, 4: np.uint32}
 _WHOLE = frozenset({np.dtype(np.int64), np.dtype(np.int32)})
 
 
@@ -28,7 +30,7 @@ def check_dtype(op: str, index: Array) -> None:
 def check_bounds(index: Array, dim: int, size: int) -> None:
     """Every position is 0 <= i < size; PyTorch's scatter and gather count none from the end."""
     # Seen as unsigned, a negative position is a huge one: one look at the largest is enough.
-    if index.size and int(index.view(_UNSIGNED[index.itemsize]).max()) >= size:
+    if index.size and np.maximum.reduce(index.view(UNSIGNED[index.itemsize]), None) >= size:
         wrong = index[(index < 0) | (index >= size)].reshape(-1)[0]
         raise RuntimeError(f"index {int(wrong)} is out of bounds for dimension {dim} with size {size}")
 
@@ -44,15 +46,26 @@ def flat_along(shape: tuple[int, ...], dim: int, index: Array) -> Array:
     """Positions in a contiguous array of `shape` of [.., index[.., i, ..], ..] along dim."""
     if len(shape) == 1:
         return index
-    steps = np.ones(len(shape), np.int64)
-    for i in range(len(shape) - 2, -1, -1):
-        steps[i] = steps[i + 1] * shape[i + 1]
-    flat = index * steps[dim]
-    for i, size in enumerate(index.shape):
-        if i != dim and size > 1:
-            step = int(steps[i])
-            flat += np.arange(0, size * step, step).reshape((size, *[1] * (index.ndim - 1 - i)))
+    step, lines = _lines(shape, dim, index.shape)
+    flat = index if step == 1 else index * np.int64(step)
+    for line in lines:
+        flat = np.add(flat, line, out=None if flat is index else flat)
     return flat
+
+
+@lru_cache(maxsize=256)
+def _lines(shape: tuple[int, ...], dim: int, sizes: tuple[int, ...]) -> tuple[int, list[Array]]:
+    """The step along dim, and how far the elements of all other dims lie, one array a dim."""
+    steps = contiguous_strides(shape)
+    return steps[dim], [np.arange(0, n * step, step).reshape(n, *[1] * (len(sizes) - 1 - i)) for i, (n, step)
+                        in enumerate(zip(sizes, steps, strict=False)) if i != dim and n > 1]
+
+
+def take_along(a: Array, dim: int, index: Array) -> Array:
+    """np.take_along_axis at positions that are all inside."""
+    if a.flags.c_contiguous:
+        return a.reshape(-1).take(flat_along(a.shape, dim, index))  # type: ignore[no-any-return]
+    return np.take_along_axis(a, index, dim)
 
 
 def in_front(a: Array, d: int) -> Array:

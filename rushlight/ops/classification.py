@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.dtype import float32, float64
+from rushlight.ops.along import take_along
 from rushlight.ops.arithmetic import where
 from rushlight.ops.losses import reduced, reduction_of
 from rushlight.ops.rowexpr import at, iota, reduce_
@@ -41,7 +42,8 @@ def _check_classes(input: Any, target: Any, weight: Any) -> None:
 def in_range(target: Array, classes: int, ignore_index: int) -> Array:
     """Which targets count; IndexError for one that is no class."""
     counted = target != ignore_index
-    if target.dtype == np.int64 and not np.logical_or.reduce(target.view(np.uint64) >= classes, None):
+    if target.dtype == np.int64 and (
+            not target.size or np.maximum.reduce(target.view(np.uint64), None) < classes):
         return counted  # type: ignore[no-any-return]
     wrong = counted & ((target < 0) | (target >= classes))
     if wrong.any():
@@ -54,6 +56,9 @@ def _nll(input, target, weight: "Tensor | None", ignore_index: "int") -> tuple[A
     """-(log-probability of the target) * its class weight, and that weight; 0 where ignored."""
     rows = input[None] if input.ndim == 1 else input
     places = target.reshape(1) if input.ndim == 1 else target
+    if (weight is None and places.dtype == np.int64 and places.size and not 0 <= ignore_index < rows.shape[1]
+            and np.maximum.reduce(places.view(np.uint64), None) < rows.shape[1]):
+        return -take_along(rows, 1, places[:, None]).reshape(target.shape), np.ones(target.shape, input.dtype)
     counted = in_range(places, rows.shape[1], ignore_index)
     safe = np.where(counted, places, 0)
     picked = np.take_along_axis(rows, safe[:, None].astype(np.int64), 1)[:, 0]
@@ -79,7 +84,7 @@ def _(s: Any, grad: Any, unused: Any = None) -> Any:
     return grad.new_zeros(shape).scatter(1 if len(shape) > 1 else 0, places, value), None, None
 
 
-@composite(where=_F)
+@composite(where=_F, planned=True)
 def nll_loss(input, target, weight: "Tensor | None" = None, size_average: "bool | None" = None,
              ignore_index: "int" = -100, reduce: "bool | None" = None, reduction: "str" = "mean"):
     """-input[target] of log-probabilities (N, C, *), weighted by class; the mean is over weights."""
@@ -157,7 +162,7 @@ def _(x: Array, t: Array, lse: Array, g: Array, ignore_index: int, reduction: st
     return gradient_of_rows(1, x, t[:, None], lse[:, None], (share * counted)[:, None])
 
 
-@composite(where=_F)
+@composite(where=_F, planned=True)
 def cross_entropy(input, target, weight: "Tensor | None" = None, size_average: "bool | None" = None,
                   ignore_index: "int" = -100, reduce: "bool | None" = None,
                   reduction: "str" = "mean", label_smoothing: "float" = 0.0):

@@ -2,6 +2,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import lru_cache
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -34,7 +37,7 @@ def strides_of(a: Array) -> tuple[int, ...]:
 
 
 # From this many elements on, and so many at a time, neighbours in a copy that lie apart in what is copied.
-_LARGE, _STRIP = 1 << 14, 16
+_LARGE, _STRIP = 1 << 17, 16
 
 
 def _fastest(a: Array) -> int:
@@ -58,12 +61,23 @@ def contiguous(a: Array) -> Array:
     return a if a.flags.c_contiguous else assign(np.empty(a.shape, a.dtype), a)
 
 
+@lru_cache(maxsize=None)
+def _way(source: Any, to: Any) -> Callable[..., Any] | None:
+    """How elements are converted into an array (array, out); None: as NumPy does it."""
+    if {source.name, to.name} in _HALVES:
+        kernel = machine("pointwise", "conversion")(source.name, to.name)
+        return lambda a, out: (kernel.large if a.size >= BIG else kernel)(a, out=out)
+    return (lambda a, out: assign(out, convert(a, to))) if needs_care(source, to) else None
+
+
 def _copy(a: Array, dtype: Any, memory_format: Any) -> Array:
-    plain = memory_format is None and a.flags.c_contiguous
+    way, whole = _way(a.dtype, dtype), a.flags.c_contiguous or a.ndim == 1
+    if way is None and (memory_format is None and whole or memory_format is not None
+                        and memory_format.name == "contiguous_format" and a.size < _LARGE):
+        return a.astype(dtype, "C")
+    plain = memory_format is None and whole
     out = np.empty(a.shape, dtype) if plain else arranged(a.shape, strides_of(a), dtype, memory_format)
-    if {a.dtype.name, out.dtype.name} in _HALVES:
-        return converted(a, out)
-    return assign(out, convert(a, out.dtype) if needs_care(a.dtype, out.dtype) else a)
+    return converted(a, out)
 
 
 # Conversions that NumPy does element by element, in software.
@@ -71,9 +85,11 @@ _HALVES = [{"float32", half} for half in ("float16", "bfloat16")]
 
 
 def converted(a: Array, out: Array) -> Array:
-    """out[...] = a between float32 and a float of two bytes."""
-    kernel = machine("pointwise", "conversion")(a.dtype.name, out.dtype.name)
-    (kernel.large if a.size >= BIG else kernel)(a, out=out)
+    """out[...] = a, of equal shapes, with PyTorch's conversions."""
+    way = _way(a.dtype, out.dtype)
+    if way is None:
+        return assign(out, a)
+    way(a, out)
     return out
 
 
@@ -87,7 +103,7 @@ def _as_it_is(s: Any, grad: Any) -> Any:
     return grad
 
 
-@opaque(vjp=_as_it_is)
+@opaque(vjp=_as_it_is, quiet=True)
 def clone(input, *, memory_format: "memory_format | None" = None) -> Array:
     """A copy with its own memory."""
     return _copy(input, input.dtype, memory_format)
@@ -146,11 +162,7 @@ def resolve_conj(input):
     return input
 
 
-def _part(a: Array, which: str) -> Array:
-    return a.real if which == "real" else a.imag
-
-
-@view(name="_complex_part", where=("aten",), numpy=_part)
+@view(name="_complex_part", where=("aten",), numpy=lambda a, which: (attrgetter(which),))
 def _complex_part(input: Layout, which: "str") -> Layout:
     """The real or the imaginary parts, as a view of every other number."""
     raise TypeError("the parts of a complex tensor are views of another dtype, which only NumPy makes")
@@ -185,7 +197,7 @@ def _view_real(a: Array) -> Array:
     return np.lib.stride_tricks.as_strided(a.real, flat.shape, (*a.strides, a.itemsize // 2))
 
 
-@view(numpy=_view_real)
+@view(numpy=lambda a: (_view_real,))
 def view_as_real(input: Layout) -> Layout:
     """A complex tensor as a real one with a last dim of (real, imaginary)."""
     raise TypeError("view_as_real changes the dtype, which only NumPy's view does")
@@ -208,7 +220,7 @@ def _view_complex(a: Array) -> Array:
     return a.view(kind)[..., 0]
 
 
-@view(numpy=_view_complex)
+@view(numpy=lambda a: (_view_complex,))
 def view_as_complex(input: Layout) -> Layout:
     """A real tensor with a last dim of 2 as a complex one."""
     raise TypeError("view_as_complex changes the dtype, which only NumPy's view does")

@@ -146,7 +146,8 @@ def scalar_tensor(s: "Number", *, dtype: "dtype | None" = None) -> Array:
 # --- like another tensor --------------------------------------------------------------------------
 
 
-def _like(a: Array, value: Any, dtype: dt.dtype | None, memory_format: Any) -> Fill:
+def like(a: Array, value: Any, dtype: dt.dtype | None, memory_format: Any) -> Fill:
+    """Memory in a's shape, dtype and strides, or in others that are asked for."""
     of = a.dtype if dtype is None else dtype.np
     if memory_format is None and a.flags.c_contiguous:
         return Fill(a.shape, of, value)
@@ -158,7 +159,7 @@ def _like(a: Array, value: Any, dtype: dt.dtype | None, memory_format: Any) -> F
 def full_like(input, fill_value: "Number", *, dtype: "dtype | None" = None,
               memory_format: "Any" = None) -> Fill:
     """One number in input's shape, dtype and strides."""
-    return _like(input, _number_for(input, fill_value, dtype), dtype, memory_format)
+    return like(input, _number_for(input, fill_value, dtype), dtype, memory_format)
 
 
 def _number_for(a: Array, value: Any, dtype: dt.dtype | None) -> Array:
@@ -170,14 +171,14 @@ def _filled(name: str, value: Any, what: str) -> None:
     def sized(size: "*Ints", *, dtype: "dtype | None" = None) -> Fill:
         return Fill(sizes_of(size, name), _dtype(dtype), value)
 
-    def like(input, *, dtype: "dtype | None" = None, memory_format: "Any" = None) -> Fill:
-        return _like(input, value, dtype, memory_format)
+    def alike(input, *, dtype: "dtype | None" = None, memory_format: "Any" = None) -> Fill:
+        return like(input, value, dtype, memory_format)
 
     def new(input, size: "*Ints", *, dtype: "dtype | None" = None) -> Fill:
         return Fill(sizes_of(size), input.dtype if dtype is None else dtype.np, value)
     if name != "empty":  # which takes a memory_format as well
         factory(sized, name=name, doc=f"{what}.")
-    factory(like, name=f"{name}_like", doc=f"{what} of input's shape, dtype and strides.", out=False)
+    factory(alike, name=f"{name}_like", doc=f"{what} of input's shape, dtype and strides.", out=False)
     factory(new, name=f"new_{name}", doc=f"{what} of this tensor's dtype.", where=("Tensor",), out=False)
 
 

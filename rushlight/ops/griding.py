@@ -143,7 +143,7 @@ def _check(input: Any, grid: Any, mode: str) -> None:
                                   f"'{input.dtype.legacy}'")
 
 
-@composite(where=("nn.functional",))
+@composite(where=("nn.functional",), planned=True)
 def grid_sample(input, grid, mode: "str" = "bilinear", padding_mode: "str" = "zeros",
                 align_corners: "bool | None" = None):
     """The values (N, C, *out) of input (N, C, *space) at the points of grid (N, *out, dims).

@@ -12,7 +12,8 @@ import numpy as np
 from rushlight.base import advanced
 from rushlight.base.errors import wrap_dim
 from rushlight.base.layout import Layout, broadcast_shapes
-from rushlight.ops.along import (at_least_1d, check_bounds, check_dtype, flat_along, legacy, wrap_positions)
+from rushlight.ops.along import (UNSIGNED, at_least_1d, check_bounds, check_dtype, legacy, take_along,
+                                  wrap_positions)
 from rushlight.ops.table import ROWS, composite, index, opaque, view
 
 Array = np.ndarray[Any, Any]
@@ -21,7 +22,7 @@ Array = np.ndarray[Any, Any]
 # --- x[...] ---------------------------------------------------------------------------------------
 
 
-@view(name="_basic", where=("aten",), numpy=advanced.view)
+@view(name="_basic", where=("aten",), numpy=lambda *how: (advanced.view, *how[1:]))
 def BASIC(input: Layout, basic: "tuple", ones: "tuple") -> Layout:
     """The view of x[ints, slices, None, ...] (see tensor/indexing.py)."""
     sizes, strides, offset = [], [], input.offset
@@ -66,7 +67,7 @@ def _check_gather(a: Array, dim: int, index: Array) -> int:
     if max(a.ndim, 1) != max(index.ndim, 1):
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor, "
                            f"got {index.ndim} and {a.ndim}")
-    for i, (n, size) in enumerate(zip(index.shape, a.shape, strict=False)):
+    for i, (n, size) in enumerate(() if index.shape == a.shape else zip(index.shape, a.shape, strict=False)):
         if i != d and n > size:
             raise RuntimeError(f"Size does not match at dimension {i} expected index "
                                f"{list(index.shape)} to be no larger than self {list(a.shape)} apart "
@@ -80,12 +81,9 @@ def _gather(a: Array, dim: int, index: Array, sparse_grad: bool = False) -> Arra
         return np.empty(index.shape, a.dtype)
     d = _check_gather(a, dim, index)
     source, where = at_least_1d(a), at_least_1d(index)
-    if source.flags.c_contiguous:
-        found = source.reshape(-1).take(flat_along(source.shape, d, where))
-    else:
+    if not source.flags.c_contiguous:
         source = source[tuple([slice(None) if i == d else slice(n) for i, n in enumerate(where.shape)])]
-        found = np.ascontiguousarray(np.take_along_axis(source, where, d))
-    return found.reshape(index.shape)
+    return np.ascontiguousarray(take_along(source, d, where)).reshape(index.shape)
 
 
 @index(fused=_gather, quiet=True, out=True, out_apart=True, out_exact=True)
@@ -113,7 +111,7 @@ def _index_select(a: Array, dim: int, index: Array) -> Array:
         raise RuntimeError("index_select(): Index to scalar can have only 1 value, got "
                            f"{index.size} value(s)")
     source, where = at_least_1d(a), at_least_1d(index)
-    if where.size and (int(where.min()) < 0 or int(where.max()) >= source.shape[d]):
+    if where.size and np.maximum.reduce(where.view(UNSIGNED[where.itemsize])) >= source.shape[d]:
         raise IndexError(f"index out of range in self: expected 0 <= index < {source.shape[d]}")
     if source.flags.c_contiguous:
         found = source.take(where, d)
@@ -186,7 +184,7 @@ def take_along_dim(input, indices, dim: "int | None" = None):
     full = broadcast_shapes(tuple(sizes), indices._a.shape)
     size = input._a.shape[d]
     source = [*full[:d], size, *full[d + 1:]]
-    if indices._a.size and not indices._k.on_meta and int(indices._a.min()) < 0:
+    if indices._a.size and not indices._k.on_meta and np.minimum.reduce(indices._a, None) < 0:
         indices = ROWS["where"](indices < 0, indices + size, indices)
     return gather(input.expand(source), d, indices.expand(full))
 

@@ -51,7 +51,7 @@ def _check_cat(shapes: list[tuple[int, ...]], dim: int) -> int:
     return d
 
 
-@composite(where=("torch",), aliases=("concat", "concatenate"), out=True, out_apart=True)
+@composite(where=("torch",), aliases=("concat", "concatenate"), out=True, out_apart=True, planned=True)
 def cat(tensors: "list[Tensor]", dim: "int" = 0):
     """The tensors one after the other along an existing dim."""
     if not tensors:
@@ -90,7 +90,7 @@ def _(s: Any, grad: Any) -> Any:
 # --- stack ----------------------------------------------------------------------------------------
 
 
-@composite(where=("torch",), out=True)
+@composite(where=("torch",), out=True, planned=True)
 def stack(tensors: "list[Tensor]", dim: "int" = 0):
     """The tensors, all of one shape, side by side along a new dim."""
     if not tensors:
@@ -139,7 +139,7 @@ def _stacked(name: str, doc: str, prepare: Any, dim: Any, *aliases: str) -> None
             raise RuntimeError(f"{name} expects a non-empty TensorList")
         parts = [prepare(t) for t in tensors]
         return cat(parts, dim(parts[0]) if callable(dim) else dim)
-    composite(body, name=name, doc=doc, where=("torch",), aliases=aliases, out=True)
+    composite(body, name=name, doc=doc, where=("torch",), aliases=aliases, out=True, planned=True)
 
 
 _stacked("hstack", "cat along the second dim; of vectors, along the first.",

@@ -102,31 +102,31 @@ def _check_scale(found: Any, scale: Any, name: str) -> None:
                            "number.")
 
 
-@composite(out=True, inplace=True)
+@composite(out=True, inplace=True, planned=True)
 def addmm(input, mat1, mat2, *, beta: "Number" = 1, alpha: "Number" = 1):
     """beta * input + alpha * (mat1 @ mat2)."""
     return _added("addmm", input, mm, mat1, mat2, beta, alpha)
 
 
-@composite(out=True, inplace=True)
+@composite(out=True, inplace=True, planned=True)
 def baddbmm(input, batch1, batch2, *, beta: "Number" = 1, alpha: "Number" = 1):
     """beta * input + alpha * (batch1 @ batch2)."""
     return _added("baddbmm", input, bmm, batch1, batch2, beta, alpha)
 
 
-@composite(out=True, inplace=True)
+@composite(out=True, inplace=True, planned=True)
 def addmv(input, mat, vec, *, beta: "Number" = 1, alpha: "Number" = 1):
     """beta * input + alpha * (mat @ vec)."""
     return _added("addmv", input, mv, mat, vec, beta, alpha)
 
 
-@composite(out=True, inplace=True)
+@composite(out=True, inplace=True, planned=True)
 def addbmm(input, batch1, batch2, *, beta: "Number" = 1, alpha: "Number" = 1):
     """beta * input + alpha * the sum of batch1 @ batch2 over the batch."""
     return _added("addbmm", input, lambda a, b: bmm(a, b).sum(0), batch1, batch2, beta, alpha)
 
 
-@composite(out=True, inplace=True)
+@composite(out=True, inplace=True, planned=True)
 def addr(input, vec1, vec2, *, beta: "Number" = 1, alpha: "Number" = 1):
     """beta * input + alpha * the outer product of two vectors."""
     if vec1.ndim != 1 or vec2.ndim != 1:
@@ -141,7 +141,7 @@ def addr(input, vec1, vec2, *, beta: "Number" = 1, alpha: "Number" = 1):
     return _added("addr", input, lambda a, b: a, found, found, beta, alpha)
 
 
-@composite(out=True, aliases=("ger",))
+@composite(out=True, aliases=("ger",), planned=True)
 def outer(input, vec2):
     """All products of two vectors: (n), (m) -> (n, m)."""
     if input.ndim != 1 or vec2.ndim != 1:
@@ -150,7 +150,7 @@ def outer(input, vec2):
     return input.unsqueeze(1) * vec2
 
 
-@composite(out=True)
+@composite(out=True, planned=True)
 def inner(input, other):
     """The sum of products over the last dims."""
     if not input.ndim or not other.ndim:

@@ -65,7 +65,7 @@ def _elementwise(name: str, doc: str, formula: Any, **facts: Any) -> Any:
         reduction = reduction_of(reduction, size_average, reduce)
         _warn_sizes(input, target)
         return _reduced_by_weight(inner(input, target), weight, reduction)
-    return composite(body, name=name, doc=doc, where=_F)
+    return composite(body, name=name, doc=doc, where=_F, planned=True)
 
 
 def _square(input, target) -> Expr:
@@ -92,7 +92,7 @@ def _smooth_l1(input, target, beta: "Number" = 1.0) -> Expr:
     return m.where(m.lt(apart, beta), 0.5 * apart * apart / beta, apart - 0.5 * beta)
 
 
-@composite(where=_F)
+@composite(where=_F, planned=True)
 def smooth_l1_loss(input, target, size_average: "bool | None" = None, reduce: "bool | None" = None,
                    reduction: "str" = "mean", beta: "float" = 1.0):
     """Quadratic where |input - target| < beta, linear beyond."""
@@ -113,7 +113,7 @@ def _huber(input, target, delta: "Number" = 1.0) -> Expr:
     return m.where(m.le(apart, delta), 0.5 * apart * apart, delta * (apart - 0.5 * delta))
 
 
-@composite(where=_F)
+@composite(where=_F, planned=True)
 def huber_loss(input, target, reduction: "str" = "mean", delta: "float" = 1.0,
                weight: "Tensor | None" = None):
     """0.5 d ** 2 for |d| <= delta, else delta (|d| - 0.5 delta)."""
@@ -156,7 +156,7 @@ def binary_cross_entropy(input, target, weight: "Tensor | None" = None,
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
-@composite(where=_F)
+@composite(where=_F, planned=True)
 def binary_cross_entropy_with_logits(input, target, weight: "Tensor | None" = None,
                                      size_average: "bool | None" = None,
                                      reduce: "bool | None" = None, reduction: "str" = "mean",
@@ -173,7 +173,7 @@ def binary_cross_entropy_with_logits(input, target, weight: "Tensor | None" = No
     return reduced(loss if weight is None else loss * weight, reduction)
 
 
-@composite(where=_F)
+@composite(where=_F, planned=True)
 def kl_div(input, target, size_average: "bool | None" = None, reduce: "bool | None" = None,
            reduction: "str" = "mean", log_target: "bool" = False):
     """target * (log(target) - input) of log-probabilities; the divergence is "batchmean"."""

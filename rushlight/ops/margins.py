@@ -48,7 +48,7 @@ def soft_margin_loss(input, target, size_average: "bool | None" = None,
     return reduced((-target * input).exp().log1p(), reduction)
 
 
-@composite(where=("torch", "nn.functional"))
+@composite(where=("torch", "nn.functional"), planned=True)
 def cosine_similarity(x1, x2, dim: "int" = 1, eps: "float" = 1e-08):
     """x1 . x2 / (|x1| |x2|) along dim, each norm at least eps."""
     shape = broadcast_shapes(x1.shape, x2.shape)

@@ -103,7 +103,7 @@ def chain_matmul(matrices: "*Any" = ()):
     return matrices[0] if len(matrices) == 1 else linalg_multi_dot(list(matrices))
 
 
-@composite(out=True)
+@composite(out=True, planned=True)
 def kron(input, other):
     """Kronecker's product: every element of input times the whole of other, block by block."""
     n = max(input.ndim, other.ndim)
@@ -136,7 +136,7 @@ def linalg_cross(input, other, *, dim: "int" = -1):
     return _cross(input, other, dim)
 
 
-@composite(out=True)
+@composite(out=True, planned=True)
 def cross(input, other, dim: "int | None" = None):
     """linalg.cross; without dim, along the first dim of size 3."""
     if dim is None:

@@ -98,7 +98,7 @@ def _check_shape(input: Any, normalized_shape: Any, weight: Any, bias: Any) -> t
     return shape
 
 
-@composite(where=("nn.functional",))
+@composite(where=("nn.functional",), planned=True)
 def layer_norm(input, normalized_shape: "Ints", weight: "Tensor | None" = None,
                bias: "Tensor | None" = None, eps: "float" = 1e-05):
     """(x - mean) / sqrt(var + eps) * weight + bias over the last dims (arXiv:1607.06450)."""
@@ -138,7 +138,7 @@ def scale_shift(x: Any, weight: Any, bias: Any) -> Any:
     return bias.addcmul(x, weight) if x.dtype is weight.dtype else x * weight + bias
 
 
-@composite(where=("torch", "nn.functional"))
+@composite(where=("torch", "nn.functional"), planned=True)
 def rms_norm(input, normalized_shape: "Ints", weight: "Tensor | None" = None, eps: "float | None" = None):
     """x / sqrt(mean(x ** 2) + eps) * weight over the last dims (arXiv:1910.07467)."""
     shape = _check_shape(input, normalized_shape, weight, None)
@@ -154,7 +154,7 @@ def rms_norm(input, normalized_shape: "Ints", weight: "Tensor | None" = None, ep
     return found.to(input.dtype)
 
 
-@composite(where=("nn.functional",))
+@composite(where=("nn.functional",), planned=True)
 def group_norm(input, num_groups: "int", weight: "Tensor | None" = None,
                bias: "Tensor | None" = None, eps: "float" = 1e-05):
     """layer_norm over groups of channels: (N, C, *) in num_groups groups (arXiv:1803.08494)."""
@@ -205,7 +205,7 @@ def _per_channel(x: Any, weight: Any, bias: Any) -> Any:
     return x if bias is None else x + bias.reshape(shape)
 
 
-@composite(where=("nn.functional",))
+@composite(where=("nn.functional",), planned=True)
 def batch_norm(input, running_mean: "Tensor | None", running_var: "Tensor | None",
                weight: "Tensor | None" = None, bias: "Tensor | None" = None, training: "bool" = False,
                momentum: "float" = 0.1, eps: "float" = 1e-05):
@@ -255,7 +255,7 @@ def _update_running(count: int, center: Any, spread: Any, running_mean: Any, run
             running.copy_((1 - momentum) * running.detach() + momentum * fresh)
 
 
-@composite(where=("nn.functional",))
+@composite(where=("nn.functional",), planned=True)
 def instance_norm(input, running_mean: "Tensor | None" = None, running_var: "Tensor | None" = None,
                   weight: "Tensor | None" = None, bias: "Tensor | None" = None,
                   use_input_stats: "bool" = True, momentum: "float" = 0.1, eps: "float" = 1e-05):

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base.dtype import int64
+from rushlight.ops.copying import tensor_of
 from rushlight.ops.table import composite, opaque
 
 Array = np.ndarray[Any, Any]
@@ -89,7 +89,7 @@ def _check_mode(input: Any, pad: Any, mode: str) -> None:
             raise RuntimeError(f"input (size {n}) is too small for padding ({low}, {high})")
 
 
-@composite(where=("nn.functional",))
+@composite(where=("nn.functional",), planned=True)
 def pad(input, pad: "Ints", mode: "str" = "constant", value: "Number | None" = None):
     """input extended at both ends of its last dims: pad = (left, right, top, bottom, ...)."""
     if mode == "constant":
@@ -104,10 +104,5 @@ def pad(input, pad: "Ints", mode: "str" = "constant", value: "Number | None" = N
     for i in range(len(pad) // 2):
         dim = input.ndim - 1 - i
         places = _PLACES[mode](input.shape[dim], pad[2 * i], pad[2 * i + 1])
-        found = found.index_select(dim, _index(found, places))
+        found = found.index_select(dim, tensor_of(places))
     return found
-
-
-def _index(like: Any, places: Array) -> Any:
-    """Positions as an int64 tensor."""
-    return like.new_tensor(places, dtype=int64)

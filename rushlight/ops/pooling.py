@@ -2,14 +2,17 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from rushlight.ops.along import take_along
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.machine import machine
 from rushlight.ops.table import composite, opaque
-from rushlight.ops.windows import (Ints, for_dims, mean_weights, offsets, out_size, padded, parts, tuple_of)
+from rushlight.ops.windows import (Ints, for_dims, mean_weights, offsets, out_size, padded, parts, gathered,
+                                   reach, reads, tuple_of)
 
 Array = np.ndarray[Any, Any]
 _F = ("nn.functional",)
@@ -57,10 +60,7 @@ def _planned(op: str, n: int, x: Any, kernel_size: Any, stride: Any, padding: An
     return *how, out
 
 
-def _reach(sizes: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Any:
-    """(before, behind) padding per dim so that every window lies inside."""
-    return [(p, max((o - 1) * s + d * (k - 1) + 1 - n - p, 0)) for n, k, s, p, d, o in zip(
-        sizes, kernel, stride, pad, dilation, out, strict=True)]
+_SMALL = 1 << 11  # elements from which on machine code is the shorter way
 
 
 # --- maximum --------------------------------------------------------------------------------------
@@ -85,47 +85,27 @@ def _spread(input, places, size: "int") -> Array:
 
 
 @opaque(where=("aten",), node="max_pool", vjp=_to_places)
-def _max_pool(input, kernel: "Any", stride: "Any", pad: "Any", dilation: "Any",
-              out: "Any") -> tuple[Array, Array]:
+def _max_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", dilation: "Ints",
+              out: "Ints") -> tuple[Array, Array]:
     """(maxima, their places): a place counts the unpadded space, row by row."""
     n = len(kernel)
     space = input.shape[input.ndim - n:]
     lowest = -np.inf if input.dtype.kind not in "iu" else np.iinfo(input.dtype).min
-    pads = _reach(space, kernel, stride, pad, dilation, out)
-    wide = padded(input, pads, lowest)
-    done = machine("maxima", "maxima")(wide, space, kernel, stride, pad, dilation, out)
-    if done is not None:
-        return done
-    # The place of each element of each window; -1 for padding, which no window's maximum is.
-    table = padded(np.arange(math.prod(space)).reshape(space), pads, -1)
-    places = np.stack([table[cut] for _, cut in offsets(kernel, stride, dilation, out)])
-    numbers = np.uint8 if len(places) <= 256 else np.int32
-    # The number of the winner only grows, so it is a running maximum too: no masked writes.
-    valid = (places >= 0).argmax(0).astype(numbers)
-    number = np.broadcast_to(valid, (*input.shape[:input.ndim - n], *out)).copy()
-    has_nan = input.dtype.kind not in "iu" and bool(np.isnan(np.max(input, initial=lowest)))
-    best: Any = None
-    for k, cut in offsets(kernel, stride, dilation, out):
-        if best is None:
-            best = wide[cut].copy()  # written to below
-            continue
-        value = np.ascontiguousarray(wide[cut])
-        better = value > best
-        if has_nan:
-            better |= value != value
-        np.maximum(number, better * numbers(k), out=number)
-        np.maximum(best, value, out=best)
-    return np.asarray(best), _at(places, number)
-
-
-def _at(places: Array, number: Array) -> Array:
-    """The place of each window's winner; places: (elements of a window, *out), number: (*lead, *out)."""
-    flat = places.reshape(len(places), -1)
-    if number.size and flat.min() >= 0:
-        # Without padding the winner is as far from the window's first element in every window.
-        return np.add((flat[:, 0] - flat[0, 0])[number], places[0], dtype=np.int64)  # type: ignore[no-any-return]
-    rows = number.reshape(-1, flat.shape[1])
-    return flat[rows, np.arange(flat.shape[1])].reshape(number.shape).astype(np.int64, copy=False)
+    how, shape = (kernel, stride, pad, dilation, out), (*input.shape[:input.ndim - n], *out)
+    read = gathered(input, lowest, *how) if input.size < _SMALL else None
+    if read is None:
+        wide = padded(input, reach(space, *how), lowest)
+        done = machine("maxima", "maxima")(wide, space, *how)
+        if done is not None:
+            return done
+        cuts = offsets(kernel, stride, dilation, out)
+        read = np.stack([wide[cut].reshape(-1, math.prod(out)) for _, cut in cuts], 1)
+    places, lost = reads(space, *how)[2], read != read
+    # Padding is no window's maximum.
+    number = np.maximum(read.argmax(1), (places >= 0).argmax(0))
+    if lost.any():  # the last nan of a window is its maximum
+        number = np.where(lost.any(1), len(places) - 1 - lost[:, ::-1].argmax(1), number)
+    return np.maximum.reduce(read, 1).reshape(shape), take_along(places, 0, number).reshape(shape)
 
 
 def _max(n: int, x: Any, *how: Any) -> Any:
@@ -148,18 +128,19 @@ def _max_rows(n: int) -> None:
         return _max(n, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
     name = f"max_pool{n}d"
     doc = f"The maximum of each window of the last {n} dims (with its place, if return_indices)."
-    composite(functional, name=f"{name}_function", doc=doc, where=(f"nn.functional.{name}",))
+    composite(functional, name=f"{name}_function", doc=doc, where=(f"nn.functional.{name}",), planned=True)
     composite(with_indices, name=f"{name}_with_indices", doc=doc, where=_F)
-    composite(plain, name=f"_{name}_plain", doc=doc, where=(f"torch.{name}",))
+    composite(plain, name=f"_{name}_plain", doc=doc, where=(f"torch.{name}",), planned=True)
 
 
 # --- mean -----------------------------------------------------------------------------------------
 
+@lru_cache(maxsize=32)
 def _shares(space: Ints, kernel: Ints, stride: Ints, pad: Ints, out: Ints, count_pad: bool,
-            divisor: int | None) -> Array:
+            divisor: int | None, of: Any) -> Array:
     """What each window's sum is divided by."""
     if divisor is not None:
-        return np.full(out, divisor, np.float64)
+        return np.full(out, divisor, np.float64).astype(of)
     total = np.ones(out)
     for axis, (n, k, s, p, o) in enumerate(zip(space, kernel, stride, pad, out, strict=True)):
         start = np.arange(o) * s - p
@@ -167,22 +148,27 @@ def _shares(space: Ints, kernel: Ints, stride: Ints, pad: Ints, out: Ints, count
         if not count_pad:
             start, end = np.maximum(start, 0), np.minimum(end, n)
         total = total * (end - start).reshape([-1 if i == axis else 1 for i in range(len(out))])
-    return total
+    return total.astype(of)
 
 
 @opaque(where=("aten",), node="avg_pool")
-def _avg_pool(input, kernel: "Any", stride: "Any", pad: "Any", out: "Any", count_pad: "bool",
+def _avg_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", out: "Ints", count_pad: "bool",
               divisor: "int | None") -> Array:
     """The sum of each window over its share."""
     n = len(kernel)
     space = input.shape[input.ndim - n:]
     wide = input if input.dtype.itemsize > 2 else input.astype(np.float32)
-    wide = padded(wide, _reach(space, kernel, stride, pad, (1,) * n, out))
-    total = np.zeros((*input.shape[:input.ndim - n], *out), wide.dtype)
-    for _, cut in offsets(kernel, stride, (1,) * n, out):
-        total += wide[cut]
-    share = _shares(space, kernel, stride, pad, out, count_pad, divisor)
-    return (total / share.astype(wide.dtype)).astype(input.dtype, copy=False)
+    ones = (1,) * n
+    read = gathered(wide, 0, kernel, stride, pad, ones, out)
+    if read is None:
+        wide = padded(wide, reach(space, kernel, stride, pad, ones, out))
+        total = np.zeros((*input.shape[:input.ndim - n], *out), wide.dtype)
+        for _, cut in offsets(kernel, stride, ones, out):
+            total += wide[cut]
+    else:
+        total = np.add.reduce(read, 1).reshape(*input.shape[:input.ndim - n], *out)
+    share = _shares(space, kernel, stride, pad, out, count_pad, divisor, wide.dtype)
+    return (total / share).astype(input.dtype, copy=False)
 
 
 @_avg_pool.gradient
@@ -192,19 +178,19 @@ def _(s: Any, grad: Any) -> Any:
 
 
 @opaque(where=("aten",), node="avg_pool_backward")
-def _avg_pool_back(grad, space: "Any", kernel: "Any", stride: "Any", pad: "Any", count_pad: "bool",
+def _avg_pool_back(grad, space: "Ints", kernel: "Ints", stride: "Ints", pad: "Ints", count_pad: "bool",
                    divisor: "int | None") -> Array:
     """Each window's gradient over its share, added to all that it read."""
     n = len(kernel)
     out, lead = grad.shape[grad.ndim - n:], grad.shape[:grad.ndim - n]
-    share = _shares(space, kernel, stride, pad, out, count_pad, divisor)
-    part = (grad / share.astype(grad.dtype)).astype(grad.dtype, copy=False)
-    reach = _reach(space, kernel, stride, pad, (1,) * n, out)
-    wide = np.zeros((*lead, *[size + low + high for size, (low, high) in zip(space, reach,
+    share = _shares(space, kernel, stride, pad, out, count_pad, divisor, grad.dtype)
+    part = (grad / share).astype(grad.dtype, copy=False)
+    pads = reach(space, kernel, stride, pad, (1,) * n, out)
+    wide = np.zeros((*lead, *[size + low + high for size, (low, high) in zip(space, pads,
                                                                             strict=True)]), grad.dtype)
     for _, cut in offsets(kernel, stride, (1,) * n, out):
         wide[cut] += part
-    inside = tuple(slice(low, low + size) for size, (low, _) in zip(space, reach, strict=True))
+    inside = tuple(slice(low, low + size) for size, (low, _) in zip(space, pads, strict=True))
     return np.ascontiguousarray(wide[(..., *inside)])
 
 
@@ -235,7 +221,7 @@ def _mean_row(n: int) -> None:
                  divisor_override: "int | None" = None):
             return _mean(n, input, kernel_size, stride, padding, ceil_mode,
                          count_include_pad, divisor_override)
-    composite(body, name=f"avg_pool{n}d", where=("torch", *_F) if n == 1 else _F,
+    composite(body, name=f"avg_pool{n}d", planned=True, where=("torch", *_F) if n == 1 else _F,
               doc=f"The mean of each window of the last {n} dims.")
 
 
@@ -257,6 +243,13 @@ def _adaptive_sizes(op: str, n: int, x: Any, output_size: Any) -> Ints:
     return tuple(size if o is None else int(o) for o, size in zip(wanted, space, strict=True))
 
 
+def _even(space: Ints, out: Ints) -> Ints:
+    """The sizes of windows that divide a space into equal parts; () where there are none."""
+    even = all(o and size % o == 0 for o, size in zip(out, space, strict=True))
+    return tuple([size // o for o, size in zip(out, space, strict=True)]) if even else ()
+
+
+_MANY = 1 << 12
 _FEW = 16  # elements of a window; larger ones are axes of their own
 
 
@@ -264,15 +257,14 @@ _FEW = 16  # elements of a window; larger ones are axes of their own
 def _adaptive_mean(n: int) -> None:
     def body(input, output_size: "Any"):
         out = _adaptive_sizes(f"adaptive_avg_pool{n}d", n, input, output_size)
-        space = input.shape[input.ndim - n:]
-        if all(o and size % o == 0 for o, size in zip(out, space, strict=True)):
-            kernel = tuple(size // o for o, size in zip(out, space, strict=True))
+        kernel = _even(input.shape[input.ndim - n:], out)
+        if kernel:
             if math.prod(kernel) > _FEW:
                 split = [length for pair in zip(out, kernel, strict=True) for length in pair]
                 return input.reshape(*input.shape[:-n], *split).mean(tuple(range(1 - 2 * n, 0, 2)))
             return _avg_pool(input, kernel, kernel, (0,) * n, out, True, None)
         return _by_matrices(input, out)
-    composite(body, name=f"adaptive_avg_pool{n}d", where=("torch", *_F) if n == 1 else _F,
+    composite(body, name=f"adaptive_avg_pool{n}d", planned=True, where=("torch", *_F) if n == 1 else _F,
               doc=f"The mean of windows that divide the last {n} dims into output_size parts.")
 
 
@@ -285,7 +277,7 @@ def _by_matrices(x: Any, out: Ints) -> Any:
 
 
 @opaque(where=("aten",), node="adaptive_max_pool", vjp=_to_places)
-def _adaptive_max(input, out: "Any") -> tuple[Array, Array]:
+def _adaptive_max(input, out: "Ints") -> tuple[Array, Array]:
     """(maxima, their places) of windows that divide the last dims."""
     n = len(out)
     lead, space = input.shape[:input.ndim - n], input.shape[input.ndim - n:]
@@ -306,9 +298,12 @@ def _adaptive_max(input, out: "Any") -> tuple[Array, Array]:
 def _adaptive_max_row(n: int) -> None:
     def body(input, output_size: "Any", return_indices: "bool" = False):
         out = _adaptive_sizes(f"adaptive_max_pool{n}d", n, input, output_size)
-        found = _adaptive_max(input, out)
+        kernel = _even(input.shape[input.ndim - n:], out)
+        few = kernel and 0 < math.prod(kernel) <= _MANY
+        found = _max_pool(input, kernel, kernel, (0,) * n, (1,) * n, out) if few else \
+            _adaptive_max(input, out)
         return found if return_indices else found[0]
-    composite(body, name=f"adaptive_max_pool{n}d", where=_F,
+    composite(body, name=f"adaptive_max_pool{n}d", planned=True, where=_F,
               doc=f"The maximum of windows that divide the last {n} dims into output_size parts.")
 
 

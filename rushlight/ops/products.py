@@ -160,7 +160,7 @@ def _(a: Array, b: Array) -> Array:
     return np.asarray(product(a, b))
 
 
-@composite(out=True, aliases=("linalg.matmul",))
+@composite(out=True, aliases=("linalg.matmul",), planned=True)
 def matmul(input, other):
     """The matrix product with broadcast batch dims; vectors count as rows or columns."""
     n, k = input._a.ndim, other._a.ndim

@@ -16,10 +16,8 @@ import numpy as np
 from rushlight.base import distributions, integers
 from rushlight.base import dtype as dt
 from rushlight.base.distributions import in_memory_order
-from rushlight.base.layout import format_strides
 from rushlight.base.rng import Engine, default_engine
-from rushlight.ops.copying import strides_of
-from rushlight.ops.creation import Fill, factory, sizes_of
+from rushlight.ops.creation import Fill, factory, like, sizes_of
 from rushlight.ops.table import opaque
 
 Array = np.ndarray[Any, Any]
@@ -78,7 +76,7 @@ def _random_array(engine: Engine, a: Array, parameters: tuple[Any, ...]) -> Arra
 def fill(name: str) -> Callable[[Callable[..., Array]], Any]:
     """An opaque row for Tensor.NAME, which writes what the body draws and gives no gradient."""
     def decorate(body: Callable[..., Array]) -> Any:
-        row = opaque(body, where=(f"Tensor.{name}",), inplace=True, node=name.rstrip("_"))
+        row = opaque(body, where=(f"Tensor.{name}",), inplace=True, node=name.rstrip("_"), fill=True)
         row.shape_rule(lambda input, *rest: input)
         row.gradient(no_gradient)
         return row
@@ -198,8 +196,7 @@ def randperm(n: "int", *, generator: "Any" = None, dtype: "dtype | None" = None,
 
 def _like(draw: Callable[..., Array], input: Array, dtype: dt.dtype | None, memory_format: Any,
           op: str, generator: Any, parameters: tuple[Any, ...], on: Any) -> Array | Fill:
-    memory = Fill(input.shape, input.dtype if dtype is None else dtype.np, None,
-                  format_strides(input.shape, strides_of(input), memory_format))
+    memory = like(input, None, dtype, memory_format)
     return filled(memory, draw, op, generator, parameters, on)
 
 
@@ -209,11 +206,11 @@ def _standard(name: str, draw: Callable[..., Array], doc: str) -> None:
               device: "device | None" = None) -> Array | Fill:
         return _made(draw, size, dtype, name, generator, (0.0, 1.0), device)
 
-    def like(input, *, generator: "Any" = None, dtype: "dtype | None" = None,
+    def alike(input, *, generator: "Any" = None, dtype: "dtype | None" = None,
              device: "device | None" = None, memory_format: "Any" = None) -> Array | Fill:
         return _like(draw, input, dtype, memory_format, f"{name}_like", generator, (0.0, 1.0), device)
     factory(sized, name=name, doc=f"{doc}.")
-    factory(like, name=f"{name}_like", doc=f"{doc} in input's shape, dtype and strides.", out=False)
+    factory(alike, name=f"{name}_like", doc=f"{doc} in input's shape, dtype and strides.", out=False)
 
 
 _standard("rand", uniform_array, "Uniforms of [0, 1)")

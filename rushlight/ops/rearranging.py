@@ -105,7 +105,7 @@ tril = _triangle("tril", "The elements on and below a diagonal, zeros elsewhere.
 triu = _triangle("triu", "The elements on and above a diagonal, zeros elsewhere.", np.triu)
 
 
-@composite
+@composite(planned=True)
 def trace(input):
     """The sum of a matrix's diagonal."""
     if input.ndim != 2:
@@ -113,7 +113,7 @@ def trace(input):
     return input.diagonal().sum()
 
 
-@composite(out=True)
+@composite(out=True, planned=True)
 def diag(input, diagonal: "int" = 0):
     """Of a vector, the matrix with it as a diagonal; of a matrix, a copy of its diagonal."""
     if input.ndim == 1:
@@ -177,7 +177,7 @@ def _(s: Any, grad: Any) -> Any:
     return summed.reshape(shape)
 
 
-@composite
+@composite(planned=True)
 def tile(input, dims: "*Ints"):
     """repeat, where fewer repeats than dims leave the first dims alone."""
     times = as_tuple(dims)

@@ -70,9 +70,41 @@ def _back(mode: str, dtype: str) -> Any:
     return _kernel([*into_x, *(into_s or ()), *[e for e in (into_h, into_c) if e is not None]], names, dtype)
 
 
-def _packed(w: Array) -> Callable[[Array, Array], Array]:
-    """The product by w as a function of (x, out)."""
-    return machine("tiles", "packed")(w) or (lambda x, out: np.matmul(x, w, out))
+def _packed(w: Array) -> Any:
+    """The product by w as a function of (x, out); `again` takes what w holds now."""
+    return machine("tiles", "packed")(w) or _Plain(w)
+
+
+class _Plain:
+    """The product by NumPy."""
+
+    def __init__(self, w: Array) -> None:
+        self.w = w
+
+    def again(self) -> None:
+        """Nothing was laid out."""
+
+    def __call__(self, x: Array, out: Array) -> None:
+        np.matmul(x, self.w, out)
+
+
+class Now:
+    """Does what a loop of steps asks for; another of its kind may write it down, to be done natively."""
+
+    @staticmethod
+    def run(function: Callable[..., None], *operands: Any) -> None:
+        """A kernel or a packed product."""
+        function(*operands)
+
+    @staticmethod
+    def copy(to: Array, source: Array) -> None:
+        """to[...] = source."""
+        to[...] = source
+
+    @staticmethod
+    def add(to: Array, source: Array) -> None:
+        """to += source."""
+        to += source
 
 
 def _parts(a: Array, count: int) -> list[Array]:
@@ -81,27 +113,57 @@ def _parts(a: Array, count: int) -> list[Array]:
     return [a[:, k * size:(k + 1) * size] for k in range(count)]
 
 
-def forward(mode: str, gates: Array, h0: Array, c0: Array | None, weights: Weights,
-            steps: list[Span]) -> tuple[Array, Array, Array | None, Array | None]:
-    """(outputs, last h, last c, what backward needs: (rows, kept, size)), of the input's part of gates."""
-    w, b, projection = weights
-    cell, h, c = CELLS[mode], h0.copy(), None if c0 is None else c0.copy()
-    out = np.empty((gates.shape[0], h0.shape[1]), gates.dtype)
-    size = w.shape[0] // cell.gates
-    kept = np.empty((gates.shape[0], cell.kept, size), gates.dtype) if cell.kept else None
-    kernel, multiply = _step(mode, gates.dtype.name, b is not None), _packed(w.T)
-    bias = [] if b is None else b.reshape(cell.gates, size)
-    from_state, high = np.empty((len(h), w.shape[0]), w.dtype), np.empty((len(h), size), w.dtype)
-    for i, j, n in steps:
-        y = out[i:j] if projection is None else high[:n]
-        state = [a[:n] for a in ((h,) if mode == "GRU" else () if c is None else (c,))]
-        s = multiply(h[:n], from_state[:n])
-        kernel((*_parts(gates[i:j], cell.gates), *_parts(s, cell.gates), *bias, *state),
-               (y, *([] if c is None else state), *([] if kept is None else kept[i:j].swapaxes(0, 1))))
-        if projection is not None:
-            np.matmul(y, projection.T, out[i:j])
-        h[:n] = out[i:j]
-    return out, h, c, kept
+class Forward:
+    """The input's part of gates to (outputs, last h, last c, what backward needs: (rows, kept, size))."""
+
+    def __init__(self, mode: str, gates: Array, h0: Array, c0: Array | None, weights: Weights,
+                 steps: list[Span], results: Sequence[Array] | None = None) -> None:
+        w, b, self.projection = weights
+        self.mode, self.gates, self.first, self.steps = mode, gates, (h0, c0), steps
+        self.count = CELLS[mode].gates
+        size = w.shape[0] // self.count
+        if results is None:
+            results = [np.empty((gates.shape[0], h0.shape[1]), gates.dtype), np.empty_like(h0),
+                       *([] if c0 is None else [np.empty_like(c0)]),
+                       *([np.empty((gates.shape[0], CELLS[mode].kept, size), gates.dtype)]
+                         if CELLS[mode].kept else [])]
+        self.out, self.h, *rest = results
+        self.kept = rest.pop() if CELLS[mode].kept else None
+        self.c = rest.pop() if rest else None
+        self.bias = [] if b is None else b.reshape(self.count, size)
+        self.kernel, self.packed = _step(mode, gates.dtype.name, b is not None), _packed(w.T)
+        self.s, self.y = np.empty((len(h0), w.shape[0]), w.dtype), np.empty((len(h0), size), w.dtype)
+
+    def start(self) -> None:
+        """The first states."""
+        for held, first in zip((self.h, self.c), self.first, strict=True):
+            if held is not None:
+                held[...] = first
+
+    def loop(self, do: Any = Now) -> None:
+        """All steps."""
+        h, c, kept, projection = self.h, self.c, self.kept, self.projection
+        for i, j, n in self.steps:
+            y, s = self.out[i:j] if projection is None else self.y[:n], self.s[:n]
+            cells = [] if c is None else [c[:n]]
+            do.run(self.packed, h[:n], s)
+            do.run(self.kernel,
+                   (*_parts(self.gates[i:j], self.count), *_parts(s, self.count), *self.bias,
+                    *([h[:n]] if self.mode == "GRU" else cells)),
+                   (y, *cells, *([] if kept is None else kept[i:j].swapaxes(0, 1))))
+            if projection is not None:
+                np.matmul(y, projection.T, self.out[i:j])
+            do.copy(h[:n], self.out[i:j])
+
+    def finish(self) -> tuple[Array | None, ...]:
+        """The results."""
+        return self.out, self.h, self.c, self.kept
+
+    def run(self) -> tuple[Array | None, ...]:
+        """All of it."""
+        self.start()
+        self.loop()
+        return self.finish()
 
 
 def before(values: Array, first: Array, steps: list[Span]) -> Array:
@@ -117,38 +179,64 @@ def before(values: Array, first: Array, steps: list[Span]) -> Array:
     return found
 
 
-def backward(mode: str, grads: tuple[Array | None, ...], out: Array, kept: Array | None, h0: Array,
-             c0: Array | None, weights: Weights, steps: list[Span]) -> tuple[Array | None, ...]:
+class Backward:
     """Gradients of (gates, h0, c0, recurrent weight, its bias, projection).
 
     `grads` are those of (outputs, last h, last c); None stands for zeros.
     """
-    w, b, projection = weights
-    cell, (to_out, to_h, to_c) = CELLS[mode], grads
-    size, rows = w.shape[0] // cell.gates, len(out)
-    dh = np.zeros_like(h0) if to_h is None else to_h.copy()
-    dc = [] if c0 is None else [np.zeros_like(c0) if to_c is None else to_c.copy()]
-    to_out = np.zeros_like(out) if to_out is None else to_out
-    h = before(out, h0, steps)
-    states = {"LSTM": lambda: [before(kept[:, 4], c0, steps)], "GRU": lambda: [h]}.get(mode, list)()
-    dx = np.empty((rows, w.shape[0]), w.dtype)
-    dy = np.empty_like(dx) if mode == "GRU" else dx
-    straight = [np.empty((len(h0), size), w.dtype)] if mode == "GRU" else []
-    nothing, whole = np.zeros((len(h0), size), w.dtype), np.empty_like(out)
-    kernel, multiply = _back(mode, w.dtype.name), _packed(w)
-    for i, j, n in reversed(steps):
-        d, later = to_out[i:j], dh[:n]
-        if projection is not None:
-            d, later = np.add(d, later, whole[i:j]) @ projection, nothing[:n]
-        kernel((d, later, *[a[:n] for a in dc], *[a[i:j] for a in states],
-                *([out[i:j]] if kept is None else kept[i:j].swapaxes(0, 1))),
-               (*_parts(dx[i:j], cell.gates), *(_parts(dy[i:j], cell.gates) if dy is not dx else ()),
-                *[a[:n] for a in straight], *[a[:n] for a in dc]))
-        multiply(dy[i:j], dh[:n])
-        for a in straight:
-            dh[:n] += a[:n]
-    to_projection = None
-    if projection is not None and kept is not None:
-        to_projection = whole.T @ (kept[:, 3] * np.tanh(kept[:, 4]))
-    return (dx, dh, dc[0] if dc else None, products.product(dy.T, h), None if b is None else dy.sum(0),
-            to_projection)
+
+    def __init__(self, mode: str, grads: tuple[Array | None, ...], out: Array, kept: Array | None, h0: Array,
+                 c0: Array | None, weights: Weights, steps: list[Span]) -> None:
+        self.mode, self.grads, self.out, self.kept = mode, grads, out, kept
+        self.first, self.steps = (h0, c0), steps
+        w, self.b, self.projection = weights
+        self.count, dtype = CELLS[mode].gates, w.dtype
+        self.to_out = np.zeros_like(out) if grads[0] is None else grads[0]
+        self.dh, self.dc = np.empty_like(h0), [] if c0 is None else [np.empty_like(c0)]
+        self.h = np.empty_like(out)
+        self.cells = [] if c0 is None else [np.empty((len(out), c0.shape[1]), dtype)]
+        self.dx = np.empty((len(out), w.shape[0]), dtype)
+        self.dy = np.empty_like(self.dx) if mode == "GRU" else self.dx
+        narrow = len(h0), w.shape[0] // self.count
+        self.straight = [np.empty(narrow, dtype)] if mode == "GRU" else []
+        self.nothing, self.whole = np.zeros(narrow, dtype), np.empty_like(out)
+        self.kernel, self.packed = _back(mode, dtype.name), _packed(w)
+
+    def start(self) -> None:
+        """The last gradients, and the states that steps began with."""
+        for into, given in zip([self.dh, *self.dc], self.grads[1:], strict=False):
+            into[...] = 0 if given is None else given
+        self.h[...] = before(self.out, self.first[0], self.steps)
+        for cells in self.cells:
+            cells[...] = before(self.kept[:, 4], self.first[1], self.steps)  # type: ignore[index, arg-type]
+
+    def loop(self, do: Any = Now) -> None:
+        """All steps, the last one first."""
+        states = {"LSTM": self.cells, "GRU": [self.h]}.get(self.mode, [])
+        for i, j, n in reversed(self.steps):
+            d, later, dc = self.to_out[i:j], self.dh[:n], [a[:n] for a in self.dc]
+            if self.projection is not None:
+                d, later = np.add(d, later, self.whole[i:j]) @ self.projection, self.nothing[:n]
+            into_s = _parts(self.dy[i:j], self.count) if self.dy is not self.dx else []
+            straight = [a[:n] for a in self.straight]
+            do.run(self.kernel,
+                   (d, later, *dc, *[a[i:j] for a in states],
+                    *([self.out[i:j]] if self.kept is None else self.kept[i:j].swapaxes(0, 1))),
+                   (*_parts(self.dx[i:j], self.count), *into_s, *straight, *dc))
+            do.run(self.packed, self.dy[i:j], self.dh[:n])
+            for a in straight:
+                do.add(self.dh[:n], a)
+
+    def finish(self) -> tuple[Array | None, ...]:
+        """The results."""
+        to_projection = None
+        if self.projection is not None and self.kept is not None:
+            to_projection = self.whole.T @ (self.kept[:, 3] * np.tanh(self.kept[:, 4]))
+        return (self.dx, self.dh, self.dc[0] if self.dc else None, products.product(self.dy.T, self.h),
+                None if self.b is None else self.dy.sum(0), to_projection)
+
+    def run(self) -> tuple[Array | None, ...]:
+        """All of it."""
+        self.start()
+        self.loop()
+        return self.finish()

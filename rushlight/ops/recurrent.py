@@ -74,7 +74,7 @@ def _(gates: Array, h0: Array, c0: Any, w: Array, b: Any, projection: Any, mode:
     if any(a is not None and a.dtype not in _FUSED or a is not None and a.dtype != gates.dtype
            for a in (gates, h0, c0, w, b, projection)):
         return NotImplemented
-    return kernels.forward(mode, gates, h0, c0, (w, b, projection), kernels.spans(sizes, reverse))
+    return kernels.Forward(mode, gates, h0, c0, (w, b, projection), kernels.spans(sizes, reverse)).run()
 
 
 @_recurrence.gradient
@@ -119,8 +119,8 @@ def _(to_out: Any, to_h: Any, to_c: Any, out: Array, kept: Any, gates: Array, h0
       w: Array, b: Any, projection: Any, mode: str, sizes: Any, reverse: bool) -> Any:
     if out.dtype not in _FUSED or (kept is None and mode in ("LSTM", "GRU")):
         return NotImplemented
-    return kernels.backward(mode, (to_out, to_h, to_c), out, kept, h0, c0, (w, b, projection),
-                            kernels.spans(sizes, reverse))
+    return kernels.Backward(mode, (to_out, to_h, to_c), out, kept, h0, c0, (w, b, projection),
+                            kernels.spans(sizes, reverse)).run()
 
 
 # --- stacks of layers -----------------------------------------------------------------------------

@@ -68,7 +68,7 @@ def with_dims(s: Any, *results: Any) -> tuple[Any, ...]:
     return results
 
 
-@composite(where=("Tensor",))
+@composite(where=("Tensor",), planned=True)
 def sum_to_size(input, size: "*Ints"):
     """The sum over the dims in which a tensor of shape `size` would be broadcast to input's."""
     size = as_tuple(size)

@@ -106,7 +106,7 @@ def _out_sizes(space: Any, size: Any, scale_factor: Any) -> tuple[list[int], lis
     return [int(math.floor(n * s)) for n, s in zip(space, listed, strict=True)], [float(s) for s in listed]
 
 
-@composite(where=("nn.functional",))
+@composite(where=("nn.functional",), planned=True)
 def interpolate(input, size: "Any" = None, scale_factor: "Any" = None, mode: "str" = "nearest",
                 align_corners: "bool | None" = None, recompute_scale_factor: "bool | None" = None,
                 antialias: "bool" = False):

@@ -1,6 +1,7 @@
 """Other sizes over the same elements: squeeze, view, reshape, flatten, expand and their relatives."""
 from __future__ import annotations
 
+from operator import getitem
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def squeeze(input: Layout, dim: "*Ints | None" = None) -> Layout:
 
 
 @view(inplace=True, vjp=_in_its_shape,
-      numpy=lambda a, dim: a[(slice(None),) * wrap_dim(dim, a.ndim + 1) + (None,)])
+      numpy=lambda a, dim: (getitem, (slice(None),) * wrap_dim(dim, a.ndim + 1) + (None,)))
 def unsqueeze(input: Layout, dim: "int") -> Layout:
     """With a dim of size 1 put in at `dim`."""
     d = wrap_dim(dim, len(input.sizes) + 1)
@@ -42,14 +43,7 @@ def unsqueeze(input: Layout, dim: "int") -> Layout:
 def _view_numpy(a: np.ndarray[Any, Any], size: Any) -> Any:
     if not a.flags.c_contiguous:
         return NotImplemented
-    size = as_tuple(size)
-    if -1 in size or min(size, default=0) < 0:
-        size = infer_size(size, a.size)
-    try:
-        return a.reshape(size)
-    except ValueError:
-        infer_size(size, a.size)
-        raise
+    return np.ndarray.reshape, infer_size(as_tuple(size), a.size)
 
 
 @view(where=("aten",), numpy=_view_numpy, vjp=_in_its_shape)
@@ -71,7 +65,7 @@ def view_as(input, other):
     return _view(input, other.shape)
 
 
-@composite
+@composite(planned=True)
 def reshape(input, shape: "*Ints"):
     """The elements in row-major order in another shape: a view where one exists, else a copy."""
     shape = as_tuple(shape)
@@ -90,7 +84,7 @@ def reshape_as(input, other):
     return input.reshape(other.shape)
 
 
-@composite
+@composite(planned=True)
 def flatten(input, start_dim: "int" = 0, end_dim: "int" = -1):
     """Dims start_dim to end_dim as one."""
     first, last = wrap_dim(start_dim, input.ndim), wrap_dim(end_dim, input.ndim)
@@ -105,13 +99,13 @@ def flatten(input, start_dim: "int" = 0, end_dim: "int" = -1):
     return input.reshape(*sizes[:first], middle, *sizes[last + 1:])
 
 
-@composite
+@composite(planned=True)
 def ravel(input):
     """All dims as one."""
     return input.contiguous().reshape(-1)
 
 
-@composite
+@composite(planned=True)
 def unflatten(input, dim: "int", sizes: "Ints"):
     """One dim cut into several; one of them may be -1."""
     if not input.ndim:
@@ -191,7 +185,7 @@ _at_least(2, _grown_to_2d)
 _at_least(3, _grown_to_3d)
 
 
-@composite
+@composite(planned=True)
 def broadcast_to(input, size: "*Ints"):
     """input expanded to a shape."""
     return expand(input, size)

@@ -34,9 +34,10 @@ class RowKernel:
         kernel = self.compiled(*arrays)
         if kernel is NotImplemented or not first.ndim or not first.size:
             return NotImplemented
-        dim = wrap_dim(dim, first.ndim)
-        last = dim == first.ndim - 1
-        rows = [self._row(name, a, dim, last) for name, a in zip(self.inputs, arrays, strict=True)]
+        last = dim == -1 or dim == first.ndim - 1
+        dim = dim if last else wrap_dim(dim, first.ndim)
+        rows = arrays if last and not self.scalars else [
+            self._row(name, a, dim, last) for name, a in zip(self.inputs, arrays, strict=True)]
         run = kernel.large if first.size >= BIG else kernel.fn
         found = run(*rows)
         for calls in _watchers:

@@ -212,7 +212,7 @@ def _behind(t: Any, dim: int) -> Any:
 # --- diff -----------------------------------------------------------------------------------------
 
 
-@composite(out=True)
+@composite(out=True, planned=True)
 def diff(input, n: "int" = 1, dim: "int" = -1, prepend: "Tensor | None" = None,
          append: "Tensor | None" = None):
     """The n-th differences of neighbours along dim, with tensors put before and behind first."""

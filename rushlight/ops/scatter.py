@@ -82,6 +82,8 @@ def check_scatter(op: str, a: Array, dim: int, index: Array, source: Array | Non
 
 def _check_sizes(a: Array, d: int, index: Array, source: Array | None) -> None:
     sizes = at_least_1d(index).shape
+    if sizes == a.shape and (source is None or sizes == source.shape):
+        return
     fits = all(i == d or n <= m for i, (n, m) in enumerate(zip(sizes, at_least_1d(a).shape, strict=True)))
     if source is not None:
         fits = fits and all(n <= m for n, m in zip(sizes, at_least_1d(source).shape, strict=True))
@@ -106,7 +108,8 @@ def _write_at(out: Array, d: int, index: Array, source: Any, how: str | None = N
         if how is None:
             target[flat] = source
         else:
-            reduce_into(how, target, flat, np.broadcast_to(source, flat.shape), include_self)
+            values = source if np.ndim(source) else np.broadcast_to(source, flat.shape)
+            reduce_into(how, target, flat, values, include_self)
     on_dense(out, write)
 
 

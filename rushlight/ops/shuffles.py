@@ -14,7 +14,7 @@ def _check(op: str, input: Any, factor: int, name: str) -> None:
         raise RuntimeError(f"{op} expects a positive {name}, but got {factor}")
 
 
-@composite(where=("torch", "nn.functional"))
+@composite(where=("torch", "nn.functional"), planned=True)
 def pixel_shuffle(input, upscale_factor: "int"):
     """(*, C r r, H, W) -> (*, C, H r, W r) (arXiv:1609.05158)."""
     r = upscale_factor
@@ -30,7 +30,7 @@ def pixel_shuffle(input, upscale_factor: "int"):
     return cut.permute(order).reshape(*lead, c // (r * r), h * r, w * r)
 
 
-@composite(where=("torch", "nn.functional"))
+@composite(where=("torch", "nn.functional"), planned=True)
 def pixel_unshuffle(input, downscale_factor: "int"):
     """(*, C, H r, W r) -> (*, C r r, H, W)."""
     r = downscale_factor

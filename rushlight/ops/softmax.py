@@ -87,13 +87,13 @@ def _cast(input: Any, dtype: Any) -> Any:
     return input if dtype is None else input.to(dtype)
 
 
-@composite(where=("torch", "Tensor"), out=True, aliases=("special.softmax",))
+@composite(where=("torch", "Tensor"), out=True, aliases=("special.softmax",), planned=True)
 def softmax(input, dim: "int", dtype: "dtype | None" = None):
     """exp(input) / sum(exp(input)) along dim; `dtype` converts the input first."""
     return _softmax(_cast(input, dtype), dim)
 
 
-@composite(where=("torch", "Tensor"), out=True, aliases=("special.log_softmax",))
+@composite(where=("torch", "Tensor"), out=True, aliases=("special.log_softmax",), planned=True)
 def log_softmax(input, dim: "int", dtype: "dtype | None" = None):
     """log(softmax(input)) along dim, without overflow."""
     return _log_softmax(_cast(input, dtype), dim)
@@ -103,7 +103,8 @@ def _functional(name: str, inner: Any, prepare: Any, doc: str) -> Any:
     def body(input, dim: "int | None" = None, _stacklevel: "int" = 3, dtype: "dtype | None" = None):
         d = implicit_dim(name, input.ndim) if dim is None else dim
         return inner(prepare(_cast(input, dtype)), d)
-    return composite(body, name=f"_functional_{name}", where=(f"nn.functional.{name}",), doc=doc)
+    return composite(body, name=f"_functional_{name}", doc=doc, where=(f"nn.functional.{name}",),
+                     planned=True)
 
 
 _functional("softmax", _softmax, lambda x: x, "softmax along dim.")
@@ -111,7 +112,7 @@ _functional("log_softmax", _log_softmax, lambda x: x, "log(softmax) along dim.")
 _functional("softmin", _softmax, lambda x: -x, "softmax(-input) along dim.")
 
 
-@composite(out=True, aliases=("special.logsumexp",))
+@composite(out=True, aliases=("special.logsumexp",), planned=True)
 def logsumexp(input, dim: "Ints", keepdim: "bool" = False):
     """log(sum(exp(input))) over dims, without overflow."""
     if input.dtype.category < 2:
@@ -119,7 +120,7 @@ def logsumexp(input, dim: "Ints", keepdim: "bool" = False):
     return _logsumexp(input, dim, keepdim)
 
 
-@composite(name="_logsumexp", where=("aten",))
+@composite(name="_logsumexp", where=("aten",), planned=True)
 def _logsumexp(input, dim: "Ints", keepdim: "bool"):
     """log(sum(exp(input)))."""
     if not input.numel():

@@ -7,7 +7,7 @@ import numpy as np
 
 from rushlight.base.errors import wrap_dim
 from rushlight.base.results import named
-from rushlight.ops.along import at_least_1d, legacy
+from rushlight.ops.along import at_least_1d, legacy, take_along
 from rushlight.ops.scanning import put_back
 from rushlight.ops.table import composite, opaque
 
@@ -28,8 +28,8 @@ def stable_order(a: Array, d: int, descending: bool) -> Array:
         return np.argsort(a, d, kind="stable")
     if a.dtype.kind in "iub":
         return np.argsort(~a, d, kind="stable")     # ~a falls where a rises, without overflow
-    backwards = np.flip(np.argsort(np.flip(a, d), d, kind="stable"), d)
-    return a.shape[d] - 1 - backwards
+    turned = (slice(None),) * d + (slice(None, None, -1),)
+    return a.shape[d] - 1 - a[turned].argsort(d, "stable")[turned]  # type: ignore[no-any-return]
 
 
 # --- keys that hold value and position ------------------------------------------------------------
@@ -127,7 +127,7 @@ def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool
         raise RuntimeError(f"selected index k out of range: expected 0 <= k <= {source.shape[d]}, "
                            f"got {k}")
     order = np.ascontiguousarray(_first(source, k, d, largest))
-    values = np.ascontiguousarray(np.take_along_axis(source, order, d))
+    values = np.ascontiguousarray(take_along(source, d, order))
     if not input.ndim:
         values, order = values.reshape(values.shape[1:]), order.reshape(order.shape[1:])
     return named("topk")(values, order)
@@ -143,7 +143,7 @@ def _first(a: Array, k: int, d: int, largest: bool) -> Array:
     if _packs(a) and 0 < k < size:
         keys = np.partition(packed(a, d, largest), k - 1, -1)[..., :k]
         return np.moveaxis(_positions(np.sort(keys, -1)), -1, d)
-    return stable_order(a, d, largest).take(np.arange(k), d)
+    return stable_order(a, d, largest)[(slice(None),) * d + (slice(k),)]
 
 
 def _beyond_threshold(rows: Array, k: int, largest: bool) -> Array | None:
@@ -188,7 +188,7 @@ def check_size(op: str, a: Array, d: int) -> None:
 
 def pick(a: Array, order: Array, d: int, keepdim: bool) -> tuple[Array, Array]:
     """(values, positions) of one element along d for each row."""
-    values = np.take_along_axis(at_least_1d(a), order, d)
+    values = take_along(at_least_1d(a), d, order)
     if not a.ndim:
         return values.reshape(()), order.reshape(())
     if not keepdim:

@@ -71,7 +71,7 @@ def _no_window(what: str) -> None:
                   stacklevel=6)
 
 
-@composite
+@composite(planned=True)
 def stft(input, n_fft: "int", hop_length: "int | None" = None, win_length: "int | None" = None,
          window: "Tensor | None" = None, center: "bool" = True, pad_mode: "str" = "reflect",
          normalized: "bool" = False, onesided: "bool | None" = None, return_complex: "bool | None" = None,

@@ -23,7 +23,7 @@ def _joined(grads: tuple[Any, ...], shape: tuple[int, ...], sizes: list[int], di
     return ROWS["cat"](_filled(grads, [(*shape[:d], n, *shape[d + 1:]) for n in sizes]), d)
 
 
-@composite(views=True)
+@composite(views=True, planned=True)
 def unbind(input, dim: "int" = 0):
     """All slices along dim, as a tuple of views."""
     if not input.ndim:
@@ -39,7 +39,7 @@ def _(s: Any, *grads: Any) -> Any:
     return ROWS["stack"](_filled(grads, [(*shape[:d], *shape[d + 1:])] * shape[d]), d)
 
 
-@composite(name="split_with_sizes", where=("torch", "Tensor"), views=True)
+@composite(name="split_with_sizes", where=("torch", "Tensor"), views=True, planned=True)
 def split_with_sizes(input, split_sizes: "Ints", dim: "int" = 0):
     """Pieces of the given sizes along dim, as views."""
     sizes = as_tuple(split_sizes)
@@ -65,7 +65,7 @@ def _(s: Any, *grads: Any) -> Any:
     return _joined(grads, s.shape("input"), list(as_tuple(s.split_sizes)), s.dim)
 
 
-@composite
+@composite(planned=True)
 def split(input, split_size_or_sections: "Ints", dim: "int" = 0):
     """Pieces of split_size along dim (the last may be smaller), or of a list of sizes."""
     if not isinstance(split_size_or_sections, int):
@@ -99,7 +99,7 @@ def _(s: Any, *grads: Any) -> Any:
     return _joined(grads, shape, sizes, s.dim)
 
 
-@composite
+@composite(planned=True)
 def chunk(input, chunks: "int", dim: "int" = 0):
     """At most `chunks` pieces of equal size along dim (the last may be smaller)."""
     if not input.ndim:
@@ -114,7 +114,7 @@ def chunk(input, chunks: "int", dim: "int" = 0):
     return split(input, size, d)
 
 
-@composite
+@composite(planned=True)
 def tensor_split(input, indices_or_sections: "Ints | Tensor", dim: "int" = 0):
     """Pieces cut at indices, or a number of nearly equal pieces."""
     if not input.ndim:

@@ -57,7 +57,7 @@ def _moment(name: str, doc: str, answer: Any, **facts: Any) -> None:
              keepdim: "bool" = False, *, correction: "Number | None" = None):
         return answer(*_squares(checked, input, dim, unbiased, correction, keepdim))
     checked = name if name.endswith("_mean") else "std and var"
-    composite(body, name=name, doc=doc, **facts)
+    composite(body, name=name, doc=doc, planned=True, **facts)
 
 
 _moment("var", "The variance: squared distances from the mean over n - correction (1 by default).",
@@ -74,8 +74,7 @@ def _first_extreme(a: Array, dim: int, largest: bool) -> Array:
     """Positions of the extremes along dim; nan counts as the extreme, as PyTorch has it."""
     if a.dtype.kind not in "biuf":
         a = a.astype(np.float32)
-    found = np.argmax(a, dim) if largest else np.argmin(a, dim)
-    return np.asarray(found, np.int64)
+    return np.asarray(a.argmax(dim) if largest else a.argmin(dim), np.int64)
 
 
 def _extreme(name: str, largest: bool) -> Any:
@@ -84,7 +83,8 @@ def _extreme(name: str, largest: bool) -> Any:
             raise NotImplementedError(f"\"{name}\" not implemented for '{legacy(input)}'")
         d = wrap_dim(dim, input.ndim)
         check_size(name, input, d)
-        places = np.expand_dims(_first_extreme(at_least_1d(input), d, largest), d)
+        places = _first_extreme(at_least_1d(input), d, largest)
+        places = places.reshape(*input.shape[:d], 1, *input.shape[d + 1:])
         return named(name)(*pick(input, places, d, keepdim))
     return opaque(body, name=f"_{name}_dim", where=("aten",), node=name, vjp=put_back,
                   doc=f"The {name} along dim and its position.")
@@ -109,7 +109,7 @@ def _extremes(name: str, along: Any, overall: Any, doc: str) -> None:
                                    "argument.")
             return overall(input)
         return along(input, dim, keepdim)
-    composite(body, name=name, doc=doc, out=True)
+    composite(body, name=name, doc=doc, out=True, planned=True)
 
 
 _extremes("max", _max_dim, amax, "The largest element, or (values, indices) along dim.")
@@ -142,7 +142,7 @@ _position("argmax", True)
 _position("argmin", False)
 
 
-@composite(out=True, out_exact=True, refuse=not_for("aminmax_cpu", "complex"))
+@composite(out=True, out_exact=True, refuse=not_for("aminmax_cpu", "complex"), planned=True)
 def aminmax(input, *, dim: "int | None" = None, keepdim: "bool" = False):
     """(min, max) along dim, or over all elements."""
     if dim is None:
@@ -166,7 +166,7 @@ def nanmean(input, dim: "Ints | None" = None, keepdim: "bool" = False, *, dtype:
     return ROWS["nansum"](input, dim, keepdim, dtype=dtype) / count
 
 
-@composite(out=True)
+@composite(out=True, planned=True)
 def prod(input, dim: "int | None" = None, keepdim: "bool" = False, *, dtype: "dtype | None" = None):
     """The product of all elements, or along one dim."""
     return _prod(input, dim, keepdim, dtype=dtype)
@@ -177,7 +177,7 @@ def prod(input, dim: "int | None" = None, keepdim: "bool" = False, *, dtype: "dt
 @opaque
 def equal(input, other) -> bool:
     """Whether shapes and all elements are equal."""
-    return bool(input.shape == other.shape and np.array_equal(input, other))
+    return input.shape == other.shape and bool(np.logical_and.reduce(input == other, None))
 
 
 @composite
@@ -213,7 +213,7 @@ def count_nonzero(input, dim: "Ints | None" = None):
 
 # --- norms ----------------------------------------------------------------------------------------
 
-@composite(where=("linalg",), out=True)
+@composite(where=("linalg",), out=True, planned=True)
 def vector_norm(input, ord: "Number" = 2, dim: "Ints | None" = None, keepdim: "bool" = False, *,
                 dtype: "dtype | None" = None):
     """(sum |x| ** ord) ** (1 / ord); the largest |x| for inf, the smallest for -inf."""
@@ -240,7 +240,7 @@ def vector_norm(input, ord: "Number" = 2, dim: "Ints | None" = None, keepdim: "b
     return _p_norm(x, ord, dim, keepdim)
 
 
-@composite(name="_p_norm", where=("aten",), node="linalg_vector_norm")
+@composite(name="_p_norm", where=("aten",), node="linalg_vector_norm", planned=True)
 def _p_norm(input, ord: "Number", dim: "Ints | None", keepdim: "bool"):
     """(sum |x| ** ord) ** (1 / ord)."""
     size = abs_(input.float() if narrow(input._a) else input)
@@ -280,7 +280,7 @@ def _(s: Any, grad: Any) -> Any:
     return grad * (x / y).masked_fill(y == 0, 0)
 
 
-@composite(out=True)
+@composite(out=True, planned=True)
 def norm(input, p: "Any" = "fro", dim: "Ints | None" = None, keepdim: "bool" = False, *,
          dtype: "dtype | None" = None):
     """The vector norm of order p over dims (Frobenius: 2)."""
@@ -292,7 +292,7 @@ def norm(input, p: "Any" = "fro", dim: "Ints | None" = None, keepdim: "bool" = F
     return vector_norm(input, p, dim, keepdim, dtype=dtype)
 
 
-@composite
+@composite(planned=True)
 def dist(input, other, p: "Number" = 2):
     """The norm of input - other."""
     return vector_norm(input - other, p)

@@ -5,6 +5,7 @@ A body gets the operand's Layout with offset 0 and answers with the offset relat
 """
 from __future__ import annotations
 
+from operator import getitem
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,11 @@ from rushlight.ops.table import composite, view
 
 # --- permuting ------------------------------------------------------------------------------------
 
-@view(aliases=("swapaxes", "swapdims"), inplace=True,
-      numpy=lambda a, i, j: a.swapaxes(wrap_dim(i, a.ndim), wrap_dim(j, a.ndim)) if a.ndim else a[...])
+def _swapped(a: np.ndarray[Any, Any], i: int, j: int) -> Any:
+    return (np.ndarray.swapaxes, wrap_dim(i, a.ndim), wrap_dim(j, a.ndim)) if a.ndim else NotImplemented
+
+
+@view(aliases=("swapaxes", "swapdims"), inplace=True, numpy=_swapped)
 def transpose(input: Layout, dim0: "int", dim1: "int") -> Layout:
     """Swap two dims."""
     order = list(range(len(input.sizes)))
@@ -49,7 +53,7 @@ def _order(dims: Any, ndim: int) -> tuple[int, ...]:
     return wrapped
 
 
-@view(numpy=lambda a, dims: a.transpose(_order(dims, a.ndim)))
+@view(numpy=lambda a, dims: (np.ndarray.transpose, _order(dims, a.ndim)))
 def permute(input: Layout, dims: "*Ints") -> Layout:
     """The dims in another order."""
     return permuted(input, _order(dims, len(input.sizes)))
@@ -62,7 +66,7 @@ def _(s: Any, grad: Any) -> Any:
     return grad.permute(inverse)
 
 
-@view(inplace=True, numpy=lambda a: a.transpose() if a.ndim <= 2 else NotImplemented)
+@view(inplace=True, numpy=lambda a: (np.ndarray.transpose,) if a.ndim <= 2 else NotImplemented)
 def t(input: Layout) -> Layout:
     """The transpose of a matrix; vectors stay as they are."""
     if len(input.sizes) > 2:
@@ -76,7 +80,7 @@ def _(s: Any, grad: Any) -> Any:
     return grad.t()
 
 
-@composite(aliases=("moveaxis",))
+@composite(aliases=("moveaxis",), planned=True)
 def movedim(input, source: "Ints", destination: "Ints"):
     """Dims moved to other places, the rest in order."""
     src, dst = as_tuple(source), as_tuple(destination)
@@ -110,7 +114,7 @@ def _select_numpy(a: np.ndarray[Any, Any], dim: int, index: int) -> Any:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
     d = wrap_dim(dim, a.ndim)
     i = _check_index(index, a.shape[d], d, a.shape)
-    return a[(slice(None),) * d + (i, ...)]
+    return getitem, (slice(None),) * d + (i, ...)
 
 
 @view(numpy=_select_numpy)
@@ -132,7 +136,7 @@ def _bounds(start: int | None, end: int | None, size: int) -> tuple[int, int]:
 def _slice_numpy(a: np.ndarray[Any, Any], dim: int, start: int | None, end: int | None, step: int) -> Any:
     if step <= 0:
         raise ValueError("slice step must be positive")
-    return a[(slice(None),) * wrap_dim(dim, a.ndim) + (slice(start, end, step),)]
+    return getitem, (slice(None),) * wrap_dim(dim, a.ndim) + (slice(start, end, step),)
 
 
 @view(name="slice", where=("aten",), numpy=_slice_numpy)
@@ -147,7 +151,7 @@ def slice_(input: Layout, dim: "int" = 0, start: "int | None" = None, end: "int 
                   low * input.strides[d] if count else 0)
 
 
-@composite
+@composite(planned=True)
 def narrow(input, dim: "int", start: "int | Tensor", length: "int"):
     """`length` elements from `start` on, along dim."""
     if not input.ndim:
@@ -209,7 +213,7 @@ def _as_strided(input: Layout, size: "Ints", stride: "Ints", offset: "int" = 0) 
     return Layout(as_tuple(size), as_tuple(stride), offset)
 
 
-@composite(name="as_strided", inplace=True, is_view=True)
+@composite(name="as_strided", inplace=True, is_view=True, planned=True)
 def as_strided(input, size: "Ints", stride: "Ints", storage_offset: "int | None" = None):
     """A view with given sizes, strides and offset of the whole storage."""
     size, stride = as_tuple(size), as_tuple(stride)

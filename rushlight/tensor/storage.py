@@ -69,6 +69,11 @@ def storage(t: Any) -> Storage:
     return found
 
 
+def whole(t: Any) -> bool:
+    """Whether a tensor is known to be all of its storage."""
+    return t._s is not None and t._s._bytes is not None and t._s._bytes.size == t._a.nbytes
+
+
 def owner(array: Array) -> Array:
     """The whole memory that `array` lies in, as a 1-d array.
 

@@ -13,7 +13,7 @@ import numpy as np
 from rushlight.base.dtype import BOOL
 from rushlight.base.layout import Layout
 from rushlight.dispatch import running
-from rushlight.dispatch.kinds import by_keyword
+from rushlight.dispatch.arrayrun import by_keyword
 from rushlight.ops.table import ROWS, Row
 from rushlight.tensor.tensor import Tensor, wrap
 from rushlight.transforms.levels import mapped, operands, sizes

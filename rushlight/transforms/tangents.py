@@ -15,7 +15,7 @@ from typing import Any
 from rushlight.autograd.inplace import replay, view_chain
 from rushlight.autograd.mode import LOCAL
 from rushlight.base.dtype import FLOATING
-from rushlight.dispatch.kinds import by_keyword
+from rushlight.dispatch.arrayrun import by_keyword
 from rushlight.dispatch.formulanodes import fit
 from rushlight.ops.table import ROWS
 from rushlight.tensor.tensor import WRAPPED, Tensor, wrap_view

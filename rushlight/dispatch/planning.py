@@ -1,0 +1,181 @@
+"""Composites by plans: the kernels and views that a body ran, written down as one generated function.
+
+Kinds, layouts and attributes alone decide what a view does, and the bodies of `planned` rows: they look at
+no numbers and leave nothing behind. The second call with such arguments is recorded as compile() would, and
+later ones run the arrays through the same kernels without any dispatch. Tracked operands, interpreters and
+recorders go by the body.
+"""
+from __future__ import annotations
+
+import threading
+import warnings
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from rushlight.base import dtype as dt
+from rushlight.base.quiet import hush, restore
+from rushlight.base.tape import TAPE
+from rushlight.dispatch.formula import BIG, Formula
+from rushlight.dispatch.reducing import Reducer
+from rushlight.dispatch.source import compile_function, keep
+from rushlight.dispatch.state import MODES
+from rushlight.dispatch.viewing import see
+from rushlight.ops.signature import Param
+from rushlight.ops.table import Row
+from rushlight.tensor.tensor import Tensor, wrap, wrap_view
+
+Run = Callable[..., Any]
+_PLAIN = frozenset((int, float, bool, str, type(None), dt.dtype))
+_SCOPE = {"see": see, "wrap": wrap, "hush": hush, "restore": restore,
+          "array": lambda r: r if r.__class__ is np.ndarray else np.asarray(r)}
+
+
+class Script:
+    """A recorder (base/tape.py) of one call, in `lines` of Python on arrays."""
+
+    def __init__(self) -> None:
+        self.names, self.lines, self.scope, self.failed = dict[int, str](), list[str](), dict(_SCOPE), False
+        self.tensors: dict[int, Tensor] = {}  # by their arrays, which may be views
+        self.thread = threading.get_ident()
+
+    def run(self, function: Any, operands: tuple[Any, ...], result: Any, values: Any) -> None:
+        """`result` (tensors) was made by function(*operands)."""
+        if threading.get_ident() != self.thread:
+            return
+        self._know(values)
+        if getattr(function, "func", None) is Formula.compute:
+            way = "large" if any(a.size >= BIG for a in operands[0]) else "fn"
+            code, operands = f"{self._constant(function.args[0])}.{way}", operands[0]
+        elif getattr(function, "__func__", None) is Reducer.run:
+            code, operands = self._constant(function.__self__.way(*operands)), operands[:1]
+        else:
+            code = self._constant(getattr(function, "body", function))
+        code = f"{code}({', '.join(map(self._code, operands))})"
+        self._know(result)
+        if isinstance(result, Tensor):  # a ufunc gives a number
+            self.names[id(result._a)] = self._line(code if result._a.ndim else f"array({code})")
+        else:
+            name = self._line(code)
+            self.names.update({id(t._a): f"array({name}[{i}])" for i, t in enumerate(result)})
+
+    def escape(self, *what: Any) -> None:
+        """It cannot be repeated."""
+        self.failed |= threading.get_ident() == self.thread
+
+    def constant(self, array: Any) -> None:
+        """Made from Python values."""
+
+    write = call = accumulate = escape
+
+    def answer(self, found: Any) -> str:
+        """Code for the result: operands, views of them, and fresh tensors, or a tuple of these."""
+        if isinstance(found, tuple):
+            parts = "".join(f"{self.answer(f)}, " for f in found)
+            return f"({parts})" if found.__class__ is tuple else f"{self._constant(type(found))}({parts})"
+        if not isinstance(found, Tensor):
+            self.failed = True
+            return ""
+        base, *_, step = getattr(found, "_b", (found, None))
+        given = self.names.get(id(base._a), "")
+        if given.endswith("._a") and (step is not None or base is found):
+            return f"see({self._constant(step)}, {given[:-3]})" if step else given[:-3]
+        self._know(found)
+        return f"wrap({self._code(found._a)})"
+
+    def _line(self, code: str) -> str:
+        self.lines.append(f"r{len(self.lines)} = {code}")
+        return f"r{len(self.lines) - 1}"
+
+    def _constant(self, value: Any) -> str:
+        self.scope[f"c{len(self.scope)}"] = value
+        return f"c{len(self.scope) - 1}"
+
+    def _know(self, *values: Any) -> None:
+        for value in values:
+            if isinstance(value, Tensor):
+                self.tensors[id(value._a)] = value
+            elif isinstance(value, (tuple, list)):
+                self._know(*value)
+
+    def _code(self, value: Any) -> str:
+        """Code for an operand."""
+        if value.__class__ in (list, tuple) and any(isinstance(v, (np.ndarray, list, tuple)) for v in value):
+            return f"({''.join(f'{self._code(v)}, ' for v in value)})"
+        self.failed |= isinstance(value, (dict, Tensor))
+        if id(value) not in self.names and id(value) in self.tensors:
+            base, *_, step = getattr(self.tensors[id(value)], "_b", (None, None))
+            self._know(base)
+            of, self.failed = self._code(base._a) if step else "", self.failed or not step
+            *_, function, args = step or (None, ())
+            self.names[id(value)] = self._line(f"{self._constant(function)}({of}, *{self._constant(args)})")
+        return self.names.get(id(value)) or self._constant(value)
+
+
+def planner(row: Row, run: Run) -> Run:
+    """A runner with what the door needs: plans, and learn(key, *values), NotImplemented at first."""
+    plans: dict[Any, Any] = {}
+    tried: dict[Any, Any] = {}
+    dt.on_default_change.extend((plans.clear, tried.clear))
+
+    def learn(key: Any, *values: Any) -> Any:
+        if tried.get(key) or TAPE:
+            return NotImplemented
+        keep(tried, key, key in tried)
+        if not tried[key] or not all(map(_plain, row.params, values)):
+            return NotImplemented
+        found, plan = _recorded(row, run, list(values))
+        if plan is not None:
+            keep(plans, key, plan)
+        return found
+    planned: Any = partial(run)  # which has attributes, and is no frame for warnings to count
+    planned.plans, planned.learn = plans, learn
+    return planned  # type: ignore[no-any-return]
+
+
+def _plain(p: Param, value: Any) -> bool:
+    """Whether a plan may hold for all arguments that look like this one."""
+    if isinstance(value, Tensor):
+        return p.is_tensor and not value._k.on_meta
+    if p.is_list:
+        return all(isinstance(t, Tensor) and not t._k.on_meta for t in value)
+    return (value.__class__ in _PLAIN and (value.__class__ is not float or value != 0 or value is p.default)
+            or value.__class__ is tuple and all(v.__class__ is int for v in value))
+
+
+def _recorded(row: Row, run: Run, values: list[Any]) -> tuple[Any, Run | None]:
+    """(the result of run(*values), the plan of such calls)."""
+    script, names = Script(), [p.name for p in row.params if p.is_tensor or p.is_list]
+
+    def note(t: Any, name: str) -> Any:
+        if isinstance(t, Tensor):
+            if id(t._a) in script.names:  # an operand that is given twice
+                t = wrap_view(t._a[...], t)
+            script.names[id(t._a)] = f"{name}._a"
+        return t
+    for i, p in enumerate(row.params):
+        values[i] = [note(t, f"{p.name}[{j}]") for j, t in enumerate(values[i])] if p.is_list else \
+            note(values[i], p.name)
+    MODES.append(script)
+    TAPE.append(script)
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = run(*values)
+    finally:
+        TAPE.remove(script)
+        MODES.remove(script)
+    for w in caught:
+        script.failed = True
+        warnings.warn(w.message, w.category, stacklevel=4)
+    answer = script.answer(found)
+    if script.failed:
+        return found, None
+    if not script.lines and answer.startswith("see(") and len(names) == 1:
+        return found, partial(see, script.scope[answer[4:].split(",")[0]])
+    text = "\n".join([f"def plan({', '.join(names)}):", "    token = hush()", "    try:",
+                      *[f"        {line}" for line in script.lines], f"        return {answer}",
+                      "    finally:", "        restore(token)", ""])
+    return found, compile_function(text, "plan", script.scope, f"plan {row.name}")

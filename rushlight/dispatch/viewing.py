@@ -1,0 +1,86 @@
+"""Views. A step says how an array is seen, by NumPy's way or the layout's map, and holds for its likes."""
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from rushlight.autograd.inplace import remember
+from rushlight.autograd.mode import LOCAL
+from rushlight.autograd.node import AccumulateGrad
+from rushlight.base.dtype import from_numpy_dtype
+from rushlight.base.layout import Layout, extent
+from rushlight.dispatch import transposed
+from rushlight.dispatch.arrayrun import by_keyword
+from rushlight.dispatch.rules import Rules
+from rushlight.ops.table import Row
+from rushlight.tensor.kind import kind
+from rushlight.tensor.storage import INFERENCE, strided
+from rushlight.tensor.tensor import Tensor, storage
+
+Run = Callable[..., Any]
+Step = tuple[Any, Run, tuple[Any, ...], Run, tuple[Any, ...]]
+_new, _reference = object.__new__, weakref.ref
+
+
+def see(step: Step, t: Tensor) -> Tensor:
+    """The view of `t`; a step is (kind, again(t, *rest), rest, function(array, *args), args)."""
+    s = t._s
+    if s is None or s is INFERENCE:
+        s = storage(t)
+    out: Tensor = _new(Tensor)
+    out._k, again, rest, function, args = step
+    out._a = function(t._a, *args)
+    out._g = None
+    out._i = 0
+    out._s = s
+    out._b = (t, again, rest, step)
+    if t._g.__class__ is not AccumulateGrad:  # as in track_view
+        known = s.views
+        if known is None or len(known) >= s.prune_at:
+            remember(out, s)
+        else:
+            known.append(_reference(out))
+    return out
+
+
+def view_runner(row: Row) -> Run:
+    """A view: NumPy's own where the row names one, else the layout map on the storage."""
+    rules = Rules(row, row.vjp or transposed.view_rule(row))
+    native, body = row.options.get("numpy"), by_keyword(row, row.body)
+
+    def again(t: Any, *rest: Any) -> Any:
+        return run(t, *rest)
+
+    def run(t: Tensor, *rest: Any) -> Any:
+        way = NotImplemented if native is None else native(t._a, *rest)
+        *way, lasting = _mapped(t, body, rest) if way is NotImplemented else (way[0], way[1:], True)
+        of = from_numpy_dtype(way[0](t._a, *way[1]).dtype)  # of complex numbers' parts it is another
+        out = see((t._k if of is t._k.dtype else kind(of, t._k.device), again, rest, *way), t)
+        if not lasting:
+            out._b = (t, again, rest, None)
+        if t._g is not None and LOCAL.enabled:
+            rules.record((t, *rest), out)
+        return out
+    return run
+
+
+def _mapped(t: Tensor, body: Run, rest: tuple[Any, ...]) -> tuple[Run, tuple[Any, ...], bool]:
+    """(function, its arguments, whether it holds for all arrays of this layout) of a layout's map."""
+    a = t._a
+    step = a.itemsize
+    layout = body(Layout(a.shape, tuple([s // step for s in a.strides])), *rest)
+    if t._k.on_meta:
+        from rushlight.tensor.meta import meta_array
+
+        array = meta_array(layout.sizes, a.dtype, layout.strides)
+    elif a.flags.c_contiguous and a.dtype.isbuiltin == 1 and layout.offset >= 0 and extent(layout) <= a.size:
+        strides = tuple([s * step for s in layout.strides])
+        return partial(np.ndarray, layout.sizes, a.dtype), (layout.offset * step, strides), True
+    else:
+        array = strided(storage(t).bytes(a), a.dtype, layout.sizes, layout.strides,
+                        t.storage_offset() + layout.offset)
+    return lambda a: array, (), False
