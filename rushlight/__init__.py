@@ -27,9 +27,9 @@ torch = sys.modules[__name__]  # as PyTorch's own attribute of that name
 
 # Sub-packages, imported at first mention.
 _PACKAGES = frozenset((
-    "_dynamo", "amp", "array_api", "autograd", "backends", "compiler", "cpu", "cuda", "fft", "func", "linalg",
-    "masked", "nn", "ops", "optim", "profiler", "random", "return_types", "serialization", "signal", "sparse",
-    "special", "storage", "testing", "utils", "version",
+    "_dynamo", "accelerator", "amp", "array_api", "autograd", "backends", "compiler", "cpu", "cuda", "fft",
+    "func", "linalg", "masked", "mps", "nn", "ops", "optim", "profiler", "random", "return_types",
+    "serialization", "signal", "sparse", "special", "storage", "testing", "utils", "version", "xpu",
 ))
 # What PyTorch has beside these, and what to use meanwhile.
 _ABSENT = {
@@ -64,7 +64,8 @@ _HOMES = {
     "is_conj": "tensor.queries", "is_neg": "tensor.queries",
     "result_type": "tensor.queries", "can_cast": "tensor.queries", "typename": "tensor.queries",
     "set_default_tensor_type": "tensor.queries", "set_default_device": "tensor.queries",
-    "get_default_device": "tensor.queries", "broadcast_shapes": "tensor.queries",
+    "get_default_device": "tensor.queries", "get_device_module": "tensor.queries",
+    "broadcast_shapes": "tensor.queries",
     "get_num_threads": "tensor.threads", "set_num_threads": "tensor.threads",
     "get_num_interop_threads": "tensor.threads", "set_num_interop_threads": "tensor.threads",
     "use_deterministic_algorithms": "tensor.threads",

@@ -25,6 +25,7 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
+from rushlight.compiler import tier
 from rushlight.serialize.atomic import _sync_directory
 from rushlight.serialize.plain import Tensors, decode, encode
 from rushlight.serialize.safetensors import _DTYPES
@@ -48,9 +49,9 @@ class Checkpoint:
 
     One process writes to a directory at a time. Killing it at any moment leaves the newest complete step.
 
-    A resumed run has the bits of one that was never stopped if both compute with the same kernels:
-    RUSHLIGHT_KERNELS=llvm (or numpy) says so. By default a kernel goes over from NumPy to machine code after
-    some thousand calls, which a new process counts anew; last digits may then differ.
+    A run that a new process resumes has the bits of one that was never stopped. For that a step also says how
+    much work each kernel had done, since by that it goes over from NumPy to machine code, whose last digits
+    may differ. With torch.save and torch.load only RUSHLIGHT_KERNELS=llvm (or numpy) gives the same bits.
     """
 
     def __init__(self, directory: str | os.PathLike[str], keep: int | None = 3, **parts: Any) -> None:
@@ -79,7 +80,7 @@ class Checkpoint:
         tensors = Tensors()
         drawn = {"torch": torch.get_rng_state(), "python": random.getstate(),
                  "numpy": np.random.get_state(legacy=False)}
-        tree = encode({"step": step, "values": values, "random": drawn, "parts": {
+        tree = encode({"step": step, "values": values, "random": drawn, "kernels": tier.state(), "parts": {
             name: part.state_dict() for name, part in self.parts.items()}}, "", tensors)
         attempt = max((a for s, a, _ in self._found() if s == step), default=-1) + 1
         path = os.path.join(self.directory, f"step-{step:010d}" + (f".{attempt}" if attempt else ""))
@@ -117,6 +118,7 @@ class Checkpoint:
             torch.set_rng_state(tree["random"]["torch"])
             random.setstate(tree["random"]["python"])
             np.random.set_state(tree["random"]["numpy"])
+            tier.resume(tree.get("kernels", {}))
             undo.pop_all()
         return {"step": tree["step"], **tree["values"]}
 

@@ -68,7 +68,7 @@ class Node:
 
     def name(self) -> str:
         """The class name, as `repr` shows it."""
-        return type(self.settle()).__name__
+        return type(self).__name__
 
     def settle(self) -> "Node":
         """This node, its class named as PyTorch names the overload that it was."""

@@ -67,7 +67,7 @@ class PackedTensor:
 
 def _tell(hook: Any) -> None:
     """A hook of a program's own is Python; activation checkpointing's only runs ops again."""
-    if getattr(hook, "__module__", "") != "rushlight.utils.recomputing":
+    if getattr(hook, "__module__", "") not in ("rushlight.utils.recomputing", "rushlight.utils.selective"):
         escape("a saved-tensor hook runs")
 
 

@@ -69,12 +69,12 @@ def number(value: Any, of: dtype) -> Array:
     Stricter than `convert`: a finite number beyond the largest float is an error, not infinity.
     """
     name = of.name + "_t" if of.category == dt.INTEGRAL else dt.C_NAMES.get(of.name, of.name)
+    if of.category == dt.BOOL:
+        return np.array(bool(value))
     if isinstance(value, complex) and not of.is_complex:
         if value.imag:
             overflow(name)
         value = value.real
-    if of.category == dt.BOOL:
-        return np.array(bool(value))
     if of.category == dt.INTEGRAL:
         return _integer(value, of, name)
     return _floating(value, of, name)

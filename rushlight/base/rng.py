@@ -118,8 +118,7 @@ class Engine:
     def get_state(self) -> Array:
         """The state as 5056 bytes (uint8) in PyTorch's layout."""
         with self.lock:
-            inner: Any = self._bits.state["state"]
-            words, position = inner["key"], int(inner["pos"])
+            words, position = self.memory[:_WORDS], int(self.memory[_WORDS])
             record = np.zeros((), _STATE)
             record["seed"], record["seeded"], record["words"] = self.initial_seed, 1, words
             record["left"] = _WORDS + 1 - position
@@ -147,8 +146,8 @@ class Engine:
             self.normal32 = float(record["normal32"]) if record["has_normal32"] else None
             # One word left means that the next draw starts a new block, wherever `next` points.
             position = _WORDS if left == 1 else following
-            self._bits.state = {"bit_generator": "MT19937", "state": {
-                "key": record["words"].astype(np.uint32), "pos": position}}
+            with self._bits.lock:
+                self.memory[:_WORDS], self.memory[_WORDS] = record["words"], position
 
 
 _default: list[Engine] = []

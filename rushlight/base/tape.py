@@ -7,6 +7,7 @@ A recorder (capture/recorder.py) has these methods:
   accumulate(function, node, grad, create)  a leaf receives its gradient
   constant(array)                           made from Python values alone
   escape(what)                              a value left for Python, or something that cannot be repeated
+  once                                      why the call's graph may not be walked before backward() comes
 """
 from __future__ import annotations
 
@@ -26,3 +27,9 @@ def escape(what: str) -> None:
     """Tell the recorder, if any, that what follows depends on values."""
     if TAPE:
         TAPE[-1].escape(what)
+
+
+def walked_once(why: str) -> None:
+    """Tell the recorder, if any, that backward() alone may walk the graph that the call leaves."""
+    if TAPE:
+        TAPE[-1].once = f"{why}: compile the whole step, with backward() in it"

@@ -140,6 +140,7 @@ class Compiled:
             why = why or watch.found or unguarded(guards, leaves([args, kwargs]))
         why = why or _opaque(output) or guards.failure()
         tracked = [t for t in leaves(output) if is_tracked(t)]
+        why = why or (recorder.once if tracked else "")
         if tracked and not why:
             traced = Traced(recorder, tracked, [*given, *guards.known()])
             why = traced.recorder.refusal

@@ -86,11 +86,14 @@ class Recorder:
         self.entries: list[Entry] = []
         # Why the call cannot be repeated; the first reason for which its graph ends early.
         self.refusal = self.broken = ""
+        # Why a graph that the call leaves behind cannot be walked before its backward() comes, if so.
+        self.once = ""
         self.inputs_written = False
         self.thread = threading.get_ident()
         # Memory that a replay finds as it was: made here, handed in, or of a tensor that is guarded.
         self.owned: dict[int, Any] = {}
         self.inputs = {id(root(t._a)) for t in given}
+        self.outside = {id(t) for t in (*given, *known)}
         for t in (*given, *known):
             self._own(t._a)
 
@@ -149,9 +152,16 @@ class Recorder:
             self.escape("a gradient is itself tracked (create_graph=True)")
         own = wrap(np.empty_like(leaf._a), leaf._k)
         self._own(own._a)
-        self._add(Entry("call", add_gradient, (leaf, grad, own)))
-        with paused():
-            add_gradient(leaf, grad, own)
+        if id(leaf) in self.outside:
+            self._add(Entry("call", add_gradient, (leaf, grad, own)))
+            with paused():
+                add_gradient(leaf, grad, own)
+        else:  # the call made it: at a replay, too, it begins without a gradient
+            held = getattr(leaf, "_grad", None)
+            operands = (own._a, grad._a) if held is None else (own._a, grad._a, held._a)
+            self.write(_total, operands, (grad,))
+            _total(*operands)
+            leaf._grad = own
         if node.hooks is not None:
             self.escape("a hook on a gradient runs")
 
@@ -194,6 +204,13 @@ def add_gradient(leaf: Tensor, grad: Tensor, own: Tensor) -> None:
     leaf._grad = own
     if own._s is not None:
         own._s.version += 1
+
+
+def _total(own: Array, grad: Array, held: Array | None = None) -> None:
+    if held is None:
+        np.copyto(own, grad, "unsafe")
+    else:
+        np.add(held, grad, own, casting="unsafe")
 
 
 def roots(*values: Any) -> set[int]:

@@ -60,13 +60,19 @@ class Columns(Tiered):
                 results.append(total if o is None else o)
         return results[0] if len(results) == 1 else tuple(results)
 
+    @property
+    def content(self) -> str:
+        return f"{self._meaning().text()} {self.roles}"
+
+    def _meaning(self) -> Meaning:
+        return Meaning(self.outputs, self.inputs, self.out_dtypes, self.work)
+
     def build(self) -> np.ufunc | None:
         """A generalised ufunc, or None where there is no machine code."""
         # Here, since the emitters are loaded for a hot kernel only.
         from rushlight.compiler.codegen import column_ufunc
 
-        meaning = Meaning(self.outputs, self.inputs, self.out_dtypes, self.work)
-        return column_ufunc(meaning, self.roles, self.sums, self.signature)
+        return column_ufunc(self._meaning(), self.roles, self.sums, self.signature)
 
     def parallel(self, *arrays: Any, out: Any = None) -> Any:
         """Columns shared out over threads; or, where there are few, chunks of rows."""

@@ -57,14 +57,20 @@ class _Kernel(Tiered):
             with np.errstate(all="ignore"):
                 arrays[target][...] = value
 
+    @property
+    def content(self) -> str:
+        return f"{self._meaning().text()} {self.targets} {self.scalars}"
+
+    def _meaning(self) -> Meaning:
+        inputs = (*((n, self.dtype.name) for n in self.inputs), *((s, "float64") for s in self.scalars))
+        return Meaning(self.roots, inputs, (self.dtype.name,) * len(self.roots), self.work)
+
     def build(self) -> Callable[..., int] | None:
         """A function (scalars, arrays, tensors, part, parts) of packed bytes and numbers."""
         # Here, since the emitters are loaded for a hot kernel only.
         from rushlight.compiler.codegen import list_descriptor
 
-        inputs = (*((n, self.dtype.name) for n in self.inputs), *((s, "float64") for s in self.scalars))
-        meaning = Meaning(self.roots, inputs, (self.dtype.name,) * len(self.roots), self.work)
-        found = list_descriptor(meaning, self.scalars, self.targets)
+        found = list_descriptor(self._meaning(), self.scalars, self.targets)
         if found is None:
             return None
         entry, dtype, self.descriptor = _entry(), id(self.dtype.np), found
@@ -100,6 +106,10 @@ def _scalars_in_double(roots: tuple[Expr, ...], scalars: Sequence[str], work: st
     return tuple(substitute(root, mapping) for root in roots)
 
 
+# By name: optimizers of different classes may do the same.
+_shared: dict[str, _Kernel] = {}
+
+
 class Multi:
     """In-place updates of lists of tensors.
 
@@ -117,8 +127,8 @@ class Multi:
         """The kernel for arrays of a dtype."""
         found = self._kernels.get(np_dtype)
         if found is None:
-            found = self._kernels[np_dtype] = _Kernel(self.updates, self.inputs, self.scalars,
-                                                      dt.from_numpy_dtype(np_dtype))
+            made = _Kernel(self.updates, self.inputs, self.scalars, dt.from_numpy_dtype(np_dtype))
+            found = self._kernels[np_dtype] = _shared.setdefault(made.name, made)
         return found
 
     def __call__(self, tensors: Sequence[Sequence[Any]], scalars: Sequence[float]) -> None:

@@ -54,6 +54,10 @@ class Pointwise(Tiered):
         """What the machine code is compiled from."""
         return Meaning(self.outputs, self.inputs, self.out_dtypes, self.work)
 
+    @property
+    def content(self) -> str:
+        return self.meaning.text()
+
     def build(self) -> np.ufunc | None:
         """A ufunc, or None where there is no machine code."""
         # Here, since the emitters are loaded for a hot kernel only.

@@ -74,6 +74,10 @@ class Rows(Tiered):
                 results.append(o)
         return results[0] if len(results) == 1 else tuple(results)
 
+    @property
+    def content(self) -> str:
+        return f"{self._meaning().text()} {self.roles}{self.lanes or ''}"
+
     def build(self) -> np.ufunc | None:
         """A generalised ufunc, or None where there is no machine code."""
         # Here, since the emitters are loaded for a hot kernel only.

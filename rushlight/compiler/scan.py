@@ -32,6 +32,10 @@ class Scan(Tiered):
         """Nothing is done: the caller has NumPy's way."""
         return False
 
+    @property
+    def content(self) -> str:
+        return self.op
+
     def build(self) -> Callable[..., bool] | None:
         """The machine code, or None without LLVM."""
         if not available():

@@ -3,7 +3,8 @@
 `Tiered.fn` is the best callable right now. Compilation runs on one daemon thread (LLVM works
 without the interpreter lock), in the order in which kernels became hot. NumPy and machine code may
 differ in the last bit, so when to change over is decided by the work done alone, never by when the
-compiler was ready: a program that runs twice changes over at the same calls.
+compiler was ready: a program that runs twice changes over at the same calls. `state` and `resume` carry the
+work over to another process, so that a program which is stopped and goes on there does so, too.
 """
 from __future__ import annotations
 
@@ -14,6 +15,8 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cached_property
+from hashlib import sha256
 from typing import Any
 
 from rushlight.base.config import knobs
@@ -35,6 +38,9 @@ class _Compiler:
 
 
 _compiler = _Compiler()
+_kernels: list[Tiered] = []
+# What another process had done: see `resume`.
+_done: dict[str, float] = {}
 
 
 class Tiered:
@@ -52,6 +58,17 @@ class Tiered:
         self._made: Callable[..., Any] | None = None
         self._built: threading.Event | None = None
         self._waiting: list[Callable[[Any], None]] = []
+        _kernels.append(self)
+
+    @property
+    def content(self) -> str:
+        """What tells this kernel from others of its class, in any process."""
+        return ""
+
+    @cached_property
+    def name(self) -> str:
+        """A digest of what it computes."""
+        return sha256(f"{type(self).__name__} {self.content}".encode()).hexdigest()[:32]
 
     @property
     def ready(self) -> bool:
@@ -94,11 +111,14 @@ class Tiered:
         if mode == "numpy":
             return
         hot = knobs.hot_calls
+        if not self._work and _done:
+            self._work = _done.get(self.name, 0.0)
+        before = self._work
         self._work += 1 + max([a.size for a in arrays], default=0) * hot / knobs.hot_size
         if self._state == COLD and self._work >= hot:
             self._state, self._built = QUEUED, threading.Event()
             _enqueue(self)
-        elif self._work >= hot * knobs.switch_after:
+        if before >= hot and self._work >= hot * knobs.switch_after:
             self.settle()
 
     def settle(self) -> None:
@@ -155,6 +175,21 @@ def _serve(pending: queue.SimpleQueue[Tiered]) -> None:
             _compiler.built.append(kernel)
             if kernel._built is not None:
                 kernel._built.set()
+
+
+def state() -> dict[str, float]:
+    """The work done so far, by kernels' names; of those that have changed over, what it takes."""
+    turned = float(knobs.hot_calls * knobs.switch_after)
+    found = {k: max(k._work, turned) if k._state in (READY, NUMPY_ONLY) else k._work for k in list(_kernels)}
+    return {kernel.name: work for kernel, work in found.items() if work}
+
+
+def resume(done: dict[str, float]) -> None:
+    """Count from `done` on, a `state`; so do kernels that are made later. The changed stay."""
+    global _done
+    _done = done
+    for kernel in list(_kernels):
+        kernel._work = 0.0
 
 
 def _forget() -> None:

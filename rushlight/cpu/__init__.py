@@ -71,7 +71,10 @@ class Event:
         """Nothing to wait for."""
 
 
-StreamContext = nullcontext
+class StreamContext(nullcontext[Any]):
+    """A context that changes nothing."""
+
+
 _stream = Stream()
 
 
@@ -82,4 +85,4 @@ def current_stream(device: Any = None) -> Stream:
 
 def stream(stream: Stream) -> AbstractContextManager[Any]:
     """A context that changes nothing."""
-    return nullcontext()
+    return StreamContext()

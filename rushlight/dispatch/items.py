@@ -27,7 +27,7 @@ from rushlight.tensor.tensor import Tensor, storage, wrap, wrap_view
 
 Basic = tuple[Any, ...]
 Indices = tuple["Tensor | None", ...]
-_NUMBERS = (int, float, complex, bool)
+_NUMBERS = (int, float, complex, bool, np.integer)
 
 
 def getitem(self: Tensor, index: Any) -> Any:
@@ -197,10 +197,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
     if MODES or self.__class__ not in PLAIN:
         _watched(_setitem, operator.setitem, self, index, value)
         return
-    if not isinstance(value, (Tensor, *_NUMBERS)):
-        _refuse_value(self, value)
-    if self._g is None and not (isinstance(value, Tensor) and value._g is not None) and (
-            _write_plain(self, index, value)):
+    untracked = value._g is None if isinstance(value, Tensor) else isinstance(value, _NUMBERS)
+    if untracked and self._g is None and _write_plain(self, index, value):
         return
     _setitem(self, index, value)
 
@@ -240,6 +238,8 @@ def _write_plain(self: Tensor, index: Any, value: Any) -> bool:
 
 
 def _setitem(self: Tensor, index: Any, value: Any) -> None:
+    if not isinstance(value, (Tensor, *_NUMBERS)):
+        _refuse_value(self, value)
     plan = parse(index, self._a.shape)
     target = _by_rows(self, plan._replace(advanced=())) if MODES and _interpreted() else self
     if target is self and (plan.basic != WHOLE or plan.ones):

@@ -9,12 +9,12 @@ import numpy as np
 from rushlight.autograd.inplace import check_writable, refuse_overlap, track_view
 from rushlight.autograd.mode import LOCAL
 from rushlight.base import dtype as dt
-from rushlight.base.convert import convert, needs_care
+from rushlight.base.convert import convert, needs_care, number
 from rushlight.base.device import device
 from rushlight.base.tape import TAPE, constant
 from rushlight.base.layout import broadcast_shapes, contiguous_strides, format_strides
 from rushlight.dispatch import inplace, names
-from rushlight.dispatch.literals import NUMBERS, scalar
+from rushlight.dispatch.literals import NUMBERS
 from rushlight.dispatch.state import MODES, interpret, wrapped
 from rushlight.ops.table import ROWS
 from rushlight.tensor.data import new_tensor
@@ -66,7 +66,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 def _fill(self: Tensor, value: Any, node: str) -> Tensor:
     if not MODES and value.__class__ in NUMBERS and inplace.free(self):
-        self._a.fill(scalar(value, self._a.dtype))
+        self._a.fill(number(value, self._k.dtype))
         storage(self).version += 1
         return self
     if MODES and wrapped((self, value)):
@@ -79,17 +79,20 @@ def _fill(self: Tensor, value: Any, node: str) -> Tensor:
         return found if found.is_leaf else names.rename(found, "FillBackward3")
     tracked = LOCAL.enabled and self._g is not None
     check_writable(self, tracked)
-    if isinstance(value, complex) and not self._k.dtype.is_complex:
-        raise RuntimeError(f"value cannot be converted to type {self._k.dtype.name} without overflow")
-    number = scalar(value, self._k.np)
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, (int, float, complex)):
+        raise TypeError("fill_() received an invalid combination of arguments - got "
+                        f"({type(value).__name__}), but expected a number or a tensor without dimensions")
+    written = number(value, self._k.dtype)
     if tracked:
         # Recorded as an op that forgets its operand: the gradient stops here, as zeros.
         inplace.write(self, names.rename(self.masked_fill(wrap(constant(np.ones((), bool))), value), node))
     else:
         if not self._k.on_meta:
-            self._a[...] = number
+            self._a[...] = written
             if TAPE:
-                TAPE[-1].write(np.copyto, (self._a, number), (self,))
+                TAPE[-1].write(np.copyto, (self._a, written), (self,))
         storage(self).version += 1
     return self
 

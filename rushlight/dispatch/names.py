@@ -6,6 +6,7 @@ are several rows here: then the last row's node takes the name of the whole.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -218,11 +219,16 @@ def _renamed(cls: type, name: str) -> type:
     return found
 
 
-def settle(node: Any) -> Any:
-    """A row's node under the name of its overload: worked out when someone looks."""
+def name_of(node: Any) -> str:
+    """The name of the overload that a row's node stands for: worked out when someone looks."""
     cls = type(node)
-    if cls is node.rules.nodes[node.multi] and hasattr(node.saved, "_values"):
-        node.__class__ = _renamed(cls, node.rules.naming(_Given(node.saved)) or cls.__name__)
+    plain = cls is node.rules.nodes[node.multi] and hasattr(node.saved, "_values")
+    return plain and node.rules.naming(_Given(node.saved)) or cls.__name__
+
+
+def settle(node: Any) -> Any:
+    """A row's node under that name."""
+    node.__class__ = _renamed(type(node), name_of(node))
     return node
 
 
@@ -234,11 +240,16 @@ class _Given(dict[str, Any]):
 
     def __init__(self, saved: Any) -> None:
         super().__init__(saved._values)
-        self.update({n: wrap(np.ndarray(shape, np.float32, _ZERO, 0, (0,) * len(shape)))
-                     for n, shape in saved._shapes.items() if isinstance(shape, tuple)})
+        self._shapes = saved._shapes
 
-    def __missing__(self, name: str) -> None:
-        return None
+    def __getitem__(self, name: str) -> Any:
+        shape = self._shapes.get(name)
+        return _shaped(shape) if isinstance(shape, tuple) else self.get(name)
+
+
+@lru_cache(maxsize=256)
+def _shaped(shape: tuple[int, ...]) -> Tensor:
+    return wrap(np.ndarray(shape, np.float32, _ZERO, 0, (0,) * len(shape)))
 
 
 def variant(classes: Mapping[bool, type], rule: Label | None, values: Values) -> Mapping[bool, type]:

@@ -2,8 +2,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
+from time import perf_counter_ns
 from typing import Any
 
+from rushlight.base.spans import OP
+from rushlight.base.tape import TAPE
 from rushlight.dispatch import state
 from rushlight.dispatch.arguments import without_missing
 from rushlight.dispatch.source import compile_function
@@ -13,14 +17,28 @@ from rushlight.tensor.tensor import Tensor, as_subclass
 
 
 def entrance(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
-    """The op for whoever may take it over: the innermost interpreter, else classes among the operands'."""
+    """The op for whoever may take it over: the innermost interpreter, else classes among the operands'.
+
+    Where one stands alone that only wants a record (`note`), or none in this thread, it runs unwatched.
+    """
     def general(*args: Any, **kwargs: Any) -> Any:
-        if MODES and (modes := STACK.modes):
-            mode = modes.pop()
-            try:
-                return mode.run(row, direct, args, without_missing(kwargs))
-            finally:
-                modes.append(mode)
+        if MODES:
+            modes = STACK.modes
+            note = getattr(modes[0], "note", None) if len(modes) == 1 else None
+            if (note or not modes) and not TAPE:
+                run = unwatched(row, direct)
+                if note is None:
+                    return run(*args, **kwargs)
+                start = perf_counter_ns()
+                found = run(*args, **kwargs)
+                note((OP, row, direct, start, perf_counter_ns(), None))
+                return found
+            if modes:
+                mode = modes.pop()
+                try:
+                    return mode.run(row, direct, args, without_missing(kwargs))
+                finally:
+                    modes.append(mode)
         foreign = _foreign(args, kwargs)
         if foreign:
             return _ask(row, direct, foreign, args, without_missing(kwargs))
@@ -28,6 +46,13 @@ def entrance(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
 
     general.__name__ = general.__qualname__ = row.name
     return general
+
+
+@lru_cache(maxsize=None)
+def unwatched(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
+    """The op by its door as if there were no interpreters, kept; what it calls meets them."""
+    make = getattr(direct, "unwatched", None)
+    return make() if make else past_interpreters(row, direct)  # type: ignore[no-any-return]
 
 
 def past_interpreters(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:

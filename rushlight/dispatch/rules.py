@@ -75,7 +75,8 @@ class Rules:
             name or row.options.get("node", row.name))
         self.nodes = {multi: type(label, (Node,), {
             "__slots__": (), "apply": _apply_multi if multi else _apply, "multi": multi,
-            "rules": self, **({"settle": names_of.settle} if callable(naming) else {})})
+            "rules": self, **(
+                {"settle": names_of.settle, "name": names_of.name_of} if callable(naming) else {})})
             for multi in (False, True)}
         self.places = [(p.name, 0) for p in self.tensor_params]
         self.lists = any(p.is_list for p in self.tensor_params)

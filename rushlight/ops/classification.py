@@ -20,20 +20,23 @@ _F = ("nn.functional",)
 
 
 def _check_classes(input: Any, target: Any, weight: Any) -> None:
-    classes = input.shape[1] if input.ndim > 1 else input.shape[0]
+    sizes, given = tuple(input.shape), tuple(target.shape)
+    if not sizes:
+        raise ValueError("Expected 1 or more dimensions (got 0)")
+    batch = given[0] if given else 0
+    if len(sizes) > 1 and sizes[0] != batch:
+        raise ValueError(f"Expected input batch_size ({sizes[0]}) to match target batch_size ({batch}).")
+    if len(sizes) < 3 and len(given) > 1:
+        raise RuntimeError("0D or 1D target tensor expected, multi-target not supported: got a target of "
+                           f"shape {list(given)} for an input of shape {list(sizes)}")
+    if len(sizes) > 2 and given != (batch, *sizes[2:]):
+        raise RuntimeError(f"Expected target size {[batch, *sizes[2:]]}, got {list(given)}")
     if target.dtype.name not in ("int64", "uint8"):
-        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.legacy}")
-    if input.ndim == 1 and target.ndim > 1 or input.ndim == 0:
-        raise RuntimeError("input tensor should be 1D or 2D")
-    if input.ndim == 1:
-        if target.numel() != 1:
-            raise RuntimeError("For 1D input, 1D target must have the same batch size as the input")
-    elif input.shape[0] != target.shape[0] if target.ndim else True:
-        raise ValueError(f"Expected input batch_size ({input.shape[0]}) to match target batch_size "
-                         f"({target.shape[0] if target.ndim else 0}).")
-    if input.ndim > 1 and tuple(target.shape) != (input.shape[0], *input.shape[2:]):
-        raise RuntimeError(f"Expected target size {[input.shape[0], *input.shape[2:]]}, got "
-                           f"{list(target.shape)}")
+        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.legacy}: use "
+                           f"target.long(), or for class probabilities the input's shape {list(sizes)}")
+    if len(sizes) == 1 and target.numel() != 1:
+        raise ValueError(f"For 1D input, 1D target must have size 1, but got target size: {batch}")
+    classes = sizes[len(sizes) > 1]
     if weight is not None and weight.numel() != classes:
         raise RuntimeError(f"weight tensor should be defined either for all {classes} classes or no "
                            f"classes but got weight tensor of shape: {list(weight.shape)}")
@@ -172,7 +175,10 @@ def cross_entropy(input, target, weight: "Tensor | None" = None, size_average: "
         raise ValueError(f"{reduction} is not a valid value for reduction")
     if not 0.0 <= label_smoothing <= 1.0:
         raise RuntimeError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
-    if target.dtype.is_floating_point:
+    if input.shape == target.shape:
+        if not target.dtype.is_floating_point:
+            raise RuntimeError("Expected floating point type for target with class probabilities, got "
+                               f"{target.dtype.legacy}")
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
     _check_classes(input, target, weight)
     simple = weight is None and not label_smoothing and input.ndim == 2 and input.numel()
@@ -203,10 +209,6 @@ def _smoothed(logs: Any, target: Any, weight: Any, ignore_index: int, reduction:
 
 
 def _soft_cross_entropy(input: Any, target: Any, weight: Any, reduction: str, smoothing: float) -> Any:
-    if input.shape != target.shape:
-        raise RuntimeError(f"expected target dtype to be Long or Byte, but got {target.dtype.legacy}: use "
-                           f"labels.long(); class probabilities need the input's shape {list(input.shape)}, "
-                           f"got {list(target.shape)}")
     dim = 0 if input.ndim == 1 else 1
     classes = input.shape[dim]
     if smoothing:

@@ -15,6 +15,9 @@ Array = np.ndarray[Any, Any]
 def _einsum(operands: "list[Tensor]", equation: "str") -> Array:
     """A contraction whose equation has single letters and an explicit result."""
     dtype = operands[0].dtype
+    # NumPy contracts the last two first, and puts what the last one has before what the other has.
+    terms, out = equation.split("->")
+    equation, operands = f"{','.join(terms.split(',')[::-1])}->{out}", operands[::-1]
     if dtype.itemsize <= 2 and dtype.kind not in "iub":
         wide = [o.astype(np.float32) for o in operands]
         return np.einsum(equation, *wide, optimize=len(wide) > 1).astype(dtype)

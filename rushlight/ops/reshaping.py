@@ -1,7 +1,6 @@
 """Other sizes over the same elements: squeeze, view, reshape, flatten, expand and their relatives."""
 from __future__ import annotations
 
-from operator import getitem
 from typing import Any
 
 import numpy as np
@@ -31,8 +30,14 @@ def squeeze(input: Layout, dim: "*Ints | None" = None) -> Layout:
     return permuted(input, _squeezed(input.sizes, dim))
 
 
-@view(inplace=True, vjp=_in_its_shape,
-      numpy=lambda a, dim: (getitem, (slice(None),) * wrap_dim(dim, a.ndim + 1) + (None,)))
+def _unsqueezed(a: np.ndarray[Any, Any], dim: int) -> Any:
+    sizes, d = a.shape, wrap_dim(dim, a.ndim + 1)
+    wider = sizes[:d] + (1,) + sizes[d:]
+    wanted = sizes[d] * a.strides[d] if d < len(sizes) else a.itemsize
+    return (np.ndarray.reshape, wider) if a.reshape(wider).strides[d] == wanted else NotImplemented
+
+
+@view(inplace=True, vjp=_in_its_shape, numpy=_unsqueezed)
 def unsqueeze(input: Layout, dim: "int") -> Layout:
     """With a dim of size 1 put in at `dim`."""
     d = wrap_dim(dim, len(input.sizes) + 1)

@@ -96,7 +96,7 @@ class FunctionEventAvg(_Figures):
 
 
 _NAMES = {"cross_entropy": "cross_entropy_loss", "_view": "view", "_to_dtype": "_to_copy",
-          "_overwritten": "copy"}
+          "_overwritten": "copy", "normal_fill": "normal", "bernoulli_fill": "bernoulli"}
 _PRODUCTS = {"mm": 0, "bmm": 0, "linear": 0, "mv": 0, "dot": 0, "addmm": 1, "baddbmm": 1}
 
 

@@ -6,21 +6,27 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from threading import get_ident
 from time import perf_counter_ns
+from types import SimpleNamespace
 from typing import Any
 
 from rushlight.autograd import engine, hooks
 from rushlight.base.spans import BACKWARD, OP, SPANS, Log
 from rushlight.base.tape import TAPE
 from rushlight.dispatch import state
-from rushlight.dispatch.overrides import past_interpreters
+from rushlight.dispatch.overrides import unwatched
 from rushlight.dispatch.state import STACK
 from rushlight.tensor.tensor import Tensor
 
 _PACKAGE = str(Path(__file__).parent.parent)
-_shorts: dict[Any, Callable[..., Any]] = {}
+# Methods that are no rows, with their events' names; as they are where nobody watches; how many do.
+_EVENTS = {name: name for name in "copy_ fill_ zero_ to item detach detach_ resize_ set_".split()}
+_EVENTS |= dict.fromkeys("float double half bfloat16 bool int long short char byte cpu type_as".split(), "to")
+_METHODS = {name: getattr(Tensor, name) for name in _EVENTS}
+_watching = [0]
 
 
 class Detail:
@@ -32,7 +38,9 @@ class Detail:
         named = [v for name, v in kwargs.items() if name != "out"]
         self.shapes = [_shape(v) for v in (*args, *named)]
         self.result = _shape(found) if isinstance(found, Tensor) else [0]
-        self.bytes = sum(map(_bytes, found if isinstance(found, (tuple, list)) else (found,)))
+        given = {id(v._a) for v in (*args, *kwargs.values()) if isinstance(v, Tensor)}
+        made = found if isinstance(found, (tuple, list)) else (found,)
+        self.bytes = sum(_bytes(v, given) for v in made)
         self.stack = callers() if stack else []
 
 
@@ -44,9 +52,10 @@ def _shape(value: Any) -> list[Any]:
     return []
 
 
-def _bytes(value: Any) -> int:
-    """The memory of a result that is no view."""
-    return value._a.nbytes if isinstance(value, Tensor) and value._a.base is None else 0
+def _bytes(value: Any, given: set[int]) -> int:
+    """The memory of a result that is neither an operand's nor a view."""
+    fresh = isinstance(value, Tensor) and value._a.base is None and id(value._a) not in given
+    return value._a.nbytes if fresh else 0
 
 
 def callers() -> list[str]:
@@ -60,6 +69,28 @@ def callers() -> list[str]:
     return found
 
 
+def _noted(name: str, method: Any) -> Any:
+    what = SimpleNamespace(name=name)
+
+    @wraps(method)
+    def noted(*args: Any, **kwargs: Any) -> Any:
+        top = STACK.modes[-1:]
+        if not top or top[0].__class__ is not Watch:
+            return method(*args, **kwargs)
+        start = perf_counter_ns()
+        found = method(*args, **kwargs)
+        top[0].keep(what, None, start, perf_counter_ns(), args, kwargs, found)
+        return found
+    return noted
+
+
+def _count(change: int) -> None:
+    """One profiler more, or less: while there are any, methods that are no rows leave records, too."""
+    _watching[0] += change
+    for name, method in _METHODS.items():
+        setattr(Tensor, name, _noted(_EVENTS[name], method) if _watching[0] else method)
+
+
 class Watch:
     """An interpreter in this thread's door. `detailed`: keep shapes and memory; `stack`: callers too."""
 
@@ -68,10 +99,12 @@ class Watch:
     def __init__(self, detailed: bool, stack: bool) -> None:
         self.detailed, self.stack = detailed or stack, stack
         self.log = Log()
-        self.note = self.log.records.extend
+        # The door itself writes records if they hold nothing but times.
+        self.note = None if self.detailed else self.log.records.extend
 
     def start(self) -> None:
         """Begin to watch this thread."""
+        _count(1)
         state.push(self)
         SPANS.append(self.log)
         self._outer, hooks.GUARD = hooks.GUARD, self._node
@@ -79,6 +112,7 @@ class Watch:
 
     def stop(self) -> None:
         """End it."""
+        _count(-1)
         if hooks.GUARD == self._node:
             hooks.GUARD = self._outer
         SPANS.remove(self.log)
@@ -91,16 +125,19 @@ class Watch:
         if modes or TAPE:
             found = state.interpret(row, call, args, kwargs)
         else:
-            short = _shorts.get(call) or _shorten(row, call)
             modes.append(self)
             try:
-                found = short(*args, **kwargs)
+                found = unwatched(row, call)(*args, **kwargs)
             finally:
                 modes.pop()
         end = perf_counter_ns()
-        self.note((OP, row, call, start, end,
-                   Detail(args, kwargs, found, self.stack) if self.detailed else None))
+        self.keep(row, call, start, end, args, kwargs, found)
         return found
+
+    def keep(self, what: Any, how: Any, start: int, end: int, args: Any, kwargs: Any, found: Any) -> None:
+        """Note an op that has run."""
+        detail = Detail(args, kwargs, found, self.stack) if self.detailed else None
+        self.log.records += (OP, what, how, start, end, detail)
 
     def _node(self, node: Any, grad: Any) -> Any:
         if self.log.thread != get_ident():
@@ -108,11 +145,5 @@ class Watch:
         name = node.name()
         start = perf_counter_ns()
         found = self._apply(node, grad)
-        self.note((BACKWARD, name, None, start, perf_counter_ns(), None))
+        self.log.records += (BACKWARD, name, None, start, perf_counter_ns(), None)
         return found
-
-
-def _shorten(row: Any, call: Callable[..., Any]) -> Callable[..., Any]:
-    make = getattr(call, "unwatched", None)
-    found = _shorts[call] = make() if make else past_interpreters(row, call)
-    return found

@@ -7,6 +7,7 @@ import numpy as np
 
 from rushlight.base.device import device as Device
 from rushlight.base.rng import Engine, default_engine
+from rushlight.base.tape import TAPE
 from rushlight.tensor.kind import unavailable
 from rushlight.tensor.tensor import Tensor, wrap
 
@@ -57,7 +58,11 @@ class Generator:
 
     def get_state(self) -> Tensor:
         """The state as a uint8 tensor of 5056 bytes, in PyTorch's layout."""
-        return wrap(self.engine.get_state())
+        engine = self.engine
+        found = wrap(engine.get_state())
+        if TAPE:
+            TAPE[-1].run(engine.get_state, (), found, ())
+        return found
 
     def set_state(self, new_state: Tensor) -> "Generator":
         """Resume from what `get_state` gave, here or in PyTorch; returns this generator."""
@@ -67,7 +72,10 @@ class Generator:
         if new_state.dtype.name != "uint8":
             raise TypeError("RNG state must be a torch.ByteTensor, got a tensor of "
                             f"{new_state.dtype}")
-        self.engine.set_state(new_state._a)
+        engine = self.engine
+        engine.set_state(new_state._a)
+        if TAPE:
+            TAPE[-1].write(engine.set_state, (new_state._a,), (new_state,))
         return self
 
     def clone_state(self) -> "Generator":

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from rushlight.base import dtype as dt
@@ -101,6 +102,15 @@ def set_default_tensor_type(t: Any) -> None:
 def get_default_device() -> device:
     """The device of new tensors."""
     return Default.value
+
+
+def get_device_module(where: Any = None) -> Any:
+    """torch.cpu, torch.cuda, ...: the module of a device; RuntimeError where it has none."""
+    kind = device("cpu" if where is None else where).type
+    if kind not in ("cpu", "cuda", "mps", "xpu"):
+        raise RuntimeError(f"Device '{where}' does not have a corresponding module registered as "
+                           f"'torch.{kind}'.")
+    return import_module(f"rushlight.{kind}")
 
 
 def set_default_device(where: Any) -> None:

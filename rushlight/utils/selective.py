@@ -15,6 +15,7 @@ from typing import Any
 import rushlight as torch
 from rushlight.autograd.node import Node
 from rushlight.autograd.packing import HOOKS
+from rushlight.base.tape import walked_once
 from rushlight.capture.program import leaves, mapped
 from rushlight.capture.recorder import _RANDOM
 from rushlight.dispatch import state
@@ -80,6 +81,8 @@ class _Selector:
 
     def __enter__(self) -> None:
         state.push(self)
+        if not self.again:
+            walked_once("selective activation checkpointing gives its results out once")
 
     def __exit__(self, *error: object) -> None:
         state.pop(self)

@@ -24,7 +24,7 @@ STEPS = 12
 
 @pytest.fixture(scope="module", autouse=True)
 def machine_code_from_the_start():
-    """Which kernels are hot by now must not matter: a resumed process counts from nothing."""
+    """Which kernels earlier tests made hot must not matter."""
     with knobs.using(kernels="llvm"):
         yield
 
@@ -55,6 +55,19 @@ def test_resumes_to_the_same_bits(tmp_path, expected, at):
     assert run.train(tmp_path, STEPS) == expected
 
 
+def process(path, steps, **variables):
+    return subprocess.Popen([sys.executable, run.__file__, str(path), str(steps)], text=True, stdout=subprocess.PIPE,
+                            env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **variables})
+
+
+@pytest.mark.parametrize("at", [4, 9])
+def test_resumes_to_the_same_bits_while_kernels_change_over(tmp_path, at):
+    auto = {"RUSHLIGHT_KERNELS": "auto", "RUSHLIGHT_HOT_CALLS": "3", "RUSHLIGHT_SWITCH_AFTER": "3"}
+    whole, first = (process(tmp_path / name, steps, **auto) for name, steps in (("a", STEPS), ("b", at)))
+    expected, before = (p.communicate(timeout=120)[0].split()[-1] for p in (whole, first))
+    assert process(tmp_path / "b", STEPS, **auto).communicate(timeout=120)[0].split()[-1] == expected != before
+
+
 def test_killed_at_random_moments(tmp_path, expected):
     draw = random.Random(time.time_ns())
     killed = 0
@@ -62,19 +75,16 @@ def test_killed_at_random_moments(tmp_path, expected):
     while killed < KILLS:
         path = tmp_path / str(killed)
         while True:
-            process = subprocess.Popen([sys.executable, run.__file__, str(path), str(STEPS)], text=True,
-                                       stdout=subprocess.PIPE, env={
-                                           **os.environ, "PYTHONPATH": os.pathsep.join(sys.path),
-                                           "RUSHLIGHT_KERNELS": "llvm"})
-            assert process.stdout.readline() == "ready\n"
-            first = process.stdout.readline()      # a step is done: from now on there is something to keep
+            child = process(path, STEPS, RUSHLIGHT_KERNELS="llvm")
+            assert child.stdout.readline() == "ready\n"
+            first = child.stdout.readline()      # a step is done: from now on there is something to keep
             if len(first) > 60:
                 assert first.strip() == expected
                 break
             time.sleep(draw.uniform(0, 0.06))
-            process.send_signal(signal.SIGKILL)
-            rest = process.stdout.read()
-            process.wait()
+            child.send_signal(signal.SIGKILL)
+            rest = child.stdout.read()
+            child.wait()
             if expected in rest:
                 break
             killed += 1

@@ -50,6 +50,25 @@ def test_the_change_over_is_decided_by_the_work_alone(llvm):
             assert kernel.ready
 
 
+@pytest.mark.parametrize("before", [2, 5, 11, 13])
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_another_process_changes_over_at_the_same_call(llvm, before, when):
+    number = 1 / (100 + before + (when == "after") * 50)
+    with knobs.using(kernels="auto", hot_calls=3, switch_after=4):
+        ran = fresh(number)
+        for _ in range(before):
+            ran(ONES)
+        other = fresh(number) if when == "before" else None    # as in a new process
+        tier.resume({ran.name: tier.state()[ran.name]})
+        try:
+            other = other or fresh(number)
+            for call in range(before, 15):
+                other(ONES)
+                assert other.ready == (call >= 11), call
+        finally:
+            tier.resume({})
+
+
 TRAIN = """
 import hashlib
 import rushlight as torch

@@ -6,6 +6,7 @@ from collections import Counter, OrderedDict
 from pathlib import Path
 from typing import Any
 
+import midway
 import torch
 
 HERE = Path(__file__).parent / "serialize"
@@ -72,6 +73,8 @@ def main() -> None:
     torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "epoch": 3},
                HERE / "training.pt")
     torch.save(torch.nn.Linear(3, 2), HERE / "module.pt")
+    losses = midway.begin(torch, HERE / "midway.pt", "adamw")
+    (HERE / "midway.json").write_text(json.dumps(losses))
     facts = {k: described(v) for k, v in tensors.items()}
     (HERE / "mixed.json").write_text(json.dumps(facts, indent=1))
 

@@ -20,7 +20,7 @@ MISSING = {
     "E fsdp": "No module named 'torch.distributed'", "B7.1 export": "No module named 'torch.export'",
     "C jit": "no attribute 'jit' in Rushlight yet; instead: the model's Python code",
     "D7 onnx": "no attribute 'onnx' in Rushlight yet; instead: save the state_dict",
-    "E memory history": "module 'torch.cuda' has no attribute 'memory'"}
+    "E memory history": "Torch not compiled with CUDA enabled"}
 # Other packages: these depend on what is installed.
 ELSEWHERE = {"B4 torchvision"}
 NUMBER = re.compile(r"-?\d+\.?\d*(?:e[+-]?\d+)?")

@@ -71,3 +71,34 @@ def test_errors():
                 call(t)
             texts.append(str(caught.value))
         assert texts[0] == texts[1]
+
+
+METHODS = {
+    "copy_": lambda t, x, y: y.copy_(x), "fill_": lambda t, x, y: y.fill_(3.0), "zero_": lambda t, x, y: y.zero_(),
+    "to": lambda t, x, y: x.to(t.float64), "to itself": lambda t, x, y: x.to(t.float32),
+    "double": lambda t, x, y: x.double(), "half": lambda t, x, y: x.half(), "cpu": lambda t, x, y: x.cpu(),
+    "resize_": lambda t, x, y: y.resize_(50), "set_": lambda t, x, y: y.set_(x), "detach": lambda t, x, y: y.detach(),
+    "relu_": lambda t, x, y: y.relu_(), "normal_": lambda t, x, y: y.normal_(), "bernoulli_": lambda t, x, y: y.bernoulli_(),
+    "data": lambda t, x, y: y.data.copy_(x), "masked_fill_": lambda t, x, y: y.masked_fill_(x.bool(), 0),
+    "item": lambda t, x, y: x.sum().item(), "clone": lambda t, x, y: x.clone(), "mm": lambda t, x, y: x.view(10, 10) @ x.view(10, 10),
+    "out": lambda t, x, y: t.add(x, x, out=y), "exp": lambda t, x, y: x.exp(), "zeros": lambda t, x, y: t.zeros(10)}
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_methods_leave_events_and_memory_is_what_results_take(name):
+    def told(t):
+        x, y = t.ones(100), t.ones(100)
+        with t.profiler.profile(profile_memory=True) as prof:
+            kept = METHODS[name](t, x, y)
+        assert kept is not None
+        # PyTorch allocates a number that it writes, some bytes.
+        return [(e.name, e.cpu_memory_usage) for e in prof.events() if e.cpu_parent is None and e.name != "[memory]"
+                and not e.name.startswith(("aten::resolve", "aten::_reshape_alias"))]
+    assert told(rushlight) == told(torch)
+
+
+def test_nothing_of_it_stays():
+    before = {name: getattr(rushlight.Tensor, name) for name in ("copy_", "to", "item")}
+    with rushlight.profiler.profile(), rushlight.autograd.profiler.profile():
+        assert rushlight.Tensor.copy_ is not before["copy_"]
+    assert all(getattr(rushlight.Tensor, name) is method for name, method in before.items())

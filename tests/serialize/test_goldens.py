@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import rushlight as torch
+from tests.goldens import midway
 
 FILES = Path(__file__).parents[1] / "goldens" / "serialize"
 WANTED = json.loads((FILES / "mixed.json").read_text())
@@ -68,3 +69,8 @@ def test_whole_module_needs_trust() -> None:
         torch.load(FILES / "module.pt")
     assert torch.serialization.get_unsafe_globals_in_checkpoint(FILES / "module.pt") == [
         "torch.nn.modules.linear.Linear"]
+
+
+def test_a_run_that_pytorch_began_goes_on_to_its_losses() -> None:
+    expected = json.loads((FILES / "midway.json").read_text())
+    assert midway.resume(torch, FILES / "midway.pt", "adamw") == pytest.approx(expected, abs=5e-5)

@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import rushlight
+import rushlight as torch
 from rushlight.base import advanced
+from rushlight.dispatch import state
 from rushlight.tensor.indexing import parse
 
 _GOLDENS = Path(__file__).parents[1] / "goldens"
@@ -187,3 +189,33 @@ def test_second_gradient() -> None:
     (h,) = rushlight.autograd.grad(g.sum(), x)
     assert g.tolist() == [12.0, 29.0, 54.0]
     assert h.tolist() == [24.0 + 6.0, 6.0 + 27.0, 36.0 + 27.0]
+
+
+@pytest.mark.parametrize("index", [0, (slice(None), 1), torch.tensor([1])])
+@pytest.mark.parametrize("value", [None, "1", [1.0, 2.0], (1, 2), {}])
+def test_interpreters_change_nothing_about_what_is_refused(index: Any, value: Any) -> None:
+    class Below:
+        def run(self, row: Any, call: Any, args: Any, kwargs: Any) -> Any:
+            return state.interpret(row, call, args, kwargs)
+
+    x, modes = torch.zeros(2, 2), [Below(), Below()]
+    for count in range(3):
+        for mode in modes[:count]:
+            state.push(mode)
+        try:
+            with torch.autocast("cpu"), pytest.raises(TypeError, match=f"can't assign a {type(value).__name__} to"):
+                x[index] = value
+        finally:
+            for mode in modes[:count]:
+                state.pop(mode)
+    assert not x.any()
+
+
+@pytest.mark.parametrize("dtype, value", [("int8", 300), ("int64", float("nan")), ("uint8", 1e30), ("float32", 1j)])
+def test_a_number_that_does_not_fit_is_refused(dtype: str, value: Any) -> None:
+    x = torch.zeros(2, dtype=getattr(torch, dtype))
+    for write in (lambda: x.fill_(value), lambda: x.__setitem__(0, value)):
+        with pytest.raises(RuntimeError, match="cannot be converted to type .* without overflow"):
+            write()
+    x[0] = np.int64(3)
+    assert x.tolist() == [3, 0]

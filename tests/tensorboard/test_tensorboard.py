@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import rushlight as torch
+from rushlight.dispatch import state
 from rushlight import nn
 from rushlight.utils.tensorboard import SummaryWriter
 from rushlight.utils.tensorboard.wire import crc32c
@@ -197,6 +198,30 @@ def test_text_hparams_and_graph(tmp_path, capsys):
     assert nodes["Sequential/ReLU[1]/relu"] == ["Sequential/Linear[0]/linear"]
     assert nodes["output_0"] == ["Sequential/Sequential[2]/Linear[0]/linear"]
     assert "Sequential/ReLU[1]/relu" in capsys.readouterr().out
+
+
+def test_the_graph_shows_what_interpreters_below_it_see(tmp_path):
+    seen = []
+
+    class Below:
+        def run(self, row, call, args, kwargs):
+            seen.append(row.name)
+            return state.interpret(row, call, args, kwargs)
+
+    class Mixed(torch.nn.Module):
+        def forward(self, x):
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                self.dtype = (x @ x).relu().dtype
+            return x
+
+    model, below, x = Mixed(), Below(), torch.randn(2, 2)
+    state.push(below)
+    try:
+        with SummaryWriter(tmp_path) as writer:
+            writer.add_graph(model, x)
+    finally:
+        state.pop(below)
+    assert model.dtype is torch.bfloat16 and seen == ["matmul", "relu"]
 
 
 def test_where_it_writes(tmp_path, monkeypatch):

@@ -29,7 +29,7 @@ class Tracer:
 
     def run(self, row: Any, call: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """Run an op and note it."""
-        found = call(*args, **kwargs)
+        found = state.interpret(row, call, args, kwargs)
         name = "/".join([*self._scopes, row.name])
         self._counts[name] += 1
         name += f"_{self._counts[name] - 1}" if self._counts[name] > 1 else ""
