@@ -13,8 +13,8 @@ from rushlight.compiler.tiles import offsets, suits
 
 Array = np.ndarray[Any, Any]
 Layout = tuple[tuple[int, ...], tuple[int, ...]]
-# Bytes of a strip of scores, which stays in a second-level cache; rows of a tile, and its most columns; rows of
-# a strip at most: fewer where later strips see more keys.
+# Bytes of a strip of scores, which stays in a second-level cache; rows of a tile, and its most columns; most
+# rows of a strip, fewer where later strips see more keys.
 _STRIP, _ROWS, _COLUMNS, _MOST, _CAUSAL = 1 << 17, 6, 64, 96, 48
 # Multiplications from which on threads are worth waking.
 _PARALLEL = 1 << 17
