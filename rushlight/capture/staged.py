@@ -15,16 +15,22 @@ from rushlight.capture.kernelnode import Kernel, Product, checked, total
 from rushlight.capture.recorder import Entry
 from rushlight.compiler import mersenne, stages
 from rushlight.compiler.columns import columns
+from rushlight.compiler.full import CHUNK
 from rushlight.compiler.rows import rows
 from rushlight.compiler.stages import Run, Stages, Written
 from rushlight.compiler.target import available
 from rushlight.compiler.tiles import Packed
 from rushlight.dispatch.formula import Formula
+from rushlight.dispatch.methods import assign
 from rushlight.dispatch.reducing import BIG, X, Reducer
 from rushlight.ops import recurrences
+from rushlight.ops.rowexpr import reduce_
+from rushlight.ops.scalar import Expr, toposort
 
 Array = np.ndarray[Any, Any]
 Step = Callable[[], Any]
+# What NumPy and machine code compute with the same bits.
+_EXACT = frozenset("in const add sub mul div sqrt neg abs".split())
 # Lines of fewer elements are better taken together.
 _LINE = 1024
 
@@ -112,7 +118,8 @@ def staged(entry: Entry) -> Stages | None:
     if bound is Formula.write:
         return _in_place(*operands)
     if entry.kind == "write":
-        return None
+        plain = function is assign and isinstance(operands[1], np.ndarray)
+        return stages.copy(*operands) if plain and not np.may_share_memory(*operands) else None
     if isinstance(function, Kernel):
         return None if function.form == "full" else _kernel(function, operands[0], outs)
     if isinstance(function, Product):
@@ -164,21 +171,49 @@ def _in_place(entry: Any, of: Any, arrays: Sequence[Array], out: Array) -> Stage
 
 def _reduction(reducer: Reducer, out: Array, a: Array, axes: tuple[int, ...], keepdim: bool,
                compute: Any, result: Any) -> Stages | None:
-    meaning, k = reducer.meaning, len(axes)
-    if meaning.combine != "add" or meaning.finish is not None or not a.dtype == compute.np == result.np:
+    finish, map_ = reducer.finish, reducer.meaning.map
+    total = out if finish is None else np.empty_like(out)
+    if reducer.meaning.combine != "add" or not a.dtype == compute.np == result.np or not (
+            a.dtype.char in "fd" and a.flags.c_contiguous) or any(
+            e.op not in _EXACT for e in toposort((map_, map_ if finish is None else finish))):
         return None
-    if a.size < BIG:
-        return stages.add_reduce(a, axes, out) if meaning.map is X else None
-    made = columns((meaning.map,), (("input", compute.name, "matrix"),), (compute.name,))
-    if k == a.ndim or sorted(axes) != [*range(k)] or not a.flags.c_contiguous or a.dtype.char not in "fd":
+    found = [_sum(a, map_, axes, total)]
+    if finish is not None:
+        count = np.array(a.size // max(out.size, 1), a.dtype)
+        found.append(stages.formula(finish, ("combined", "count"), (total, count, out)))
+    return _all(found)
+
+
+def _sum(a: Array, map_: Expr, axes: tuple[int, ...], out: Array) -> Stages | None:
+    """The sum of an expression over axes, as eager calls add it up."""
+    k, over, of = len(axes), sorted(axes), a.dtype.name
+    first, last = over == [*range(k)], over == [*range(a.ndim - k, a.ndim)]
+    if a.size < BIG or not first and not last:
+        source = a if map_ is X else np.empty_like(a)
+        mapped = [] if map_ is X else stages.formula(map_, ("input",), (a, source))
+        return _all([mapped, stages.add_reduce(source, axes, out)])
+    if last and (k < a.ndim or a.size <= CHUNK):
+        each = rows((reduce_("add", map_),), (("input", of, "vector"),), (of,))
+        lead = a.shape[:a.ndim - k]
+        return stages.kernel(each.fn, (a.reshape(*lead, -1), out.reshape(lead)), (True, False)) \
+            if each.compile_now() else None
+    made = columns((map_,), (("input", of, "matrix"),), (of,))
+    if last or not made.compile_now():
         return None
-    return stages.columns(made, a.reshape(prod(a.shape[:k]), -1), out) if made.compile_now() else None
+    return stages.columns(made, a.reshape(prod(a.shape[:k]), -1), out)
+
+
+def _all(parts: Sequence[Stages | None]) -> Stages | None:
+    return None if None in parts else [*chain.from_iterable(parts)]  # type: ignore[arg-type]
 
 
 def _cat(out: Array, arrays: Sequence[Array], dim: int) -> Stages | None:
     cuts = np.cumsum([a.shape[dim] for a in arrays])[:-1].tolist()
-    found = [stages.copy(to, a) for to, a in zip(np.split(out, cuts, dim), arrays, strict=True)]
-    return None if None in found else [*chain.from_iterable(found)]  # type: ignore[arg-type]
+    return _all([stages.copy(to, a) for to, a in zip(np.split(out, cuts, dim), arrays, strict=True)])
+
+
+def _stack(out: Array, arrays: Sequence[Array], dim: int) -> Stages | None:
+    return _cat(out, [np.expand_dims(a, dim) for a in arrays], dim)
 
 
 def _clone(out: Array, a: Array, *options: Any) -> Stages | None:
@@ -190,4 +225,5 @@ def _keep(out: Array, input: Array, p: float, channels: bool, share: float) -> S
     return mersenne.bernoulli(default_engine(), 1 - p, value, out) if input.flags.c_contiguous else None
 
 
-_ROWS: dict[str, Callable[..., Stages | None]] = {"_cat": _cat, "clone": _clone, "_keep": _keep}
+_ROWS: dict[str, Callable[..., Stages | None]] = {
+    "_cat": _cat, "_stack": _stack, "clone": _clone, "_keep": _keep}

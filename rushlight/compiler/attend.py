@@ -13,8 +13,9 @@ from rushlight.compiler.tiles import offsets, suits
 
 Array = np.ndarray[Any, Any]
 Layout = tuple[tuple[int, ...], tuple[int, ...]]
-# Bytes of a strip of scores, which stays in a second-level cache; rows of a tile, and its most columns.
-_STRIP, _ROWS, _MOST, _COLUMNS = 1 << 17, 6, 96, 64
+# Bytes of a strip of scores, which stays in a second-level cache; rows of a tile, and its most columns; most
+# rows of a strip, fewer where later strips see more keys.
+_STRIP, _ROWS, _COLUMNS, _MOST, _CAUSAL = 1 << 17, 6, 64, 96, 48
 # Multiplications from which on threads are worth waking.
 _PARALLEL = 1 << 17
 
@@ -30,7 +31,7 @@ def _plan(layouts: tuple[Layout, ...], name: str, causal: bool, scale: float) ->
     (q, _), (k, _), (v, _), *_ = layouts
     item = np.dtype(name).itemsize
     width = -(-k[-2] // _COLUMNS) * _COLUMNS * item
-    rows = min(_MOST, max(_ROWS, _STRIP // width // _ROWS * _ROWS))
+    rows = min(_CAUSAL if causal else _MOST, max(_ROWS, _STRIP // width // _ROWS * _ROWS))
     tables = [_table(shape[-2 + axis], strides[-2 + axis]) for shape, strides in layouts for axis in (0, 1)]
     # Without gradients there are fewer operands: their tables are never read.
     tables += [tables[0]] * (14 - len(tables)) + [_table(rows, width), _table(width // item, item)]

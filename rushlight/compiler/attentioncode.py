@@ -112,20 +112,36 @@ class _Head(Writer):
                        [i, valid, t, 1], [0, 0, step, add])
 
     def scores(self, q: str, keys: str, strip: str, first: str, count: str, seen: str) -> None:
-        """Products of a strip's queries and packed keys, and where none may look what scales to -infinity."""
+        """Products of a strip's queries and packed keys."""
+        (queries, deep), into = self.tables["q"], (strip, *self.tables["strip"])
+        lines = self.f.i64("mul", self.over(seen, self.wide), self.wide)
+        a = q, slot(self.f, queries, first), deep
+        self.multiply(a, count, (keys, self.deep), self.deep, into, lines)
+
+    def each(self, strip: str, first: str, count: str, seen: str,
+             kept: str) -> Iterator[tuple[str, str, str]]:
+        """For each row of a strip: its offset, how many vectors of it the query may see, and what is kept.
+
+        The last vector is filled up with what scales to -infinity.
+        """
         f = self.f
-        rows, columns = self.tables["strip"]
-        lines = f.i64("mul", self.over(seen, self.wide), self.wide)
-        self.multiply((q, slot(f, self.tables["q"][0], first), self.tables["q"][1]), count, (keys, self.deep),
-                      self.deep, (strip, rows, columns), lines)
         high, low = (f"{self.kind} 0x{bits}0000000000000" for bits in ("7FF", "FFF"))
         lowest = f.op(f"select i1 {self.turned_over}, {high}, {low}")
         with f.counted(count) as r:
-            row = f.at(strip, f.i64("mul", r, self.row))
+            offset = f.i64("mul", r, self.row)
             own = self.least(seen, f.i64("add", f.i64("add", first, r), 1))
-            begin = f.op(f"select i1 {self.causal}, i64 {own}, i64 {seen}")
-            with f.counted(f.i64("sub", lines, begin)) as k:
-                f.store(self.kind, lowest, row, f.i64("mul", f.i64("add", begin, k), self.size))
+            valid = f.op(f"select i1 {self.causal}, i64 {own}, i64 {seen}")
+            vectors = self.over(valid, self.lanes)
+            with f.counted(f.i64("sub", f.i64("mul", vectors, self.lanes), valid)) as k:
+                place = f.i64("mul", f.i64("add", valid, k), self.size)
+                f.store(self.kind, lowest, f.at(strip, offset), place)
+            yield offset, vectors, slot(f, kept, f.i64("mul", f.i64("add", first, r), 2))
+
+    def blank(self, row: str, vectors: str, seen: str) -> None:
+        """Zeros in a strip's row behind so many vectors."""
+        f = self.f
+        with f.counted(f.i64("sub", self.vectors_of(seen), vectors)) as k:
+            self.write(f.const(self.kind, 0.0), self.place(row, f.i64("add", vectors, k)))
 
     def vectors_of(self, seen: str) -> str:
         """How many vectors of a strip's row are in use."""
@@ -164,9 +180,9 @@ class _Attend(_Head):
             self.pack(v, values, (v_rows, self.keys), (v_columns, self.out))
             for first, count, seen in self.strips():
                 self.scores(q, keys, strip, first, count, seen)
-                with f.counted(count) as r:
-                    self._softmax(f.at(strip, f.i64("mul", r, self.row)), seen,
-                                  slot(f, kept, f.i64("mul", f.i64("add", first, r), 2)))
+                for offset, vectors, own in self.each(strip, first, count, seen, kept):
+                    self._softmax(f.at(strip, offset), vectors, own)
+                    self.blank(f.at(strip, offset), vectors, seen)
                 rows, columns = self.tables["strip"]
                 to_rows, to_columns = self.tables["g"]
                 self.multiply((strip, rows, columns), count, (values, self.keys), seen,
@@ -174,9 +190,9 @@ class _Attend(_Head):
         f.emit("ret i32 0")
         f.finish()
 
-    def _softmax(self, row: str, seen: str, kept: str) -> None:
+    def _softmax(self, row: str, vectors: str, kept: str) -> None:
         """Scores become weights; the greatest and the reciprocal sum are kept as doubles."""
-        f, vectors = self.f, self.vectors_of(seen)
+        f = self.f
         with f.vectors(vectors, [f.const(self.kind, float("-inf"))]) as (i, (most,), updated):
             value = self.read(self.place(row, i)) * self.scale
             updated.append((value > most).where(value, most))
@@ -214,10 +230,10 @@ class _Unattend(_Head):
                 own = {name: slot(f, t[name][0], first) for name in ("q", "g", "dq")}
                 self.multiply((g, own["g"], t["g"][1]), count, (values, self.out), self.out,
                               (slopes, rows, columns), f.i64("mul", self.over(seen, self.wide), self.wide))
-                with f.counted(count) as r:
-                    at = f.i64("mul", r, self.row)
-                    self._slopes(f.at(weights, at), f.at(slopes, at), seen,
-                                 slot(f, kept, f.i64("mul", f.i64("add", first, r), 2)))
+                for offset, vectors, ours in self.each(weights, first, count, seen, kept):
+                    self._slopes(f.at(weights, offset), f.at(slopes, offset), vectors, ours)
+                    for each in (weights, slopes):
+                        self.blank(f.at(each, offset), vectors, seen)
                 self.multiply((slopes, rows, columns), count, (lines, self.keys), seen,
                               (dq, own["dq"], t["dq"][1]), self.deep)
                 for name, source, there, strip, into, size in (
@@ -228,9 +244,9 @@ class _Unattend(_Head):
         f.emit("ret i32 0")
         f.finish()
 
-    def _slopes(self, weights: str, slopes: str, seen: str, kept: str) -> None:
+    def _slopes(self, weights: str, slopes: str, vectors: str, kept: str) -> None:
         """Scores become weights; the weights' gradient becomes that of the scores."""
-        f, vectors = self.f, self.vectors_of(seen)
+        f = self.f
         top, share = (self.number(f.load("double", kept, SLOT * k)) for k in (0, 1))
         with f.vectors(vectors, [f.const(self.kind, 0.0)]) as (i, (total,), updated):
             p = vm.exp(self.read(self.place(weights, i)) * self.scale - top) * share

@@ -156,20 +156,17 @@ def bernoulli(engine: Engine, p: float, value: float, out: Array) -> Any:
     """`value` with probability p, else zero, as base/distributions.py draws it, into a C-ordered array,
     as stages; None where it cannot be."""
     # Here, since few programs are compiled.
-    from rushlight.compiler.pointwise import pointwise
-    from rushlight.compiler.stages import Stage, kernel
+    from rushlight.compiler.stages import Stage, formula
 
-    w, d = symbol("w"), out.dtype.name
-    if d not in ("float32", "float64") or not (out.flags.c_contiguous and words().compile_now()):
+    w = symbol("w")
+    if out.dtype.char not in "fd" or not (out.flags.c_contiguous and words().compile_now()):
         return None
     # Of a pair of words the first is the upper half; 53 bits of the pair count.
     drawn = m.bitwise_or(m.bitwise_and(m.shift_left(w, 32), (1 << 53) - (1 << 32)),
                          m.bitwise_and(m.shift_right(w, 32), (1 << 32) - 1))
-    made = pointwise((m.where(drawn < symbol("t"), symbol("v"), 0),),
-                     (("w", "int64"), ("t", "int64"), ("v", d)), (d,))
     (refuse, drawing), pairs = _drawing(engine), np.empty(out.shape, np.int64)
     operands = pairs, np.array(math.ceil(p * 2.0**53)), np.array(value, out.dtype), out
-    chosen = kernel(made.fn, operands, [False] * 4) if made.compile_now() else None
+    chosen = formula(m.where(drawn < symbol("t"), symbol("v"), 0), "wtv", operands)
     code = native.address("words", "mt19937", write)
     jobs = [[pointer(engine.memory), pointer(pairs), 2 * out.size]]
     return chosen and [Stage("rl_refuse", [[pointer(refuse)]], 1, [], refuse, within=drawing),

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
+from itertools import groupby
+from math import prod
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -17,7 +20,7 @@ from rushlight.compiler.columns import CHUNK, Columns
 from rushlight.compiler.pointwise import SHARED, pointwise
 from rushlight.compiler.tiles import Packed
 from rushlight.compiler.team import pointer, word
-from rushlight.ops.scalar import symbol
+from rushlight.ops.scalar import Expr, symbol
 
 Array = np.ndarray[Any, Any]
 # From how many elements on work is shared out: between the stages of a program threads are awake.
@@ -56,7 +59,8 @@ class Run:
                                 pointer(s.steps), s.threads - 1, 0] for s in self.stages], np.int64)
         self.address, self.count = pointer(self.table), len(self.table)
         self.threads = max(s.threads for s in self.stages)
-        self.within = {s.within for s in self.stages if s.within is not None}
+        # In one order everywhere: some are locks.
+        self.within = sorted({s.within for s in self.stages if s.within is not None}, key=id)
 
     def __call__(self) -> None:
         """All of it."""
@@ -100,6 +104,13 @@ def matmul(a: Array, b: Array, out: Array) -> Stages | None:
                   gemm.one_thread if large else None)]
 
 
+def formula(expr: Expr, names: Sequence[str], arrays: Sequence[Array]) -> Stages | None:
+    """A scalar expression of operands with these names; the last array is the result's."""
+    *inputs, out = [a.dtype.name for a in arrays]
+    made = pointwise((expr,), tuple(zip(names, inputs, strict=True)), (out,))
+    return kernel(made.fn, arrays, [False] * len(arrays)) if made.compile_now() else None
+
+
 class Written:
     """What a loop of recurrences.py asks for, written down as stages; `known` tells if all of it could be."""
 
@@ -131,32 +142,31 @@ class Written:
 
     def add(self, to: Array, source: Array) -> None:
         """to += source."""
-        x, y, name = symbol("x"), symbol("y"), to.dtype.name
-        made = pointwise((x + y,), (("x", name), ("y", name)), (name,))
-        self._more(kernel(made.fn, (to, source, to), [False] * 3) if made.compile_now() else None)
+        self._more(formula(symbol("x") + symbol("y"), "xy", (to, source, to)))
 
 
 def copy(to: Array, source: Array) -> Stages | None:
     """to[...] = source, of one dtype that has a number in every bit pattern."""
-    x, dtype = symbol("x"), to.dtype.name
-    made = pointwise((x,), (("x", dtype),), (dtype,)) if dtype in ("float32", "float64", "int64") else None
-    if made is None or source.dtype != to.dtype or not made.compile_now():
-        return None
-    return kernel(made.fn, (source, to), (False, False))
+    plain = to.dtype.name in ("float32", "float64", "int64") and source.dtype == to.dtype
+    return formula(symbol("x"), ("x",), (source, to)) if plain else None
 
 
 def add_reduce(a: Array, axes: Sequence[int], out: Array) -> Stages | None:
-    """np.add.reduce of a C-ordered array along all, the first or the last axes, into `out`, of one dtype."""
-    over = [i in axes for i, n in enumerate(a.shape) if n > 1]
+    """np.add.reduce of a C-ordered array along all, the first or the last axes or both, into `out`, of one
+    dtype."""
+    walk = [(of, prod([n for _, n in axis])) for of, axis in groupby(
+        [(i in axes, n) for i, n in enumerate(a.shape) if n > 1], itemgetter(0))]
     whole = a.flags.c_contiguous and out.flags.c_contiguous and a.dtype == out.dtype
-    if not (whole and a.size and over) or over not in (sorted(over), sorted(over, reverse=True)):
+    over, (to, start, item) = [o for o, _ in walk], (pointer(out), pointer(a), a.itemsize)
+    if not (whole and a.size) or over not in ([True], [True, False], [False, True], [True, False, True]):
         return None
-    to, start, item, width = pointer(out), pointer(a), a.itemsize, a.size // out.size
-    if over[0] and not over[-1]:
-        jobs = [[to, start + i * item * out.size, to, out.size] for i in range(width)]
+    if over == [True, False]:
+        jobs = [[to, start + i * item * out.size, to, out.size] for i in range(walk[0][1])]
         steps = [item] * 3
     else:
-        jobs = [[to + i * item, start + i * item * width, to + i * item, width] for i in range(out.size)]
+        outer, kept, inner = [1, 1, *[n for _, n in walk]][-3:]
+        jobs = [[to + k * item, start + (i * kept + k) * item * inner, to + k * item, inner]
+                for i in range(outer) for k in range(kept)]
         steps = [0, item, 0]
     types = f"{2 * a.dtype.char}->{a.dtype.char}"
     if len(jobs) > _MOST_JOBS or types not in ("ff->f", "dd->d"):

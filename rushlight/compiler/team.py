@@ -40,15 +40,18 @@ def pointer(a: Array) -> int:
 
 
 class _Team:
-    """The members so far, and the memory that they share with the caller."""
+    """The members so far, and the memory that they share with the caller.
 
-    def __init__(self, most: int) -> None:
+    former: a smaller team, whose members sleep on in its memory.
+    """
+
+    def __init__(self, most: int, former: "_Team | None") -> None:
         queues = MEMBERS + MEMBER * most
         words = queues + QUEUE * (most + 1)
         room = np.zeros(words + _LINE // 8, np.int64)
         start = -pointer(room) % _LINE // 8
         self.memory = room[start:start + words]
-        self.most, self.members = most, 0
+        self.most, self.members, self.former = most, 0, former
         self.address = pointer(self.memory)
         self.memory[0] = self.address + 8 * queues
         self.memory[MEMBERS + 1:queues:MEMBER] = range(1, most + 1)
@@ -88,8 +91,8 @@ def _team(threads: int) -> _Team | None:
     found = _Current.team
     if found is None or found.most < threads - 1:
         try:
-            # Members of a smaller team sleep on; the count of threads seldom changes.
-            found = _Current.team = _Team(max(threads - 1, 8))
+            # The count of threads seldom changes.
+            found = _Current.team = _Team(max(threads - 1, 8), found)
         except (OSError, AttributeError):
             _Current.possible = False
     return found
