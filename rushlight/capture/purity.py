@@ -131,13 +131,19 @@ def _for_us(frame: Any) -> bool:
 
 @contextmanager
 def watched(guards: Guards) -> Iterator[Watch]:
-    """Look at what Python does meanwhile in this thread; another profiler sees nothing of it."""
-    watch, before = Watch(guards), sys.getprofile()
+    """Look at what Python does meanwhile in this thread; another profiler sees nothing of it.
+
+    Nor is garbage collected: what is called then, callbacks and finalizers, is none of the function's doing.
+    """
+    watch, before, collecting = Watch(guards), sys.getprofile(), gc.isenabled()
+    gc.disable()
     sys.setprofile(watch)
     try:
         yield watch
     finally:
         sys.setprofile(before)
+        if collecting:
+            gc.enable()
 
 
 def unguarded(guards: Guards, args: Any) -> str:

@@ -172,3 +172,21 @@ def test_default_arguments_are_seen():
 
     compiled = torch.compile(f)
     assert [compiled(torch.ones(1)).item() for _ in range(5)] == [1, 2, 3, 4, 5]
+
+
+def test_what_garbage_collection_calls_is_not_the_functions_doing():
+    import gc
+
+    def called(phase, info):
+        global COUNT
+        COUNT += 1
+        print(end="")
+    thresholds = gc.get_threshold()
+    gc.callbacks.append(called)
+    gc.set_threshold(1)
+    try:
+        text = report(lambda x: torch.relu(x * 2) + [[v] for v in (1, 2)][0][0], torch.randn(4))
+    finally:
+        gc.set_threshold(*thresholds)
+        gc.callbacks.remove(called)
+    assert gc.isenabled() and "global" not in text
