@@ -23,8 +23,8 @@ def _kernel(dtype: Any) -> Rows | None:
     name = dt.from_numpy_dtype(dtype).name
     if name not in ("float32", "float64", "float16", "bfloat16"):
         return None
-    made = rows((reduce_("add", symbol("w") * symbol("x")),), (("w", name, "vector"), ("x", name, "vector")),
-                (dt.opmath(dt.BY_NAME[name]).name,))
+    wide = dt.opmath(dt.BY_NAME[name]).name
+    made = rows((reduce_("add", symbol("w") * symbol("x")),), (("w", name, "vector"), ("x", wide, "vector")), (wide,))
     return made if made.compile_now() else None
 
 
@@ -34,4 +34,7 @@ def dots(a: Array, b: Array) -> Array | None:
             b.strides[0] != b.itemsize or b.strides[1] < 0 or a.dtype != b.dtype or knobs.kernels == "numpy"):
         return None
     kernel = _kernel(a.dtype)
-    return None if kernel is None else np.asarray(kernel.large(b.T, a[0]))[None]
+    if kernel is None:
+        return None
+    row = a[0] if a.itemsize > 2 else a[0].astype(np.float32)
+    return np.asarray(kernel.large(b.T, row))[None]
