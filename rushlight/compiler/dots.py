@@ -24,7 +24,8 @@ def _kernel(dtype: Any) -> Rows | None:
     if name not in ("float32", "float64", "float16", "bfloat16"):
         return None
     wide = dt.opmath(dt.BY_NAME[name]).name
-    made = rows((reduce_("add", symbol("w") * symbol("x")),), (("w", name, "vector"), ("x", wide, "vector")), (wide,))
+    inputs = ("w", name, "vector"), ("x", wide, "vector")
+    made = rows((reduce_("add", symbol("w") * symbol("x")),), inputs, (wide,))
     return made if made.compile_now() else None
 
 
