@@ -24,18 +24,21 @@ Ints = tuple[int, ...]
 Pads = Sequence[tuple[int, int]]
 # Rows of a job: enough for a block of B to be worth reading, few enough to share out one image.
 _FEWEST, _MOST = 2 * STRIP, 10 * STRIP
+# Places up to which a plan is kept: its tables have 16 bytes for each.
+_KEPT = 1 << 17
 
 
 def convolution(which: str, a: Array, b: Array, *how: Any) -> Array | None:
     """forward, to_input or to_weight of two operands; None where there is no machine code for them."""
     if not suits(a, b) or not a.size or not b.size:
         return None
-    plan = _plan(which, a.dtype, a.shape, a.strides, b.shape, b.strides,
+    found = _plan if prod(a.shape[2:]) <= _KEPT else _plan.__wrapped__
+    plan = found(which, a.dtype, a.shape, a.strides, b.shape, b.strides,
                  *[h if h.__class__ is int else tuple(h) for h in how])
     return None if plan is None else plan.run(a, b)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=128)
 def _plan(which: str, dtype: Any, a: Ints, a_strides: Ints, b: Ints, b_strides: Ints,
           *how: Any) -> _Plan | None:
     kernel, (stride, padding) = (b[2:], how[:2]) if which == "forward" else (
