@@ -26,12 +26,19 @@ Pads = Sequence[tuple[int, int]]
 _FEWEST, _MOST = 2 * STRIP, 10 * STRIP
 # Places up to which a plan is kept: its tables have 16 bytes for each.
 _KEPT = 1 << 17
+# Bytes of a packed gradient.
+_ROOM = 1 << 27
 
 
 def convolution(which: str, a: Array, b: Array, *how: Any) -> Array | None:
     """forward, to_input or to_weight of two operands; None where there is no machine code for them."""
     if not suits(a, b) or not a.size or not b.size:
         return None
+    if which == "to_weight" and len(a) > 1 and b.nbytes * (16 / min(b.shape[1], 16)) > _ROOM:
+        # The gradient is packed in blocks of so many channels: sample by sample where that is too much.
+        half = len(a) // 2
+        parts = [convolution(which, a[s], b[s], *how) for s in (slice(half), slice(half, None))]
+        return None if parts[0] is None or parts[1] is None else parts[0] + parts[1]
     found = _plan if prod(a.shape[2:]) <= _KEPT else _plan.__wrapped__
     plan = found(which, a.dtype, a.shape, a.strides, b.shape, b.strides,
                  *[h if h.__class__ is int else tuple(h) for h in how])

@@ -80,3 +80,14 @@ def test_any_number_of_threads_gives_the_same_bits():
 def test_two_byte_floats_keep_their_dtype():
     x, w = np.ones((2, 8, 5), np.float16), np.ones((8, 8, 3), np.float16)
     assert convolution._convolution.body(x, w, (1,), (1,), (1,), 1).dtype == np.float16
+
+
+def test_a_gradient_too_large_to_be_packed_is_taken_in_parts(monkeypatch):
+    from rushlight.compiler import convolve
+
+    rng = np.random.default_rng(0)
+    x, g = rng.standard_normal((5, 3, 9, 9)), rng.standard_normal((5, 2, 7, 7))
+    how = (3, 3), (1, 1), (0, 0), (1, 1), 1
+    whole = convolve.convolution("to_weight", x, g, *how)
+    monkeypatch.setattr(convolve, "_ROOM", 1)
+    np.testing.assert_allclose(convolve.convolution("to_weight", x, g, *how), whole, rtol=1e-12)
