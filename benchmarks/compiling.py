@@ -64,28 +64,12 @@ def _char_gpt(torch: Any) -> tuple[Any, Any, Any, Any]:
     return model, optimizer, torch.randint(96, (12, 64)), torch.randint(96, (12, 64))
 
 
-@workload("compiled: char_gpt, the whole step", 0.8)
-def compiled_char_gpt(torch: Any) -> Call:
+def _char_gpt_step(torch: Any, bfloat16: bool) -> Call:
     model, optimizer, x, y = _char_gpt(torch)
 
     def step(x: Any, y: Any) -> Any:
         optimizer.zero_grad()
-        _, loss = model(x, y)
-        loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
-        return loss
-    made = compiled(torch, step)
-    return lambda: made(x, y)
-
-
-@workload("compiled: char_gpt, the whole step in bfloat16 autocast", 0.9)
-def compiled_char_gpt_bf16(torch: Any) -> Call:
-    model, optimizer, x, y = _char_gpt(torch)
-
-    def step(x: Any, y: Any) -> Any:
-        optimizer.zero_grad()
-        with torch.autocast("cpu", torch.bfloat16):
+        with torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
             _, loss = model(x, y)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
@@ -93,6 +77,16 @@ def compiled_char_gpt_bf16(torch: Any) -> Call:
         return loss
     made = compiled(torch, step)
     return lambda: made(x, y)
+
+
+@workload("compiled: char_gpt, the whole step", 0.8)
+def compiled_char_gpt(torch: Any) -> Call:
+    return _char_gpt_step(torch, False)
+
+
+@workload("compiled: char_gpt, the whole step in bfloat16 autocast", 0.9)
+def compiled_char_gpt_bf16(torch: Any) -> Call:
+    return _char_gpt_step(torch, True)
 
 
 @workload("compiled: char_gpt, model = torch.compile(model)", 0.8)

@@ -67,8 +67,6 @@ def _recurrent(made: Any, outs: Sequence[Array]) -> Step | None:
 
 def _forward(outs: tuple[Array, ...], gates: Array, h0: Array, c0: Any, *rest: Any) -> Step | None:
     *weights, mode, sizes, reverse = rest
-    if gates.dtype.kind != "f" or gates.itemsize < 4:
-        return None
     steps = recurrences.spans(sizes, reverse)
     return _recurrent(recurrences.Forward(mode, gates, h0, c0, tuple(weights), steps, outs), outs)
 
@@ -76,8 +74,6 @@ def _forward(outs: tuple[Array, ...], gates: Array, h0: Array, c0: Any, *rest: A
 def _backward(outs: tuple[Array, ...], to_out: Any, to_h: Any, to_c: Any, out: Array, kept: Any, gates: Array,
               h0: Array, c0: Any, *rest: Any) -> Step | None:
     *weights, mode, sizes, reverse = rest
-    if gates.dtype.kind != "f" or gates.itemsize < 4:
-        return None
     steps = recurrences.spans(sizes, reverse)
     made = recurrences.Backward(mode, (to_out, to_h, to_c), out, kept, h0, c0, tuple(weights), steps)
     return _recurrent(made, outs)

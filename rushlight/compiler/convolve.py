@@ -18,6 +18,7 @@ import numpy as np
 from rushlight.base.layout import channels_last_strides, contiguous_strides, has_channels_last
 from rushlight.compiler.tilecode import STRIP
 from rushlight.compiler.tiles import Product, offsets, suits
+from rushlight.ops.windows import padded
 
 Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
@@ -86,20 +87,15 @@ def _times(strides: Sequence[int], factors: Sequence[int]) -> Ints:
 
 
 class _Plan(Product):
-    """A convolution's product. wide: A with its padding, `low` of it before each dim; steps: as Product's."""
+    """A convolution's product. pads: A's, by (before, behind) for each dim; steps: as Product's."""
 
-    def __init__(self, dtype: Any, a: _Layout, wide: _Layout, low: Ints, c: _Layout, *steps: Any) -> None:
+    def __init__(self, dtype: Any, pads: Pads, c: _Layout, *steps: Any) -> None:
         super().__init__(dtype, *steps)
-        self.shape, self.last = c.shape, c.strides != _laid(dtype, c.shape).strides
-        self.wide = None if wide is a else wide.shape
-        self.inside: Any = (..., *[slice(n, n + size) for n, size in zip(low, a.shape[2:], strict=True)])
+        self.pads, self.shape, self.last = pads, c.shape, c.strides != _laid(dtype, c.shape).strides
 
     def run(self, a: Array, source: Array) -> Array | None:
         """C; None where there is no team."""
-        if self.wide is not None:
-            whole = np.zeros(self.wide, a.dtype)
-            whole[self.inside] = a
-            a = whole
+        a = padded(a, self.pads)
         n, channels, *space = self.shape
         c = np.empty((n, *space, channels) if self.last else self.shape, a.dtype)
         c = np.moveaxis(c, -1, 1) if self.last else c
@@ -117,11 +113,12 @@ def _parts(samples: int, places: int) -> tuple[int, list[tuple[int, int, int]]]:
 def forward(dtype: Any, x: _Layout, w: _Layout, stride: Ints, padding: Ints, dilation: Ints, groups: int,
             out: Ints) -> _Plan:
     """(N, C, *in) by (O, C / groups, *k) -> (N, O, *out)."""
-    wide = _padded(dtype, x, [(p, p) for p in padding])
+    pads = [(p, p) for p in padding]
+    wide = _padded(dtype, x, pads)
     (samples, _, *_), (outs, channels, *kernel) = x.shape, w.shape
     c = _result(dtype, (samples, outs, *out), x, w)
     xs, ws, cs = wide.strides, w.strides, c.strides
-    plan = _Plan(dtype, x, wide, padding, c, (ws[0], cs[1]))
+    plan = _Plan(dtype, pads, c, (ws[0], cs[1]))
     most, parts = _parts(samples, prod(out))
     ai = offsets((most, *out), (xs[0], *_times(xs[2:], stride)))
     ci = offsets((most, *out), (cs[0], *cs[2:]))
@@ -145,7 +142,7 @@ def to_input(dtype: Any, g: _Layout, w: _Layout, space: Ints, stride: Ints, padd
     low = tuple([before for before, _ in pads])
     wide, c = _padded(dtype, g, pads), _result(dtype, (samples, channels * groups, *space), g, w)
     gs, ws, cs = wide.strides, w.strides, c.strides
-    plan = _Plan(dtype, g, wide, low, c, (ws[1], cs[1]))
+    plan = _Plan(dtype, pads, c, (ws[1], cs[1]))
     each = outs // groups
     for classes in product(*dims):
         counts = tuple([count for _, count, _ in classes])
@@ -181,11 +178,12 @@ def _reach(classes: Sequence[tuple[int, int, Any]], size: int) -> tuple[int, int
 def to_weight(dtype: Any, x: _Layout, g: _Layout, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints,
               groups: int) -> _Plan:
     """The sum over samples and places of windows of (N, C, *in) times (N, O, *out): (O, C / groups, *k)."""
-    wide = _padded(dtype, x, [(p, p) for p in padding])
+    pads = [(p, p) for p in padding]
+    wide = _padded(dtype, x, pads)
     (samples, outs, *out), channels = g.shape, x.shape[1] // groups
     c = _result(dtype, (outs, channels, *kernel), g, x)
     gs, xs, cs = g.strides, wide.strides, c.strides
-    plan = _Plan(dtype, x, wide, padding, c, (gs[1], cs[0]), (xs[0], gs[0]), samples)
+    plan = _Plan(dtype, pads, c, (gs[1], cs[0]), (xs[0], gs[0]), samples)
     ai = offsets((channels, *kernel), (xs[1], *_times(xs[2:], dilation)))
     ci = offsets((channels, *kernel), cs[1:])
     at, bt = offsets(out, _times(xs[2:], stride)), offsets(out, gs[2:])

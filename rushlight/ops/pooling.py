@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.accumulate import add_at
 from rushlight.ops.along import take_along
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.machine import machine
@@ -80,7 +81,7 @@ def _spread(input, places, size: "int") -> Array:
     if done is None:
         done = np.zeros((*input.shape[:-1], size), input.dtype)
         rows = np.arange(math.prod(input.shape[:-1])).repeat(input.shape[-1])
-        np.add.at(done.reshape(-1), rows * size + places.reshape(-1), input.reshape(-1))
+        add_at(done.reshape(-1), rows * size + places.reshape(-1), input.reshape(-1))
     return done
 
 

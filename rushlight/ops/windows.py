@@ -62,7 +62,8 @@ def padded(a: Array, pads: Sequence[tuple[int, int]], value: Any = 0) -> Array:
         return a
     lead = a.ndim - len(pads)
     sizes = [*a.shape[:lead], *[n + low + high for n, (low, high) in zip(a.shape[lead:], pads, strict=True)]]
-    out = np.full(sizes, value, a.dtype)
+    # Zeros cost nothing where memory is fresh.
+    out = np.full(sizes, value, a.dtype) if value else np.zeros(sizes, a.dtype)
     inside = tuple(slice(low, low + n) for n, (low, _) in zip(a.shape[lead:], pads, strict=True))
     out[(..., *inside)] = a
     return out
