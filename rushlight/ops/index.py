@@ -12,8 +12,8 @@ import numpy as np
 from rushlight.base import advanced
 from rushlight.base.errors import wrap_dim
 from rushlight.base.layout import Layout, broadcast_shapes
-from rushlight.ops.along import (UNSIGNED, at_least_1d, check_bounds, check_dtype, legacy, rows_of, take_along,
-                                  wrap_positions)
+from rushlight.ops.along import (UNSIGNED, at_least_1d, check_bounds, check_dtype, legacy, rows_of,
+                                  take_along, wrap_positions)
 from rushlight.ops.table import ROWS, composite, index, opaque, view
 
 Array = np.ndarray[Any, Any]
