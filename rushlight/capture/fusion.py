@@ -24,25 +24,25 @@ _COSTLY = COSTLY | {"div"}
 
 
 class Fusing:
-    """Call it with entries and what reads their results: the entries with kernels lowered and fused.
+    """Lowers entries to kernels and fuses them.
 
-    owned: the memory of tensors. until: entries that come too late stay as they are, and `late` is set.
+    owned: the memory of tensors. until: after it nothing is done any more, and `late` is set.
     """
 
     def __init__(self, owned: Container[int], until: float | None = None) -> None:
         self.owned, self.until, self.late = owned, until, False
 
-    def __call__(self, entries: Sequence[Entry], output: Any) -> list[Entry]:
-        found: list[Entry] = []
-        for entry in entries:
-            if self._over():
-                return list(entries)
-            found += lowered(entry, self.owned)
-        fusion = _Fusion(found, roots(output))
-        for i in range(len(found)):
+    def lower(self, entries: Sequence[Entry]) -> list[Entry]:
+        """The entries with those that are known as expressions as kernels."""
+        return [part for e in entries for part in ([e] if self._over() else lowered(e, self.owned))]
+
+    def fuse(self, entries: Sequence[Entry], output: Any) -> list[Entry]:
+        """The entries with kernels merged; output: what else reads their results."""
+        fusion = _Fusion(entries, roots(output))
+        for i in range(len(entries)):
             while not self._over() and fusion.pull(i):
                 pass
-        return list(entries) if self.late else [e for e in fusion.items if e is not None]
+        return [e for e in fusion.items if e is not None]
 
     def _over(self) -> bool:
         self.late = self.late or self.until is not None and time.perf_counter() > self.until
@@ -50,7 +50,7 @@ class Fusing:
 
 
 class _Fusion:
-    def __init__(self, entries: list[Entry], live: set[int]) -> None:
+    def __init__(self, entries: Sequence[Entry], live: set[int]) -> None:
         self.items: list[Entry | None] = list(entries)
         self.live = live
         self.touched = {id(e): (e.reads(), roots(e.outs)) for e in entries}

@@ -6,6 +6,7 @@ equal meanings are one kernel, whatever made them.
 """
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Container, Sequence
 from typing import Any
 
@@ -15,9 +16,9 @@ from rushlight.base import dtype as dt
 from rushlight.base.config import knobs
 from rushlight.capture.recorder import Entry, root, roots
 from rushlight.compiler.full import full
+from rushlight.compiler.meaning import InvalidIR, Meaning
 from rushlight.compiler.pointwise import pointwise
 from rushlight.compiler.rows import Rows, rows
-from rushlight.derive.types import infer
 from rushlight.dispatch.formula import Formula
 from rushlight.dispatch.reducing import BIG, MACHINE, Reducer
 from rushlight.ops import classification, products, rowkernels
@@ -55,16 +56,40 @@ class Kernel:
         """The kernel that is compiled."""
         return self.made.kernel if self.form == "full" else self.made
 
+    @property
+    def meaning(self) -> Meaning:
+        """Expressions and dtypes."""
+        return Meaning(self.exprs, tuple([(name, d) for name, d, _ in self.inputs]), self.out_dtypes,
+                       self.tiered.work)
+
     def types(self) -> list[str]:
         """The dtypes in which the expressions are computed."""
-        found = infer(self.exprs, {name: d for name, d, _ in self.inputs}, self.tiered.work)
+        found = self.meaning.types()
         return [found[e] for e in self.exprs]
 
     @property
     def label(self) -> str:
-        """The form and formulas, as reports and the text form print them."""
+        """The form and formulas, as reports name it."""
         shown = ", ".join(map(show, self.exprs))
         return f"{self.form} {self.combine + ' of ' if self.combine else ''}{shown}"
+
+    def text(self) -> str:
+        """A canonical text, for `parse`."""
+        head = [self.form, *([self.combine] if self.combine else []), *([f"on {self.lanes}"] if self.lanes else [])]
+        return f"{' '.join(head)} ({', '.join(role for _, _, role in self.inputs)})\n{self.meaning.text()}"
+
+    @classmethod
+    def parse(cls, text: str) -> Kernel:
+        """The kernel that has this text. InvalidIR for a text that none has."""
+        head, _, body = text.partition("\n")
+        found, of = _HEAD.fullmatch(head), Meaning.parse(body)
+        if found is None:
+            raise InvalidIR(f"{head!r}: expected {_HEAD.pattern}")
+        inputs = tuple([(*pair, role) for pair, role in zip(of.inputs, found[4].split(", "), strict=True)])
+        return cls(found[1], of.outputs, inputs, of.out_dtypes, int(found[3] or 0), found[2] or "")
+
+
+_HEAD = re.compile(r"(pointwise|rows|full)(?: ([a-z]+))??(?: on (\d+))? \((.*)\)")
 
 
 def node(form: str, exprs: Sequence[Expr], operands: Operands, outs: Sequence[Array],

@@ -10,13 +10,17 @@ from typing import Any
 import numpy as np
 
 from rushlight.autograd.node import AccumulateGrad
+from rushlight.base.config import knobs
 from rushlight.base.size import Size
 from rushlight.base.quiet import hush, restore
 from rushlight.capture import gradients, staged
 from rushlight.capture.fusion import Fusing
+from rushlight.capture.graph import whole
 from rushlight.capture.memory import Plan, Room
-from rushlight.capture.recorder import Entry, Recorder, root, roots
+from rushlight.capture.recompute import within
+from rushlight.capture.recorder import Entry, Recorder, arrays, root, roots
 from rushlight.capture.regions import CompiledBackward, Traced, versions
+from rushlight.capture.verify import sources, unmoved, verify
 from rushlight.tensor.tensor import Tensor, wrap
 
 Array = np.ndarray[Any, Any]
@@ -64,25 +68,46 @@ class Program:
         self.numbers = {id(t): n for n, t in enumerate(tracked)}
         self.memory = recorder.owned
         self.backward: Part | None = None
-        live, owned = output, recorder.owned
-        start = Fusing(owned, until)
+        later: list[Entry] = []
+        found: list[Tensor | None] = []
         if traced is not None:
             found = list(traced.found)
             places = {id(t): place for place, t in enumerate(inputs)}
             # Where gradients go: to a tensor of the function's, or to the argument at a place.
             self.leaves = [(leaf, places.get(id(leaf))) for leaf in traced.leaves]
             later = _needed(traced.recorder.entries, found)
-            self.backward = Part(traced.given, start(later, found), found)
-            live = (output, [(e.operands, getattr(e.function, "args", ())) for e in self.backward.entries])
-        entries = gradients.straight(_needed(recorder.entries, live), live)
-        self.forward = Part(inputs, start(entries, live), output)
-        self.fused = not start.late
+            self.backward = Part(traced.given, later, found)
+        live = output, [e.given for e in later]
+        self.forward = Part(inputs, gradients.straight(_needed(recorder.entries, live), live), output)
+        self.fused = self._improved(Fusing(recorder.owned, until))
         # Memory of others that a run writes to.
         self.written: list[Array] = []
         self.plan: Plan | None = None
         self._latest: Any = None
         # Held by the thread that replays.
         self.busy = threading.Lock()
+
+    def _improved(self, fusing: Fusing) -> bool:
+        """Lower, recompute, fuse; whether there was time for it, else the entries stay as they were."""
+        def verified(after: str, entries: Sequence[Sequence[Entry]], before: Any = None) -> None:
+            if knobs.verify:
+                verify(whole(self.parts, entries), after, before and whole(self.parts, before))
+        parts = self.parts
+        recorded = [part.entries for part in parts]
+        verified("recorded", recorded)
+        lower = [fusing.lower(part) for part in recorded]
+        verified("lowered", lower, recorded)
+        kept = within(knobs.memory_budget, lower, [part.output for part in parts])
+        verified("recompute", kept, lower)
+        fused, live = [], []
+        for part, entries in zip(reversed(parts), reversed(kept), strict=True):
+            live.append(part.output)
+            fused.append(fusing.fuse(_needed(entries, live), live))
+            live += [e.given for e in fused[-1]]
+        verified("fused", fused[::-1], kept)
+        for part, entries in zip(parts, recorded if fusing.late else fused[::-1], strict=True):
+            part.entries = [e for e in entries if e.kind != "mark"]
+        return not fusing.late
 
     @property
     def entries(self) -> list[Entry]:
@@ -101,6 +126,7 @@ class Program:
             given += [(a, last + 1) for a in part.inputs]
             last += len(part.entries)
             ends.update(dict.fromkeys(roots(part.output), last))
+        before = sources(whole(self.parts)) if knobs.verify else []
         self.plan = Plan(self.entries, ends, given)
         room = Room(self.plan)
         numbers = {}
@@ -118,6 +144,8 @@ class Program:
                 return made if made._a is not t._a else t
             part.output = mapped(part.output, moved)
             part.prepare()
+        if knobs.verify:
+            unmoved(before, whole(self.parts), "memory plan")
         self.numbers = numbers
         own = {id(room.array)} | {id(root(a)) for part in self.parts for a in part.inputs}
         self.written = [a for a in _written(self.entries) if id(root(a)) not in own]
@@ -210,13 +238,7 @@ def leaves(tree: Any) -> list[Any]:
 
 def _written(entries: Sequence[Entry]) -> list[Array]:
     """Memory that a run changes beside its own results."""
-    found: dict[int, Array] = {}
-    for e in entries:
-        if e.kind == "write":
-            for a in leaves(e.operands):
-                if isinstance(a, np.ndarray):
-                    found[id(a)] = a
-    return list(found.values())
+    return list({id(a): a for e in entries if e.kind == "write" for a in arrays(e.operands)}.values())
 
 
 def _needed(entries: Sequence[Entry], output: Any) -> list[Entry]:
@@ -224,7 +246,7 @@ def _needed(entries: Sequence[Entry], output: Any) -> list[Entry]:
     wanted = roots(output)
     kept: list[Entry] = []
     for e in reversed(entries):
-        if e.kind == "run" and not any(id(root(o)) in wanted for o in e.outs) and not e.draws:
+        if e.kind == "run" and e.outs and not any(id(root(o)) in wanted for o in e.outs) and not e.draws:
             continue
         kept.append(e)
         wanted |= e.reads()

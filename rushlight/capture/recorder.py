@@ -41,9 +41,14 @@ class Entry:
         self.inner = inner
         self.kind, self.function, self.operands, self.outs, self.where = kind, function, operands, outs, where
 
+    @property
+    def given(self) -> tuple[Any, Any]:
+        """What the function is called with."""
+        return self.operands, getattr(self.function, "args", ())
+
     def reads(self) -> set[int]:
         """The memory that the entry is given."""
-        return roots(self.operands, getattr(self.function, "args", ()))
+        return roots(self.given)
 
     @property
     def draws(self) -> bool:
@@ -111,12 +116,12 @@ class Recorder:
         self._check(values)
         row = getattr(function, "row", None)
         by_mask = (function is advanced.read or row is not None and row.name == "index") and any(
-            a.dtype.kind == "b" for a in _arrays(operands[1:]))
+            a.dtype.kind == "b" for a in arrays(operands[1:]))
         if by_mask or row is not None and row.name in _SHAPED_BY_VALUES:
             self.escape("the shape of a result depends on values "
                         f"({'indexing with a mask' if by_mask else f'{row.name}()'})")  # type: ignore[union-attr]
         outs = tuple([t._a for t in _tensors(result)])
-        read = [a for a in _arrays(operands)]
+        read = [v for v in flat(operands) if isinstance(v, np.ndarray)]
         fresh = tuple([o for o in outs if not any(np.may_share_memory(o, a) for a in read)])
         for out in outs:
             self._own(out)
@@ -164,6 +169,11 @@ class Recorder:
             leaf._grad = own
         if node.hooks is not None:
             self.escape("a hook on a gradient runs")
+
+    def walk(self) -> None:
+        """A graph's gradients are computed from here on."""
+        if self._mine():
+            self.entries.append(Entry("mark", self.walk, ()))
 
     def constant(self, array: Array) -> None:
         """Values that Python made."""
@@ -213,37 +223,30 @@ def _total(own: Array, grad: Array, held: Array | None = None) -> None:
         np.add(held, grad, own, casting="unsafe")
 
 
-def roots(*values: Any) -> set[int]:
-    """Which memory the arrays and tensors in trees of lists, tuples and dicts lie in."""
-    found: set[int] = set()
-    stack = list(values)
+def flat(*values: Any) -> Iterator[Any]:
+    """What lists, tuples and dicts hold, in order."""
+    stack = [*reversed(values)]
     while stack:
         value = stack.pop()
-        if isinstance(value, Tensor):
-            value = value._a
-        if isinstance(value, np.ndarray):
-            found.add(id(root(value)))
-        elif isinstance(value, (tuple, list)):
-            stack.extend(value)
-        elif isinstance(value, dict):
-            stack.extend(value.values())
-    return found
+        if isinstance(value, (tuple, list, dict)):
+            stack.extend(reversed(value.values() if isinstance(value, dict) else value))
+        else:
+            yield value
+
+
+def arrays(*values: Any) -> list[Array]:
+    """The arrays, and those of the tensors, in trees of lists, tuples and dicts."""
+    found = [v._a if isinstance(v, Tensor) else v for v in flat(*values)]
+    return [a for a in found if isinstance(a, np.ndarray)]
+
+
+def roots(*values: Any) -> set[int]:
+    """Which memory the arrays and tensors in trees of lists, tuples and dicts lie in."""
+    return {id(root(a)) for a in arrays(*values)}
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, (tuple, list)):
-        for item in value:
-            yield from _tensors(item)
-
-
-def _arrays(value: Any) -> Iterator[Array]:
-    if isinstance(value, np.ndarray):
-        yield value
-    elif isinstance(value, (tuple, list)):
-        for item in value:
-            yield from _arrays(item)
+    return (v for v in flat(value) if isinstance(v, Tensor))
 
 
 def _place() -> str:
