@@ -26,7 +26,7 @@ class InvalidBackend(RuntimeError):
 def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None = None,
             backend: Any = None, mode: str | None = None, options: dict[str, Any] | None = None,
             name: str | None = None, disable: bool = False, verify: bool = False,
-            budget_s: float | None = None) -> Any:
+            budget_s: float | None = None, background: bool = False) -> Any:
     """`model` (a function or a Module) made faster; its meaning stays. A decorator without `model`.
 
     A call is recorded twice for each kind of arguments (shapes, dtypes, other values), its kernels are fused,
@@ -48,6 +48,12 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
     a kernel that differs is also written down as a script that shows it, and the report names its file.
     budget_s: seconds that compiling may take for one kind of arguments; what is not fused by then runs kernel
     by kernel.
+    background: no call waits for the compiler, so that a server can start at once. Calls run eagerly while
+    kernels are compiled beside them, but for two that are recorded (some times an eager call), and replays
+    begin when all is ready: when that is depends on the machine, and with it the last bits of results.
+    options: {"memory_budget": share}, which share of a forward's results a program keeps for its backward;
+    the rest is computed again where that is cheap. torch._functorch.config.activation_memory_budget is the
+    default (1.0, keep all).
 
     Errors: RuntimeError for an unknown mode, or mode with options; InvalidBackend.
     """
@@ -55,20 +61,20 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
     if model is None:
         return functools.partial(
             compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options,
-            name=name, disable=disable, verify=verify, budget_s=budget_s)
+            name=name, disable=disable, verify=verify, budget_s=budget_s, background=background)
     if not callable(model):
         raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
     if disable:
         return model
-    made = functools.partial(_made, fullgraph=fullgraph, backend=backend, mode=mode, verify=verify,
-                             budget_s=budget_s)
+    made = functools.partial(
+        _made, fullgraph=fullgraph, backend=backend, careful=mode not in _REPLAYED, verify=verify, budget=budget_s,
+        background=background, share=(options or {}).get("memory_budget"))
     return OptimizedModule(model, made) if isinstance(model, Module) else made(model)
 
 
-def _made(function: Any, fullgraph: bool, backend: Any, mode: str | None, verify: bool,
-          budget_s: float | None) -> Callable[..., Any]:
-    runner: Any = Compiled(function, fullgraph, mode not in _REPLAYED, verify, budget_s) if (
-        backend in (None, "inductor")) else Eager(function, fullgraph)
+def _made(function: Any, fullgraph: bool, backend: Any, **how: Any) -> Callable[..., Any]:
+    runner: Any = Compiled(function, fullgraph, **how) if backend in (None, "inductor") else Eager(
+        function, fullgraph)
     _all.add(runner)
 
     @functools.wraps(function)
@@ -85,8 +91,8 @@ def _check(mode: str | None, backend: Any, options: Any) -> None:
                            "same time.")
     if mode is not None and mode not in MODES:
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")
-    for key in options or ():
-        raise RuntimeError(f"Unexpected optimization option {key}: Rushlight's compiler has no options")
+    for key in (options or {}).keys() - {"memory_budget"}:
+        raise RuntimeError(f"Unexpected optimization option {key}: expected memory_budget")
     if callable(backend):
         raise NotImplementedError("compile(backend=a function) hands over an FX graph, which Rushlight does "
                                   f"not make yet; expected one of {', '.join(BACKENDS)}")

@@ -8,6 +8,7 @@ from rushlight._dynamo.api import compile as made
 from rushlight.base.tape import TAPE
 from rushlight.capture.compiled import Compiled, Plan
 from rushlight.capture.eager import Eager
+from rushlight.capture.graph import text, whole
 from rushlight.compiler.stages import Run
 
 
@@ -48,11 +49,7 @@ def _plan(plan: Plan) -> list[str]:
     state = f"replayed {plan.replays} times" if plan.ready else "recorded, to be checked by one more call"
     lines = [f"  {state}; {len(entries)} steps in {native} native calls and {len(runs) - native} of "
              f"Python, {size}; recording and compiling took {plan.seconds:.3f} s"]
-    for e in entries:
-        shapes = ", ".join(f"{o.dtype}{list(o.shape)}" for o in e.outs)
-        lines.append(f"    {'python ' if e.kind == 'call' else ''}{e.name}{' -> ' + shapes if shapes else ''}"
-                     f"   {e.where}")
-    return lines
+    return lines + [f"    {line}" for line in text(whole(plan.program.parts)).splitlines()]
 
 
 def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:

@@ -7,6 +7,8 @@ was computed by something that the recorder does not see, and the callable stays
 from __future__ import annotations
 
 import logging
+import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -23,6 +25,7 @@ from rushlight.capture.program import Part, Program, is_tracked, leaves, mapped
 from rushlight.capture.purity import unguarded, watched
 from rushlight.capture.recorder import Entry, Recorder, recording, root
 from rushlight.capture.regions import Handed, Traced, read_by
+from rushlight.compiler import tier
 from rushlight.compiler.tier import deadline
 from rushlight.tensor.generator import default_generator
 from rushlight.tensor.tensor import Tensor, wrap
@@ -45,6 +48,8 @@ class Plan:
         self.ready = False
         self.refusal = self.broken = ""
         self.seconds = 0.0
+        # What compiles while calls run eagerly.
+        self.task: threading.Thread | None = None
 
     def refuse(self, why: str) -> None:
         """Stay eager from now on; `why` is for the report."""
@@ -57,12 +62,13 @@ class Compiled:
 
     careful: where nothing that Python did would be missing, too (see purity.py). verify: a kernel that
     differs from eager is written down. budget: seconds that compiling one kind of arguments may take.
+    background: no call waits for the compiler. share: of a forward's results to keep, None for the setting's.
     """
 
-    def __init__(self, function: Callable[..., Any], fullgraph: bool, careful: bool = False,
-                 verify: bool = False, budget: float | None = None) -> None:
+    def __init__(self, function: Callable[..., Any], fullgraph: bool, careful: bool = False, verify: bool = False,
+                 budget: float | None = None, background: bool = False, share: float | None = None) -> None:
         self.function, self.fullgraph, self.careful = function, fullgraph, careful
-        self.verify, self.budget = verify, budget
+        self.verify, self.budget, self.background, self.share = verify, budget, background, share
         self.plans: dict[Any, Plan] = {}
         self.label = f"Torch-Compiled Region: {getattr(function, '__qualname__', type(function).__name__)}"
 
@@ -107,20 +113,37 @@ class Compiled:
             elif len(self.plans) > MOST_PROGRAMS:
                 plan.refuse(f"more than {MOST_PROGRAMS} kinds of arguments have come")
         plan.calls += 1
-        if plan.refusal:
+        if plan.refusal or plan.task is not None and plan.task.is_alive():
             return self.function(*args, **kwargs)
         start = time.perf_counter()
         until = None if self.budget is None else start + self.budget - plan.seconds
-        with knobs.using(kernels="numpy" if knobs.kernels == "numpy" else "llvm"), deadline(until):
-            if plan.calls == 1:
-                found = self.function(*args, **kwargs)
-            else:
+        # In the background: every kernel is asked for, none is waited for.
+        changes = {} if knobs.kernels == "numpy" else {"hot_calls": 1, "switch_after": sys.maxsize} if (
+            self.background and plan.calls == 1) else {"kernels": "llvm"}
+        with knobs.using(**changes), deadline(until):
+            if plan.calls > 1:
                 found = self._record(plan, tensors, args, kwargs, until)
+            else:
+                found = self.function(*args, **kwargs)
+                self._do(plan, tier.wait if self.background else lambda: None)
         plan.seconds += time.perf_counter() - start
         why = plan.broken if self.careful else plan.refusal
         if why and self.fullgraph:
             raise RuntimeError(f"fullgraph=True, but the call cannot be compiled whole: {why}")
         return found
+
+    def _do(self, plan: Plan, work: Callable[[], None]) -> None:
+        """Now, or beside the calls that follow."""
+        def beside() -> None:
+            try:
+                work()
+            except Exception as error:  # noqa: BLE001 - nobody else would see it
+                plan.refuse(f"compiling failed: {type(error).__name__}: {error}")
+        if self.background:
+            plan.task = threading.Thread(target=beside, name="rushlight-compile", daemon=True)
+            plan.task.start()
+        else:
+            work()
 
     def _record(self, plan: Plan, tensors: list[Tensor], args: Any, kwargs: Any, until: float | None) -> Any:
         inputs = {id(t): _copied(t) for t in tensors}
@@ -147,12 +170,18 @@ class Compiled:
         if why:
             plan.refuse(why)
         elif plan.program is None:
-            plan.program, plan.guards = Program(recorder, given, output, traced, until), guards
-            if plan.program.backward is not None:
-                plan.guarded = read_by(plan.program.backward.entries, guards.known())
-            plan.program.settle()
+            share = knobs.memory_budget if self.share is None else self.share
+
+            def build() -> None:
+                made = Program(recorder, given, output, traced, until, share)
+                if made.backward is not None:
+                    plan.guarded = read_by(made.backward.entries, guards.known())
+                made.settle()
+                plan.program, plan.guards = made, guards
+            self._do(plan, build)
         else:
-            second = Program(recorder, given, output, traced, None if plan.program.fused else 0.0)
+            second = Program(recorder, given, output, traced, None if plan.program.fused else 0.0,
+                             plan.program.share)
             why = before.difference(plan.program, second, tensors, self.verify)
             if why:
                 plan.refuse(why)

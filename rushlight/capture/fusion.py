@@ -84,7 +84,7 @@ class _Fusion:
             if other is None:
                 continue
             read, written = self.touched[id(other)]
-            if read & writes or written & (reads | writes):
+            if other.kind == "mark" or read & writes or written & (reads | writes):
                 return False
             if other.kind != "run" and read & reads:
                 return False

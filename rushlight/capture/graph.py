@@ -1,5 +1,6 @@
 """The graph IR as text, and read back: entries in order, each with its results and operands.
 
+    memory 5120, 2048, 640, 2304, 32
     run %0:float32[64,20] = given()  #
     run %1:float32[64,8] = matmul(%0:float32[64,20], %2:float32[20,8]/4,80)  # train.py:12
     run %3+256:float32[64,8] = pointwise(%1:float32[64,8], %4:float32[8])  # train.py:12
@@ -28,7 +29,7 @@ from rushlight.compiler.team import pointer
 from rushlight.tensor.tensor import Tensor
 
 _ENTRY = re.compile(r"(inner )?(run|write|call) (?:(%.*) = )?([^(]*)\((.*)\)  # ?(.*)")
-_ARRAY = re.compile(r"(%\d+)(?:\+(\d+))?:(\w+)\[([\d,]*)\](?:/([-\d,]+))?")
+_ARRAY = re.compile(r"%(\d+)(?:\+(\d+))?:(\w+)\[([\d,]*)\](?:/([-\d,]+))?")
 _WORD = re.compile(r"[\w.+-]+|<[\w.]*>")
 _PLAIN = (bool, int, float, type(None), dt.dtype)
 
@@ -64,28 +65,28 @@ def extent(a: Array) -> tuple[int, int]:
 
 
 def lines(entries: Sequence[Entry]) -> Iterator[str]:
-    """The text of each entry in turn."""
-    starts, names = dict[int, int](), dict[int, str]()
+    """The sizes of the memory, and the text of each entry in turn."""
+    bounds: dict[int, tuple[int, int]] = {}
     for e in entries:
         for a in (*e.outs, *arrays(e.given)):
-            key, low = id(root(a)), extent(a)[0]
-            starts[key] = min(starts.get(key, low), low)
-            names.setdefault(key, f"%{len(names)}")
+            (low, high), (start, end) = extent(a), bounds.get(id(root(a)), extent(a))
+            bounds[id(root(a))] = min(low, start), max(high, end)
+    names = {key: f"%{number}" for number, key in enumerate(bounds)}
 
     def shown(value: Any) -> str:
         a = value._a if isinstance(value, Tensor) else value
         if not isinstance(a, np.ndarray):
             word = a if isinstance(a, str) else repr(a) if isinstance(a, _PLAIN) else ""
             return word if _WORD.fullmatch(word) else f"<{type(a).__name__}>"
-        key = id(root(a))
-        offset, strides = pointer(a) - starts[key], ",".join(map(str, a.strides))
-        return (f"{names[key]}{f'+{offset}' if offset else ''}:{a.dtype.name}[{','.join(map(str, a.shape))}]"
-                f"{'' if a.flags.c_contiguous else '/' + strides}")
+        offset = pointer(a) - bounds[id(root(a))][0]
+        return (f"{names[id(root(a))]}{f'+{offset}' * (offset > 0)}:{a.dtype.name}[{','.join(map(str, a.shape))}]"
+                + ("" if a.flags.c_contiguous else "/" + ",".join(map(str, a.strides))))
+    yield f"memory {', '.join(str(end - start) for start, end in bounds.values())}"
     for e in entries:
         kernel = e.function if isinstance(e.function, Kernel) else None
         outs = ", ".join(map(shown, e.outs))
         body = "".join(f"\n  {line}" for line in kernel.text().splitlines()) if kernel else ""
-        yield (f"{'inner ' if e.inner else ''}{e.kind} {outs and f'{outs} = '}{kernel.form if kernel else e.name}"
+        yield (f"{'inner ' * e.inner}{e.kind} {outs and f'{outs} = '}{kernel.form if kernel else e.name}"
                f"({', '.join(map(shown, flat(e.given)))})  # {e.where}".rstrip() + body)
 
 
@@ -96,41 +97,25 @@ def text(entries: Sequence[Entry]) -> str:
 
 def parse(source: str) -> list[Entry]:
     """Entries with this text, on memory of their own. InvalidIR for what is no such text."""
-    sizes, memory = dict[str, int](), dict[str, Array]()
-    views = {found[0]: _View(found) for found in _ARRAY.finditer(source)}
-    for view in views.values():
-        sizes[view.memory] = max(sizes.get(view.memory, 0), view.end)
-    memory = {name: np.zeros(size, np.uint8) for name, size in sizes.items()}
+    head, *blocks = re.split(r"\n(?!  )", source)
+    memory = [np.zeros(int(size), np.uint8) for size in re.findall(r"\d+", head)]
 
     def value(word: str) -> Any:
-        return views[word].on(memory) if word in views else word
+        found = _ARRAY.fullmatch(word)
+        if found is None:
+            return word
+        of = dt.BY_NAME[found[3]].np if found[3] in dt.BY_NAME else np.dtype(found[3])
+        shape, strides = (tuple(map(int, part.split(","))) if part else () for part in (found[4], found[5]))
+        return np.ndarray(shape, of, memory[int(found[1])], int(found[2] or 0), strides or None)
     entries = []
-    for block in re.split(r"\n(?!  )", source):
+    for block in blocks:
         first, _, body = block.partition("\n")
         found = _ENTRY.fullmatch(first)
         if found is None:
             raise InvalidIR(f"{first!r}: expected {_ENTRY.pattern}")
-        inner, kind, outs, name, given, where = found.groups()
-        operands = tuple([value(word) for word in given.split(", ") if word])
-        function: Any = Product() if name == Product.label else Named(name)
+        outs, given = ([value(word) for word in (found[k] or "").split(", ") if word] for k in (3, 5))
+        function: Any = Product() if found[4] == Product.label else Named(found[4])
         if body:
-            function, operands = Kernel.parse(re.sub("(?m)^  ", "", body)), ([*operands],)
-        results = tuple([value(word) for word in (outs or "").split(", ") if word])
-        entries.append(Entry(kind, function, operands, results, where, bool(inner)))
+            function, given = Kernel.parse(re.sub("(?m)^  ", "", body)), [given]
+        entries.append(Entry(found[2], function, tuple(given), tuple(outs), found[6], bool(found[1])))
     return entries
-
-
-class _View:
-    """An array as it is written."""
-
-    def __init__(self, found: re.Match[str]) -> None:
-        self.memory, offset, name, shape, strides = found.groups()
-        self.dtype = dt.BY_NAME[name].np if name in dt.BY_NAME else np.dtype(name)
-        self.offset, self.shape = int(offset or 0), tuple(map(int, shape.split(",") if shape else ()))
-        self.strides = tuple(map(int, strides.split(","))) if strides else None
-        steps = self.strides or np.empty(self.shape, self.dtype).strides
-        self.end = self.offset + np.dtype(self.dtype).itemsize + sum(
-            max(0, (n - 1) * s) for n, s in zip(self.shape, steps, strict=True))
-
-    def on(self, memory: dict[str, Array]) -> Array:
-        return np.ndarray(self.shape, self.dtype, memory[self.memory], self.offset, self.strides)

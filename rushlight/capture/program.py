@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -11,7 +10,7 @@ import numpy as np
 
 from rushlight.autograd.node import AccumulateGrad
 from rushlight.base.config import knobs
-from rushlight.base.size import Size
+from rushlight.base.pytree import flatten, tree_map
 from rushlight.base.quiet import hush, restore
 from rushlight.capture import gradients, staged
 from rushlight.capture.fusion import Fusing
@@ -60,13 +59,14 @@ class Program:
     output: what the function gave, a tree of tensors and other values.
     traced: the gradients of tracked results, where the function left a graph behind.
     until: when to stop fusing kernels, by time.perf_counter(); `fused` says whether there was time for it.
+    share: how much of a forward's results is kept for its backward; see recompute.py.
     """
 
     def __init__(self, recorder: Recorder, inputs: Sequence[Tensor], output: Any,
-                 traced: Traced | None = None, until: float | None = None) -> None:
+                 traced: Traced | None = None, until: float | None = None, share: float = 1.0) -> None:
         tracked = [] if traced is None else [t for t in leaves(output) if is_tracked(t)]
         self.numbers = {id(t): n for n, t in enumerate(tracked)}
-        self.memory = recorder.owned
+        self.memory, self.share = recorder.owned, share
         self.backward: Part | None = None
         later: list[Entry] = []
         found: list[Tensor | None] = []
@@ -97,7 +97,7 @@ class Program:
         verified("recorded", recorded)
         lower = [fusing.lower(part) for part in recorded]
         verified("lowered", lower, recorded)
-        kept = within(knobs.memory_budget, lower, [part.output for part in parts])
+        kept = within(self.share, lower, [part.output for part in parts])
         verified("recompute", kept, lower)
         fused, live = [], []
         for part, entries in zip(reversed(parts), reversed(kept), strict=True):
@@ -216,24 +216,12 @@ def _walked(node: Any) -> bool:
 
 def mapped(tree: Any, change: Callable[[Tensor], Any]) -> Any:
     """A tree of lists, tuples and dicts with its tensors changed."""
-    if isinstance(tree, Tensor):
-        return change(tree)
-    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
-        return type(tree)(*[mapped(v, change) for v in tree])
-    if type(tree) in (tuple, list, Size):
-        return type(tree)([mapped(v, change) for v in tree])
-    if type(tree) in (dict, OrderedDict):
-        return type(tree)((k, mapped(v, change)) for k, v in tree.items())
-    return tree
+    return tree_map(lambda v: change(v) if isinstance(v, Tensor) else v, tree)
 
 
 def leaves(tree: Any) -> list[Any]:
     """The values in a tree of lists, tuples and dicts, in order; a program's own kind of these is a value."""
-    if type(tree) in (tuple, list, Size) or isinstance(tree, tuple) and hasattr(tree, "_fields"):
-        return [leaf for v in tree for leaf in leaves(v)]
-    if type(tree) in (dict, OrderedDict):
-        return [leaf for v in tree.values() for leaf in leaves(v)]
-    return [tree]
+    return flatten(tree)[0]
 
 
 def _written(entries: Sequence[Entry]) -> list[Array]:

@@ -13,28 +13,29 @@ from typing import Any
 import numpy as np
 
 from rushlight.capture.gradients import is_about_leaves
-from rushlight.capture.kernelnode import Array, Kernel, node
+from rushlight.capture.kernelnode import Kernel
 from rushlight.capture.memory import Moved, pinned
 from rushlight.capture.recorder import Entry, root, roots
 from rushlight.ops.rowexpr import COSTLY
-from rushlight.ops.scalar import inputs, toposort
+from rushlight.ops.scalar import toposort
 
 
 def within(budget: float, parts: Sequence[Sequence[Entry]], output: Any) -> list[list[Entry]]:
     """A program's parts with a share of the forwards' results, `budget`, kept for the backwards.
 
-    Entries of the kind "mark" say where a walk of a graph begins, and are left out of what is given back.
-    output: what is looked at from outside. RuntimeError for a budget that is no share.
+    Entries of the kind "mark" say where a walk of a graph begins: what was put behind them stays there. output:
+    what is looked at from outside. RuntimeError for a budget that is no share.
     """
     if not 0 <= budget <= 1:
         raise RuntimeError(f"The valid ranges for memory budget are 0 <= m <= 1. The provided budget is {budget}")
+    if budget == 1:
+        return [[e for e in part if e.kind != "mark"] for part in parts]
     ends = [Entry("mark", np.copy, ()) for _ in parts]
     entries = [e for part, end in zip(parts, ends, strict=True) for e in (*part, end)]
-    marks = [e for e in entries if e.kind == "mark"] if budget < 1 else []
-    for mark in reversed(marks):
+    for mark in [e for e in reversed(entries) if e.kind == "mark"]:
         entries = _Saved(entries, entries.index(mark), roots(output)).kept(budget)
-    cuts = [-1, *map(entries.index, ends)]
-    return [[e for e in entries[a + 1:b] if e.kind != "mark"] for a, b in zip(cuts, cuts[1:], strict=False)]
+    cuts = [0, *map(entries.index, ends)]
+    return [entries[a:b] for a, b in zip(cuts, cuts[1:], strict=False)]
 
 
 class _Saved:
@@ -58,7 +59,7 @@ class _Saved:
             work = sum(10 if n.op in COSTLY else 1 for n in toposort(e.function.exprs))  # type: ignore[attr-defined]
             return sum(size.get(key, 0) for key in roots(e.outs)) / work
         kernels = [e for e in self.entries[:self.mark] if isinstance(e.function, Kernel) and (
-            e.function.form != "full" and roots(e.outs) & self.saved)]
+            e.function.form != "full" and not e.inner and roots(e.outs) & self.saved)]
         for e in sorted(kernels, key=gain, reverse=True):
             if left > most and self._again(e):
                 left -= sum(size.get(key, 0) for key in roots(e.outs))
@@ -66,15 +67,13 @@ class _Saved:
 
     def _again(self, e: Entry) -> bool:
         """Do a kernel again for its late readers, if what it reads is still there."""
-        outs = [o for o in e.outs if id(root(o)) in self.saved]
-        wanted = roots(outs)
+        wanted = roots(e.outs)
         first = next(i for i, other in enumerate(self.entries) if i > self.mark and other.reads() & wanted)
-        memory = {key: np.empty(self.made[key].nbytes, np.uint8) for key in wanted}
-        again = Moved({key: (a, 0) for key, a in memory.items()})
-        made = _part(e, outs, again)
-        if made is None or not self._lasts(made.reads(), self.entries.index(e), first):
+        if not (wanted <= self.made.keys() and self._lasts(e.reads(), self.entries.index(e), first)):
             return False
-        for o, copy in zip(outs, made.outs, strict=True):
+        again = Moved({key: (np.empty(self.made[key].nbytes, np.uint8), 0) for key in wanted})
+        made = Entry("run", e.function, e.operands, again(e.outs), e.where)
+        for o, copy in zip(e.outs, made.outs, strict=True):
             copy[...] = o  # what a record of another call is compared with
         self.entries[first:] = [made, *[Entry(o.kind, o.function, again(o.operands), o.outs, o.where, o.inner)
                                         if o.reads() & wanted else o for o in self.entries[first:]]]
@@ -89,15 +88,3 @@ class _Saved:
         needed = set().union(*[o.reads() for o in self.entries[end:]])
         return read & self.made.keys() <= needed
 
-
-def _part(e: Entry, outs: Sequence[Array], again: Moved) -> Entry | None:
-    """The entry with some of its results, elsewhere."""
-    kernel: Kernel = e.function  # type: ignore[assignment]
-    found = [(expr, again(o), d) for expr, o, d in zip(kernel.exprs, e.outs, kernel.out_dtypes, strict=True)
-             if any(o is one for one in outs)]
-    exprs, results, dtypes = zip(*found, strict=True)
-    used = {name for expr in exprs for name in inputs([expr])}
-    operands = [(name, a, role) for (name, _, role), a in zip(kernel.inputs, e.operands[0], strict=True)
-                if name in used]
-    lanes = kernel.lanes or kernel.tiered.own_lanes() if kernel.form == "rows" else 0
-    return node(kernel.form, exprs, operands, results, dtypes, e.where, lanes)

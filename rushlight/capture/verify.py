@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -23,11 +24,11 @@ Sources = list[list[frozenset[int]]]
 
 def verify(entries: Sequence[Entry], after: str, before: Sequence[Entry] | None = None) -> None:
     """InvalidIR, naming the entry and the pass, unless the entries are a program, and the same as `before`."""
-    made = set().union(*[roots(e.outs) for e in entries if e.kind == "run"])
+    made = set().union(*[roots(e.outs) for e in (*entries, *(before or ())) if e.kind == "run"])
     for number, (e, read) in enumerate(zip(entries, sources(entries), strict=True)):
         if isinstance(e.function, Kernel):
             _check(_misfit(e.function, e.operands[0], e.outs), e, number, after)
-        if e.kind == "run":
+        if e.kind != "call":
             lost = [a for a, of in zip(arrays(e.given), read, strict=True) if a.size and not of]
             _check(bool(roots(lost) & made) and "an operand is read before it is made", e, number, after)
     if before is not None:
@@ -49,21 +50,16 @@ def _misfit(kernel: Kernel, given: Sequence[Any], outs: Sequence[Any]) -> str:
         nodes = kernel.meaning.verify()
     except InvalidIR as error:
         return str(error)
-    shapes = [a.shape for a in given]
-    if kernel.form == "pointwise":
-        if any(n.op in _ROW_OPS for n in nodes):
-            return "an expression of a row in a pointwise kernel"
-        of = np.broadcast_shapes(*shapes)
-        return "" if all(o.shape == of for o in outs) else f"expected results of the shape {of}"
-    if kernel.form == "full":
-        return "" if len({*shapes}) == 1 and len(outs) == 1 else "expected operands of one shape, and one result"
-    varies = [role == "vector" for _, _, role in kernel.inputs] + [*kernel.made.vector_outputs]
+    if kernel.form == "pointwise" and any(n.op in _ROW_OPS for n in nodes):
+        return "an expression of a row in a pointwise kernel"
     whole = [a.shape for a in (*given, *outs)]
-    if len({s[-1:] for s, v in zip(whole, varies, strict=True) if v}) > 1:
-        return f"expected rows of one length, got {whole}"
+    varies = [role == "vector" for _, _, role in kernel.inputs] + [*kernel.made.vector_outputs] \
+        if kernel.form == "rows" else [False] * len(whole)
     lead = [s[:-1] if v else s for s, v in zip(whole, varies, strict=True)]
-    of = np.broadcast_shapes(*lead[:len(given)])
-    return "" if all(s == of for s in lead[len(given):]) else f"expected results for the rows {of}, got {whole}"
+    of = () if kernel.form == "full" else np.broadcast_shapes(*lead[:len(given)])
+    fits = all(prod(s) == prod(of) for s in lead[len(given):]) and 1 >= len(
+        {s[-1] for s, v in zip(whole, varies, strict=True) if v})
+    return "" if fits else f"expected operands and results that fit each other, got the shapes {whole}"
 
 
 def sources(entries: Sequence[Entry]) -> Sources:
