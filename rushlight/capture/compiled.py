@@ -21,6 +21,7 @@ from rushlight.base.spans import NO_SPAN, SPANS, span
 from rushlight.base.tape import TAPE
 from rushlight.capture import gradients, reproduce
 from rushlight.capture.guards import SIMPLE, Guards, key_of
+from rushlight.capture.memory import give_back
 from rushlight.capture.program import Part, Program, is_tracked, leaves, mapped
 from rushlight.capture.purity import unguarded, watched
 from rushlight.capture.recorder import Entry, Recorder, recording, root
@@ -123,6 +124,7 @@ class Compiled:
         with knobs.using(**changes), deadline(until):
             if plan.calls > 1:
                 found = self._record(plan, tensors, args, kwargs, until)
+                give_back()
             else:
                 found = self.function(*args, **kwargs)
                 self._do(plan, tier.wait if self.background else lambda: None)

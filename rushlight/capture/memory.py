@@ -6,6 +6,7 @@ arrays of the entries are then moved there.
 """
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from typing import Any
 
@@ -73,6 +74,11 @@ class Room(Moved):
         self.array = np.empty(plan.size + _LINE, np.uint8)
         start = -pointer(self.array) % _LINE
         super().__init__({key: (self.array, start + place) for key, place in plan.places.items()})
+
+
+def give_back() -> None:
+    """What recording has freed, to the system: glibc keeps it else, as pieces between arrays that live on."""
+    getattr(ctypes.CDLL(None), "malloc_trim", int)(0)
 
 
 def pinned(entries: Sequence[Entry]) -> set[int]:

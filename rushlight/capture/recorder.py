@@ -173,7 +173,7 @@ class Recorder:
     def walk(self) -> None:
         """A graph's gradients are computed from here on."""
         if self._mine():
-            self.entries.append(Entry("mark", self.walk, ()))
+            self.entries.append(Entry("mark", roots, ()))
 
     def constant(self, array: Array) -> None:
         """Values that Python made."""
