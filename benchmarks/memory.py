@@ -6,8 +6,8 @@ import subprocess
 
 from benchmarks.measure import ROOT, Result, environment
 
-# The peak of five calls after five others, above what the process had before the first, in MB. Recording, in the
-# first calls of a compiled step, takes more: its row says how much.
+# The peak of five calls after five others, above what the process had before the first, in MB. Recording, in
+# the first calls of a compiled step, takes more: its row says how much.
 PEAK = """
 import gc, sys
 from benchmarks.worker import load, settle
@@ -55,13 +55,13 @@ print(before, len(made) - before)
 
 
 def _numbers(python: str, code: str, *given: str, **variables: str) -> list[float]:
-    done = subprocess.run([python, "-c", code, *given], cwd=ROOT, env={**environment(2), **variables}, text=True,
-                          check=True, capture_output=True, timeout=600)
+    done = subprocess.run([python, "-c", code, *given], cwd=ROOT, env={**environment(2), **variables},
+                          text=True, check=True, capture_output=True, timeout=600)
     return [float(word) for word in done.stdout.split()[-2:]]
 
 
 def peak_memory(pythons: tuple[str, str], workload: str, title: str, bar: float) -> Result:
-    """Megabytes of a step at most, in fresh processes; ours for the second time, so that the cache is full."""
+    """Megabytes of a step at most, in fresh processes; the second time, so that our cache is full."""
     ours, theirs = ([_numbers(python, PEAK, package, workload) for _ in range(2)][-1]
                     for python, package in zip(pythons, ("rushlight", "torch"), strict=True))
     title += f" (first calls {ours[0]:.0f} and {theirs[0]:.0f} MB)"
@@ -69,6 +69,6 @@ def peak_memory(pythons: tuple[str, str], workload: str, title: str, bar: float)
 
 
 def new_sizes(python: str) -> Result:
-    """Kernels that a compiled char_gpt compiles for batches and sequences of other lengths: there must be none."""
+    """Kernels that a compiled char_gpt compiles for batches and sequences of other lengths: no bar but 0."""
     first, more = _numbers(python, SIZES, RUSHLIGHT_CACHE="0", PATH=os.environ["PATH"])
     return Result(f"kernels compiled for new sizes, after {first:.0f}", more, 0.0, more, 0.0, unit="kernels")

@@ -8,6 +8,7 @@ from weakref import WeakSet
 
 from rushlight import _logging as _logging
 from rushlight._dynamo.eval_frame import OptimizedModule
+from rushlight._functorch import config
 from rushlight.base.tape import TAPE, escape
 from rushlight.capture.compiled import Compiled
 from rushlight.capture.eager import Eager
@@ -32,43 +33,36 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
     A call is recorded twice for each kind of arguments (shapes, dtypes, other values), its kernels are fused,
     and once both records agree bit by bit they are replayed without Python, as long as modules, options and
     variables of the function are what they were. Gradients are part of it: of a forward whose backward()
-    comes later, and of a whole training step with backward() and optimizer.step() in it, the best thing to
-    give. What cannot be replayed runs as it is, and `rushlight.explain` says why.
+    comes later, and of a whole training step, the best thing to give. What cannot be replayed runs as it is,
+    and `rushlight.explain` says why.
 
     mode: "default" replays only what provably did nothing in Python that would be missing: no prints,
     counters, stored attributes, random numbers of other generators, reading of what no guard sees.
     "reduce-overhead" and "max-autotune" trust the function in this: Python's own effects happen only while
     it is recorded.
-
     fullgraph: RuntimeError, naming the line, where a value leaves for Python (`.item()`, a branch on data).
     dynamic: accepted; kernels take sizes at run time, so a new shape compiles nothing.
     backend: "inductor" (the default, Rushlight's own), "eager" or "aot_eager" (nothing is changed).
-
     verify: every new program is compared with an eager call, bit by bit, before it is replayed; with verify
     a kernel that differs is also written down as a script that shows it, and the report names its file.
-    budget_s: seconds that compiling may take for one kind of arguments; what is not fused by then runs kernel
-    by kernel.
-    background: no call waits for the compiler, so that a server can start at once. Calls run eagerly while
-    kernels are compiled beside them, but for two that are recorded (some times an eager call), and replays
-    begin when all is ready: when that is depends on the machine, and with it the last bits of results.
-    options: {"memory_budget": share}, which share of a forward's results a program keeps for its backward;
-    the rest is computed again where that is cheap. torch._functorch.config.activation_memory_budget is the
-    default (1.0, keep all).
-
+    budget_s: seconds that compiling may take for one kind of arguments; then it runs kernel by kernel.
+    background: no call waits for the compiler. Calls run eagerly while it works beside them, but for two that
+    are recorded, and replays begin when all is ready; when that is, and so last bits, depends on the machine.
+    options: {"memory_budget": f}, see torch._functorch.config.activation_memory_budget, the default.
     Errors: RuntimeError for an unknown mode, or mode with options; InvalidBackend.
     """
+    how = {key: value for key, value in locals().items() if key != "model"}
     _check(mode, backend, options)
     if model is None:
-        return functools.partial(
-            compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options,
-            name=name, disable=disable, verify=verify, budget_s=budget_s, background=background)
+        return functools.partial(compile, **how)
     if not callable(model):
         raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
     if disable:
         return model
     made = functools.partial(
-        _made, fullgraph=fullgraph, backend=backend, careful=mode not in _REPLAYED, verify=verify, budget=budget_s,
-        background=background, share=(options or {}).get("memory_budget"))
+        _made, fullgraph=fullgraph, backend=backend, careful=mode not in _REPLAYED, verify=verify,
+        budget=budget_s, background=background,
+        share=lambda: (options or {}).get("memory_budget", config.activation_memory_budget))
     return OptimizedModule(model, made) if isinstance(model, Module) else made(model)
 
 
@@ -141,6 +135,4 @@ def allow_in_graph(fn: Any) -> Any:
     return fn
 
 
-def assume_constant_result(fn: Any) -> Any:
-    """The function itself."""
-    return fn
+assume_constant_result = allow_in_graph

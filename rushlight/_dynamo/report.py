@@ -41,14 +41,13 @@ def _plan(plan: Plan) -> list[str]:
         return [f"  eager: {plan.refusal}"]
     if plan.program is None:
         return ["  not recorded yet: the first call is a warm-up"]
-    entries = plan.program.entries
     memory: Any = plan.program.plan
     size = f"{memory.size / 1e6:.2f} MB of memory, {memory.apart / 1e6:.2f} MB if no results shared it"
     runs = [step for part in plan.program.parts for step in part.replay]
     native = sum(isinstance(step, Run) for step in runs)
     state = f"replayed {plan.replays} times" if plan.ready else "recorded, to be checked by one more call"
-    lines = [f"  {state}; {len(entries)} steps in {native} native calls and {len(runs) - native} of "
-             f"Python, {size}; recording and compiling took {plan.seconds:.3f} s"]
+    lines = [f"  {state}; {len(plan.program.entries)} steps in {native} native calls and "
+             f"{len(runs) - native} of Python, {size}; recording and compiling took {plan.seconds:.3f} s"]
     return lines + [f"    {line}" for line in text(whole(plan.program.parts)).splitlines()]
 
 
@@ -60,17 +59,10 @@ def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanat
     """
     if TAPE:
         raise RuntimeError("explain() was called while a function is recorded")
-    runner = _runner(function)
-    if runner is None:
-        runner = _runner(made(function, mode="reduce-overhead"))
+    runner = getattr(function, "_runner", None)
+    if not isinstance(runner, (Compiled, Eager)):
+        runner = made(function, mode="reduce-overhead")._runner
         for _ in range(4):
             runner(*args, **kwargs)
     return Explanation(runner)
 
-
-def _runner(function: Any) -> Any:
-    found = getattr(function, "_runner", None)
-    if found is None:
-        found = getattr(function.__dict__.get("_compiled"), "_runner", None) if hasattr(
-            function, "__dict__") else None
-    return found if isinstance(found, (Compiled, Eager)) else None

@@ -172,8 +172,9 @@ class _Pair:
                      extent: int | None) -> tuple[list[Expr], list[Array], list[str]]:
         first = self._renamed(self.producer, {}, extent)
         # What a later kernel would have read: the value as it was stored.
-        values = {id(o): e if own == d else m.cast(e, arg=d) for o, e, own, d in zip(
-            self.producer.outs, first, self.first.types(), self.first.out_dtypes, strict=True)}
+        types = self.first.meaning.types()
+        values = {id(o): e if types[own] == d else m.cast(e, arg=d) for o, e, own, d in zip(
+            self.producer.outs, first, self.first.exprs, self.first.out_dtypes, strict=True)}
         second = self._renamed(self.consumer, {k: values[id(o)] for k, o in handed.items()}, extent)
         stored = [(e, o, d) for o, e, d in zip(self.producer.outs, first, self.first.out_dtypes, strict=True)
                   if any(o is k for k in kept)]

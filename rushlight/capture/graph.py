@@ -4,7 +4,7 @@
     run %0:float32[64,20] = given()  #
     run %1:float32[64,8] = matmul(%0:float32[64,20], %2:float32[20,8]/4,80)  # train.py:12
     run %3+256:float32[64,8] = pointwise(%1:float32[64,8], %4:float32[8])  # train.py:12
-      pointwise (vector, vector)
+      pointwise each 0 vector,vector
       (x0: float32, x1: float32) work float32
       ...
     write returned(%3+256:float32[64,8])  #
@@ -16,10 +16,12 @@ words; their kernels and products can be run again.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from types import SimpleNamespace as Op
 from typing import Any
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from rushlight.base import dtype as dt
 from rushlight.capture.kernelnode import Array, Kernel, Product
@@ -34,38 +36,23 @@ _WORD = re.compile(r"[\w.+-]+|<[\w.]*>")
 _PLAIN = (bool, int, float, type(None), dt.dtype)
 
 
-class Named:
-    """What an entry read back stands for, where its text is only a name."""
-
-    def __init__(self, label: str) -> None:
-        self.label = label
-
-    def __call__(self, *operands: Any) -> Any:
-        raise NotImplementedError(f"{self.label} was read from a text: expected a kernel or a product to run")
-
-
 def whole(parts: Sequence[Any], entries: Sequence[Sequence[Entry]] = ()) -> list[Entry]:
     """A program's parts, one after the other, each with what it is given and what it leaves.
 
     entries: theirs, where they are not (yet) what the parts have.
     """
     return [e for k, part in enumerate(parts) for e in (
-        Entry("run", Named("given"), (), tuple(part.inputs)), *(entries[k] if entries else part.entries),
-        Entry("write", Named("returned"), (part.output,))) if e.kind != "mark"]
+        Entry("run", Op(label="given"), (), tuple(part.inputs)), *(entries[k] if entries else part.entries),
+        Entry("write", Op(label="returned"), (arrays(part.output),))) if e.kind != "mark"]
 
 
 def extent(a: Array) -> tuple[int, int]:
     """The addresses between which an array's elements lie."""
-    low = high = pointer(a)
-    if not a.size:
-        return low, low
-    for n, step in zip(a.shape, a.strides, strict=True):
-        low, high = low + min(0, (n - 1) * step), high + max(0, (n - 1) * step)
-    return low, high + a.itemsize
+    return byte_bounds(a) if a.size else (pointer(a), pointer(a))
 
 
-def lines(entries: Sequence[Entry]) -> Iterator[str]:
-    """The sizes of the memory, and the text of each entry in turn."""
+def text(entries: Sequence[Entry]) -> str:
+    """The entries' text: the same for the same things done in the same order on memory laid out alike."""
     bounds: dict[int, tuple[int, int]] = {}
     for e in entries:
         for a in (*e.outs, *arrays(e.given)):
@@ -79,20 +66,18 @@ def lines(entries: Sequence[Entry]) -> Iterator[str]:
             word = a if isinstance(a, str) else repr(a) if isinstance(a, _PLAIN) else ""
             return word if _WORD.fullmatch(word) else f"<{type(a).__name__}>"
         offset = pointer(a) - bounds[id(root(a))][0]
-        return (f"{names[id(root(a))]}{f'+{offset}' * (offset > 0)}:{a.dtype.name}[{','.join(map(str, a.shape))}]"
-                + ("" if a.flags.c_contiguous else "/" + ",".join(map(str, a.strides))))
-    yield f"memory {', '.join(str(end - start) for start, end in bounds.values())}"
+        steps = "" if a.flags.c_contiguous else "/" + ",".join(map(str, a.strides))
+        place, shape = f"{names[id(root(a))]}{f'+{offset}' * (offset > 0)}", ",".join(map(str, a.shape))
+        return f"{place}:{a.dtype.name}[{shape}]{steps}"
+    lines = [f"memory {', '.join(str(end - start) for start, end in bounds.values())}"]
     for e in entries:
         kernel = e.function if isinstance(e.function, Kernel) else None
         outs = ", ".join(map(shown, e.outs))
         body = "".join(f"\n  {line}" for line in kernel.text().splitlines()) if kernel else ""
-        yield (f"{'inner ' * e.inner}{e.kind} {outs and f'{outs} = '}{kernel.form if kernel else e.name}"
-               f"({', '.join(map(shown, flat(e.given)))})  # {e.where}".rstrip() + body)
-
-
-def text(entries: Sequence[Entry]) -> str:
-    """The entries' text: the same for the same things done in the same order on memory laid out alike."""
-    return "\n".join(lines(entries))
+        name, given = kernel.form if kernel else e.name, ", ".join(map(shown, flat(e.given)))
+        first = f"{'inner ' * e.inner}{e.kind} {outs and f'{outs} = '}{name}({given})  # {e.where}"
+        lines.append(first.rstrip() + body)
+    return "\n".join(lines)
 
 
 def parse(source: str) -> list[Entry]:
@@ -114,7 +99,7 @@ def parse(source: str) -> list[Entry]:
         if found is None:
             raise InvalidIR(f"{first!r}: expected {_ENTRY.pattern}")
         outs, given = ([value(word) for word in (found[k] or "").split(", ") if word] for k in (3, 5))
-        function: Any = Product() if found[4] == Product.label else Named(found[4])
+        function: Any = Product() if found[4] == Product.label else Op(label=found[4])
         if body:
             function, given = Kernel.parse(re.sub("(?m)^  ", "", body)), [given]
         entries.append(Entry(found[2], function, tuple(given), tuple(outs), found[6], bool(found[1])))

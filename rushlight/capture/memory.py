@@ -6,7 +6,6 @@ arrays of the entries are then moved there.
 """
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
 from typing import Any
 
@@ -23,9 +22,8 @@ _LINE = 64
 class Plan:
     """Where results lie: `size` of the arena in bytes, `apart` what they would take without sharing it."""
 
-    def __init__(self, entries: Sequence[Entry], ends: dict[int, int],
-                 given: Sequence[tuple[Array, int]] = ()) -> None:
-        lives = _lives(entries, ends, given)
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        lives = _lives(entries)
         self.places: dict[int, int] = {}
         self.apart = sum(int(memory.nbytes) for memory, _, _ in lives.values())
         self.size = self._place(lives)
@@ -76,11 +74,6 @@ class Room(Moved):
         super().__init__({key: (self.array, start + place) for key, place in plan.places.items()})
 
 
-def give_back() -> None:
-    """What recording has freed, to the system: glibc keeps it else, as pieces between arrays that live on."""
-    getattr(ctypes.CDLL(None), "malloc_trim", int)(0)
-
-
 def pinned(entries: Sequence[Entry]) -> set[int]:
     """Memory that entries are handed in ways in which it cannot be moved."""
     found: set[int] = set()
@@ -90,26 +83,13 @@ def pinned(entries: Sequence[Entry]) -> set[int]:
     return found
 
 
-def _lives(entries: Sequence[Entry], ends: dict[int, int],
-           given: Sequence[tuple[Array, int]]) -> dict[int, tuple[Array, int, int]]:
-    """What runs make and only runs read: {id: (memory, first entry, last entry)}, in order.
-
-    ends: until when results are looked at from outside. given: inputs, and before which entry they come.
-    """
+def _lives(entries: Sequence[Entry]) -> dict[int, tuple[Array, int, int]]:
+    """What runs make and only runs read: {id: (memory, first entry, last entry)}, in order."""
     made: dict[int, tuple[Array, int, int]] = {}
-    fixed = pinned(entries)
-    inputs: dict[int, list[Array]] = {}
-    for a, i in given:
-        inputs.setdefault(i, []).append(root(a))
     for i, e in enumerate(entries):
-        for owner in inputs.pop(i, ()):
-            made[id(owner)] = owner, i, max(i, ends.get(id(owner), i))
-        for key in e.reads() & made.keys():
-            made[key] = (*made[key][:2], max(i, made[key][2]))
-        for out in e.outs:
-            owner = root(out)
-            if id(owner) in made:
-                made[id(owner)] = (*made[id(owner)][:2], max(i, made[id(owner)][2]))
-            elif e.kind == "run" and isinstance(owner, np.ndarray) and owner.size:
-                made[id(owner)] = owner, i, max(i, ends.get(id(owner), i))
+        owners = [root(out) for out in e.outs]
+        made.update({id(o): (o, i, i) for o in owners if id(o) not in made and e.kind == "run" and (
+            isinstance(o, np.ndarray) and o.size)})
+        made.update({key: (*made[key][:2], i) for key in e.reads().union(map(id, owners)) & made.keys()})
+    fixed = pinned(entries)
     return {key: life for key, life in made.items() if key not in fixed}

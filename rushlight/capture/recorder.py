@@ -35,7 +35,7 @@ class Entry:
 
     __slots__ = ("function", "operands", "outs", "kind", "where", "inner")
 
-    def __init__(self, kind: str, function: Callable[..., Any], operands: tuple[Any, ...],
+    def __init__(self, kind: str, function: Any, operands: tuple[Any, ...],
                  outs: tuple[Array, ...] = (), where: str = "", inner: bool = False) -> None:
         # Whether the results are part of a recorded op, which never handed them out.
         self.inner = inner
@@ -60,19 +60,12 @@ class Entry:
     @property
     def name(self) -> str:
         """What the entry is called in reports."""
-        label: str = getattr(self.function, "label", "")
-        if label:
-            return label
-        row = getattr(self.function, "row", None)
-        if row is not None:
-            return str(row.name)
         bound = getattr(self.function, "func", self.function)
-        for holder in (getattr(bound, "__self__", None), *getattr(self.function, "args", ())):
-            for fact in ("name", "kernel"):
-                found = getattr(holder, fact, None)
-                if isinstance(found, str):
-                    return found
-        return getattr(bound, "__qualname__", type(bound).__name__)
+        holders = getattr(self.function, "row", None), getattr(bound, "__self__", None), *self.given[1]
+        known = [getattr(self.function, "label", ""), *[
+            getattr(h, fact, None) for h in holders for fact in ("name", "kernel")]]
+        return next((name for name in known if name and isinstance(name, str)),
+                    getattr(bound, "__qualname__", type(bound).__name__))
 
 
 def root(a: Array) -> Any:
@@ -162,8 +155,7 @@ class Recorder:
             with paused():
                 add_gradient(leaf, grad, own)
         else:  # the call made it: at a replay, too, it begins without a gradient
-            held = getattr(leaf, "_grad", None)
-            operands = (own._a, grad._a) if held is None else (own._a, grad._a, held._a)
+            operands = (own._a, grad._a, *arrays(getattr(leaf, "_grad", None)))
             self.write(_total, operands, (grad,))
             _total(*operands)
             leaf._grad = own
@@ -172,8 +164,7 @@ class Recorder:
 
     def walk(self) -> None:
         """A graph's gradients are computed from here on."""
-        if self._mine():
-            self.entries.append(Entry("mark", roots, ()))
+        self.entries += [Entry("mark", roots, ())] * self._mine()
 
     def constant(self, array: Array) -> None:
         """Values that Python made."""
@@ -206,14 +197,16 @@ class Recorder:
 
 def add_gradient(leaf: Tensor, grad: Tensor, own: Tensor) -> None:
     """What backward() does at a leaf; `own` is where every replay leaves the leaf's gradient."""
-    held = getattr(leaf, "_grad", None)
-    if held is None:
-        np.copyto(own._a, grad._a, "unsafe")
-    else:
-        np.add(held._a, grad._a, out=own._a, casting="unsafe")
-    leaf._grad = own
-    if own._s is not None:
-        own._s.version += 1
+    _total(own._a, grad._a, *arrays(getattr(leaf, "_grad", None)))
+    take([(leaf, own)])
+
+
+def take(pairs: Sequence[tuple[Tensor, Tensor]]) -> None:
+    """Give leaves the gradients that have been computed."""
+    for leaf, own in pairs:
+        leaf._grad = own
+        if own._s is not None:
+            own._s.version += 1
 
 
 def _total(own: Array, grad: Array, held: Array | None = None) -> None:
@@ -236,8 +229,7 @@ def flat(*values: Any) -> Iterator[Any]:
 
 def arrays(*values: Any) -> list[Array]:
     """The arrays, and those of the tensors, in trees of lists, tuples and dicts."""
-    found = [v._a if isinstance(v, Tensor) else v for v in flat(*values)]
-    return [a for a in found if isinstance(a, np.ndarray)]
+    return [a for v in flat(*values) if isinstance(a := v._a if isinstance(v, Tensor) else v, np.ndarray)]
 
 
 def roots(*values: Any) -> set[int]:

@@ -19,12 +19,11 @@ from rushlight.capture.recorder import Entry, arrays, root, roots
 from rushlight.compiler.meaning import InvalidIR
 
 _ROW_OPS = ("reduce", "at", "iota", "extent")
-Sources = list[list[frozenset[int]]]
 
 
 def verify(entries: Sequence[Entry], after: str, before: Sequence[Entry] | None = None) -> None:
-    """InvalidIR, naming the entry and the pass, unless the entries are a program, and the same as `before`."""
-    made = set().union(*[roots(e.outs) for e in (*entries, *(before or ())) if e.kind == "run"])
+    """InvalidIR, naming entry and pass, unless the entries are a program, and the same as `before`."""
+    made = roots([e.outs for e in (*entries, *(before or ()))])
     for number, (e, read) in enumerate(zip(entries, sources(entries), strict=True)):
         if isinstance(e.function, Kernel):
             _check(_misfit(e.function, e.operands[0], e.outs), e, number, after)
@@ -42,8 +41,8 @@ def _check(wrong: str | bool, e: Entry, number: int, after: str) -> None:
 
 def _misfit(kernel: Kernel, given: Sequence[Any], outs: Sequence[Any]) -> str:
     """Why a kernel is not one of these arrays; empty if it is."""
-    said = [d for _, d, _ in kernel.inputs], [*kernel.out_dtypes]
-    found = [a.dtype.name for a in given], [a.dtype.name for a in outs]
+    said = [*[d for _, d, _ in kernel.inputs], *kernel.out_dtypes]
+    found, shapes = [a.dtype.name for a in (*given, *outs)], [a.shape for a in (*given, *outs)]
     if said != found:
         return f"expected operands and results of the dtypes {said}, got {found}"
     try:
@@ -52,20 +51,19 @@ def _misfit(kernel: Kernel, given: Sequence[Any], outs: Sequence[Any]) -> str:
         return str(error)
     if kernel.form == "pointwise" and any(n.op in _ROW_OPS for n in nodes):
         return "an expression of a row in a pointwise kernel"
-    whole = [a.shape for a in (*given, *outs)]
-    varies = [role == "vector" for _, _, role in kernel.inputs] + [*kernel.made.vector_outputs] \
-        if kernel.form == "rows" else [False] * len(whole)
-    lead = [s[:-1] if v else s for s, v in zip(whole, varies, strict=True)]
+    varies = [False] * len(shapes) if kernel.form != "rows" else [
+        *[role == "vector" for _, _, role in kernel.inputs], *kernel.made.vector_outputs]
+    lead = [s[:-1] if v else s for s, v in zip(shapes, varies, strict=True)]
     of = () if kernel.form == "full" else np.broadcast_shapes(*lead[:len(given)])
     fits = all(prod(s) == prod(of) for s in lead[len(given):]) and 1 >= len(
-        {s[-1] for s, v in zip(whole, varies, strict=True) if v})
-    return "" if fits else f"expected operands and results that fit each other, got the shapes {whole}"
+        {s[-1] for s, v in zip(shapes, varies, strict=True) if v})
+    return "" if fits else f"expected operands and results that fit each other, got the shapes {shapes}"
 
 
-def sources(entries: Sequence[Entry]) -> Sources:
+def sources(entries: Sequence[Entry]) -> list[list[frozenset[int]]]:
     """For each array that each entry is given: the entries that last wrote to its bytes."""
     writers: dict[int, list[tuple[int, int, int]]] = {}
-    found: Sources = []
+    found: list[list[frozenset[int]]] = []
     for i, e in enumerate(entries):
         places = [(id(root(a)), *extent(a)) for a in arrays(e.given)]
         found.append([frozenset([k for start, end, k in writers.get(key, ()) if start < high and low < end])
@@ -77,7 +75,7 @@ def sources(entries: Sequence[Entry]) -> Sources:
     return found
 
 
-def unmoved(before: Sources, entries: Sequence[Entry], after: str) -> None:
+def unmoved(before: Sequence[Any], entries: Sequence[Entry], after: str) -> None:
     """InvalidIR unless every operand, in the memory that it has now, is what it was before."""
     for number, (e, was, now) in enumerate(zip(entries, before, sources(entries), strict=True)):
         _check(was != now and f"expected operands that entries {[*map(sorted, was)]} have written, got "
@@ -85,17 +83,16 @@ def unmoved(before: Sources, entries: Sequence[Entry], after: str) -> None:
 
 
 def _same(before: Sequence[Entry], entries: Sequence[Entry], after: str) -> None:
-    known = set().union(*[roots(e.given, e.outs) for e in before])
+    known = roots([(e.given, e.outs) for e in before])
     was, now = _computed(before, set()), _computed(entries, known)
     effects = [[key for key in each if isinstance(key, tuple)] for each in (was, now)]
     if effects[0] != effects[1]:
         raise InvalidIR(f"after the pass {after!r}: expected the effects {effects[0]}, got {effects[1]}")
-    allowed: dict[int, set[tuple[int, int]]] = {}
-    for key, (number, _) in now.items():
-        if key in was:
-            allowed[number] = allowed.get(number, set()) | was[key][1]
+    allowed: dict[int, set[Any]] = {}
+    for key in now.keys() & was.keys():
+        allowed.setdefault(now[key][0], set()).update(was[key][1])
     for number, of in now.values():
-        strange = [read for read in of - allowed.get(number, of) if read[0] in known]
+        strange = {key for key, _ in of - allowed.get(number, of)} & known
         _check(bool(strange) and "it is computed from other values than before: it, or what it reads, has "
                "moved past a write", entries[number], number, after)
 
@@ -107,7 +104,8 @@ def _computed(entries: Sequence[Entry], ends: set[int]) -> dict[Any, tuple[int, 
     found: dict[Any, tuple[int, set[tuple[int, int]]]] = {}
     for number, e in enumerate(entries):
         read = e.reads()
-        of = {(key, writes[key]) for key in read}.union(*[found[key][1] for key in read - ends if key in found])
+        inside = [found[key][1] for key in read - ends if key in found]
+        of = {(key, writes[key]) for key in read}.union(*inside)
         found.update(dict.fromkeys(roots(e.outs), (number, of)))
         if e.kind != "run":
             effects += 1

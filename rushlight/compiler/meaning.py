@@ -62,45 +62,39 @@ class Meaning:
         """The meaning that has this text. InvalidIR for a text that no meaning has."""
         head, *lines = text.splitlines()
         inputs, work = _fields(_HEAD, head)
-        named = tuple([tuple(pair.split(": ")) for pair in inputs.split(", ") if pair])
-        nodes, said, stored = dict[str, Expr](), dict[Expr, str](), list[Sequence[Any]]()
+        nodes, stored = dict[str, Expr](), list[Sequence[Any]]()
         for line in lines:
             if line.startswith("store "):
                 stored.append(_fields(_STORE, line))
                 continue
-            name, kind, op, static, operands = _fields(_NODE, line)
-            src = operands.split()
-            if name in nodes or not nodes.keys() >= {*src}:
+            name, _, op, static, operands = _fields(_NODE, line)
+            if name in nodes or not nodes.keys() >= {*operands.split()}:
                 raise InvalidIR(f"{line!r}: expected a new name, and operands that are defined before")
-            nodes[name] = intern(op, tuple([nodes[s] for s in src]), None if static is None else _value(static))
-            said[nodes[name]] = kind
+            nodes[name] = intern(op, tuple([nodes[s] for s in operands.split()]), static and _value(static))
         if not {name for name, _ in stored} <= nodes.keys():
             raise InvalidIR(f"{stored}: expected results that are defined")
-        made = cls(tuple([nodes[name] for name, _ in stored]), named,  # type: ignore[arg-type]
+        made = cls(tuple([nodes[name] for name, _ in stored]), tuple(re.findall(r"(\w+): (\w+)", inputs)),
                    tuple([d for _, d in stored]), work)
-        made.verify(said)
+        made.verify()
+        for line, own in zip(text.splitlines(), made.text().splitlines(), strict=False):
+            if line != own:
+                raise InvalidIR(f"{line!r}: expected {own!r}")
         return made
 
-    def verify(self, said: dict[Expr, str] | None = None) -> list[Expr]:
-        """The nodes in order. InvalidIR unless they are well-formed, have the dtypes that are `said`, and
-        every result has one store."""
-        names, order = [name for name, _ in self.inputs], toposort(self.outputs)
-        if len(self.outputs) != len(self.out_dtypes) or len({*names}) < len(names) or not dt.BY_NAME.keys() >= {
-                *self.out_dtypes, *[d for _, d in self.inputs], self.work}:
-            raise InvalidIR(f"{self.inputs} -> {self.out_dtypes}: expected names that differ, known dtypes and "
-                            f"one store for each of the {len(self.outputs)} results")
+    def verify(self) -> list[Expr]:
+        """The nodes in order. InvalidIR unless they are well-formed and every result has one store."""
+        names, dtypes = [name for name, _ in self.inputs], {*self.out_dtypes, *dict(self.inputs).values()}
+        if len(self.outputs) != len(self.out_dtypes) or not dt.BY_NAME.keys() >= dtypes | {self.work}:
+            raise InvalidIR(f"{self.inputs} -> {self.out_dtypes}: expected known dtypes, and one store for each "
+                            f"of the {len(self.outputs)} results")
+        order = toposort(self.outputs)
         for node in order:
-            atom = ATOMS.get(node.op)
+            atom, allowed = ATOMS.get(node.op), {"in": names, "reduce": REDUCTIONS}.get(node.op, (node.arg,))
             count = getattr(atom.numpy, "nin", len(node.src)) if atom else _OPERANDS.get(node.op)
-            if count != len(node.src) or node.op == "in" and node.arg not in names or (
-                    node.op == "reduce" and node.arg not in REDUCTIONS) or (
+            if count != len(node.src) or node.arg not in allowed or (
                     node.op == "at" and node.src[0].op != "in"):
-                raise InvalidIR(f"{node.op}[{node.arg!r}] of {len(node.src)} operands: expected an atom or row "
-                                f"op with its operands, a reduction of {REDUCTIONS}, an input of {names}")
-        types = self.types() if said else {}
-        for node, kind in (said or {}).items():
-            if types.get(node, self.work) != kind:
-                raise InvalidIR(f"{node.op} is said to be {kind}; expected {types.get(node)} from its operands")
+                raise InvalidIR(f"{node.op}[{node.arg!r}] of {len(node.src)} operands: expected an atom or "
+                                f"a row op with its {count} operands, one of {allowed}")
         return order
 
 
