@@ -39,7 +39,7 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
     mode: "default" replays only what provably did nothing in Python that would be missing: no prints,
     counters, stored attributes, random numbers of other generators, reading of what no guard sees.
     "reduce-overhead" and "max-autotune" trust the function in this: Python's own effects happen only while
-    it is recorded.
+    it is recorded. "max-autotune" also tries out how to cut large products, as far as bits stay the same.
     fullgraph: RuntimeError, naming the line, where a value leaves for Python (`.item()`, a branch on data).
     dynamic: accepted; kernels take sizes at run time, so a new shape compiles nothing.
     backend: "inductor" (the default, Rushlight's own), "eager" or "aot_eager" (nothing is changed).
@@ -61,7 +61,7 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
         return model
     made = functools.partial(
         _made, fullgraph=fullgraph, backend=backend, careful=mode not in _REPLAYED, verify=verify,
-        budget=budget_s, background=background,
+        budget=budget_s, background=background, search=mode == "max-autotune",
         share=lambda: (options or {}).get("memory_budget", config.activation_memory_budget))
     return OptimizedModule(model, made) if isinstance(model, Module) else made(model)
 

@@ -64,11 +64,12 @@ class Compiled:
     careful: where nothing that Python did would be missing, too (see purity.py). verify: a kernel that
     differs from eager is written down. budget: seconds that compiling one kind of arguments may take.
     background: no call waits for the compiler. share: gives how much of a forward's results to keep.
+    search: try out how to cut products.
     """
 
     def __init__(self, function: Callable[..., Any], fullgraph: bool, careful: bool, verify: bool,
-                 budget: float | None, background: bool, share: Callable[[], float]) -> None:
-        self.function, self.fullgraph, self.careful = function, fullgraph, careful
+                 budget: float | None, background: bool, share: Callable[[], float], search: bool) -> None:
+        self.function, self.fullgraph, self.careful, self.search = function, fullgraph, careful, search
         self.verify, self.budget, self.background, self.share = verify, budget, background, share
         self.plans: dict[Any, Plan] = {}
         self.label = f"Torch-Compiled Region: {getattr(function, '__qualname__', type(function).__name__)}"
@@ -121,7 +122,7 @@ class Compiled:
         # In the background: every kernel is asked for, none is waited for.
         changes = {} if knobs.kernels == "numpy" else {"hot_calls": 1, "switch_after": sys.maxsize} if (
             self.background and plan.calls == 1) else {"kernels": "llvm"}
-        with knobs.using(**changes), deadline(until):
+        with knobs.using(**changes, autotune=self.search or knobs.autotune), deadline(until):
             if plan.calls > 1:
                 found = self._record(plan, tensors, args, kwargs, until)
                 # What recording has freed; glibc keeps it, as pieces between arrays that live on.

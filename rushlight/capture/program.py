@@ -134,7 +134,7 @@ class Program:
                 return made if made._a is not t._a else t
             part.output = mapped(part.output, moved)
             part.steps = staged.steps(part.entries)
-            part.replay = staged.joined(part.steps)
+            part.replay = staged.together(part.steps)
         if knobs.verify:
             unmoved(before, whole(self.parts), "memory plan")
         self.numbers = numbers

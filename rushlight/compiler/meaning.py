@@ -85,8 +85,8 @@ class Meaning:
         """The nodes in order. InvalidIR unless they are well-formed and every result has one store."""
         names, dtypes = [name for name, _ in self.inputs], {*self.out_dtypes, *dict(self.inputs).values()}
         if len(self.outputs) != len(self.out_dtypes) or not dt.BY_NAME.keys() >= dtypes | {self.work}:
-            raise InvalidIR(f"{self.inputs} -> {self.out_dtypes}: expected known dtypes, and one store for each "
-                            f"of the {len(self.outputs)} results")
+            raise InvalidIR(f"{self.inputs} -> {self.out_dtypes}: expected known dtypes, and one store for "
+                            f"each of the {len(self.outputs)} results")
         order = toposort(self.outputs)
         for node in order:
             atom, allowed = ATOMS.get(node.op), {"in": names, "reduce": REDUCTIONS}.get(node.op, (node.arg,))
