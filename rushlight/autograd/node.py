@@ -70,6 +70,10 @@ class Node:
         """The class name, as `repr` shows it."""
         return type(self).__name__
 
+    def later(self) -> Any:
+        """The name, or a function that works it out without the node."""
+        return self.name()
+
     def settle(self) -> "Node":
         """This node, its class named as PyTorch names the overload that it was."""
         return self

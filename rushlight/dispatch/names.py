@@ -6,12 +6,13 @@ are several rows here: then the last row's node takes the name of the whole.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 
 from rushlight.autograd.node import backward_name, next_seq
+from rushlight.dispatch.saved import Kept
 from rushlight.ops.table import Row
 from rushlight.tensor.tensor import Tensor, wrap
 
@@ -219,11 +220,20 @@ def _renamed(cls: type, name: str) -> type:
     return found
 
 
-def name_of(node: Any) -> str:
-    """The name of the overload that a row's node stands for: worked out when someone looks."""
+def later(node: Any) -> Callable[[], str]:
+    """What works out the name of the overload that a row's node stands for; it keeps no tensors alive."""
     cls = type(node)
     plain = cls is node.rules.nodes[node.multi] and hasattr(node.saved, "_values")
-    return plain and node.rules.naming(_Given(node.saved)) or cls.__name__
+    return partial(_named, cls, _Given(node.saved) if plain else None)
+
+
+def _named(cls: Any, given: _Given | None) -> str:
+    return given is not None and cls.rules.naming(given) or cls.__name__
+
+
+def name_of(node: Any) -> str:
+    """That name."""
+    return later(node)()
 
 
 def settle(node: Any) -> Any:
@@ -239,7 +249,7 @@ class _Given(dict[str, Any]):
     """The arguments that a node was recorded with; a tensor that was not kept, by its shape."""
 
     def __init__(self, saved: Any) -> None:
-        super().__init__(saved._values)
+        super().__init__({n: v for n, v in saved._values.items() if v.__class__ is not Kept})
         self._shapes = saved._shapes
 
     def __getitem__(self, name: str) -> Any:

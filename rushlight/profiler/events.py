@@ -113,6 +113,7 @@ def _flops(name: str, detail: Any) -> int:
 def _names(scope: int, what: Any, how: Any) -> list[str]:
     if scope == OP:
         return [f"aten::{_NAMES.get(what.name, what.name)}{'_' if getattr(how, 'writes', False) else ''}"]
+    what = what() if callable(what) else what
     return [what] if scope == USER else [f"autograd::engine::evaluate_function: {what}", what]
 
 

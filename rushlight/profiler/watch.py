@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from threading import get_ident
 from time import perf_counter_ns
@@ -14,11 +14,12 @@ from types import SimpleNamespace
 from typing import Any
 
 from rushlight.autograd import engine, hooks
+from rushlight.autograd.packing import Packed
 from rushlight.base.spans import BACKWARD, OP, SPANS, Log
 from rushlight.base.tape import TAPE
 from rushlight.dispatch import state
-from rushlight.dispatch.overrides import unwatched
-from rushlight.dispatch.state import STACK
+from rushlight.dispatch.overrides import past_interpreters
+from rushlight.dispatch.state import LONE, STACK
 from rushlight.tensor.tensor import Tensor
 
 _PACKAGE = str(Path(__file__).parent.parent)
@@ -34,7 +35,7 @@ class Detail:
 
     __slots__ = ("shapes", "result", "bytes", "stack")
 
-    def __init__(self, args: Any, kwargs: dict[str, Any], found: Any, stack: bool) -> None:
+    def __init__(self, stack: bool, args: Any, kwargs: dict[str, Any], found: Any) -> None:
         named = [v for name, v in kwargs.items() if name != "out"]
         self.shapes = [_shape(v) for v in (*args, *named)]
         self.result = _shape(found) if isinstance(found, Tensor) else [0]
@@ -97,25 +98,28 @@ class Watch:
     watches = True  # for guards of compiled code: what it computes stays the same
 
     def __init__(self, detailed: bool, stack: bool) -> None:
-        self.detailed, self.stack = detailed or stack, stack
         self.log = Log()
-        # The door itself writes records if they hold nothing but times.
-        self.note = None if self.detailed else self.log.records.extend
+        # Where it stands alone, doors do its work, with these.
+        self.note = self.log.records.extend
+        self.detail = partial(Detail, stack) if detailed or stack else None
 
     def start(self) -> None:
         """Begin to watch this thread."""
         _count(1)
         state.push(self)
+        LONE[0] = self
         SPANS.append(self.log)
-        self._outer, hooks.GUARD = hooks.GUARD, self._node
-        self._apply = self._outer or engine.apply
+        self._outer = hooks.GUARD
+        self._node = hooks.GUARD = self._guard(self._outer or engine.apply)
 
     def stop(self) -> None:
         """End it."""
         _count(-1)
-        if hooks.GUARD == self._node:
+        if hooks.GUARD is self._node:
             hooks.GUARD = self._outer
         SPANS.remove(self.log)
+        if LONE[0] is self:
+            LONE[0] = None
         state.pop(self)
 
     def run(self, row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
@@ -127,23 +131,26 @@ class Watch:
         else:
             modes.append(self)
             try:
-                found = unwatched(row, call)(*args, **kwargs)
+                found = past_interpreters(row, call)(*args, **kwargs)
             finally:
                 modes.pop()
-        end = perf_counter_ns()
-        self.keep(row, call, start, end, args, kwargs, found)
+        self.keep(row, call, start, perf_counter_ns(), args, kwargs, found)
         return found
 
     def keep(self, what: Any, how: Any, start: int, end: int, args: Any, kwargs: Any, found: Any) -> None:
         """Note an op that has run."""
-        detail = Detail(args, kwargs, found, self.stack) if self.detailed else None
-        self.log.records += (OP, what, how, start, end, detail)
+        self.note((OP, what, how, start, end, self.detail and self.detail(args, kwargs, found)))
 
-    def _node(self, node: Any, grad: Any) -> Any:
-        if self.log.thread != get_ident():
-            return self._apply(node, grad)
-        name = node.name()
-        start = perf_counter_ns()
-        found = self._apply(node, grad)
-        self.log.records += (BACKWARD, name, None, start, perf_counter_ns(), None)
-        return found
+    def _guard(self, apply: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        """What the engine does instead of `apply`."""
+        note, thread, clock, plain = self.note, self.log.thread, perf_counter_ns, apply is engine.apply
+
+        def noted(node: Any, grad: Any) -> Any:
+            if get_ident() != thread:
+                return apply(node, grad)
+            start = clock()
+            found = node.apply(grad) if plain and node.saved.__class__ is not Packed else apply(node, grad)
+            end = clock()
+            note((BACKWARD, node.later(), None, start, end, None))
+            return found
+        return noted
