@@ -32,6 +32,7 @@ class Node:
 
     __slots__ = ("next", "seq", "saved", "hooks", "metadata_", "trace", "__weakref__")
     multi = False
+    told: Any = None  # what its name depends on, asked of classes of overloads
     next: tuple[Edge | None, ...]
     saved: Any
     hooks: Any
@@ -69,10 +70,6 @@ class Node:
     def name(self) -> str:
         """The class name, as `repr` shows it."""
         return type(self).__name__
-
-    def later(self) -> Any:
-        """The name, or a function that works it out without the node."""
-        return self.name()
 
     def settle(self) -> "Node":
         """This node, its class named as PyTorch names the overload that it was."""

@@ -6,13 +6,13 @@ are several rows here: then the last row's node takes the name of the whole.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from rushlight.autograd.node import backward_name, next_seq
-from rushlight.dispatch.saved import Kept
+from rushlight.dispatch.saved import KEEPING, Saved
 from rushlight.ops.table import Row
 from rushlight.tensor.tensor import Tensor, wrap
 
@@ -220,20 +220,25 @@ def _renamed(cls: type, name: str) -> type:
     return found
 
 
-def later(node: Any) -> Callable[[], str]:
-    """What works out the name of the overload that a row's node stands for; it keeps no tensors alive."""
-    cls = type(node)
-    plain = cls is node.rules.nodes[node.multi] and hasattr(node.saved, "_values")
-    return partial(_named, cls, _Given(node.saved) if plain else None)
+def told(node: Any) -> tuple[Any, Any] | None:
+    """What a row's node is named by: shapes and attributes, and no tensor is kept alive by them."""
+    saved, rules = node.saved, node.rules
+    if saved.__class__ is not Saved:
+        return None
+    values = saved._values if rules.attributes else _NOTHING
+    return saved._shapes, values if not rules.keeps else {
+        n: v for n, v in values.items() if v.__class__ not in KEEPING}
 
 
-def _named(cls: Any, given: _Given | None) -> str:
-    return given is not None and cls.rules.naming(given) or cls.__name__
+def named(cls: Any, given: tuple[Any, Any] | None) -> str:
+    """The name of the overload that a node of this class stood for."""
+    plain = given and cls is cls.rules.nodes[cls.multi]
+    return plain and cls.rules.naming(_Given(*given)) or cls.__name__  # type: ignore[misc]
 
 
 def name_of(node: Any) -> str:
-    """That name."""
-    return later(node)()
+    """The same, of a node: worked out when someone looks."""
+    return named(type(node), told(node))
 
 
 def settle(node: Any) -> Any:
@@ -242,15 +247,16 @@ def settle(node: Any) -> Any:
     return node
 
 
+_NOTHING: dict[str, Any] = {}
 _ZERO = np.zeros(1, np.float32)
 
 
 class _Given(dict[str, Any]):
     """The arguments that a node was recorded with; a tensor that was not kept, by its shape."""
 
-    def __init__(self, saved: Any) -> None:
-        super().__init__({n: v for n, v in saved._values.items() if v.__class__ is not Kept})
-        self._shapes = saved._shapes
+    def __init__(self, shapes: Any, values: Any) -> None:
+        super().__init__(values)
+        self._shapes = shapes
 
     def __getitem__(self, name: str) -> Any:
         shape = self._shapes.get(name)

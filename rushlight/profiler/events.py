@@ -10,6 +10,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from rushlight.base.spans import BACKWARD, OP, USER, Log
+from rushlight.dispatch.names import named
 from rushlight.profiler.table import build_table, time_text
 
 # What to watch: there is a CPU; other activities are accepted and see nothing.
@@ -113,7 +114,8 @@ def _flops(name: str, detail: Any) -> int:
 def _names(scope: int, what: Any, how: Any) -> list[str]:
     if scope == OP:
         return [f"aten::{_NAMES.get(what.name, what.name)}{'_' if getattr(how, 'writes', False) else ''}"]
-    what = what() if callable(what) else what
+    if scope == BACKWARD:
+        what = named(what, how)
     return [what] if scope == USER else [f"autograd::engine::evaluate_function: {what}", what]
 
 

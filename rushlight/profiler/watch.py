@@ -151,6 +151,6 @@ class Watch:
             start = clock()
             found = node.apply(grad) if plain and node.saved.__class__ is not Packed else apply(node, grad)
             end = clock()
-            note((BACKWARD, node.later(), None, start, end, None))
+            note((BACKWARD, node.__class__, node.told and node.told(), start, end, None))
             return found
         return noted
