@@ -32,7 +32,7 @@ class Node:
 
     __slots__ = ("next", "seq", "saved", "hooks", "metadata_", "trace", "__weakref__")
     multi = False
-    told: Any = None  # what its name depends on, asked of classes of overloads
+    by_shapes = False  # whether its name depends on shapes of tensors and nothing else
     next: tuple[Edge | None, ...]
     saved: Any
     hooks: Any

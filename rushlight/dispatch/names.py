@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 
 from rushlight.autograd.node import backward_name, next_seq
-from rushlight.dispatch.saved import KEEPING, Saved
 from rushlight.ops.table import Row
 from rushlight.tensor.tensor import Tensor, wrap
 
@@ -220,25 +219,15 @@ def _renamed(cls: type, name: str) -> type:
     return found
 
 
-def told(node: Any) -> tuple[Any, Any] | None:
-    """What a row's node is named by: shapes and attributes, and no tensor is kept alive by them."""
-    saved, rules = node.saved, node.rules
-    if saved.__class__ is not Saved:
-        return None
-    values = saved._values if rules.attributes else _NOTHING
-    return saved._shapes, values if not rules.keeps else {
-        n: v for n, v in values.items() if v.__class__ not in KEEPING}
-
-
-def named(cls: Any, given: tuple[Any, Any] | None) -> str:
-    """The name of the overload that a node of this class stood for."""
-    plain = given and cls is cls.rules.nodes[cls.multi]
-    return plain and cls.rules.naming(_Given(*given)) or cls.__name__  # type: ignore[misc]
-
-
 def name_of(node: Any) -> str:
-    """The same, of a node: worked out when someone looks."""
-    return named(type(node), told(node))
+    """The name of the overload that a row's node stands for: worked out when someone looks."""
+    return named(type(node), getattr(node.saved, "_shapes", None), getattr(node.saved, "_values", ()))
+
+
+def named(cls: Any, shapes: Any, values: Any = ()) -> str:
+    """The same without the node; `values` are not needed where it is named by_shapes."""
+    plain = cls is cls.rules.nodes[cls.multi] and shapes is not None
+    return plain and cls.rules.naming(_Given(shapes, values)) or cls.__name__
 
 
 def settle(node: Any) -> Any:
@@ -247,7 +236,6 @@ def settle(node: Any) -> Any:
     return node
 
 
-_NOTHING: dict[str, Any] = {}
 _ZERO = np.zeros(1, np.float32)
 
 

@@ -46,6 +46,11 @@ def past_interpreters(row: Row, direct: Callable[..., Any]) -> Callable[..., Any
     return general
 
 
+def place(row: Row, direct: Callable[..., Any]) -> tuple[int, str, str]:
+    """An op's place in a profiler's log."""
+    return OP, row.name, "_" if getattr(direct, "writes", False) else ""
+
+
 # Where interpreters stand: a thread without one, or with a profiler alone, runs the op as if there were none.
 _PASS = '''        if MODES and not TAPE{extra}:
             _modes = STACK.modes
@@ -54,9 +59,10 @@ _PASS = '''        if MODES and not TAPE{extra}:
             if _modes == LONE:
                 _start = clock()
                 _found = _plain[0]({names})
-                _end, _watch = clock(), LONE[0]
-                _more = _watch.detail and _watch.detail(({shown}), {kept}, _found)
-                _watch.note((OP, row, direct, _start, _end, _more))
+                _end = clock()
+                if LONE[0].detailed:
+                    LONE[0].detail(({shown}), {kept}, _found)
+                LONE[0].note((PLACE, _start, _end))
                 return _found
 '''
 
@@ -76,7 +82,8 @@ def compile_door(text: str, row: Row, scope: dict[str, Any], direct: Callable[..
     def plain() -> Callable[..., Any]:
         past = general.plain() if hasattr(general, "plain") else past_interpreters(row, direct)
         return compile_function(f"def {name}({names}):\n{body}", name, {
-            **scope, "MODES": (), "WATCHED": () if row.kind == "view" else MODES, "extra": {}, "general": past}, f"{name} watched")
+            **scope, "MODES": (), "extra": {}, "general": past,
+            "WATCHED": () if row.kind == "view" else MODES}, f"{name} watched")  # a view calls no other rows
 
     def first(*args: Any) -> Any:
         found[0] = plain()
@@ -87,8 +94,8 @@ def compile_door(text: str, row: Row, scope: dict[str, Any], direct: Callable[..
         shown="".join(f"{n}, " for n in order if n != "out"), kept="{'out': out}" if "out" in order else "{}")
     away = "        return general("
     made: Any = compile_function(text.replace(away, check + away, 1), name, {
-        **scope, "STACK": STACK, "TAPE": TAPE, "LONE": LONE, "OP": OP, "clock": perf_counter_ns, "row": row,
-        "direct": direct, "_plain": found})
+        **scope, "STACK": STACK, "TAPE": TAPE, "LONE": LONE, "clock": perf_counter_ns, "_plain": found,
+        "PLACE": place(row, direct)})
     made.plain = plain
     return made  # type: ignore[no-any-return]
 

@@ -68,7 +68,6 @@ class Rules:
         # Derived rules read their arguments by computed names and say so.
         names = keeps if keeps is not None else getattr(rule, "keeps", None) or mentioned(rule)
         self.keeps = frozenset(p.name for p in row.params if p.name in names)
-        self.attributes = any(not p.is_tensor for p in row.params)
         self.keeps_result = "result" in names
         # A function of the arguments where PyTorch numbers overloads.
         self.naming = naming = None if name else names_of.label(row)
@@ -78,7 +77,7 @@ class Rules:
             "__slots__": (), "apply": _apply_multi if multi else _apply, "multi": multi,
             "rules": self, **(
                 {"settle": names_of.settle, "name": names_of.name_of,
-                 "told": names_of.told} if callable(naming) else {})})
+                 "by_shapes": all(p.is_tensor for p in row.params)} if callable(naming) else {})})
             for multi in (False, True)}
         self.places = [(p.name, 0) for p in self.tensor_params]
         self.lists = any(p.is_list for p in self.tensor_params)

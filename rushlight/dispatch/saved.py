@@ -43,7 +43,7 @@ class Saved:
 
     def tensors(self) -> bool:
         """Whether tensors are kept."""
-        return bool(self._results and self._results[1]) or not KEEPING.isdisjoint(
+        return bool(self._results and self._results[1]) or not _KEEPING.isdisjoint(
             [v.__class__ for v in self._values.values()])
 
     def packed(self, pack: Callable[[Tensor, int], Any]) -> "Saved":
@@ -97,4 +97,4 @@ class KeptList:
         self.items = items
 
 
-KEEPING = frozenset((Kept, KeptList, PackedTensor))
+_KEEPING = frozenset((Kept, KeptList, PackedTensor))

@@ -1,24 +1,22 @@
 """What stands in the door while a profiler is at work: each op and each node of a backward leaves a record.
 
-Ops run as if nobody stood there, on their fast paths; a record is six entries in a flat list.
+Ops run as if nobody stood there, on their fast paths.
 """
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import wraps
 from pathlib import Path
 from threading import get_ident
 from time import perf_counter_ns
-from types import SimpleNamespace
 from typing import Any
 
-from rushlight.autograd import engine, hooks
-from rushlight.autograd.packing import Packed
-from rushlight.base.spans import BACKWARD, OP, SPANS, Log
+from rushlight.autograd import hooks
+from rushlight.base.spans import OP, SPANS, Log
 from rushlight.base.tape import TAPE
 from rushlight.dispatch import state
-from rushlight.dispatch.overrides import past_interpreters
+from rushlight.dispatch.overrides import past_interpreters, place
 from rushlight.dispatch.state import LONE, STACK
 from rushlight.tensor.tensor import Tensor
 
@@ -35,7 +33,7 @@ class Detail:
 
     __slots__ = ("shapes", "result", "bytes", "stack")
 
-    def __init__(self, stack: bool, args: Any, kwargs: dict[str, Any], found: Any) -> None:
+    def __init__(self, args: Any, kwargs: dict[str, Any], found: Any, stack: bool) -> None:
         named = [v for name, v in kwargs.items() if name != "out"]
         self.shapes = [_shape(v) for v in (*args, *named)]
         self.result = _shape(found) if isinstance(found, Tensor) else [0]
@@ -71,7 +69,7 @@ def callers() -> list[str]:
 
 
 def _noted(name: str, method: Any) -> Any:
-    what = SimpleNamespace(name=name)
+    where = OP, name, ""
 
     @wraps(method)
     def noted(*args: Any, **kwargs: Any) -> Any:
@@ -80,7 +78,7 @@ def _noted(name: str, method: Any) -> Any:
             return method(*args, **kwargs)
         start = perf_counter_ns()
         found = method(*args, **kwargs)
-        top[0].keep(what, None, start, perf_counter_ns(), args, kwargs, found)
+        top[0].keep(where, start, perf_counter_ns(), args, kwargs, found)
         return found
     return noted
 
@@ -98,10 +96,9 @@ class Watch:
     watches = True  # for guards of compiled code: what it computes stays the same
 
     def __init__(self, detailed: bool, stack: bool) -> None:
+        self.detailed, self.stack = detailed or stack, stack
         self.log = Log()
-        # Where it stands alone, doors do its work, with these.
-        self.note = self.log.records.extend
-        self.detail = partial(Detail, stack) if detailed or stack else None
+        self.note = self.log.note
 
     def start(self) -> None:
         """Begin to watch this thread."""
@@ -109,14 +106,13 @@ class Watch:
         state.push(self)
         LONE[0] = self
         SPANS.append(self.log)
-        self._outer = hooks.GUARD
-        self._node = hooks.GUARD = self._guard(self._outer or engine.apply)
+        self._outer, hooks.WATCH = hooks.WATCH, self.engine
 
     def stop(self) -> None:
         """End it."""
         _count(-1)
-        if hooks.GUARD is self._node:
-            hooks.GUARD = self._outer
+        if hooks.WATCH == self.engine:
+            hooks.WATCH = self._outer
         SPANS.remove(self.log)
         if LONE[0] is self:
             LONE[0] = None
@@ -134,23 +130,32 @@ class Watch:
                 found = past_interpreters(row, call)(*args, **kwargs)
             finally:
                 modes.pop()
-        self.keep(row, call, start, perf_counter_ns(), args, kwargs, found)
+        self.keep(place(row, call), start, perf_counter_ns(), args, kwargs, found)
         return found
 
-    def keep(self, what: Any, how: Any, start: int, end: int, args: Any, kwargs: Any, found: Any) -> None:
+    def keep(self, where: Any, start: int, end: int, args: Any, kwargs: Any, found: Any) -> None:
         """Note an op that has run."""
-        self.note((OP, what, how, start, end, self.detail and self.detail(args, kwargs, found)))
+        if self.detailed:
+            self.detail(args, kwargs, found)
+        self.note((where, start, end))
 
-    def _guard(self, apply: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-        """What the engine does instead of `apply`."""
-        note, thread, clock, plain = self.note, self.log.thread, perf_counter_ns, apply is engine.apply
+    def detail(self, args: Any, kwargs: Any, found: Any) -> None:
+        """Note more of it, just before its record."""
+        self.log.details[len(self.log.records)] = Detail(args, kwargs, found, self.stack)
+
+    def engine(self, through: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        """What runs the nodes of a backward, from what would run them."""
+        if self._outer is not None:
+            through = self._outer(through)
+        if self.log.thread != get_ident():
+            return through
+        note, clock = self.note, perf_counter_ns
 
         def noted(node: Any, grad: Any) -> Any:
-            if get_ident() != thread:
-                return apply(node, grad)
             start = clock()
-            found = node.apply(grad) if plain and node.saved.__class__ is not Packed else apply(node, grad)
+            found = through(node, grad)
             end = clock()
-            note((BACKWARD, node.__class__, node.told and node.told(), start, end, None))
+            place = (node.__class__, getattr(node.saved, "_shapes", None)) if node.by_shapes else node.name()
+            note((place, start, end))
             return found
         return noted
