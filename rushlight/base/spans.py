@@ -16,8 +16,8 @@ OP, BACKWARD, USER = 0, 1, 7  # scopes, numbered as PyTorch's RecordScope
 class Log:
     """Records of one thread's time, a flat list: (place, start, end) each, in nanoseconds of perf_counter_ns.
 
-    A place is (scope, name, suffix), or says which node ran. Little is kept, and nothing new for an op: where
-    memory is taken for good the program's own objects come to lie in places that no cache knows yet.
+    A place is (scope, name, suffix), or says which node ran: its name, or what named() in dispatch/names.py takes.
+    `details` are those of the records that have more, by their index.
     """
 
     __slots__ = ("records", "details", "thread", "note")
