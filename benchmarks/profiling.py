@@ -13,6 +13,7 @@ from typing import Any
 from benchmarks.worker import load, settle
 from benchmarks.workloads import WORKLOADS
 
+TURN = 4  # steps in a turn, after one that is not timed
 STEPS = ("mlp_step", "cnn_step", "char_gpt_step")
 
 
@@ -30,10 +31,10 @@ def overhead(torch: Any, package: str, name: str, seconds: float) -> tuple[float
     while time.perf_counter() - start < 1.5 * seconds or len(times) < 9:
         with torch.profiler.profile() as prof:
             step()
-            watched += [timed(step), timed(step)]
+            watched += [timed(step) for _ in range(TURN)]
         step()
-        times += [timed(step), timed(step)]
-    return quantiles(times)[0], quantiles(watched)[0], len(prof.events()) // 3
+        times += [timed(step) for _ in range(TURN)]
+    return quantiles(times)[0], quantiles(watched)[0], len(prof.events()) // (TURN + 1)
 
 
 def timed(step: Any) -> float:

@@ -19,6 +19,8 @@ from typing import Any
 import mpmath as mp
 import numpy as np
 
+from benchmarks import truths
+
 mp.mp.dps = 40
 ALL, POSITIVE, UNIT, INF = (-math.inf, math.inf), (0.0, math.inf), (-1.0, 1.0), math.inf
 Reference = Callable[..., Any]
@@ -77,7 +79,10 @@ OPS: dict[str, tuple[Reference, tuple[float, float], tuple[float, ...]]] = {
     "xlogy": (lambda x, y: x * mp.log(y), POSITIVE, ()), "true_divide": (lambda x, y: x / y, ALL, ()),
 }
 BINARY = ("pow", "atan2", "hypot", "logaddexp", "xlogy", "true_divide")
-POINTS = 600
+POINTS, DERIVED = 600, 1200
+
+
+DERIVED_OPS = {subject.path: subject for subject in truths.rows(set(OPS))}
 
 
 def points(domain: tuple[float, float], around: tuple[float, ...], dtype: Any, seed: int) -> Any:
@@ -101,7 +106,7 @@ def truth(f: Reference, *arguments: Any) -> list[Any]:
     for values in zip(*arguments, strict=True):
         try:
             found.append(mp.re(f(*(mp.mpf(float(v)) for v in values))))
-        except (ValueError, ZeroDivisionError, OverflowError, mp.NoConvergence):
+        except (ValueError, ZeroDivisionError, OverflowError, mp.mp.NoConvergence):
             found.append(mp.nan)
     return found
 
@@ -131,43 +136,86 @@ def resolve(package: Any, name: str) -> Callable[..., Any]:
     return package
 
 
-def compiled(name: str, *tensors: Any) -> bool:
+def compiled(name: str, given: dict[str, Any], *tensors: Any) -> bool:
     """Give the op's kernel for these operands machine code; whether there is any."""
     from rushlight.dispatch import pointwise
     from rushlight.ops.table import NAMES
 
-    space, _, leaf = name.rpartition(".")
-    row, _ = NAMES.get((space or "torch", leaf), (None, None))
+    row, _ = NAMES.get(truths.key(name), (None, None))
     chosen = None if row is None or row.kind != "pointwise" else pointwise.variant(
-        row, {p.name: p.default for p in row.params if not p.is_tensor})
-    return chosen is not None and bool(chosen.entry(tensors).kernel.compile_now())
+        row, {p.name: given.get(p.name, p.default) for p in row.params if not p.is_tensor})
+    if chosen is None:
+        return False
+    spare = iter(tensors)
+    operands = [given[n] if n in given else next(spare) for n in chosen.operands]
+    return bool(chosen.entry(operands).kernel.compile_now())
 
 
-def measure(name: str, dtype: str) -> dict[str, tuple[float, float]]:
-    """{who: (largest error, the argument where)} of one op."""
+def sample(subject: truths.Subject, dtype: str) -> list[Any]:
+    """Arguments for a row of the table: of all magnitudes, and pairs that lie close together."""
+    of, rng = np.dtype(dtype), np.random.default_rng(4)
+    parts = [points(domain, (0, 1, -1, 0.5, 2, 3), of, seed) for seed, domain in enumerate(subject.domains)]
+    parts = [rng.permutation(part)[:min(map(len, parts), default=0)][:DERIVED] for part in parts]
+    if len(parts) > 1 and subject.domains[0] == subject.domains[1]:
+        near = len(parts[0]) // 4
+        parts[1][:near] = parts[0][:near] * (1 + np.finfo(of).eps * rng.integers(-9, 9, near)).astype(of)
+    return parts
+
+
+def specials(run: Callable[[Any, list[Any]], Any], domains: Any, dtype: str) -> str:
+    """Where zeros, infinities, nan, the largest and the smallest numbers come out other than PyTorch's."""
     import rushlight
     import torch
 
-    f, domain, around = OPS[name]
-    arguments = [points(domain, around, np.dtype(dtype), 1)]
-    if name in BINARY:
-        second = points(domain if name != "pow" else (-30, 30), around, np.dtype(dtype), 2)
-        count = min(len(arguments[0]), len(second))
-        order = np.random.default_rng(3).permutation(len(second))[:count]
-        arguments = [arguments[0][:count], second[order]]
-    true = truth(f, *arguments)
+    info = np.finfo(dtype)
+    ends = [0.0, -0.0, INF, -INF, math.nan, 1.0, -1.0, float(info.max), float(info.smallest_subnormal)]
+    few = {truths.DEGREES: (-1, 0, 1, 5), truths.UNIT: (0, 1, ends[-1])}
+    of = [np.array(few.get(domain, ends), dtype) for domain in domains]
+    grid = [np.ascontiguousarray(a.ravel()) for a in np.meshgrid(*of)]
+    mine, theirs = (run(p, [p.from_numpy(a.copy()) for a in grid]).numpy() for p in (rushlight, torch))
+    plain = np.isfinite(mine) & np.isfinite(theirs) & (mine != 0) & (theirs != 0)
+    same = plain | np.isnan(mine) & np.isnan(theirs)
+    same |= (mine == theirs) & (np.signbit(mine) == np.signbit(theirs))
+    bad = np.flatnonzero(~same)
+    at = "" if not bad.size else ", ".join(f"{a[bad[0]]:.3g}" for a in grid)
+    return f"{bad.size} specials: f({at}) = {mine[bad[0]]:.3g}, {theirs[bad[0]]:.3g}" if bad.size else ""
+
+
+def measure(name: str, dtype: str) -> dict[str, Any]:
+    """{who: (largest error, the argument where)} of one op, and what specials are `other` than PyTorch's."""
+    import rushlight
+    import torch
+
+    subject = DERIVED_OPS.get(name)
+    if subject is not None:
+        arguments, given = sample(subject, dtype), subject.given
+        with mp.workdps(60):
+            true = truth(lambda *values: truths.true(subject, *values), *arguments)
+    else:
+        f, domain, around = OPS[name]
+        arguments, given = [points(domain, around, np.dtype(dtype), 1)], {}
+        if name in BINARY:
+            second = points(domain if name != "pow" else (-30, 30), around, np.dtype(dtype), 2)
+            count = min(len(arguments[0]), len(second))
+            order = np.random.default_rng(3).permutation(len(second))[:count]
+            arguments = [arguments[0][:count], second[order]]
+        true = truth(f, *arguments)
+    first = [given["n"]] if "n" in given else []  # polygamma has it before its operand
+
+    def run(package: Any, tensors: list[Any]) -> Any:
+        return resolve(package, name)(*first, *tensors, **{k: v for k, v in given.items() if k != "n"})
     mine = [rushlight.from_numpy(a.copy()) for a in arguments]
-    theirs = [torch.from_numpy(a.copy()) for a in arguments]
-    results = {"NumPy": resolve(rushlight, name)(*mine).numpy()}
-    if compiled(name, *mine):
-        results["machine"] = resolve(rushlight, name)(*mine).numpy()
-    results["PyTorch"] = resolve(torch, name)(*theirs).numpy()
-    found = {}
+    results = {"NumPy": run(rushlight, mine).numpy()}
+    if compiled(name, given, *mine):
+        results["machine"] = run(rushlight, mine).numpy()
+    results["PyTorch"] = run(torch, [torch.from_numpy(a.copy()) for a in arguments]).numpy()
+    found: dict[str, Any] = {}
     for who, values in results.items():
-        wrong = errors(values, true, np.dtype(dtype))
+        wrong = errors(values, true, values.dtype)
         worst = int(wrong.argmax())
-        found[who] = (float(wrong[worst]), float(arguments[0][worst]))
-    return found
+        found[who] = (float(wrong[worst]), *[float(a[worst]) for a in arguments])
+    domains = subject.domains if subject else (ALL,) * len(arguments)
+    return found | {"other": specials(run, domains, dtype)}
 
 
 HEAD = """# Numerics
@@ -176,27 +224,32 @@ Written by `python -m benchmarks.ulps --write`: the largest error found of each 
 of the result, against mpmath with 40 digits, over the op's domain (subnormal, tiny and huge arguments and the
 neighbourhoods of poles, zeros and edges included), and the (first) argument where. *NumPy* is what the first
 calls of an op run on, *machine* the code that hot ones do. `inf` is an infinity or nan where there should be
-none, or none where there should be one. Relative errors near a zero of a function without a closed form
-(digamma, Bessel functions) are unbounded for everybody.
+none, or none where there should be one. The last column says where an op is worse than PyTorch's by more
+than 2 units and a fifth, or else how many combinations of zeros, infinities, nan, 1, -1, the largest and the
+smallest numbers come out in another class (nan, infinite, zero of one sign or the other), and the first of
+them: ours, PyTorch's. The ops after `true_divide` are all other pointwise rows of the table, their true
+values derived from their scalar expressions (`benchmarks/truths.py`), and losses. Relative errors near a zero
+of a function (digamma, Bessel functions, sums of products) are unbounded for everybody; PyTorch's are the
+smaller there where its kernels round a product and a sum once (addcmul, lerp).
 
 """
 
 
-def row(name: str, dtype: str, found: dict[str, tuple[float, float]]) -> str:
+def row(name: str, dtype: str, found: dict[str, Any]) -> str:
     """A line of the table."""
-    cells = [f"{found[who][0]:.3g} at {found[who][1]:.4g}" if who in found else "as NumPy"
-             for who in ("NumPy", "machine", "PyTorch")]
-    mine = max(v for who, (v, _) in found.items() if who != "PyTorch")
+    cells = [f"{found[who][0]:.3g} at {', '.join(f'{x:.4g}' for x in found[who][1:])}" if who in found
+             else "as NumPy" for who in ("NumPy", "machine", "PyTorch")]
+    mine = max(found[who][0] for who in ("NumPy", "machine") if who in found)
     # Where neither has any correct digit, as near a zero, a few per cent more say nothing.
     theirs = found["PyTorch"][0]
     verdict = "worse" if mine > theirs + 2 and mine > 1.2 * theirs else ""
-    return f"| {name} | {dtype} | {' | '.join(cells)} | {verdict} |"
+    return f"| {name} | {dtype} | {' | '.join(cells)} | {verdict or found['other']} |"
 
 
 def main() -> int:
     """Measure and print; exit status 1 where Rushlight is worse by more than 2 units."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("names", nargs="*", default=list(OPS))
+    parser.add_argument("names", nargs="*", default=[*OPS, *DERIVED_OPS])
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args()
     warnings.simplefilter("ignore")

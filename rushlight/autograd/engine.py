@@ -88,6 +88,7 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
          wanted: _Wanted | None, accumulate: bool) -> None:
     buffers: dict[Node, Any] = {}
     heap: list[tuple[int, Node]] = []
+    through = _through if hooks.WATCH is None else hooks.WATCH(_through)
     for node, number, grad in roots:
         _receive(buffers, heap, node, number, grad)
     while heap:
@@ -104,7 +105,7 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
             elif accumulate:
                 _accumulate(node, grad, create)
             continue
-        results = _through(node, grad)
+        results = through(node, grad)
         if not keep:
             node.release()
         for e, g in zip(node.next, results):
@@ -201,11 +202,11 @@ def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tens
         if not t._k.dtype.is_floating_point:
             raise RuntimeError("grad can be implicitly created only for real scalar outputs but got "
                                f"{t._k.dtype}")
-        grad = _ones_like(t)
-    elif grad._a.shape != t._a.shape:
+        return t._g, t._i, _ones_like(t)
+    if grad._a.shape != t._a.shape:
         raise RuntimeError(f"Mismatch in shape: grad_output[0] has a shape of {grad.shape} and "
                            f"output[0] has a shape of {t.shape}.")
-    elif grad._k.dtype.is_complex != t._k.dtype.is_complex:
+    if grad._k.dtype.is_complex != t._k.dtype.is_complex:
         raise RuntimeError("For complex Tensors, both grad_output and output are required to have "
                            f"the same dtype. Mismatch in dtype: grad_output[0] has a dtype of "
                            f"{grad.dtype} and output[0] has a dtype of {t.dtype}.")

@@ -5,12 +5,13 @@ method); for huge a Temme's uniform form (DLMF 8.12) with its first two correcti
 """
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from rushlight.base.lifted import lifted
-from rushlight.base.special import erfc, lgamma
+from rushlight.base.special import erfc, horner, lgamma, zeta
 
 _HUGE, _EPS = 1e4, 1e-16
 
@@ -50,6 +51,24 @@ def _fraction(a: Any, x: Any) -> Any:
     return h * _front(a, x) * a
 
 
+@lru_cache(maxsize=None)
+def _log_gamma_terms() -> tuple[float, ...]:
+    """The Taylor series of lgamma(1 + a) / a, highest power first (DLMF 5.7.3)."""
+    zetas = zeta(np.arange(2.0, 45.0), np.ones(43)).tolist()
+    return (-float(np.euler_gamma), *[z * (-1.0)**n / n for n, z in enumerate(zetas, 2)])[::-1]
+
+
+def _near_zero(a: Any, x: Any) -> Any:
+    """Q for small a and x, where it is far from 1: by the series of what P lacks (as in Cephes)."""
+    known = np.where(a < 0.5, a * horner(np.minimum(a, 0.5), _log_gamma_terms()), lgamma(a + 1))
+    power = a * np.log(x) - known
+    total, fraction = np.zeros_like(x), np.ones_like(x)
+    for n in range(1, 40):
+        fraction = fraction * -x / n
+        total = total + fraction / (a + n)
+    return -np.expm1(power) - a * np.exp(power) * total
+
+
 def _uniform(a: Any, x: Any, sign: int) -> Any:
     """P (sign -1) or Q (sign 1) for huge a."""
     mu = (x - a) / a
@@ -67,7 +86,9 @@ def _regular(a: Any, x: Any, upper: bool) -> Any:
     """P, or Q if `upper`, for positive a and x, each element by the method for it."""
     found = np.empty_like(x)
     huge, low = a > _HUGE, x < a + 1
-    for where, method, gives_upper in ((~huge & low, _series, False), (~huge & ~low, _fraction, True)):
+    near = upper & (x <= 1.1) & (a < np.where(x <= 0.5, -0.4 / np.log(np.minimum(x, 0.5)), 1.1 * x))
+    for where, method, gives_upper in ((~huge & low & ~near, _series, False), (near, _near_zero, True),
+                                       (~huge & ~low & ~near, _fraction, True)):
         if where.any():
             made = method(a[where], x[where])
             found[where] = made if gives_upper is upper else 1 - made

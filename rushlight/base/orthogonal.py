@@ -1,8 +1,8 @@
 """Orthogonal polynomials of NumPy arrays: values for arrays of arguments and of degrees.
 
-By their three-term recurrences (DLMF 18.9), degree by degree for all elements at once, in the dtype of
-the operands; Chebyshev's of higher degrees inside (-1, 1) by their trigonometric forms. Degrees are
-truncated; a negative one gives 0.
+By their three-term recurrences (DLMF 18.9), degree by degree for all elements at once, in a wider dtype than
+the operands' (C's compilers round a product and a sum once); Chebyshev's of higher degrees inside (-1, 1) by
+their trigonometric forms. Degrees are truncated; a negative one gives 0.
 """
 from __future__ import annotations
 
@@ -25,10 +25,11 @@ def _operands(x: Any, n: Any) -> tuple[Array, Array]:
 
 
 def _recurrence(x: Array, n: Array, first: First, following: Following) -> Array:
-    before, now = np.ones_like(x), first(x)
-    found = np.where(n < 0, np.zeros_like(x), np.where(n == 0, before, now))
+    wide = x.astype(np.longdouble if x.dtype.itemsize == 8 else np.float64)
+    before, now = np.ones_like(wide), first(wide)
+    found = np.where(n < 0, np.zeros_like(wide), np.where(n == 0, before, now))
     for k in range(1, int(np.max(n, initial=0))):
-        before, now = now, following(k, x, now, before)
+        before, now = now, following(k, wide, now, before)
         found = np.where(n == k + 1, now, found)
     return found.astype(x.dtype, copy=False)
 

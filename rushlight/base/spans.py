@@ -1,8 +1,7 @@
 """Named stretches of time: what a profiler shows beside ops, and PyTorch's record_function.
 
-SPANS holds the logs of the profilers at work. A log is a flat list of records, six fields each:
-(scope, what, how, start, end, detail), times in nanoseconds of perf_counter_ns. Nobody pays for a span
-who asks `if SPANS` first: `with span(name) if SPANS else NO_SPAN`.
+SPANS holds the logs of the profilers at work. Nobody pays for a span who asks `if SPANS` first:
+`with span(name) if SPANS else NO_SPAN`.
 """
 from __future__ import annotations
 
@@ -15,13 +14,18 @@ OP, BACKWARD, USER = 0, 1, 7  # scopes, numbered as PyTorch's RecordScope
 
 
 class Log:
-    """Records of one thread's time."""
+    """Records of one thread's time, a flat list: (place, start, end) each, in nanoseconds of perf_counter_ns.
 
-    __slots__ = ("records", "thread")
+    A place is (scope, name, suffix), or a node: its name, or what named() in dispatch/names.py takes.
+    `details` are those of the records that have more, by their index.
+    """
+
+    __slots__ = ("records", "details", "thread", "note")
 
     def __init__(self) -> None:
         self.records: list[Any] = []
-        self.thread = get_ident()
+        self.details: dict[int, Any] = {}
+        self.note, self.thread = self.records.extend, get_ident()
 
 
 SPANS: list[Log] = []
@@ -43,4 +47,4 @@ class span:
     def __exit__(self, *error: object) -> None:
         for log in SPANS:
             if log.thread == get_ident():
-                log.records += (USER, self.name, None, self.start, perf_counter_ns(), None)
+                log.note(((USER, self.name, ""), self.start, perf_counter_ns()))

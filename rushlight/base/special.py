@@ -196,7 +196,7 @@ def _zeta_positive(s: Any, q: Any) -> Any:
     rising, power = np.ones_like(s), last
     for k, denominator in enumerate(_ZETA_TAIL):
         rising, power = rising * (s + 2 * k), power / q
-        total = total + rising * power / denominator
+        total = total + np.where(last == 0, 0, rising * power / denominator)  # not inf * 0
         rising, power = rising * (s + 2 * k + 1), power / q
     return total
 
@@ -211,7 +211,7 @@ def zeta(s: Any, q: Any) -> Any:
     if mirror.any():
         # The two-sided sum through q has its lower half at 1 - fraction, less what lies below q.
         sign = np.where(np.fmod(s, 2.0) == 0, 1.0, -1.0)
-        below = _zeta_positive(s, 1 - fraction) - _zeta_positive(s, 1 - q)
+        below = _zeta_positive(s, np.ceil(q) - q) - _zeta_positive(s, 1 - q)
         total = np.where(mirror, total + sign * below, total)
     total = np.where(q <= 0, np.where(q == np.floor(q), np.inf, np.where(whole, total, np.nan)), total)
     return np.where(s == 1, np.inf, np.where(s < 1, np.nan, total))

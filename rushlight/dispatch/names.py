@@ -221,9 +221,13 @@ def _renamed(cls: type, name: str) -> type:
 
 def name_of(node: Any) -> str:
     """The name of the overload that a row's node stands for: worked out when someone looks."""
-    cls = type(node)
-    plain = cls is node.rules.nodes[node.multi] and hasattr(node.saved, "_values")
-    return plain and node.rules.naming(_Given(node.saved)) or cls.__name__
+    return named(type(node), getattr(node.saved, "_shapes", None), getattr(node.saved, "_values", ()))
+
+
+def named(cls: Any, shapes: Any, values: Any = ()) -> str:
+    """The same without the node; `values` are not needed where it is named by_shapes."""
+    plain = cls is cls.rules.nodes[cls.multi] and shapes is not None
+    return plain and cls.rules.naming(_Given(shapes, values)) or cls.__name__
 
 
 def settle(node: Any) -> Any:
@@ -238,9 +242,9 @@ _ZERO = np.zeros(1, np.float32)
 class _Given(dict[str, Any]):
     """The arguments that a node was recorded with; a tensor that was not kept, by its shape."""
 
-    def __init__(self, saved: Any) -> None:
-        super().__init__(saved._values)
-        self._shapes = saved._shapes
+    def __init__(self, shapes: Any, values: Any) -> None:
+        super().__init__(values)
+        self._shapes = shapes
 
     def __getitem__(self, name: str) -> Any:
         shape = self._shapes.get(name)

@@ -1,6 +1,7 @@
 """Who may take an op over before it runs: interpreters, and classes with __torch_function__."""
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import lru_cache
 from time import perf_counter_ns
@@ -11,50 +12,30 @@ from rushlight.base.tape import TAPE
 from rushlight.dispatch import state
 from rushlight.dispatch.arguments import without_missing
 from rushlight.dispatch.source import compile_function
-from rushlight.dispatch.state import MODES, STACK
+from rushlight.dispatch.state import LONE, MODES, STACK
 from rushlight.ops.table import Row
 from rushlight.tensor.tensor import Tensor, as_subclass
 
 
 def entrance(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
-    """The op for whoever may take it over: the innermost interpreter, else classes among the operands'.
+    """The op for whoever may take it over: the innermost interpreter, else classes among the operands'."""
+    past = past_interpreters(row, direct)
 
-    Where one stands alone that only wants a record (`note`), or none in this thread, it runs unwatched.
-    """
     def general(*args: Any, **kwargs: Any) -> Any:
-        if MODES:
-            modes = STACK.modes
-            note = getattr(modes[0], "note", None) if len(modes) == 1 else None
-            if (note or not modes) and not TAPE:
-                run = unwatched(row, direct)
-                if note is None:
-                    return run(*args, **kwargs)
-                start = perf_counter_ns()
-                found = run(*args, **kwargs)
-                note((OP, row, direct, start, perf_counter_ns(), None))
-                return found
-            if modes:
-                mode = modes.pop()
-                try:
-                    return mode.run(row, direct, args, without_missing(kwargs))
-                finally:
-                    modes.append(mode)
-        foreign = _foreign(args, kwargs)
-        if foreign:
-            return _ask(row, direct, foreign, args, without_missing(kwargs))
-        return direct(*args, **kwargs)
+        modes = STACK.modes if MODES else None
+        if not modes:
+            return past(*args, **kwargs)
+        mode = modes.pop()
+        try:
+            return mode.run(row, direct, args, without_missing(kwargs))
+        finally:
+            modes.append(mode)
 
     general.__name__ = general.__qualname__ = row.name
     return general
 
 
 @lru_cache(maxsize=None)
-def unwatched(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
-    """The op by its door as if there were no interpreters, kept; what it calls meets them."""
-    make = getattr(direct, "unwatched", None)
-    return make() if make else past_interpreters(row, direct)  # type: ignore[no-any-return]
-
-
 def past_interpreters(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
     """`entrance` without interpreters; what the op calls meets them."""
     def general(*args: Any, **kwargs: Any) -> Any:
@@ -65,16 +46,58 @@ def past_interpreters(row: Row, direct: Callable[..., Any]) -> Callable[..., Any
     return general
 
 
+def place(row: Row, direct: Callable[..., Any]) -> tuple[int, str, str]:
+    """An op's place in a profiler's log."""
+    return OP, row.name, "_" if getattr(direct, "writes", False) else ""
+
+
+# Where interpreters stand: a thread without one, or with a profiler alone, runs the op as if there were none.
+_PASS = '''        if MODES and not TAPE{extra}:
+            _modes = STACK.modes
+            if not _modes:
+                return _plain[0]({names})
+            if _modes == LONE:
+                _start = clock()
+                _found = _plain[0]({names})
+                _end = clock()
+                if LONE[0].detailed:
+                    LONE[0].detail(({shown}), {kept}, _found)
+                LONE[0].note((PLACE, _start, _end))
+                return _found
+'''
+
+
 def compile_door(text: str, row: Row, scope: dict[str, Any], direct: Callable[..., Any],
                  suffix: str = "") -> Callable[..., Any]:
-    """A generated function that calls scope's `general` where MODES says that an interpreter stands here.
+    """A generated function that calls scope's `general` first of all where MODES says so, or mistakes.
 
-    `direct.unwatched()` makes it without that question, for interpreters that run ops at their usual speed.
+    `plain()` of it makes it without that question, and with no arguments but by position.
     """
-    name = row.name + suffix
-    direct.unwatched = lambda: compile_function(  # type: ignore[attr-defined]
-        text, name, {**scope, "MODES": (), "general": past_interpreters(row, direct)})
-    return compile_function(text, name, scope)
+    name, general = row.name + suffix, scope["general"]
+    head, body = text.split("):\n", 1)
+    order = re.findall(r"[(,] ?\*?(\w+)", head)
+    names = "".join(f"{n}, " for n in order)
+
+    @lru_cache(maxsize=None)
+    def plain() -> Callable[..., Any]:
+        past = general.plain() if hasattr(general, "plain") else past_interpreters(row, direct)
+        return compile_function(f"def {name}({names}):\n{body}", name, {
+            **scope, "MODES": (), "extra": {}, "general": past,
+            "WATCHED": () if row.kind == "view" else MODES}, f"{name} watched")  # a view calls no other rows
+
+    def first(*args: Any) -> Any:
+        found[0] = plain()
+        return found[0](*args)
+    found = [first]
+    check = _PASS.format(
+        names=names, extra=" and not extra" if "**extra" in head else "",
+        shown="".join(f"{n}, " for n in order if n != "out"), kept="{'out': out}" if "out" in order else "{}")
+    away = "        return general("
+    made: Any = compile_function(text.replace(away, check + away, 1), name, {
+        **scope, "STACK": STACK, "TAPE": TAPE, "LONE": LONE, "clock": perf_counter_ns, "_plain": found,
+        "PLACE": place(row, direct)})
+    made.plain = plain
+    return made  # type: ignore[no-any-return]
 
 
 def _foreign(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

@@ -12,6 +12,8 @@ from typing import Any
 from rushlight.tensor.tensor import WRAPPED, Tensor
 
 MODES: list[Any] = []
+# The one profiler that doors leave records with; it stands in its thread's stack.
+LONE: list[Any] = [None]
 # Classes whose instances need no look at __torch_function__; nn.Parameter joins them.
 PLAIN: set[type] = {Tensor}
 

@@ -99,7 +99,7 @@ def tanhshrink(input) -> Expr:
            refuse=not_for("softshrink_check", *NOT_FLOATING))
 def softshrink(input, lambd: "Number" = 0.5) -> Expr:
     """x moved towards 0 by lambd."""
-    small = m.where(m.lt(input, -lambd), input + lambd, input * 0)
+    small = m.where(m.lt(input, -lambd), input + lambd, m.where(m.isnan(input), input, 0))
     return m.where(m.gt(input, lambd), input - lambd, small)
 
 
@@ -148,13 +148,13 @@ def hardsigmoid(input) -> Expr:
 def hardswish(input) -> Expr:
     """x * hardsigmoid(x)."""
     middle = input * (input + 3) / 6
-    return m.where(m.le(input, -3), input * 0, m.where(m.ge(input, 3), input, middle))
+    return m.where(m.le(input, -3), 0, m.where(m.ge(input, 3), input, middle))
 
 
 @pointwise(where=_F, refuse=not_for("threshold_cpu", "bool", "complex"))
 def threshold(input, threshold: "Number", value: "Number") -> Expr:
     """x above threshold, else value."""
-    return m.where(m.gt(input, threshold), input, value)
+    return m.where(m.le(input, threshold), value, input)  # nan stays nan
 
 
 @composite(where=("nn.functional",), refuse=not_for("glu_cpu", *NOT_FLOATING), planned=True)

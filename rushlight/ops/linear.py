@@ -66,7 +66,7 @@ def _(s: Any, grad: Any) -> Any:
         to_weight = sum_of_outers(grad, conjugate(s.input))
     if s.needs("bias"):
         to_bias = grad.sum(tuple(range(grad.ndim - 1))) if grad.ndim > 1 else grad
-        to_bias = to_bias.reshape(s.shape("bias"))
+        to_bias = to_bias if to_bias.shape == s.shape("bias") else to_bias.reshape(s.shape("bias"))
     return to_input, to_weight, to_bias
 
 

@@ -10,6 +10,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 from rushlight.base.spans import BACKWARD, OP, USER, Log
+from rushlight.dispatch.names import named
 from rushlight.profiler.table import build_table, time_text
 
 # What to watch: there is a CPU; other activities are accepted and see nothing.
@@ -110,21 +111,28 @@ def _flops(name: str, detail: Any) -> int:
     return out if op in ("add", "mul") else 0
 
 
-def _names(scope: int, what: Any, how: Any) -> list[str]:
+def _names(scope: int, name: str, suffix: str) -> list[str]:
     if scope == OP:
-        return [f"aten::{_NAMES.get(what.name, what.name)}{'_' if getattr(how, 'writes', False) else ''}"]
-    return [what] if scope == USER else [f"autograd::engine::evaluate_function: {what}", what]
+        return [f"aten::{_NAMES.get(name, name)}{suffix}"]
+    return [name] if scope == USER else [f"autograd::engine::evaluate_function: {name}", name]
+
+
+def _place(place: Any) -> tuple[int, str, str]:
+    if isinstance(place, str):
+        return BACKWARD, place, ""
+    return place if len(place) == 3 else (BACKWARD, named(*place), "")
 
 
 def tree(log: Log, begin: int) -> EventList:
     """The events of a log, each below the one that it lies in; `begin`: the profile's first nanosecond."""
     r, events, open_ = log.records, EventList(), list[FunctionEvent]()
     # Inner calls end first, so of equal stretches the later record is the outer one.
-    for i in sorted(range(0, len(r), 6), key=lambda i: (r[i + 3], -r[i + 4], -i)):
-        scope, what, how, start, end, detail = r[i:i + 6]
+    for i in sorted(range(0, len(r), 3), key=lambda i: (r[i + 1], -r[i + 2], -i)):
+        start, end = r[i + 1:i + 3]
+        place = _place(r[i])
         time = Interval((start - begin) / 1000, (end - begin) / 1000)
-        for name in _names(scope, what, how) if start >= begin else ():
-            event = FunctionEvent(len(events), name, time, scope, detail)
+        for name in _names(*place) if start >= begin else ():
+            event = FunctionEvent(len(events), name, time, place[0], log.details.get(i))
             while open_ and open_[-1].time_range.end < time.end:
                 open_.pop()
             if open_:

@@ -1,6 +1,6 @@
 """What stands in the door while a profiler is at work: each op and each node of a backward leaves a record.
 
-Ops run as if nobody stood there, on their fast paths; a record is six entries in a flat list.
+Ops run as if nobody stood there, on their fast paths.
 """
 from __future__ import annotations
 
@@ -10,15 +10,14 @@ from functools import wraps
 from pathlib import Path
 from threading import get_ident
 from time import perf_counter_ns
-from types import SimpleNamespace
 from typing import Any
 
-from rushlight.autograd import engine, hooks
-from rushlight.base.spans import BACKWARD, OP, SPANS, Log
+from rushlight.autograd import hooks
+from rushlight.base.spans import OP, SPANS, Log
 from rushlight.base.tape import TAPE
 from rushlight.dispatch import state
-from rushlight.dispatch.overrides import unwatched
-from rushlight.dispatch.state import STACK
+from rushlight.dispatch.overrides import past_interpreters, place
+from rushlight.dispatch.state import LONE, STACK
 from rushlight.tensor.tensor import Tensor
 
 _PACKAGE = str(Path(__file__).parent.parent)
@@ -70,7 +69,7 @@ def callers() -> list[str]:
 
 
 def _noted(name: str, method: Any) -> Any:
-    what = SimpleNamespace(name=name)
+    where = OP, name, ""
 
     @wraps(method)
     def noted(*args: Any, **kwargs: Any) -> Any:
@@ -79,7 +78,7 @@ def _noted(name: str, method: Any) -> Any:
             return method(*args, **kwargs)
         start = perf_counter_ns()
         found = method(*args, **kwargs)
-        top[0].keep(what, None, start, perf_counter_ns(), args, kwargs, found)
+        top[0].keep(where, start, perf_counter_ns(), args, kwargs, found)
         return found
     return noted
 
@@ -99,23 +98,24 @@ class Watch:
     def __init__(self, detailed: bool, stack: bool) -> None:
         self.detailed, self.stack = detailed or stack, stack
         self.log = Log()
-        # The door itself writes records if they hold nothing but times.
-        self.note = None if self.detailed else self.log.records.extend
+        self.note = self.log.note
 
     def start(self) -> None:
         """Begin to watch this thread."""
         _count(1)
         state.push(self)
+        LONE[0] = self
         SPANS.append(self.log)
-        self._outer, hooks.GUARD = hooks.GUARD, self._node
-        self._apply = self._outer or engine.apply
+        self._outer, hooks.WATCH = hooks.WATCH, self.engine
 
     def stop(self) -> None:
         """End it."""
         _count(-1)
-        if hooks.GUARD == self._node:
-            hooks.GUARD = self._outer
+        if hooks.WATCH == self.engine:
+            hooks.WATCH = self._outer
         SPANS.remove(self.log)
+        if LONE[0] is self:
+            LONE[0] = None
         state.pop(self)
 
     def run(self, row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
@@ -127,23 +127,35 @@ class Watch:
         else:
             modes.append(self)
             try:
-                found = unwatched(row, call)(*args, **kwargs)
+                found = past_interpreters(row, call)(*args, **kwargs)
             finally:
                 modes.pop()
-        end = perf_counter_ns()
-        self.keep(row, call, start, end, args, kwargs, found)
+        self.keep(place(row, call), start, perf_counter_ns(), args, kwargs, found)
         return found
 
-    def keep(self, what: Any, how: Any, start: int, end: int, args: Any, kwargs: Any, found: Any) -> None:
+    def keep(self, where: Any, start: int, end: int, args: Any, kwargs: Any, found: Any) -> None:
         """Note an op that has run."""
-        detail = Detail(args, kwargs, found, self.stack) if self.detailed else None
-        self.log.records += (OP, what, how, start, end, detail)
+        if self.detailed:
+            self.detail(args, kwargs, found)
+        self.note((where, start, end))
 
-    def _node(self, node: Any, grad: Any) -> Any:
+    def detail(self, args: Any, kwargs: Any, found: Any) -> None:
+        """Note more of it, just before its record."""
+        self.log.details[len(self.log.records)] = Detail(args, kwargs, found, self.stack)
+
+    def engine(self, through: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+        """What runs the nodes of a backward, from what would run them."""
+        if self._outer is not None:
+            through = self._outer(through)
         if self.log.thread != get_ident():
-            return self._apply(node, grad)
-        name = node.name()
-        start = perf_counter_ns()
-        found = self._apply(node, grad)
-        self.log.records += (BACKWARD, name, None, start, perf_counter_ns(), None)
-        return found
+            return through
+        note, clock = self.note, perf_counter_ns
+
+        def noted(node: Any, grad: Any) -> Any:
+            start = clock()
+            found = through(node, grad)
+            end = clock()
+            place = (node.__class__, getattr(node.saved, "_shapes", None)) if node.by_shapes else node.name()
+            note((place, start, end))
+            return found
+        return noted

@@ -119,3 +119,22 @@ def test_normalising_nothing_has_second_gradients() -> None:
         z.requires_grad_()
         first, = torch.autograd.grad(of(z).sum(), z, create_graph=True)
         assert torch.autograd.grad(first.sum(), z)[0].shape == z.shape
+
+
+def test_special_functions_near_their_poles() -> None:
+    """True values from mpmath."""
+    def of(*values: float) -> Any:
+        return torch.tensor(values, dtype=torch.float64)
+    for found, true in (
+            (torch.igammac(of(1e-30, 1e-3, 0.25), of(0.5, 1e-5, 0.75)),
+             (5.597735947761608e-31, 0.010876955304217331, 0.1000634867155018)),
+            (torch.polygamma(2, of(-3.8e-12, -1.9999)), (3.644846187490888e34, -2000000000000.8136)),
+            (torch.special.zeta(of(np.inf, np.inf, 1e38), of(0.5, 1.0, 2.0)), (np.inf, 1.0, 0.0)),
+            (torch.special.hermite_polynomial_he(of(1 + 2**-30), of(2)), (2.0**-29 + 2.0**-60,))):
+        np.testing.assert_allclose(found.numpy(), true, rtol=4e-15)
+
+
+def test_nan_stays_nan_in_activations() -> None:
+    x, F = torch.tensor([np.nan, 0.1, -0.7]), torch.nn.functional
+    np.testing.assert_allclose(F.softshrink(x).numpy(), [np.nan, 0, -0.2], rtol=1e-6)
+    np.testing.assert_allclose(F.threshold(x, 0.0, 5.0).numpy(), [np.nan, 0.1, 5])

@@ -263,3 +263,34 @@ def test_brackets_are_seen_and_stay_what_they_are():
             x[0] = "a"
     assert x[:, 0].tolist() == [5, 7, 8]
     assert names(prof) >= {"aten::select", "aten::slice", "aten::index", "aten::copy_", "aten::index_put_"}
+
+
+def test_only_the_thread_that_began_is_watched():
+    from concurrent.futures import ThreadPoolExecutor
+    a = torch.ones(3, requires_grad=True)
+    with ThreadPoolExecutor(1) as pool, profile() as prof:
+        pool.submit(lambda: (torch.tanh(a) * 2).sum().backward()).result()
+        torch.sin(a)
+    assert names(prof) == {"aten::sin"} and torch.allclose(a.grad, 2 * (1 - torch.tanh(a.detach()) ** 2))
+
+
+def test_overloads_are_named_when_all_is_over():
+    x, w = torch.ones(2, 3, requires_grad=True), torch.ones(4, 3, requires_grad=True)
+    with profile() as prof:
+        for t in (x, x[None]):
+            nn.functional.linear(t, w, torch.ones(4)).sum(0).pow(2).mean().backward()
+    nodes = [e.name for e in prof.events() if e.scope == 1 and "::" not in e.name]
+    assert nodes == ["MeanBackward0", "PowBackward0", "SumBackward1", "AddmmBackward0",
+                     "MeanBackward0", "PowBackward0", "SumBackward1", "ViewBackward0", *nodes[8:]]
+
+
+def test_ops_outside_of_their_fast_paths_are_seen_once():
+    x = torch.arange(6.0)
+    with profile(record_shapes=True) as prof:
+        torch.add(x, x, alpha=2, out=torch.empty(6))
+        x.view(2, 3)
+        torch.zeros(2, 3)
+        with pytest.raises(TypeError):
+            torch.tanh("x")
+    assert [e.name for e in prof.events()] == ["aten::empty", "aten::add", "aten::view", "aten::zeros"]
+    assert [s for s in prof.events()[1].input_shapes if s] == [[6], [6]]
