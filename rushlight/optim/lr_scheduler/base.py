@@ -126,20 +126,19 @@ class LRScheduler:
                           "#how-to-adjust-learning-rate", UserWarning, stacklevel=3)
 
     def _update_lr(self, epoch: int | None = None) -> None:
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        closed = None if epoch is None else getattr(self, "_get_closed_form_lr", None)
+        self._set_rates(self.get_lr if closed is None else closed)
+
+    def _set_rates(self, rates: Callable[[], list[Any]]) -> None:
         self._get_lr_called_within_step = True
         try:
-            if epoch is None:
-                self.last_epoch += 1
-                values = self.get_lr()
-            else:
-                self.last_epoch = epoch
-                closed = getattr(self, "_get_closed_form_lr", None)
-                values = closed() if closed is not None else self.get_lr()
+            values = rates()
         finally:
             self._get_lr_called_within_step = False
         for group, lr in zip(self.optimizer.param_groups, values, strict=True):
             set_lr(group, lr)
-        self._last_lr = [copy_lr(group["lr"]) for group in self.optimizer.param_groups]
+        self._last_lr = self._rates()
 
     def _rates(self) -> list[Any]:
         return [copy_lr(group["lr"]) for group in self.optimizer.param_groups]
