@@ -319,3 +319,16 @@ def _unscale(optimizer: Optimizer, inverse: Any, allow_float16: bool) -> dict[An
             if factor != 1.0:
                 grad.mul_(factor)
     return {grads[0].device: torch.tensor(found)}
+
+
+def older(device: str, module: str) -> type[GradScaler]:
+    """The class torch.DEVICE.amp.GradScaler, of that module."""
+    def __init__(self: GradScaler, init_scale: float = 2.0**16, growth_factor: float = 2.0,
+                 backoff_factor: float = 0.5, growth_interval: int = 2000, enabled: bool = True) -> None:
+        warnings.warn(f"`torch.{device}.amp.GradScaler(args...)` is deprecated. Please use "
+                      f"`torch.amp.GradScaler('{device}', args...)` instead.", FutureWarning, stacklevel=2)
+        GradScaler.__init__(self, device, init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+
+    return type("GradScaler", (GradScaler,), {
+        "__module__": module, "__init__": __init__,
+        "__doc__": f"torch.amp.GradScaler('{device}', ...), with a FutureWarning."})

@@ -130,6 +130,14 @@ def extent(layout: Layout) -> int:
     return layout.offset + 1 + sum((n - 1) * s for n, s in zip(layout.sizes, layout.strides, strict=True))
 
 
+def beyond_storage(layout: Layout, itemsize: int, needed: int, available: int) -> RuntimeError:
+    """The error for a view of more bytes than its storage has."""
+    return RuntimeError(
+        f"setStorage: sizes {list(layout.sizes)}, strides {list(layout.strides)}, storage offset "
+        f"{layout.offset}, and itemsize {itemsize} requiring a storage size of {needed} are out of bounds "
+        f"for storage of size {available}")
+
+
 def overlaps_itself(sizes: Sequence[int], strides: Sequence[int]) -> bool:
     """Whether two indices may name one element (expanded tensors): conservative only for odd cases."""
     step = 0

@@ -83,21 +83,13 @@ def _composite_with_rule(row: Row, rules: Rules | None, values: Sequence[Any]) -
     return out
 
 
-def index_runner(row: Row) -> Run:
-    """A read at coordinates; its gradient adds at the same coordinates."""
-    rules = Rules(row, row.vjp or transposed.index_rule(row))
-    body = row.fused or transposed.index_read(row)
-    return array_runner(row, body, rules, _composite(row, rules))
-
-
 def contract_runner(row: Row) -> Run:
     """A contraction by labels; its gradients are contractions with permuted labels."""
     rules = Rules(row, row.vjp or transposed.contract_rule(row))
-    body = row.fused or transposed.contract_run(row)
-    return array_runner(row, body, rules, _composite(row, rules))
+    return array_runner(row, row.fused, rules, _composite(row, rules))  # type: ignore[arg-type]
 
 
 _RUNNERS: dict[str, Callable[[Row], Run]] = {
     "opaque": opaque_runner, "composite": composite_runner, "view": view_runner,
-    "index": index_runner, "contract": contract_runner, "reduce": reduce_runner,
+    "contract": contract_runner, "reduce": reduce_runner,
 }

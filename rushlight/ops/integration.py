@@ -64,20 +64,16 @@ def cumulative_trapezoid(y, x: "Tensor | None" = None, *, dx: "Number | None" = 
 # --- differences ----------------------------------------------------------------------------------
 
 
-def _at(t: Any, d: int, start: int, length: int) -> Any:
-    return t.narrow(d, start, length)
-
-
 def _uniform(f: Any, d: int, h: Any, edge_order: int) -> Any:
     """Central differences of samples at distances h, one-sided ones at both ends."""
     n = f.shape[d]
-    middle = (_at(f, d, 2, n - 2) - _at(f, d, 0, n - 2)) / (2 * h)
+    middle = (f.narrow(d, 2, n - 2) - f.narrow(d, 0, n - 2)) / (2 * h)
     if edge_order == 1:
-        first = (_at(f, d, 1, 1) - _at(f, d, 0, 1)) / h
-        last = (_at(f, d, n - 1, 1) - _at(f, d, n - 2, 1)) / h
+        first = (f.narrow(d, 1, 1) - f.narrow(d, 0, 1)) / h
+        last = (f.narrow(d, n - 1, 1) - f.narrow(d, n - 2, 1)) / h
     else:
-        first = (-1.5 * _at(f, d, 0, 1) + 2 * _at(f, d, 1, 1) - 0.5 * _at(f, d, 2, 1)) / h
-        last = (0.5 * _at(f, d, n - 3, 1) - 2 * _at(f, d, n - 2, 1) + 1.5 * _at(f, d, n - 1, 1)) / h
+        first = (-1.5 * f.narrow(d, 0, 1) + 2 * f.narrow(d, 1, 1) - 0.5 * f.narrow(d, 2, 1)) / h
+        last = (0.5 * f.narrow(d, n - 3, 1) - 2 * f.narrow(d, n - 2, 1) + 1.5 * f.narrow(d, n - 1, 1)) / h
     return ROWS["cat"]([first, middle, last], d)
 
 
@@ -87,18 +83,18 @@ def _uneven(f: Any, d: int, x: Any, edge_order: int) -> Any:
     steps = (x.narrow(0, 1, n - 1) - x.narrow(0, 0, n - 1)).view(
         [-1 if i == d else 1 for i in range(f.ndim)])
     a, b = _ends(steps, d)
-    middle = (_at(f, d, 2, n - 2) * (a / (b * (a + b))) + _at(f, d, 1, n - 2) * ((b - a) / (a * b))
-              - _at(f, d, 0, n - 2) * (b / (a * (a + b))))
+    middle = (f.narrow(d, 2, n - 2) * (a / (b * (a + b))) + f.narrow(d, 1, n - 2) * ((b - a) / (a * b))
+              - f.narrow(d, 0, n - 2) * (b / (a * (a + b))))
     if edge_order == 1:
-        first = (_at(f, d, 1, 1) - _at(f, d, 0, 1)) / _at(steps, d, 0, 1)
-        last = (_at(f, d, n - 1, 1) - _at(f, d, n - 2, 1)) / _at(steps, d, n - 2, 1)
+        first = (f.narrow(d, 1, 1) - f.narrow(d, 0, 1)) / steps.narrow(d, 0, 1)
+        last = (f.narrow(d, n - 1, 1) - f.narrow(d, n - 2, 1)) / steps.narrow(d, n - 2, 1)
     else:
-        a, b = _at(steps, d, 0, 1), _at(steps, d, 1, 1)
-        first = (-(2 * a + b) / (a * (a + b)) * _at(f, d, 0, 1) + (a + b) / (a * b) * _at(f, d, 1, 1)
-                 - a / (b * (a + b)) * _at(f, d, 2, 1))
-        a, b = _at(steps, d, n - 3, 1), _at(steps, d, n - 2, 1)
-        last = (b / (a * (a + b)) * _at(f, d, n - 3, 1) - (a + b) / (a * b) * _at(f, d, n - 2, 1)
-                + (2 * b + a) / (b * (a + b)) * _at(f, d, n - 1, 1))
+        a, b = steps.narrow(d, 0, 1), steps.narrow(d, 1, 1)
+        first = (-(2 * a + b) / (a * (a + b)) * f.narrow(d, 0, 1) + (a + b) / (a * b) * f.narrow(d, 1, 1)
+                 - a / (b * (a + b)) * f.narrow(d, 2, 1))
+        a, b = steps.narrow(d, n - 3, 1), steps.narrow(d, n - 2, 1)
+        last = (b / (a * (a + b)) * f.narrow(d, n - 3, 1) - (a + b) / (a * b) * f.narrow(d, n - 2, 1)
+                + (2 * b + a) / (b * (a + b)) * f.narrow(d, n - 1, 1))
     return ROWS["cat"]([first, middle, last], d)
 
 

@@ -20,11 +20,15 @@ def reduction_of(reduction: str, size_average: Any, reduce: Any) -> str:
         if reduction not in ("mean", "sum", "none", "batchmean"):
             raise ValueError(f"{reduction} is not a valid value for reduction")
         return reduction
-    average = True if size_average is None else size_average
-    kept = True if reduce is None else reduce
-    found = ("mean" if average else "sum") if kept else "none"
-    warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{found}' "
-                  "instead.", stacklevel=4)
+    return from_flags(size_average, reduce, stacklevel=5)
+
+
+def from_flags(size_average: bool | None, reduce: bool | None, warn: bool = True, stacklevel: int = 3) -> str:
+    """What the flags size_average and reduce stand for: "mean", "sum" or "none"."""
+    found = "none" if reduce is False else "sum" if size_average is False else "mean"
+    if warn:
+        warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{found}' "
+                      "instead.", stacklevel=stacklevel)
     return found
 
 

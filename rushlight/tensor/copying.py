@@ -8,7 +8,7 @@ import numpy as np
 
 from rushlight.base.device import META
 from rushlight.base.dtype import dtype
-from rushlight.base.layout import Layout, extent
+from rushlight.base.layout import Layout, beyond_storage, extent
 from rushlight.tensor.kind import kind
 from rushlight.tensor.meta import meta_array
 from rushlight.tensor.storage import Storage, strided
@@ -47,10 +47,7 @@ def _check_bounds(layout: Layout, itemsize: int, available: int) -> None:
                            "non-negative and match")
     needed = 0 if 0 in layout.sizes else extent(layout) * itemsize
     if needed > available:
-        raise RuntimeError(
-            f"setStorage: sizes {list(layout.sizes)}, strides {list(layout.strides)}, storage "
-            f"offset {layout.offset}, and itemsize {itemsize} requiring a storage size of {needed} "
-            f"are out of bounds for storage of size {available}")
+        raise beyond_storage(layout, itemsize, needed, available)
 
 
 # --- pickle -------------------------------------------------------------------------------------

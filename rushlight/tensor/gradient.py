@@ -174,6 +174,15 @@ class Gradient:
         return after_accumulation(self, hook)
 
 
+def zero_gradient(grad: Any) -> None:
+    """Fill a gradient with zeros, which nothing has led to."""
+    if grad.grad_fn is not None:
+        grad.detach_()
+    else:
+        grad.requires_grad_(False)
+    grad.zero_()
+
+
 def refuse_switch() -> None:
     """RuntimeError: gradients are not switched on inside transforms."""
     raise RuntimeError("You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd."

@@ -52,6 +52,17 @@ class RemovableHandle:
         self.remove()
 
 
+def add_hook(table: Any, hook: Any, *, prepend: bool = False, marks: tuple[Any, ...] = ()) -> RemovableHandle:
+    """Put a hook in its table (in front, if `prepend`), and a mark in each of the tables `marks`."""
+    handle = RemovableHandle(table, extra_dict=list(marks))
+    table[handle.id] = hook
+    for mark in marks:
+        mark[handle.id] = True
+    if prepend:
+        table.move_to_end(handle.id, last=False)
+    return handle
+
+
 def unserializable_hook(f: Callable[..., Any]) -> Callable[..., Any]:
     """Mark a hook so that saving a tensor which has it warns that the hook is lost."""
     f.__torch_unserializable__ = True  # type: ignore[attr-defined]
