@@ -23,10 +23,9 @@ class InvalidBackend(RuntimeError):
     """`backend=` names none that is here."""
 
 
-def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None = None,
-            backend: Any = None, mode: str | None = None, options: dict[str, Any] | None = None,
-            name: str | None = None, disable: bool = False, verify: bool = False,
-            budget_s: float | None = None) -> Any:
+def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None = None, backend: Any = None,
+            mode: str | None = None, options: dict[str, Any] | None = None, name: str | None = None,
+            disable: bool = False, verify: bool = False, budget_s: float | None = None) -> Any:
     """`model` (a function or a Module) made faster; its meaning stays. A decorator without `model`.
 
     A call is recorded twice for each kind of arguments (shapes, dtypes, other values), its kernels are fused,

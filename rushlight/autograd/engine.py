@@ -183,9 +183,8 @@ def _accumulate(node: AccumulateGrad, grad: Tensor, create: bool) -> None:
 
 def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tensor]:
     if t._g is None:
-        raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn; "
-                           "nothing in its computation had requires_grad=True (or it ran under "
-                           "no_grad)")
+        raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn; nothing "
+                           "in its computation had requires_grad=True (or it ran under no_grad)")
     if isinstance(t, GradientEdge):
         if grad is None:
             raise RuntimeError("grad can be implicitly created only for scalar outputs; the gradient of a "

@@ -66,8 +66,7 @@ def expand(shape: Sequence[int], indices: Indices) -> list[Array | None]:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors, "
                              f"got {index.dtype.name}; convert it with .long()")
     if len(found) > len(shape):
-        raise IndexError(f"too many indices for tensor of dimension {len(shape)} "
-                         f"(got {len(found)})")
+        raise IndexError(f"too many indices for tensor of dimension {len(shape)} (got {len(found)})")
     return found
 
 
@@ -214,8 +213,7 @@ def _operand_strides(a: Array, plan: Read) -> list[list[int]]:
     for index in plan.indices:
         if index is not None:
             own = [0] * (count - index.ndim) + [
-                0 if size == 1 else step for size, step in
-                zip(index.shape, index.strides, strict=True)]
+                0 if size == 1 else step for size, step in zip(index.shape, index.strides, strict=True)]
             strides.append([*[0] * plan.front, *own, *[0] * (len(rest) - plan.front)])
     return strides
 

@@ -11,13 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base.bessel import i0, i0e, i1, i1e
 from rushlight.base.coefficients import rational
 from rushlight.base.lifted import horner, lifted, narrow, result_dtype
 from rushlight.base.ufunc import from_libm
-
-__all__ = ["digamma", "entr", "erf", "erfc", "erfcx", "erfinv", "i0", "i0e", "i1", "i1e", "lgamma",
-           "log_ndtr", "ndtri", "polygamma", "trigamma", "zeta"]
 
 
 def _c_function(name: str, x: Any) -> Any:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rushlight.autograd.mode import LOCAL
-from rushlight.dispatch import names, transposed
+from rushlight.dispatch import names
 from rushlight.dispatch.formula import CATEGORY, refuse
 from rushlight.dispatch.arrayrun import array_runner, by_keyword, tracked
 from rushlight.dispatch.reducing import reduce_runner
@@ -83,13 +83,7 @@ def _composite_with_rule(row: Row, rules: Rules | None, values: Sequence[Any]) -
     return out
 
 
-def contract_runner(row: Row) -> Run:
-    """A contraction by labels; its gradients are contractions with permuted labels."""
-    rules = Rules(row, row.vjp or transposed.contract_rule(row))
-    return array_runner(row, row.fused, rules, _composite(row, rules))  # type: ignore[arg-type]
-
-
 _RUNNERS: dict[str, Callable[[Row], Run]] = {
     "opaque": opaque_runner, "composite": composite_runner, "view": view_runner,
-    "contract": contract_runner, "reduce": reduce_runner,
+    "reduce": reduce_runner,
 }

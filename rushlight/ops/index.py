@@ -75,7 +75,7 @@ def index_select(input, dim: "int", index) -> Array:
     """The slices of input at the positions `index` (a vector) along dim."""
     d = wrap_dim(dim, input.ndim)
     if index.ndim > 1:
-        raise IndexError("index_select(): Index is supposed to be input vector, got "
+        raise IndexError("index_select(): Index is supposed to be a vector, got "
                          f"{index.ndim} dimensions")
     if index.dtype not in (np.int64, np.int32):
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index, got "

@@ -80,8 +80,7 @@ def _uniform(f: Any, d: int, h: Any, edge_order: int) -> Any:
 def _uneven(f: Any, d: int, x: Any, edge_order: int) -> Any:
     """The same for samples at points x: the slope of the parabola through three of them."""
     n = f.shape[d]
-    steps = (x.narrow(0, 1, n - 1) - x.narrow(0, 0, n - 1)).view(
-        [-1 if i == d else 1 for i in range(f.ndim)])
+    steps = (x.narrow(0, 1, n - 1) - x.narrow(0, 0, n - 1)).view([-1 if i == d else 1 for i in range(f.ndim)])
     a, b = _ends(steps, d)
     middle = (f.narrow(d, 2, n - 2) * (a / (b * (a + b))) + f.narrow(d, 1, n - 2) * ((b - a) / (a * b))
               - f.narrow(d, 0, n - 2) * (b / (a * (a + b))))
@@ -120,8 +119,7 @@ def gradient(input, *, spacing: "Any" = 1, dim: "Ints | None" = None, edge_order
     edge_order: 1 or 2, the order of the estimates at the first and last sample.
     """
     if edge_order not in (1, 2):
-        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2, got "
-                           f"{edge_order}")
+        raise RuntimeError(f"torch.gradient only supports edge_order=1 and edge_order=2, got {edge_order}")
     if input.dtype.name == "uint8":
         raise RuntimeError("torch.gradient does not support uint8 input.")
     dims = wrap_dims(dim, input.ndim)

@@ -145,9 +145,8 @@ def _(s: Any, grad: Any) -> Any:
 
 
 @composite(where=_F, refuse=not_for("binary_cross_entropy", *NOT_FLOATING))
-def binary_cross_entropy(input, target, weight: "Tensor | None" = None,
-                         size_average: "bool | None" = None, reduce: "bool | None" = None,
-                         reduction: "str" = "mean"):
+def binary_cross_entropy(input, target, weight: "Tensor | None" = None, size_average: "bool | None" = None,
+                         reduce: "bool | None" = None, reduction: "str" = "mean"):
     """-(t log x + (1 - t) log(1 - x)) of probabilities x; logs are cut off at -100."""
     reduction = reduction_of(reduction, size_average, reduce)
     if input.shape != target.shape:
@@ -162,14 +161,12 @@ def binary_cross_entropy(input, target, weight: "Tensor | None" = None,
 
 @composite(where=_F, planned=True)
 def binary_cross_entropy_with_logits(input, target, weight: "Tensor | None" = None,
-                                     size_average: "bool | None" = None,
-                                     reduce: "bool | None" = None, reduction: "str" = "mean",
-                                     pos_weight: "Tensor | None" = None):
+                                     size_average: "bool | None" = None, reduce: "bool | None" = None,
+                                     reduction: "str" = "mean", pos_weight: "Tensor | None" = None):
     """binary_cross_entropy(sigmoid(input), target) without overflow."""
     reduction = reduction_of(reduction, size_average, reduce)
     if input.shape != target.shape:
-        raise ValueError(f"Target size ({target.size()}) must be the same as input size "
-                         f"({input.size()})")
+        raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
     if pos_weight is None:
         loss = (1 - target) * input - logsigmoid(input)
     else:

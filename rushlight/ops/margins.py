@@ -28,9 +28,8 @@ def hinge_embedding_loss(input, target, margin: "float" = 1.0, size_average: "bo
 
 
 @composite(where=("torch", "nn.functional"))
-def margin_ranking_loss(input1, input2, target, margin: "float" = 0,
-                        size_average: "bool | None" = None, reduce: "bool | None" = None,
-                        reduction: "str" = "mean"):
+def margin_ranking_loss(input1, input2, target, margin: "float" = 0, size_average: "bool | None" = None,
+                        reduce: "bool | None" = None, reduction: "str" = "mean"):
     """max(0, -y (x1 - x2) + margin)."""
     reduction = reduction_of(reduction, size_average, reduce)
     if not input1.ndim == input2.ndim == target.ndim:
@@ -65,9 +64,8 @@ def pairwise_distance(x1, x2, p: "float" = 2.0, eps: "float" = 1e-06, keepdim: "
 
 
 @composite(where=_F)
-def cosine_embedding_loss(input1, input2, target, margin: "float" = 0,
-                          size_average: "bool | None" = None, reduce: "bool | None" = None,
-                          reduction: "str" = "mean"):
+def cosine_embedding_loss(input1, input2, target, margin: "float" = 0, size_average: "bool | None" = None,
+                          reduce: "bool | None" = None, reduction: "str" = "mean"):
     """1 - cos where y = 1, max(0, cos - margin) where y = -1."""
     reduction = reduction_of(reduction, size_average, reduce)
     eps = 1e-12
@@ -80,9 +78,8 @@ def cosine_embedding_loss(input1, input2, target, margin: "float" = 0,
 
 @composite(where=_F)
 def triplet_margin_loss(anchor, positive, negative, margin: "float" = 1.0, p: "float" = 2,
-                        eps: "float" = 1e-6, swap: "bool" = False,
-                        size_average: "bool | None" = None, reduce: "bool | None" = None,
-                        reduction: "str" = "mean"):
+                        eps: "float" = 1e-6, swap: "bool" = False, size_average: "bool | None" = None,
+                        reduce: "bool | None" = None, reduction: "str" = "mean"):
     """max(0, d(a, p) - d(a, n) + margin) with p-norm distances."""
     reduction = reduction_of(reduction, size_average, reduce)
     if margin <= 0:
@@ -162,9 +159,8 @@ def multilabel_margin_loss(input, target, size_average: "bool | None" = None,
 
 
 @composite(where=_F)
-def triplet_margin_with_distance_loss(anchor, positive, negative, *,
-                                      distance_function: "Any" = None, margin: "float" = 1.0,
-                                      swap: "bool" = False, reduction: "str" = "mean"):
+def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function: "Any" = None,
+                                      margin: "float" = 1.0, swap: "bool" = False, reduction: "str" = "mean"):
     """max(0, d(a, p) - d(a, n) + margin) with any distance."""
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rushlight.ops.oneatom import NUMBER, binary, not_for, unary
+from rushlight.ops.oneatom import NUMBER, binary, not_for
 from rushlight.ops.scalar import Expr, const, m
 from rushlight.ops.table import pointwise
 
@@ -13,8 +13,10 @@ _SMALL = ("float16", "bfloat16")
 
 
 def _function(name: str, doc: str, *refused: str, atom: str = "") -> None:
-    unary(name, doc, atom=atom, refuse=not_for(f"{name}_cpu", "complex", *refused), node=f"special_{name}",
-          **_SPECIAL)
+    def body(input) -> Expr:
+        return getattr(m, atom or name)(input)
+    pointwise(body, name=name, doc=doc, refuse=not_for(f"{name}_cpu", "complex", *refused),
+              node=f"special_{name}", **_SPECIAL)
 
 
 # --- error and normal -----------------------------------------------------------------------------

@@ -64,8 +64,7 @@ def _(s: Any, grad: Any) -> Any:
 def t(input: Layout) -> Layout:
     """The transpose of a matrix; vectors stay as they are."""
     if len(input.sizes) > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is "
-                           f"{len(input.sizes)}D")
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {len(input.sizes)}D")
     return permuted(input, range(len(input.sizes))[::-1])
 
 
@@ -79,9 +78,8 @@ def movedim(input, source: "Ints", destination: "Ints"):
     """Dims moved to other places, the rest in order."""
     src, dst = as_tuple(source), as_tuple(destination)
     if len(src) != len(dst):
-        raise RuntimeError("movedim: Invalid source or destination dims: source ("
-                           f"{list(src)} dims) should contain the same number of dims as destination "
-                           f"({list(dst)} dims)")
+        raise RuntimeError(f"movedim: Invalid source or destination dims: source ({list(src)} dims) should "
+                           f"contain the same number of dims as destination ({list(dst)} dims)")
     src, dst = ([wrap_dim(d, input.ndim) for d in dims] for dims in (src, dst))
     for name, dims in (("source", src), ("destination", dst)):
         if len(set(dims)) != len(dims):

@@ -20,8 +20,7 @@ def formula(decay: bool, momentum: bool, nesterov: bool, maximize: bool, apart: 
     buffer = plus(stored(old * kept), g, added)
     buffer = m.cast(buffer, arg=DETACHED) if apart else buffer
     step = plus(g, buffer, ahead) if nesterov else buffer
-    return Formula({"p": plus(P, step, -lr), "momentum_buffer": buffer},
-                   ("lr", "momentum", "kept", "added"))
+    return Formula({"p": plus(P, step, -lr), "momentum_buffer": buffer}, ("lr", "momentum", "kept", "added"))
 
 
 class SGD(Elementwise):

@@ -203,9 +203,8 @@ def _check_grad(tensor: Any, value: Any) -> None:
                            f"tensor with grad_dtype '{tensor._k.dtype}'. The gradient must match "
                            "the tensor's dtype; convert it with .to().")
     if value._k.device != tensor._k.device:
-        raise RuntimeError("attempting to assign a gradient with device type "
-                           f"'{value._k.device.type}' to a tensor with device type "
-                           f"'{tensor._k.device.type}'")
+        raise RuntimeError(f"attempting to assign a gradient with device type '{value._k.device.type}' to a "
+                           f"tensor with device type '{tensor._k.device.type}'")
     if value._a.shape != tensor._a.shape:
         raise RuntimeError(f"attempting to assign a gradient of size '{list(value._a.shape)}' to a "
                            f"tensor of size '{list(tensor._a.shape)}'. Please ensure that the "

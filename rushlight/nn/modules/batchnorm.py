@@ -48,9 +48,8 @@ class _NormBase(_Affine, function=None, num_features=int, eps=1e-5, momentum=0.1
         raise NotImplementedError(f"{type(self).__name__} does not say which inputs it takes")
 
     def extra_repr(self) -> str:
-        return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
-                f"affine={self.affine}, bias={self.bias is not None}, "
-                f"track_running_stats={self.track_running_stats}")
+        return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+                f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}")
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Any, strict: Any,
                               missing_keys: Any, unexpected_keys: Any, error_msgs: Any) -> None:

@@ -137,8 +137,7 @@ class Hooks:
         return add_hook(self._forward_pre_hooks, hook, prepend=prepend, marks=marks)
 
     def register_forward_hook(self, hook: Callable[..., Any], *, prepend: bool = False,
-                              with_kwargs: bool = False, always_call: bool = False
-                              ) -> RemovableHandle:
+                              with_kwargs: bool = False, always_call: bool = False) -> RemovableHandle:
         """Call `hook(module, args, output)` after forward; a result replaces the output.
 
         `with_kwargs`: `hook(module, args, kwargs, output)`. `always_call`: also when forward
@@ -241,9 +240,8 @@ class Hooks:
                     found = self._run_forward_hook(key, table[key], args, kwargs, result)
                     result = result if found is None else found
                 except Exception as e:  # the first error is the one to raise
-                    warnings.warn(f"{where} forward hook with ``always_call=True`` raised an "
-                                  "exception that was silenced as another error was raised in "
-                                  f"forward: {e}", stacklevel=3)
+                    warnings.warn(f"{where} forward hook with ``always_call=True`` raised an exception that "
+                                  f"was silenced as another error was raised in forward: {e}", stacklevel=3)
 
     def _hook_grad_fn(self, hooks: list[Any], args: Any, result: Any) -> None:
         """Deprecated backward hooks sit on the node of the (first) result."""

@@ -55,9 +55,8 @@ class Tree:
 
     # --- walking ----------------------------------------------------------------------------------
 
-    def _named_members(self, get_members_fn: Callable[[Any], Any], prefix: str = "",
-                       recurse: bool = True, remove_duplicate: bool = True
-                       ) -> Iterator[tuple[str, Any]]:
+    def _named_members(self, get_members_fn: Callable[[Any], Any], prefix: str = "", recurse: bool = True,
+                       remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
         seen: set[Any] = set()
         modules = (self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
                    if recurse else [(prefix, self)])

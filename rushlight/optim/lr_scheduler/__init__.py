@@ -8,7 +8,6 @@ from rushlight.optim.lr_scheduler.cyclic import CyclicLR, OneCycleLR
 from rushlight.optim.lr_scheduler.simple import (ConstantLR, ExponentialLR, LambdaLR, LinearLR,
                                                  MultiplicativeLR, MultiStepLR, PolynomialLR, StepLR)
 
-__all__ = ["ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts",
-           "CyclicLR", "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR",
-           "MultiplicativeLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR",
-           "StepLR", "_LRScheduler"]
+__all__ = ["ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR",
+           "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR",
+           "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR", "_LRScheduler"]

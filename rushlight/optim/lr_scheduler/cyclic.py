@@ -38,8 +38,7 @@ class _Momenta(LRScheduler):
     def _take_momentum(self, base: Any, top: Any, last_epoch: int) -> None:
         optimizer = self.optimizer
         if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
-            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option "
-                             "enabled")
+            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
         self.use_beta1 = "betas" in optimizer.defaults
         if last_epoch != -1:
             return
