@@ -11,15 +11,17 @@ from heapq import heappop, heappush
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from rushlight.autograd import hooks
 from rushlight.autograd.edges import GradientEdge, listed
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad, Node, freed
 from rushlight.autograd.packing import Packed
-from rushlight.base.tape import TAPE, escape
+from rushlight.base.tape import TAPE, constant, escape
 from rushlight.tensor.geometry import strided
 from rushlight.tensor.gradient import Gradient
-from rushlight.tensor.tensor import WRAPPED
+from rushlight.tensor.tensor import WRAPPED, wrap
 
 Tensor = Any
 
@@ -198,7 +200,7 @@ def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tens
         if not t._k.dtype.is_floating_point:
             raise RuntimeError("grad can be implicitly created only for real scalar outputs but got "
                                f"{t._k.dtype}")
-        grad = _ones_like(t)
+        grad = wrap(constant(np.ones(t._a.shape, t._a.dtype)), t._k)
     elif grad._a.shape != t._a.shape:
         raise RuntimeError(f"Mismatch in shape: grad_output[0] has a shape of {grad.shape} and "
                            f"output[0] has a shape of {t.shape}.")
@@ -207,17 +209,6 @@ def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tens
                            f"the same dtype. Mismatch in dtype: grad_output[0] has a dtype of "
                            f"{grad.dtype} and output[0] has a dtype of {t.dtype}.")
     return t._g, t._i, grad if create else grad.detach()
-
-
-def _ones_like(t: Tensor) -> Tensor:
-    import numpy as np
-
-    from rushlight.tensor.tensor import wrap
-
-    ones = np.ones(t._a.shape, t._a.dtype)
-    if TAPE:
-        TAPE[-1].constant(ones)
-    return wrap(ones, t._k)
 
 
 def _listed(value: Any, count: int) -> list[Any]:

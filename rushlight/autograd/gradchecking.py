@@ -53,11 +53,7 @@ def _parts(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _outputs(function: Callable[..., Any], inputs: tuple[Any, ...]) -> list[Tensor]:
-    return _differentiable_outputs(_tuple(function(*inputs)))
-
-
-def _differentiable_outputs(outputs: Sequence[Any]) -> list[Tensor]:
-    return [o for o in outputs if isinstance(o, Tensor) and o.dtype.category >= 2]
+    return [o for o in _tuple(function(*inputs)) if isinstance(o, Tensor) and o.dtype.category >= 2]
 
 
 def _analytical(output: Tensor, x: Tensor) -> np.ndarray[Any, Any]:

@@ -155,16 +155,8 @@ def _numpy_trunc_divide(a: Any, b: Any) -> Any:
     return quotient + ((quotient < 0) & (quotient * b != a)).astype(dtype)
 
 
-def _numpy_round(a: Any, arg: int | None = None) -> Any:
-    return np.rint(a) if np.asarray(a).dtype.kind in "fc" else a
-
-
 def _integral(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda a: function(a) if np.asarray(a).dtype.kind in "fc" else a
-
-
-def _numpy_div(a: Any, b: Any) -> Any:
-    return np.true_divide(a, b)
 
 
 def _numpy_shift(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -197,7 +189,7 @@ ATOMS: dict[str, Atom] = {
     "add": Atom(np.add, lambda g, y, a, b: (g, g)),
     "sub": Atom(np.subtract, lambda g, y, a, b: (g, -g)),
     "mul": Atom(np.multiply, lambda g, y, a, b: (g * b, g * a)),
-    "div": Atom(_numpy_div, lambda g, y, a, b: (g / b, -g * (y / b))),
+    "div": Atom(np.true_divide, lambda g, y, a, b: (g / b, -g * (y / b))),
     "neg": Atom(np.negative, lambda g, y, a: (-g,)),
     "reciprocal": Atom(np.reciprocal, lambda g, y, a: (-g * y * y,)),
     "pow": Atom(_numpy_pow, _d_pow),
@@ -216,7 +208,7 @@ ATOMS: dict[str, Atom] = {
     "floor": _flat(_integral(np.floor)),
     "ceil": _flat(_integral(np.ceil)),
     "trunc": _flat(_integral(np.trunc)),
-    "round": _flat(_numpy_round),
+    "round": _flat(_integral(np.rint)),
     # exponentials
     "exp": Atom(np.exp, lambda g, y, a: (g * y,)),
     "exp2": Atom(np.exp2, lambda g, y, a: (g * y * math.log(2),)),

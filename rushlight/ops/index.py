@@ -46,9 +46,8 @@ def _check_gather(a: Array, dim: int, index: Array) -> int:
                            f"got {index.ndim} and {a.ndim}")
     for i, (n, size) in enumerate(() if index.shape == a.shape else zip(index.shape, a.shape, strict=False)):
         if i != d and n > size:
-            raise RuntimeError(f"Size does not match at dimension {i} expected index "
-                               f"{list(index.shape)} to be no larger than self {list(a.shape)} apart "
-                               f"from dimension {d}")
+            raise RuntimeError(f"Size does not match at dimension {i} expected index {list(index.shape)} to "
+                               f"be no larger than self {list(a.shape)} apart from dimension {d}")
     check_bounds(index, d, a.shape[d] if a.ndim else 1)
     return d
 
@@ -75,11 +74,9 @@ def index_select(input, dim: "int", index) -> Array:
     """The slices of input at the positions `index` (a vector) along dim."""
     d = wrap_dim(dim, input.ndim)
     if index.ndim > 1:
-        raise IndexError("index_select(): Index is supposed to be a vector, got "
-                         f"{index.ndim} dimensions")
+        raise IndexError(f"index_select(): Index is supposed to be a vector, got {index.ndim} dimensions")
     if index.dtype not in (np.int64, np.int32):
-        raise RuntimeError("index_select(): Expected dtype int32 or int64 for index, got "
-                           f"{legacy(index)}")
+        raise RuntimeError(f"index_select(): Expected dtype int32 or int64 for index, got {legacy(index)}")
     if not input.ndim and index.size != 1:
         raise RuntimeError("index_select(): Index to scalar can have only 1 value, got "
                            f"{index.size} value(s)")
@@ -112,8 +109,7 @@ def check_flat(op: str, index: Array, size: int) -> Array:
         raise IndexError(f"{op}(): tried to {op} from an empty tensor")
     if index.size and (int(index.min()) < -size or int(index.max()) >= size):
         wrong = index[(index < -size) | (index >= size)].reshape(-1)[0]
-        raise IndexError(f"out of range: tried to access index {int(wrong)} on a tensor of {size} "
-                         "elements.")
+        raise IndexError(f"out of range: tried to access index {int(wrong)} on a tensor of {size} elements.")
     return wrap_positions(index, size)
 
 

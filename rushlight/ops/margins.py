@@ -1,6 +1,7 @@
 """Losses of distances and margins, the distances themselves, and of sequences (CTC)."""
 from __future__ import annotations
 
+from functools import partial
 from math import inf
 from typing import Any
 
@@ -82,13 +83,8 @@ def triplet_margin_loss(anchor, positive, negative, margin: "float" = 1.0, p: "f
                         reduce: "bool | None" = None, reduction: "str" = "mean"):
     """max(0, d(a, p) - d(a, n) + margin) with p-norm distances."""
     reduction = reduction_of(reduction, size_average, reduce)
-    if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
-    near = pairwise_distance(anchor, positive, p, eps)
-    far = pairwise_distance(anchor, negative, p, eps)
-    if swap:
-        far = far.minimum(pairwise_distance(positive, negative, p, eps))
-    return reduced((margin + near - far).clamp(min=0), reduction)
+    distance = partial(pairwise_distance, p=p, eps=eps)
+    return reduced(_triplet(distance, anchor, positive, negative, margin, swap), reduction)
 
 
 @composite(where=_F)
@@ -162,18 +158,22 @@ def multilabel_margin_loss(input, target, size_average: "bool | None" = None,
 def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function: "Any" = None,
                                       margin: "float" = 1.0, swap: "bool" = False, reduction: "str" = "mean"):
     """max(0, d(a, p) - d(a, n) + margin) with any distance."""
-    if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
     dims = {anchor.ndim, positive.ndim, negative.ndim}
     if len(dims) > 1:
         raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same "
                            f"number of dimensions, but got: anchor {anchor.ndim}D, positive "
                            f"{positive.ndim}D, and negative {negative.ndim}D inputs")
     distance = pairwise_distance if distance_function is None else distance_function
-    far = distance(anchor, negative)
+    return reduced(_triplet(distance, anchor, positive, negative, margin, swap), reduction)
+
+
+def _triplet(distance: Any, anchor: Any, positive: Any, negative: Any, margin: float, swap: bool) -> Any:
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = far.minimum(distance(positive, negative))
-    return reduced((margin + distance(anchor, positive) - far).clamp(min=0), reduction)
+    return (margin + near - far).clamp(min=0)
 
 
 @composite(where=("torch", "nn.functional"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rushlight.autograd.node import AccumulateGrad
 from rushlight.base import dtype as dt
 from rushlight.base.tape import TAPE
 
@@ -33,8 +34,6 @@ class Gradient:
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
         """Turn the tracking of a leaf on or off, in place."""
-        from rushlight.autograd.node import AccumulateGrad
-
         if not isinstance(requires_grad, bool):
             raise TypeError("requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
                             f"{type(requires_grad).__name__}")
@@ -60,16 +59,12 @@ class Gradient:
     @property
     def is_leaf(self) -> bool:
         """Whether no op made it (as far as autograd knows)."""
-        from rushlight.autograd.node import AccumulateGrad
-
         return self._g is None or self._g.__class__ is AccumulateGrad
 
     @property
     def grad_fn(self) -> Any:
         """The node that made this tensor; None for a leaf."""
-        from rushlight.autograd.node import AccumulateGrad
-
-        return None if self._g is None or self._g.__class__ is AccumulateGrad else (self._g.settle())
+        return None if self.is_leaf else self._g.settle()
 
     @property
     def output_nr(self) -> int:

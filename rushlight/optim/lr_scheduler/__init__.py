@@ -1,6 +1,4 @@
 """torch.optim.lr_scheduler: learning rates as functions of the step."""
-from __future__ import annotations
-
 from rushlight.optim.lr_scheduler.base import LRScheduler, _LRScheduler
 from rushlight.optim.lr_scheduler.composed import (ChainedScheduler, ReduceLROnPlateau, SequentialLR)
 from rushlight.optim.lr_scheduler.cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts

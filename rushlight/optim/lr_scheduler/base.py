@@ -4,11 +4,11 @@ from __future__ import annotations
 import types
 import warnings
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import wraps
 from typing import Any
 from weakref import ref
 
-from rushlight.base.tape import TAPE
+from rushlight.base.tape import replayed
 from rushlight.optim.optimizer import Optimizer
 from rushlight.tensor.tensor import Tensor
 
@@ -30,16 +30,6 @@ def set_lr(group: dict[str, Any], value: Any) -> None:
         group["lr"].fill_(float(value))
     else:
         group["lr"] = value
-
-
-def _taped(step: Callable[..., Any]) -> Callable[..., Any]:
-    """A step that a recorder of the program repeats at every replay."""
-    @wraps(step)
-    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if TAPE:
-            return TAPE[-1].call(partial(wrapper, self, *args, **kwargs))
-        return step(self, *args, **kwargs)
-    return wrapper
 
 
 class LRScheduler:
@@ -99,9 +89,9 @@ class LRScheduler:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "step" in cls.__dict__:
-            cls.step = _taped(cls.__dict__["step"])  # type: ignore[method-assign]
+            cls.step = replayed(cls.__dict__["step"])  # type: ignore[method-assign]
 
-    @_taped
+    @replayed
     def step(self, epoch: int | None = None) -> None:
         """Move on by one step and set the optimizer's rates."""
         if self._step_count == 1:
