@@ -21,7 +21,7 @@ _ROW, _ROWS = 128, 256
 def rows(a: Array, index: Array) -> Array | None:
     """a[index] for a dense table and numbers in int64; None for others, or where NumPy is as good."""
     size = a.strides[0] if a.ndim > 1 and a.flags.c_contiguous else 0
-    usual = size >= _ROW and index.dtype == np.int64 and index.flags.c_contiguous
+    usual = size >= _ROW and index.size and index.dtype == np.int64 and index.flags.c_contiguous
     if not usual or pool.get_num_threads() < 2 or knobs.kernels == "numpy" or not target.available():
         return None
     # As numbers without a sign, those below 0 are too large.
