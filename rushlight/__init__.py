@@ -38,55 +38,36 @@ _ABSENT = {
     "fx": "forward hooks", "jit": "the model's Python code", "hub": "the model's own repository",
 }
 
-# Public names that are not ops: name -> module.
-_HOMES = {
-    "vmap": "func.vmapping",
-    "Tensor": "tensor.tensor", "Size": "base.size", "device": "base.device", "dtype": "base.dtype",
-    "get_default_dtype": "base.dtype", "set_default_dtype": "base.dtype", "tensor": "tensor.data",
-    "promote_types": "base.promotion", "no_grad": "autograd.mode", "enable_grad": "autograd.mode",
-    "inference_mode": "autograd.mode", "set_grad_enabled": "autograd.mode",
-    "is_grad_enabled": "autograd.mode", "is_inference_mode_enabled": "autograd.mode",
-    "memory_format": "tensor.geometry", "layout": "tensor.geometry", "strided": "tensor.geometry",
-    "sparse_coo": "tensor.geometry", "sparse_csr": "tensor.geometry",
-    "sparse_coo_tensor": "sparse", "sparse_csr_tensor": "sparse",
-    "channels_last": "tensor.geometry", "channels_last_3d": "tensor.geometry",
-    "contiguous_format": "tensor.geometry", "preserve_format": "tensor.geometry",
-    "save": "serialization", "load": "serialization",
-    "manual_seed": "random", "seed": "random", "initial_seed": "random",
-    "get_rng_state": "random", "set_rng_state": "random", "Generator": "tensor.generator",
-    "default_generator": "random", "set_printoptions": "tensor.printing",
-    "install_as_torch": "launcher", "from_numpy": "tensor.bridge",
-    "from_dlpack": "tensor.bridge", "to_dlpack": "tensor.bridge", "as_tensor": "tensor.data",
-    "asarray": "tensor.data", "frombuffer": "tensor.data",
-    "finfo": "tensor.limits", "iinfo": "tensor.limits", "is_tensor": "tensor.queries",
-    "is_storage": "tensor.queries", "numel": "tensor.queries", "is_floating_point": "tensor.queries",
-    "is_complex": "tensor.queries", "is_nonzero": "tensor.queries", "is_signed": "tensor.queries",
-    "is_same_size": "tensor.queries", "is_inference": "tensor.queries",
-    "is_conj": "tensor.queries", "is_neg": "tensor.queries",
-    "result_type": "tensor.queries", "can_cast": "tensor.queries", "typename": "tensor.queries",
-    "set_default_tensor_type": "tensor.queries", "set_default_device": "tensor.queries",
-    "get_default_device": "tensor.queries", "get_device_module": "tensor.queries",
-    "broadcast_shapes": "tensor.queries",
-    "get_num_threads": "tensor.threads", "set_num_threads": "tensor.threads",
-    "get_num_interop_threads": "tensor.threads", "set_num_interop_threads": "tensor.threads",
-    "use_deterministic_algorithms": "tensor.threads",
-    "are_deterministic_algorithms_enabled": "tensor.threads",
-    "set_float32_matmul_precision": "tensor.threads",
-    "get_float32_matmul_precision": "tensor.threads",
-    "get_deterministic_debug_mode": "tensor.threads", "set_deterministic_debug_mode": "tensor.threads",
-    "is_deterministic_algorithms_warn_only_enabled": "tensor.threads",
-    "UntypedStorage": "tensor.untyped", "TypedStorage": "tensor.typed", "FloatTensor": "tensor.legacy",
-    "compile": "_dynamo.api", "explain": "_dynamo.report", "summary": "nn.summary",
-    "autocast": "amp", "Checkpoint": "checkpointing",
-    **dict.fromkeys((
-        "is_autocast_enabled", "set_autocast_enabled", "get_autocast_dtype", "set_autocast_dtype",
-        "is_autocast_cache_enabled", "set_autocast_cache_enabled", "clear_autocast_cache",
-        "autocast_increment_nesting", "autocast_decrement_nesting", "is_autocast_cpu_enabled",
-        "set_autocast_cpu_enabled", "get_autocast_cpu_dtype", "set_autocast_cpu_dtype",
-        "get_autocast_gpu_dtype", "set_autocast_gpu_dtype"), "amp.state"),
+# Public names that are not ops, by module.
+_NAMES = {
+    "func.vmapping": "vmap", "tensor.tensor": "Tensor", "base.size": "Size", "base.device": "device",
+    "base.promotion": "promote_types", "sparse": "sparse_coo_tensor sparse_csr_tensor",
+    "serialization": "save load", "tensor.generator": "Generator", "tensor.printing": "set_printoptions",
+    "launcher": "install_as_torch", "tensor.limits": "finfo iinfo", "tensor.untyped": "UntypedStorage",
+    "tensor.typed": "TypedStorage", "tensor.legacy": "FloatTensor", "_dynamo.api": "compile",
+    "_dynamo.report": "explain", "nn.summary": "summary", "amp": "autocast", "checkpointing": "Checkpoint",
+    "base.dtype": "dtype get_default_dtype set_default_dtype",
+    "tensor.data": "tensor as_tensor asarray frombuffer",
+    "autograd.mode": """no_grad enable_grad inference_mode set_grad_enabled is_grad_enabled
+        is_inference_mode_enabled""",
+    "tensor.geometry": """memory_format layout strided sparse_coo sparse_csr channels_last
+        channels_last_3d contiguous_format preserve_format""",
+    "random": "manual_seed seed initial_seed get_rng_state set_rng_state default_generator",
+    "tensor.bridge": "from_numpy from_dlpack to_dlpack",
+    "tensor.queries": """is_tensor is_storage numel is_floating_point is_complex is_nonzero is_signed
+        is_same_size is_inference is_conj is_neg result_type can_cast typename set_default_tensor_type
+        set_default_device get_default_device get_device_module broadcast_shapes""",
+    "tensor.threads": """get_num_threads set_num_threads get_num_interop_threads set_num_interop_threads
+        use_deterministic_algorithms are_deterministic_algorithms_enabled set_float32_matmul_precision
+        get_float32_matmul_precision get_deterministic_debug_mode set_deterministic_debug_mode
+        is_deterministic_algorithms_warn_only_enabled""",
+    "amp.state": """is_autocast_enabled set_autocast_enabled get_autocast_dtype set_autocast_dtype
+        is_autocast_cache_enabled set_autocast_cache_enabled clear_autocast_cache
+        autocast_increment_nesting autocast_decrement_nesting is_autocast_cpu_enabled
+        set_autocast_cpu_enabled get_autocast_cpu_dtype set_autocast_cpu_dtype get_autocast_gpu_dtype
+        set_autocast_gpu_dtype""",
 }
-
-
+_HOMES = {name: module for module, names in _NAMES.items() for name in names.split()}
 _RENAMED = {"memory_format": "MemoryFormat", "layout": "StorageLayout"}
 
 

@@ -1,6 +1,4 @@
 """torch.accelerator: programs that are written for any device ask here; there is none beside the CPU."""
-from __future__ import annotations
-
 from rushlight.base.absent import anew, functions, refusal
 
 _WORDS = "Cannot access accelerator device when none is available."

@@ -1,6 +1,4 @@
 """torch.fft: discrete Fourier transforms, by their rows."""
-from __future__ import annotations
-
 from rushlight.dispatch.door import namespace
 
 __getattr__, __dir__ = namespace("fft")

@@ -1,6 +1,4 @@
 """torch.linalg: linear algebra, by their rows."""
-from __future__ import annotations
-
 from rushlight.base.errors import LinAlgError as LinAlgError
 from rushlight.dispatch.door import namespace
 

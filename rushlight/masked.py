@@ -50,6 +50,11 @@ def _highest(op: str, input: Tensor) -> Any:
     return -lowest if isinstance(lowest, float) else torch.iinfo(input.dtype).max
 
 
+def _bounded(op: str, bound: Any, input: Tensor, mask: Tensor | None, dtype: Any) -> Tensor:
+    """The input with the op's bound, `_lowest` or `_highest`, where the mask leaves it out."""
+    return _filled(input, mask, None if mask is None else bound(op, input), dtype)
+
+
 def sum(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None,
         mask: Tensor | None = None) -> Tensor:
     """The sum of the chosen elements; integers are added up as int64."""
@@ -78,30 +83,26 @@ def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None =
 def amax(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None,
          mask: Tensor | None = None) -> Tensor:
     """The greatest chosen element."""
-    lowest = None if mask is None else _lowest("amax", input)
-    return _filled(input, mask, lowest, dtype).amax(_dims(input, dim), keepdim)
+    return _bounded("amax", _lowest, input, mask, dtype).amax(_dims(input, dim), keepdim)
 
 
 def amin(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None,
          mask: Tensor | None = None) -> Tensor:
     """The least chosen element."""
-    highest = None if mask is None else _highest("amin", input)
-    return _filled(input, mask, highest, dtype).amin(_dims(input, dim), keepdim)
+    return _bounded("amin", _highest, input, mask, dtype).amin(_dims(input, dim), keepdim)
 
 
 def argmax(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None,
            mask: Tensor | None = None) -> Tensor:
     """Where the greatest chosen element is, as a number of the input's dtype (PyTorch's choice)."""
-    lowest = None if mask is None else _lowest("argmax", input)
-    found = _filled(input, mask, lowest, dtype).argmax(dim, keepdim)
+    found = _bounded("argmax", _lowest, input, mask, dtype).argmax(dim, keepdim)
     return found.to(input.dtype if dtype is None else dtype)
 
 
 def argmin(input: Tensor, dim: int | None = None, *, keepdim: bool = False, dtype: Any = None,
            mask: Tensor | None = None) -> Tensor:
     """Where the least chosen element is, as a number of the input's dtype."""
-    highest = None if mask is None else _highest("argmin", input)
-    found = _filled(input, mask, highest, dtype).argmin(dim, keepdim)
+    found = _bounded("argmin", _highest, input, mask, dtype).argmin(dim, keepdim)
     return found.to(input.dtype if dtype is None else dtype)
 
 
@@ -174,19 +175,17 @@ def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, *, correct
 
 def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """softmax over the chosen elements; 0 elsewhere, nan in a row without any."""
-    return _filled(input, mask, None if mask is None else _lowest("softmax", input), dtype).softmax(dim)
+    return _bounded("softmax", _lowest, input, mask, dtype).softmax(dim)
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """log_softmax over the chosen elements; -inf elsewhere."""
-    filled = _filled(input, mask, None if mask is None else _lowest("log_softmax", input), dtype)
-    return filled.log_softmax(dim)
+    return _bounded("log_softmax", _lowest, input, mask, dtype).log_softmax(dim)
 
 
 def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """softmin over the chosen elements."""
-    filled = _filled(input, mask, None if mask is None else _highest("softmin", input), dtype)
-    return torch.nn.functional.softmin(filled, dim)
+    return torch.nn.functional.softmin(_bounded("softmin", _highest, input, mask, dtype), dim)
 
 
 def normalize(input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None,
@@ -199,13 +198,11 @@ def normalize(input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype:
 def logaddexp(input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Tensor | None = None,
               other_mask: Tensor | None = None) -> Tensor:
     """log(exp(input) + exp(other)); what a mask leaves out counts as exp(-inf)."""
-    left = _filled(input, input_mask, None if input_mask is None else _lowest("logaddexp", input), dtype)
-    right = _filled(other, other_mask, None if other_mask is None else _lowest("logaddexp", other), dtype)
-    return torch.logaddexp(left, right)
+    return torch.logaddexp(_bounded("logaddexp", _lowest, input, input_mask, dtype),
+                           _bounded("logaddexp", _lowest, other, other_mask, dtype))
 
 
 def logsumexp(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None,
               mask: Tensor | None = None) -> Tensor:
     """log of the sum of the exponentials of the chosen elements; -inf of none."""
-    filled = _filled(input, mask, None if mask is None else _lowest("logsumexp", input), dtype)
-    return torch.logsumexp(filled, _dims(input, dim), keepdim)
+    return torch.logsumexp(_bounded("logsumexp", _lowest, input, mask, dtype), _dims(input, dim), keepdim)

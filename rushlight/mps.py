@@ -1,6 +1,4 @@
 """torch.mps: says that there is no GPU of Apple's."""
-from __future__ import annotations
-
 from rushlight.base.absent import anew, functions, refusal
 
 globals().update(functions("mps", [

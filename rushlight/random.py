@@ -49,9 +49,8 @@ def thread_safe_generator() -> Generator | None:
 
 
 @contextlib.contextmanager
-def fork_rng(devices: Iterable[Any] | None = None, enabled: bool = True,
-             _caller: str = "fork_rng", _devices_kw: str = "devices",
-             device_type: str | None = None) -> Iterator[None]:
+def fork_rng(devices: Iterable[Any] | None = None, enabled: bool = True, _caller: str = "fork_rng",
+             _devices_kw: str = "devices", device_type: str | None = None) -> Iterator[None]:
     """Within it random numbers are drawn as usual; after it the state is what it was before.
 
     devices and device_type choose accelerators whose states are kept too; there are none here.

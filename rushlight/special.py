@@ -1,6 +1,4 @@
 """torch.special: special functions, by their rows."""
-from __future__ import annotations
-
 from rushlight.dispatch.door import namespace
 
 __getattr__, __dir__ = namespace("special")

@@ -1,6 +1,4 @@
 """torch.version: which PyTorch programs see, and with what it was built."""
-from __future__ import annotations
-
 from rushlight import __version__
 
 cuda = hip = xpu = git_version = None

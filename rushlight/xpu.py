@@ -1,6 +1,4 @@
 """torch.xpu: says that there is no GPU of Intel's."""
-from __future__ import annotations
-
 from rushlight.base.absent import anew, functions, refusal
 
 globals().update(functions("xpu", [

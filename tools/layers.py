@@ -18,7 +18,7 @@ ROOMS = ("base", "ops", "derive", "compiler", "tensor", "autograd", "dispatch", 
 EXCEPTIONS: dict[tuple[str, str], str] = {
     ("ops/__main__.py", "user rooms"): "the command line of the table loads the whole package",
     ("ops/__main__.py", "derive"): "the command line of the table prints cards",
-    ("tensor/gradient.py", "autograd"): "Tensor's methods of autograd import it when they are called",
+    ("tensor/gradient.py", "autograd"): "a leaf's node; the engine and hooks when they are called",
     ("autograd/forward_ad.py", "transforms"): "PyTorch names this module; duals are made there",
     ("autograd/forward_ad.py", "user rooms"): "make_dual checks as func.jvp does",
     ("autograd/functional.py", "user rooms"): "PyTorch names this module; it is written on torch.func",

@@ -1,6 +1,4 @@
 """torch.amp: automatic mixed precision on the CPU."""
-from __future__ import annotations
-
 from rushlight.amp.autocast_mode import autocast, custom_bwd, custom_fwd, is_autocast_available
 from rushlight.amp.grad_scaler import GradScaler
 

@@ -46,20 +46,13 @@ class Casting:
         if policy == "keep" or kwargs.get("out") is not None or getattr(call, "writes", False):
             return call(*args, **kwargs)
         if policy == "through":
-            return self._inside(call, args, kwargs)
+            return state.within(self, call, args, kwargs)
         if policy == "promote":
             target = self._widest((*args, *kwargs.values()))
         else:
             target = self.dtype if policy == "lower" else dt.float32
         cast = functools.partial(self._cast, target)
         return call(*map(cast, args), **{k: cast(v) for k, v in kwargs.items()})
-
-    def _inside(self, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
-        state.STACK.modes.append(self)
-        try:
-            return call(*args, **kwargs)
-        finally:
-            state.STACK.modes.pop()
 
     def forget_weights(self) -> None:
         """Drop the casts of weights."""

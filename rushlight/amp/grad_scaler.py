@@ -6,16 +6,15 @@ order is READY, UNSCALED (gradients are down and were checked), STEPPED; update(
 """
 from __future__ import annotations
 
-import functools
 import inspect
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.tape import TAPE
+from rushlight.base.tape import replayed
 from rushlight.optim.optimizer import Optimizer
 
 
@@ -25,16 +24,6 @@ class OptState(Enum):
     READY = 0
     UNSCALED = 1
     STEPPED = 2
-
-
-def _replayed(method: Callable[..., Any]) -> Callable[..., Any]:
-    """A method that a recorder calls again at every replay: what it does depends on what it finds."""
-    @functools.wraps(method)
-    def called(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if TAPE:
-            return TAPE[-1].call(functools.partial(method, self, *args, **kwargs))
-        return method(self, *args, **kwargs)
-    return called
 
 
 def _fresh_state() -> dict[str, Any]:
@@ -105,7 +94,7 @@ class GradScaler:
                                  "not use scaler.scale(loss or outputs) earlier in the iteration.")
         return self._scale
 
-    @_replayed
+    @replayed
     def unscale_(self, optimizer: Optimizer) -> None:
         """Divide the gradients of the optimizer's parameters by the factor, in place; note inf and nan.
 
@@ -125,7 +114,7 @@ class GradScaler:
         state["found_inf_per_device"] = _unscale(optimizer, inverse, allow_float16=_fused(optimizer))
         state["stage"] = OptState.UNSCALED
 
-    @_replayed
+    @replayed
     def step(self, optimizer: Optimizer, *args: Any, **kwargs: Any) -> Any:
         """optimizer.step(*args, **kwargs), unless its gradients hold inf or nan; unscales them first.
 
@@ -173,7 +162,7 @@ class GradScaler:
         del optimizer.grad_scale, optimizer.found_inf
         return result
 
-    @_replayed
+    @replayed
     def update(self, new_scale: Any = None) -> None:
         """Adapt the factor to what this iteration found, or set it to new_scale: a float or 1-element tensor.
 
@@ -319,3 +308,16 @@ def _unscale(optimizer: Optimizer, inverse: Any, allow_float16: bool) -> dict[An
             if factor != 1.0:
                 grad.mul_(factor)
     return {grads[0].device: torch.tensor(found)}
+
+
+def older(device: str, module: str) -> type[GradScaler]:
+    """The class torch.DEVICE.amp.GradScaler, of that module."""
+    def __init__(self: GradScaler, init_scale: float = 2.0**16, growth_factor: float = 2.0,
+                 backoff_factor: float = 0.5, growth_interval: int = 2000, enabled: bool = True) -> None:
+        warnings.warn(f"`torch.{device}.amp.GradScaler(args...)` is deprecated. Please use "
+                      f"`torch.amp.GradScaler('{device}', args...)` instead.", FutureWarning, stacklevel=2)
+        GradScaler.__init__(self, device, init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+
+    return type("GradScaler", (GradScaler,), {
+        "__module__": module, "__init__": __init__,
+        "__doc__": f"torch.amp.GradScaler('{device}', ...), with a FutureWarning."})

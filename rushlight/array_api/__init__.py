@@ -25,9 +25,8 @@ _RENAMED = {"bitwise_invert": "bitwise_not", "conj": "conj_physical", "permute_d
 # Functions of two arrays: these first take the standard's common dtype, whatever their dims.
 _PAIRS = {**{name: name for name in (
     "add atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor copysign divide "
-    "floor_divide greater greater_equal hypot less less_equal logaddexp logical_and logical_or "
-    "logical_xor maximum minimum multiply nextafter not_equal pow remainder subtract").split()},
-    "equal": "eq"}
+    "floor_divide greater greater_equal hypot less less_equal logaddexp logical_and logical_or logical_xor "
+    "maximum minimum multiply nextafter not_equal pow remainder subtract").split()}, "equal": "eq"}
 
 
 def __getattr__(name: str) -> Any:

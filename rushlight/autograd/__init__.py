@@ -1,6 +1,4 @@
 """torch.autograd: the graph, the engine, and their public names."""
-from __future__ import annotations
-
 from rushlight.base.lazy import lazy_names
 
 _HOME = {

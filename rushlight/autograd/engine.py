@@ -11,15 +11,17 @@ from heapq import heappop, heappush
 from importlib import import_module
 from typing import Any
 
+import numpy as np
+
 from rushlight.autograd import hooks
 from rushlight.autograd.edges import GradientEdge, listed
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad, Node, freed
 from rushlight.autograd.packing import Packed
-from rushlight.base.tape import TAPE, escape
+from rushlight.base.tape import TAPE, constant, escape
 from rushlight.tensor.geometry import strided
 from rushlight.tensor.gradient import Gradient
-from rushlight.tensor.tensor import WRAPPED
+from rushlight.tensor.tensor import WRAPPED, wrap
 
 Tensor = Any
 
@@ -186,9 +188,8 @@ def _accumulate(node: AccumulateGrad, grad: Tensor, create: bool) -> None:
 
 def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tensor]:
     if t._g is None:
-        raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn; "
-                           "nothing in its computation had requires_grad=True (or it ran under "
-                           "no_grad)")
+        raise RuntimeError("element 0 of tensors does not require grad and does not have a grad_fn; nothing "
+                           "in its computation had requires_grad=True (or it ran under no_grad)")
     if isinstance(t, GradientEdge):
         if grad is None:
             raise RuntimeError("grad can be implicitly created only for scalar outputs; the gradient of a "
@@ -202,7 +203,7 @@ def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tens
         if not t._k.dtype.is_floating_point:
             raise RuntimeError("grad can be implicitly created only for real scalar outputs but got "
                                f"{t._k.dtype}")
-        return t._g, t._i, _ones_like(t)
+        return t._g, t._i, wrap(constant(np.ones(t._a.shape, t._a.dtype)), t._k)
     if grad._a.shape != t._a.shape:
         raise RuntimeError(f"Mismatch in shape: grad_output[0] has a shape of {grad.shape} and "
                            f"output[0] has a shape of {t.shape}.")
@@ -211,17 +212,6 @@ def _root(t: Tensor, grad: Tensor | None, create: bool) -> tuple[Node, int, Tens
                            f"the same dtype. Mismatch in dtype: grad_output[0] has a dtype of "
                            f"{grad.dtype} and output[0] has a dtype of {t.dtype}.")
     return t._g, t._i, grad if create else grad.detach()
-
-
-def _ones_like(t: Tensor) -> Tensor:
-    import numpy as np
-
-    from rushlight.tensor.tensor import wrap
-
-    ones = np.ones(t._a.shape, t._a.dtype)
-    if TAPE:
-        TAPE[-1].constant(ones)
-    return wrap(ones, t._k)
 
 
 def _listed(value: Any, count: int) -> list[Any]:

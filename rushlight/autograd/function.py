@@ -5,8 +5,10 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from rushlight.autograd.inplace import rebase
-from rushlight.autograd.mode import LOCAL
+from rushlight.autograd.mode import LOCAL, no_grad
 from rushlight.autograd.node import Node, edge, freed
 from rushlight.autograd.packing import HOOKS, PackedTensor, pack
 from rushlight.dispatch.formulanodes import fit
@@ -113,8 +115,6 @@ class FunctionCtx(Node):
 
 
 def _zeros(like: Any) -> Tensor:
-    import numpy as np
-
     shape, kind = like
     return wrap(np.zeros(shape, kind.np), kind)
 
@@ -164,8 +164,7 @@ class Function(metaclass=_FunctionMeta):
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
         """The op's computation."""
-        raise NotImplementedError("You must implement the forward function for custom "
-                                  "autograd.Function.")
+        raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
@@ -268,11 +267,8 @@ def once_differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(function)
     def wrapper(ctx: Any, *args: Any) -> Any:
         recording = LOCAL.enabled
-        before, LOCAL.enabled = LOCAL.enabled, False
-        try:
+        with no_grad():
             found = function(ctx, *args)
-        finally:
-            LOCAL.enabled = before
         if not recording or not any(isinstance(a, Tensor) and a._g is not None for a in args):
             return found
         return _undifferentiable(found)

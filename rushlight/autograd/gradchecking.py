@@ -53,11 +53,7 @@ def _parts(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 
 def _outputs(function: Callable[..., Any], inputs: tuple[Any, ...]) -> list[Tensor]:
-    return _differentiable_outputs(_tuple(function(*inputs)))
-
-
-def _differentiable_outputs(outputs: Sequence[Any]) -> list[Tensor]:
-    return [o for o in outputs if isinstance(o, Tensor) and o.dtype.category >= 2]
+    return [o for o in _tuple(function(*inputs)) if isinstance(o, Tensor) and o.dtype.category >= 2]
 
 
 def _analytical(output: Tensor, x: Tensor) -> np.ndarray[Any, Any]:
@@ -136,13 +132,12 @@ def _by_forward(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor) ->
     return [np.array(column) for column in zip(*rows, strict=True)]
 
 
-def gradgradcheck(func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, *,
-                  eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
-                  gen_non_contig_grad_outputs: bool = False, raise_exception: bool = True,
-                  nondet_tol: float = 0.0, check_undefined_grad: bool = True,
+def gradgradcheck(func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6,
+                  atol: float = 1e-5, rtol: float = 1e-3, gen_non_contig_grad_outputs: bool = False,
+                  raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True,
                   check_grad_dtypes: bool = False, check_batched_grad: bool = False,
-                  check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True,
-                  fast_mode: bool = False, masked: bool = False) -> bool:
+                  check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True, fast_mode: bool = False,
+                  masked: bool = False) -> bool:
     """gradcheck of the gradients themselves."""
     inputs = _tuple(inputs)
     outputs = _outputs(func, inputs)

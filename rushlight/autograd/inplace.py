@@ -14,17 +14,15 @@ import numpy as np
 
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad, Node, edge
-from rushlight.base.layout import overlaps_itself
+from rushlight.base.layout import check_apart_from_itself
 from rushlight.tensor.tensor import Tensor, storage
 
 
 def check_writable(target: Tensor, tracked: bool) -> None:
     """Refuse writes that PyTorch refuses: leaves that require grad, expanded memory, ..."""
     a = target._a
-    if 0 in a.strides and a.size > 1 and overlaps_itself(a.shape, a.strides):
-        raise RuntimeError("unsupported operation: more than one element of the written-to tensor "
-                           "refers to a single memory location. Please clone() the tensor before "
-                           "performing the operation.")
+    if 0 in a.strides:
+        check_apart_from_itself(a.shape, a.strides)
     if LOCAL.enabled and target._g is not None:
         if target._g.__class__ is AccumulateGrad:
             raise RuntimeError("a leaf Variable that requires grad is being used in an in-place "

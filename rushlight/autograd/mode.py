@@ -53,10 +53,9 @@ def decorate(function: Callable[..., Any], context: Callable[[], Any]) -> Callab
     import inspect
 
     if inspect.isclass(function):
-        raise RuntimeError("Cannot decorate classes; it is ambiguous whether or not only the "
-                           "constructor or all methods should have the context manager applied; "
-                           "additionally, decorating a class with `no_grad` has no effect on "
-                           "subclasses. Decorate the methods instead.")
+        raise RuntimeError("Cannot decorate classes; it is ambiguous whether or not only the constructor or "
+                           "all methods should have the context manager applied; additionally, decorating a "
+                           "class with `no_grad` has no effect on subclasses. Decorate the methods instead.")
     if inspect.isgeneratorfunction(function):
         return _decorate_generator(function, context)
 

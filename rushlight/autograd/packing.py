@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from rushlight.autograd.mode import LOCAL
+from rushlight.autograd.mode import LOCAL, no_grad
 from rushlight.autograd.node import TRACES, Node
 from rushlight.base.tape import escape
 from rushlight.tensor.tensor import Tensor, storage
@@ -83,11 +83,8 @@ def pack(node: Node, t: Tensor, number: int) -> PackedTensor:
     _tell(hook)
     given = t if number < 0 else _placed(t, node, number)
     version = storage(given).version
-    before, LOCAL.enabled = LOCAL.enabled, False
-    try:
+    with no_grad():
         value = hook(given)
-    finally:
-        LOCAL.enabled = before
     if storage(given).version != version:
         raise RuntimeError(
             "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack "

@@ -3,8 +3,6 @@
 Kernels here are Rushlight's own and NumPy's BLAS. Switches of other libraries are kept, as programs
 set them without looking, and change nothing.
 """
-from __future__ import annotations
-
 from rushlight.backends import cpu, cuda, cudnn, mkl, mkldnn, mps, openmp
 
 __all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp"]

@@ -66,8 +66,7 @@ def expand(shape: Sequence[int], indices: Indices) -> list[Array | None]:
             raise IndexError("tensors used as indices must be long, int, byte or bool tensors, "
                              f"got {index.dtype.name}; convert it with .long()")
     if len(found) > len(shape):
-        raise IndexError(f"too many indices for tensor of dimension {len(shape)} "
-                         f"(got {len(found)})")
+        raise IndexError(f"too many indices for tensor of dimension {len(shape)} (got {len(found)})")
     return found
 
 
@@ -214,8 +213,7 @@ def _operand_strides(a: Array, plan: Read) -> list[list[int]]:
     for index in plan.indices:
         if index is not None:
             own = [0] * (count - index.ndim) + [
-                0 if size == 1 else step for size, step in
-                zip(index.shape, index.strides, strict=True)]
+                0 if size == 1 else step for size, step in zip(index.shape, index.strides, strict=True)]
             strides.append([*[0] * plan.front, *own, *[0] * (len(rest) - plan.front)])
     return strides
 
@@ -323,21 +321,3 @@ def _accumulate(a: Array, plan: Read, values: Array) -> None:
     add_at(merged, flat, rows)
     if not np.may_share_memory(merged, a):
         turned[...] = merged.reshape(turned.shape)
-
-
-def coordinates(shape: Sequence[int], indices: Indices) -> tuple[Array, ...]:
-    """One coordinate array per dim of the array, which broadcast to the shape of the result."""
-    plan = understand(shape, indices)
-    ndim, count = len(plan.result), len(plan.shape)
-    found: list[Array] = []
-    place = 0                             # the next dim of the result that is no index dim
-    for i, size in enumerate(shape):
-        index = plan.indices[i] if i < len(plan.indices) else None
-        if index is not None:
-            after = ndim - plan.front - count
-            found.append(index.reshape((*index.shape, *[1] * after)))
-            continue
-        place += count if place == plan.front else 0
-        found.append(np.arange(size).reshape([size if j == place else 1 for j in range(ndim)]))
-        place += 1
-    return tuple(found)

@@ -1,36 +1,21 @@
-"""Modified Bessel functions of the first kind, of NumPy arrays of every floating dtype.
+"""Bessel functions I, J, Y, K of orders 0 and 1 and Airy's Ai, of NumPy arrays of every floating dtype.
 
-On [0, 8] their power series, of positive terms alone; beyond, Chebyshev series in 8 / x of exp(-x) i0(x) and
-exp(-x) i1(x) times sqrt(x), fitted in 60-digit arithmetic.
+I on [0, 8] by its power series, of positive terms alone; the rest by Chebyshev series, fitted in 40
+or 60-digit arithmetic. I from 8 on: exp(-x) sqrt(x) I(x) in 8 / x. J and Y up to 8: in x^2, Y
+without its logarithm; from 8 on the two slow factors of Hankel's form (DLMF 10.17) in 64 / x^2. K
+up to 2: in x^2, without its logarithm; from 2 on exp(x) sqrt(x) K(x) in 2 / x. Ai itself on [-5,
+2]; beyond, the slow factors of its asymptotic forms (DLMF 9.7) in 1 / zeta and 1 / zeta^2, with
+zeta = 2/3 |x|^(3/2).
 """
 from __future__ import annotations
 
-from math import factorial
+import math
 from typing import Any
 
 import numpy as np
 
+from rushlight.base.coefficients import SERIES
 from rushlight.base.lifted import horner, lifted
-
-_I0_FAR = (
-    0.4022452055070544, 0.0033691164782556943, 6.889758346916825e-05, 2.8913705208347567e-06,
-    2.0489185894690638e-07, 2.266668990498178e-08, 3.3962320257083865e-09, 4.94060238822497e-10,
-    1.1889147107846439e-11, -3.1499165279632416e-11, -1.3215811840447713e-11,
-    -1.7941785315068062e-12, 7.180124451383666e-13, 3.8527783827421426e-13, 1.54008621752141e-14,
-    -4.150569347287222e-14, -9.554846698828307e-15, 3.8116806693526224e-15,
-    1.7725601330565263e-15, -3.425485619677219e-16, -2.8276239805165836e-16,
-    3.461222867697461e-17, 4.46562142029676e-17, -4.830504485944182e-18, -7.233180487874754e-18,
-    9.921475412173699e-19, 1.193650890845982e-18)
-_I1_FAR = (
-    0.38928811750914005, -0.009761097491361469, -0.00011058893876262371, -3.882564808877691e-06,
-    -2.512236237870209e-07, -2.6314688468895196e-08, -3.835380385964237e-09,
-    -5.589743462196584e-10, -1.8974958123505413e-11, 3.2526035830154884e-11,
-    1.4125807436613782e-11, 2.0356285441470896e-12, -7.198551776245908e-13,
-    -4.0835511110921974e-13, -2.1015418427726643e-14, 4.272440016711951e-14,
-    1.0420276984128802e-14, -3.8144030724370075e-15, -1.8803547755107825e-15,
-    3.3082023109209285e-16, 2.96262899764595e-16, -3.209525921993424e-17,
-    -4.6503053684893586e-17, 4.414348323071708e-18, 7.517296310842105e-18,
-    -9.314178867326884e-19, -1.242193275194891e-18)
 
 
 def chebyshev(x: Any, coefficients: tuple[float, ...]) -> Any:
@@ -41,14 +26,17 @@ def chebyshev(x: Any, coefficients: tuple[float, ...]) -> Any:
     return x * ahead - after + coefficients[0]
 
 
+# --- modified, first kind -------------------------------------------------------------------------
+
 # The coefficients of (x / 2)^(2k) in i0(x) and i1(x) / (x / 2), the highest first.
-_NEAR = [tuple(1 / (factorial(k) * factorial(k + n)) for k in reversed(range(30))) for n in (0, 1)]
+_POWERS = [tuple(1 / (math.factorial(k) * math.factorial(k + n)) for k in reversed(range(30)))
+           for n in (0, 1)]
 
 
 def _modified(x: Any, order: int, scaled: bool) -> Any:
     size = np.abs(x)
-    near = horner(np.minimum(size, 8) ** 2 / 4, _NEAR[order]) * (np.minimum(size, 8) / 2) ** order
-    far = chebyshev(16 / np.maximum(size, 8) - 1, (_I0_FAR, _I1_FAR)[order]) / np.sqrt(np.maximum(size, 8))
+    near = horner(np.minimum(size, 8) ** 2 / 4, _POWERS[order]) * (np.minimum(size, 8) / 2) ** order
+    far = chebyshev(16 / np.maximum(size, 8) - 1, SERIES[f"i{order}_far"]) / np.sqrt(np.maximum(size, 8))
     grown = np.exp(-size if scaled else size)
     found = np.where(size <= 8, near * grown if scaled else near, far if scaled else far * grown)
     return np.copysign(found, x) if order else found
@@ -76,3 +64,133 @@ def i0(x: Any) -> Any:
 def i1(x: Any) -> Any:
     """The modified Bessel function of order 1."""
     return _modified(x, 1, False)
+
+
+# --- first and second kind ------------------------------------------------------------------------
+
+
+def _near(x: Any, name: str) -> Any:
+    return chebyshev(np.minimum(x * x, 64) / 32 - 1, SERIES[f"{name}_near"])
+
+
+def _far(x: Any, order: int, shift: float) -> Any:
+    """The wave of Hankel's form; `shift` is 0 for J and a quarter of a turn for Y."""
+    z = 8 / np.maximum(x, 8)
+    t = 2 * z * z - 1
+    angle = x - (2 * order + 1) * math.pi / 4 - shift
+    even, odd = chebyshev(t, SERIES[f"p{order}_far"]), chebyshev(t, SERIES[f"q{order}_far"])
+    wave = even * np.cos(angle) - z * odd * np.sin(angle)
+    return wave * np.sqrt(2 / (math.pi * x))
+
+
+def _j0(x: Any) -> Any:
+    return np.where(x <= 8, _near(x, "j0"), _far(x, 0, 0.0))
+
+
+def _j1(x: Any) -> Any:
+    return np.where(x <= 8, x * _near(x, "j1"), _far(x, 1, 0.0))
+
+
+@lifted
+def bessel_j0(x: Any) -> Any:
+    """The Bessel function of the first kind, order 0."""
+    return _j0(np.abs(x))
+
+
+@lifted
+def bessel_j1(x: Any) -> Any:
+    """The Bessel function of the first kind, order 1."""
+    return np.where(x < 0, -1.0, 1.0) * _j1(np.abs(x))
+
+
+@lifted
+def spherical_bessel_j0(x: Any) -> Any:
+    """sin(x) / x."""
+    return np.where(x == 0, 1.0, np.where(np.isinf(x), 0.0, np.sin(x) / x))
+
+
+def _second_kind(x: Any, near: Any, far: Any) -> Any:
+    """-inf at 0, nan below."""
+    found = np.where(x <= 8, near, far)
+    return np.where(x > 0, found, np.where(x == 0, -np.inf, np.nan))
+
+
+@lifted
+def bessel_y0(x: Any) -> Any:
+    """The Bessel function of the second kind, order 0."""
+    near = _near(x, "y0") + 2 / math.pi * np.log(x) * _j0(x)
+    return _second_kind(x, near, _far(x, 0, math.pi / 2))
+
+
+@lifted
+def bessel_y1(x: Any) -> Any:
+    """The Bessel function of the second kind, order 1."""
+    near = x * _near(x, "y1") + 2 / math.pi * (np.log(x) * _j1(x) - 1 / x)
+    return _second_kind(x, near, _far(x, 1, math.pi / 2))
+
+
+# --- modified, second kind ------------------------------------------------------------------------
+
+
+def _third(x: Any, order: int, scaled: bool) -> Any:
+    """K: up to 2 its logarithm and a series, beyond exp(-x) and a series; inf at 0, nan below."""
+    series = chebyshev(np.minimum(x * x, 4) / 2 - 1, SERIES[f"k{order}_near"])
+    part = np.log(x / 2) * (i0, i1)[order](np.minimum(x, 2))
+    near = series / x + part if order else series - part
+    tail, decay = chebyshev(4 / np.maximum(x, 2) - 1, SERIES[f"k{order}_far"]) / np.sqrt(x), np.exp(-x)
+    found = np.where(x <= 2, near / decay if scaled else near, tail if scaled else tail * decay)
+    return np.where(x > 0, found, np.where(x == 0, np.inf, np.nan))
+
+
+@lifted
+def bessel_k0(x: Any) -> Any:
+    """The modified Bessel function of the second kind, order 0."""
+    return _third(x, 0, False)
+
+
+@lifted
+def bessel_k1(x: Any) -> Any:
+    """The modified Bessel function of the second kind, order 1."""
+    return _third(x, 1, False)
+
+
+@lifted
+def bessel_k0e(x: Any) -> Any:
+    """exp(x) times bessel_k0(x)."""
+    return _third(x, 0, True)
+
+
+@lifted
+def bessel_k1e(x: Any) -> Any:
+    """exp(x) times bessel_k1(x)."""
+    return _third(x, 1, True)
+
+
+# --- Airy's ---------------------------------------------------------------------------------------
+
+_ZETA_2, _ZETA_5 = 2 / 3 * 2**1.5, 2 / 3 * 5**1.5
+
+
+def _falling(x: Any) -> Any:
+    x = np.maximum(x, 2)
+    zeta = x * np.sqrt(x) * (2 / 3)
+    slow = chebyshev(2 * _ZETA_2 / zeta - 1, SERIES["ai_falling"])
+    return np.exp(-zeta) / (2 * math.sqrt(math.pi) * np.sqrt(np.sqrt(x))) * slow
+
+
+def _wave(size: Any) -> Any:
+    size = np.maximum(size, 5)
+    zeta = size * np.sqrt(size) * (2 / 3)
+    u = _ZETA_5 / zeta
+    t, angle = 2 * u * u - 1, zeta - math.pi / 4
+    even, odd = chebyshev(t, SERIES["ai_wave_even"]), chebyshev(t, SERIES["ai_wave_odd"])
+    wave = even * np.cos(angle) + u * odd * np.sin(angle)
+    return wave / (math.sqrt(math.pi) * np.sqrt(np.sqrt(size)))
+
+
+@lifted
+def airy_ai(x: Any) -> Any:
+    """The solution of y'' = x y that falls to 0 for large x."""
+    middle = chebyshev((np.clip(x, -5, 2) * 2 + 3) / 7, SERIES["ai_middle"])
+    found = np.where(x > 2, _falling(x), np.where(x < -5, _wave(-x), middle))
+    return np.where(np.isinf(x), np.nan, found)

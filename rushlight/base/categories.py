@@ -35,8 +35,7 @@ def _check_request(weights: Array, k: int, replacement: bool) -> None:
         raise RuntimeError(f"prob_dist must be 1 or 2 dim, got {weights.ndim}")
     of = dt.from_numpy_dtype(weights.dtype)
     if not of.is_floating_point:
-        raise RuntimeError("multinomial only supports floating-point dtypes for input, got: "
-                           f"{of.legacy}")
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {of.legacy}")
     if k <= 0:
         raise RuntimeError(f"cannot sample n_sample <= 0 samples, got {k}")
     if not replacement and k > weights.shape[-1]:

@@ -19,8 +19,7 @@ class device:
         if isinstance(type, int) and not isinstance(type, bool):
             type, index = "cuda", type
         if not isinstance(type, str):
-            raise TypeError("device(): argument 'type' must be str or device, "
-                            f"not {type.__class__.__name__}")
+            raise TypeError(f"device(): argument 'type' must be str or device, not {type.__class__.__name__}")
         name, colon, number = type.partition(":")
         if colon:
             if index is not None:

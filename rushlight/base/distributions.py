@@ -122,12 +122,10 @@ def _check_uniform(of: dtype, low: float, high: float) -> None:
         if not -most <= bound <= most:
             raise RuntimeError(f"{name} is out of bounds for {dt.C_NAMES[of.name]}, got {bound}")
     if low > high:
-        raise RuntimeError("uniform_ expects to return a [from, to) range, but found "
-                           f"from={low} > to={high}")
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
     if high - low > most:
-        raise RuntimeError(f"uniform_ expects to-from <= std::numeric_limits<{of.legacy}>::max(), "
-                           f"but found to={high} and from={low} which result in to-from to exceed "
-                           "the limit")
+        raise RuntimeError(f"uniform_ expects to-from <= std::numeric_limits<{of.legacy}>::max(), but found "
+                           f"to={high} and from={low} which result in to-from to exceed the limit")
 
 
 def normal(engine: Engine, n: int, of: dtype, mean: float = 0.0, std: float = 1.0, *,

@@ -62,8 +62,7 @@ def _narrowed(of: dtype, low: int, high: int | None) -> tuple[int, int]:
     """The first and the last integer that stay within [low, high) once rounded to the dtype."""
     digits = DIGITS.get(of)
     if high is not None and low >= high:
-        raise RuntimeError("random_ expects 'from' to be less than 'to', but got "
-                           f"from={low} >= to={high}")
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     if of.is_complex or of in dt.FLOAT8:
         raise RuntimeError("check_random_bounds handles only integral, floating-point and boolean "
                            f"types, got {of.name}")
@@ -104,8 +103,7 @@ def _check_fits(of: dtype, low: int, last: int) -> None:
         least, most = int(info.min), min(int(info.max), (1 << 63) - 1)
     for name, bound in (("from", low), ("to - 1", last)):
         if not least <= bound <= most:
-            raise RuntimeError(f"{name} is out of bounds for {dt.C_NAMES[of.name]}, "
-                               f"got {bound}")
+            raise RuntimeError(f"{name} is out of bounds for {dt.C_NAMES[of.name]}, got {bound}")
         digits = DIGITS.get(of)
         if digits is not None and abs(bound) > 1 << digits:
             warnings.warn(f"{name} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision "

@@ -45,15 +45,18 @@ def is_contiguous(sizes: Sequence[int], strides: Sequence[int]) -> bool:
 
 def strides_like(sizes: Sequence[int], strides: Sequence[int]) -> Ints:
     """Dense strides in the order of given ones: what `empty_like` (preserve_format) gives."""
-    dense = sorted(range(len(sizes)), key=lambda i: (-strides[i], i))
     if any(s == 0 and n > 1 for s, n in zip(strides, sizes, strict=True)):
         return contiguous_strides(sizes)
-    out = [0] * len(sizes)
-    step = 1
-    for i in reversed(dense):
-        out[i] = step
+    return _dense(sizes, sorted(range(len(sizes)), key=lambda i: (-strides[i], i)))
+
+
+def _dense(sizes: Sequence[int], order: Sequence[int]) -> Ints:
+    """Dense strides, the dims in an order from the outermost to the innermost."""
+    strides, step = [0] * len(sizes), 1
+    for i in reversed(order):
+        strides[i] = step
         step *= max(sizes[i], 1)
-    return tuple(out)
+    return tuple(strides)
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> Ints:
@@ -130,6 +133,14 @@ def extent(layout: Layout) -> int:
     return layout.offset + 1 + sum((n - 1) * s for n, s in zip(layout.sizes, layout.strides, strict=True))
 
 
+def beyond_storage(layout: Layout, itemsize: int, needed: int, available: int) -> RuntimeError:
+    """The error for a view of more bytes than its storage has."""
+    return RuntimeError(
+        f"setStorage: sizes {list(layout.sizes)}, strides {list(layout.strides)}, storage offset "
+        f"{layout.offset}, and itemsize {itemsize} requiring a storage size of {needed} are out of bounds "
+        f"for storage of size {available}")
+
+
 def overlaps_itself(sizes: Sequence[int], strides: Sequence[int]) -> bool:
     """Whether two indices may name one element (expanded tensors): conservative only for odd cases."""
     step = 0
@@ -140,14 +151,17 @@ def overlaps_itself(sizes: Sequence[int], strides: Sequence[int]) -> bool:
     return False
 
 
+def check_apart_from_itself(sizes: Sequence[int], strides: Sequence[int]) -> None:
+    """RuntimeError for memory that cannot be written to, as elements of it share a place."""
+    if 0 not in sizes and overlaps_itself(sizes, strides):
+        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to "
+                           "a single memory location. Please clone() the tensor before performing the "
+                           "operation.")
+
+
 def channels_last_strides(sizes: Sequence[int]) -> Ints:
     """Strides of N, H, W, C order (or N, D, H, W, C) under sizes N, C, H, W."""
-    order = (0, *range(2, len(sizes)), 1)
-    strides, step = [0] * len(sizes), 1
-    for i in reversed(order):
-        strides[i] = step
-        step *= max(sizes[i], 1)
-    return tuple(strides)
+    return _dense(sizes, (0, *range(2, len(sizes)), 1))
 
 
 def has_channels_last(sizes: Sequence[int], strides: Sequence[int]) -> bool:

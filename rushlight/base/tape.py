@@ -12,6 +12,8 @@ A recorder (capture/recorder.py) has these methods:
 """
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial, wraps
 from typing import Any
 
 TAPE: list[Any] = []
@@ -28,6 +30,16 @@ def escape(what: str) -> None:
     """Tell the recorder, if any, that what follows depends on values."""
     if TAPE:
         TAPE[-1].escape(what)
+
+
+def replayed(method: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that a recorder calls again at every replay: what it does depends on what it finds."""
+    @wraps(method)
+    def called(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if TAPE:
+            return TAPE[-1].call(partial(method, self, *args, **kwargs))
+        return method(self, *args, **kwargs)
+    return called
 
 
 def walked_once(why: str) -> None:

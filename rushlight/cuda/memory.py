@@ -1,6 +1,4 @@
 """torch.cuda.memory: what torch.cuda says about memory, beside all the rest of it."""
-from __future__ import annotations
-
 from rushlight.base.absent import functions, refusal
 from rushlight.cuda import *  # noqa: F403
 

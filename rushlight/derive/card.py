@@ -19,10 +19,9 @@ def card(row: Row) -> str:
     """The card: schema, names, kind, formula, gradient, dtype rule, kernels, policy, source."""
     lines = [signature.text(row.name, row.params, row.out), textwrap.indent(row.doc.strip(), "    "), ""]
     facts = [("kind", row.kind), ("names", ", ".join(public_names(row)) or "internal"),
-             ("arguments", ", ".join(f"{p.name}: {p.type}" for p in row.params)),
-             *meaning(row), ("dtypes", dtype_rule(row)), ("kernel", kernel_of(row)),
-             ("autocast", row.autocast), ("refuses", ", ".join(row.refuse) or "nothing"),
-             ("source", source_of(row))]
+             ("arguments", ", ".join(f"{p.name}: {p.type}" for p in row.params)), *meaning(row),
+             ("dtypes", dtype_rule(row)), ("kernel", kernel_of(row)), ("autocast", row.autocast),
+             ("refuses", ", ".join(row.refuse) or "nothing"), ("source", source_of(row))]
     lines += [f"{name:10} {value}" for name, value in facts]
     return "\n".join(lines)
 
@@ -41,9 +40,7 @@ def meaning(row: Row) -> list[tuple[str, str]]:
         finish = "" if found.finish is None else f", then {found.finish(symbol('s'), symbol('n'))}"
         return [("formula", f"{found.combine} over {found.map}{finish}"),
                 ("gradient", "derived from the monoid" if row.vjp is None else "declared")]
-    derived = {"view": "the transposed map", "index": "add at the same coordinates",
-               "contract": "contractions with permuted labels",
-               "composite": "by substitution", "opaque": "none"}[row.kind]
+    derived = {"view": "the transposed map", "composite": "by substitution", "opaque": "none"}[row.kind]
     return [("gradient", f"declared: {row.vjp.__module__}" if row.vjp is not None else derived)]
 
 

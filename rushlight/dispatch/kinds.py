@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rushlight.autograd.mode import LOCAL
-from rushlight.dispatch import names, transposed
+from rushlight.dispatch import names
 from rushlight.dispatch.formula import CATEGORY, refuse
 from rushlight.dispatch.arrayrun import array_runner, by_keyword, tracked
 from rushlight.dispatch.reducing import reduce_runner
@@ -83,21 +83,7 @@ def _composite_with_rule(row: Row, rules: Rules | None, values: Sequence[Any]) -
     return out
 
 
-def index_runner(row: Row) -> Run:
-    """A read at coordinates; its gradient adds at the same coordinates."""
-    rules = Rules(row, row.vjp or transposed.index_rule(row))
-    body = row.fused or transposed.index_read(row)
-    return array_runner(row, body, rules, _composite(row, rules))
-
-
-def contract_runner(row: Row) -> Run:
-    """A contraction by labels; its gradients are contractions with permuted labels."""
-    rules = Rules(row, row.vjp or transposed.contract_rule(row))
-    body = row.fused or transposed.contract_run(row)
-    return array_runner(row, body, rules, _composite(row, rules))
-
-
 _RUNNERS: dict[str, Callable[[Row], Run]] = {
     "opaque": opaque_runner, "composite": composite_runner, "view": view_runner,
-    "index": index_runner, "contract": contract_runner, "reduce": reduce_runner,
+    "reduce": reduce_runner,
 }

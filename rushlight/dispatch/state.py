@@ -53,3 +53,12 @@ def interpret(row: Any, call: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
         return mode.run(row, call, args, kwargs)
     finally:
         modes.append(mode)
+
+
+def within(mode: Any, body: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """body(...) for an interpreter that is running an op: the ops inside come to it again."""
+    STACK.modes.append(mode)
+    try:
+        return body(*args, **kwargs)
+    finally:
+        STACK.modes.pop()

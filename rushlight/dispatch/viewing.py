@@ -50,7 +50,8 @@ def see(step: Step, t: Tensor) -> Tensor:
 def view_runner(row: Row) -> Run:
     """A view: NumPy's own where the row names one, else the layout map on the storage."""
     rules = Rules(row, row.vjp or transposed.view_rule(row))
-    native, body = row.options.get("numpy"), by_keyword(row, row.body)
+    body = by_keyword(row, row.body)
+    native = body if row.options.get("native") else row.options.get("numpy")
 
     def again(t: Any, *rest: Any) -> Any:
         return run(t, *rest)

@@ -1,6 +1,4 @@
 """torch.func: derivatives and vectorisation as functions of functions, which compose."""
-from __future__ import annotations
-
 from rushlight.base.lazy import lazy_names
 
 _HOMES = {"vmap": "vmapping", "functional_call": "stateless", "stack_module_state": "stateless",

@@ -3,17 +3,12 @@ from __future__ import annotations
 
 import warnings
 
+from rushlight.ops.losses import from_flags
+
 
 def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> str:
     """"mean", "sum" or "none"."""
-    if reduce is False:
-        found = "none"
-    else:
-        found = "sum" if size_average is False else "mean"
-    if emit_warning:
-        warnings.warn("size_average and reduce args will be deprecated, please use reduction="
-                      f"'{found}' instead.", stacklevel=3)
-    return found
+    return from_flags(size_average, reduce, emit_warning, stacklevel=4)
 
 
 def get_enum(reduction: str) -> int:

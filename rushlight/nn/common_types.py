@@ -1,6 +1,4 @@
 """Names of the types in PyTorch's signatures: one number, or one for each dim."""
-from __future__ import annotations
-
 from typing import TypeVar
 
 from rushlight import Tensor

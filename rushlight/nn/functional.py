@@ -51,9 +51,8 @@ def normalize(input: Any, p: float = 2.0, dim: int | tuple[int, ...] = 1, eps: f
 
 
 def linear_cross_entropy(input: Any, linear_weight: Any, target: Any, *, linear_bias: Any = None,
-                         weight: Any = None, reduction: str = "mean",
-                         ignore_index: int | None = None, label_smoothing: float = 0.0,
-                         options: Any = None) -> Any:
+                         weight: Any = None, reduction: str = "mean", ignore_index: int | None = None,
+                         label_smoothing: float = 0.0, options: Any = None) -> Any:
     """cross_entropy(linear(input, linear_weight, linear_bias), target).
 
     input (N, in) or (in,); linear_weight (C, in) or (C, d1, ..., in) for targets (N, d1, ...).

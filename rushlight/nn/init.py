@@ -88,8 +88,7 @@ def dirac_(tensor: Any, groups: int = 1) -> Any:
     groups does not divide dim 0.
     """
     if tensor.ndim not in (3, 4, 5):
-        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported, got "
-                         f"{tensor.ndim}")
+        raise ValueError(f"Only tensors with 3, 4, or 5 dimensions are supported, got {tensor.ndim}")
     if tensor.size(0) % groups:
         raise ValueError(f"dim 0 must be divisible by groups, got {tensor.size(0)} and {groups}")
     per_group = tensor.size(0) // groups

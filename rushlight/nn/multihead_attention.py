@@ -58,8 +58,7 @@ def _mha_shape_check(query: Any, key: Any, value: Any, key_padding_mask: Any, at
                                  f"but found {attn_mask.dim()}-D tensor instead")
         wanted = (num_heads, query.shape[0], key.shape[0])
         if not batched and attn_mask.dim() == 3 and tuple(attn_mask.shape) != wanted:
-            raise AssertionError(f"Expected `attn_mask` shape to be {wanted} but got "
-                                 f"{attn_mask.shape}")
+            raise AssertionError(f"Expected `attn_mask` shape to be {wanted} but got {attn_mask.shape}")
     return batched
 
 
@@ -112,14 +111,12 @@ class _Heads:
 
 
 def multi_head_attention_forward(
-        query: Any, key: Any, value: Any, embed_dim_to_check: int, num_heads: int,
-        in_proj_weight: Any, in_proj_bias: Any, bias_k: Any, bias_v: Any, add_zero_attn: bool,
-        dropout_p: float, out_proj_weight: Any, out_proj_bias: Any, training: bool = True,
-        key_padding_mask: Any = None, need_weights: bool = True, attn_mask: Any = None,
-        use_separate_proj_weight: bool = False, q_proj_weight: Any = None,
-        k_proj_weight: Any = None, v_proj_weight: Any = None, static_k: Any = None,
-        static_v: Any = None, average_attn_weights: bool = True, is_causal: bool = False
-        ) -> tuple[Any, Any]:
+        query: Any, key: Any, value: Any, embed_dim_to_check: int, num_heads: int, in_proj_weight: Any,
+        in_proj_bias: Any, bias_k: Any, bias_v: Any, add_zero_attn: bool, dropout_p: float,
+        out_proj_weight: Any, out_proj_bias: Any, training: bool = True, key_padding_mask: Any = None,
+        need_weights: bool = True, attn_mask: Any = None, use_separate_proj_weight: bool = False,
+        q_proj_weight: Any = None, k_proj_weight: Any = None, v_proj_weight: Any = None, static_k: Any = None,
+        static_v: Any = None, average_attn_weights: bool = True, is_causal: bool = False) -> tuple[Any, Any]:
     """Attention by heads: query (L, N, E) or (L, E), key and value (S, N, .) or (S, .).
 
     Returns (output like query, weights (N, L, S), or (N, H, L, S) without `average_attn_weights`;
@@ -178,8 +175,7 @@ def _masks(attn_mask: Any, key_padding_mask: Any, is_causal: bool, need_weights:
 
 def _check_sizes(query: Any, key: Any, value: Any, embed: int, heads: int, separate: bool) -> None:
     if query.shape[2] != embed:
-        raise AssertionError(f"was expecting embedding dimension of {embed}, but got "
-                             f"{query.shape[2]}")
+        raise AssertionError(f"was expecting embedding dimension of {embed}, but got {query.shape[2]}")
     if embed % heads:
         raise AssertionError(f"embed_dim {embed} not divisible by num_heads {heads}")
     if separate and key.shape[:2] != value.shape[:2]:

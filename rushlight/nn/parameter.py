@@ -32,10 +32,9 @@ class Parameter(torch.Tensor, metaclass=_Marked):
         marked = data.detach().requires_grad_(requires_grad)
         if type(marked) is not type(data):
             raise RuntimeError(
-                f"Creating a Parameter from an instance of type {type(data).__name__} requires "
-                "that detach() returns an instance of the same type, but return type "
-                f"{type(marked).__name__} was found instead. To use the type as a Parameter, "
-                "correct its detach() semantics.")
+                f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() "
+                f"returns an instance of the same type, but return type {type(marked).__name__} was found "
+                f"instead. To use the type as a Parameter, correct its detach() semantics.")
         marked._is_param = True
         return marked
 
@@ -93,10 +92,9 @@ class UninitializedTensorMixin:
     """A tensor whose shape is not known yet; `materialize(shape)` turns it into a real one."""
 
     cls_to_become: type
-    _ALLOWED = frozenset({"copy_", "is_floating_point", "half", "float", "double", "char", "short",
-                          "int", "long", "cuda", "cpu", "to", "get_device", "_has_compatible_"
-                          "shallow_copy_type", "is_complex", "detach", "requires_grad_",
-                          "_to_dtype"})
+    _ALLOWED = frozenset({"copy_", "is_floating_point", "half", "float", "double", "char", "short", "int",
+                          "long", "cuda", "cpu", "to", "get_device", "_has_compatible_shallow_copy_type",
+                          "is_complex", "detach", "requires_grad_", "_to_dtype"})
 
     def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
         """Become an uninitialised tensor of `shape`, of the class this one stands for."""
@@ -111,10 +109,9 @@ class UninitializedTensorMixin:
     def shape(self) -> Any:
         """Not known yet: RuntimeError."""
         raise RuntimeError(
-            "Can't access the shape of an uninitialized parameter or buffer. This error usually "
-            "happens in `load_state_dict` when trying to load an uninitialized parameter into an "
-            "initialized one. Call `forward` to initialize the parameters before accessing their "
-            "attributes.")
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in "
+            "`load_state_dict` when trying to load an uninitialized parameter into an initialized one. Call "
+            "`forward` to initialize the parameters before accessing their attributes.")
 
     def share_memory_(self) -> Any:
         """Not possible yet: RuntimeError."""

@@ -45,8 +45,7 @@ class Summary:
         rule = "-" * len(lines[0])
         share = _share(self.trainable, self.parameters)
         totals = [f"Parameters: {self.parameters:,} ({_size(self.parameter_bytes)}), trainable: "
-                  f"{self.trainable:,} ({share})",
-                  f"Buffers: {self.buffers:,} ({_size(self.buffer_bytes)})",
+                  f"{self.trainable:,} ({share})", f"Buffers: {self.buffers:,} ({_size(self.buffer_bytes)})",
                   f"Total size: {_size(self.parameter_bytes + self.buffer_bytes)}"]
         return "\n".join([lines[0], rule, *lines[1:], rule, *totals])
 

@@ -14,8 +14,7 @@ _NO_COMPLEX = {"complex": "clamp is not supported for complex types"}
 _HARDTANH = {"bool": "Bool inputs not supported for hardtanh", **_NO_COMPLEX}
 
 
-@pointwise(where=_BOTH, out=False, refuse={
-    "bool": "Boolean inputs not supported for relu", **_NO_COMPLEX})
+@pointwise(where=_BOTH, out=False, refuse={"bool": "Boolean inputs not supported for relu", **_NO_COMPLEX})
 def relu(input) -> Expr:
     """max(input, 0), nan kept."""
     # The gradient at 0 is 0, as PyTorch's.

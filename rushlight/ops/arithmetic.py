@@ -26,8 +26,7 @@ def _check_alpha(bound: dict[str, Any]) -> None:
         raise RuntimeError("Boolean alpha only supported for Boolean results.")
     floating = any(d.category >= 2 for d in tensors) or any(isinstance(v, (float, complex)) for v in operands)
     if isinstance(alpha, float) and not floating:
-        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point "
-                           "number.")
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
     if isinstance(alpha, complex) and not any(d.is_complex for d in tensors):
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
 
@@ -80,8 +79,7 @@ neg = unary("neg", "-input.", "negative", refuse={
             "invert a mask, use the `~` or `logical_not()` operator instead."})
 
 
-@pointwise(inplace=False, out=False, refuse={
-    "bool": "The `+` operator, on a bool tensor is not supported."})
+@pointwise(inplace=False, out=False, refuse={"bool": "The `+` operator, on a bool tensor is not supported."})
 def positive(input) -> Expr:
     """input, as it is."""
     return input

@@ -16,7 +16,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from rushlight.base import airy, cylinder, incomplete, orthogonal, special
+from rushlight.base import bessel, incomplete, orthogonal, special
 from rushlight.ops.scalar import Expr, const, m
 
 Rule = Callable[..., tuple[Expr | None, ...]]
@@ -155,16 +155,8 @@ def _numpy_trunc_divide(a: Any, b: Any) -> Any:
     return quotient + ((quotient < 0) & (quotient * b != a)).astype(dtype)
 
 
-def _numpy_round(a: Any, arg: int | None = None) -> Any:
-    return np.rint(a) if np.asarray(a).dtype.kind in "fc" else a
-
-
 def _integral(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda a: function(a) if np.asarray(a).dtype.kind in "fc" else a
-
-
-def _numpy_div(a: Any, b: Any) -> Any:
-    return np.true_divide(a, b)
 
 
 def _numpy_shift(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -197,7 +189,7 @@ ATOMS: dict[str, Atom] = {
     "add": Atom(np.add, lambda g, y, a, b: (g, g)),
     "sub": Atom(np.subtract, lambda g, y, a, b: (g, -g)),
     "mul": Atom(np.multiply, lambda g, y, a, b: (g * b, g * a)),
-    "div": Atom(_numpy_div, lambda g, y, a, b: (g / b, -g * (y / b))),
+    "div": Atom(np.true_divide, lambda g, y, a, b: (g / b, -g * (y / b))),
     "neg": Atom(np.negative, lambda g, y, a: (-g,)),
     "reciprocal": Atom(np.reciprocal, lambda g, y, a: (-g * y * y,)),
     "pow": Atom(_numpy_pow, _d_pow),
@@ -216,7 +208,7 @@ ATOMS: dict[str, Atom] = {
     "floor": _flat(_integral(np.floor)),
     "ceil": _flat(_integral(np.ceil)),
     "trunc": _flat(_integral(np.trunc)),
-    "round": _flat(_numpy_round),
+    "round": _flat(_integral(np.rint)),
     # exponentials
     "exp": Atom(np.exp, lambda g, y, a: (g * y,)),
     "exp2": Atom(np.exp2, lambda g, y, a: (g * y * math.log(2),)),
@@ -246,8 +238,8 @@ ATOMS: dict[str, Atom] = {
     "erf": Atom(special.erf, lambda g, y, a: (g * m.exp(-(a * a)) * _TWO_OVER_SQRT_PI,)),
     "erfc": Atom(special.erfc, lambda g, y, a: (g * m.exp(-(a * a)) * -_TWO_OVER_SQRT_PI,)),
     "erfinv": Atom(special.erfinv, lambda g, y, a: (g * m.exp(y * y) * (1 / _TWO_OVER_SQRT_PI),)),
-    "i0": Atom(special.i0, lambda g, y, a: (g * m.i1(a),)),
-    "i1": Atom(special.i1, lambda g, y, a: (
+    "i0": Atom(bessel.i0, lambda g, y, a: (g * m.i1(a),)),
+    "i1": Atom(bessel.i1, lambda g, y, a: (
         g * m.where(m.eq(a, 0), 0.5, m.i0(a) - y / m.where(m.eq(a, 0), 1, a)),)),
     "lgamma": Atom(special.lgamma, lambda g, y, a: (g * m.digamma(a),)),
     "digamma": Atom(special.digamma, lambda g, y, a: (g * m.trigamma(a),)),
@@ -262,15 +254,14 @@ ATOMS: dict[str, Atom] = {
         g / m.erfcx(a * -math.sqrt(0.5)) * math.sqrt(2 / math.pi),)),
     "entr": Atom(special.entr, lambda g, y, a: (g * (-m.log(a) - 1),)),
     # Bessel's functions, Airy's, orthogonal polynomials
-    "i0e": Atom(special.i0e, lambda g, y, a: (g * (m.i1e(a) - m.sgn(a) * y),)),
-    "i1e": Atom(special.i1e, lambda g, y, a: (
+    "i0e": Atom(bessel.i0e, lambda g, y, a: (g * (m.i1e(a) - m.sgn(a) * y),)),
+    "i1e": Atom(bessel.i1e, lambda g, y, a: (
         g * m.where(m.eq(a, 0), 0.5, m.i0e(a) - y * (m.sgn(a) + 1 / m.where(m.eq(a, 0), 1, a))),)),
-    **{name: Atom(getattr(cylinder, name), None) for name in (
-        "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "bessel_k0", "bessel_k1", "bessel_k0e",
-        "bessel_k1e", "spherical_bessel_j0")},
     # PyTorch differentiates i0 and i1, but not these other names of them.
-    "bessel_i0": Atom(special.i0, None), "bessel_i1": Atom(special.i1, None),
-    "airy_ai": Atom(airy.airy_ai, None),
+    "bessel_i0": Atom(bessel.i0, None), "bessel_i1": Atom(bessel.i1, None),
+    **{name: Atom(getattr(bessel, name), None) for name in (
+        "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "bessel_k0", "bessel_k1", "bessel_k0e",
+        "bessel_k1e", "spherical_bessel_j0", "airy_ai")},
     **{f"chebyshev_{kind}": Atom(orthogonal.chebyshev(kind), None) for kind in "tuvw"},
     **{f"shifted_chebyshev_{kind}": Atom(orthogonal.chebyshev(kind, True), None) for kind in "tuvw"},
     "hermite_h": Atom(orthogonal.hermite_h, None), "hermite_he": Atom(orthogonal.hermite_he, None),

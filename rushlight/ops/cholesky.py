@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.dtype import int32
 from rushlight.base.results import named
 from rushlight.ops.matrices import (SINGULAR, Array, blame, check_floating, check_kernel, check_square,
                                     columns, dagger, diagonal_of, infos)
@@ -45,8 +46,6 @@ def _by_columns(a: Array) -> tuple[Array, Array]:
 
 @_cholesky.shape_rule
 def _(A: Any, upper: bool) -> Any:
-    from rushlight.base.dtype import int32
-
     return A.new_empty(A.shape, device="meta"), A.new_empty(A.shape[:-2], dtype=int32, device="meta")
 
 
@@ -80,8 +79,7 @@ def _checked(A: Any, upper: bool) -> Any:
 def linalg_cholesky_ex(input, *, upper: "bool" = False, check_errors: "bool" = False):
     """(L, info): linalg.cholesky that reports the first bad leading minor instead of raising."""
     found, info = _checked(input, upper)
-    if check_errors:
-        blame("torch.linalg.cholesky_ex", info, _INDEFINITE)
+    blame("torch.linalg.cholesky_ex", info, _INDEFINITE, wanted=check_errors)
     return named("linalg_cholesky_ex")(found, info)
 
 

@@ -11,12 +11,11 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.convert import convert, needs_care
-from rushlight.base.layout import Layout, contiguous_strides
+from rushlight.base.layout import contiguous_strides, format_strides
 from rushlight.ops.machine import machine
 from rushlight.ops.rowkernels import BIG
 from rushlight.ops.scalar import Expr, m
 from rushlight.ops.table import composite, opaque, pointwise, view
-from rushlight.base.layout import format_strides
 
 Array = np.ndarray[Any, Any]
 
@@ -162,10 +161,10 @@ def resolve_conj(input):
     return input
 
 
-@view(name="_complex_part", where=("aten",), numpy=lambda a, which: (attrgetter(which),))
-def _complex_part(input: Layout, which: "str") -> Layout:
+@view(name="_complex_part", where=("aten",), native=True)
+def _complex_part(input, which: "str") -> Any:
     """The real or the imaginary parts, as a view of every other number."""
-    raise TypeError("the parts of a complex tensor are views of another dtype, which only NumPy makes")
+    return (attrgetter(which),)
 
 
 @_complex_part.gradient
@@ -197,10 +196,10 @@ def _view_real(a: Array) -> Array:
     return np.lib.stride_tricks.as_strided(a.real, flat.shape, (*a.strides, a.itemsize // 2))
 
 
-@view(numpy=lambda a: (_view_real,))
-def view_as_real(input: Layout) -> Layout:
+@view(native=True)
+def view_as_real(input) -> Any:
     """A complex tensor as a real one with a last dim of (real, imaginary)."""
-    raise TypeError("view_as_real changes the dtype, which only NumPy's view does")
+    return (_view_real,)
 
 
 @view_as_real.gradient
@@ -220,10 +219,10 @@ def _view_complex(a: Array) -> Array:
     return a.view(kind)[..., 0]
 
 
-@view(numpy=lambda a: (_view_complex,))
-def view_as_complex(input: Layout) -> Layout:
+@view(native=True)
+def view_as_complex(input) -> Any:
     """A real tensor with a last dim of 2 as a complex one."""
-    raise TypeError("view_as_complex changes the dtype, which only NumPy's view does")
+    return (_view_complex,)
 
 
 @view_as_complex.gradient

@@ -128,9 +128,8 @@ def empty_permuted(size: "Ints", physical_layout: "Ints", *, dtype: "dtype | Non
                            f"len(physical_layout) = {len(order)}")
     for i, d in enumerate(order):
         if not 0 <= d < len(sizes):
-            raise RuntimeError(f"Dimension out of range (expected to be between 0 and "
-                               f"{len(sizes) - 1}, but got {d} at index {i}); negative dims are "
-                               "not supported here")
+            raise RuntimeError(f"Dimension out of range (expected to be between 0 and {len(sizes) - 1}, but "
+                               f"got {d} at index {i}); negative dims are not supported here")
     if len(set(order)) != len(order):
         raise RuntimeError("Duplicate dim not allowed")
     dense = contiguous_strides([sizes[d] for d in order])

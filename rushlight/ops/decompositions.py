@@ -7,25 +7,22 @@ import numpy as np
 
 from rushlight.base.dtype import complex128, float64
 from rushlight.base.results import named
-from rushlight.ops.along import legacy
-from rushlight.ops.matrices import check_kernel, column_major, columns, dagger, diagonal_of
+from rushlight.ops.matrices import (check_floating, check_kernel, check_matrix, column_major, columns, dagger,
+                                    diagonal_of)
 from rushlight.ops.table import ROWS, composite, opaque
 
 Array = np.ndarray[Any, Any]
 
 
-def _floating(op: str, a: Array) -> None:
-    if a.ndim < 2:
-        raise RuntimeError(f"linalg.{op}: The input tensor A must have at least 2 dimensions.")
-    if a.dtype.kind not in "fc" or a.dtype.itemsize < 4:
-        raise RuntimeError(f"linalg.{op}: Expected a floating point or complex tensor as input. Got "
-                           f"{legacy(a)}")
+def _check(op: str, a: Array) -> None:
+    check_matrix(op, a)
+    check_floating(op, a)
 
 
 @opaque(name="_qr", where=("aten",), node="linalg_qr")
 def _qr(input, mode: "str") -> tuple[Array, Array]:
     """Q with orthonormal columns and R upper triangular, input = Q R (LAPACK's Householder QR)."""
-    _floating("qr", input)
+    _check("linalg.qr", input)
     q, r = np.linalg.qr(input, mode="reduced" if mode == "r" else mode)
     return columns(q), columns(r)
 
@@ -173,7 +170,7 @@ def _check_operand(op: str, input: Any, tau: Any, other: Any, dim: int) -> None:
 @opaque(out=True)
 def geqrf(input) -> tuple[Array, Array]:
     """(a, tau): R above and the reflections below the diagonal, as LAPACK stores a QR decomposition."""
-    _floating("geqrf", input)
+    _check("torch.geqrf", input)
     a, tau = np.linalg.qr(input, mode="raw")
     return named("geqrf")(columns(a.swapaxes(-1, -2)), tau)
 

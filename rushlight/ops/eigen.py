@@ -26,13 +26,17 @@ def failed(op: str, a: Array, what: str, compute: Any) -> LinAlgError:
                        f"ill-conditioned or has too many repeated {what} (error code: {a.shape[-1] - 1}).")
 
 
+def _settled(op: str, a: Array, compute: Any) -> Any:
+    try:
+        return compute(a)
+    except np.linalg.LinAlgError:
+        raise failed(op, a, "eigenvalues", compute) from None
+
+
 @opaque(name="_eigh", where=("aten",), node="linalg_eigh")
 def _eigh(A, uplo: "str") -> tuple[Array, Array]:
     """(eigenvalues in ascending order, eigenvectors as columns)."""
-    try:
-        values, vectors = np.linalg.eigh(A, uplo)
-    except np.linalg.LinAlgError:
-        raise failed("linalg.eigh", A, "eigenvalues", lambda a: np.linalg.eigh(a, uplo)) from None
+    values, vectors = _settled("linalg.eigh", A, lambda a: np.linalg.eigh(a, uplo))
     return values, columns(vectors)
 
 
@@ -87,10 +91,7 @@ def linalg_eigh(input, UPLO: "str" = "L"):
 @opaque(name="_eigvalsh", where=("aten",), node="linalg_eigh")
 def _eigvalsh(A, uplo: "str") -> Array:
     """The eigenvalues alone."""
-    try:
-        return np.asarray(np.linalg.eigvalsh(A, uplo))
-    except np.linalg.LinAlgError:
-        raise failed("linalg.eigh", A, "eigenvalues", lambda a: np.linalg.eigvalsh(a, uplo)) from None
+    return np.asarray(_settled("linalg.eigh", A, lambda a: np.linalg.eigvalsh(a, uplo)))
 
 
 @_eigvalsh.gradient
@@ -115,10 +116,7 @@ def _complex(a: Array) -> Array:
 @opaque(name="_eig", where=("aten",), node="linalg_eig")
 def _eig(A) -> tuple[Array, Array]:
     """(eigenvalues, eigenvectors as columns), complex."""
-    try:
-        values, vectors = np.linalg.eig(A)
-    except np.linalg.LinAlgError:
-        raise failed("linalg.eig", A, "eigenvalues", np.linalg.eig) from None
+    values, vectors = _settled("linalg.eig", A, np.linalg.eig)
     return _complex(values), columns(_complex(vectors))
 
 
@@ -160,10 +158,7 @@ def linalg_eig(input):
 @opaque(name="_eigvals", where=("aten",), node="linalg_eig")
 def _eigvals(A) -> Array:
     """The eigenvalues alone."""
-    try:
-        return _complex(np.linalg.eigvals(A))
-    except np.linalg.LinAlgError:
-        raise failed("linalg.eig", A, "eigenvalues", np.linalg.eigvals) from None
+    return _complex(_settled("linalg.eig", A, np.linalg.eigvals))
 
 
 @_eigvals.gradient

@@ -132,13 +132,18 @@ def _real(name: str, x: Any) -> Any:
     return _floating(x)
 
 
+def _check_points(*sizes: int) -> None:
+    for n in sizes:
+        if n < 1:
+            raise RuntimeError(f"Invalid number of data points ({n}) specified")
+
+
 def _resized(x: Any, dims: Ints, sizes: Ints) -> Any:
     """x cut, or continued with zeros, to sizes in dims."""
     pads = [0] * (2 * x.ndim)
     for d, n in zip(dims, sizes, strict=True):
         pads[2 * (x.ndim - 1 - d) + 1] = n - x.shape[d]
-        if n < 1:
-            raise RuntimeError(f"Invalid number of data points ({n}) specified")
+    _check_points(*sizes)
     return ROWS["pad"](x, tuple(pads)) if any(pads) else x
 
 
@@ -148,8 +153,7 @@ def _one(x: Any, n: int | None, dim: int) -> tuple[int, int]:
         raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     d = wrap_dim(dim, x.ndim)
     size = x.shape[d] if n is None else n
-    if size < 1:
-        raise RuntimeError(f"Invalid number of data points ({size}) specified")
+    _check_points(size)
     return d, size
 
 
@@ -174,9 +178,7 @@ def _several(x: Any, s: Any, dim: Any) -> tuple[Ints, list[int]]:
         dims = tuple(range(x.ndim))
     full = [x.shape[d] for d in dims]
     found = full if sizes is None else [f if n == -1 else n for f, n in zip(full, sizes, strict=True)]
-    for n in found:
-        if n < 1:
-            raise RuntimeError(f"Invalid number of data points ({n}) specified")
+    _check_points(*found)
     return dims, found
 
 

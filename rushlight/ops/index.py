@@ -1,8 +1,4 @@
-"""Reads at data coordinates: x[...], gather, index_select, take and their relatives.
-
-The body of an index row gets the operand's shape and says which coordinates are read; `fused` is
-the kernel that reads there.
-"""
+"""Reads at data coordinates: x[...], gather, index_select, take and their relatives."""
 from __future__ import annotations
 
 from typing import Any
@@ -11,10 +7,10 @@ import numpy as np
 
 from rushlight.base import advanced
 from rushlight.base.errors import wrap_dim
-from rushlight.base.layout import Layout, broadcast_shapes
+from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.along import (UNSIGNED, at_least_1d, check_bounds, check_dtype, legacy, rows_of,
                                   take_along, wrap_positions)
-from rushlight.ops.table import ROWS, composite, index, opaque, view
+from rushlight.ops.table import ROWS, composite, opaque, view
 
 Array = np.ndarray[Any, Any]
 
@@ -22,35 +18,16 @@ Array = np.ndarray[Any, Any]
 # --- x[...] ---------------------------------------------------------------------------------------
 
 
-@view(name="_basic", where=("aten",), numpy=lambda *how: (advanced.view, *how[1:]))
-def BASIC(input: Layout, basic: "tuple", ones: "tuple") -> Layout:
+@view(name="_basic", where=("aten",), native=True)
+def BASIC(input, basic: "tuple", ones: "tuple") -> Any:
     """The view of x[ints, slices, None, ...] (see tensor/indexing.py)."""
-    sizes, strides, offset = [], [], input.offset
-    places = iter(zip(input.sizes, input.strides, strict=True))
-    for item in basic:
-        if item is ...:
-            break
-        size, step = next(places)
-        if isinstance(item, int):
-            offset += (item + size if item < 0 else item) * step
-            continue
-        taken = range(size)[item]
-        sizes.append(len(taken))
-        strides.append(step * taken.step)
-        offset += taken.start * step
-    for size, step in places:
-        sizes.append(size)
-        strides.append(step)
-    for dim in ones:
-        strides.insert(dim, sizes[dim] * strides[dim] if dim < len(sizes) else 1)
-        sizes.insert(dim, 1)
-    return Layout(tuple(sizes), tuple(strides), offset)
+    return advanced.view, basic, ones
 
 
-@index(name="index", where=("aten",), fused=advanced.read, quiet=True)
-def index_(input, indices: "list[Tensor | None]") -> Any:
+@opaque(name="index", where=("aten",), quiet=True)
+def index_(input, indices: "list[Tensor | None]") -> Array:
     """x[index tensors and masks]: a copy."""
-    return advanced.coordinates(input, indices)
+    return advanced.read(input, indices)
 
 
 @index_.gradient
@@ -69,29 +46,22 @@ def _check_gather(a: Array, dim: int, index: Array) -> int:
                            f"got {index.ndim} and {a.ndim}")
     for i, (n, size) in enumerate(() if index.shape == a.shape else zip(index.shape, a.shape, strict=False)):
         if i != d and n > size:
-            raise RuntimeError(f"Size does not match at dimension {i} expected index "
-                               f"{list(index.shape)} to be no larger than self {list(a.shape)} apart "
-                               f"from dimension {d}")
+            raise RuntimeError(f"Size does not match at dimension {i} expected index {list(index.shape)} to "
+                               f"be no larger than self {list(a.shape)} apart from dimension {d}")
     check_bounds(index, d, a.shape[d] if a.ndim else 1)
     return d
 
 
-def _gather(a: Array, dim: int, index: Array, sparse_grad: bool = False) -> Array:
+@opaque(quiet=True, out=True, out_apart=True, out_exact=True)
+def gather(input, dim: "int", index, *, sparse_grad: "bool" = False) -> Array:
+    """out[.., i, ..] = input[.., index[.., i, ..], ..] along dim."""
     if index.size == 0 and index.dtype.kind in "iuf":
-        return np.empty(index.shape, a.dtype)
-    d = _check_gather(a, dim, index)
-    source, where = at_least_1d(a), at_least_1d(index)
+        return np.empty(index.shape, input.dtype)
+    d = _check_gather(input, dim, index)
+    source, where = at_least_1d(input), at_least_1d(index)
     if not source.flags.c_contiguous:
         source = source[tuple([slice(None) if i == d else slice(n) for i, n in enumerate(where.shape)])]
     return np.ascontiguousarray(take_along(source, d, where)).reshape(index.shape)
-
-
-@index(fused=_gather, quiet=True, out=True, out_apart=True, out_exact=True)
-def gather(input, dim: "int", index, *, sparse_grad: "bool" = False) -> Any:
-    """out[.., i, ..] = input[.., index[.., i, ..], ..] along dim."""
-    grid = list(np.indices(index.shape, sparse=True))
-    grid[wrap_dim(dim, len(input))] = index
-    return tuple(grid)
 
 
 @gather.gradient
@@ -99,31 +69,25 @@ def _(s: Any, grad: Any) -> Any:
     return grad.new_zeros(s.shape("input")).scatter_add(s.dim, s.index, grad), None
 
 
-def _index_select(a: Array, dim: int, index: Array) -> Array:
-    d = wrap_dim(dim, a.ndim)
+@opaque(quiet=True, out=True, out_apart=True)
+def index_select(input, dim: "int", index) -> Array:
+    """The slices of input at the positions `index` (a vector) along dim."""
+    d = wrap_dim(dim, input.ndim)
     if index.ndim > 1:
-        raise IndexError("index_select(): Index is supposed to be a vector, got "
-                         f"{index.ndim} dimensions")
+        raise IndexError(f"index_select(): Index is supposed to be a vector, got {index.ndim} dimensions")
     if index.dtype not in (np.int64, np.int32):
-        raise RuntimeError("index_select(): Expected dtype int32 or int64 for index, got "
-                           f"{legacy(index)}")
-    if not a.ndim and index.size != 1:
+        raise RuntimeError(f"index_select(): Expected dtype int32 or int64 for index, got {legacy(index)}")
+    if not input.ndim and index.size != 1:
         raise RuntimeError("index_select(): Index to scalar can have only 1 value, got "
                            f"{index.size} value(s)")
-    source, where = at_least_1d(a), at_least_1d(index)
+    source, where = at_least_1d(input), at_least_1d(index)
     if where.size and np.maximum.reduce(where.view(UNSIGNED[where.itemsize])) >= source.shape[d]:
         raise IndexError(f"index out of range in self: expected 0 <= index < {source.shape[d]}")
     if source.flags.c_contiguous:
         found = source.take(where, d) if d else rows_of(source, where)
     else:
         found = np.ascontiguousarray(source[(slice(None),) * d + (where,)])
-    return found if a.ndim else found.reshape(())
-
-
-@index(fused=_index_select, quiet=True, out=True, out_apart=True)
-def index_select(input, dim: "int", index) -> Any:
-    """The slices of input at the positions `index` (a vector) along dim."""
-    return (*[slice(None)] * wrap_dim(dim, len(input)), index)
+    return found if input.ndim else found.reshape(())
 
 
 @index_select.gradient
@@ -145,20 +109,15 @@ def check_flat(op: str, index: Array, size: int) -> Array:
         raise IndexError(f"{op}(): tried to {op} from an empty tensor")
     if index.size and (int(index.min()) < -size or int(index.max()) >= size):
         wrong = index[(index < -size) | (index >= size)].reshape(-1)[0]
-        raise IndexError(f"out of range: tried to access index {int(wrong)} on a tensor of {size} "
-                         "elements.")
+        raise IndexError(f"out of range: tried to access index {int(wrong)} on a tensor of {size} elements.")
     return wrap_positions(index, size)
 
 
-def _take(a: Array, index: Array) -> Array:
-    found: Array = a.reshape(-1).take(check_flat("take", index, a.size))
-    return np.asarray(found)
-
-
-@index(fused=_take, quiet=True, out=True, out_apart=True)
-def take(input, index) -> Any:
+@opaque(quiet=True, out=True, out_apart=True)
+def take(input, index) -> Array:
     """The elements of input, seen as flat, at the positions `index`."""
-    return np.unravel_index(wrap_positions(index, int(np.prod(input))), input)
+    found: Array = input.reshape(-1).take(check_flat("take", index, input.size))
+    return np.asarray(found)
 
 
 @take.gradient

@@ -64,41 +64,36 @@ def cumulative_trapezoid(y, x: "Tensor | None" = None, *, dx: "Number | None" = 
 # --- differences ----------------------------------------------------------------------------------
 
 
-def _at(t: Any, d: int, start: int, length: int) -> Any:
-    return t.narrow(d, start, length)
-
-
 def _uniform(f: Any, d: int, h: Any, edge_order: int) -> Any:
     """Central differences of samples at distances h, one-sided ones at both ends."""
     n = f.shape[d]
-    middle = (_at(f, d, 2, n - 2) - _at(f, d, 0, n - 2)) / (2 * h)
+    middle = (f.narrow(d, 2, n - 2) - f.narrow(d, 0, n - 2)) / (2 * h)
     if edge_order == 1:
-        first = (_at(f, d, 1, 1) - _at(f, d, 0, 1)) / h
-        last = (_at(f, d, n - 1, 1) - _at(f, d, n - 2, 1)) / h
+        first = (f.narrow(d, 1, 1) - f.narrow(d, 0, 1)) / h
+        last = (f.narrow(d, n - 1, 1) - f.narrow(d, n - 2, 1)) / h
     else:
-        first = (-1.5 * _at(f, d, 0, 1) + 2 * _at(f, d, 1, 1) - 0.5 * _at(f, d, 2, 1)) / h
-        last = (0.5 * _at(f, d, n - 3, 1) - 2 * _at(f, d, n - 2, 1) + 1.5 * _at(f, d, n - 1, 1)) / h
+        first = (-1.5 * f.narrow(d, 0, 1) + 2 * f.narrow(d, 1, 1) - 0.5 * f.narrow(d, 2, 1)) / h
+        last = (0.5 * f.narrow(d, n - 3, 1) - 2 * f.narrow(d, n - 2, 1) + 1.5 * f.narrow(d, n - 1, 1)) / h
     return ROWS["cat"]([first, middle, last], d)
 
 
 def _uneven(f: Any, d: int, x: Any, edge_order: int) -> Any:
     """The same for samples at points x: the slope of the parabola through three of them."""
     n = f.shape[d]
-    steps = (x.narrow(0, 1, n - 1) - x.narrow(0, 0, n - 1)).view(
-        [-1 if i == d else 1 for i in range(f.ndim)])
+    steps = (x.narrow(0, 1, n - 1) - x.narrow(0, 0, n - 1)).view([-1 if i == d else 1 for i in range(f.ndim)])
     a, b = _ends(steps, d)
-    middle = (_at(f, d, 2, n - 2) * (a / (b * (a + b))) + _at(f, d, 1, n - 2) * ((b - a) / (a * b))
-              - _at(f, d, 0, n - 2) * (b / (a * (a + b))))
+    middle = (f.narrow(d, 2, n - 2) * (a / (b * (a + b))) + f.narrow(d, 1, n - 2) * ((b - a) / (a * b))
+              - f.narrow(d, 0, n - 2) * (b / (a * (a + b))))
     if edge_order == 1:
-        first = (_at(f, d, 1, 1) - _at(f, d, 0, 1)) / _at(steps, d, 0, 1)
-        last = (_at(f, d, n - 1, 1) - _at(f, d, n - 2, 1)) / _at(steps, d, n - 2, 1)
+        first = (f.narrow(d, 1, 1) - f.narrow(d, 0, 1)) / steps.narrow(d, 0, 1)
+        last = (f.narrow(d, n - 1, 1) - f.narrow(d, n - 2, 1)) / steps.narrow(d, n - 2, 1)
     else:
-        a, b = _at(steps, d, 0, 1), _at(steps, d, 1, 1)
-        first = (-(2 * a + b) / (a * (a + b)) * _at(f, d, 0, 1) + (a + b) / (a * b) * _at(f, d, 1, 1)
-                 - a / (b * (a + b)) * _at(f, d, 2, 1))
-        a, b = _at(steps, d, n - 3, 1), _at(steps, d, n - 2, 1)
-        last = (b / (a * (a + b)) * _at(f, d, n - 3, 1) - (a + b) / (a * b) * _at(f, d, n - 2, 1)
-                + (2 * b + a) / (b * (a + b)) * _at(f, d, n - 1, 1))
+        a, b = steps.narrow(d, 0, 1), steps.narrow(d, 1, 1)
+        first = (-(2 * a + b) / (a * (a + b)) * f.narrow(d, 0, 1) + (a + b) / (a * b) * f.narrow(d, 1, 1)
+                 - a / (b * (a + b)) * f.narrow(d, 2, 1))
+        a, b = steps.narrow(d, n - 3, 1), steps.narrow(d, n - 2, 1)
+        last = (b / (a * (a + b)) * f.narrow(d, n - 3, 1) - (a + b) / (a * b) * f.narrow(d, n - 2, 1)
+                + (2 * b + a) / (b * (a + b)) * f.narrow(d, n - 1, 1))
     return ROWS["cat"]([first, middle, last], d)
 
 
@@ -124,8 +119,7 @@ def gradient(input, *, spacing: "Any" = 1, dim: "Ints | None" = None, edge_order
     edge_order: 1 or 2, the order of the estimates at the first and last sample.
     """
     if edge_order not in (1, 2):
-        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2, got "
-                           f"{edge_order}")
+        raise RuntimeError(f"torch.gradient only supports edge_order=1 and edge_order=2, got {edge_order}")
     if input.dtype.name == "uint8":
         raise RuntimeError("torch.gradient does not support uint8 input.")
     dims = wrap_dims(dim, input.ndim)

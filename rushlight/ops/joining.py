@@ -45,9 +45,8 @@ def _check_cat(shapes: list[tuple[int, ...]], dim: int) -> int:
                                f"{len(first)} and {len(shape)}")
         for i, (n, m) in enumerate(zip(first, shape, strict=True)):
             if i != d and n != m:
-                raise RuntimeError(f"Sizes of tensors must match except in dimension {d}. Expected "
-                                   f"size {n} but got size {m} for tensor number {place} in the "
-                                   "list.")
+                raise RuntimeError(f"Sizes of tensors must match except in dimension {d}. Expected size {n} "
+                                   f"but got size {m} for tensor number {place} in the list.")
     return d
 
 

@@ -122,8 +122,7 @@ def linalg_ldl_factor(input, *, hermitian: "bool" = False):
 def linalg_ldl_factor_ex(input, *, hermitian: "bool" = False, check_errors: "bool" = False):
     """(LD, pivots, info): linalg.ldl_factor that reports a singular D in info instead of raising."""
     found, pivots, info = _checked(input, hermitian)
-    if check_errors:
-        blame("torch.linalg.ldl_factor_ex", info, _ZERO, RuntimeError)
+    blame("torch.linalg.ldl_factor_ex", info, _ZERO, RuntimeError, wanted=check_errors)
     return named("linalg_ldl_factor_ex")(found, pivots, info)
 
 

@@ -9,23 +9,19 @@ import numpy as np
 from rushlight.ops.along import legacy
 from rushlight.ops.products import Array, bmm, conjugate, mm, mv, narrow, product, sum_of_outers, wide
 from rushlight.ops.scalar import Expr
-from rushlight.ops.table import composite, contract, pointwise
+from rushlight.ops.table import composite, opaque, pointwise
 
 
-@contract(where=("nn.functional",))
-def linear(input, weight, bias: "Tensor | None" = None) -> str:
+@opaque(where=("nn.functional",))
+def linear(input, weight, bias: "Tensor | None" = None) -> Array:
     """input @ weight.T + bias: (*, in) with a weight (out, in) gives (*, out)."""
-    return "...i,oi->...o"
-
-
-@linear.kernel
-def _(x: Array, w: Array, bias: Array | None) -> Array:
-    if x.dtype != w.dtype:
-        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {legacy(x)} and {legacy(w)}")
-    if bias is not None and narrow(x) and (x.ndim < 3 or x.flags.c_contiguous):
+    if input.dtype != weight.dtype:
+        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {legacy(input)} and "
+                           f"{legacy(weight)}")
+    if bias is not None and narrow(input) and (input.ndim < 3 or input.flags.c_contiguous):
         # One rounding, of the sum: so does PyTorch, save for what it cannot see as one matrix.
-        return _with_bias(x, w, bias.astype(np.float32), wide).astype(x.dtype)
-    return _with_bias(x, w, bias)
+        return _with_bias(input, weight, bias.astype(np.float32), wide).astype(input.dtype)
+    return _with_bias(input, weight, bias)
 
 
 def _with_bias(x: Array, w: Array, bias: Array | None, product: Any = product) -> Array:
@@ -43,10 +39,9 @@ def _with_bias(x: Array, w: Array, bias: Array | None, product: Any = product) -
     if bias is not None:
         found = np.asarray(found)
         if bias.ndim and bias.shape[-1] not in (1, found.shape[-1] if found.ndim else 1):
-            raise RuntimeError(f"The expanded size of the tensor ({found.shape[-1]}) must match the "
-                               f"existing size ({bias.shape[-1]}) at non-singleton dimension "
-                               f"{found.ndim - 1}.  Target sizes: {list(found.shape)}.  Tensor sizes: "
-                               f"{list(bias.shape)}")
+            raise RuntimeError(f"The expanded size of the tensor ({found.shape[-1]}) must match the existing "
+                               f"size ({bias.shape[-1]}) at non-singleton dimension {found.ndim - 1}.  "
+                               f"Target sizes: {list(found.shape)}.  Tensor sizes: {list(bias.shape)}")
         found += bias
     return found
 

@@ -20,11 +20,15 @@ def reduction_of(reduction: str, size_average: Any, reduce: Any) -> str:
         if reduction not in ("mean", "sum", "none", "batchmean"):
             raise ValueError(f"{reduction} is not a valid value for reduction")
         return reduction
-    average = True if size_average is None else size_average
-    kept = True if reduce is None else reduce
-    found = ("mean" if average else "sum") if kept else "none"
-    warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{found}' "
-                  "instead.", stacklevel=4)
+    return from_flags(size_average, reduce, stacklevel=5)
+
+
+def from_flags(size_average: bool | None, reduce: bool | None, warn: bool = True, stacklevel: int = 3) -> str:
+    """What the flags size_average and reduce stand for: "mean", "sum" or "none"."""
+    found = "none" if reduce is False else "sum" if size_average is False else "mean"
+    if warn:
+        warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{found}' "
+                      "instead.", stacklevel=stacklevel)
     return found
 
 
@@ -141,9 +145,8 @@ def _(s: Any, grad: Any) -> Any:
 
 
 @composite(where=_F, refuse=not_for("binary_cross_entropy", *NOT_FLOATING))
-def binary_cross_entropy(input, target, weight: "Tensor | None" = None,
-                         size_average: "bool | None" = None, reduce: "bool | None" = None,
-                         reduction: "str" = "mean"):
+def binary_cross_entropy(input, target, weight: "Tensor | None" = None, size_average: "bool | None" = None,
+                         reduce: "bool | None" = None, reduction: "str" = "mean"):
     """-(t log x + (1 - t) log(1 - x)) of probabilities x; logs are cut off at -100."""
     reduction = reduction_of(reduction, size_average, reduce)
     if input.shape != target.shape:
@@ -158,14 +161,12 @@ def binary_cross_entropy(input, target, weight: "Tensor | None" = None,
 
 @composite(where=_F, planned=True)
 def binary_cross_entropy_with_logits(input, target, weight: "Tensor | None" = None,
-                                     size_average: "bool | None" = None,
-                                     reduce: "bool | None" = None, reduction: "str" = "mean",
-                                     pos_weight: "Tensor | None" = None):
+                                     size_average: "bool | None" = None, reduce: "bool | None" = None,
+                                     reduction: "str" = "mean", pos_weight: "Tensor | None" = None):
     """binary_cross_entropy(sigmoid(input), target) without overflow."""
     reduction = reduction_of(reduction, size_average, reduce)
     if input.shape != target.shape:
-        raise ValueError(f"Target size ({target.size()}) must be the same as input size "
-                         f"({input.size()})")
+        raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
     if pos_weight is None:
         loss = (1 - target) * input - logsigmoid(input)
     else:

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.dtype import int32
 from rushlight.base.results import named
-from rushlight.ops.matrices import (Array, blame, check_equation, check_kernel, check_matrix,
+from rushlight.ops.matrices import (Array, batch_of, blame, check_equation, check_kernel, check_matrix,
                                     check_same, check_square, columns, dagger)
 from rushlight.ops.products import product
 from rushlight.ops.table import ROWS, composite, opaque
@@ -92,14 +93,8 @@ def _lu_factor(A) -> tuple[Array, Array, Array]:
 def _(A: Any) -> Any:
     found = A.new_empty(A.shape, device="meta")
     small = min(A.shape[-2:])
-    return (found, found.new_empty((*A.shape[:-2], small), dtype=_int32()),
-            found.new_empty(A.shape[:-2], dtype=_int32()))
-
-
-def _int32() -> Any:
-    from rushlight.base.dtype import int32
-
-    return int32
+    return (found, found.new_empty((*A.shape[:-2], small), dtype=int32),
+            found.new_empty(A.shape[:-2], dtype=int32))
 
 
 @_lu_factor.gradient
@@ -181,8 +176,7 @@ def linalg_lu_factor(A, *, pivot: "bool" = True):
 def linalg_lu_factor_ex(A, *, pivot: "bool" = True, check_errors: "bool" = False):
     """(LU, pivots, info); info counts the first zero on U's diagonal instead of raising."""
     lu, pivots, info = _factored(A, pivot)
-    if check_errors:
-        blame("torch.linalg.lu_factor_ex", info, _ZERO, RuntimeError)
+    blame("torch.linalg.lu_factor_ex", info, _ZERO, RuntimeError, wanted=check_errors)
     return named("linalg_lu_factor_ex")(lu, pivots, info)
 
 
@@ -206,7 +200,7 @@ def lu_unpack(LU_data, LU_pivots, unpack_data: "bool" = True, unpack_pivots: "bo
     if LU_data.ndim < 2:
         raise RuntimeError(f"torch.lu_unpack: Expected tensor with 2 or more dimensions. Got size: "
                            f"{list(LU_data.shape)} instead")
-    if unpack_pivots and LU_pivots.dtype is not _int32():
+    if unpack_pivots and LU_pivots.dtype is not int32:
         raise RuntimeError("torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 "
                            f"dtype. Note: this function is intended to be used with the output produced by "
                            f"torch.linalg.lu_factor; got {LU_pivots.dtype}")
@@ -239,7 +233,7 @@ def linalg_lu_solve(LU, pivots, B, *, left: "bool" = True, adjoint: "bool" = Fal
     check_kernel("linalg.lu_solve", LU._a)
     check_matrix(op, B._a, "B")
     check_same(op, LU._a, B._a, "LU")
-    if pivots.dtype is not _int32():
+    if pivots.dtype is not int32:
         raise RuntimeError(f"{op}: pivots should be a Tensor of scalar type torch.int32")
     check_square("torch.linalg.lu_solve", LU._a)
     check_equation(op, LU._a, B._a, left)
@@ -256,10 +250,8 @@ def linalg_lu_solve(LU, pivots, B, *, left: "bool" = True, adjoint: "bool" = Fal
 
 def _solved_packed(packed: Any, pivots: Any, b: Any, turned: bool) -> Any:
     """X with P L U X = B, or with (P L U)^H X = B."""
-    from rushlight.base.layout import broadcast_shapes
-
     solve = ROWS["linalg_solve_triangular"]
-    batch = broadcast_shapes(packed.shape[:-2], b.shape[:-2])
+    batch = batch_of(packed, b)
     b = b.expand(*batch, *b.shape[-2:])
     pivots = pivots.expand(*batch, pivots.shape[-1])
     if not turned:

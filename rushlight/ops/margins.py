@@ -1,6 +1,7 @@
 """Losses of distances and margins, the distances themselves, and of sequences (CTC)."""
 from __future__ import annotations
 
+from functools import partial
 from math import inf
 from typing import Any
 
@@ -28,9 +29,8 @@ def hinge_embedding_loss(input, target, margin: "float" = 1.0, size_average: "bo
 
 
 @composite(where=("torch", "nn.functional"))
-def margin_ranking_loss(input1, input2, target, margin: "float" = 0,
-                        size_average: "bool | None" = None, reduce: "bool | None" = None,
-                        reduction: "str" = "mean"):
+def margin_ranking_loss(input1, input2, target, margin: "float" = 0, size_average: "bool | None" = None,
+                        reduce: "bool | None" = None, reduction: "str" = "mean"):
     """max(0, -y (x1 - x2) + margin)."""
     reduction = reduction_of(reduction, size_average, reduce)
     if not input1.ndim == input2.ndim == target.ndim:
@@ -65,9 +65,8 @@ def pairwise_distance(x1, x2, p: "float" = 2.0, eps: "float" = 1e-06, keepdim: "
 
 
 @composite(where=_F)
-def cosine_embedding_loss(input1, input2, target, margin: "float" = 0,
-                          size_average: "bool | None" = None, reduce: "bool | None" = None,
-                          reduction: "str" = "mean"):
+def cosine_embedding_loss(input1, input2, target, margin: "float" = 0, size_average: "bool | None" = None,
+                          reduce: "bool | None" = None, reduction: "str" = "mean"):
     """1 - cos where y = 1, max(0, cos - margin) where y = -1."""
     reduction = reduction_of(reduction, size_average, reduce)
     eps = 1e-12
@@ -80,18 +79,12 @@ def cosine_embedding_loss(input1, input2, target, margin: "float" = 0,
 
 @composite(where=_F)
 def triplet_margin_loss(anchor, positive, negative, margin: "float" = 1.0, p: "float" = 2,
-                        eps: "float" = 1e-6, swap: "bool" = False,
-                        size_average: "bool | None" = None, reduce: "bool | None" = None,
-                        reduction: "str" = "mean"):
+                        eps: "float" = 1e-6, swap: "bool" = False, size_average: "bool | None" = None,
+                        reduce: "bool | None" = None, reduction: "str" = "mean"):
     """max(0, d(a, p) - d(a, n) + margin) with p-norm distances."""
     reduction = reduction_of(reduction, size_average, reduce)
-    if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
-    near = pairwise_distance(anchor, positive, p, eps)
-    far = pairwise_distance(anchor, negative, p, eps)
-    if swap:
-        far = far.minimum(pairwise_distance(positive, negative, p, eps))
-    return reduced((margin + near - far).clamp(min=0), reduction)
+    distance = partial(pairwise_distance, p=p, eps=eps)
+    return reduced(_triplet(distance, anchor, positive, negative, margin, swap), reduction)
 
 
 @composite(where=_F)
@@ -162,22 +155,25 @@ def multilabel_margin_loss(input, target, size_average: "bool | None" = None,
 
 
 @composite(where=_F)
-def triplet_margin_with_distance_loss(anchor, positive, negative, *,
-                                      distance_function: "Any" = None, margin: "float" = 1.0,
-                                      swap: "bool" = False, reduction: "str" = "mean"):
+def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_function: "Any" = None,
+                                      margin: "float" = 1.0, swap: "bool" = False, reduction: "str" = "mean"):
     """max(0, d(a, p) - d(a, n) + margin) with any distance."""
-    if margin <= 0:
-        raise ValueError(f"margin must be greater than 0, got {margin}")
     dims = {anchor.ndim, positive.ndim, negative.ndim}
     if len(dims) > 1:
         raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same "
                            f"number of dimensions, but got: anchor {anchor.ndim}D, positive "
                            f"{positive.ndim}D, and negative {negative.ndim}D inputs")
     distance = pairwise_distance if distance_function is None else distance_function
-    far = distance(anchor, negative)
+    return reduced(_triplet(distance, anchor, positive, negative, margin, swap), reduction)
+
+
+def _triplet(distance: Any, anchor: Any, positive: Any, negative: Any, margin: float, swap: bool) -> Any:
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = far.minimum(distance(positive, negative))
-    return reduced((margin + distance(anchor, positive) - far).clamp(min=0), reduction)
+    return (margin + near - far).clamp(min=0)
 
 
 @composite(where=("torch", "nn.functional"))

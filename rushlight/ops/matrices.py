@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.errors import LinAlgError
+from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.along import legacy
 
 Array = np.ndarray[Any, Any]
@@ -89,13 +90,14 @@ def columns(a: Array) -> Array:
 
 def batch_of(a: Array, b: Array) -> tuple[int, ...]:
     """The batch dims of two operands broadcast."""
-    from rushlight.base.layout import broadcast_shapes
-
-    return tuple(broadcast_shapes(a.shape[:-2], b.shape[:-2]))
+    return broadcast_shapes(a.shape[:-2], b.shape[:-2])
 
 
-def blame(op: str, info: Any, text: str, error: type[RuntimeError] = LinAlgError) -> None:
-    """Raise for the first matrix of a batch that infos complain of; text: "... {} ..."."""
+def blame(op: str, info: Any, text: str, error: type[RuntimeError] = LinAlgError,
+          wanted: bool = True) -> None:
+    """Raise, if `wanted`, for the first matrix of a batch that infos complain of; text: "... {} ..."."""
+    if not wanted:
+        return
     while getattr(info, "_many", False):   # inside vmap, an info stands for those of all examples
         info = info.value
     found = getattr(info, "_a", info)

@@ -26,8 +26,7 @@ def _pad_constant(input, pad: "Ints", value: "Number" = 0) -> Array:
         raise RuntimeError(f"Padding length must be divisible by 2, but it is {len(pad)}")
     if len(pad) > 2 * input.ndim:
         raise RuntimeError(f"Length of pad should be no more than twice the number of dimensions of the "
-                           f"input. Pad length is {len(pad)} while the input has {input.ndim} "
-                           "dimensions.")
+                           f"input. Pad length is {len(pad)} while the input has {input.ndim} dimensions.")
     pairs = _pairs(pad, input.ndim)
     sizes = [n + low + high for n, (low, high) in zip(input.shape, pairs, strict=True)]
     for n, (low, high), size in zip(input.shape, pairs, sizes, strict=True):

@@ -1,15 +1,15 @@
-"""Matrix products: contractions, on BLAS."""
+"""Matrix products, on BLAS."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
 
+from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.copying import converted
 from rushlight.ops.machine import machine as by_name
-from rushlight.ops.table import composite, contract
+from rushlight.ops.table import composite, opaque
 
 Array = np.ndarray[Any, Any]
 
@@ -55,24 +55,19 @@ def wide(a: Array, b: Array) -> Array:
     return product(*[converted(x, np.empty_like(x, np.float32)) for x in (a, b)])
 
 
-@contract(out=True)
-def mm(input, mat2) -> str:
+@opaque(out=True)
+def mm(input, mat2) -> Array:
     """The product of two matrices: (n, k) @ (k, m) -> (n, m)."""
-    return "ij,jk->ik"
-
-
-@mm.kernel
-def _(a: Array, b: Array) -> Array:
-    if a.ndim != 2 or b.ndim != 2:
-        which = "self" if a.ndim != 2 else "mat2"
+    if input.ndim != 2 or mat2.ndim != 2:
+        which = "self" if input.ndim != 2 else "mat2"
         raise RuntimeError(f"{which} must be a matrix")
-    same_dtype("expected scalar type", a, b)
-    if a.dtype.kind == "b":
+    same_dtype("expected scalar type", input, mat2)
+    if input.dtype.kind == "b":
         raise NotImplementedError('"addmm_impl_cpu_" not implemented for \'Bool\'')
-    if a.shape[1] != b.shape[0]:
-        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and "
-                           f"{b.shape[0]}x{b.shape[1]})")
-    return product(a, b)
+    if input.shape[1] != mat2.shape[0]:
+        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied "
+                           f"({input.shape[0]}x{input.shape[1]} and {mat2.shape[0]}x{mat2.shape[1]})")
+    return product(input, mat2)
 
 
 @mm.gradient
@@ -86,35 +81,33 @@ def conjugate(t: Any) -> Any:
     return t.conj() if t._k.dtype.is_complex else t
 
 
-@contract(name="_sum_of_outers", where=("aten",))
-def sum_of_outers(input, other) -> str:
+@opaque(name="_sum_of_outers", where=("aten",))
+def sum_of_outers(input, other) -> Array:
     """The sum of the outer products of rows: (*, n), (*, m) -> (n, m)."""
-    lead = ascii_lowercase[:len(input) - 1]
-    return f"{lead}y,{lead}z->yz"
+    if input.ndim != 2:
+        input, other = input.reshape(-1, input.shape[-1]), other.reshape(-1, other.shape[-1])
+    return product(input.T, other)
 
 
-@sum_of_outers.kernel
-def _(a: Array, b: Array) -> Array:
-    if a.ndim != 2:
-        a, b = a.reshape(-1, a.shape[-1]), b.reshape(-1, b.shape[-1])
-    return product(a.T, b)
+@sum_of_outers.gradient
+def _(s: Any, grad: Any) -> Any:
+    a, b = (conjugate(x) for x in (s.input, s.other))
+    return (_matmul(b, grad.t()) if s.needs("input") else None,
+            _matmul(a, grad) if s.needs("other") else None)
 
 
-@contract(out=True)
-def bmm(input, mat2) -> str:
+@opaque(out=True)
+def bmm(input, mat2) -> Array:
     """The products of two batches of matrices: (b, n, k) @ (b, k, m) -> (b, n, m)."""
-    return "bij,bjk->bik"
-
-
-@bmm.kernel
-def _(a: Array, b: Array) -> Array:
-    if a.ndim != 3 or b.ndim != 3:
-        raise RuntimeError("batch1 must be a 3D tensor" if a.ndim != 3 else "batch2 must be a 3D tensor")
-    same_dtype("expected scalar type", a, b)
-    if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
+    if input.ndim != 3 or mat2.ndim != 3:
+        which = "batch1" if input.ndim != 3 else "batch2"
+        raise RuntimeError(f"{which} must be a 3D tensor")
+    same_dtype("expected scalar type", input, mat2)
+    if input.shape[0] != mat2.shape[0] or input.shape[2] != mat2.shape[1]:
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: "
-                           f"[{a.shape[0]}, {a.shape[2]}] but got: [{b.shape[0]}, {b.shape[1]}].")
-    return product(a, b)
+                           f"[{input.shape[0]}, {input.shape[2]}] but got: "
+                           f"[{mat2.shape[0]}, {mat2.shape[1]}].")
+    return product(input, mat2)
 
 
 @bmm.gradient
@@ -123,41 +116,42 @@ def _(s: Any, grad: Any) -> Any:
             bmm(s.input.transpose(1, 2).conj(), grad) if s.needs("mat2") else None)
 
 
-@contract(out=True)
-def mv(input, vec) -> str:
+@opaque(out=True)
+def mv(input, vec) -> Array:
     """Matrix times vector."""
-    return "ij,j->i"
+    if input.ndim != 2 or vec.ndim != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {input.ndim}, {input.ndim}, {vec.ndim}")
+    same_dtype("expected scalar type", input, vec)
+    if input.shape[1] != vec.shape[0]:
+        n, m = input.shape
+        raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{m}), vec ({vec.shape[0]})")
+    return product(input, vec)
 
 
-@mv.kernel
-def _(a: Array, b: Array) -> Array:
-    if a.ndim != 2 or b.ndim != 1:
-        raise RuntimeError(f"vector + matrix @ vector expected, got {a.ndim}, {a.ndim}, {b.ndim}")
-    same_dtype("expected scalar type", a, b)
-    if a.shape[1] != b.shape[0]:
-        raise RuntimeError(f"size mismatch, got input ({a.shape[0]}), mat ({a.shape[0]}x{a.shape[1]}),"
-                           f" vec ({b.shape[0]})")
-    return product(a, b)
+@mv.gradient
+def _(s: Any, grad: Any) -> Any:
+    return (grad.unsqueeze(1) * conjugate(s.vec) if s.needs("input") else None,
+            mv(conjugate(s.input).t(), grad) if s.needs("vec") else None)
 
 
-@contract(out=True)
-def dot(input, tensor) -> str:
+@opaque(out=True)
+def dot(input, tensor) -> Array:
     """The sum of products of two vectors."""
-    return "i,i->"
-
-
-@dot.kernel
-def _(a: Array, b: Array) -> Array:
-    if a.ndim != 1 or b.ndim != 1:
-        raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
-    if a.dtype != b.dtype:
+    if input.ndim != 1 or tensor.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors")
+    if input.dtype != tensor.dtype:
         raise RuntimeError(f"dot : expected both vectors to have same dtype, but found "
-                           f"{_c_name(a)} and {_c_name(b)}")
-    if a.shape != b.shape:
-        raise RuntimeError(f"inconsistent tensor size, expected tensor [{a.shape[0]}] and src "
-                           f"[{b.shape[0]}] to have the same number of elements, but got "
-                           f"{a.shape[0]} and {b.shape[0]} elements respectively")
-    return np.asarray(product(a, b))
+                           f"{_c_name(input)} and {_c_name(tensor)}")
+    if input.shape != tensor.shape:
+        raise RuntimeError(f"inconsistent tensor size, expected tensor [{input.shape[0]}] and src "
+                           f"[{tensor.shape[0]}] to have the same number of elements, but got "
+                           f"{input.shape[0]} and {tensor.shape[0]} elements respectively")
+    return np.asarray(product(input, tensor))
+
+
+@dot.gradient
+def _(s: Any, grad: Any) -> Any:
+    return grad * conjugate(s.tensor), grad * conjugate(s.input)
 
 
 @composite(out=True, aliases=("linalg.matmul",), planned=True)
@@ -171,8 +165,7 @@ def matmul(input, other):
     if n == 2 and k == 1:
         return mv(input, other)
     if n == 0 or k == 0:
-        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {n}D and "
-                           f"{k}D")
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {n}D and {k}D")
     if n == 1:
         return _batched(input.unsqueeze(0), other).squeeze(-2)
     if k == 1:
@@ -196,25 +189,18 @@ def _check_inner(a: Any, b: Any) -> None:
                            f"{b.shape[-2]}x{b.shape[-1]})")
 
 
-@contract(name="_matmul", where=("aten",))
-def _matmul(input, other) -> str:
+@opaque(name="_matmul", where=("aten",))
+def _matmul(input, other) -> Array:
     """The product over the last two dims, batch dims broadcast."""
-    return "...ij,...jk->...ik"
-
-
-@_matmul.kernel
-def _(a: Array, b: Array) -> Array:
-    same_dtype("expected scalar type", a, b)
-    if a.shape[-1] != b.shape[-2]:
+    same_dtype("expected scalar type", input, other)
+    if input.shape[-1] != other.shape[-2]:
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: "
-                           f"[{int(np.prod(a.shape[:-2]))}, {a.shape[-1]}] but got: "
-                           f"[{int(np.prod(b.shape[:-2]))}, {b.shape[-2]}].")
+                           f"[{int(np.prod(input.shape[:-2]))}, {input.shape[-1]}] but got: "
+                           f"[{int(np.prod(other.shape[:-2]))}, {other.shape[-2]}].")
     try:
-        return product(a, b)
+        return product(input, other)
     except ValueError:
-        from rushlight.base.layout import broadcast_shapes
-
-        broadcast_shapes(a.shape[:-2], b.shape[:-2])
+        broadcast_shapes(input.shape[:-2], other.shape[:-2])
         raise
 
 

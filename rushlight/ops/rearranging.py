@@ -74,8 +74,7 @@ def roll(input, shifts: "Ints", dims: "Ints | None" = ()) -> Array:
     if not axes and len(steps) == 1:
         return np.roll(input, steps[0])
     if len(steps) != len(axes):
-        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(steps)}, "
-                           f"dims:{len(axes)}")
+        raise RuntimeError(f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(axes)}")
     if not input.ndim:
         raise IndexError(f"Dimension specified as {axes[0]} but tensor has no dimensions")
     return np.ascontiguousarray(np.roll(input, steps, [wrap_dim(d, input.ndim) for d in axes]))
@@ -237,6 +236,5 @@ def _positions(repeats: Any, output_size: int | None) -> Any:
         raise RuntimeError("repeats can not be negative")
     total = int(counts.sum())
     if output_size is not None and output_size != total:
-        raise RuntimeError(f"allocated size does not match required size, got {output_size} and "
-                           f"{total}")
+        raise RuntimeError(f"allocated size does not match required size, got {output_size} and {total}")
     return tensor_of(np.repeat(np.arange(counts.size, dtype=counts.dtype), counts))

@@ -65,8 +65,7 @@ def _back(mode: str, dtype: str) -> Any:
     kept, y = _symbols("k", cell.kept), symbol("y")
     into_x, into_s, into_h, into_c = cell.back(m, symbol("d") + symbol("later"), symbol("dc"), symbol("h"),
                                                symbol("c"), y, kept)
-    names = ["d", "later", *(["dc"] if mode == "LSTM" else []), *_states(mode),
-             *[e.arg for e in kept or [y]]]
+    names = ["d", "later", *(["dc"] if mode == "LSTM" else []), *_states(mode), *[e.arg for e in kept or [y]]]
     return _kernel([*into_x, *(into_s or ()), *[e for e in (into_h, into_c) if e is not None]], names, dtype)
 
 

@@ -85,10 +85,9 @@ def _(s: Any, to_out: Any, to_h: Any, to_c: Any, to_kept: Any) -> Any:
 
 
 @composite(name="_recurrence_backward", where=("aten",))
-def _recurrence_backward(to_out: "Tensor | None", to_h: "Tensor | None", to_c: "Tensor | None",
-                         out, kept: "Tensor | None", gates, h0, c0: "Tensor | None", w,
-                         b: "Tensor | None", projection: "Tensor | None", mode: "str",
-                         sizes: "Ints", reverse: "bool"):
+def _recurrence_backward(to_out: "Tensor | None", to_h: "Tensor | None", to_c: "Tensor | None", out,
+                         kept: "Tensor | None", gates, h0, c0: "Tensor | None", w, b: "Tensor | None",
+                         projection: "Tensor | None", mode: "str", sizes: "Ints", reverse: "bool"):
     """Gradients of (gates, h0, c0, w, b, projection).
 
     The states are computed once more: as results of ops they carry gradients of their own.

@@ -58,9 +58,8 @@ def _view(input: Layout, size: "*Ints") -> Layout:
     sizes = infer_size(as_tuple(size), count)
     strides = view_strides(input.sizes, input.strides, sizes)
     if strides is None:
-        raise RuntimeError("view size is not compatible with input tensor's size and stride (at least "
-                           "one dimension spans across two contiguous subspaces). Use .reshape(...) "
-                           "instead.")
+        raise RuntimeError("view size is not compatible with input tensor's size and stride (at least one "
+                           "dimension spans across two contiguous subspaces). Use .reshape(...) instead.")
     return Layout(sizes, strides)
 
 

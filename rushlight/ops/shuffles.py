@@ -21,9 +21,8 @@ def pixel_shuffle(input, upscale_factor: "int"):
     _check("pixel_shuffle", input, r, "upscale_factor")
     *lead, c, h, w = input.shape
     if c % (r * r):
-        raise RuntimeError("pixel_shuffle expects its input's 'channel' dimension to be divisible by "
-                           f"the square of upscale_factor, but input.size(-3)={c} is not divisible by "
-                           f"{r * r}")
+        raise RuntimeError(f"pixel_shuffle expects its input's 'channel' dimension to be divisible by the "
+                           f"square of upscale_factor, but input.size(-3)={c} is not divisible by {r * r}")
     n = len(lead)
     cut = input.reshape(*lead, c // (r * r), r, r, h, w)
     order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.dtype import int32
 from rushlight.base.results import named
 from rushlight.ops.lufactors import factor
 from rushlight.ops.matrices import (SINGULAR, Array, batch_of, blame, check_equation, check_floating,
@@ -123,8 +124,6 @@ def _(A: Any, B: Any) -> Any:
 
 
 def _info_like(A: Any) -> Any:
-    from rushlight.base.dtype import int32
-
     return A.new_empty(A.shape[:-2], dtype=int32, device="meta")
 
 
@@ -168,8 +167,7 @@ _UNSOLVED = "The solver failed because the input matrix is singular."
 def linalg_solve_ex(A, B, *, left: "bool" = True, check_errors: "bool" = False):
     """(X, info): linalg.solve that reports singular matrices in info instead of raising."""
     found, info = _solution(A, B, left)
-    if check_errors:
-        blame("torch.linalg.solve_ex", info, _UNSOLVED)
+    blame("torch.linalg.solve_ex", info, _UNSOLVED, wanted=check_errors)
     return named("linalg_solve_ex")(found, info)
 
 
@@ -221,8 +219,7 @@ def inverse(input):
 def linalg_inv_ex(A, *, check_errors: "bool" = False):
     """(inverse, info): linalg.inv that reports singular matrices in info instead of raising."""
     found, info = _checked_inverse(A)
-    if check_errors:
-        blame("linalg.inv_ex", info, SINGULAR)
+    blame("linalg.inv_ex", info, SINGULAR, wanted=check_errors)
     return named("linalg_inv_ex")(found, info)
 
 

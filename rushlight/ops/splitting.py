@@ -128,9 +128,8 @@ def tensor_split(input, indices_or_sections: "Ints | Tensor", dim: "int" = 0):
             raise RuntimeError("tensor_split expected tensor_indices_or_sections to have dtype of "
                                f"long, but got {cuts.dtype.legacy}")
         if cuts.ndim > 1:
-            raise RuntimeError("tensor_split expected tensor_indices_or_sections to be a "
-                               "zero-dimensional or one-dimensional tensor, but got a tensor with "
-                               f"{cuts.ndim} dims")
+            raise RuntimeError("tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
+                               f"one-dimensional tensor, but got a tensor with {cuts.ndim} dims")
         cuts = cuts.tolist()
     if isinstance(cuts, int):
         if cuts <= 0:

@@ -154,9 +154,8 @@ def _extremes(name: str, along: Any, overall: Any, doc: str) -> None:
             if input.dtype.is_complex:
                 raise NotImplementedError(f"\"{name}_all\" not implemented for '{input.dtype.legacy}'")
             if not input.numel():
-                raise RuntimeError(f"{name}(): Expected reduction dim to be specified for "
-                                   "input.numel() == 0. Specify the reduction dim with the 'dim' "
-                                   "argument.")
+                raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == "
+                                   "0. Specify the reduction dim with the 'dim' argument.")
             return overall(input)
         return along(input, dim, keepdim)
     composite(body, name=name, doc=doc, out=True, planned=True)
@@ -173,9 +172,8 @@ def _position(name: str, largest: bool) -> None:
             raise RuntimeError(f"{name}(): does not support {kind} input")
         if dim is None:
             if not input.size:
-                raise IndexError(f"{name}(): Expected reduction dim to be specified for "
-                                 "input.numel() == 0. Specify the reduction dim with the 'dim' "
-                                 "argument.")
+                raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
+                                 "Specify the reduction dim with the 'dim' argument.")
             found = _first_extreme(input.reshape(-1), 0, largest)
             return found.reshape((1,) * input.ndim) if keepdim else found
         d = wrap_dim(dim, input.ndim)

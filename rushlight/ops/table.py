@@ -8,8 +8,6 @@ Kinds and what their bodies are:
   pointwise  Expr operands and attributes -> an Expr (or a tuple of them)
   reduce     Expr input and attributes -> a Reduction
   view       Layout and attributes -> a Layout
-  index      an array's shape, index arrays and attributes -> coordinate arrays (the read map)
-  contract   attributes and shapes -> a label spec, "ij,jk->ik"
   composite  tensors -> tensors, by other rows
   opaque     NumPy arrays -> NumPy arrays, by hand
 """
@@ -23,7 +21,7 @@ from typing import Any, ClassVar, TypeVar
 from rushlight.ops.autocast import POLICIES
 from rushlight.ops import FAMILIES, signature
 
-KINDS = ("pointwise", "reduce", "view", "index", "contract", "composite", "opaque")
+KINDS = ("pointwise", "reduce", "view", "composite", "opaque")
 
 _Key = TypeVar("_Key")
 _Entry = TypeVar("_Entry")
@@ -129,9 +127,8 @@ class Row:
     data, s.needs("NAME") whether that gradient is wanted. Only what its code mentions is kept.
     """
 
-    __slots__ = ("name", "kind", "body", "doc", "where", "inplace", "out", "aliases", "dtypes",
-                 "result", "vjp", "fused", "meta", "refuse", "autocast", "options", "call",
-                 "_params", "__dict__")
+    __slots__ = ("name", "kind", "body", "doc", "where", "inplace", "out", "aliases", "dtypes", "result",
+                 "vjp", "fused", "meta", "refuse", "autocast", "options", "call", "_params", "__dict__")
     binder: ClassVar[Callable[["Row"], Callable[..., Any]] | None] = None
 
     def __init__(self, kind: str, body: Callable[..., Any], **facts: Any) -> None:
@@ -237,7 +234,5 @@ pointwise = _decorator("pointwise", inplace=True, out=True)
 # options: takes_dtype (whether `dtype=` exists); the parameters dim, keepdim, dtype are the kind's
 reduce = _decorator("reduce", out=True)
 view = _decorator("view")
-index = _decorator("index")
-contract = _decorator("contract")
 composite = _decorator("composite")
 opaque = _decorator("opaque")

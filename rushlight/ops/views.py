@@ -1,7 +1,8 @@
 """Views: the same memory under other sizes, strides and offset.
 
 A body gets the operand's Layout with offset 0 and answers with the offset relative to it.
-`numpy` names NumPy's own way to the same view, where it is faster than the layout map.
+`numpy` names NumPy's own way to the same view, where it is faster than the layout map. A body that is
+`native` gets the array, and answers with NumPy's way alone: a function, and its arguments behind the array.
 """
 from __future__ import annotations
 
@@ -11,24 +12,17 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.errors import wrap_dim
-from rushlight.base.layout import Layout, as_tuple
+from rushlight.base.layout import Layout, as_tuple, beyond_storage
 from rushlight.ops.table import composite, view
 
 
 # --- permuting ------------------------------------------------------------------------------------
 
-def _swapped(a: np.ndarray[Any, Any], i: int, j: int) -> Any:
-    return (np.ndarray.swapaxes, wrap_dim(i, a.ndim), wrap_dim(j, a.ndim)) if a.ndim else NotImplemented
-
-
-@view(aliases=("swapaxes", "swapdims"), inplace=True, numpy=_swapped)
-def transpose(input: Layout, dim0: "int", dim1: "int") -> Layout:
+@view(aliases=("swapaxes", "swapdims"), inplace=True, native=True)
+def transpose(input, dim0: "int", dim1: "int") -> Any:
     """Swap two dims."""
-    order = list(range(len(input.sizes)))
-    i, j = wrap_dim(dim0, len(order)), wrap_dim(dim1, len(order))
-    if order:
-        order[i], order[j] = order[j], order[i]
-    return permuted(input, order)
+    i, j = wrap_dim(dim0, input.ndim), wrap_dim(dim1, input.ndim)
+    return (np.ndarray.swapaxes, i, j) if input.ndim else (getitem, ...)
 
 
 def permuted(layout: Layout, order: Any) -> Layout:
@@ -53,10 +47,10 @@ def _order(dims: Any, ndim: int) -> tuple[int, ...]:
     return wrapped
 
 
-@view(numpy=lambda a, dims: (np.ndarray.transpose, _order(dims, a.ndim)))
-def permute(input: Layout, dims: "*Ints") -> Layout:
+@view(native=True)
+def permute(input, dims: "*Ints") -> Any:
     """The dims in another order."""
-    return permuted(input, _order(dims, len(input.sizes)))
+    return np.ndarray.transpose, _order(dims, input.ndim)
 
 
 @permute.gradient
@@ -70,8 +64,7 @@ def _(s: Any, grad: Any) -> Any:
 def t(input: Layout) -> Layout:
     """The transpose of a matrix; vectors stay as they are."""
     if len(input.sizes) > 2:
-        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is "
-                           f"{len(input.sizes)}D")
+        raise RuntimeError(f"t() expects a tensor with <= 2 dimensions, but self is {len(input.sizes)}D")
     return permuted(input, range(len(input.sizes))[::-1])
 
 
@@ -85,9 +78,8 @@ def movedim(input, source: "Ints", destination: "Ints"):
     """Dims moved to other places, the rest in order."""
     src, dst = as_tuple(source), as_tuple(destination)
     if len(src) != len(dst):
-        raise RuntimeError("movedim: Invalid source or destination dims: source ("
-                           f"{list(src)} dims) should contain the same number of dims as destination "
-                           f"({list(dst)} dims)")
+        raise RuntimeError(f"movedim: Invalid source or destination dims: source ({list(src)} dims) should "
+                           f"contain the same number of dims as destination ({list(dst)} dims)")
     src, dst = ([wrap_dim(d, input.ndim) for d in dims] for dims in (src, dst))
     for name, dims in (("source", src), ("destination", dst)):
         if len(set(dims)) != len(dims):
@@ -102,53 +94,25 @@ def movedim(input, source: "Ints", destination: "Ints"):
 
 # --- cutting --------------------------------------------------------------------------------------
 
-def _check_index(index: int, size: int, dim: int, sizes: Any) -> int:
-    if not -size <= index < size:
-        raise IndexError(f"select(): index {index} out of range for tensor of size {list(sizes)} at "
-                         f"dimension {dim}")
-    return index + size if index < 0 else index
-
-
-def _select_numpy(a: np.ndarray[Any, Any], dim: int, index: int) -> Any:
-    if not a.ndim:
-        raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    d = wrap_dim(dim, a.ndim)
-    i = _check_index(index, a.shape[d], d, a.shape)
-    return getitem, (slice(None),) * d + (i, ...)
-
-
-@view(numpy=_select_numpy)
-def select(input: Layout, dim: "int", index: "int") -> Layout:
+@view(native=True)
+def select(input, dim: "int", index: "int") -> Any:
     """One slice along dim; dim disappears."""
-    if not input.sizes:
+    if not input.ndim:
         raise IndexError("select() cannot be applied to a 0-dim tensor.")
-    d = wrap_dim(dim, len(input.sizes))
-    i = _check_index(index, input.sizes[d], d, input.sizes)
-    return Layout(input.sizes[:d] + input.sizes[d + 1:], input.strides[:d] + input.strides[d + 1:],
-                  i * input.strides[d])
+    d = wrap_dim(dim, input.ndim)
+    if not -input.shape[d] <= index < input.shape[d]:
+        raise IndexError(f"select(): index {index} out of range for tensor of size {list(input.shape)} at "
+                         f"dimension {d}")
+    return getitem, (slice(None),) * d + (index, ...)
 
 
-def _bounds(start: int | None, end: int | None, size: int) -> tuple[int, int]:
-    low, high, _ = slice(start, end).indices(size)
-    return low, max(low, high)
-
-
-def _slice_numpy(a: np.ndarray[Any, Any], dim: int, start: int | None, end: int | None, step: int) -> Any:
+@view(name="slice", where=("aten",), native=True)
+def slice_(input, dim: "int" = 0, start: "int | None" = None, end: "int | None" = None,
+           step: "int" = 1) -> Any:
+    """Elements start, start + step, ... before end, along dim."""
     if step <= 0:
         raise ValueError("slice step must be positive")
-    return getitem, (slice(None),) * wrap_dim(dim, a.ndim) + (slice(start, end, step),)
-
-
-@view(name="slice", where=("aten",), numpy=_slice_numpy)
-def slice_(input: Layout, dim: "int" = 0, start: "int | None" = None, end: "int | None" = None,
-           step: "int" = 1) -> Layout:
-    """Elements start, start + step, ... before end, along dim."""
-    d = wrap_dim(dim, len(input.sizes))
-    low, high = _bounds(start, end, input.sizes[d])
-    count = -(-(high - low) // step)
-    return Layout((*input.sizes[:d], count, *input.sizes[d + 1:]),
-                  (*input.strides[:d], input.strides[d] * step, *input.strides[d + 1:]),
-                  low * input.strides[d] if count else 0)
+    return getitem, (slice(None),) * wrap_dim(dim, input.ndim) + (slice(start, end, step),)
 
 
 @composite(planned=True)
@@ -229,8 +193,6 @@ def as_strided(input, size: "Ints", stride: "Ints", storage_offset: "int | None"
     last = offset + 1 + sum((n - 1) * s for n, s in zip(size, stride, strict=True))
     have = input.untyped_storage().nbytes() // input.itemsize
     if 0 not in size and last > have and not input.is_meta:
-        raise RuntimeError(f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset "
-                           f"{offset}, and itemsize {input.itemsize} requiring a storage size of "
-                           f"{last * input.itemsize} are out of bounds for storage of size "
-                           f"{have * input.itemsize}")
+        raise beyond_storage(Layout(size, stride, offset), input.itemsize, last * input.itemsize,
+                             have * input.itemsize)
     return _as_strided(input, size, stride, offset - own)

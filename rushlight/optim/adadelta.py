@@ -4,7 +4,6 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight.ops.scalar import m
-from rushlight.optim.checks import check_lr, check_range
 from rushlight.optim.elementwise import Elementwise, Plan
 from rushlight.optim.updates import Formula, P, gradient, mean_of_squares, plus, stored, symbols
 
@@ -18,29 +17,22 @@ def formula(maximize: bool, decay: bool) -> Formula:
     delta = stored(stored(stored(m.sqrt(stored(deltas + eps))) / below) * g)
     return Formula({"p": plus(P, delta, -lr), "square_avg": new,
                     "acc_delta": mean_of_squares(deltas, delta, rho)},
-                   ("lr", "rho", "eps", *(["wd"] if decay else [])))
+                   ("lr", "rho", "eps"))
 
 
 class Adadelta(Elementwise):
     """Steps in the units of the parameter: the learning rate is only a factor, 1 by default."""
 
     _graph_devices = "['cuda', 'xpu', 'hpu', 'privateuseone']"
+    _states = ("square_avg", "acc_delta")
     _formula = staticmethod(formula)
 
     def __init__(self, params: Any, lr: Any = 1.0, rho: float = 0.9, eps: float = 1e-6,
                  weight_decay: float = 0, foreach: bool | None = None, *, capturable: bool = False,
                  maximize: bool = False, differentiable: bool = False) -> None:
-        check_lr(lr)
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Invalid rho value: {rho}")
-        check_range(eps, "epsilon")
-        check_range(weight_decay, "weight_decay")
-        super().__init__(params, {
-            "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
-            "capturable": capturable, "foreach": foreach, "differentiable": differentiable})
-
-    def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
-        return "square_avg", "acc_delta"
+        self._start(params, locals(), "lr rho eps weight_decay maximize capturable foreach differentiable")
 
     def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> list[Any]:
-        return [lr, group["rho"], group["eps"], group["weight_decay"]][:4 if group["weight_decay"] else 3]
+        return [lr, group["rho"], group["eps"]]

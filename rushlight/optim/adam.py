@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 from rushlight.ops.scalar import Expr, m
-from rushlight.optim.checks import check_betas, check_fused, check_lr, check_range, check_tensor_betas
+from rushlight.optim.checks import check_lr, check_tensor_betas
 from rushlight.optim.elementwise import Elementwise, Plan, number
 from rushlight.optim.updates import (Formula, P, gradient, lerp, mean_of_squares, stored, symbols)
 
@@ -23,15 +23,14 @@ def formula(decoupled: bool, decay: bool, amsgrad: bool, maximize: bool) -> Form
     new = {"p": p - step_size * (first / denominator), "exp_avg": first, "exp_avg_sq": second}
     if amsgrad:
         new["max_exp_avg_sq"] = largest
-    extra = () if not decay else ("shrink",) if decoupled else ("wd",)
-    return Formula(new, ("beta1", "beta2", "eps", "step_size", "root", *extra))
+    return Formula(new, ("beta1", "beta2", "eps", "step_size", "root"))
 
 
 class Adam(Elementwise):
     """Steps along running means of gradients over the root of running means of their squares."""
 
-    _decoupled = False
     _switches = ("amsgrad", "maximize", "weight_decay", "decoupled_weight_decay", "fused")
+    _later = {"amsgrad": False, "decoupled_weight_decay": False, "fused": None}
     _formula = staticmethod(formula)
 
     def __init__(self, params: Any, lr: Any = 1e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8,
@@ -39,23 +38,9 @@ class Adam(Elementwise):
                  maximize: bool = False, capturable: bool = False, differentiable: bool = False,
                  fused: bool | None = None, decoupled_weight_decay: bool = False) -> None:
         check_lr(lr, foreach, capturable)
-        check_range(eps, "epsilon")
-        check_betas(betas)
-        check_range(weight_decay, "weight_decay")
         check_tensor_betas(betas, foreach, capturable)
-        check_fused(foreach, fused, differentiable)
-        defaults = {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
-                    "amsgrad": amsgrad, "maximize": maximize, "foreach": foreach,
-                    "capturable": capturable, "differentiable": differentiable, "fused": fused,
-                    "decoupled_weight_decay": decoupled_weight_decay or self._decoupled}
-        super().__init__(params, defaults)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        for group in self.param_groups:
-            group.setdefault("amsgrad", False)
-            group.setdefault("decoupled_weight_decay", self._decoupled)
-            group.setdefault("fused", None)
+        self._start(params, locals(), "lr betas eps weight_decay amsgrad maximize foreach capturable "
+                                      "differentiable fused decoupled_weight_decay")
 
     def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if group["amsgrad"] else []))
@@ -66,17 +51,13 @@ class Adam(Elementwise):
 
     def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> list[Any]:
         beta1, beta2 = map(number, group["betas"])
-        found = [beta1, beta2, group["eps"], lr / (1 - beta1 ** step), math.sqrt(1 - beta2 ** step)]
-        decay = group["weight_decay"]
-        if decay:
-            found.append(1 - lr * decay if group["decoupled_weight_decay"] else decay)
-        return found
+        return [beta1, beta2, group["eps"], lr / (1 - beta1 ** step), math.sqrt(1 - beta2 ** step)]
 
 
 class AdamW(Adam):
     """Adam with decoupled weight decay: p shrinks by lr * weight_decay before each step."""
 
-    _decoupled = True
+    _later = {**Adam._later, "decoupled_weight_decay": True}
 
     def __init__(self, params: Any, lr: Any = 1e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 1e-2, amsgrad: bool = False, *, maximize: bool = False,

@@ -5,7 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.optim.checks import check_lr, check_range
 from rushlight.optim.elementwise import Elementwise, Plan, number, scalar
 from rushlight.optim.updates import Formula, P, gradient, plus, stored, symbols
 from rushlight.tensor.tensor import Tensor
@@ -16,13 +15,13 @@ def formula(maximize: bool, decay: bool, averaging: bool) -> Formula:
     average, eta, shrink, mu = symbols("ax eta shrink mu")
     new = plus(stored(P * shrink), gradient(maximize, decay), -eta)
     ax = average + stored(stored(new - average) * mu) if averaging else new
-    return Formula({"p": new, "ax": ax}, ("eta", "shrink", *(["mu"] if averaging else []),
-                                          *(["wd"] if decay else [])))
+    return Formula({"p": new, "ax": ax}, ("eta", "shrink", *(["mu"] if averaging else [])))
 
 
 class ASGD(Elementwise):
     """SGD with a falling rate `eta`, and the average `ax` of parameters from step t0 on."""
 
+    _states = ("ax",)
     _carried = ("eta", "mu")
     _capture_states = "params, mus, etas, and state_steps"
     _formula = staticmethod(formula)
@@ -30,15 +29,8 @@ class ASGD(Elementwise):
     def __init__(self, params: Any, lr: Any = 1e-2, lambd: float = 1e-4, alpha: float = 0.75,
                  t0: float = 1e6, weight_decay: float = 0, foreach: bool | None = None,
                  maximize: bool = False, differentiable: bool = False, capturable: bool = False) -> None:
-        check_lr(lr)
-        check_range(weight_decay, "weight_decay")
-        super().__init__(params, {
-            "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay,
-            "foreach": foreach, "maximize": maximize, "differentiable": differentiable,
-            "capturable": capturable})
-
-    def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
-        return ("ax",)
+        self._start(params, locals(), "lr lambd alpha t0 weight_decay foreach maximize differentiable "
+                                      "capturable")
 
     def _first(self, name: str, group: dict[str, Any], p: Tensor) -> Any:
         return {"eta": number(group["lr"]), "mu": 1.0}[name] if name != "ax" else np.zeros_like(p._a)
@@ -54,5 +46,5 @@ class ASGD(Elementwise):
         return group["maximize"], bool(group["weight_decay"]), bool(plan.number("mu") != 1)
 
     def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> list[Any]:
-        eta, mu, decay = plan.number("eta").item(), plan.number("mu").item(), group["weight_decay"]
-        return [eta, 1 - group["lambd"] * eta, *([mu] if mu != 1 else []), *([decay] if decay else [])]
+        eta, mu = plan.number("eta").item(), plan.number("mu").item()
+        return [eta, 1 - group["lambd"] * eta, *([mu] if mu != 1 else [])]

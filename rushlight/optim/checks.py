@@ -17,10 +17,22 @@ def check_lr(lr: Any, foreach: Any = False, capturable: bool = False) -> None:
         raise ValueError(f"Invalid learning rate: {lr}")
 
 
-def check_range(value: Any, name: str) -> None:
-    """A number that must not be negative."""
-    if not 0.0 <= value:
-        raise ValueError(f"Invalid {name} value: {value}")
+# Options that must not be negative, by what messages call them.
+_NOT_NEGATIVE = {"eps": "epsilon", **{name: name for name in (
+    "momentum", "weight_decay", "lr_decay", "initial_accumulator_value", "momentum_decay")}}
+
+
+def check_options(options: dict[str, Any]) -> None:
+    """The rules for options that mean the same in all optimizers."""
+    check_lr(options["lr"])
+    for name, value in options.items():
+        if name in _NOT_NEGATIVE and not 0.0 <= value:
+            raise ValueError(f"Invalid {_NOT_NEGATIVE[name]} value: {value}")
+    check_betas(options.get("betas", ()))
+    if options.get("fused") and options["differentiable"]:
+        raise RuntimeError("`fused` does not support `differentiable`")
+    if options.get("fused") and options["foreach"]:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
 
 
 def check_betas(betas: Any) -> None:
@@ -40,11 +52,3 @@ def check_tensor_betas(betas: Any, foreach: Any, capturable: bool) -> None:
             raise ValueError(f"betas[{i}] as a Tensor is not supported for capturable=False and foreach=True")
         if kinds[i] and beta.numel() != 1:
             raise ValueError(f"Tensor betas[{i}] must be 1-element")
-
-
-def check_fused(foreach: Any, fused: Any, differentiable: bool) -> None:
-    """fused excludes foreach and differentiable."""
-    if fused and differentiable:
-        raise RuntimeError("`fused` does not support `differentiable`")
-    if fused and foreach:
-        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")

@@ -13,6 +13,7 @@ import numpy as np
 from rushlight.base.dtype import get_default_dtype
 from rushlight.base.spans import SPANS
 from rushlight.optim import optimizer, updates
+from rushlight.optim.checks import check_options
 from rushlight.optim.optimizer import Optimizer
 from rushlight.tensor.tensor import Tensor, storage, wrap
 
@@ -67,27 +68,36 @@ class Plan:
 
 
 class Elementwise(Optimizer):
-    """Subclass with `_formula`, `_names`, `_options` and `_scalars`; `_switches` are the options of a
-    group that they (and the states that there are) depend on."""
+    """Subclass with `_formula`, `_states` (or `_names`), `_options` and `_scalars`; `_switches` are the
+    options of a group that they (and the states that there are) depend on."""
 
     _switches: tuple[str, ...] = ("maximize", "weight_decay")
     _counted = True  # whether there is a state `step`
     _carried: tuple[str, ...] = ()  # further states of one number for each parameter
+    _states: tuple[str, ...] = ()  # those of the parameter's shape
+    _later: dict[str, Any] = {}  # what groups from older checkpoints lack
     _graph_devices = "['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']"
     _capture_states = "params and state_steps"
     _formula: Callable[..., updates.Formula]
 
     def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
-        """The states that have the parameter's shape."""
-        raise NotImplementedError(f"{type(self).__name__} must define _names(group)")
+        """The states of a group's parameters that have the parameter's shape."""
+        return self._states
 
     def _options(self, group: dict[str, Any], plan: Plan) -> tuple[Any, ...]:
         """The arguments of _formula at the step numbered plan.step."""
         return group["maximize"], bool(group["weight_decay"])
 
     def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> list[Any]:
-        """The numbers that the formula names, in its order; may carry numbers on."""
+        """The numbers that the formula names, in its order, but for weight decay; may carry numbers on."""
         raise NotImplementedError(f"{type(self).__name__} must define _scalars(group, lr, step, plan)")
+
+    def _numbers(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> list[Any]:
+        """All numbers of a step; the last is the factor of an L2 penalty, or what decay leaves."""
+        found, decay = self._scalars(group, lr, step, plan), group.get("weight_decay")
+        if decay:
+            found.append(1 - lr * decay if group.get("decoupled_weight_decay") else decay)
+        return found
 
     def _first(self, name: str, group: dict[str, Any], p: Tensor) -> Any:
         """What the state `name` begins with, as an array."""
@@ -96,6 +106,12 @@ class Elementwise(Optimizer):
     def again(self, step: Callable[[], Any]) -> Callable[[], Any]:
         """`step`, a call of step(), as a program has it at every replay."""
         return _Again(self, step)
+
+    def _start(self, params: Any, given: dict[str, Any], names: str) -> None:
+        """What __init__ does: `given` are its arguments, `names` those that are options, in order."""
+        options = {name: given[name] for name in names.split()}
+        check_options(options)
+        super().__init__(params, options)
 
     # --- states -------------------------------------------------------------------------------------
 
@@ -106,6 +122,8 @@ class Elementwise(Optimizer):
             for name in ("maximize", "differentiable", "foreach", "capturable"):
                 if name in self.defaults:
                     group.setdefault(name, self.defaults[name] if name == "foreach" else False)
+            for name, default in self._later.items():
+                group.setdefault(name, default)
             for p in group["params"]:
                 held = self.state.get(p)
                 for name in ("step", *self._carried) if held else ():
@@ -160,7 +178,7 @@ class Elementwise(Optimizer):
         lr = group["lr"] if differentiable else number(group["lr"])
         for counter in plan.counters:
             counter[...] = step
-        scalars = self._scalars(group, lr, step, plan)
+        scalars = self._numbers(group, lr, step, plan)
         options = self._options(group, plan)
         if differentiable:
             _record(plan, self._formula(*options), scalars)
@@ -219,7 +237,7 @@ def _record(plan: Plan, formula: updates.Formula, scalars: list[Any]) -> None:
         if p.is_complex():
             tensors = {name: rushlight.view_as_real(t) for name, t in tensors.items()}
         env = {name: t.clone() for name, t in tensors.items()}
-        env.update(zip(formula.scalars, scalars, strict=True))
+        env.update(zip(updates.scalars(formula), scalars, strict=True))
         for name, value in updates.with_ops(formula, env).items():
             tensors[name].copy_(value)
 
@@ -312,7 +330,7 @@ class _Group:
         """The step."""
         plan = self.plan
         plan.step += 1
-        self.pack(self.scalars, 0, *self.o._scalars(self.group, number(self.group["lr"]), plan.step, plan))
+        self.pack(self.scalars, 0, *self.o._numbers(self.group, number(self.group["lr"]), plan.step, plan))
         self.count[()] = plan.step
         self.native()  # type: ignore[misc]
         for s in plan.storages:

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from rushlight.ops.scalar import m
-from rushlight.optim.checks import check_betas, check_lr, check_range
 from rushlight.optim.elementwise import Elementwise, Plan
 from rushlight.optim.updates import Formula, P, gradient, lerp, mean_of_squares, stored, symbols
 from rushlight.tensor.tensor import Tensor
@@ -20,9 +19,8 @@ def formula(maximize: bool, decay: bool, decoupled: bool) -> Formula:
     p = stored(P * shrink) if decay and decoupled else P
     first, second = lerp(mean, g, 1 - beta1), mean_of_squares(square, g, beta2)
     below = stored(stored(m.sqrt(stored(second / rise))) + eps)
-    extra = () if not decay else ("shrink",) if decoupled else ("wd",)
     return Formula({"p": stored(p - now * (g / below)) - ahead * (first / below), "exp_avg": first,
-                    "exp_avg_sq": second}, ("beta1", "beta2", "eps", "rise", "now", "ahead", *extra))
+                    "exp_avg_sq": second}, ("beta1", "beta2", "eps", "rise", "now", "ahead"))
 
 
 class NAdam(Elementwise):
@@ -31,29 +29,16 @@ class NAdam(Elementwise):
     _switches = ("maximize", "weight_decay", "decoupled_weight_decay")
     _carried = ("mu_product",)
     _capture_states = "params, mu_products and state_steps"
+    _states = ("exp_avg", "exp_avg_sq")
+    _later = {"decoupled_weight_decay": False}
     _formula = staticmethod(formula)
 
     def __init__(self, params: Any, lr: Any = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 0, momentum_decay: float = 4e-3,
                  decoupled_weight_decay: bool = False, *, foreach: bool | None = None,
                  maximize: bool = False, capturable: bool = False, differentiable: bool = False) -> None:
-        check_lr(lr)
-        check_range(eps, "epsilon")
-        check_betas(betas)
-        check_range(weight_decay, "weight_decay")
-        check_range(momentum_decay, "momentum_decay")
-        super().__init__(params, {"lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay,
-            "momentum_decay": momentum_decay, "decoupled_weight_decay": decoupled_weight_decay,
-            "maximize": maximize, "foreach": foreach, "capturable": capturable,
-            "differentiable": differentiable})
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        for group in self.param_groups:
-            group.setdefault("decoupled_weight_decay", False)
-
-    def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
-        return "exp_avg", "exp_avg_sq"
+        self._start(params, locals(), "lr betas eps weight_decay momentum_decay decoupled_weight_decay "
+                                      "maximize foreach capturable differentiable")
 
     def _first(self, name: str, group: dict[str, Any], p: Tensor) -> Any:
         return 1.0 if name == "mu_product" else np.zeros_like(p._a)
@@ -62,12 +47,9 @@ class NAdam(Elementwise):
         return group["maximize"], bool(group["weight_decay"]), group["decoupled_weight_decay"]
 
     def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> list[Any]:
-        (beta1, beta2), decay = group["betas"], group["weight_decay"]
+        beta1, beta2 = group["betas"]
         mu, after = (beta1 * (1.0 - 0.5 * (0.96 ** (t * group["momentum_decay"]))) for t in (step, step + 1))
         plan.carry("mu_product", plan.number("mu_product") * mu)
         product = plan.number("mu_product").item()
-        found = [beta1, beta2, group["eps"], 1 - beta2 ** step, lr * (1.0 - mu) / (1.0 - product),
-                 lr * after / (1.0 - product * after)]
-        if decay:
-            found.append(1 - lr * decay if group["decoupled_weight_decay"] else decay)
-        return found
+        return [beta1, beta2, group["eps"], 1 - beta2 ** step, lr * (1.0 - mu) / (1.0 - product),
+                lr * after / (1.0 - product * after)]

@@ -12,8 +12,9 @@ from typing import Any
 from rushlight.autograd.mode import LOCAL, enable_grad
 from rushlight.base.spans import NO_SPAN, SPANS, span
 from rushlight.base.tape import TAPE, escape
+from rushlight.tensor.gradient import zero_gradient
 from rushlight.tensor.tensor import Tensor
-from rushlight.utils.hooks import RemovableHandle
+from rushlight.utils.hooks import RemovableHandle, add_hook
 
 
 class _Required:
@@ -26,22 +27,14 @@ _global_pre: "OrderedDict[int, Callable[..., Any]]" = OrderedDict()
 _global_post: "OrderedDict[int, Callable[..., Any]]" = OrderedDict()
 
 
-def _added(table: "OrderedDict[int, Any]", hook: Any, prepend: bool = False) -> RemovableHandle:
-    handle = RemovableHandle(table)
-    table[handle.id] = hook
-    if prepend:
-        table.move_to_end(handle.id, last=False)
-    return handle
-
-
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call hook(optimizer, (optimizer, *args), kwargs) before every step of every optimizer."""
-    return _added(_global_pre, hook)
+    return add_hook(_global_pre, hook)
 
 
 def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Call hook(optimizer, args, kwargs) after every step of every optimizer."""
-    return _added(_global_post, hook)
+    return add_hook(_global_post, hook)
 
 
 def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
@@ -192,11 +185,7 @@ class Optimizer:
                 if set_to_none:
                     p._grad = None
                 elif p.grad is not None:
-                    if p.grad.grad_fn is not None:
-                        p.grad.detach_()
-                    else:
-                        p.grad.requires_grad_(False)
-                    p.grad.zero_()
+                    zero_gradient(p.grad)
 
     # --- stepping -------------------------------------------------------------------------------
 
@@ -217,7 +206,7 @@ class Optimizer:
     # --- hooks ----------------------------------------------------------------------------------
 
     def _register(self, when: str, hook: Any, prepend: bool = False) -> RemovableHandle:
-        return _added(self.__dict__[f"_optimizer_{when}_hooks"], hook, prepend)
+        return add_hook(self.__dict__[f"_optimizer_{when}_hooks"], hook, prepend=prepend)
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call hook(optimizer, args, kwargs) before each step; may return new (args, kwargs)."""

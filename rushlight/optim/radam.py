@@ -5,7 +5,6 @@ import math
 from typing import Any
 
 from rushlight.ops.scalar import m
-from rushlight.optim.checks import check_betas, check_lr, check_range
 from rushlight.optim.elementwise import Elementwise, Plan
 from rushlight.optim.updates import Formula, P, gradient, lerp, mean_of_squares, stored, symbols
 
@@ -23,50 +22,35 @@ def formula(maximize: bool, decay: bool, decoupled: bool, rectified: bool) -> Fo
         adaptive = stored(stored(1 / stored(stored(m.sqrt(second)) + eps)) * root)
         step = stored(stored(step * adaptive) * rectify)
         scalars += ["eps", "root", "rectify"]
-    extra = () if not decay else ("shrink",) if decoupled else ("wd",)
-    return Formula({"p": p - step, "exp_avg": first, "exp_avg_sq": second}, (*scalars, *extra))
+    return Formula({"p": p - step, "exp_avg": first, "exp_avg_sq": second}, tuple(scalars))
 
 
 class RAdam(Elementwise):
     """Adam that steps by the momentum alone until its variance can be estimated."""
 
     _switches = ("maximize", "weight_decay", "decoupled_weight_decay")
+    _states = ("exp_avg", "exp_avg_sq")
+    _later = {"decoupled_weight_decay": False}
     _formula = staticmethod(formula)
 
     def __init__(self, params: Any, lr: Any = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 0, decoupled_weight_decay: bool = False, *,
                  foreach: bool | None = None, maximize: bool = False, capturable: bool = False,
                  differentiable: bool = False) -> None:
-        check_lr(lr)
-        check_range(eps, "epsilon")
-        check_betas(betas)
-        check_range(weight_decay, "weight_decay")
-        super().__init__(params, {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
-            "foreach": foreach, "capturable": capturable,
-            "decoupled_weight_decay": decoupled_weight_decay, "differentiable": differentiable})
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        for group in self.param_groups:
-            group.setdefault("decoupled_weight_decay", False)
-
-    def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
-        return "exp_avg", "exp_avg_sq"
+        self._start(params, locals(), "lr betas eps weight_decay maximize foreach capturable "
+                                      "decoupled_weight_decay differentiable")
 
     def _options(self, group: dict[str, Any], plan: Plan) -> tuple[Any, ...]:
         return (group["maximize"], bool(group["weight_decay"]), group["decoupled_weight_decay"],
                 _length(group["betas"][1], plan.step) > 5.0)
 
     def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> list[Any]:
-        (beta1, beta2), decay = group["betas"], group["weight_decay"]
+        beta1, beta2 = group["betas"]
         found = [beta1, beta2, lr, 1 - beta1 ** step]
         rho, limit = _length(beta2, step), _limit(beta2)
         if rho > 5.0:
             found += [group["eps"], math.sqrt(1 - beta2 ** step), math.sqrt(
                 (rho - 4) * (rho - 2) * limit / ((limit - 4) * (limit - 2) * rho))]
-        if decay:
-            found.append(1 - lr * decay if group["decoupled_weight_decay"] else decay)
         return found
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight.ops.scalar import m
-from rushlight.optim.checks import check_lr, check_range
 from rushlight.optim.elementwise import Elementwise, Plan
 from rushlight.optim.updates import Formula, P, gradient, lerp, mean_of_squares, plus, stored, symbols
 
@@ -20,38 +19,28 @@ def formula(maximize: bool, decay: bool, momentum: bool, centered: bool) -> Form
         new["grad_avg"] = first = lerp(mean, g, 1 - alpha)
         variance = stored(second - first * first)
     below = stored(stored(m.sqrt(variance)) + eps)
-    scalars = ["lr", "alpha", "eps", *(["wd"] if decay else [])]
     if not momentum:
-        return Formula({"p": P - lr * (g / below), **new}, tuple(scalars))
+        return Formula({"p": P - lr * (g / below), **new}, ("lr", "alpha", "eps"))
     velocity = stored(stored(buffer * kept) + g / below)
-    return Formula({"p": plus(P, velocity, -lr), "momentum_buffer": velocity, **new}, (*scalars, "momentum"))
+    return Formula({"p": plus(P, velocity, -lr), "momentum_buffer": velocity, **new},
+                   ("lr", "alpha", "eps", "momentum"))
 
 
 class RMSprop(Elementwise):
     """Steps by the gradient over the root of the running mean of its squares."""
 
     _switches = ("maximize", "weight_decay", "momentum", "centered")
+    _later = {"momentum": 0, "centered": False}
     _formula = staticmethod(formula)
 
     def __init__(self, params: Any, lr: Any = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
                  weight_decay: float = 0, momentum: float = 0, centered: bool = False,
                  capturable: bool = False, foreach: bool | None = None, maximize: bool = False,
                  differentiable: bool = False) -> None:
-        check_lr(lr)
-        check_range(eps, "epsilon")
-        check_range(momentum, "momentum")
-        check_range(weight_decay, "weight_decay")
-        check_range(alpha, "alpha")
-        super().__init__(params, {
-            "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
-            "weight_decay": weight_decay, "capturable": capturable, "foreach": foreach,
-            "maximize": maximize, "differentiable": differentiable})
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        for group in self.param_groups:
-            group.setdefault("momentum", 0)
-            group.setdefault("centered", False)
+        if not 0.0 <= alpha:
+            raise ValueError(f"Invalid alpha value: {alpha}")
+        self._start(params, locals(), "lr momentum alpha eps centered weight_decay capturable foreach "
+                                      "maximize differentiable")
 
     def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
         return ("square_avg", *(["momentum_buffer"] if group["momentum"] > 0 else []),
@@ -62,6 +51,4 @@ class RMSprop(Elementwise):
                 bool(group["centered"]))
 
     def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> list[Any]:
-        decay, momentum = group["weight_decay"], group["momentum"]
-        return [lr, group["alpha"], group["eps"], *([decay] if decay else []),
-                *([momentum] if momentum > 0 else [])]
+        return [lr, group["alpha"], group["eps"], *([group["momentum"]] if group["momentum"] > 0 else [])]

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 
 from rushlight.ops.scalar import m
-from rushlight.optim.checks import check_lr
 from rushlight.optim.elementwise import Elementwise, Plan, number
 from rushlight.optim.updates import Formula, P, gradient, stored, symbols
 from rushlight.tensor.tensor import Tensor
@@ -28,20 +27,15 @@ class Rprop(Elementwise):
     """Steps by the signs of gradients alone, each element with a step size of its own."""
 
     _switches = ("maximize",)
+    _states = ("prev", "step_size")
     _formula = staticmethod(formula)
 
     def __init__(self, params: Any, lr: Any = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
                  step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False,
                  foreach: bool | None = None, maximize: bool = False, differentiable: bool = False) -> None:
-        check_lr(lr)
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
-        super().__init__(params, {
-            "lr": lr, "etas": etas, "step_sizes": step_sizes, "foreach": foreach, "maximize": maximize,
-            "differentiable": differentiable, "capturable": capturable})
-
-    def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
-        return "prev", "step_size"
+        self._start(params, locals(), "lr etas step_sizes foreach maximize differentiable capturable")
 
     def _first(self, name: str, group: dict[str, Any], p: Tensor) -> Any:
         if name == "prev":

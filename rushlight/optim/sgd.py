@@ -4,7 +4,6 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight.ops.scalar import m
-from rushlight.optim.checks import check_fused, check_lr, check_range
 from rushlight.optim.elementwise import Elementwise, Plan, number
 from rushlight.optim.updates import DETACHED, Formula, P, gradient, plus, stored, symbols
 
@@ -16,14 +15,12 @@ def formula(decay: bool, momentum: bool, nesterov: bool, maximize: bool, apart: 
     """
     old, lr, ahead, kept, added = symbols("momentum_buffer lr momentum kept added")
     g = gradient(maximize, decay)
-    scalars = ("lr", "wd") if decay else ("lr",)
     if not momentum:
-        return Formula({"p": plus(P, g, -lr)}, scalars)
+        return Formula({"p": plus(P, g, -lr)}, ("lr",))
     buffer = plus(stored(old * kept), g, added)
     buffer = m.cast(buffer, arg=DETACHED) if apart else buffer
     step = plus(g, buffer, ahead) if nesterov else buffer
-    return Formula({"p": plus(P, step, -lr), "momentum_buffer": buffer},
-                   (*scalars, "momentum", "kept", "added"))
+    return Formula({"p": plus(P, step, -lr), "momentum_buffer": buffer}, ("lr", "momentum", "kept", "added"))
 
 
 class SGD(Elementwise):
@@ -31,28 +28,17 @@ class SGD(Elementwise):
 
     _counted = False
     _switches = ("momentum", "weight_decay", "nesterov", "maximize", "fused")
+    _later = {"nesterov": False, "fused": False}
     _formula = staticmethod(formula)
 
     def __init__(self, params: Any, lr: Any = 1e-3, momentum: float = 0, dampening: float = 0,
                  weight_decay: Any = 0, nesterov: bool = False, *, maximize: bool = False,
                  foreach: bool | None = None, differentiable: bool = False,
                  fused: bool | None = None) -> None:
-        check_lr(lr)
-        check_range(momentum, "momentum")
-        check_range(weight_decay, "weight_decay")
-        check_fused(foreach, fused, differentiable)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        super().__init__(params, {
-            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
-            "nesterov": nesterov, "maximize": maximize, "foreach": foreach,
-            "differentiable": differentiable, "fused": fused})
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        for group in self.param_groups:
-            group.setdefault("nesterov", False)
-            group.setdefault("fused", False)
+        self._start(params, locals(), "lr momentum dampening weight_decay nesterov maximize foreach "
+                                      "differentiable fused")
 
     def _sparse_step(self, group: dict[str, Any], p: Any, at: Any, g: Any) -> None:
         if group["momentum"] or group["weight_decay"]:
@@ -68,8 +54,7 @@ class SGD(Elementwise):
                 plan.step == 1 and bool(group.get("differentiable")))
 
     def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> list[Any]:
-        momentum, decay = group["momentum"], group["weight_decay"]
-        found = [lr, decay] if decay else [lr]
+        momentum = group["momentum"]
         if not momentum:
-            return found
-        return [*found, momentum, *((0.0, 1.0) if step == 1 else (momentum, 1 - group["dampening"]))]
+            return [lr]
+        return [lr, momentum, *((0.0, 1.0) if step == 1 else (momentum, 1 - group["dampening"]))]

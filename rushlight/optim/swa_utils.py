@@ -13,7 +13,7 @@ from rushlight.nn import Module
 from rushlight.nn.modules.batchnorm import _BatchNorm
 from rushlight.optim import updates
 from rushlight.optim.lr_scheduler import LRScheduler
-from rushlight.optim.lr_scheduler.cyclic import _per_group
+from rushlight.optim.lr_scheduler.cyclic import _per_group, check_strategy
 from rushlight.tensor.tensor import Tensor
 
 __all__ = ["AveragedModel", "SWALR", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn",
@@ -159,9 +159,7 @@ class SWALR(LRScheduler):
                  last_epoch: int = -1) -> None:
         for rate, group in zip(_per_group(optimizer, swa_lr, "swa_lr"), optimizer.param_groups, strict=True):
             group["swa_lr"] = rate
-        if anneal_strategy not in ("cos", "linear"):
-            raise ValueError("anneal_strategy must be one of 'cos' or 'linear', instead got "
-                             f"{anneal_strategy}")
+        check_strategy(anneal_strategy)
         if not isinstance(anneal_epochs, int) or anneal_epochs < 0:
             raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
         self._anneal_strategy, self.anneal_epochs = anneal_strategy, anneal_epochs

@@ -15,7 +15,10 @@ from rushlight.tensor.tensor import Tensor, storage
 
 
 class Formula(NamedTuple):
-    """New values by name: "p" is the parameter, "g" its gradient, the rest states and scalars."""
+    """New values by name: "p" is the parameter, "g" its gradient, the rest states and scalars.
+
+    `scalars` are in order, without those of weight decay, which come last where the formula has them.
+    """
 
     updates: Mapping[str, Expr]
     scalars: tuple[str, ...]
@@ -74,7 +77,13 @@ def kernel(formula: Callable[..., Formula], names: tuple[str, ...], options: tup
     new = found.updates
     if fused:
         new = dict(zip(new, round_stored(tuple(new.values()), None), strict=True))
-    return multi(new, ("p", "g", *names), found.scalars)
+    return multi(new, ("p", "g", *names), scalars(found))
+
+
+def scalars(formula: Formula) -> tuple[str, ...]:
+    """The names of all numbers: behind its own the factor of an L2 penalty, or what decay leaves."""
+    used = {node.arg for node in toposort(formula.updates.values()) if node.op == "in"}
+    return (*formula.scalars, *({"wd", "shrink"} & used - {*formula.scalars}))
 
 
 # --- the same formula as ops ------------------------------------------------------------------------

@@ -213,8 +213,7 @@ def get_unsafe_globals_in_checkpoint(f: Any) -> list[str]:
     """The globals in a file that load(weights_only=True) would refuse, without loading it."""
     with _opened_for_reading(f) as file:
         if not _starts_as_zip(file):
-            raise ValueError("Expected input to be a checkpoint returned by torch.save, in the zip "
-                             "format")
+            raise ValueError("Expected input to be a checkpoint returned by torch.save, in the zip format")
         data = Reader(file, str(f)).read("data.pkl")
     names = sorted(globals_of(data))
     return [full for full, module, name in names if allowed(module, name) is None]

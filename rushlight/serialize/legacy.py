@@ -51,8 +51,7 @@ def load_legacy(file: Any, plan: Plan) -> Any:
                            f"expected {MAGIC:#x} first, got {str(magic)[:40]!r}")
     version = plan.unpickle(file, _no_storage)
     if version != PROTOCOL:
-        raise RuntimeError(f"Invalid protocol version: expected {PROTOCOL}, got "
-                           f"{str(version)[:40]}")
+        raise RuntimeError(f"Invalid protocol version: expected {PROTOCOL}, got {str(version)[:40]}")
     facts = plan.unpickle(file, _no_storage)
     storages = _Storages(plan, isinstance(facts, dict) and facts.get("little_endian", True))
     found = plan.unpickle(file, storages.load)
@@ -88,8 +87,7 @@ class _Storages:
         if location_of(key[0]) == "module":
             return key[1]
         if len(key) != 6:
-            raise pickle.UnpicklingError("expected a storage's 6 fields in the file, got "
-                                         f"{len(key)}")
+            raise pickle.UnpicklingError(f"expected a storage's 6 fields in the file, got {len(key)}")
         _, cls, record, location, count, view = key
         record, of = str(location_of(record)), storage_dtype(cls)
         if record not in self._placed:

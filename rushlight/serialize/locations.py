@@ -61,9 +61,8 @@ def restorer(map_location: Any) -> Restorer:
         target = map_location.decode() if isinstance(map_location, bytes) else str(map_location)
         return lambda storage, location: default_restore_location(storage, target)
     if not callable(map_location):
-        raise TypeError("map_location: expected None, a device, a string, a dict or a function "
-                        f"(storage, location) -> storage, got {type(map_location).__name__}, which "
-                        "is not callable")
+        raise TypeError(f"map_location: expected None, a device, a string, a dict or a function (storage, "
+                        f"location) -> storage, got {type(map_location).__name__}, which is not callable")
 
     def restore(storage: Any, location: str) -> Any:
         found = map_location(storage, location)

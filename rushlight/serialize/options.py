@@ -85,9 +85,8 @@ class skip_data:
 
     def __init__(self, materialize_fake_tensors: bool = False) -> None:
         if materialize_fake_tensors:
-            raise NotImplementedError("skip_data(materialize_fake_tensors=True) needs "
-                                      "FakeTensorMode, which Rushlight lacks; use the meta device "
-                                      "to load shapes only")
+            raise NotImplementedError("skip_data(materialize_fake_tensors=True) needs FakeTensorMode, which "
+                                      "Rushlight lacks; use the meta device to load shapes only")
         self._before = False
 
     def __enter__(self) -> None:

@@ -74,8 +74,7 @@ class _Storages:
     def load(self, key: tuple[Any, ...]) -> Any:
         """The storage of a persistent id: ("storage", class, record, location, elements)."""
         if len(key) != 5:
-            raise pickle.UnpicklingError("expected a storage's 5 fields in the file, got "
-                                         f"{len(key)}")
+            raise pickle.UnpicklingError(f"expected a storage's 5 fields in the file, got {len(key)}")
         _, cls, record, location, count = key
         of = storage_dtype(cls)
         if record not in self._loaded:
@@ -106,8 +105,7 @@ def _byte_order(reader: Reader) -> str:
     if reader.has("byteorder"):
         found = reader.read("byteorder").decode("ascii", "replace")
         if found not in ("little", "big"):
-            raise ValueError("Unknown endianness type in the file: expected little or big, got "
-                             f"{found}")
+            raise ValueError(f"Unknown endianness type in the file: expected little or big, got {found}")
         return found
     default = get_default_load_endianness()
     if default is None or default is LoadEndianness.NATIVE:

@@ -169,9 +169,8 @@ def _rebuild_tensor(held: Any, storage_offset: int, size: Ints, stride: Ints) ->
     return _see(held, held.dtype, Layout(tuple(size), tuple(stride), storage_offset))
 
 
-def _rebuild_tensor_v2(held: Any, storage_offset: int, size: Ints, stride: Ints,
-                       requires_grad: bool = False, backward_hooks: Any = None,
-                       metadata: Any = None) -> Tensor:
+def _rebuild_tensor_v2(held: Any, storage_offset: int, size: Ints, stride: Ints, requires_grad: bool = False,
+                       backward_hooks: Any = None, metadata: Any = None) -> Tensor:
     made = _rebuild_tensor(held, storage_offset, size, stride)
     return _finish(made, requires_grad, held, metadata)
 

@@ -120,7 +120,6 @@ def _check(entry: Any) -> None:
     if isinstance(entry, tuple):
         if len(entry) == 2 and callable(entry[0]) and isinstance(entry[1], str):
             return
-        raise ValueError("add_safe_globals: expected pairs (function or class, name), got "
-                         f"{entry!r}")
+        raise ValueError(f"add_safe_globals: expected pairs (function or class, name), got {entry!r}")
     if not callable(entry):
         raise TypeError(f"add_safe_globals: expected functions or classes, got {entry!r}")

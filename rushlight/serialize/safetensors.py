@@ -105,8 +105,7 @@ def _check(tensors: Any) -> None:
         raise ValueError(f"Expected a dict of [str, torch.Tensor] but received {type(tensors)}")
     for name, t in tensors.items():
         if not isinstance(t, Tensor):
-            raise ValueError(f"Key `{name}` is invalid, expected torch.Tensor but received "
-                             f"{type(t)}")
+            raise ValueError(f"Key `{name}` is invalid, expected torch.Tensor but received {type(t)}")
         if t.dtype not in _DTYPES.values():
             raise ValueError(f"Key `{name}` is invalid, safetensors has no dtype for {t.dtype}")
     shared = [names for names in _sharing(tensors) if len(names) > 1]

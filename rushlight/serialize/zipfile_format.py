@@ -157,9 +157,8 @@ class Reader:
         self._file.seek(start)
         self._fill(memoryview(data), name)
         if info.CRC and get_crc32_options() and zlib.crc32(memoryview(data)) != info.CRC:
-            raise _corrupt(self._name, f"file {name} does not match its checksum (if it was "
-                           "changed on purpose, load it after "
-                           "torch.serialization.set_crc32_options(False))")
+            raise _corrupt(self._name, f"file {name} does not match its checksum (if it was changed on "
+                           "purpose, load it after torch.serialization.set_crc32_options(False))")
         return data
 
     def map_array(self, name: str) -> Array:
@@ -229,9 +228,8 @@ class Reader:
                                f"{self._name} is a zip file, but torch.save did not write it")
         text = self.read("version").strip()
         if not text.isdigit() or int(text) > MAX_VERSION:
-            raise RuntimeError("Attempted to read a PyTorch file with version "
-                               f"{text.decode('latin1')}, but the maximum supported version for "
-                               f"reading is {MAX_VERSION}")
+            raise RuntimeError(f"Attempted to read a PyTorch file with version {text.decode('latin1')}, but "
+                               f"the maximum supported version for reading is {MAX_VERSION}")
 
 
 def _map_file(file: Any) -> Array:
@@ -244,6 +242,5 @@ def _map_file(file: Any) -> Array:
 
 
 def _corrupt(name: str, what: str) -> RuntimeError:
-    return RuntimeError(f"PytorchStreamReader failed reading zip archive: {what}. {name} is "
-                        "damaged, or was cut off when it was saved or copied; get it again or use "
-                        "another one.")
+    return RuntimeError(f"PytorchStreamReader failed reading zip archive: {what}. {name} is damaged, or was "
+                        "cut off when it was saved or copied; get it again or use another one.")

@@ -28,8 +28,7 @@ def _window(name: str, M: int, options: dict[str, Any], shape: Callable[..., Ten
     if M < 0:
         raise ValueError(f"{name} requires non-negative window length, got M={M}")
     if options["layout"] is not torch.strided:
-        raise ValueError(f"{name} is implemented for strided tensors only, got: "
-                         f"{options['layout']}")
+        raise ValueError(f"{name} is implemented for strided tensors only, got: {options['layout']}")
     if options["dtype"] not in (torch.float32, torch.float64):
         raise ValueError(f"{name} expects float32 or float64 dtypes, got: {options['dtype']}")
     if M < 2:

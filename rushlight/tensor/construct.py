@@ -136,8 +136,7 @@ def _lengths(level: list[Any]) -> set[int]:
         _refuse_text(kind)
     if not all(map(is_sequence, level)):
         raise TypeError("not a sequence: expected nested sequences of equal depth, got a "
-                        f"{next(type(x).__name__ for x in level if not is_sequence(x))} "
-                        "beside a sequence")
+                        f"{next(type(x).__name__ for x in level if not is_sequence(x))} beside a sequence")
     return set(map(len, level))
 
 
@@ -321,11 +320,10 @@ def _warn_read_only(what: str, noun: str) -> None:
         return
     _warned.add(what)
     warnings.warn(
-        f"The given {what} is not writable, and PyTorch does not support non-writable tensors. "
-        "This means writing to this tensor will result in undefined behavior. You may want to "
-        f"copy the {noun} to protect its data or make it writable before converting it to a "
-        "tensor. This type of warning will be suppressed for the rest of this program.",
-        UserWarning, stacklevel=4)
+        f"The given {what} is not writable, and PyTorch does not support non-writable tensors. This means "
+        f"writing to this tensor will result in undefined behavior. You may want to copy the {noun} to "
+        f"protect its data or make it writable before converting it to a tensor. This type of warning will "
+        "be suppressed for the rest of this program.", UserWarning, stacklevel=4)
 
 
 def from_buffer(buffer: Any, of: dtype, count: int = -1, offset: int = 0) -> Array:

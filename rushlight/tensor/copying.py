@@ -8,7 +8,7 @@ import numpy as np
 
 from rushlight.base.device import META
 from rushlight.base.dtype import dtype
-from rushlight.base.layout import Layout, extent
+from rushlight.base.layout import Layout, beyond_storage, extent
 from rushlight.tensor.kind import kind
 from rushlight.tensor.meta import meta_array
 from rushlight.tensor.storage import Storage, strided
@@ -42,15 +42,11 @@ def meta_tensor(of: dtype, sizes: Ints, strides: Ints) -> Tensor:
 def _check_bounds(layout: Layout, itemsize: int, available: int) -> None:
     if any(n < 0 for n in (*layout.sizes, *layout.strides, layout.offset)) or (
             len(layout.sizes) != len(layout.strides)):
-        raise RuntimeError(f"setStorage: sizes {list(layout.sizes)}, strides "
-                           f"{list(layout.strides)} and storage offset {layout.offset} must be "
-                           "non-negative and match")
+        raise RuntimeError(f"setStorage: sizes {list(layout.sizes)}, strides {list(layout.strides)} and "
+                           f"storage offset {layout.offset} must be non-negative and match")
     needed = 0 if 0 in layout.sizes else extent(layout) * itemsize
     if needed > available:
-        raise RuntimeError(
-            f"setStorage: sizes {list(layout.sizes)}, strides {list(layout.strides)}, storage "
-            f"offset {layout.offset}, and itemsize {itemsize} requiring a storage size of {needed} "
-            f"are out of bounds for storage of size {available}")
+        raise beyond_storage(layout, itemsize, needed, available)
 
 
 # --- pickle -------------------------------------------------------------------------------------
@@ -91,10 +87,9 @@ def deepcopy_tensor(t: Tensor, memo: dict[int, Any]) -> Tensor:
         return found  # type: ignore[no-any-return]
     if not t.is_leaf:
         raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
-            "protocol at the moment. If you were attempting to deepcopy a module, this may be "
-            "because it holds a computed tensor (torch.nn.utils.weight_norm does); copy t.detach() "
-            "instead.")
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
+            "moment. If you were attempting to deepcopy a module, this may be because it holds a computed "
+            "tensor (torch.nn.utils.weight_norm does); copy t.detach() instead.")
     if t._k.on_meta:
         made = meta_tensor(t._k.dtype, tuple(t._a.shape), t.stride())
     else:

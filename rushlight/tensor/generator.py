@@ -67,11 +67,9 @@ class Generator:
     def set_state(self, new_state: Tensor) -> "Generator":
         """Resume from what `get_state` gave, here or in PyTorch; returns this generator."""
         if not isinstance(new_state, Tensor):
-            raise TypeError("expected a torch.ByteTensor, but got "
-                            f"{type(new_state).__name__}")
+            raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
         if new_state.dtype.name != "uint8":
-            raise TypeError("RNG state must be a torch.ByteTensor, got a tensor of "
-                            f"{new_state.dtype}")
+            raise TypeError(f"RNG state must be a torch.ByteTensor, got a tensor of {new_state.dtype}")
         engine = self.engine
         engine.set_state(new_state._a)
         if TAPE:
@@ -86,13 +84,11 @@ class Generator:
 
     def graphsafe_get_state(self) -> "Generator":
         """Refused: only CUDA generators have it."""
-        raise NotImplementedError("graphsafe_get_state is not supported in this Generator; use "
-                                  "get_state()")
+        raise NotImplementedError("graphsafe_get_state is not supported in this Generator; use get_state()")
 
     def graphsafe_set_state(self, state: "Generator") -> "Generator":
         """Refused: only CUDA generators have it."""
-        raise NotImplementedError("graphsafe_set_state is not supported in this Generator; use "
-                                  "set_state()")
+        raise NotImplementedError("graphsafe_set_state is not supported in this Generator; use set_state()")
 
     def get_offset(self) -> int:
         """Refused: only counter-based generators have an offset."""

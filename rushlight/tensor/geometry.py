@@ -122,11 +122,10 @@ class Geometry:
         if self._a.ndim not in (0, 2):
             import warnings
 
-            warnings.warn("The use of `x.T` on tensors of dimension other than 2 to reverse their "
-                          "shape is deprecated and it will throw an error in a future release. "
-                          "Consider `x.mT` to transpose batches of matrices or `x.permute(*torch."
-                          "arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",
-                          UserWarning, stacklevel=2)
+            warnings.warn("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
+                          "deprecated and it will throw an error in a future release. Consider `x.mT` to "
+                          "transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` "
+                          "to reverse the dimensions of a tensor.", UserWarning, stacklevel=2)
         return self.permute(tuple(range(self._a.ndim))[::-1])  # type: ignore[attr-defined]
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from rushlight.autograd.node import AccumulateGrad
 from rushlight.base import dtype as dt
 from rushlight.base.tape import TAPE
 
@@ -33,8 +34,6 @@ class Gradient:
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
         """Turn the tracking of a leaf on or off, in place."""
-        from rushlight.autograd.node import AccumulateGrad
-
         if not isinstance(requires_grad, bool):
             raise TypeError("requires_grad_(): argument 'requires_grad' (position 1) must be bool, not "
                             f"{type(requires_grad).__name__}")
@@ -60,16 +59,12 @@ class Gradient:
     @property
     def is_leaf(self) -> bool:
         """Whether no op made it (as far as autograd knows)."""
-        from rushlight.autograd.node import AccumulateGrad
-
         return self._g is None or self._g.__class__ is AccumulateGrad
 
     @property
     def grad_fn(self) -> Any:
         """The node that made this tensor; None for a leaf."""
-        from rushlight.autograd.node import AccumulateGrad
-
-        return None if self._g is None or self._g.__class__ is AccumulateGrad else (self._g.settle())
+        return None if self.is_leaf else self._g.settle()
 
     @property
     def output_nr(self) -> int:
@@ -174,6 +169,15 @@ class Gradient:
         return after_accumulation(self, hook)
 
 
+def zero_gradient(grad: Any) -> None:
+    """Fill a gradient with zeros, which nothing has led to."""
+    if grad.grad_fn is not None:
+        grad.detach_()
+    else:
+        grad.requires_grad_(False)
+    grad.zero_()
+
+
 def refuse_switch() -> None:
     """RuntimeError: gradients are not switched on inside transforms."""
     raise RuntimeError("You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd."
@@ -194,9 +198,8 @@ def _check_grad(tensor: Any, value: Any) -> None:
                            f"tensor with grad_dtype '{tensor._k.dtype}'. The gradient must match "
                            "the tensor's dtype; convert it with .to().")
     if value._k.device != tensor._k.device:
-        raise RuntimeError("attempting to assign a gradient with device type "
-                           f"'{value._k.device.type}' to a tensor with device type "
-                           f"'{tensor._k.device.type}'")
+        raise RuntimeError(f"attempting to assign a gradient with device type '{value._k.device.type}' to a "
+                           f"tensor with device type '{tensor._k.device.type}'")
     if value._a.shape != tensor._a.shape:
         raise RuntimeError(f"attempting to assign a gradient of size '{list(value._a.shape)}' to a "
                            f"tensor of size '{list(tensor._a.shape)}'. Please ensure that the "

@@ -111,8 +111,7 @@ def _integer(walk: _Walk, item: Any) -> None:
     place = int(item)
     if not -size <= place < size:
         if not -(1 << 63) <= place < 1 << 63:
-            raise ValueError("Overflow when unpacking long long: an index must fit in int64, "
-                             f"got {place}")
+            raise ValueError(f"Overflow when unpacking long long: an index must fit in int64, got {place}")
         raise out_of_bounds(place, len(walk.basic), size)
     walk.basic.append(place)
     walk.last = "select"
@@ -207,11 +206,10 @@ def _as_tuple(index: Any) -> tuple[Any, ...]:
         return (index,)
     if hasattr(type(index), "__getitem__") and not isinstance(index, (dict, np.generic)):
         if len(index) < 32 and any(map(_makes_tuple, index)):
-            warnings.warn("Using a non-tuple sequence for multidimensional indexing is deprecated "
-                          "and will be changed in pytorch 2.9; use x[tuple(seq)] instead of x[seq]. "
-                          "In pytorch 2.9 this will be interpreted as tensor index, "
-                          "x[torch.tensor(seq)], which will result either in an error or a "
-                          "different result", UserWarning, stacklevel=4)
+            warnings.warn("Using a non-tuple sequence for multidimensional indexing is deprecated and will "
+                          "be changed in pytorch 2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 "
+                          "this will be interpreted as tensor index, x[torch.tensor(seq)], which will result "
+                          "either in an error or a different result", UserWarning, stacklevel=4)
             return tuple(index)
     return (index,)
 

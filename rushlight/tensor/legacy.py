@@ -27,16 +27,14 @@ def _make(of: dt.dtype, args: tuple[Any, ...], kwargs: dict[str, Any], any_dtype
     first = args[0] if args else Size((0,))
     if len(args) == 1 and isinstance(first, Tensor):
         if first._k.dtype is not of and not any_dtype:
-            raise TypeError(f"expected a tensor of dtype {of} (got {first.dtype}); convert it with "
-                            ".to()")
+            raise TypeError(f"expected a tensor of dtype {of} (got {first.dtype}); convert it with .to()")
         return first.detach()  # type: ignore[no-any-return]
     if len(args) == 1 and type(first).__name__ in ("UntypedStorage", "TypedStorage"):
         return wrap(np.empty(0, of.np)).set_(first)  # type: ignore[attr-defined,no-any-return]
     if isinstance(first, Size) or all(_is_size(n) for n in args):
         sizes = tuple(first) if isinstance(first, Size) else tuple(map(int, args))
         if any(n < 0 for n in sizes):
-            raise RuntimeError("Trying to create tensor with negative dimension "
-                               f"{min(sizes)}: {list(sizes)}")
+            raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}: {list(sizes)}")
         return wrap(np.empty(sizes, of.np))
     if len(args) > 1:
         raise TypeError("new() received an invalid combination of arguments - got ("

@@ -39,24 +39,11 @@ class Operators:
 
     __slots__ = ()
     _operators = frozenset(OPERATORS)
-
-    def __getitem__(self, index: Any) -> Any:
-        from rushlight.tensor import tensor
-
-        found = tensor.lookup("operator", "__getitem__")
-        tensor.Tensor.__getitem__ = found  # type: ignore[method-assign]
-        return found(self, index)
+    __getitem__, __setitem__ = _late("__getitem__"), _late("__setitem__")
 
     def __rdiv__(self, other: Any) -> Any:
         """other / self under Python 2's name, which PyTorch has kept."""
         return self.reciprocal() * other  # type: ignore[attr-defined]
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        from rushlight.tensor import tensor
-
-        found = tensor.lookup("operator", "__setitem__")
-        tensor.Tensor.__setitem__ = found  # type: ignore[method-assign]
-        found(self, index, value)
 
 
 for _name in OPERATORS:

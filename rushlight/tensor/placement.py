@@ -44,8 +44,7 @@ def checked_device(op: str, where: Any) -> device | None:
     if where is None or isinstance(where, device):
         return where
     if not isinstance(where, (str, int)) or isinstance(where, bool):
-        raise TypeError(f"{op}(): argument 'device' must be torch.device, not "
-                        f"{type(where).__name__}")
+        raise TypeError(f"{op}(): argument 'device' must be torch.device, not {type(where).__name__}")
     return device(where)
 
 

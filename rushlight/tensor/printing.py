@@ -45,14 +45,9 @@ _PROFILES: dict[str, dict[str, Any]] = {
 }
 
 
-def set_printoptions(
-    precision: int | None = None,
-    threshold: float | None = None,
-    edgeitems: int | None = None,
-    linewidth: int | None = None,
-    profile: str | None = None,
-    sci_mode: bool | None = None,
-) -> None:
+def set_printoptions(precision: int | None = None, threshold: float | None = None,
+                     edgeitems: int | None = None, linewidth: int | None = None, profile: str | None = None,
+                     sci_mode: bool | None = None) -> None:
     """Set how tensors print; what is None keeps its value, except `sci_mode`.
 
     precision: digits after the point (4).  threshold: number of elements above which a tensor is
@@ -62,12 +57,7 @@ def set_printoptions(
     formatter choose; it is set by every call.
     """
     chosen = dict(_PROFILES.get(profile, {})) if profile is not None else {}
-    given = {
-        "precision": precision,
-        "threshold": threshold,
-        "edgeitems": edgeitems,
-        "linewidth": linewidth,
-    }
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     chosen.update((name, value) for name, value in given.items() if value is not None)
     for name, value in chosen.items():
         setattr(PRINT_OPTS, name, value)

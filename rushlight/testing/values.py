@@ -103,10 +103,9 @@ def _float8(left: Any, right: Any, rtol: float, atol: float, rules: Rules) -> st
 def _scalars_differ(actual: Any, expected: Any, rtol: float, atol: float) -> str:
     difference = abs(actual - expected)
     relative = inf if expected == 0 else difference / abs(expected)
-    return (f"Scalars are not {'close' if rtol or atol else 'equal'}!\n\n"
-            f"Expected {expected} but got {actual}.\n"
-            f"Absolute difference: {difference}{_allowed(atol, rtol or atol)}\n"
-            f"Relative difference: {relative}{_allowed(rtol, rtol or atol)}")
+    return (f"Scalars are not {'close' if rtol or atol else 'equal'}!\n\nExpected {expected} but got "
+            f"{actual}.\nAbsolute difference: {difference}{_allowed(atol, rtol or atol)}\nRelative "
+            f"difference: {relative}{_allowed(rtol, rtol or atol)}")
 
 
 def _tensors_differ(left: Any, right: Any, matches: Any, rtol: float, atol: float) -> str:

@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.dtype import BOOL
-from rushlight.base.layout import Layout
-from rushlight.dispatch import running
 from rushlight.dispatch.arrayrun import by_keyword
 from rushlight.ops.table import ROWS, Row
 from rushlight.tensor.tensor import Tensor, wrap
@@ -94,28 +92,10 @@ def reduce(level: Any, row: Row, bound: Bound) -> Any:
 
 # --- views ----------------------------------------------------------------------------------------
 
-_lifted: dict[str, Any] = {}
-
-
-def view(level: Any, row: Row, bound: Bound) -> Any:
-    """The view of each example: the row with one more dim in its layout."""
-    first, *rest = bound.values()
-    if row.name not in _lifted:
-        _lifted[row.name] = _lift(row)
-    return level.wrap(_lifted[row.name](first.value, *rest))
-
-
-def _lift(row: Row) -> Any:
-    body = by_keyword(row, row.body)
-
-    def lifted(of: Layout, *rest: Any) -> Layout:
-        inner = body(Layout(of.sizes[1:], of.strides[1:]), *rest)
-        return Layout((of.sizes[0], *inner.sizes), (of.strides[0], *inner.strides), inner.offset)
-    made = Row("view", lifted, name=f"{row.name}__batched", node=row.options.get("node", row.name),
-               **{n: v for n, v in row.options.items() if n == "overlaps"})
-    made._params = tuple([p.__class__(p.name, p.type.removeprefix("*"), p.default) for p in row.params])
-    made.call = running.build(made)
-    return made.call
+def strided(level: Any, row: Row, bound: Bound) -> Any:
+    """The batch's own stride before those of the examples."""
+    x, size, stride, offset = bound.values()
+    return level.wrap(row(x.value, (level.size, *size), (x.value.stride(0), *stride), offset))
 
 
 def sized(level: Any, row: Row, bound: Bound) -> Any:
@@ -317,7 +297,8 @@ REWRITES: dict[str, Any] = {
 }
 RULES: dict[Any, Any] = {
     **dict.fromkeys(REWRITES, lambda level, row, bound: level.inside(REWRITES[row.name], *bound.values())),
-    "front": front, "align": align, "along": along, "reduce": reduce, "view": view, "contract": product,
+    "front": front, "align": align, "along": along, "reduce": reduce, "_as_strided": strided,
+    **dict.fromkeys(("mm", "bmm", "_matmul"), product),
     "linear": linear, "body": body, "_einsum": einsum, "_convolution_weight": filters, "index": index,
     "index_put": index_put, "embedding": embedding, "fill": fill, "masked_select": masked_select,
     **dict.fromkeys(("permute", "_basic"), permute), **dict.fromkeys(("_convolution", "_convolution_input"),

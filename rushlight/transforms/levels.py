@@ -71,11 +71,7 @@ class Level:
 
     def inside(self, body: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """body(...), its ops under this level again."""
-        state.STACK.modes.append(self)
-        try:
-            return body(*args, **kwargs)
-        finally:
-            state.STACK.modes.pop()
+        return state.within(self, body, args, kwargs)
 
 
 def active() -> list[Level]:

@@ -37,24 +37,25 @@ def __getattr__(name: str) -> Any:
     raise AttributeError(text)
 
 
-@contextmanager
-def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+def set_checkpoint_early_stop(enable: bool) -> AbstractContextManager[None]:
     """Inside, calls of checkpoint stop recomputing at the last saved tensor (True) or never (False)."""
-    before, recomputing.SETTINGS.early_stop = recomputing.SETTINGS.early_stop, enable
-    try:
-        yield
-    finally:
-        recomputing.SETTINGS.early_stop = before
+    return _set("early_stop", enable)
+
+
+def set_checkpoint_debug_enabled(enabled: bool | None) -> AbstractContextManager[None]:
+    """Inside, what checkpoint's argument `debug` says is overruled; None: it is not."""
+    return _set("debug", enabled)
 
 
 @contextmanager
-def set_checkpoint_debug_enabled(enabled: bool | None) -> Iterator[None]:
-    """Inside, what checkpoint's argument `debug` says is overruled; None: it is not."""
-    before, recomputing.SETTINGS.debug = recomputing.SETTINGS.debug, enabled
+def _set(name: str, value: bool | None) -> Iterator[None]:
+    settings = recomputing.SETTINGS
+    before = getattr(settings, name)
+    setattr(settings, name, value)
     try:
         yield
     finally:
-        recomputing.SETTINGS.debug = before
+        setattr(settings, name, before)
 
 
 def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,

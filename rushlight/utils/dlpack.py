@@ -1,6 +1,4 @@
 """torch.utils.dlpack: tensors to and from DLPack capsules, which other libraries read."""
-from __future__ import annotations
-
 from rushlight.tensor.bridge import from_dlpack, to_dlpack
 
 __all__ = ["from_dlpack", "to_dlpack"]

@@ -52,6 +52,17 @@ class RemovableHandle:
         self.remove()
 
 
+def add_hook(table: Any, hook: Any, *, prepend: bool = False, marks: tuple[Any, ...] = ()) -> RemovableHandle:
+    """Put a hook in its table (in front, if `prepend`), and a mark in each of the tables `marks`."""
+    handle = RemovableHandle(table, extra_dict=list(marks))
+    table[handle.id] = hook
+    for mark in marks:
+        mark[handle.id] = True
+    if prepend:
+        table.move_to_end(handle.id, last=False)
+    return handle
+
+
 def unserializable_hook(f: Callable[..., Any]) -> Callable[..., Any]:
     """Mark a hook so that saving a tensor which has it warns that the hook is lost."""
     f.__torch_unserializable__ = True  # type: ignore[attr-defined]
@@ -62,10 +73,9 @@ def warn_if_has_hooks(tensor: Any) -> None:
     """Warn for each hook of `tensor` that saving will lose."""
     for hook in (getattr(tensor, "_backward_hooks", None) or {}).values():
         if not hasattr(hook, "__torch_unserializable__"):
-            warnings.warn(f"backward hook {hook!r} on tensor will not be serialized.  If this is "
-                          "expected, you can decorate the function with "
-                          "@torch.utils.hooks.unserializable_hook to suppress this warning",
-                          stacklevel=2)
+            warnings.warn(f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, "
+                          "you can decorate the function with @torch.utils.hooks.unserializable_hook to "
+                          "suppress this warning", stacklevel=2)
 
 
 _boundary: Any = None

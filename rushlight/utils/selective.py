@@ -91,11 +91,7 @@ class _Selector:
     def run(self, row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """Ask the policy; give out, keep, or just run. Of composites, the ops inside are asked about."""
         if row.kind == "composite" and row.vjp is None:
-            state.STACK.modes.append(self)
-            try:
-                return call(*args, **kwargs)
-            finally:
-                state.STACK.modes.pop()
+            return state.within(self, call, args, kwargs)
         op, operands = _named(row, args, kwargs), [list(args), list(kwargs.values())]
         if op in SAC_IGNORED_OPS or getattr(call, "writes", False) or self.again and self._computes(
                 row, op, SelectiveCheckpointContext(is_recompute=True), args, kwargs):

@@ -1,6 +1,4 @@
 """torch.cpu.amp: older spellings of torch.amp for the CPU."""
-from __future__ import annotations
-
 from rushlight.cpu.amp.autocast_mode import autocast
 from rushlight.cpu.amp.grad_scaler import GradScaler
 

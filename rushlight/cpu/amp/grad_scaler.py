@@ -1,16 +1,4 @@
 """The older spelling of GradScaler for CPU."""
-from __future__ import annotations
+from rushlight.amp.grad_scaler import older
 
-import warnings
-
-from rushlight import amp
-
-
-class GradScaler(amp.GradScaler):
-    """torch.amp.GradScaler("cpu", ...), with a FutureWarning."""
-
-    def __init__(self, init_scale: float = 2.0**16, growth_factor: float = 2.0, backoff_factor: float = 0.5,
-                 growth_interval: int = 2000, enabled: bool = True) -> None:
-        warnings.warn("`torch.cpu.amp.GradScaler(args...)` is deprecated. Please use "
-                      "`torch.amp.GradScaler('cpu', args...)` instead.", FutureWarning, stacklevel=2)
-        super().__init__("cpu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+GradScaler = older("cpu", __name__)

@@ -1,6 +1,4 @@
 """torch.cuda.amp: older spellings of torch.amp for CUDA: there is none, so all is disabled."""
-from __future__ import annotations
-
 from rushlight.cuda.amp.autocast_mode import autocast, custom_bwd, custom_fwd
 from rushlight.cuda.amp.common import amp_definitely_not_available
 from rushlight.cuda.amp.grad_scaler import GradScaler

@@ -10,9 +10,8 @@ from rushlight.base import dtype as dt
 
 
 def _deprecated(name: str, instead: str) -> None:
-    warnings.warn(f"`torch.cuda.amp.{name}(args...)` is deprecated. Please use "
-                  f"`torch.amp.{instead}` instead.",
-                  FutureWarning, stacklevel=3)
+    warnings.warn(f"`torch.cuda.amp.{name}(args...)` is deprecated. Please use `torch.amp.{instead}` "
+                  f"instead.", FutureWarning, stacklevel=3)
 
 
 class autocast(amp.autocast):

@@ -37,8 +37,7 @@ def sdpa_kernel(backends: Iterable[SDPBackend] | SDPBackend, set_priority: bool 
                 ) -> Iterator[dict[Any, Any]]:
     """Choose implementations for the code inside; AssertionError for anything but SDPBackend."""
     if not isinstance(backends, (list, SDPBackend)):
-        raise AssertionError("Backend must be an instance of SDPBackend or a list of SDPBackend "
-                             "instances")
+        raise AssertionError("Backend must be an instance of SDPBackend or a list of SDPBackend instances")
     wanted = [backends] if isinstance(backends, SDPBackend) else list(dict.fromkeys(backends))
     previous = _cur_sdpa_kernel_backends()
     _chosen.backends = wanted

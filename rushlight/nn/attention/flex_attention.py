@@ -173,9 +173,8 @@ def _checked(query: Any, key: Any, value: Any, enable_gqa: bool) -> tuple[Any, A
         if t.dim() != 4:
             raise NotImplementedError(f"NYI: query, key, and value must be 4D tensors, got {t.dim()}D {name}")
     if query.dtype != key.dtype or query.dtype != value.dtype:
-        raise ValueError("Expected query, key, and value to have the same dtype, but got "
-                         f"query.dtype: {query.dtype}, key.dtype: {key.dtype}, and value.dtype: "
-                         f"{value.dtype} instead.")
+        raise ValueError(f"Expected query, key, and value to have the same dtype, but got query.dtype: "
+                         f"{query.dtype}, key.dtype: {key.dtype}, and value.dtype: {value.dtype} instead.")
     many, few = query.size(1), key.size(1)
     if not enable_gqa and many != few:
         raise ValueError("Expect query and key/value to have the same number of heads but got "

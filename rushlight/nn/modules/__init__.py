@@ -1,6 +1,4 @@
 """The modules of torch.nn, by file. A file is loaded when one of its names is first mentioned."""
-from __future__ import annotations
-
 from rushlight.base.lazy import lazy_names
 
 _FILES = {

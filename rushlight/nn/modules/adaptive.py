@@ -22,9 +22,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     log-probabilities of the targets (N,), loss: their negative mean).
     """
 
-    def __init__(self, in_features: int, n_classes: int, cutoffs: Sequence[int],
-                 div_value: float = 4.0, head_bias: bool = False, device: Any = None,
-                 dtype: Any = None) -> None:
+    def __init__(self, in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0,
+                 head_bias: bool = False, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         cutoffs = list(cutoffs)
         if not cutoffs:

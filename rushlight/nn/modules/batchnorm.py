@@ -12,34 +12,25 @@ from rushlight.nn.modules.utils import register_empty
 from rushlight.nn.parameter import UninitializedBuffer, UninitializedParameter
 
 
-class _NormBase(_Affine):
+class _NormBase(_Affine, function=None, num_features=int, eps=1e-5, momentum=0.1, affine=True,
+                track_running_stats=True, device=None, dtype=None, bias=True):
     """Weight, bias and running statistics of one value for each channel."""
 
     _version = 2
-    __constants__ = ["track_running_stats", "momentum", "eps", "num_features", "affine"]
+    _keyword_only = ("bias",)
+    momentum: float | None
     running_mean: Any
     running_var: Any
     num_batches_tracked: Any
 
-    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
-                 affine: bool = True, track_running_stats: bool = True, device: Any = None,
-                 dtype: Any = None, *, bias: bool = True) -> None:
-        super().__init__()
-        self.num_features = num_features
-        self.eps = eps
-        self.momentum = momentum
-        self.affine = affine
-        self.track_running_stats = track_running_stats
-        where = {"device": device, "dtype": dtype}
-        shape = num_features if affine else None
-        register_empty(self, **where, weight=shape, bias=shape if bias else None)
-        if track_running_stats:
-            self.register_buffer("running_mean", torch.zeros(num_features, **where))
-            self.register_buffer("running_var", torch.ones(num_features, **where))
-            self.register_buffer("num_batches_tracked", torch.tensor(0, dtype=torch.long, device=device))
-        else:
-            for name in ("running_mean", "running_var", "num_batches_tracked"):
-                self.register_buffer(name, None)
+    def _post_init(self, device: Any, dtype: Any, bias: bool) -> None:
+        shape, tracked = self.num_features if self.affine else None, self.track_running_stats
+        register_empty(self, device, dtype, weight=shape, bias=shape if bias else None)
+        for name in ("running_mean", "running_var"):
+            self.register_buffer(name, torch.empty(self.num_features, device=device, dtype=dtype)
+                                 if tracked else None)
+        self.register_buffer("num_batches_tracked", torch.tensor(0, dtype=torch.long, device=device)
+                             if tracked else None)
         self.reset_parameters()
 
     def reset_running_stats(self) -> None:
@@ -57,9 +48,8 @@ class _NormBase(_Affine):
         raise NotImplementedError(f"{type(self).__name__} does not say which inputs it takes")
 
     def extra_repr(self) -> str:
-        return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
-                f"affine={self.affine}, bias={self.bias is not None}, "
-                f"track_running_stats={self.track_running_stats}")
+        return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+                f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}")
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Any, strict: Any,
                               missing_keys: Any, unexpected_keys: Any, error_msgs: Any) -> None:
@@ -125,14 +115,11 @@ class BatchNorm3d(_Dims, _BatchNorm):
     _dims = (5,)
 
 
-class SyncBatchNorm(_BatchNorm):
+class SyncBatchNorm(_BatchNorm, function=None, num_features=int, eps=1e-5, momentum=0.1, affine=True,
+                    track_running_stats=True, process_group=None, device=None, dtype=None, bias=True):
     """BatchNorm over the batches of all processes of a group; in one process, BatchNorm."""
 
-    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1,
-                 affine: bool = True, track_running_stats: bool = True, process_group: Any = None,
-                 device: Any = None, dtype: Any = None, *, bias: bool = True) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
-        self.process_group = process_group
+    __constants__ = _NormBase.__constants__
 
     def _check_input_dim(self, input: Any) -> None:
         if input.dim() < 2:

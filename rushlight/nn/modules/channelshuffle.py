@@ -1,6 +1,4 @@
 """ChannelShuffle: interleave the groups of channels."""
-from __future__ import annotations
-
 from rushlight.nn.modules.function_module import FunctionModule
 
 

@@ -13,13 +13,7 @@ from itertools import islice
 from typing import Any
 
 from rushlight.nn.modules.module import Module
-from rushlight.nn.modules.parameters import (
-    _DictLike,
-    _ListLike,
-    ParameterDict,
-    ParameterList,
-    _pairs,
-)
+from rushlight.nn.modules.parameters import ParameterDict, ParameterList, _DictLike, _ListLike, _pairs
 from rushlight.nn.modules.tree import _addindent
 
 
@@ -192,10 +186,7 @@ class ModuleList(_Modules):
         return self.extend(modules)
 
     def __add__(self, other: Iterable[Any]) -> "ModuleList":
-        combined = ModuleList()
-        for i, module in enumerate((*self, *other)):
-            combined.add_module(str(i), module)
-        return combined
+        return ModuleList((*self, *other))
 
     def __repr__(self) -> str:
         """As any module's, but a run of equal children is one line: "(0-2): 3 x Linear(...)"."""
@@ -259,11 +250,8 @@ class ModuleDict(_DictLike):
         if not isinstance(modules, Iterable):
             raise TypeError("ModuleDict.update should be called with an iterable of key/value pairs,"
                             " but got " + type(modules).__name__)
-        if isinstance(modules, (ModuleDict, Mapping)):
-            for key, module in modules.items():
-                self[key] = module
-            return
-        for key, module in _pairs(modules, "ModuleDict"):
+        named = isinstance(modules, (ModuleDict, Mapping))
+        for key, module in modules.items() if named else _pairs(modules, "ModuleDict"):
             self[key] = module
 
 

@@ -24,10 +24,9 @@ class _ConvNd(FunctionModule, function=None):
     bias: Any
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: tuple[int, ...],
-                 stride: tuple[int, ...], padding: str | tuple[int, ...],
-                 dilation: tuple[int, ...], transposed: bool, output_padding: tuple[int, ...],
-                 groups: int, bias: bool, padding_mode: str, device: Any = None, dtype: Any = None
-                 ) -> None:
+                 stride: tuple[int, ...], padding: str | tuple[int, ...], dilation: tuple[int, ...],
+                 transposed: bool, output_padding: tuple[int, ...], groups: int, bias: bool,
+                 padding_mode: str, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         _check(in_channels, out_channels, groups, stride, padding, padding_mode)
         self.in_channels = in_channels
@@ -75,8 +74,7 @@ def _check(in_channels: int, out_channels: int, groups: int, stride: tuple[int, 
         raise ValueError("out_channels must be divisible by groups")
     if isinstance(padding, str):
         if padding not in ("same", "valid"):
-            raise ValueError(f"Invalid padding string {padding!r}, should be one of "
-                             "{'same', 'valid'}")
+            raise ValueError(f"Invalid padding string {padding!r}, should be one of " "{'same', 'valid'}")
         if padding == "same" and any(s != 1 for s in stride):
             raise ValueError("padding='same' is not supported for strided convolutions")
     if padding_mode not in _PADDING_MODES:
@@ -147,8 +145,7 @@ class _ConvTransposeNd(_ConvNd, function="conv_transpose{}d"):
                  dilation: Any = 1, padding_mode: str = "zeros", device: Any = None,
                  dtype: Any = None) -> None:
         if padding_mode != "zeros":
-            raise ValueError('Only "zeros" padding mode is supported for '
-                             f"{self.__class__.__name__}")
+            raise ValueError('Only "zeros" padding mode is supported for ' f"{self.__class__.__name__}")
         sizes = _ntuple(self._dims)
         super().__init__(in_channels, out_channels, sizes(kernel_size), sizes(stride),
                          sizes(padding), sizes(dilation), True, sizes(output_padding), groups, bias,

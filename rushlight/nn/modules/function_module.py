@@ -32,7 +32,8 @@ class FunctionModule(Module):
     All others are options: NAME=DEFAULT, or NAME=TYPE for one that must be given. A default's type
     is the option's, unless the class annotates it.
 
-    Methods that are defined in the class are kept; `_post_init` is called at the end of __init__.
+    Methods that are defined in the class are kept; `_post_init` is called at the end of __init__, with the
+    options that the class says are `_handed` on to it and not stored.
     Classes that say nothing (users' own) are left alone.
     """
 
@@ -44,6 +45,8 @@ class FunctionModule(Module):
     _shown: tuple[str, ...] | None = None
     _passed: tuple[str, ...] | None = None
     _by_name = False
+    _handed: tuple[str, ...] = ()
+    _keyword_only: tuple[str, ...] = ()
     # Whether each member of a family has an __init__, which errors name, or the family has one.
     _members_init = False
     _init: Callable[[], str]
@@ -57,7 +60,7 @@ class FunctionModule(Module):
             if name in said:
                 setattr(cls, f"_{name}", said.pop(name))
         if "__init__" in vars(cls) or said:
-            cls._options = tuple(said) or _arguments(cls)
+            cls._options = tuple(name for name in said or _arguments(cls) if name not in cls._handed)
             if "__constants__" not in vars(cls):
                 cls.__constants__ = [name for name in cls._options if name not in _FOLDED]
         if said:
@@ -100,18 +103,23 @@ def _arguments(cls: type) -> tuple[str, ...]:
     return code.co_varnames[1:code.co_argcount + code.co_kwonlyargcount]
 
 
-def _init_text(cls: type, options: dict[str, Any]) -> str:
+def _init_text(cls: type[FunctionModule], options: dict[str, Any]) -> str:
     """An __init__ that stores the options; those of the base class's __init__ go there."""
     base: Any = cls.__mro__[1]
     inherited = [name for name in _arguments(base) if name in options]
     types = {**base.__init__.__annotations__, **vars(cls).get("__annotations__", {})}
-    arguments = ", ".join(_argument(name, default, types.get(name)) for name, default in options.items())
+    written = [_argument(name, default, types.get(name)) for name, default in options.items()]
+    keywords = [name for name in options if name in cls._keyword_only]
+    if keywords:
+        written.insert(len(options) - len(keywords), "*")
+    kept = [name for name in options if name not in inherited]
+    handed = [name for name in kept if name in cls._handed]
     passed = ", ".join(f"{name}={name}" for name in inherited)
-    lines = [f"def __init__(self, {arguments}) -> None:",
+    lines = [f"def __init__(self, {', '.join(written)}) -> None:",
              f"    super({cls.__name__}, self).__init__({passed})",
-             *(f"    self.{name} = {name}" for name in options if name not in inherited)]
-    if hasattr(cls, "_post_init"):
-        lines.append(f"    {cls.__name__}._post_init(self)")
+             *(f"    self.{name} = {name}" for name in kept if name not in handed)]
+    if hasattr(cls, "_post_init") and (handed or not cls._handed):
+        lines.append(f"    {cls.__name__}._post_init({', '.join(['self', *handed])})")
     return "\n".join(lines) + "\n"
 
 

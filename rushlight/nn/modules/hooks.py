@@ -11,7 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
-from rushlight.utils.hooks import BackwardHook, RemovableHandle
+from rushlight.utils.hooks import BackwardHook, RemovableHandle, add_hook
 
 _global_buffer_registration_hooks: OrderedDict[int, Any] = OrderedDict()
 _global_module_registration_hooks: OrderedDict[int, Any] = OrderedDict()
@@ -32,35 +32,24 @@ def _has_any_global_hook() -> bool:
                 or _global_forward_hooks_with_kwargs)
 
 
-def _add(table: Any, hook: Any, *, prepend: bool = False, marks: tuple[Any, ...] = ()) -> RemovableHandle:
-    """Put a hook in its table, and a mark in each of the `marks` tables."""
-    handle = RemovableHandle(table, extra_dict=list(marks))
-    table[handle.id] = hook
-    for mark in marks:
-        mark[handle.id] = True
-    if prepend:
-        table.move_to_end(handle.id, last=False)
-    return handle
-
-
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """`hook(module, name, buffer)` on every registration; a result replaces the buffer."""
-    return _add(_global_buffer_registration_hooks, hook)
+    return add_hook(_global_buffer_registration_hooks, hook)
 
 
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """`hook(module, name, submodule)` on every registration; a result replaces the submodule."""
-    return _add(_global_module_registration_hooks, hook)
+    return add_hook(_global_module_registration_hooks, hook)
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """`hook(module, name, param)` on every registration; a result replaces the parameter."""
-    return _add(_global_parameter_registration_hooks, hook)
+    return add_hook(_global_parameter_registration_hooks, hook)
 
 
 def register_module_forward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """`hook(module, args)` before every module's forward; a result replaces the arguments."""
-    return _add(_global_forward_pre_hooks, hook)
+    return add_hook(_global_forward_pre_hooks, hook)
 
 
 def register_module_forward_hook(hook: Callable[..., Any], *, with_kwargs: bool = False,
@@ -68,7 +57,7 @@ def register_module_forward_hook(hook: Callable[..., Any], *, with_kwargs: bool 
     """`hook(module, args, output)` after every module's forward; a result replaces the output."""
     marks = [_global_forward_hooks_with_kwargs] if with_kwargs else []
     marks += [_global_forward_hooks_always_called] if always_call else []
-    return _add(_global_forward_hooks, hook, marks=tuple(marks))
+    return add_hook(_global_forward_hooks, hook, marks=tuple(marks))
 
 
 def _claim_global(full: bool) -> None:
@@ -86,18 +75,18 @@ def _check_kind(before: bool | None, full: bool, where: str) -> None:
 def register_module_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """Deprecated: use register_module_full_backward_hook."""
     _claim_global(False)
-    return _add(_global_backward_hooks, hook)
+    return add_hook(_global_backward_hooks, hook)
 
 
 def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """`hook(module, grad_output)` before every module's backward."""
-    return _add(_global_backward_pre_hooks, hook)
+    return add_hook(_global_backward_pre_hooks, hook)
 
 
 def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """`hook(module, grad_input, grad_output)` after every module's backward."""
     _claim_global(True)
-    return _add(_global_backward_hooks, hook)
+    return add_hook(_global_backward_hooks, hook)
 
 
 class _WrappedHook:
@@ -145,11 +134,10 @@ class Hooks:
         `prepend`: before the hooks already there. Returns a handle with `remove()`.
         """
         marks = (self._forward_pre_hooks_with_kwargs,) if with_kwargs else ()
-        return _add(self._forward_pre_hooks, hook, prepend=prepend, marks=marks)
+        return add_hook(self._forward_pre_hooks, hook, prepend=prepend, marks=marks)
 
     def register_forward_hook(self, hook: Callable[..., Any], *, prepend: bool = False,
-                              with_kwargs: bool = False, always_call: bool = False
-                              ) -> RemovableHandle:
+                              with_kwargs: bool = False, always_call: bool = False) -> RemovableHandle:
         """Call `hook(module, args, output)` after forward; a result replaces the output.
 
         `with_kwargs`: `hook(module, args, kwargs, output)`. `always_call`: also when forward
@@ -157,22 +145,22 @@ class Hooks:
         """
         marks = [self._forward_hooks_with_kwargs] if with_kwargs else []
         marks += [self._forward_hooks_always_called] if always_call else []
-        return _add(self._forward_hooks, hook, prepend=prepend, marks=tuple(marks))
+        return add_hook(self._forward_hooks, hook, prepend=prepend, marks=tuple(marks))
 
     def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False
                                         ) -> RemovableHandle:
         """Call `hook(module, grad_output)` before the module's gradients are computed."""
-        return _add(self._backward_pre_hooks, hook, prepend=prepend)
+        return add_hook(self._backward_pre_hooks, hook, prepend=prepend)
 
     def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call `hook(module, grad_input, grad_output)` once the inputs' gradients are known."""
         self._claim(True)
-        return _add(self._backward_hooks, hook, prepend=prepend)
+        return add_hook(self._backward_hooks, hook, prepend=prepend)
 
     def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Deprecated: use register_full_backward_hook."""
         self._claim(False)
-        return _add(self._backward_hooks, hook)
+        return add_hook(self._backward_hooks, hook)
 
     def _claim(self, full: bool) -> None:
         _check_kind(self._is_full_backward_hook, full, "on a single Module")
@@ -252,9 +240,8 @@ class Hooks:
                     found = self._run_forward_hook(key, table[key], args, kwargs, result)
                     result = result if found is None else found
                 except Exception as e:  # the first error is the one to raise
-                    warnings.warn(f"{where} forward hook with ``always_call=True`` raised an "
-                                  "exception that was silenced as another error was raised in "
-                                  f"forward: {e}", stacklevel=3)
+                    warnings.warn(f"{where} forward hook with ``always_call=True`` raised an exception that "
+                                  f"was silenced as another error was raised in forward: {e}", stacklevel=3)
 
     def _hook_grad_fn(self, hooks: list[Any], args: Any, result: Any) -> None:
         """Deprecated backward hooks sit on the node of the (first) result."""

@@ -9,13 +9,10 @@ from rushlight.nn.modules.batchnorm import _Dims, _LazyNormBase, _NormBase
 from rushlight.nn.modules.lazy import lazy_forms
 
 
-class _InstanceNorm(_NormBase):
+class _InstanceNorm(_NormBase, function=None, num_features=int, eps=1e-5, momentum=0.1, affine=False,
+                    track_running_stats=False, device=None, dtype=None, bias=True):
+    momentum: float
     _spatial: int
-
-    def __init__(self, num_features: int, eps: float = 1e-5, momentum: float = 0.1,
-                 affine: bool = False, track_running_stats: bool = False, device: Any = None,
-                 dtype: Any = None, *, bias: bool = True) -> None:
-        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def _get_no_batch_dim(self) -> int:
         return self._spatial + 1

@@ -67,9 +67,8 @@ class LazyModuleMixin:
             module.__class__ = module.cls_to_become
 
     def _replicate_for_data_parallel(self) -> Any:
-        raise RuntimeError("Modules with uninitialized parameters can't be used with "
-                           "`DataParallel`. Run a dummy forward pass to correctly initialize the "
-                           "modules")
+        raise RuntimeError("Modules with uninitialized parameters can't be used with `DataParallel`. Run a "
+                           "dummy forward pass to correctly initialize the modules")
 
 
 def lazy_forms(mixin: type, finds: str, *classes: type) -> list[Any]:

@@ -73,26 +73,22 @@ class NonDynamicallyQuantizableLinear(Linear):
     """Linear under the name that attention's output projection has in PyTorch."""
 
 
-class Bilinear(FunctionModule, function="bilinear", inputs="input1, input2"):
+class Bilinear(FunctionModule, function="bilinear", inputs="input1, input2", in1_features=int,
+               in2_features=int, out_features=int, bias=True, device=None, dtype=None):
     """x1 @ A @ x2 + bias: (*, in1_features), (*, in2_features) -> (*, out_features).
 
     weight: (out_features, in1_features, in2_features) and bias: (out_features,), both from
     U(-k, k), k = 1 / sqrt(in1_features).
     """
 
-    __constants__ = ["in1_features", "in2_features", "out_features"]
     _passed = ("weight", "bias")
+    _handed = ("bias", "device", "dtype")
 
-    def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True,
-                 device: Any = None, dtype: Any = None) -> None:
-        super().__init__()
-        if in1_features <= 0:
-            raise ValueError(f"in1_features must be > 0, but got (in1_features={in1_features})")
-        self.in1_features = in1_features
-        self.in2_features = in2_features
-        self.out_features = out_features
-        register_empty(self, device, dtype, weight=(out_features, in1_features, in2_features),
-                       bias=out_features if bias else None)
+    def _post_init(self, bias: bool, device: Any, dtype: Any) -> None:
+        if self.in1_features <= 0:
+            raise ValueError(f"in1_features must be > 0, but got (in1_features={self.in1_features})")
+        register_empty(self, device, dtype, weight=(self.out_features, self.in1_features, self.in2_features),
+                       bias=self.out_features if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:

@@ -62,9 +62,8 @@ class NLLLoss(_WeightedLoss, function="nll_loss", weight=None, size_average=None
 class NLLLoss2d(NLLLoss):
     """Deprecated: NLLLoss takes images as well."""
 
-    def __init__(self, weight: Any = None, size_average: bool | None = None,
-                 ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean"
-                 ) -> None:
+    def __init__(self, weight: Any = None, size_average: bool | None = None, ignore_index: int = -100,
+                 reduce: bool | None = None, reduction: str = "mean") -> None:
         warnings.warn("NLLLoss2d has been deprecated. Please use NLLLoss instead as a drop-in "
                       "replacement and see https://pytorch.org/docs/main/nn.html#torch.nn.NLLLoss "
                       "for more details.", FutureWarning, stacklevel=2)
@@ -111,9 +110,8 @@ class BCEWithLogitsLoss(_Loss, function="binary_cross_entropy_with_logits"):
     weight: Any
     pos_weight: Any
 
-    def __init__(self, weight: Any = None, size_average: bool | None = None,
-                 reduce: bool | None = None, reduction: str = "mean", pos_weight: Any = None
-                 ) -> None:
+    def __init__(self, weight: Any = None, size_average: bool | None = None, reduce: bool | None = None,
+                 reduction: str = "mean", pos_weight: Any = None) -> None:
         super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
         self.register_buffer("pos_weight", pos_weight)

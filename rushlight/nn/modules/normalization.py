@@ -5,10 +5,8 @@ import numbers
 from typing import Any
 
 import rushlight as torch
-from rushlight.nn import functional as F
 from rushlight.nn import init
 from rushlight.nn.modules.function_module import FunctionModule
-from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.utils import register_empty
 
 
@@ -47,11 +45,16 @@ def _shape(normalized_shape: Any) -> tuple[int, ...]:
     return tuple(normalized_shape)
 
 
-class _Affine(Module):
+class _Affine(FunctionModule, function=None):
     """A weight, which starts at 1, and a bias, which starts at 0; None where it is not wanted."""
 
     weight: Any
     bias: Any
+    _handed = ("device", "dtype", "bias")
+
+    def _make(self, shape: Any, device: Any, dtype: Any, bias: bool) -> None:
+        register_empty(self, device, dtype, weight=shape, bias=shape if bias else None)
+        self.reset_parameters()
 
     def reset_parameters(self) -> None:
         for name, fill in (("weight", init.ones_), ("bias", init.zeros_)):
@@ -60,82 +63,59 @@ class _Affine(Module):
                 fill(value)
 
 
-class LayerNorm(_Affine):
+class LayerNorm(_Affine, function="layer_norm", normalized_shape=Any, eps=1e-5, elementwise_affine=True,
+                bias=True, device=None, dtype=None):
     """Normalise over the last dims: (*, *normalized_shape) -> the same shape.
 
     weight, bias: normalized_shape, 1 and 0.
     """
 
-    __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
+    _passed = ("normalized_shape", "weight", "bias", "eps")
 
-    def __init__(self, normalized_shape: Any, eps: float = 1e-5, elementwise_affine: bool = True,
-                 bias: bool = True, device: Any = None, dtype: Any = None) -> None:
-        super().__init__()
-        self.normalized_shape = _shape(normalized_shape)
-        self.eps = eps
-        self.elementwise_affine = elementwise_affine
-        shape = self.normalized_shape if elementwise_affine else None
-        register_empty(self, device, dtype, weight=shape, bias=shape if bias else None)
-        self.reset_parameters()
-
-    def forward(self, input: Any) -> Any:
-        return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
+    def _post_init(self, bias: bool, device: Any, dtype: Any) -> None:
+        self.normalized_shape = _shape(self.normalized_shape)
+        self._make(self.normalized_shape if self.elementwise_affine else None, device, dtype, bias)
 
     def extra_repr(self) -> str:
         return (f"{self.normalized_shape}, eps={self.eps}, "
                 f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}")
 
 
-class GroupNorm(_Affine):
+class GroupNorm(_Affine, function="group_norm", num_groups=int, num_channels=int, eps=1e-5, affine=True,
+                device=None, dtype=None, bias=True):
     """Normalise groups of channels: (N, C, *) -> the same shape.
 
     weight, bias: (num_channels,), 1 and 0. ValueError where the groups do not divide the channels.
     """
 
-    __constants__ = ["num_groups", "num_channels", "eps", "affine"]
+    _passed = ("num_groups", "weight", "bias", "eps")
+    _keyword_only = ("bias",)
 
-    def __init__(self, num_groups: int, num_channels: int, eps: float = 1e-5, affine: bool = True,
-                 device: Any = None, dtype: Any = None, *, bias: bool = True) -> None:
-        super().__init__()
-        if num_channels % num_groups != 0:
-            raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups "
-                             f"({num_groups})")
-        self.num_groups = num_groups
-        self.num_channels = num_channels
-        self.eps = eps
-        self.affine = affine
-        shape = num_channels if affine else None
-        register_empty(self, device, dtype, weight=shape, bias=shape if bias else None)
-        self.reset_parameters()
-
-    def forward(self, input: Any) -> Any:
-        return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
+    def _post_init(self, device: Any, dtype: Any, bias: bool) -> None:
+        if self.num_channels % self.num_groups != 0:
+            raise ValueError(f"num_channels ({self.num_channels}) must be divisible by num_groups "
+                             f"({self.num_groups})")
+        self._make(self.num_channels if self.affine else None, device, dtype, bias)
 
     def extra_repr(self) -> str:
         return (f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
                 f"bias={self.bias is not None}")
 
 
-class RMSNorm(_Affine):
+class RMSNorm(_Affine, function="rms_norm", inputs="x", normalized_shape=Any, eps=None,
+              elementwise_affine=True, device=None, dtype=None):
     """x / sqrt(mean(x^2) + eps) over the last dims: (*, *normalized_shape) -> the same shape.
 
     weight: normalized_shape, 1. `eps=None`: the machine precision of the input's dtype.
     """
 
-    __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
+    eps: float | None
+    _passed = ("normalized_shape", "weight", "eps")
 
-    def __init__(self, normalized_shape: Any, eps: float | None = None,
-                 elementwise_affine: bool = True, device: Any = None, dtype: Any = None) -> None:
-        super().__init__()
-        self.normalized_shape = _shape(normalized_shape)
-        self.eps = eps
-        self.elementwise_affine = elementwise_affine
-        register_empty(self, device, dtype, weight=self.normalized_shape if elementwise_affine else None)
+    def _post_init(self, device: Any, dtype: Any) -> None:
+        self.normalized_shape = _shape(self.normalized_shape)
+        register_empty(self, device, dtype, weight=self.normalized_shape if self.elementwise_affine else None)
         self.reset_parameters()
 
-    def forward(self, x: Any) -> Any:
-        return F.rms_norm(x, self.normalized_shape, self.weight, self.eps)
-
     def extra_repr(self) -> str:
-        return (f"{self.normalized_shape}, eps={self.eps}, "
-                f"elementwise_affine={self.elementwise_affine}")
+        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"

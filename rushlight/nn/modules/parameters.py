@@ -34,8 +34,7 @@ def _pairs(given: Iterable[Any], owner: str) -> Iterator[tuple[Any, Any]]:
                             + type(pair).__name__)
         pair = tuple(pair)
         if len(pair) != 2:
-            raise ValueError(f"{owner} update sequence element #{j} has length {len(pair)}; 2 is "
-                             "required")
+            raise ValueError(f"{owner} update sequence element #{j} has length {len(pair)}; 2 is required")
         yield pair[0], pair[1]
 
 

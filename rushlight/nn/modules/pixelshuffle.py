@@ -1,6 +1,4 @@
 """PixelShuffle and PixelUnshuffle: between channels and space."""
-from __future__ import annotations
-
 from rushlight.nn.modules.function_module import FunctionModule
 
 

@@ -20,10 +20,9 @@ class RNNBase(Module):
     __constants__ = ["mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first",
                      "dropout", "bidirectional", "proj_size"]
 
-    def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1,
-                 bias: bool = True, batch_first: bool = False, dropout: float = 0.0,
-                 bidirectional: bool = False, proj_size: int = 0, device: Any = None,
-                 dtype: Any = None) -> None:
+    def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
+                 batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
+                 proj_size: int = 0, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         self.mode = mode
         self.input_size = input_size
@@ -100,9 +99,8 @@ class RNNBase(Module):
         """RuntimeError where the input's dims or last size are wrong, ValueError for its dtype."""
         wanted = getattr(self, self._all_weights[0][0]).dtype
         if input.dtype != wanted and not torch.is_autocast_enabled(input.device.type):
-            raise ValueError(f"RNN input dtype ({input.dtype}) does not match weight dtype "
-                             f"({wanted}). Convert input: input.to({wanted}), or convert model: "
-                             f"model.to({input.dtype})")
+            raise ValueError(f"RNN input dtype ({input.dtype}) does not match weight dtype ({wanted}). "
+                             f"Convert input: input.to({wanted}), or convert model: model.to({input.dtype})")
         dims = 2 if batch_sizes is not None else 3
         if input.dim() != dims:
             raise RuntimeError(f"input must have {dims} dimensions, got {input.dim()}")
@@ -135,8 +133,7 @@ class RNNBase(Module):
         if isinstance(input, PackedSequence):
             return self._forward_packed(input, hx)
         if input.dim() not in (2, 3):
-            raise ValueError(f"{self._name()}: Expected input to be 2D or 3D, got {input.dim()}D "
-                             "instead")
+            raise ValueError(f"{self._name()}: Expected input to be 2D or 3D, got {input.dim()}D instead")
         batched = input.dim() == 3
         batch_dim = 0 if self.batch_first else 1
         if not batched:
@@ -241,8 +238,7 @@ class RNN(RNNBase):
         else:
             self.nonlinearity = kwargs.pop("nonlinearity", "tanh")
         if self.nonlinearity not in ("tanh", "relu"):
-            raise ValueError(f"Unknown nonlinearity '{self.nonlinearity}'. Select from 'tanh' or "
-                             "'relu'.")
+            raise ValueError(f"Unknown nonlinearity '{self.nonlinearity}'. Select from 'tanh' or 'relu'.")
         super().__init__("RNN_" + self.nonlinearity.upper(), *args, **kwargs)
 
 

@@ -31,9 +31,8 @@ class RNNCellBase(Module):
         self.hidden_size = hidden_size
         self.bias = bias
         rows = num_chunks * hidden_size
-        register_empty(self, device, dtype, weight_ih=(rows, input_size),
-                       weight_hh=(rows, hidden_size), bias_ih=rows if bias else None,
-                       bias_hh=rows if bias else None)
+        register_empty(self, device, dtype, weight_ih=(rows, input_size), weight_hh=(rows, hidden_size),
+                       bias_ih=rows if bias else None, bias_hh=rows if bias else None)
         self.reset_parameters()
 
     def extra_repr(self) -> str:

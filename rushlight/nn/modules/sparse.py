@@ -6,7 +6,7 @@ from typing import Any
 import rushlight as torch
 from rushlight.nn import functional as F
 from rushlight.nn import init
-from rushlight.nn.modules.module import Module
+from rushlight.nn.modules.function_module import FunctionModule
 from rushlight.nn.modules.utils import changed
 from rushlight.nn.parameter import Parameter
 
@@ -25,13 +25,15 @@ def _shape(embeddings: Any) -> Any:
     return embeddings.shape
 
 
-class _Table(Module):
+class _Table(FunctionModule, function=None):
     """The weight of both: drawn from N(0, 1), or given; the padding row is zero."""
 
     num_embeddings: int
     embedding_dim: int
     padding_idx: int | None
+    max_norm: float | None
     weight: Any
+    _handed = ("_weight", "_freeze", "device", "dtype")
 
     def _make_weight(self, given: Any, freeze: bool, device: Any, dtype: Any) -> None:
         shape = (self.num_embeddings, self.embedding_dim)
@@ -40,8 +42,7 @@ class _Table(Module):
             self.reset_parameters()
         else:
             if list(given.shape) != list(shape):
-                raise AssertionError("Shape of weight does not match num_embeddings and "
-                                     "embedding_dim")
+                raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
             self.weight = Parameter(given, requires_grad=not freeze)
 
     def reset_parameters(self) -> None:
@@ -54,33 +55,20 @@ class _Table(Module):
                 self.weight[self.padding_idx].fill_(0)
 
 
-class Embedding(_Table):
+class Embedding(_Table, function="embedding", num_embeddings=int, embedding_dim=int, padding_idx=None,
+                max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False, _weight=None,
+                _freeze=False, device=None, dtype=None):
     """Rows of a table: integers (*) -> (*, embedding_dim).
 
     weight: (num_embeddings, embedding_dim) from N(0, 1). The row `padding_idx` starts at zero and
     gets no gradient. `max_norm`: rows are shrunk in place, when read, to that `norm_type`-norm.
     """
 
-    __constants__ = ["num_embeddings", "embedding_dim", "padding_idx", "max_norm", "norm_type",
-                     "scale_grad_by_freq", "sparse"]
+    _passed = ("weight", "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse")
 
-    def __init__(self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
-                 max_norm: float | None = None, norm_type: float = 2.0,
-                 scale_grad_by_freq: bool = False, sparse: bool = False, _weight: Any = None,
-                 _freeze: bool = False, device: Any = None, dtype: Any = None) -> None:
-        super().__init__()
-        self.num_embeddings = num_embeddings
-        self.embedding_dim = embedding_dim
-        self.padding_idx = _padding_index(padding_idx, num_embeddings, "Padding_idx")
-        self.max_norm = max_norm
-        self.norm_type = norm_type
-        self.scale_grad_by_freq = scale_grad_by_freq
+    def _post_init(self, _weight: Any, _freeze: bool, device: Any, dtype: Any) -> None:
+        self.padding_idx = _padding_index(self.padding_idx, self.num_embeddings, "Padding_idx")
         self._make_weight(_weight, _freeze, device, dtype)
-        self.sparse = sparse
-
-    def forward(self, input: Any) -> Any:
-        return F.embedding(input, self.weight, self.padding_idx, self.max_norm, self.norm_type,
-                           self.scale_grad_by_freq, self.sparse)
 
     def extra_repr(self) -> str:
         return f"{self.num_embeddings}, {self.embedding_dim}" + changed(
@@ -98,7 +86,9 @@ class Embedding(_Table):
                    scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
 
 
-class EmbeddingBag(_Table):
+class EmbeddingBag(_Table, function="embedding_bag", num_embeddings=int, embedding_dim=int, max_norm=None,
+                   norm_type=2.0, scale_grad_by_freq=False, mode="mean", sparse=False, _weight=None,
+                   include_last_offset=False, padding_idx=None, device=None, dtype=None):
     """Sum, mean or maximum of rows of a table, for each bag of indices.
 
     (B, N) gives B bags of N; (N,) with `offsets` (B,), where each bag starts. Result:
@@ -106,24 +96,9 @@ class EmbeddingBag(_Table):
     left out.
     """
 
-    __constants__ = ["num_embeddings", "embedding_dim", "max_norm", "norm_type",
-                     "scale_grad_by_freq", "mode", "sparse", "include_last_offset", "padding_idx"]
-
-    def __init__(self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None,
-                 norm_type: float = 2.0, scale_grad_by_freq: bool = False, mode: str = "mean",
-                 sparse: bool = False, _weight: Any = None, include_last_offset: bool = False,
-                 padding_idx: int | None = None, device: Any = None, dtype: Any = None) -> None:
-        super().__init__()
-        self.num_embeddings = num_embeddings
-        self.embedding_dim = embedding_dim
-        self.max_norm = max_norm
-        self.norm_type = norm_type
-        self.scale_grad_by_freq = scale_grad_by_freq
-        self.padding_idx = _padding_index(padding_idx, num_embeddings, "padding_idx")
+    def _post_init(self, _weight: Any, device: Any, dtype: Any) -> None:
+        self.padding_idx = _padding_index(self.padding_idx, self.num_embeddings, "padding_idx")
         self._make_weight(_weight, False, device, dtype)
-        self.mode = mode
-        self.sparse = sparse
-        self.include_last_offset = include_last_offset
 
     def forward(self, input: Any, offsets: Any = None, per_sample_weights: Any = None) -> Any:
         return F.embedding_bag(

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import rushlight as torch
-from rushlight.nn.modules.hooks import _WrappedHook, _add
+from rushlight.nn.modules.hooks import _WrappedHook
 from rushlight.nn.parameter import Parameter, is_lazy
-from rushlight.utils.hooks import RemovableHandle
+from rushlight.utils.hooks import RemovableHandle, add_hook
 
 _EXTRA_STATE_KEY_SUFFIX = "_extra_state"
 
@@ -83,23 +83,23 @@ class State:
         if getattr(hook, "_from_public_api", False):
             raise RuntimeError("Cannot register the same function as the state dict post hook that "
                                "was previously registered via register_state_dict_post_hook")
-        return _add(self._state_dict_hooks, hook)
+        return add_hook(self._state_dict_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """`hook(module, state_dict, prefix, local_metadata)` may change the state dict in place."""
         # Hooks registered by the private method may replace it; the mark tells them apart.
         hook._from_public_api = True  # type: ignore[attr-defined]
-        return _add(self._state_dict_hooks, hook)
+        return add_hook(self._state_dict_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """`hook(module, prefix, keep_vars)` is called before the state is read."""
-        return _add(self._state_dict_pre_hooks, hook)
+        return add_hook(self._state_dict_pre_hooks, hook)
 
     # --- reading ----------------------------------------------------------------------------------
 
     def _register_load_state_dict_pre_hook(self, hook: Callable[..., Any],
                                            with_module: bool = False) -> RemovableHandle:
-        return _add(self._load_state_dict_pre_hooks, _WrappedHook(hook, self if with_module else None))
+        return add_hook(self._load_state_dict_pre_hooks, _WrappedHook(hook, self if with_module else None))
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call the hook before this module's state is loaded; it may change the arguments.
@@ -111,7 +111,7 @@ class State:
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """`hook(module, incompatible_keys)` may change the lists of keys in place."""
-        return _add(self._load_state_dict_post_hooks, hook)
+        return add_hook(self._load_state_dict_post_hooks, hook)
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Any,
                               strict: bool, missing_keys: list[str], unexpected_keys: list[str],

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import rushlight as torch
+from rushlight.tensor.gradient import zero_gradient
 
 
 class Tree:
@@ -54,9 +55,8 @@ class Tree:
 
     # --- walking ----------------------------------------------------------------------------------
 
-    def _named_members(self, get_members_fn: Callable[[Any], Any], prefix: str = "",
-                       recurse: bool = True, remove_duplicate: bool = True
-                       ) -> Iterator[tuple[str, Any]]:
+    def _named_members(self, get_members_fn: Callable[[Any], Any], prefix: str = "", recurse: bool = True,
+                       remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
         seen: set[Any] = set()
         modules = (self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
                    if recurse else [(prefix, self)])
@@ -149,16 +149,10 @@ class Tree:
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the gradients of all parameters; without `set_to_none`, fill them with zeros."""
         for param in self.parameters():
-            if param.grad is None:
-                continue
             if set_to_none:
                 param.grad = None
-                continue
-            if param.grad.grad_fn is not None:
-                param.grad.detach_()
-            else:
-                param.grad.requires_grad_(False)
-            param.grad.zero_()
+            elif param.grad is not None:
+                zero_gradient(param.grad)
 
     # --- printing ---------------------------------------------------------------------------------
 

@@ -1,6 +1,4 @@
 """Tools around parameters, gradients and modules (torch.nn.utils)."""
-from __future__ import annotations
-
 from rushlight.base.lazy import lazy_names
 
 # Files with the name of their function: were they loaded later, the file would take the name.

@@ -135,9 +135,8 @@ def _inject_new_class(module: Any) -> None:
         return found
 
     def __getstate__(self: Any) -> Any:
-        raise RuntimeError("Serialization of parametrized modules is only supported through "
-                           "state_dict(). Save state_dict(), and register the parametrizations "
-                           "again before loading it.")
+        raise RuntimeError("Serialization of parametrized modules is only supported through state_dict(). "
+                           "Save state_dict(), and register the parametrizations again before loading it.")
 
     body = {"__getstate__": __getstate__}
     if "__deepcopy__" not in vars(cls):
@@ -207,9 +206,8 @@ def _check_kept(result: Any, shape: Any, dtype: Any, before: str, after: str) ->
     for what, got, expected in (("dtype", result.dtype, dtype), ("shape", result.shape, shape)):
         if got != expected:
             raise ValueError(
-                f"Registering a parametrization may not change the {what} of the tensor, unless the "
-                f"`unsafe` flag is enabled.\n{before.format(what)}: {expected}\n"
-                f"{after.format(what)}: {got}")
+                f"Registering a parametrization may not change the {what} of the tensor, unless the `unsafe` "
+                f"flag is enabled.\n{before.format(what)}: {expected}\n{after.format(what)}: {got}")
 
 
 def is_parametrized(module: Any, tensor_name: str | None = None) -> bool:

@@ -37,10 +37,9 @@ class PackedSequence(_Fields):
             data, batch_sizes = data
             sorted_indices = None
         elif batch_sizes.device.type != "cpu":
-            raise ValueError("batch_sizes should always be on CPU. Instances of PackedSequence "
-                             "should never be created manually. They should be instantiated by "
-                             "functions like pack_sequence and pack_padded_sequences in "
-                             "nn.utils.rnn.")
+            raise ValueError("batch_sizes should always be on CPU. Instances of PackedSequence should never "
+                             "be created manually. They should be instantiated by functions like "
+                             "pack_sequence and pack_padded_sequences in nn.utils.rnn.")
         return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
 
     def _with(self, data: Any) -> "PackedSequence":
@@ -142,9 +141,8 @@ def _pack(input: Any, lengths: Any, batch_first: bool) -> tuple[Any, Any]:
     return steps[:sizes[0]][reach.to(input.device)], batch_sizes
 
 
-def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False,
-                        padding_value: float = 0.0, total_length: int | None = None
-                        ) -> tuple[Any, Any]:
+def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
+                        total_length: int | None = None) -> tuple[Any, Any]:
     """(padded batch (T, B, *), lengths (B,)) of a packed sequence, in the original order.
 
     `total_length`: T, at least the longest length (ValueError).
@@ -152,9 +150,8 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False,
     data, batch_sizes, _, unsorted = sequence
     longest = batch_sizes.size(0)
     if total_length is not None and total_length < longest:
-        raise ValueError("Expected total_length to be at least the length of the longest sequence "
-                         f"in input, but got total_length={total_length} and max sequence length "
-                         f"being {longest}")
+        raise ValueError(f"Expected total_length to be at least the length of the longest sequence in input, "
+                         f"but got total_length={total_length} and max sequence length being {longest}")
     steps = longest if total_length is None else total_length
     batch = int(batch_sizes[0])
     columns = torch.arange(batch)
@@ -177,8 +174,7 @@ def pad_sequence(sequences: Any, batch_first: bool = False, padding_value: float
         raise RuntimeError("pad_sequence: Expected iterable for input sequences, but got arg of "
                            f"type: {type(sequences)}")
     if padding_side not in ("left", "right"):
-        raise RuntimeError("Expected padding_side to be one of left or right, but got "
-                           f"{padding_side}.")
+        raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
     if isinstance(sequences, torch.Tensor):
         sequences = sequences.unbind(0)
     sequences = list(sequences)

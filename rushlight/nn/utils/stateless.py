@@ -37,9 +37,8 @@ def _functional_call(module: Any, parameters_and_buffers: dict[str, Any], args: 
 
 
 @contextlib.contextmanager
-def _reparametrize_module(module: Any, parameters_and_buffers: dict[str, Any],
-                          tie_weights: bool = False, strict: bool = False,
-                          stack_weights: bool = False) -> Iterator[None]:
+def _reparametrize_module(module: Any, parameters_and_buffers: dict[str, Any], tie_weights: bool = False,
+                          strict: bool = False, stack_weights: bool = False) -> Iterator[None]:
     given = parameters_and_buffers
     if tie_weights:
         given = _untie_named_tensors_map(module, given)

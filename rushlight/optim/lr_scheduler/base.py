@@ -4,11 +4,11 @@ from __future__ import annotations
 import types
 import warnings
 from collections.abc import Callable
-from functools import partial, wraps
+from functools import wraps
 from typing import Any
 from weakref import ref
 
-from rushlight.base.tape import TAPE
+from rushlight.base.tape import replayed
 from rushlight.optim.optimizer import Optimizer
 from rushlight.tensor.tensor import Tensor
 
@@ -30,16 +30,6 @@ def set_lr(group: dict[str, Any], value: Any) -> None:
         group["lr"].fill_(float(value))
     else:
         group["lr"] = value
-
-
-def _taped(step: Callable[..., Any]) -> Callable[..., Any]:
-    """A step that a recorder of the program repeats at every replay."""
-    @wraps(step)
-    def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if TAPE:
-            return TAPE[-1].call(partial(wrapper, self, *args, **kwargs))
-        return step(self, *args, **kwargs)
-    return wrapper
 
 
 class LRScheduler:
@@ -99,9 +89,9 @@ class LRScheduler:
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
         if "step" in cls.__dict__:
-            cls.step = _taped(cls.__dict__["step"])  # type: ignore[method-assign]
+            cls.step = replayed(cls.__dict__["step"])  # type: ignore[method-assign]
 
-    @_taped
+    @replayed
     def step(self, epoch: int | None = None) -> None:
         """Move on by one step and set the optimizer's rates."""
         if self._step_count == 1:
@@ -126,20 +116,19 @@ class LRScheduler:
                           "#how-to-adjust-learning-rate", UserWarning, stacklevel=3)
 
     def _update_lr(self, epoch: int | None = None) -> None:
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        closed = None if epoch is None else getattr(self, "_get_closed_form_lr", None)
+        self._set_rates(self.get_lr if closed is None else closed)
+
+    def _set_rates(self, rates: Callable[[], list[Any]]) -> None:
         self._get_lr_called_within_step = True
         try:
-            if epoch is None:
-                self.last_epoch += 1
-                values = self.get_lr()
-            else:
-                self.last_epoch = epoch
-                closed = getattr(self, "_get_closed_form_lr", None)
-                values = closed() if closed is not None else self.get_lr()
+            values = rates()
         finally:
             self._get_lr_called_within_step = False
         for group, lr in zip(self.optimizer.param_groups, values, strict=True):
             set_lr(group, lr)
-        self._last_lr = [copy_lr(group["lr"]) for group in self.optimizer.param_groups]
+        self._last_lr = self._rates()
 
     def _rates(self) -> list[Any]:
         return [copy_lr(group["lr"]) for group in self.optimizer.param_groups]

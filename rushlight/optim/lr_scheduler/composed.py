@@ -5,7 +5,7 @@ import warnings
 from bisect import bisect_right
 from typing import Any
 
-from rushlight.optim.lr_scheduler.base import EPOCH_WARNING, LRScheduler, copy_lr, set_lr
+from rushlight.optim.lr_scheduler.base import EPOCH_WARNING, LRScheduler, set_lr
 from rushlight.optim.optimizer import Optimizer
 
 
@@ -100,13 +100,13 @@ class ChainedScheduler(_Many):
         optimizer = schedulers[0].optimizer if optimizer is None else optimizer
         _check_same(schedulers, optimizer, "ChainedScheduler")
         self._schedulers, self.optimizer = schedulers, optimizer
-        self._last_lr = [copy_lr(g["lr"]) for g in optimizer.param_groups]
+        self._last_lr = self._rates()
 
     def step(self) -> None:  # type: ignore[override]
         """Move on by one step."""
         for scheduler in self._schedulers:
             scheduler.step()
-        self._last_lr = [copy_lr(g["lr"]) for g in self.optimizer.param_groups]
+        self._last_lr = self._rates()
 
 
 class ReduceLROnPlateau(LRScheduler):

@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rushlight.optim.lr_scheduler.base import LRScheduler, copy_lr, set_lr
+from rushlight.optim.lr_scheduler.base import LRScheduler
 
 
 class CosineAnnealingLR(LRScheduler):
@@ -21,8 +21,7 @@ class CosineAnnealingLR(LRScheduler):
         if self._is_initial:
             return self._rates()
         if self._step_count == 1 and self.last_epoch > 0:
-            return [low + (base - low) * (1 + math.cos(self.last_epoch * math.pi / self.T_max)) / 2
-                    for base in self.base_lrs]
+            return self._get_closed_form_lr()
         if (self.last_epoch - 1 - self.T_max) % (2 * self.T_max) == 0:
             return [group["lr"] + (base - low) * (1 - math.cos(math.pi / self.T_max)) / 2
                     for base, group in zip(self.base_lrs, groups, strict=True)]
@@ -71,13 +70,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         else:
             self._jump(epoch)
         self.last_epoch = math.floor(epoch)
-        self._get_lr_called_within_step = True
-        try:
-            for group, lr in zip(self.optimizer.param_groups, self.get_lr(), strict=True):
-                set_lr(group, lr)
-        finally:
-            self._get_lr_called_within_step = False
-        self._last_lr = [copy_lr(group["lr"]) for group in self.optimizer.param_groups]
+        self._set_rates(self.get_lr)
 
     def _jump(self, epoch: float) -> None:
         if epoch < 0:

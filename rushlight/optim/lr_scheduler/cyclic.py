@@ -18,6 +18,12 @@ def _per_group(optimizer: Any, value: Any, name: str) -> list[Any]:
     return [value] * len(optimizer.param_groups)
 
 
+def check_strategy(name: str) -> None:
+    """ValueError for a name that is no way to anneal."""
+    if name not in ("cos", "linear"):
+        raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {name}")
+
+
 def _anneal_cos(start: float, end: float, part: float) -> float:
     return end + (start - end) / 2.0 * (math.cos(math.pi * part) + 1)
 
@@ -32,8 +38,7 @@ class _Momenta(LRScheduler):
     def _take_momentum(self, base: Any, top: Any, last_epoch: int) -> None:
         optimizer = self.optimizer
         if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
-            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option "
-                             "enabled")
+            raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
         self.use_beta1 = "betas" in optimizer.defaults
         if last_epoch != -1:
             return
@@ -61,9 +66,7 @@ class OneCycleLR(_Momenta):
         self.total_steps = _total(total_steps, epochs, steps_per_epoch)
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
-        if anneal_strategy not in ("cos", "linear"):
-            raise ValueError("anneal_strategy must be one of 'cos' or 'linear', instead got "
-                             f"{anneal_strategy}")
+        check_strategy(anneal_strategy)
         self._anneal_func_type = anneal_strategy
         self._schedule_phases = self._phases(pct_start, three_phase)
         if last_epoch == -1:

@@ -1,6 +1,4 @@
 """torch.utils.data: datasets, samplers, the DataLoader."""
-from __future__ import annotations
-
 from rushlight.utils.data import _utils as _utils
 from rushlight.utils.data.collate import default_collate, default_convert
 from rushlight.utils.data.dataset import (ChainDataset, ConcatDataset, Dataset, IterableDataset,

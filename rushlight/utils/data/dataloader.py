@@ -83,8 +83,7 @@ class DataLoader(Generic[T_co]):
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name in _FIXED and self.__initialized:
-            raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is "
-                             "initialized")
+            raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
         super().__setattr__(name, value)
 
     def _default_sampler(self, shuffle: bool | None) -> Any:
@@ -184,9 +183,8 @@ def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None
     if timeout < 0:
         raise ValueError("timeout option should be non-negative")
     if num_workers == 0 and prefetch_factor is not None:
-        raise ValueError("prefetch_factor option could only be specified in multiprocessing.let "
-                         "num_workers > 0 to enable multiprocessing, otherwise set prefetch_factor to "
-                         "None.")
+        raise ValueError("prefetch_factor option could only be specified in multiprocessing.let num_workers "
+                         "> 0 to enable multiprocessing, otherwise set prefetch_factor to None.")
     if prefetch_factor is not None and prefetch_factor < 0:
         raise ValueError("prefetch_factor option should be non-negative")
     if persistent_workers and num_workers == 0:

@@ -82,8 +82,7 @@ def _items(dataset: Any, indices: list[Any]) -> Any:
         return [dataset[i] for i in indices]
     found = many(indices)
     if len(found) != len(indices):
-        raise ValueError(f"Nested dataset's output size mismatch. Expected {len(indices)}, got "
-                         f"{len(found)}")
+        raise ValueError(f"Nested dataset's output size mismatch. Expected {len(indices)}, got {len(found)}")
     return found
 
 

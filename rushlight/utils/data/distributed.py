@@ -17,8 +17,7 @@ class DistributedSampler(Sampler[int]):
         if num_replicas is None or rank is None:
             num_replicas, rank = self._from_group(num_replicas, rank)
         if rank >= num_replicas or rank < 0:
-            raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, "
-                             f"{num_replicas - 1}]")
+            raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset, self.num_replicas, self.rank = dataset, num_replicas, rank
         self.epoch, self.drop_last, self.shuffle, self.seed = 0, drop_last, shuffle, seed
         n = len(dataset)
