@@ -28,6 +28,8 @@ _PAIRS = b.GROUP // 2
 class Normals(Tiered):
     """Called with (words, mean, std): float32 normals in the memory of uint32 words."""
 
+    cost = 32
+
     def reference(self, *arrays: Any, out: Any = None) -> None:
         """On NumPy."""
         b.by_numpy(*arrays)

@@ -15,6 +15,7 @@ from rushlight.dispatch import arguments, overrides, pointwise
 from rushlight.dispatch.arrayrun import arrays_of, by_keyword
 from rushlight.dispatch.formula import Formula
 from rushlight.dispatch.literals import NUMBERS
+from rushlight.dispatch.state import MODES
 from rushlight.ops import signature
 from rushlight.ops.table import Row
 from rushlight.tensor.tensor import Tensor, storage
@@ -42,6 +43,22 @@ def {name}({sig}):
     s.version += 1
     return {a}
 '''
+# Of a fill by plain numbers: nothing is asked but whether the memory is free.
+_FILL = '''
+def {name}(input, *numbers, **extra):
+    if MODES or extra or not free(input) or not NUMBERS.issuperset(map(type, numbers)):
+        return general(input, *numbers, **extra)
+    token = hush()
+    try:
+        input._a[...] = body(input._a, *numbers)
+    finally:
+        restore(token)
+    s = input._s
+    if s is None:
+        s = storage(input)
+    s.version += 1
+    return input
+'''
 _OPERAND = {1: "entry = FAST.get({a}._k)", 2: '''c, g = {b}.__class__, None
     if c in PLAIN:
         apart = ({b}._s is None or {b}._s is not {a}._s or {b} is {a}) and {b}._a.ndim <= {a}._a.ndim
@@ -57,6 +74,11 @@ def build(row: Row) -> Callable[..., Any]:
     """The callable behind `name_`."""
     if row.kind == "view" or row.options.get("is_view"):
         return _intercepted(row, _geometric(row))
+    if row.options.get("fill"):
+        direct = _generic(row)
+        return overrides.compile_door(_FILL.format(name=row.name + "_"), row, {
+            "MODES": MODES, "general": _intercepted(row, direct), "free": free, "NUMBERS": NUMBERS, "hush": hush,
+            "restore": restore, "body": row.body, "storage": storage}, direct, "_")
     if row.kind != "pointwise":
         return _intercepted(row, _generic(row))
     direct = _pointwise(row)
@@ -180,20 +202,10 @@ def _geometric(row: Row) -> Callable[..., Any]:
 
 def _generic(row: Row) -> Callable[..., Any]:
     into = by_keyword(row, row.options["into"]) if "into" in row.options else None
-    fill = row.options.get("fill")
 
     def run(*args: Any, **kwargs: Any) -> Any:
         from rushlight.dispatch.door import function
 
-        if fill and not kwargs and NUMBERS.issuperset(map(type, args[1:])) and free(args[0]):
-            target = args[0]
-            token = hush()
-            try:
-                target._a[...] = row.body(target._a, *args[1:])
-            finally:
-                restore(token)
-            storage(target).version += 1
-            return target
         target, rest = _target(row, args, kwargs)
         if not isinstance(target, Tensor):
             raise TypeError(f"{row.name}_(): argument 'self' must be Tensor, not "

@@ -15,8 +15,9 @@ import numpy as np
 
 from rushlight.base import distributions, integers
 from rushlight.base import dtype as dt
+from rushlight.base.boxmuller import GROUP, normal32
 from rushlight.base.distributions import in_memory_order
-from rushlight.base.rng import Engine, default_engine
+from rushlight.base.rng import FEW, Engine, default_engine
 from rushlight.ops.creation import Fill, factory, like, sizes_of
 from rushlight.ops.table import opaque
 
@@ -47,8 +48,21 @@ def _drawn(distribution: Callable[..., Array], op: str, generator: Any, a: Array
     return in_memory_order(flat, a)
 
 
+def _few(make: Callable[[Array], Array], group: int, engine: Engine, a: Array,
+         standard: bool) -> Array | None:
+    """A float32 array's standard numbers out of a table, where there are few; None: draw them."""
+    if not standard or a.dtype.char != "f" or not a.flags.c_contiguous:
+        return None
+    n = a.size * group if group == 2 else a.size
+    found = None if n % group else engine.few(make, n, group)
+    return None if found is None else found.reshape(a.shape)
+
+
 def uniform_array(engine: Engine, a: Array, parameters: tuple[float, float]) -> Array:
     """Uniforms for a's elements; for the parts of complex ones."""
+    found = _few(distributions.units32, 1, engine, a, parameters == (0, 1))
+    if found is not None:
+        return found
     of, size = _of(a), a.size
     if not of.is_complex:
         return in_memory_order(distributions.uniform(engine, size, of, *parameters), a)
@@ -58,6 +72,9 @@ def uniform_array(engine: Engine, a: Array, parameters: tuple[float, float]) -> 
 
 def normal_array(engine: Engine, a: Array, parameters: tuple[float, float]) -> Array:
     """Normals for a's elements; a complex one's parts have half the variance each."""
+    found = _few(normal32, GROUP, engine, a, parameters == (0, 1))
+    if found is not None:
+        return found
     of, size, (mean, std) = _of(a), a.size, parameters
     whole = a.flags.c_contiguous
     if not of.is_complex:
@@ -103,7 +120,8 @@ def normal_fill(input, mean: "float" = 0.0, std: "float" = 1.0, *, generator: "A
 @fill("exponential_")
 def exponential(input, lambd: "float" = 1.0, *, generator: "Any" = None) -> Array:
     """Exponential numbers of rate lambd."""
-    return _drawn(distributions.exponential, "exponential_", generator, input, lambd)
+    found = _few(distributions.exponentials32, 2, engine_of("exponential_", generator), input, lambd == 1)
+    return _drawn(distributions.exponential, "exponential_", generator, input, lambd) if found is None else found
 
 
 @fill("geometric_")
@@ -140,6 +158,8 @@ def random(input, from_: "Any" = None, to: "Any" = _LEFT_OUT, *, generator: "Any
 
 
 def _whole(op: str, name: str, value: Any) -> int:
+    if value.__class__ is int:
+        return value  # type: ignore[no-any-return]
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{op}(): argument '{name}' must be int, not {type(value).__name__}")
     return operator.index(value)
@@ -159,7 +179,8 @@ def filled(memory: Fill, draw: Callable[..., Array], op: str, generator: Any,
     """Random numbers for `memory`; just the memory on the meta device, where none are drawn."""
     if _no_data(on):
         return memory
-    return draw(engine_of(op, generator), memory.array(), parameters)
+    made = draw(engine_of(op, generator), memory.array(), parameters)
+    return made if made.base is None or made.size > FEW else made.copy("K")  # a table's part
 
 
 def _no_data(on: Any) -> bool:
@@ -178,7 +199,7 @@ def randint(low: "Any" = None, high: "Any" = None, size: "Any" = None, *, genera
                         f"randint(low, high, size); size must be tuple of ints, not "
                         f"{type(size).__name__}")
     bounds = (_whole("randint", "low", 0 if low is None else low), _whole("randint", "high", high))
-    sizes = tuple(_whole("randint", "size", n) for n in size)
+    sizes = tuple([_whole("randint", "size", n) for n in size])
     return _made(_random_array, sizes, dt.int64 if dtype is None else dtype, "randint", generator,
                  bounds, device)
 
