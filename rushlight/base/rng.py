@@ -44,14 +44,16 @@ class Engine:
     `lock` serialises draws: several draws that belong together are made under it.
     """
 
-    __slots__ = ("initial_seed", "normal", "normal32", "lock", "_bits", "_bulk", "_memory", "_position", "_stamp",
+    __slots__ = ("initial_seed", "normal", "normal32", "lock", "_bits", "_bulk", "memory", "_position", "_stamp",
                  "_block", "_tables")
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
         self._bits = np.random.MT19937(0)
         self._bulk = np.random.Generator(self._bits)
-        self._memory: Array | None = None
+        # NumPy's state in place: 624 words and the position of the next one.
         address = self._bits.ctypes.state_address
+        block: Any = (ctypes.c_uint32 * (_WORDS + 1)).from_address(address)
+        self.memory = np.frombuffer(block, np.uint32)
         self._position = ctypes.c_uint32.from_address(address + 4 * _WORDS)
         self._stamp = ctypes.c_uint64.from_address(address)  # two words of a block tell it from others
         self._block, self._tables = -1, dict[Any, tuple[int, int, Array]]()
@@ -133,15 +135,6 @@ class Engine:
     def single_words(self, n: int) -> Array:
         """The next `n` words, uint32, made by NumPy one at a time."""
         return self._bits.random_raw(n).astype(np.uint32)
-
-    @property
-    def memory(self) -> Array:
-        """NumPy's state in place: 624 words and the position of the next one, uint32."""
-        if self._memory is None:
-            address = self._bits.ctypes.state_address
-            block: Any = (ctypes.c_uint32 * (_WORDS + 1)).from_address(address)
-            self._memory = np.frombuffer(block, np.uint32)
-        return self._memory
 
     def _fill(self, words: Array) -> bool:
         if machine is None:

@@ -1,6 +1,7 @@
 """Elements in other places, or several times: flip, roll, repeat, tril, diag and their relatives."""
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -72,13 +73,24 @@ def roll(input, shifts: "Ints", dims: "Ints | None" = ()) -> Array:
     if not steps:
         raise RuntimeError("`shifts` required")
     if not axes and len(steps) == 1:
-        return np.roll(input, steps[0])
+        return _rolled(input.reshape(-1), steps[0], 0).reshape(input.shape)
     if len(steps) != len(axes):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(steps)}, "
                            f"dims:{len(axes)}")
     if not input.ndim:
         raise IndexError(f"Dimension specified as {axes[0]} but tensor has no dimensions")
-    return np.ascontiguousarray(np.roll(input, steps, [wrap_dim(d, input.ndim) for d in axes]))
+    for step, d in zip(steps, axes, strict=True):
+        input = _rolled(input, step, wrap_dim(d, input.ndim))
+    return input
+
+
+def _rolled(a: Array, step: int, d: int) -> Array:
+    out, before = np.empty(a.shape, a.dtype), (slice(None),) * d
+    step %= max(a.shape[d], 1)
+    kept = a.shape[d] - step
+    out[(*before, slice(step, None))], out[(*before, slice(step))] = (
+        a[(*before, slice(kept))], a[(*before, slice(kept, None))])
+    return out
 
 
 @roll.gradient
@@ -89,11 +101,11 @@ def _(s: Any, grad: Any) -> Any:
 # --- triangles and diagonals ----------------------------------------------------------------------
 
 
-def _triangle(name: str, doc: str, cut: Any) -> Row:
+def _triangle(name: str, doc: str, upper: bool) -> Row:
     def body(input, diagonal: "int" = 0) -> Array:
         if input.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, got {input.ndim}")
-        return cut(input, diagonal)
+        return _cut(input, diagonal, upper)
 
     def rule(s: Any, grad: Any) -> Any:
         return row(grad, s.diagonal)
@@ -101,8 +113,38 @@ def _triangle(name: str, doc: str, cut: Any) -> Row:
     return row
 
 
-tril = _triangle("tril", "The elements on and below a diagonal, zeros elsewhere.", np.tril)
-triu = _triangle("triu", "The elements on and above a diagonal, zeros elsewhere.", np.triu)
+def _cut(a: Array, k: int, upper: bool) -> Array:
+    """One side of a diagonal; of a large array by bands of rows, where few elements are asked for their side."""
+    rows, columns = a.shape[-2:]
+    k -= upper
+    if rows * columns <= _SMALL:
+        return _kept(np.ascontiguousarray(a), k, upper)
+    out = np.zeros(a.shape, a.dtype)
+    for r in range(0, rows, _BAND):
+        low, high = (min(max(c, 0), columns) for c in (r + k + 1, r + k + _BAND))
+        band, to, whole = a[..., r:r + _BAND, :], out[..., r:r + _BAND, :], slice(high, None) if upper else slice(low)
+        to[..., whole] = band[..., whole]
+        to[..., low:high] = _kept(band[..., low:high], r + k - low, upper)
+    return out
+
+
+_BAND, _SMALL = 64, 1 << 14
+
+
+def _kept(a: Array, k: int, upper: bool) -> Array:
+    """Elements below (or above) a diagonal, else zeros: by their bits, which takes a third of np.where's time."""
+    if a.itemsize > 8:
+        return np.where(_mask(*a.shape[-2:], k, upper, 1), a, a.dtype.type(0))
+    mask = _mask(*a.shape[-2:], k, upper, a.itemsize)
+    return (a.view(mask.dtype) & mask).view(a.dtype)
+
+
+@lru_cache(maxsize=32)
+def _mask(rows: int, columns: int, k: int, upper: bool, size: int) -> Array:
+    return -(np.tri(rows, columns, k, bool) ^ upper).astype(f"i{size}")
+
+tril = _triangle("tril", "The elements on and below a diagonal, zeros elsewhere.", False)
+triu = _triangle("triu", "The elements on and above a diagonal, zeros elsewhere.", True)
 
 
 @composite(planned=True)
@@ -132,9 +174,10 @@ def diag_embed(input, offset: "int" = 0, dim1: "int" = -2, dim2: "int" = -1) -> 
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     side = input.shape[-1] + abs(offset)
     out = np.zeros((*input.shape[:-1], side, side), input.dtype)
-    positions = np.arange(input.shape[-1])
-    out[..., positions + max(-offset, 0), positions + max(offset, 0)] = input
-    return np.ascontiguousarray(np.moveaxis(out, (-2, -1), (first, second)))
+    rows = out if side == input.shape[-1] else out[..., max(-offset, 0):, max(offset, 0):]
+    np.einsum("...ii->...i", rows[..., :input.shape[-1], :input.shape[-1]])[...] = input
+    usual = (first, second) == (ndim - 2, ndim - 1)
+    return out if usual else np.ascontiguousarray(np.moveaxis(out, (-2, -1), (first, second)))
 
 
 @diag_embed.gradient

@@ -225,6 +225,9 @@ def unique_consecutive(input, return_inverse: "bool" = False, return_counts: "bo
 # --- membership -----------------------------------------------------------------------------------
 
 
+_PAIRS = 1 << 12  # so many are compared one by one: that is done before NumPy has chosen its way
+
+
 @opaque(where=("torch",), out=True)
 def isin(elements: "Tensor | Number", test_elements: "Tensor | Number", *,
          assume_unique: "bool" = False, invert: "bool" = False) -> Array:
@@ -237,7 +240,10 @@ def isin(elements: "Tensor | Number", test_elements: "Tensor | Number", *,
         own = _dtype_of(side)
         if own.category in (dt.BOOL, dt.COMPLEX):
             raise RuntimeError(f"Unsupported input type encountered for isin(): {own.legacy}")
-    a, b = (comparable(np.asarray(v).astype(common.np)) for v in (elements, test_elements))
+    a, b = (comparable(np.asarray(v).astype(common.np, copy=False)) for v in (elements, test_elements))
+    if a.size * b.size <= _PAIRS:
+        same = np.logical_or.reduce(a[..., None] == b.reshape(-1), -1)
+        return np.logical_not(same) if invert else np.asarray(same)
     return np.asarray(np.isin(a, b, invert=invert))
 
 
