@@ -12,8 +12,8 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 
-# Set by dispatch: adds rows (out (m, n), positions, rows (k, n)) in machine code.
-machine: Callable[[Array, Array, Array], None] | None = None
+# Set by dispatch: adds rows (out (m, n), positions, rows (k, n)) in machine code; whether it was done.
+machine: Callable[[Array, Array, Array], bool] | None = None
 # Fewer elements than this are added before machine code is even asked for.
 _MANY = 4096
 
@@ -29,9 +29,9 @@ def add_at(target: Array, positions: Array, rows: Array) -> None:
     if machine is not None and target.ndim > 1 and rows.size >= _MANY and _addable(target):
         width = rows.size // len(positions)
         flat = target.reshape(len(target), width)
-        machine(flat, positions.astype(np.int64, copy=False),
-                np.ascontiguousarray(rows).reshape(len(positions), width))
-        return
+        if machine(flat, positions.astype(np.int64, copy=False),
+                   np.ascontiguousarray(rows).reshape(len(positions), width)):
+            return
     reduce_at("sum", target, positions, rows)
 
 

@@ -123,8 +123,8 @@ class Engine:
                     return None
             found = self._tables.get(make)
             if found is None or (at - found[0]) % group:
-                first = at % group
-                words = tempered(self.memory[first:_WORDS - (_WORDS - first) % group])
+                self._position.value = first = at % group
+                words = self.single_words((_WORDS - first) // group * group)
                 table = make(words)
                 found = self._tables[make] = first, words.size // table.size, table
             self._position.value = at + n
@@ -186,14 +186,6 @@ class Engine:
 def paired(words: Array) -> Array:
     """Pairs of words, the first of which is the upper half."""
     return (words[0::2].astype(np.uint64) << np.uint64(32)) | words[1::2]
-
-
-def tempered(y: Array) -> Array:
-    """The words of a block as they are handed out."""
-    y = y ^ y >> 11
-    y ^= y << 7 & 0x9D2C5680
-    y ^= y << 15 & 0xEFC60000
-    return y ^ y >> 18  # type: ignore[no-any-return]
 
 
 _default: list[Engine] = []

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
+from rushlight.base.quiet import hush, restore
 from rushlight.base.config import knobs
 from rushlight.compiler import pool, team
 from rushlight.compiler.meaning import Meaning

@@ -89,10 +89,10 @@ def _compiler(module: str) -> Any:
     return import_module(f"rushlight.compiler.{module}")
 
 
-def _add_rows(out: Any, positions: Any, rows: Any) -> None:
+def _add_rows(out: Any, positions: Any, rows: Any) -> Any:
     from rushlight.compiler.scatter import add_rows
 
-    add_rows(out, positions, rows)
+    return add_rows(out, positions, rows)
 
 
 def _matmul(a: Any, b: Any, out: Any = None) -> Any:

@@ -12,8 +12,9 @@ import numpy as np
 from rushlight.base import advanced
 from rushlight.base.errors import wrap_dim
 from rushlight.base.layout import Layout, broadcast_shapes
-from rushlight.ops.along import (UNSIGNED, at_least_1d, check_bounds, check_dtype, legacy, take_along,
+from rushlight.ops.along import (UNSIGNED, at_least_1d, check_bounds, check_dtype, legacy, places_along,
                                   wrap_positions)
+from rushlight.ops.machine import machine
 from rushlight.ops.table import ROWS, composite, index, opaque, view
 
 Array = np.ndarray[Any, Any]
@@ -61,9 +62,8 @@ def _(s: Any, grad: Any) -> Any:
 # --- along one dim --------------------------------------------------------------------------------
 
 
-def _check_gather(a: Array, dim: int, index: Array) -> int:
+def _check_gather(a: Array, d: int, index: Array) -> None:
     check_dtype("gather", index)
-    d = wrap_dim(dim, a.ndim)
     if max(a.ndim, 1) != max(index.ndim, 1):
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor, "
                            f"got {index.ndim} and {a.ndim}")
@@ -73,25 +73,22 @@ def _check_gather(a: Array, dim: int, index: Array) -> int:
                                f"{list(index.shape)} to be no larger than self {list(a.shape)} apart "
                                f"from dimension {d}")
     check_bounds(index, d, a.shape[d] if a.ndim else 1)
-    return d
 
 
 def _gather(a: Array, dim: int, index: Array, sparse_grad: bool = False) -> Array:
     if index.size == 0 and index.dtype.kind in "iuf":
         return np.empty(index.shape, a.dtype)
-    d = _check_gather(a, dim, index)
-    source, where = at_least_1d(a), at_least_1d(index)
-    if not source.flags.c_contiguous:
-        source = source[tuple([slice(None) if i == d else slice(n) for i, n in enumerate(where.shape)])]
-    return np.ascontiguousarray(take_along(source, d, where)).reshape(index.shape)
+    out, d = np.empty(index.shape, a.dtype), wrap_dim(dim, a.ndim)
+    if machine("along", "along")("read", a, d, index, out):
+        return out
+    _check_gather(a, d, index)
+    return np.ascontiguousarray(at_least_1d(a)[places_along(d, at_least_1d(index))]).reshape(index.shape)
 
 
 @index(fused=_gather, quiet=True, out=True, out_apart=True, out_exact=True)
 def gather(input, dim: "int", index, *, sparse_grad: "bool" = False) -> Any:
     """out[.., i, ..] = input[.., index[.., i, ..], ..] along dim."""
-    grid = list(np.indices(index.shape, sparse=True))
-    grid[wrap_dim(dim, len(input))] = index
-    return tuple(grid)
+    return places_along(wrap_dim(dim, len(input)), index)
 
 
 @gather.gradient
