@@ -12,7 +12,7 @@ from typing import Any
 
 from rushlight.base import accumulate, boxmuller, integers, rng
 from rushlight.dispatch import inplace, methods, operators, pointwise, running
-from rushlight.ops import machine, products, scanning
+from rushlight.ops import machine, products
 from rushlight.ops.rowkernels import RowKernel
 from rushlight.ops.table import NAMES, Row, public
 from rushlight.tensor import tensor
@@ -101,12 +101,6 @@ def _matmul(a: Any, b: Any, out: Any = None) -> Any:
     return matmul(a, b, out)
 
 
-def _scan(op: str) -> Any:
-    from rushlight.compiler.scan import scan
-
-    return scan(op)
-
-
 def _rows(*meaning: Any) -> Any:
     from rushlight.compiler.rows import rows
 
@@ -116,7 +110,6 @@ def _rows(*meaning: Any) -> Any:
 accumulate.machine = _add_rows
 products.machine = _matmul
 machine.find = lru_cache(maxsize=None)(lambda module, name: getattr(_compiler(module), name))
-scanning.machine = _scan
 RowKernel.compile = staticmethod(_rows)
 rng.machine = _machine("mersenne", "words")
 boxmuller.machine = _machine("boxmuller", "normals")

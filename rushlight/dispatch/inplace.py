@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -43,22 +44,6 @@ def {name}({sig}):
     s.version += 1
     return {a}
 '''
-# Of a fill by plain numbers: nothing is asked but whether the memory is free.
-_FILL = '''
-def {name}(input, *numbers, **extra):
-    if MODES or extra or not free(input) or not NUMBERS.issuperset(map(type, numbers)):
-        return general(input, *numbers, **extra)
-    token = hush()
-    try:
-        input._a[...] = body(input._a, *numbers)
-    finally:
-        restore(token)
-    s = input._s
-    if s is None:
-        s = storage(input)
-    s.version += 1
-    return input
-'''
 _OPERAND = {1: "entry = FAST.get({a}._k)", 2: '''c, g = {b}.__class__, None
     if c in PLAIN:
         apart = ({b}._s is None or {b}._s is not {a}._s or {b} is {a}) and {b}._a.ndim <= {a}._a.ndim
@@ -75,10 +60,7 @@ def build(row: Row) -> Callable[..., Any]:
     if row.kind == "view" or row.options.get("is_view"):
         return _intercepted(row, _geometric(row))
     if row.options.get("fill"):
-        direct = _generic(row)
-        return overrides.compile_door(_FILL.format(name=row.name + "_"), row, {
-            "MODES": MODES, "general": _intercepted(row, direct), "free": free, "NUMBERS": NUMBERS, "hush": hush,
-            "restore": restore, "body": row.body, "storage": storage}, direct, "_")
+        return _filling(row.body, _intercepted(row, _generic(row)))
     if row.kind != "pointwise":
         return _intercepted(row, _generic(row))
     direct = _pointwise(row)
@@ -100,6 +82,22 @@ def build(row: Row) -> Callable[..., Any]:
         **{f"_default_{p.name}": p.default for p in row.params}}, direct, "_")
     made.__doc__ = general.__doc__
     return made
+
+
+def _filling(body: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
+    """A fill: by plain numbers nothing is asked but whether the memory is free."""
+    @wraps(general)
+    def fill(input: Tensor, *numbers: Any, **named: Any) -> Tensor:
+        if MODES or named or not free(input) or not NUMBERS.issuperset(map(type, numbers)):
+            return general(input, *numbers, **named)  # type: ignore[no-any-return]
+        token = hush()
+        try:
+            input._a[...] = body(input._a, *numbers)
+        finally:
+            restore(token)
+        storage(input).version += 1
+        return input
+    return fill
 
 
 def _intercepted(row: Row, run: Callable[..., Any]) -> Callable[..., Any]:

@@ -164,6 +164,10 @@ def embedding_bag(input, weight, offsets: "Tensor | None" = None, max_norm: "flo
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is "
                                   f"only supported for mode='sum' (got mode='{mode}').")
+    plain = input.ndim == 2 and mode != "max" and input.numel() and offsets is None is per_sample_weights
+    if plain and max_norm is None is padding_idx:
+        rows = embedding(weight, input, -1, scale_grad_by_freq, sparse)
+        return rows.sum(1) if mode == "sum" else rows.mean(1)
     flat, numbers, bags = _bags(input, offsets, include_last_offset)
     if max_norm is not None:
         renorm_rows(weight, flat, max_norm, norm_type)

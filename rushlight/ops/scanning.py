@@ -1,7 +1,6 @@
 """Running reductions along one dim: cumsum, cumprod, cummax, cummin, logcumsumexp, and diff."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from rushlight.base.errors import wrap_dim
 from rushlight.base.results import named
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.along import at_least_1d, legacy
+from rushlight.ops.machine import machine
 from rushlight.ops.table import ROWS, composite, opaque
 
 Array = np.ndarray[Any, Any]
@@ -27,8 +27,7 @@ def _scan(ufunc: Any, a: Array, dim: int, result: dt.dtype) -> Array:
     out = np.empty(at_least_1d(a).shape, result.np)
     if d < a.ndim - 1 and a.size >= _SLICE * a.shape[d]:
         _by_slices(ufunc, np.moveaxis(a, d, 0), np.moveaxis(out, d, 0), work)
-    elif (machine is not None and a.dtype == np.float32 == out.dtype and d == a.ndim - 1 and a.size
-          and a.flags.c_contiguous and machine(_LLVM[ufunc])(*(v.reshape(-1, a.shape[d]) for v in (a, out)))):
+    elif a.dtype.char == out.dtype.char == "f" and a.size and a.flags.c_contiguous and _native(ufunc, a, d, out):
         pass
     elif work == out.dtype:
         ufunc.accumulate(at_least_1d(a), d, out=out)
@@ -38,8 +37,15 @@ def _scan(ufunc: Any, a: Array, dim: int, result: dt.dtype) -> Array:
     return out.reshape(a.shape)
 
 
-# Set by dispatch: gives a kernel (rows, into) -> whether it was done, by LLVM's name of the operation.
-machine: Callable[[str], Any] | None = None
+def _native(ufunc: Any, a: Array, d: int, out: Array) -> bool:
+    n, rows = a.shape[d] if a.ndim else 1, a.size
+    rows //= n
+    if d and d < a.ndim - 1:
+        return False
+    across, step = (n, 1) if d == a.ndim - 1 else (1, rows)
+    return machine("scan", "scan")(_LLVM[ufunc]).fn(a, out, rows, n, across, step)  # type: ignore[attr-defined]
+
+
 _LLVM = {np.add: "fadd", np.multiply: "fmul"}
 # Elements that a slice across a dim needs to be added as a whole: along the others, NumPy goes one by one.
 _SLICE = 256
