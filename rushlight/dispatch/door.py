@@ -76,6 +76,7 @@ def namespace(space: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]
         found = lookup(space, name)
         if found is None:
             raise AttributeError(f"module 'torch.{space}' has no attribute {name!r}")
+        setattr(import_module(f"rushlight.{space}"), name, found)
         return found
     return find, lambda: names(space)
 

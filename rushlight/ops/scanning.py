@@ -25,9 +25,7 @@ def _scan(ufunc: Any, a: Array, dim: int, result: dt.dtype) -> Array:
         a = a.real.astype(result.np) if a.dtype.kind == "c" and not result.is_complex else a.astype(result.np)
     work = np.dtype(_WIDER.get(result.name, result.np))
     out = np.empty(at_least_1d(a).shape, result.np)
-    if d < a.ndim - 1 and a.size >= _SLICE * a.shape[d]:
-        _by_slices(ufunc, np.moveaxis(a, d, 0), np.moveaxis(out, d, 0), work)
-    elif a.dtype.char == out.dtype.char == "f" and a.size and a.flags.c_contiguous and _native(ufunc, a, d, out):
+    if a.dtype.char == out.dtype.char == "f" and a.size and a.flags.c_contiguous and _native(ufunc, a, d, out):
         pass
     elif work == out.dtype:
         ufunc.accumulate(at_least_1d(a), d, out=out)
@@ -47,15 +45,6 @@ def _native(ufunc: Any, a: Array, d: int, out: Array) -> bool:
 
 
 _LLVM = {np.add: "fadd", np.multiply: "fmul"}
-# Elements that a slice across a dim needs to be added as a whole: along the others, NumPy goes one by one.
-_SLICE = 256
-
-
-def _by_slices(ufunc: Any, slices: Array, out: Array, work: Any) -> None:
-    total = np.full(slices.shape[1:], ufunc.identity, work)
-    for one, to in zip(slices, out, strict=True):
-        ufunc(total, one, out=total)
-        to[...] = total
 
 
 def _result(a: Array, dtype: dt.dtype | None) -> dt.dtype:
