@@ -89,8 +89,7 @@ class Engine:
     def words64(self, n: int) -> Array:
         """The next `n` pairs of words, uint64; the first word of a pair is the upper half."""
         if n < _BULK:
-            found = self.few(paired, 2 * n, 2)
-            return paired(self._bits.random_raw(2 * n)) if found is None else found.copy()
+            return paired(self._bits.random_raw(2 * n))
         words = np.empty(n, np.uint64)
         if not self._fill(words.view(np.uint32)):
             return self._bulk.integers(0, 1 << 64, n, np.uint64)

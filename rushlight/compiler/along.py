@@ -4,6 +4,7 @@ One pass checks a position, finds its element and moves it; NumPy's ways take a 
 """
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from math import prod
 from typing import Any
@@ -11,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from rushlight.compiler.ir import BITS, Function, Module
+from rushlight.compiler.lanes import Lane, is_float
 from rushlight.compiler.team import pointer
 from rushlight.compiler.written import ADDRESS, INTEGER, Written
 
 Array = np.ndarray[Any, Any]
 _NUMBERS = {"f4": "float", "f8": "double", "i4": "i32", "i8": "i64"}
-_BITS = {1: "i8", 2: "i16", 4: "i32", 8: "i64"}
-_COMBINE = {"sum": ("fadd", "add"), "prod": ("fmul", "mul"), "amax": ("ogt", "sgt"), "amin": ("olt", "slt")}
+_MOVED = {(how, bits // 8): f"i{bits}" for how in ("read", "write") for bits in (8, 16, 32, 64)}
 
 
 def along(how: str, a: Array, d: int, index: Array, other: Array) -> bool:
@@ -38,8 +39,8 @@ def along(how: str, a: Array, d: int, index: Array, other: Array) -> bool:
 @lru_cache(maxsize=None)
 def kernel(how: str, of: Any, index: Any) -> Written | None:
     """Called with (a, index, other, d)."""
-    kind = _NUMBERS.get(of.str[1:]) if how in _COMBINE else _BITS.get(of.itemsize)
-    if kind is None or index != np.int64 or how == "mean":
+    kind = _NUMBERS.get(of.str[1:]) if how in _COMBINE else _MOVED.get((how, of.itemsize))
+    if kind is None or index != np.int64:
         return None
     return Written("along", f"{how} {kind}", lambda module, name: write(module, name, how, kind),
                    (ADDRESS,) * 3 + (INTEGER,) * 7, _arguments, cost=64)
@@ -55,9 +56,8 @@ def _arguments(a: Array, index: Array, other: Array, d: int) -> tuple[int, ...]:
 def write(module: Module, name: str, how: str, kind: str) -> None:
     """The IR of `i64 name(ptr a, ptr index, ptr other, i64 outer, i64 n, i64 m, i64 line, i64 step, i64 unit,
     i64 size)`: whether a position was outside."""
-    numbers = "outer n m line step unit size".split()
-    f = Function(module, f"define i64 @{name}(ptr %a, ptr %index, ptr %other, "
-                         f"{', '.join(f'i64 %{n}' for n in numbers)})")
+    f = Function(module, f"define i64 @{name}(ptr %a, ptr %index, ptr %other, i64 %outer, i64 %n, i64 %m, "
+                         "i64 %line, i64 %step, i64 %unit, i64 %size)")
     outside = f.var(0)
     with f.loop("%outer") as o, f.loop("%n") as i, f.loop("%m") as k:
         place = f.i64("add", f.i64("mul", f.i64("add", f.i64("mul", o, "%n"), i), "%m"), k)
@@ -67,23 +67,19 @@ def write(module: Module, name: str, how: str, kind: str) -> None:
         here = f.at("%other", f.i64("mul", place, BITS[kind] // 8))
         inside = f.i64("icmp ult", j, "%size")
         with f.when(inside):
-            if how == "read":
-                f.store(kind, f.load(kind, there), here)
-            else:
-                f.store(kind, _combined(f, how, kind, there, f.load(kind, here)), there)
+            source, to = (there, here) if how == "read" else (here, there)
+            moved, old = (f.lanes(kind, f"load {f.type(kind)}, ptr {p}, align 1") for p in (source, to))
+            moved = _COMBINE[how](f, old, moved) if how in _COMBINE else moved
+            f.emit(f"store {moved!r}, ptr {to}, align 1")
         outside.set(f.i64("or", outside.get(), f.op(f"zext i1 {f.op(f'xor i1 {inside}, true')} to i64")))
     f.emit(f"ret i64 {outside.get()}")
     f.finish()
 
 
-def _combined(f: Function, how: str, kind: str, there: str, new: str) -> str:
-    if how == "write":
-        return new
-    old, real = f.load(kind, there), kind in ("float", "double")
-    op = _COMBINE[how][not real]
-    if how in ("sum", "prod"):
-        return f.op(f"{op} {kind} {old}, {new}")
-    taken = f.op(f"{'fcmp' if real else 'icmp'} {op} {kind} {new}, {old}")
-    if real:  # nan is taken, and stays
-        taken = f.op(f"or i1 {taken}, {f.op(f'fcmp uno {kind} {new}, {new}')}")
-    return f.op(f"select i1 {taken}, {kind} {new}, {kind} {old}")
+def _extreme(name: str) -> Callable[[Function, Lane, Lane], Lane]:
+    # LLVM's maximum of floats is nan where one is, as NumPy's.
+    return lambda f, a, b: f.intrinsic(f"llvm.{name}imum" if is_float(a.kind) else f"llvm.s{name}", a, b)
+
+
+_COMBINE: dict[str, Callable[[Function, Lane, Lane], Lane]] = {
+    "sum": lambda f, a, b: a + b, "prod": lambda f, a, b: a * b, "amax": _extreme("max"), "amin": _extreme("min")}

@@ -63,10 +63,8 @@ def uniform_array(engine: Engine, a: Array, parameters: tuple[float, float]) -> 
     found = _few(distributions.units32, 1, engine, a, parameters == (0, 1))
     if found is not None:
         return found
-    of, size = _of(a), a.size
-    if not of.is_complex:
-        return in_memory_order(distributions.uniform(engine, size, of, *parameters), a)
-    parts = distributions.uniform(engine, 2 * size, of.to_real(), *parameters)
+    of = _of(a)
+    parts = distributions.uniform(engine, a.size * (1 + of.is_complex), of.to_real(), *parameters)
     return in_memory_order(parts.view(a.dtype), a)
 
 
@@ -75,14 +73,10 @@ def normal_array(engine: Engine, a: Array, parameters: tuple[float, float]) -> A
     found = _few(normal32, GROUP, engine, a, parameters == (0, 1))
     if found is not None:
         return found
-    of, size, (mean, std) = _of(a), a.size, parameters
-    whole = a.flags.c_contiguous
-    if not of.is_complex:
-        made = distributions.normal(engine, size, of, mean, std, contiguous=whole)
-    else:
-        made = distributions.normal(engine, 2 * size, of.to_real(), mean, std / math.sqrt(2),
-                                    contiguous=whole).view(a.dtype)
-    return in_memory_order(made, a)
+    of, (mean, std) = _of(a), parameters
+    parts = distributions.normal(engine, a.size * (1 + of.is_complex), of.to_real(), mean,
+                                 std / math.sqrt(2) if of.is_complex else std, contiguous=a.flags.c_contiguous)
+    return in_memory_order(parts.view(a.dtype), a)
 
 
 def _random_array(engine: Engine, a: Array, parameters: tuple[Any, ...]) -> Array:

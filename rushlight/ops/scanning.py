@@ -25,23 +25,18 @@ def _scan(ufunc: Any, a: Array, dim: int, result: dt.dtype) -> Array:
         a = a.real.astype(result.np) if a.dtype.kind == "c" and not result.is_complex else a.astype(result.np)
     work = np.dtype(_WIDER.get(result.name, result.np))
     out = np.empty(at_least_1d(a).shape, result.np)
-    if a.dtype.char == out.dtype.char == "f" and a.size and a.flags.c_contiguous and _native(ufunc, a, d, out):
-        pass
-    elif work == out.dtype:
+    last = max(a.ndim - 1, 0)
+    if a.dtype.char == out.dtype.char == "f" and a.size and a.flags.c_contiguous and d in (0, last):
+        n = out.shape[d]
+        steps = (n, 1) if d == last else (1, a.size // n)
+        if machine("scan", "scan")(_LLVM[ufunc])(a, out, a.size // n, n, *steps):
+            return out.reshape(a.shape)
+    if work == out.dtype:
         ufunc.accumulate(at_least_1d(a), d, out=out)
     else:
         out[...] = ufunc.accumulate(at_least_1d(a), d, dtype=work) if work.kind == "c" or (
             a.dtype.kind == "f") else ufunc.accumulate(at_least_1d(a).astype(work), d)
     return out.reshape(a.shape)
-
-
-def _native(ufunc: Any, a: Array, d: int, out: Array) -> bool:
-    n, rows = a.shape[d] if a.ndim else 1, a.size
-    rows //= n
-    if d and d < a.ndim - 1:
-        return False
-    across, step = (n, 1) if d == a.ndim - 1 else (1, rows)
-    return machine("scan", "scan")(_LLVM[ufunc]).fn(a, out, rows, n, across, step)  # type: ignore[attr-defined]
 
 
 _LLVM = {np.add: "fadd", np.multiply: "fmul"}

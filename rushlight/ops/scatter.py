@@ -9,7 +9,7 @@ import numpy as np
 
 from rushlight.base import advanced
 from rushlight.base import dtype as dt
-from rushlight.base.accumulate import add_at, count_at, identity, reduce_at
+from rushlight.base.accumulate import add_at, identity, reduce_at
 from rushlight.base.convert import number
 from rushlight.base.errors import wrap_dim
 from rushlight.ops.along import at_least_1d, check_bounds, check_dtype, legacy, on_dense, places_along
@@ -207,7 +207,7 @@ def reduce_into(reduce: str, flat: Array, where: Array, values: Array, include_s
         work[where] = identity(how, work.dtype)
     reduce_at(how, work, where, values.astype(work.dtype, copy=False))
     if reduce == "mean":
-        count = count_at(where, len(flat)) + (1 if include_self else 0)
+        count = np.bincount(where, minlength=len(flat)) + (1 if include_self else 0)
         count = np.maximum(count, 1).reshape(-1, *[1] * (flat.ndim - 1))
         divide = np.floor_divide if work.dtype.kind in "iu" else np.divide
         divide(work, count.astype(work.dtype), out=work)
