@@ -63,8 +63,4 @@ def highest(dtype: np.dtype[Any]) -> Any:
 
 def identity(how: str, dtype: np.dtype[Any]) -> Any:
     """What a reduction starts from."""
-    if how == "amax":
-        return lowest(dtype)
-    if how == "amin":
-        return highest(dtype)
-    return dtype.type(1 if how == "prod" else 0)
+    return {"amax": lowest, "amin": highest}.get(how, lambda of: of.type(how == "prod"))(dtype)

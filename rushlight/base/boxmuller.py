@@ -33,7 +33,7 @@ FOUR_OVER_PI, TWO_PI = 4 / math.pi, 2 * math.pi
 SQRT_HALF_BITS = int(_f32(math.sqrt(0.5)).view(np.int32))
 LOW_24, UNIT_24 = (1 << 24) - 1, 2.0**-24
 
-# Set by dispatch: gives a kernel that does as `by_numpy` in machine code, or answers False while there is none.
+# Set by dispatch: gives a kernel that does as `by_numpy`, or answers False while there is none.
 machine: Callable[[], Callable[[Array, Any, Any], bool]] | None = None
 
 

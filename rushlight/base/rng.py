@@ -44,8 +44,8 @@ class Engine:
     `lock` serialises draws: several draws that belong together are made under it.
     """
 
-    __slots__ = ("initial_seed", "normal", "normal32", "lock", "_bits", "_bulk", "memory", "_position", "_stamp",
-                 "_block", "_tables")
+    __slots__ = ("initial_seed", "normal", "normal32", "lock", "memory", "_bits", "_bulk", "_position",
+                 "_stamp", "_block", "_tables")
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
         self._bits = np.random.MT19937(0)

@@ -62,12 +62,12 @@ def write(module: Module, name: str, how: str, kind: str) -> None:
     with f.loop("%outer") as o, f.loop("%n") as i, f.loop("%m") as k:
         place = f.i64("add", f.i64("mul", f.i64("add", f.i64("mul", o, "%n"), i), "%m"), k)
         j = f.load("i64", "%index", f.i64("mul", place, 8))
-        at = f.i64("add", f.i64("add", f.i64("mul", o, "%line"), f.i64("mul", j, "%step")), f.i64("mul", k, "%unit"))
-        there = f.at("%a", f.i64("mul", at, BITS[kind] // 8))
-        here = f.at("%other", f.i64("mul", place, BITS[kind] // 8))
+        line = f.i64("add", f.i64("mul", o, "%line"), f.i64("mul", k, "%unit"))
+        at = f.i64("add", line, f.i64("mul", j, "%step"))
+        both = [f.at(p, f.i64("mul", q, BITS[kind] // 8)) for p, q in (("%a", at), ("%other", place))]
         inside = f.i64("icmp ult", j, "%size")
         with f.when(inside):
-            source, to = (there, here) if how == "read" else (here, there)
+            source, to = both if how == "read" else both[::-1]
             moved, old = (f.lanes(kind, f"load {f.type(kind)}, ptr {p}, align 1") for p in (source, to))
             moved = _COMBINE[how](f, old, moved) if how in _COMBINE else moved
             f.emit(f"store {moved!r}, ptr {to}, align 1")
@@ -82,4 +82,5 @@ def _extreme(name: str) -> Callable[[Function, Lane, Lane], Lane]:
 
 
 _COMBINE: dict[str, Callable[[Function, Lane, Lane], Lane]] = {
-    "sum": lambda f, a, b: a + b, "prod": lambda f, a, b: a * b, "amax": _extreme("max"), "amin": _extreme("min")}
+    "sum": lambda _, a, b: a + b, "prod": lambda _, a, b: a * b,
+    "amax": _extreme("max"), "amin": _extreme("min")}

@@ -21,8 +21,9 @@ def scan(op: str) -> Written:
 
 
 def write(module: Module, name: str, op: str) -> None:
-    """The IR of `i64 name(ptr rows, ptr into, i64 count, i64 n, i64 across, i64 step)`: four rows at a time."""
-    f = Function(module, f"define i64 @{name}(ptr %rows, ptr %into, i64 %count, i64 %n, i64 %across, i64 %step)")
+    """The IR of `i64 name(ptr rows, ptr into, i64 count, i64 n, i64 across, i64 step)`: four rows at once."""
+    f = Function(module, f"define i64 @{name}(ptr %rows, ptr %into, "
+                         "i64 %count, i64 %n, i64 %across, i64 %step)")
     fours = f.i64("sdiv", "%count", 4)
     for width, count, first in ((4, fours, "0"), (1, f.i64("srem", "%count", 4), f.i64("mul", fours, 4))):
         totals = [f.var(_IDENTITY[op], "double") for _ in range(width)]

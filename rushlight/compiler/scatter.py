@@ -42,13 +42,13 @@ def _entry() -> Callable[..., None]:
 
 
 def add_rows(out: Array, index: Array, values: Array) -> bool:
-    """out[index[i]] += values[i] for every i in order, in place; rows may come repeatedly. Whether it was done.
+    """out[index[i]] += values[i] for every i in order, in place; whether it was done.
 
-    out is (rows, n), index (m,) of int64, not empty, values (m, n) of out's dtype. IndexError for an index out
-    of range.
+    out is (rows, n), index (m,) of int64, not empty, with repetitions, values (m, n) of out's dtype.
+    IndexError for an index out of range.
     """
     if np.maximum.reduce(index.view(np.uint64)) >= out.shape[0]:
-        raise IndexError(f"add_rows: expected indices from 0 to {out.shape[0] - 1}, got {index.min()} to {index.max()}")
+        raise IndexError(f"add_rows: expected indices from 0 to {out.shape[0] - 1}, got {index.tolist()}")
     found = None if knobs.kernels == "numpy" else _descriptor(dt.from_numpy_dtype(out.dtype).name)
     if found is None:
         return False

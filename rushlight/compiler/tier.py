@@ -117,7 +117,8 @@ class Tiered:
         if not self._work and _done:
             self._work = _done.get(self.name, 0.0)
         before = self._work
-        self._work += self.cost + max([getattr(a, "size", 0) for a in arrays], default=0) * hot / knobs.hot_size
+        most = max([getattr(a, "size", 0) for a in arrays], default=0)
+        self._work += self.cost + most * hot / knobs.hot_size
         if self._state == COLD and self._work >= hot:
             self._state, self._built = QUEUED, threading.Event()
             _enqueue(self)

@@ -21,7 +21,7 @@ class Written(Tiered):
     """
 
     def __init__(self, kind: str, text: str, write: Callable[[Module, str], None], types: Sequence[Any],
-                 call: Callable[..., tuple[Any, ...]], fits: Callable[..., bool] = bool, cost: int = 1) -> None:
+                 call: Callable[..., Any], fits: Callable[..., bool] = bool, cost: int = 1) -> None:
         super().__init__()
         self.kind, self.text, self.write, self.types = kind, text, write, types
         self.call, self.fits, self.cost = call, fits, cost

@@ -10,10 +10,9 @@ import numpy as np
 from rushlight.autograd.inplace import check_writable, rebase, refuse_overlap
 from rushlight.autograd.mode import LOCAL
 from rushlight.base.promotion import can_cast
-from rushlight.base.quiet import hush, restore
 from rushlight.base.tape import TAPE
 from rushlight.dispatch import arguments, overrides, pointwise
-from rushlight.dispatch.arrayrun import arrays_of, by_keyword
+from rushlight.dispatch.arrayrun import arrays_of, by_keyword, silent
 from rushlight.dispatch.formula import Formula
 from rushlight.dispatch.literals import NUMBERS
 from rushlight.dispatch.state import MODES
@@ -60,7 +59,7 @@ def build(row: Row) -> Callable[..., Any]:
     if row.kind == "view" or row.options.get("is_view"):
         return _intercepted(row, _geometric(row))
     if row.options.get("fill"):
-        return _filling(row.body, _intercepted(row, _generic(row)))
+        return _filling(silent(row, row.body), _intercepted(row, _generic(row)))
     if row.kind != "pointwise":
         return _intercepted(row, _generic(row))
     direct = _pointwise(row)
@@ -90,11 +89,7 @@ def _filling(body: Callable[..., Any], general: Callable[..., Any]) -> Callable[
     def fill(input: Tensor, *numbers: Any, **named: Any) -> Tensor:
         if MODES or named or not free(input) or not NUMBERS.issuperset(map(type, numbers)):
             return general(input, *numbers, **named)  # type: ignore[no-any-return]
-        token = hush()
-        try:
-            input._a[...] = body(input._a, *numbers)
-        finally:
-            restore(token)
+        input._a[...] = body(input._a, *numbers)
         storage(input).version += 1
         return input
     return fill

@@ -42,14 +42,11 @@ def _of(a: Array) -> dt.dtype:
     return dt.from_numpy_dtype(a.dtype)
 
 
-def _drawn(distribution: Callable[..., Array], op: str, generator: Any, a: Array,
-           *parameters: float) -> Array:
-    flat = distribution(engine_of(op, generator), a.size, _of(a), *parameters)
-    return in_memory_order(flat, a)
+def _drawn(distribution: Callable[..., Array], engine: Engine, a: Array, *parameters: float) -> Array:
+    return in_memory_order(distribution(engine, a.size, _of(a), *parameters), a)
 
 
-def _few(make: Callable[[Array], Array], group: int, engine: Engine, a: Array,
-         standard: bool) -> Array | None:
+def _few(make: Any, group: int, engine: Engine, a: Array, standard: bool) -> Array | None:
     """A float32 array's standard numbers out of a table, where there are few; None: draw them."""
     if not standard or a.dtype.char != "f" or not a.flags.c_contiguous:
         return None
@@ -74,8 +71,9 @@ def normal_array(engine: Engine, a: Array, parameters: tuple[float, float]) -> A
     if found is not None:
         return found
     of, (mean, std) = _of(a), parameters
-    parts = distributions.normal(engine, a.size * (1 + of.is_complex), of.to_real(), mean,
-                                 std / math.sqrt(2) if of.is_complex else std, contiguous=a.flags.c_contiguous)
+    std = std / math.sqrt(2) if of.is_complex else std
+    parts = distributions.normal(engine, a.size * (1 + of.is_complex), of.to_real(), mean, std,
+                                 contiguous=a.flags.c_contiguous)
     return in_memory_order(parts.view(a.dtype), a)
 
 
@@ -114,26 +112,27 @@ def normal_fill(input, mean: "float" = 0.0, std: "float" = 1.0, *, generator: "A
 @fill("exponential_")
 def exponential(input, lambd: "float" = 1.0, *, generator: "Any" = None) -> Array:
     """Exponential numbers of rate lambd."""
-    found = _few(distributions.exponentials32, 2, engine_of("exponential_", generator), input, lambd == 1)
-    return _drawn(distributions.exponential, "exponential_", generator, input, lambd) if found is None else found
+    engine = engine_of("exponential_", generator)
+    found = _few(distributions.exponentials32, 2, engine, input, lambd == 1)
+    return _drawn(distributions.exponential, engine, input, lambd) if found is None else found
 
 
 @fill("geometric_")
 def geometric(input, p: "float", *, generator: "Any" = None) -> Array:
     """Numbers of trials up to the first success."""
-    return _drawn(distributions.geometric, "geometric_", generator, input, p)
+    return _drawn(distributions.geometric, engine_of("geometric_", generator), input, p)
 
 
 @fill("log_normal_")
 def log_normal(input, mean: "float" = 1.0, std: "float" = 2.0, *, generator: "Any" = None) -> Array:
     """exp of normals with this mean and std."""
-    return _drawn(distributions.log_normal, "log_normal_", generator, input, mean, std)
+    return _drawn(distributions.log_normal, engine_of("log_normal_", generator), input, mean, std)
 
 
 @fill("cauchy_")
 def cauchy(input, median: "float" = 0.0, sigma: "float" = 1.0, *, generator: "Any" = None) -> Array:
     """Cauchy numbers."""
-    return _drawn(distributions.cauchy, "cauchy_", generator, input, median, sigma)
+    return _drawn(distributions.cauchy, engine_of("cauchy_", generator), input, median, sigma)
 
 
 _LEFT_OUT: Any = type("LeftOut", (), {"__repr__": lambda self: "..."})()

@@ -101,16 +101,13 @@ def _(s: Any, grad: Any) -> Any:
 # --- triangles and diagonals ----------------------------------------------------------------------
 
 
-_FEW = 1 << 14
-
-
 def _triangle(name: str, doc: str, upper: bool) -> Row:
     def body(input, diagonal: "int" = 0) -> Array:
         if input.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, got {input.ndim}")
-        if input.size > _FEW or input.itemsize > 8:
+        if input.size > 1 << 14 or input.itemsize > 8:
             return (np.triu if upper else np.tril)(input, diagonal)
-        mask = _mask(*input.shape[-2:], diagonal, upper, input.itemsize)  # by bits, which is faster than np.where
+        mask = _mask(*input.shape[-2:], diagonal, upper, input.itemsize)  # of bits: faster than np.where
         return (np.ascontiguousarray(input).view(mask.dtype) & mask).view(input.dtype)
 
     def rule(s: Any, grad: Any) -> Any:

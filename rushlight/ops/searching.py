@@ -225,9 +225,6 @@ def unique_consecutive(input, return_inverse: "bool" = False, return_counts: "bo
 # --- membership -----------------------------------------------------------------------------------
 
 
-_PAIRS = 1 << 12  # so many are compared one by one: that is done before NumPy has chosen its way
-
-
 @opaque(where=("torch",), out=True)
 def isin(elements: "Tensor | Number", test_elements: "Tensor | Number", *,
          assume_unique: "bool" = False, invert: "bool" = False) -> Array:
@@ -241,9 +238,8 @@ def isin(elements: "Tensor | Number", test_elements: "Tensor | Number", *,
         if own.category in (dt.BOOL, dt.COMPLEX):
             raise RuntimeError(f"Unsupported input type encountered for isin(): {own.legacy}")
     a, b = (comparable(np.asarray(v).astype(common.np, copy=False)) for v in (elements, test_elements))
-    if a.size * b.size <= _PAIRS:
-        same = np.logical_or.reduce(a[..., None] == b.reshape(-1), -1)
-        return np.logical_not(same) if invert else np.asarray(same)
+    if a.size * b.size <= 1 << 12:  # all pairs are compared before NumPy has chosen its way
+        return np.asarray(np.logical_or.reduce(a[..., None] == b.reshape(-1), -1) != invert)
     return np.asarray(np.isin(a, b, invert=invert))
 
 

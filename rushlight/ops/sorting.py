@@ -151,7 +151,7 @@ _MAXIMA = 8  # so many of a row are found one by one
 
 
 def _maxima(rows: Array, k: int) -> Array | None:
-    """The positions of each row's k largest, each of which then leaves; None where the least number is among them."""
+    """The positions of each row's k largest, each of which then leaves; None where the least number is."""
     places, least = np.empty((*rows.shape[:-1], k), np.int64), lowest(rows.dtype)
     left, lines = rows.reshape(-1, rows.shape[-1]), np.arange(places.size // k)
     for step, to in enumerate(places.reshape(-1, k).T):
