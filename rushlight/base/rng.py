@@ -116,8 +116,7 @@ class Engine:
             if at + n > _WORDS:
                 return None
             if self._stamp.value != self._block:
-                self._block, former = self._stamp.value, len(self._tables)
-                self._tables.clear()
+                self._block, former, self._tables = self._stamp.value, self._tables, {}
                 if not former:
                     return None
             found = self._tables.get(make)

@@ -28,7 +28,7 @@ def along(how: str, a: Array, d: int, index: Array, other: Array) -> bool:
     position is outside (others may be written already), nor for dtypes and layouts that NumPy is left to.
     """
     sizes, given, of = a.shape, index.shape, a.dtype
-    if (not sizes or given != other.shape or given != sizes and (
+    if (not sizes or len(given) != len(sizes) or given != other.shape or given != sizes and (
             given[:d] != sizes[:d] or given[d + 1:] != sizes[d + 1:]) or of is not other.dtype or not a.size
             or not (index.flags.c_contiguous and a.flags.c_contiguous and other.flags.c_contiguous)):
         return False

@@ -39,8 +39,7 @@ class Written(Tiered):
         if not available():
             return None
         code = ctypes.CFUNCTYPE(INTEGER, *self.types)(native.address(self.kind, self.text, self.write))
-        call = self.call
 
         def run(*operands: Any, out: Any = None) -> bool:
-            return not code(*call(*operands))
+            return not code(*self.call(*operands))
         return run if self.fits(run) else None
