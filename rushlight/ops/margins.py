@@ -237,7 +237,7 @@ def _(logs: Any, labels: Any, counts: Any, times: Any) -> Any:
                     lambda ways: fold(np.logaddexp, ways))
 
 
-def _forward(logs: Any, of: Any, labels: Any, counts: Any, times: Any, lift: Any, cat: Any, merge: Any) -> Any:
+def _forward(logs: Any, of: Any, labels: Any, counts: Any, times: Any, lift: Any, cat: Any, merge: Any):
     """The forward variables, one time step after the other, on tensors or arrays; what they end with."""
     (n, width), batch = labels.shape, np.arange(len(labels))[:, None]
     emitted = logs[:, lift(batch), lift(labels)]
