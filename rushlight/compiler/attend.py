@@ -42,7 +42,7 @@ def _plan(layouts: tuple[Layout, ...], name: str, causal: bool, scale: float) ->
     return heads, np.array(steps, np.int64), tables
 
 
-def _run(write: Any, operands: tuple[Array, ...], kept: Array, causal: bool, scale: float) -> bool:
+def _work(write: Any, operands: tuple[Array, ...], kept: Array, causal: bool, scale: float) -> team.Work:
     """All heads of (q, k, v, result or g, and the gradients)."""
     first = operands[0]
     layouts = tuple([(a.shape, a.strides) for a in operands])
@@ -53,15 +53,30 @@ def _run(write: Any, operands: tuple[Array, ...], kept: Array, causal: bool, sca
     jobs[:, 4] = team.pointer(kept) + np.arange(len(heads)) * (kept.nbytes // len(heads))
     loop = native.loop(write, first.dtype.name)
     work = prod(first.shape) * operands[1].shape[-2]
-    return team.run_loop(loop, jobs, jobs.shape[1], steps, pool.get_num_threads() if work >= _PARALLEL else 1)
+    return team.Work(loop, jobs, jobs.shape[1], steps, pool.get_num_threads() if work >= _PARALLEL else 1)
+
+
+def forward(result: Array, kept: Array, q: Array, k: Array, v: Array, causal: bool,
+            scale: float) -> team.Work:
+    """What `attend` does, into memory."""
+    return _work(attentioncode.attend, (q, k, v, result), kept, causal, scale)
+
+
+def backward(dq: Array, dk: Array, dv: Array, g: Array, q: Array, k: Array, v: Array, kept: Array,
+             causal: bool, scale: float) -> team.Work:
+    """What `unattend` does, into memory, where dk and dv are zeros before."""
+    return _work(attentioncode.unattend, (q, k, v, g, dq, dk, dv), kept, causal, scale)
 
 
 def attend(q: Array, k: Array, v: Array, causal: bool, scale: float) -> tuple[Array, Array] | None:
     """(softmax(q k' scale) v, what `unattend` needs), of equal leading axes; None without machine code."""
     if not suits(q, k, v) or not (q.size and k.size and v.size and scale):
         return None
-    result, kept = np.empty((*q.shape[:-1], v.shape[-1]), q.dtype), np.empty((*q.shape[:-1], 2))
-    return (result, kept) if _run(attentioncode.attend, (q, k, v, result), kept, causal, scale) else None
+    shape, kept = (*q.shape[:-1], v.shape[-1]), np.empty((*q.shape[:-1], 2))
+    # PyTorch's lies as the queries do, for heads side by side that is position by position.
+    like = q.ndim == 4 and shape == q.shape and q.strides[-1] == q.itemsize and all(q.strides)
+    result = np.empty_like(q) if like else np.empty(shape, q.dtype)
+    return (result, kept) if forward(result, kept, q, k, v, causal, scale).run() else None
 
 
 def unattend(g: Array, q: Array, k: Array, v: Array, kept: Array, causal: bool,
@@ -70,8 +85,7 @@ def unattend(g: Array, q: Array, k: Array, v: Array, kept: Array, causal: bool,
     if not suits(g, q, k, v):
         return None
     dq, dk, dv = _like(np.empty, q), _like(np.zeros, k), _like(np.zeros, v)
-    done = _run(attentioncode.unattend, (q, k, v, g, dq, dk, dv), kept, causal, scale)
-    return (dq, dk, dv) if done else None
+    return (dq, dk, dv) if backward(dq, dk, dv, g, q, k, v, kept, causal, scale).run() else None
 
 
 def _like(make: Any, a: Array) -> Array:

@@ -33,17 +33,27 @@ _ROOM = 1 << 27
 
 def convolution(which: str, a: Array, b: Array, *how: Any) -> Array | None:
     """forward, to_input or to_weight of two operands; None where there is no machine code for them."""
-    if not suits(a, b) or not a.size or not b.size:
-        return None
-    if which == "to_weight" and len(a) > 1 and b.nbytes * (16 / min(b.shape[1], 16)) > _ROOM:
+    if divided(which, a, b):
         # The gradient is packed in blocks of so many channels: sample by sample where that is too much.
         half = len(a) // 2
         parts = [convolution(which, a[s], b[s], *how) for s in (slice(half), slice(half, None))]
         return None if parts[0] is None or parts[1] is None else parts[0] + parts[1]
-    found = _plan if prod(a.shape[2:]) <= _KEPT else _plan.__wrapped__
-    plan = found(which, a.dtype, a.shape, a.strides, b.shape, b.strides,
-                 *[h if h.__class__ is int else tuple(h) for h in how])
+    plan = planned(which, a, b, *how)
     return None if plan is None else plan.run(a, b)
+
+
+def divided(which: str, a: Array, b: Array) -> bool:
+    """Whether too much would be packed at once."""
+    return which == "to_weight" and len(a) > 1 and b.nbytes * (16 / min(b.shape[1], 16)) > _ROOM
+
+
+def planned(which: str, a: Array, b: Array, *how: Any) -> _Plan | None:
+    """The product that `convolution` runs."""
+    if not suits(a, b) or not a.size or not b.size:
+        return None
+    found = _plan if prod(a.shape[2:]) <= _KEPT else _plan.__wrapped__
+    return found(which, a.dtype, a.shape, a.strides, b.shape, b.strides,
+                 *[h if h.__class__ is int else tuple(h) for h in how])
 
 
 @lru_cache(maxsize=128)
@@ -91,16 +101,16 @@ class _Plan(Product):
 
     def __init__(self, dtype: Any, pads: Pads, c: _Layout, *steps: Any) -> None:
         super().__init__(dtype, *steps)
-        self.pads, self.shape, self.last = pads, c.shape, c.strides != _laid(dtype, c.shape).strides
+        self.pads, self.shape, self.strides = pads, c.shape, c.strides
+        self.last = c.strides != _laid(dtype, c.shape).strides
 
     def run(self, a: Array, source: Array) -> Array | None:
         """C; None where there is no team."""
-        a = padded(a, self.pads)
         n, channels, *space = self.shape
         c = np.empty((n, *space, channels) if self.last else self.shape, a.dtype)
         c = np.moveaxis(c, -1, 1) if self.last else c
-        b = self.pack(source)
-        return c if b is not None and self.multiply(a, b, c) else None
+        wide, b = padded(a, self.pads), self.pack(source)
+        return c if b is not None and self.product(wide, b, c).run() else None
 
 
 def _parts(samples: int, places: int) -> tuple[int, list[tuple[int, int, int]]]:
