@@ -176,14 +176,14 @@ def take_along_dim(input, indices, dim: "int | None" = None):
                            f"dimensions, but got {input.ndim} dimensions for input, and "
                            f"{indices.ndim} dimensions for indices")
     d = wrap_dim(dim, input.ndim)
-    sizes = list(input._a.shape)
-    sizes[d] = indices._a.shape[d]
-    full = broadcast_shapes(tuple(sizes), indices._a.shape)
-    size = input._a.shape[d]
-    source = [*full[:d], size, *full[d + 1:]]
+    shape, size = input._a.shape, input._a.shape[d]
+    full = broadcast_shapes((*shape[:d], indices._a.shape[d], *shape[d + 1:]), indices._a.shape)
+    source = *full[:d], size, *full[d + 1:]
     if indices._a.size and not indices._k.on_meta and np.minimum.reduce(indices._a, None) < 0:
         indices = ROWS["where"](indices < 0, indices + size, indices)
-    return gather(input.expand(source), d, indices.expand(full))
+    if source != shape or full != indices._a.shape:
+        input, indices = input.expand(source), indices.expand(full)
+    return gather(input, d, indices)
 
 
 @opaque(out=True, out_apart=True, quiet=True)
