@@ -87,8 +87,11 @@ def _shared(a: Array, b: Array, out: Array | None) -> Array | None:
     return out if done else None
 
 
-def planned(a: Array, b: Array, out: Array) -> tuple[int, Array, Array] | None:
-    """The loop, jobs and steps that write a @ b to `out`, in C order; None where BLAS cannot."""
+def planned(a: Array, b: Array, out: Array, strips: int = 0) -> tuple[int, Array, Array] | None:
+    """The loop, jobs and steps that write a @ b to `out`, in C order; None where BLAS cannot.
+
+    strips: how many of them; 0 for what suits most.
+    """
     blas = None if knobs.kernels == "numpy" else _blas()
     loop = _loop(a.dtype.name) if blas is not None else None
     if blas is None or loop is None or a.shape[-1] != b.shape[-2] or not a.shape[-1] or not out.size:
@@ -96,7 +99,7 @@ def planned(a: Array, b: Array, out: Array) -> tuple[int, Array, Array] | None:
     left, right = _order(a), _order(b)
     if left is None or right is None:
         return None
-    jobs = team.placed(_jobs(tuple([(x.shape, x.strides) for x in (a, b, out)])), (a, b, out))
+    jobs = team.placed(_jobs(tuple([(x.shape, x.strides) for x in (a, b, out)]), strips), (a, b, out))
     return loop, jobs, np.array([blas.gemm[a.dtype.name], left[0], right[0], left[1], right[1],
                                  max(out.shape[-1], 1)], np.int64)
 
@@ -140,7 +143,7 @@ def _order(x: Array) -> tuple[int, int] | None:
 
 
 @lru_cache(maxsize=1024)
-def _jobs(layouts: Any) -> Array:
+def _jobs(layouts: Any, strips: int = 0) -> Array:
     """Jobs, relative to the operands' starts: whole matrices of a batch, or strips of them.
 
     The strips depend on the shapes alone, as BLAS adds up otherwise for other extents.
@@ -153,16 +156,18 @@ def _jobs(layouts: Any) -> Array:
     starts = np.array(list(indices(*map(range, batch))), np.int64).reshape(prod(batch), len(batch)) @ lead.T
     rows = m >= n
     extent = m if rows else n
-    step = extent if prod(so) * k < _PARALLEL or len(starts) >= _PIECES else _strip(extent)
+    few = prod(so) * k < _PARALLEL or len(starts) >= _PIECES
+    step = extent if few and not strips else _strip(extent, strips)
     spans = [(low, min(low + step, extent)) for low in range(0, extent, step)]
     steps = (ta[-2], 0, to[-2]) if rows else (0, tb[-1], to[-1])
     return np.array([[*(start + low * np.array(steps)), *((high - low, n) if rows else (m, high - low)), k]
                      for start in starts for low, high in spans], np.int64)
 
 
-def _strip(extent: int) -> int:
+def _strip(extent: int, strips: int) -> int:
     """Rows of a strip: a fourth or half of what is not long, in whole tiles of BLAS."""
-    pieces = min(extent // _LONG, _PIECES) if extent >= 4 * _LONG else 4 if extent >= _LONG else 2
+    usual = min(extent // _LONG, _PIECES) if extent >= 4 * _LONG else 4 if extent >= _LONG else 2
+    pieces = strips or usual
     return -(-extent // (16 * pieces)) * 16
 
 

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rushlight.base.ufunc import LOOPS
-from rushlight.compiler import native, pool
+from rushlight.compiler import pool
 from rushlight.compiler.runtime import ARRAY_FIELDS
 from rushlight.compiler.teamcode import MEMBER, MEMBERS, QUEUE, SEMAPHORE
 
@@ -62,8 +62,7 @@ class _Team:
         for k in range(most):
             if init(ctypes.c_void_p(self.member(k) + 8 * SEMAPHORE), 0, 0):
                 raise OSError("this system has no unnamed semaphores")
-        self._serve = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(
-            native.runtime_address("rl_team_serve"))
+        self._serve = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(_address("rl_team_serve"))
 
     def member(self, k: int) -> int:
         """Where the member's state is."""
@@ -75,6 +74,13 @@ class _Team:
             threading.Thread(target=self._serve, args=(self.address, self.member(self.members)),
                              name="rushlight-team", daemon=True).start()
             self.members += 1
+
+
+def _address(symbol: str) -> int:
+    # Here, since small kernels on NumPy need neither a team nor the emitters.
+    from rushlight.compiler import native
+
+    return native.runtime_address(symbol)
 
 
 class _Current:
@@ -144,7 +150,7 @@ def run_loop(loop: int, jobs: Array, before: int, steps: Array, threads: int) ->
 def _stages() -> Callable[..., int]:
     address, number = ctypes.c_void_p, ctypes.c_int64
     return ctypes.CFUNCTYPE(number, address, address, number, number, number)(
-        native.runtime_address("rl_program_run"))
+        _address("rl_program_run"))
 
 
 def run_stages(stages: "int | bytes", first: int, count: int, threads: int) -> int:

@@ -74,3 +74,14 @@ def on_dense(out: Array, write: Callable[[Array], None]) -> None:
         dense = np.ascontiguousarray(out)
         write(dense)
         out[...] = dense
+
+
+# Bytes from which on rows are copied by several threads.
+_MANY = 1 << 20
+
+
+def rows_of(a: Array, index: Array) -> Array:
+    """a[index], copied; IndexError for a number out of range."""
+    large = index.size * a.strides[0] >= _MANY
+    found = machine("gather", "rows")(a, index) if large else None
+    return np.asarray(a.take(index, 0)) if found is None else found
