@@ -12,8 +12,8 @@ import numpy as np
 
 Array = np.ndarray[Any, Any]
 
-# Set by dispatch: adds rows (out (m, n), positions, rows (k, n)) in machine code.
-machine: Callable[[Array, Array, Array], None] | None = None
+# Set by dispatch: adds rows (out (m, n), positions, rows (k, n)) in machine code; whether it was done.
+machine: Callable[[Array, Array, Array], bool] | None = None
 # Fewer elements than this are added before machine code is even asked for.
 _MANY = 4096
 
@@ -26,40 +26,25 @@ def add_at(target: Array, positions: Array, rows: Array) -> None:
     positions: one-dimensional, in range and not negative.  rows: (len(positions),
     *target.shape[1:]) of target's dtype, or broadcast to it (strides of 0).
     """
-    if machine is not None and target.ndim > 1 and rows.size >= _MANY and _addable(target):
+    dense = target.flags.c_contiguous and target.dtype.kind in "fiV"
+    if machine is not None and target.ndim > 1 and rows.size >= _MANY and dense:
         width = rows.size // len(positions)
         flat = target.reshape(len(target), width)
-        machine(flat, positions.astype(np.int64, copy=False),
-                np.ascontiguousarray(rows).reshape(len(positions), width))
-        return
+        if machine(flat, positions.astype(np.int64, copy=False),
+                   np.ascontiguousarray(rows).reshape(len(positions), width)):
+            return
     reduce_at("sum", target, positions, rows)
-
-
-def _addable(target: Array) -> bool:
-    """Whether the machine code can work in place: rows of numbers that lie dense."""
-    return target.flags.c_contiguous and target.dtype.kind in "fiV"
 
 
 def reduce_at(how: str, target: Array, positions: Array, rows: Array) -> None:
     """Combine rows[i] into target[positions[i]]; how: "sum", "prod", "amax" or "amin"."""
     if not positions.size or not target.size:
         return
-    combine = _COMBINE[how]
-    if target.ndim == 1:
-        combine.at(target, positions, rows)
-    elif target.flags.c_contiguous:
+    if target.ndim > 1 and target.flags.c_contiguous:
         width = target[0].size
-        where = positions[:, None] * width + np.arange(width)
-        combine.at(target.reshape(-1), where.reshape(-1), rows.reshape(-1))
-    else:
-        dense = np.ascontiguousarray(target)
-        reduce_at(how, dense, positions, rows)
-        target[...] = dense
-
-
-def count_at(positions: Array, size: int) -> Array:
-    """How often each of 0 .. size - 1 occurs in `positions`."""
-    return np.bincount(positions, minlength=size)
+        positions = (positions[:, None] * width + np.arange(width)).reshape(-1)
+        target, rows = target.reshape(-1), rows.reshape(-1)
+    _COMBINE[how].at(target, positions, rows)
 
 
 def lowest(dtype: np.dtype[Any]) -> Any:
@@ -78,8 +63,4 @@ def highest(dtype: np.dtype[Any]) -> Any:
 
 def identity(how: str, dtype: np.dtype[Any]) -> Any:
     """What a reduction starts from."""
-    if how == "amax":
-        return lowest(dtype)
-    if how == "amin":
-        return highest(dtype)
-    return dtype.type(1 if how == "prod" else 0)
+    return {"amax": lowest, "amin": highest}.get(how, lambda of: of.type(how == "prod"))(dtype)

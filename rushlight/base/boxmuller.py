@@ -33,17 +33,17 @@ FOUR_OVER_PI, TWO_PI = 4 / math.pi, 2 * math.pi
 SQRT_HALF_BITS = int(_f32(math.sqrt(0.5)).view(np.int32))
 LOW_24, UNIT_24 = (1 << 24) - 1, 2.0**-24
 
-Kernel = Callable[[Array, Any, Any], Any]
-# Set by dispatch: gives the kernel that begins as `by_numpy` and becomes machine code.
-machine: Callable[[], Kernel] | None = None
+# Set by dispatch: gives a kernel that does as `by_numpy`, or answers False while there is none.
+machine: Callable[[], Callable[[Array, Any, Any], bool]] | None = None
 
 
 def normal32(words: Array, mean: float = 0.0, std: float = 1.0) -> Array:
     """float32 normals from uint32 words, in their memory; their number is a multiple of 16."""
-    kernel = by_numpy if machine is None else machine()
     # In blocks, so that a long array is not finished on NumPy while its machine code gets ready.
     for first in range(0, len(words), _BLOCK * GROUP):
-        kernel(words[first:first + _BLOCK * GROUP], _f32(mean), _f32(std))
+        block = words[first:first + _BLOCK * GROUP], _f32(mean), _f32(std)
+        if machine is None or not machine()(*block):
+            by_numpy(*block)
     return words.view(np.float32)
 
 

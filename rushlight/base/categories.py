@@ -67,11 +67,13 @@ def _race(engine: Engine, weights: Array, k: int) -> Array:
 def _with_replacement(engine: Engine, weights: Array, k: int) -> Array:
     # Running totals of the half precisions are kept in float32.
     wide = weights.astype(np.float32) if weights.dtype.itemsize == 2 else weights
-    _check_weights(wide)
-    totals = np.cumsum(wide, axis=-1, dtype=wide.dtype)
-    if not (totals[:, -1] > 0).all():
+    totals = np.add.accumulate(wide, -1, wide.dtype)
+    last = totals[:, -1:]
+    if not (np.minimum.reduce(wide, None) >= 0 and np.maximum.reduce(last, None) < np.inf):
+        _check_weights(wide)
+    if not np.minimum.reduce(last, None) > 0:
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-    totals /= totals[:, -1:].copy()
+    totals = totals / last
     totals[:, -1] = 1
     return _search(totals, standard64(engine, len(weights) * k).reshape(len(weights), k))
 
@@ -87,7 +89,7 @@ def _check_weights(weights: Array) -> None:
 def _search(totals: Array, samples: Array) -> Array:
     """Per row, the first category whose running total is not below the sample, by bisection."""
     if len(totals) <= _FEW:
-        return np.stack([row.searchsorted(keys) for row, keys in zip(totals, samples, strict=True)])
+        return np.array([row.searchsorted(keys) for row, keys in zip(totals, samples, strict=True)])
     low = np.zeros(samples.shape, np.int64)
     high = np.full(samples.shape, totals.shape[1])
     for _ in range(totals.shape[1].bit_length()):

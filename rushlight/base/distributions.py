@@ -18,7 +18,7 @@ from rushlight.base.boxmuller import GROUP, LOW_24, UNIT_24, normal32, normal64
 from rushlight.base.convert import convert, largest
 from rushlight.base.dtype import dtype
 from rushlight.base.fused import fma32, fma64
-from rushlight.base.rng import Engine
+from rushlight.base.rng import Engine, paired
 
 Array = np.ndarray[Any, Any]
 
@@ -76,7 +76,12 @@ def _in_blocks(draw: Callable[..., Array]) -> Callable[..., Array]:
 
 def standard32(engine: Engine, n: int) -> Array:
     """float32 uniforms of [0, 1): the low 24 bits of a word each."""
-    words = engine.words32(n)
+    found = engine.few(units32, n, 1)
+    return units32(engine.words32(n)) if found is None else found.copy()
+
+
+def units32(words: Array) -> Array:
+    """standard32 of these words, which are changed."""
     words &= np.uint32(LOW_24)
     floats = words.view(np.int32).astype(np.float32)
     floats *= np.float32(UNIT_24)
@@ -85,7 +90,15 @@ def standard32(engine: Engine, n: int) -> Array:
 
 def standard64(engine: Engine, n: int) -> Array:
     """float64 uniforms of [0, 1): the low 53 bits of a pair each."""
-    words = engine.words64(n)
+    found = engine.few(_units_of_pairs, 2 * n, 2)
+    return _units64(engine.words64(n)) if found is None else found.copy()
+
+
+def _units_of_pairs(words: Array) -> Array:
+    return _units64(paired(words))
+
+
+def _units64(words: Array) -> Array:
     words &= np.uint64((1 << 53) - 1)
     floats = words.view(np.int64).astype(np.float64)
     floats *= 2.0**-53
@@ -230,10 +243,18 @@ def exponential(engine: Engine, n: int, of: dtype, rate: float = 1.0) -> Array:
         return np.empty(0, of.np)
     if not of.is_floating_point:
         raise RuntimeError(_CONTINUOUS.format("Exponential", of.legacy))
-    logs = standard64(engine, n)
-    np.log1p(np.negative(logs, out=logs), out=logs)
+    logs = _logs(standard64(engine, n))
     logs *= -1.0 / rate
     return convert(logs, of.np)
+
+
+def _logs(units: Array) -> Array:
+    return np.log1p(np.negative(units, out=units), out=units)
+
+
+def exponentials32(words: Array) -> Array:
+    """float32 exponential numbers of rate 1 of these pairs of words."""
+    return (_logs(_units_of_pairs(words)) * -1.0).astype(np.float32)
 
 
 @_in_blocks
@@ -270,9 +291,9 @@ def bernoulli_each(engine: Engine, p: Array, of: dtype) -> Array:
         return np.empty(p.shape, of.np)
     _need(of, _NUMBERS | {dt.bool_}, "bernoulli_tensor_cpu_self_")
     _need(dt.from_numpy_dtype(p.dtype), FLOATS, "bernoulli_tensor_cpu_p_")
-    if not ((p >= 0) & (p <= 1)).all():
+    if np.count_nonzero((p >= 0) & (p <= 1)) < p.size:
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false. bernoulli: "
                            "probabilities must be in [0, 1]")
     if p.dtype == np.float64:
         return (standard64(engine, p.size).reshape(p.shape) < p).astype(of.np)
-    return (standard32(engine, p.size).reshape(p.shape) < p.astype(np.float32)).astype(of.np)
+    return (standard32(engine, p.size).reshape(p.shape) < p.astype(np.float32, copy=False)).astype(of.np)

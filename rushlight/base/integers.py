@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import ml_dtypes
@@ -28,9 +29,7 @@ def integers(engine: Engine, n: int, of: dtype, low: int, high: int | None) -> A
     """
     if high is None and low == LOWEST:
         return _all_64_bits(engine, n, of)
-    low, last = _narrowed(of, low, high)
-    _check_fits(of, low, last)
-    span = last - low + 1
+    low, span = (_range.__wrapped__ if of in DIGITS else _range)(of, low, high)  # floating ones may warn
     if span >= _WIDE_RANGE:
         words = engine.words64(n)
         words %= np.uint64(span % (1 << 64) or 1)
@@ -40,10 +39,17 @@ def integers(engine: Engine, n: int, of: dtype, low: int, high: int | None) -> A
     return _shifted(words.astype(np.int64), low, of)
 
 
+@lru_cache(maxsize=64)
+def _range(of: dtype, low: int, high: int | None) -> tuple[int, int]:
+    """The first integer, and how many there are."""
+    low, last = _narrowed(of, low, high)
+    _check_fits(of, low, last)
+    return low, last - low + 1
+
+
 def _shifted(offsets: Array, low: int, of: dtype) -> Array:
     if low:
-        with np.errstate(over="ignore"):
-            offsets += np.int64(low)
+        offsets += np.int64(low)  # arrays wrap silently
     return convert(offsets, of.np)
 
 

@@ -61,6 +61,8 @@ def _dense(sizes: Sequence[int], order: Sequence[int]) -> Ints:
 
 def broadcast_shapes(*shapes: Sequence[int]) -> Ints:
     """The common shape by right-aligned broadcasting; RuntimeError in PyTorch's words."""
+    if len(shapes) == 2 and shapes[0] == shapes[1]:
+        return tuple(shapes[0])
     ndim = max((len(s) for s in shapes), default=0)
     result = [1] * ndim
     for shape in shapes:

@@ -7,6 +7,7 @@ and the others are counted from it, so that element i is not always `start + i *
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -147,11 +148,16 @@ def _from_both_ends(first: Any, last: Any, step: Any, steps: int, of: Any) -> Ar
     for part, start, sign in ((out[:steps // 2], first, step), (out[steps // 2:][::-1], last, -step)):
         for low in range(0, len(part), _BLOCK):
             block = part[low:low + _BLOCK]
-            index = np.arange(low, low + len(block)).astype(step.dtype)
-            index *= sign
+            index = _counted(step.dtype)[:len(block)]
+            index = (index + low if low else index) * sign
             index += start
             block[:] = index
     return out
+
+
+@lru_cache(maxsize=None)
+def _counted(of: Any) -> Array:
+    return np.arange(_BLOCK).astype(of)
 
 
 def _linspace_reduced(first: Array, last: Array, steps: int, of: dtype) -> Array:

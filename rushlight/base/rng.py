@@ -22,6 +22,8 @@ _WORDS = 624
 _MASK_53 = (1 << 53) - 1
 # Below this many words a bulk call costs more to set up than its faster loop wins back.
 _BULK = 1024
+# Up to so many words are cut out of what is made of a whole block.
+FEW = 128
 
 # Set by dispatch: gives a kernel (words, state) -> bool that fills words by machine code, or
 # answers False while there is none.
@@ -42,12 +44,19 @@ class Engine:
     `lock` serialises draws: several draws that belong together are made under it.
     """
 
-    __slots__ = ("initial_seed", "normal", "normal32", "lock", "_bits", "_bulk", "_memory")
+    __slots__ = ("initial_seed", "normal", "normal32", "lock", "memory", "_bits", "_bulk", "_position",
+                 "_stamp", "_block", "_tables")
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
         self._bits = np.random.MT19937(0)
         self._bulk = np.random.Generator(self._bits)
-        self._memory: Array | None = None
+        # NumPy's state in place: 624 words and the position of the next one.
+        address = self._bits.ctypes.state_address
+        block: Any = (ctypes.c_uint32 * (_WORDS + 1)).from_address(address)
+        self.memory = np.frombuffer(block, np.uint32)
+        self._position = ctypes.c_uint32.from_address(address + 4 * _WORDS)
+        self._stamp = ctypes.c_uint64.from_address(address)  # two words of a block tell it from others
+        self._block, self._tables = -1, dict[Any, tuple[int, int, Array]]()
         self.lock = threading.RLock()
         self.normal32: float | None = None  # PyTorch keeps one; only its state carries it
         self.manual_seed(seed)
@@ -72,15 +81,15 @@ class Engine:
     def words32(self, n: int) -> Array:
         """The next `n` words, uint32."""
         if n < _BULK:
-            return self.single_words(n)
+            found = self.few(np.copy, n, 1)
+            return self.single_words(n) if found is None else found.copy()
         words = np.empty(n, np.uint32)
         return words if self._fill(words) else self._bulk.integers(0, 1 << 32, n, np.uint32)
 
     def words64(self, n: int) -> Array:
         """The next `n` pairs of words, uint64; the first word of a pair is the upper half."""
         if n < _BULK:
-            raw = self._bits.random_raw(2 * n)
-            return (raw[0::2] << np.uint64(32)) | raw[1::2]
+            return paired(self._bits.random_raw(2 * n))
         words = np.empty(n, np.uint64)
         if not self._fill(words.view(np.uint32)):
             return self._bulk.integers(0, 1 << 64, n, np.uint64)
@@ -90,18 +99,40 @@ class Engine:
             words |= second
         return words
 
+    def few(self, make: Callable[[Array], Array], n: int, group: int) -> Array | None:
+        """What `make` makes of the next `n` words, a part of what it makes of their block; None: draw them.
+
+        make: numbers of uint32 words, as many of every `group` of them.  Programs that draw few at a time
+        thus spend their time on 624 words at once; whose first blocks are used up by others makes no table.
+        """
+        if not 0 < n <= FEW:
+            return None
+        with self._bits.lock:
+            at = self._position.value
+            if at == _WORDS:
+                self._bits.random_raw()
+                at = 0
+                self._position.value = 0
+            if at + n > _WORDS:
+                return None
+            if self._stamp.value != self._block:
+                self._block, former, self._tables = self._stamp.value, self._tables, {}
+                if not former:
+                    return None
+            found = self._tables.get(make)
+            if found is None or (at - found[0]) % group:
+                self._position.value = first = at % group
+                words = self.single_words((_WORDS - first) // group * group)
+                table = make(words)
+                found = self._tables[make] = first, words.size // table.size, table
+            self._position.value = at + n
+        first, per, table = found
+        at -= first
+        return table[at // per:(at + n) // per]
+
     def single_words(self, n: int) -> Array:
         """The next `n` words, uint32, made by NumPy one at a time."""
         return self._bits.random_raw(n).astype(np.uint32)
-
-    @property
-    def memory(self) -> Array:
-        """NumPy's state in place: 624 words and the position of the next one, uint32."""
-        if self._memory is None:
-            address = self._bits.ctypes.state_address
-            block: Any = (ctypes.c_uint32 * (_WORDS + 1)).from_address(address)
-            self._memory = np.frombuffer(block, np.uint32)
-        return self._memory
 
     def _fill(self, words: Array) -> bool:
         if machine is None:
@@ -148,6 +179,11 @@ class Engine:
             position = _WORDS if left == 1 else following
             with self._bits.lock:
                 self.memory[:_WORDS], self.memory[_WORDS] = record["words"], position
+
+
+def paired(words: Array) -> Array:
+    """Pairs of words, the first of which is the upper half."""
+    return (words[0::2].astype(np.uint64) << np.uint64(32)) | words[1::2]
 
 
 _default: list[Engine] = []

@@ -5,59 +5,35 @@ the processor's here, so that there is no machine code for a processor without t
 """
 from __future__ import annotations
 
-import ctypes
 import platform
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
 from rushlight.base import boxmuller as b
-from rushlight.compiler import native
 from rushlight.compiler.ir import Function, Module
 from rushlight.compiler.lanes import Lane, horner
-from rushlight.compiler.target import available, identity
+from rushlight.compiler.target import identity
 from rushlight.compiler.team import pointer
-from rushlight.compiler.tier import Tiered
-
-Array = np.ndarray[Any, Any]
+from rushlight.compiler.written import ADDRESS, FLOAT, INTEGER, Written
 
 _PAIRS = b.GROUP // 2
 
 
-class Normals(Tiered):
-    """Called with (words, mean, std): float32 normals in the memory of uint32 words."""
-
-    def reference(self, *arrays: Any, out: Any = None) -> None:
-        """On NumPy."""
-        b.by_numpy(*arrays)
-
-    def build(self) -> Callable[..., None] | None:
-        """The machine code behind a function of NumPy arrays."""
-        # As `host().fma` says, found without loading LLVM.
-        if not available() or platform.machine() == "x86_64" and "fma" not in identity().split():
-            return None
-        code = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_float,
-                                ctypes.c_float)(native.address("normals", "float32", write))
-
-        def run(words: Array, mean: Any, std: Any, out: Any = None) -> None:
-            if not words.flags.c_contiguous or words.dtype != np.uint32:
-                raise ValueError("normals: expected contiguous uint32 words, got "
-                                 f"{words.dtype} with strides {words.strides}")
-            code(pointer(words), words.size // b.GROUP, mean, std)
-        return run
-
-
 @lru_cache(maxsize=None)
-def normals() -> Normals:
-    """The one kernel."""
-    return Normals()
+def normals() -> Written:
+    """Called with (words, mean, std): float32 normals in the memory of dense uint32 words."""
+    return Written("normals", "float32", write, (ADDRESS, INTEGER, FLOAT, FLOAT), lambda words, mean, std: (
+        pointer(words), words.size // b.GROUP, mean, std), _fused, cost=32)
+
+
+def _fused(run: Any) -> bool:
+    """`host().fma`, found without loading LLVM."""
+    return platform.machine() != "x86_64" or "fma" in identity().split()
 
 
 def write(module: Module, name: str) -> None:
-    """The IR of `void name(ptr words, i64 groups, float mean, float std)`."""
-    f = Function(module, f"define void @{name}(ptr %words, i64 %groups, float %mean, float %std)", _PAIRS)
+    """The IR of `i64 name(ptr words, i64 groups, float mean, float std)`."""
+    f = Function(module, f"define i64 @{name}(ptr %words, i64 %groups, float %mean, float %std)", _PAIRS)
     mean, std = f.splat("float", "%mean"), f.splat("float", "%std")
     with f.loop("%groups") as group:
         first = f.at("%words", f.i64("mul", group, 4 * b.GROUP))
@@ -66,7 +42,7 @@ def write(module: Module, name: str) -> None:
         sine, cosine = _sincos(_uniforms(f, second) * b.TWO_PI)
         for turned, place in ((cosine, first), (sine, second)):
             f.emit(f"store {(radius * turned).fma(std, mean)!r}, ptr {place}, align 4")
-    f.emit("ret void")
+    f.emit("ret i64 0")
     f.finish()
 
 

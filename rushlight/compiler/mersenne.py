@@ -5,7 +5,6 @@ word k + 624 depends on the words k, k + 1 and k + 397 alone (M. Matsumoto, T. N
 """
 from __future__ import annotations
 
-import ctypes
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,10 +17,9 @@ from rushlight.base.rng import Engine, default_engine
 from rushlight.compiler import native
 from rushlight.compiler.ir import Function, Module
 from rushlight.compiler.lanes import Lane
-from rushlight.compiler.target import available
 from rushlight.compiler.team import pointer
 from rushlight.compiler.teamcode import MEMCPY
-from rushlight.compiler.tier import Tiered
+from rushlight.compiler.written import ADDRESS, INTEGER, Written
 from rushlight.ops.scalar import m, symbol
 
 Array = np.ndarray[Any, Any]
@@ -30,29 +28,6 @@ _N, _M = 624, 397
 _LANES = 8
 _UPPER, _LOWER, _MATRIX = -(1 << 31), (1 << 31) - 1, 0x9908B0DF
 _BYTES = 4 * _N
-
-
-class Words(Tiered):
-    """Called with (words, state): fill uint32 words; whether that was done.
-
-    state: Engine.memory, the 624 words and the position of the next one.
-    """
-
-    def reference(self, *arrays: Any, out: Any = None) -> bool:
-        """Nothing is done: NumPy's generator is the other way."""
-        return False
-
-    def build(self) -> Callable[..., bool] | None:
-        """The machine code; None without LLVM, or if this NumPy keeps its state in another way."""
-        if not available():
-            return None
-        code = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)(
-            native.address("words", "mt19937", write))
-
-        def run(words: Array, state: Array, out: Any = None) -> bool:
-            code(pointer(state), pointer(words), words.size)
-            return True
-        return run if _agrees(run) else None
 
 
 def _agrees(run: Callable[..., bool]) -> bool:
@@ -66,14 +41,15 @@ def _agrees(run: Callable[..., bool]) -> bool:
 
 
 @lru_cache(maxsize=None)
-def words() -> Words:
-    """The one kernel."""
-    return Words()
+def words() -> Written:
+    """Called with (words, state): fill uint32 words; state: Engine.memory, if this NumPy keeps it so."""
+    return Written("words", "mt19937", write, (ADDRESS, ADDRESS, INTEGER),
+                   lambda words, state: (pointer(state), pointer(words), words.size), _agrees)
 
 
 def write(module: Module, name: str) -> None:
-    """The IR of `void name(ptr state, ptr words, i64 n)`."""
-    f = Function(module, f"define void @{name}(ptr %state, ptr %words, i64 %n)", _LANES)
+    """The IR of `i64 name(ptr state, ptr words, i64 n)`."""
+    f = Function(module, f"define i64 @{name}(ptr %state, ptr %words, i64 %n)", _LANES)
     buffer = f.op(f"alloca [{2 * _N + _LANES} x i32], align 64")
     rest = f.op(f"alloca [{_LANES} x i32], align 64")
     _copy(f, buffer, "%state", _BYTES)
@@ -94,7 +70,7 @@ def write(module: Module, name: str) -> None:
         done.set(f.i64("add", made, count))
     _copy(f, "%state", buffer, _BYTES)
     f.store("i32", f.op(f"trunc i64 {position.get()} to i32"), "%state", _BYTES)
-    f.emit("ret void")
+    f.emit("ret i64 0")
     f.finish()
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
+from rushlight.base.quiet import hush, restore
 from rushlight.base.config import knobs
 from rushlight.compiler import pool, team
 from rushlight.compiler.meaning import Meaning
@@ -41,12 +42,16 @@ class Pointwise(Tiered):
 
     def reference(self, *arrays: Any, out: Any = None) -> Any:
         """Evaluate with NumPy."""
-        with np.errstate(all="ignore"):
+        token = hush()
+        try:
             found = self._program(arrays)
-            shape = np.broadcast_shapes(*[a.shape for a in arrays])
+            shapes = {a.shape for a in arrays}
+            shape = shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
             wanted = [None] * len(found) if out is None else [out] if len(found) == 1 else out
             results = [_deliver(np.asarray(f), shape, d, o, arrays)
                        for f, d, o in zip(found, self._out, wanted, strict=True)]
+        finally:
+            restore(token)
         return results[0] if len(results) == 1 else tuple(results)
 
     @property

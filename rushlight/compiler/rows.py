@@ -36,6 +36,7 @@ class Rows(Tiered):
             raise ValueError(f"rows: expected an input with the role 'vector', got {self.roles}")
         self.work = work_dtype(tuple(d for _, d, role in inputs if role == "vector"))
         self.vector_outputs = self._vary()
+        self.cost = 1 + len(toposort(outputs)) // 4
         first = self.roles.index("vector")
         self._program = program(outputs, self.inputs, self.work, first)
         self._out = tuple(dt.BY_NAME[d].np for d in out_dtypes)

@@ -15,6 +15,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.config import knobs
 from rushlight.compiler import pool
 from rushlight.compiler.meaning import Meaning
+from rushlight.compiler.team import pointer
 from rushlight.ops.scalar import symbol
 
 Array = np.ndarray[Any, Any]
@@ -40,28 +41,24 @@ def _entry() -> Callable[..., None]:
     return prototype(native.runtime_address("rl_add_rows"))
 
 
-def add_rows(out: Array, index: Array, values: Array) -> None:
-    """out[index[i]] += values[i] for every i in order, in place; rows may come repeatedly.
+def add_rows(out: Array, index: Array, values: Array) -> bool:
+    """out[index[i]] += values[i] for every i in order, in place; whether it was done.
 
-    out is (rows, n), index (m,) of int64 within range, values (m, n) of out's dtype. IndexError
-    for an index out of range.
+    out is (rows, n), index (m,) of int64, not empty, with repetitions, values (m, n) of out's dtype.
+    IndexError for an index out of range.
     """
-    if index.size == 0 or out.shape[1] == 0:
-        return
-    low, high = int(index.min()), int(index.max())
-    if low < 0 or high >= out.shape[0]:
-        raise IndexError(f"add_rows: expected indices from 0 to {out.shape[0] - 1}, got "
-                         f"{low if low < 0 else high}")
+    if np.maximum.reduce(index.view(np.uint64)) >= out.shape[0]:
+        raise IndexError(f"add_rows: expected indices from 0 to {out.shape[0] - 1}, got {index.tolist()}")
     found = None if knobs.kernels == "numpy" else _descriptor(dt.from_numpy_dtype(out.dtype).name)
-    if found is None or index.dtype != np.int64:
-        _by_numpy(out, index, values)
-        return
+    if found is None:
+        return False
     columns = out.shape[1]
     pieces = 1
     if values.size >= _LARGE:
         pieces = max(1, min(pool.get_num_threads(), columns // _COLUMNS))
     cuts = [columns * i // pieces for i in range(pieces + 1)]
     pool.run([_job(found, out[:, a:b], index, values[:, a:b]) for a, b in zip(cuts, cuts[1:], strict=False)])
+    return True
 
 
 def _job(descriptor: int, out: Array, index: Array, values: Array) -> Callable[[], None]:
@@ -70,16 +67,5 @@ def _job(descriptor: int, out: Array, index: Array, values: Array) -> Callable[[
     rows, columns = values.shape
 
     def run() -> None:
-        _entry()(descriptor, out.ctypes.data, index.ctypes.data, values.ctypes.data, rows, columns,
-                 steps.ctypes.data)
+        _entry()(descriptor, pointer(out), pointer(index), pointer(values), rows, columns, pointer(steps))
     return run
-
-
-def _by_numpy(out: Array, index: Array, values: Array) -> None:
-    """Rows of one target are brought together and summed up; np.add.at would take them singly."""
-    order = np.argsort(index, kind="stable")
-    targets, starts = np.unique(index[order], return_index=True)
-    wide = dt.opmath(dt.from_numpy_dtype(out.dtype)).np
-    with np.errstate(all="ignore"):
-        sums = np.add.reduceat(values[order].astype(wide, copy=False), starts, axis=0, dtype=wide)
-        out[targets] = (out[targets].astype(wide, copy=False) + sums).astype(out.dtype, copy=False)

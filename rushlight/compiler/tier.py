@@ -48,7 +48,10 @@ class Tiered:
     reference(*arrays, out=None)  the meaning, by NumPy
     build() -> ufunc or None      machine code; None where the expression cannot be compiled
     parallel(*arrays, out=None)   the machine code, over several threads
+    cost                          of a small call by NumPy, in calls of one of its functions
     """
+
+    cost = 1
 
     def __init__(self) -> None:
         self.fn: Callable[..., Any] = self._counted
@@ -115,7 +118,8 @@ class Tiered:
         if not self._work and _done:
             self._work = _done.get(self.name, 0.0)
         before = self._work
-        self._work += 1 + max([a.size for a in arrays], default=0) * hot / knobs.hot_size
+        most = max([getattr(a, "size", 0) for a in arrays], default=0)
+        self._work += self.cost + most * hot / knobs.hot_size
         if self._state == COLD and self._work >= hot:
             self._state, self._built = QUEUED, threading.Event()
             _enqueue(self)

@@ -1,8 +1,8 @@
 """The NumPy meaning of scalar expressions: each node of the DAG evaluated once, on whole arrays.
 
 Two-byte and smaller floats compute in float32 and are rounded once, at the end, as PyTorch's
-kernels do. An expression is laid out as a list of steps once per combination of dtypes; running it
-is then a walk over that list.
+kernels do. An expression is laid out as a list of steps once per combination of dtypes, which are
+written down as one Python function.
 """
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def evaluate(outputs: Sequence[Expr], env: Mapping[str, Any], compute_dtype: str
 
 
 class Program:
-    """An expression laid out for NumPy: call it with the input arrays, in order.
+    """An expression laid out for NumPy: `run` takes the input arrays, in order.
 
     Row atoms (ops/rowexpr.py) act on the last axis, whose extent is that of the input numbered
     `row`; inputs that are scalars of a row have extent 1 there.
@@ -56,25 +56,22 @@ class Program:
         for node in toposort(outputs):
             self._place(node, names)
         self._results = tuple(self._slots[o] for o in outputs)
-        self._dead = self._last_uses()
+        self.run = self._written()
 
-    def __call__(self, arrays: Sequence[Any]) -> list[Any]:
-        values = self._start.copy()
-        values[:len(arrays)] = arrays
-        for (function, operands, result), dead in zip(self._steps, self._dead, strict=True):
-            values[result] = function(*[values[i] for i in operands])
-            for i in dead:
-                values[i] = None
-        return [values[i] for i in self._results]
-
-    def _last_uses(self) -> list[tuple[int, ...]]:
-        """For each step the slots that nobody reads after it, so that memory is given back."""
-        seen = set(self._results)
-        dead: list[tuple[int, ...]] = []
-        for _, operands, _ in reversed(self._steps):
-            dead.append(tuple(set(operands) - seen))
-            seen.update(operands)
-        return dead[::-1]
+    def _written(self) -> Callable[[Sequence[Any]], list[Any]]:
+        """One Python function of all steps, which lets go of what nobody reads after a step."""
+        constants = {f"v{i}": value for i, value in enumerate(self._start) if value is not None}
+        read = {*constants, *(f"v{i}" for i in self._results)}
+        lines = [f"return [{', '.join(f'v{i}' for i in self._results)}]"]
+        for k, (_, operands, result) in reversed([*enumerate(self._steps)]):
+            given = [f"v{i}" for i in operands]
+            lines += [f"del {name}" for name in {*given} - read]
+            lines.append(f"v{result} = f{k}({', '.join(given)})")
+            read.update(given)
+        lines.append(f"[{', '.join(f'v{i}' for i in range(len(self._storage)))}] = arrays")
+        scope = {**constants, **{f"f{k}": step[0] for k, step in enumerate(self._steps)}}
+        exec("\n    ".join(["def run(arrays):", *lines[::-1]]), scope)
+        return scope["run"]  # type: ignore[no-any-return]
 
     def _slot(self, value: Any = None) -> int:
         self._start.append(value)
@@ -176,6 +173,6 @@ _ROW_OPS: dict[str, Callable[..., Callable[..., Any]]] = {
 
 @lru_cache(maxsize=None)
 def program(outputs: tuple[Expr, ...], inputs: tuple[tuple[str, str], ...], work: str,
-            row: int = 0) -> Program:
-    """The laid-out expression for these input dtypes, kept."""
-    return Program(outputs, inputs, work, row)
+            row: int = 0) -> Callable[[Sequence[Any]], list[Any]]:
+    """The laid-out expression for these input dtypes, as a function, kept."""
+    return Program(outputs, inputs, work, row).run

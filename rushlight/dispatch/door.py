@@ -12,7 +12,7 @@ from typing import Any
 
 from rushlight.base import accumulate, boxmuller, integers, rng
 from rushlight.dispatch import inplace, methods, operators, pointwise, running
-from rushlight.ops import machine, products, scanning
+from rushlight.ops import machine, products
 from rushlight.ops.rowkernels import RowKernel
 from rushlight.ops.table import NAMES, Row, public
 from rushlight.tensor import tensor
@@ -76,6 +76,7 @@ def namespace(space: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]
         found = lookup(space, name)
         if found is None:
             raise AttributeError(f"module 'torch.{space}' has no attribute {name!r}")
+        setattr(import_module(f"rushlight.{space}"), name, found)
         return found
     return find, lambda: names(space)
 
@@ -89,22 +90,16 @@ def _compiler(module: str) -> Any:
     return import_module(f"rushlight.compiler.{module}")
 
 
-def _add_rows(out: Any, positions: Any, rows: Any) -> None:
+def _add_rows(out: Any, positions: Any, rows: Any) -> Any:
     from rushlight.compiler.scatter import add_rows
 
-    add_rows(out, positions, rows)
+    return add_rows(out, positions, rows)
 
 
 def _matmul(a: Any, b: Any, out: Any = None) -> Any:
     from rushlight.compiler.gemm import matmul
 
     return matmul(a, b, out)
-
-
-def _scan(op: str) -> Any:
-    from rushlight.compiler.scan import scan
-
-    return scan(op)
 
 
 def _rows(*meaning: Any) -> Any:
@@ -116,7 +111,6 @@ def _rows(*meaning: Any) -> Any:
 accumulate.machine = _add_rows
 products.machine = _matmul
 machine.find = lru_cache(maxsize=None)(lambda module, name: getattr(_compiler(module), name))
-scanning.machine = _scan
 RowKernel.compile = staticmethod(_rows)
 rng.machine = _machine("mersenne", "words")
 boxmuller.machine = _machine("boxmuller", "normals")

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,12 @@ import numpy as np
 from rushlight.autograd.inplace import check_writable, rebase, refuse_overlap
 from rushlight.autograd.mode import LOCAL
 from rushlight.base.promotion import can_cast
-from rushlight.base.quiet import hush, restore
 from rushlight.base.tape import TAPE
 from rushlight.dispatch import arguments, overrides, pointwise
-from rushlight.dispatch.arrayrun import arrays_of, by_keyword
+from rushlight.dispatch.arrayrun import arrays_of, by_keyword, silent
 from rushlight.dispatch.formula import Formula
 from rushlight.dispatch.literals import NUMBERS
+from rushlight.dispatch.state import MODES
 from rushlight.ops import signature
 from rushlight.ops.table import Row
 from rushlight.tensor.tensor import Tensor, storage
@@ -57,6 +58,8 @@ def build(row: Row) -> Callable[..., Any]:
     """The callable behind `name_`."""
     if row.kind == "view" or row.options.get("is_view"):
         return _intercepted(row, _geometric(row))
+    if row.options.get("fill"):
+        return _filling(silent(row, row.body), _intercepted(row, _generic(row)))
     if row.kind != "pointwise":
         return _intercepted(row, _generic(row))
     direct = _pointwise(row)
@@ -78,6 +81,18 @@ def build(row: Row) -> Callable[..., Any]:
         **{f"_default_{p.name}": p.default for p in row.params}}, direct, "_")
     made.__doc__ = general.__doc__
     return made
+
+
+def _filling(body: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
+    """A fill: by plain numbers nothing is asked but whether the memory is free."""
+    @wraps(general)
+    def fill(input: Tensor, *numbers: Any, **named: Any) -> Tensor:
+        if MODES or named or not free(input) or not NUMBERS.issuperset(map(type, numbers)):
+            return general(input, *numbers, **named)  # type: ignore[no-any-return]
+        input._a[...] = body(input._a, *numbers)
+        storage(input).version += 1
+        return input
+    return fill
 
 
 def _intercepted(row: Row, run: Callable[..., Any]) -> Callable[..., Any]:
@@ -180,20 +195,10 @@ def _geometric(row: Row) -> Callable[..., Any]:
 
 def _generic(row: Row) -> Callable[..., Any]:
     into = by_keyword(row, row.options["into"]) if "into" in row.options else None
-    fill = row.options.get("fill")
 
     def run(*args: Any, **kwargs: Any) -> Any:
         from rushlight.dispatch.door import function
 
-        if fill and not kwargs and NUMBERS.issuperset(map(type, args[1:])) and free(args[0]):
-            target = args[0]
-            token = hush()
-            try:
-                target._a[...] = row.body(target._a, *args[1:])
-            finally:
-                restore(token)
-            storage(target).version += 1
-            return target
         target, rest = _target(row, args, kwargs)
         if not isinstance(target, Tensor):
             raise TypeError(f"{row.name}_(): argument 'self' must be Tensor, not "

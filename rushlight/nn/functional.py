@@ -18,13 +18,11 @@ _HOMES = {name: "rushlight.nn.multihead_attention" for name in (
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        from importlib import import_module
+    if name not in _HOMES:
+        return _find(name)
+    from importlib import import_module
 
-        found = getattr(import_module(_HOMES[name]), name)
-    else:
-        found = _find(name)
-    globals()[name] = found
+    found = globals()[name] = getattr(import_module(_HOMES[name]), name)
     return found
 
 

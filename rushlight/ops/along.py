@@ -1,14 +1,12 @@
-"""Index arrays along one dim, as gather and scatter take them: checks and flat positions."""
+"""Index arrays along one dim, as gather and scatter take them: checks and reads."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.base.layout import contiguous_strides
 from rushlight.ops.machine import machine
 
 Array = np.ndarray[Any, Any]
@@ -43,30 +41,19 @@ def wrap_positions(index: Array, size: int) -> Array:
     return index
 
 
-def flat_along(shape: tuple[int, ...], dim: int, index: Array) -> Array:
-    """Positions in a contiguous array of `shape` of [.., index[.., i, ..], ..] along dim."""
-    if len(shape) == 1:
-        return index
-    step, lines = _lines(shape, dim, index.shape)
-    flat = index if step == 1 else index * np.int64(step)
-    for line in lines:
-        flat = np.add(flat, line, out=None if flat is index else flat)
-    return flat
-
-
-@lru_cache(maxsize=256)
-def _lines(shape: tuple[int, ...], dim: int, sizes: tuple[int, ...]) -> tuple[int, list[Array]]:
-    """The step along dim, and how far the elements of all other dims lie, one array a dim."""
-    steps = contiguous_strides(shape)
-    return steps[dim], [np.arange(0, n * step, step).reshape(n, *[1] * (len(sizes) - 1 - i)) for i, (n, step)
-                        in enumerate(zip(sizes, steps, strict=False)) if i != dim and n > 1]
-
-
 def take_along(a: Array, dim: int, index: Array) -> Array:
-    """np.take_along_axis at positions that are all inside."""
-    if a.flags.c_contiguous:
-        return a.reshape(-1).take(flat_along(a.shape, dim, index))  # type: ignore[no-any-return]
-    return np.take_along_axis(a, index, dim)
+    """a[.., index[.., i, ..], ..], at positions that are all inside."""
+    out = np.empty(index.shape, a.dtype)
+    if not machine("along", "along")("read", a, dim, index, out):
+        out[...] = a[places_along(dim, index)]
+    return out
+
+
+def places_along(dim: int, index: Array) -> tuple[Array, ...]:
+    """[.., index[.., i, ..], ..] as NumPy is told: an array for each dim."""
+    grid = list(np.indices(index.shape, sparse=True))
+    grid[dim] = index
+    return tuple(grid)
 
 
 def in_front(a: Array, d: int) -> Array:

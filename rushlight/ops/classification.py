@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.dtype import float32, float64
-from rushlight.ops.along import take_along
 from rushlight.ops.arithmetic import where
+from rushlight.ops.machine import machine
 from rushlight.ops.losses import reduced, reduction_of
 from rushlight.ops.rowexpr import at, iota, reduce_
 from rushlight.ops.rowkernels import RowKernel
@@ -59,9 +59,10 @@ def _nll(input, target, weight: "Tensor | None", ignore_index: "int") -> tuple[A
     """-(log-probability of the target) * its class weight, and that weight; 0 where ignored."""
     rows = input[None] if input.ndim == 1 else input
     places = target.reshape(1) if input.ndim == 1 else target
-    if (weight is None and places.dtype == np.int64 and places.size and not 0 <= ignore_index < rows.shape[1]
-            and np.maximum.reduce(places.view(np.uint64), None) < rows.shape[1]):
-        return -take_along(rows, 1, places[:, None]).reshape(target.shape), np.ones(target.shape, input.dtype)
+    found = np.empty((len(rows), 1, *places.shape[1:]), input.dtype)
+    if weight is None and not 0 <= ignore_index < rows.shape[1] and (
+            machine("along", "along")("read", rows, 1, places[:, None], found)):
+        return np.negative(found, out=found).reshape(target.shape), np.full(target.shape, 1, input.dtype)
     counted = in_range(places, rows.shape[1], ignore_index)
     safe = np.where(counted, places, 0)
     picked = np.take_along_axis(rows, safe[:, None].astype(np.int64), 1)[:, 0]

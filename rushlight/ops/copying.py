@@ -15,7 +15,7 @@ from rushlight.base.layout import contiguous_strides, format_strides
 from rushlight.ops.machine import machine
 from rushlight.ops.rowkernels import BIG
 from rushlight.ops.scalar import Expr, m
-from rushlight.ops.table import composite, opaque, pointwise, view
+from rushlight.ops.table import ROWS, composite, opaque, pointwise, view
 
 Array = np.ndarray[Any, Any]
 
@@ -128,7 +128,7 @@ def _(s: Any, grad: Any) -> Any:
 @composite(where=("torch",))
 def fill(input, value: "Any"):
     """One number (or 0-d tensor) in the shape and dtype of input."""
-    return clone(input).fill_(value)
+    return (clone if input.requires_grad else ROWS["empty_like"])(input).fill_(value)
 
 
 @composite(where=("Tensor",))

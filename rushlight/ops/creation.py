@@ -41,16 +41,13 @@ class Fill(NamedTuple):
 
     def _made(self) -> Array:
         sizes, of, value, strides = self
-        if strides is not None and strides != contiguous_strides(sizes):
-            out = _strided(sizes, strides, of)
-            if value is not None:
-                out[...] = value
-            return out
-        if value is None:
-            return np.empty(sizes, of)
-        if value.__class__ is int and not value:
+        plain = strides is None or strides == contiguous_strides(sizes)
+        if plain and value.__class__ is int and not value:
             return np.zeros(sizes, of)  # pages that are zero already, without touching them
-        return np.full(sizes, value, of)
+        out = np.empty(sizes, of) if plain else _strided(sizes, strides, of)  # type: ignore[arg-type]
+        if value is not None:
+            out[...] = value
+        return out
 
 
 def _strided(sizes: Ints, strides: Ints, of: Any) -> Array:

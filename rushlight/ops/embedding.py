@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base.accumulate import add_at, count_at
+from rushlight.base.accumulate import add_at
 from rushlight.base.errors import wrap_dim
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.along import legacy, rows_of
@@ -62,7 +62,7 @@ def _dense_backward(grad_output, indices, num_weights: "int", padding_idx: "int"
         if not kept.all():
             where, rows = where[kept], rows[kept]
     if scale_grad_by_freq:
-        count = count_at(where, num_weights)[where]
+        count = np.bincount(where, minlength=num_weights)[where]
         rows = (rows / count[:, None]).astype(rows.dtype)
     out = np.zeros((num_weights, width), grad_output.dtype)
     add_at(out, where, rows)
@@ -84,7 +84,7 @@ def _(s: Any, grad: Any) -> Any:
 @opaque(name="_counts", where=("aten",))
 def _counts(indices, size: "int") -> Array:
     """How often each index occurs, at each place where it occurs."""
-    return count_at(indices.reshape(-1), size)[indices]
+    return np.bincount(indices.reshape(-1), minlength=size)[indices]
 
 
 def renorm_rows(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
@@ -164,6 +164,10 @@ def embedding_bag(input, weight, offsets: "Tensor | None" = None, max_norm: "flo
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is "
                                   f"only supported for mode='sum' (got mode='{mode}').")
+    plain = input.ndim == 2 and mode != "max" and input.numel() and offsets is None is per_sample_weights
+    if plain and max_norm is None is padding_idx:
+        rows = embedding(weight, input, -1, scale_grad_by_freq, sparse)
+        return rows.sum(1) if mode == "sum" else rows.mean(1)
     flat, numbers, bags = _bags(input, offsets, include_last_offset)
     if max_norm is not None:
         renorm_rows(weight, flat, max_norm, norm_type)

@@ -8,8 +8,9 @@ import numpy as np
 from rushlight.base import advanced
 from rushlight.base.errors import wrap_dim
 from rushlight.base.layout import broadcast_shapes
-from rushlight.ops.along import (UNSIGNED, at_least_1d, check_bounds, check_dtype, legacy, rows_of,
-                                  take_along, wrap_positions)
+from rushlight.ops.along import (UNSIGNED, at_least_1d, check_bounds, check_dtype, legacy, places_along,
+                                  rows_of, wrap_positions)
+from rushlight.ops.machine import machine
 from rushlight.ops.table import ROWS, composite, opaque, view
 
 Array = np.ndarray[Any, Any]
@@ -38,9 +39,8 @@ def _(s: Any, grad: Any) -> Any:
 # --- along one dim --------------------------------------------------------------------------------
 
 
-def _check_gather(a: Array, dim: int, index: Array) -> int:
+def _check_gather(a: Array, d: int, index: Array) -> None:
     check_dtype("gather", index)
-    d = wrap_dim(dim, a.ndim)
     if max(a.ndim, 1) != max(index.ndim, 1):
         raise RuntimeError("Index tensor must have the same number of dimensions as input tensor, "
                            f"got {index.ndim} and {a.ndim}")
@@ -49,7 +49,6 @@ def _check_gather(a: Array, dim: int, index: Array) -> int:
             raise RuntimeError(f"Size does not match at dimension {i} expected index {list(index.shape)} to "
                                f"be no larger than self {list(a.shape)} apart from dimension {d}")
     check_bounds(index, d, a.shape[d] if a.ndim else 1)
-    return d
 
 
 @opaque(quiet=True, out=True, out_apart=True, out_exact=True)
@@ -57,11 +56,11 @@ def gather(input, dim: "int", index, *, sparse_grad: "bool" = False) -> Array:
     """out[.., i, ..] = input[.., index[.., i, ..], ..] along dim."""
     if index.size == 0 and index.dtype.kind in "iuf":
         return np.empty(index.shape, input.dtype)
-    d = _check_gather(input, dim, index)
-    source, where = at_least_1d(input), at_least_1d(index)
-    if not source.flags.c_contiguous:
-        source = source[tuple([slice(None) if i == d else slice(n) for i, n in enumerate(where.shape)])]
-    return np.ascontiguousarray(take_along(source, d, where)).reshape(index.shape)
+    out, d = np.empty(index.shape, input.dtype), wrap_dim(dim, input.ndim)
+    if machine("along", "along")("read", input, d, index, out):
+        return out
+    _check_gather(input, d, index)
+    return np.ascontiguousarray(at_least_1d(input)[places_along(d, at_least_1d(index))]).reshape(index.shape)
 
 
 @gather.gradient
@@ -138,14 +137,14 @@ def take_along_dim(input, indices, dim: "int | None" = None):
                            f"dimensions, but got {input.ndim} dimensions for input, and "
                            f"{indices.ndim} dimensions for indices")
     d = wrap_dim(dim, input.ndim)
-    sizes = list(input._a.shape)
-    sizes[d] = indices._a.shape[d]
-    full = broadcast_shapes(tuple(sizes), indices._a.shape)
-    size = input._a.shape[d]
-    source = [*full[:d], size, *full[d + 1:]]
+    shape, size = input._a.shape, input._a.shape[d]
+    full = broadcast_shapes((*shape[:d], indices._a.shape[d], *shape[d + 1:]), indices._a.shape)
+    source = *full[:d], size, *full[d + 1:]
     if indices._a.size and not indices._k.on_meta and np.minimum.reduce(indices._a, None) < 0:
         indices = ROWS["where"](indices < 0, indices + size, indices)
-    return gather(input.expand(source), d, indices.expand(full))
+    if source != shape or full != indices._a.shape:
+        input, indices = input.expand(source), indices.expand(full)
+    return gather(input, d, indices)
 
 
 @opaque(out=True, out_apart=True, quiet=True)

@@ -10,7 +10,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.accumulate import add_at
 from rushlight.base.convert import number
 from rushlight.base.errors import wrap_dim
-from rushlight.ops.along import at_least_1d, check_bounds, in_front, legacy, on_dense, wrap_positions
+from rushlight.ops.along import at_least_1d, check_bounds, in_front, legacy, on_dense
 from rushlight.ops.scatter import reduce_into, reduce_rule, writes
 from rushlight.ops.table import ROWS, Row, composite
 
@@ -146,10 +146,11 @@ def index_fill(input, dim: "int", index, value: "Tensor | Number") -> None:
         value = number(value, dt.from_numpy_dtype(input.dtype))
     rows = _rows(input, d)
     size = rows.shape[0]
-    if index.size and (int(index.min()) < -size or int(index.max()) >= size):
+    try:
+        rows[at_least_1d(index)] = value
+    except IndexError:
         wrong = index[(index < -size) | (index >= size)].reshape(-1)[0]
-        raise IndexError(f"index {int(wrong)} is out of bounds for dimension {d} with size {size}")
-    rows[wrap_positions(at_least_1d(index), size)] = value
+        raise IndexError(f"index {int(wrong)} is out of bounds for dimension {d} with size {size}") from None
 
 
 @index_fill.gradient

@@ -1,7 +1,7 @@
 """Losses of distances and margins, the distances themselves, and of sequences (CTC)."""
 from __future__ import annotations
 
-from functools import partial
+from functools import partial, reduce as fold
 from math import inf
 from typing import Any
 
@@ -189,12 +189,12 @@ def ctc_loss(log_probs, targets, input_lengths: "Any", target_lengths: "Any", bl
     if not 0 <= blank < logs.shape[2]:
         raise RuntimeError("blank must be in label range")
     extended, counts = _with_blanks(targets, labels, blank)
-    # PyTorch's gradient assumes that log_probs are log_softmax's: it has exp(log_probs) besides the
-    # derivative of the alignments. This term of value 0 adds that.
-    part = logs.exp()
-    counted = np.arange(logs.shape[0])[:, None] < times[None, :]
-    extra = (part - part.detach()).sum(2) * tensor_of(counted.astype(logs._a.dtype))
-    losses = extra.sum(0) - _alignments(logs, extended, counts, times)
+    losses = -_alignments(logs, *map(tensor_of, (extended, counts, times)))
+    if losses.requires_grad:
+        # PyTorch's gradient assumes that log_probs are log_softmax's: it has exp(log_probs) besides the
+        # derivative of the alignments. This term of value 0 adds that.
+        part, counted = logs.exp(), np.arange(logs.shape[0])[:, None] < times[None, :]
+        losses = losses + ((part - part.detach()).sum(2) * tensor_of(counted.astype(logs._a.dtype))).sum(0)
     if zero_infinity:
         losses = where(losses == inf, 0.0, losses)
     if reduction == "mean":
@@ -219,29 +219,34 @@ def _with_blanks(targets: Any, lengths: Any, blank: int) -> tuple[Any, Any]:
     return rows, 2 * lengths + 1
 
 
-def _alignments(logs: Any, labels: Any, counts: Any, times: Any) -> Any:
-    """log of the sum over alignments: the forward variables, one time step after the other."""
-    n, width = labels.shape
-    steps, batch = logs.shape[0], np.arange(n)
-    emitted = logs.gather(2, tensor_of(np.broadcast_to(labels, (steps, n, width)).copy()))
+@composite(name="_ctc_alignments", where=("aten",))
+def _alignments(logs, labels, counts, times):
+    """log of the sum over alignments."""
+    return _forward(logs, logs._a.dtype, labels._a, counts._a, times._a, tensor_of, ROWS["cat"],
+                    lambda ways: ROWS["logsumexp"](ROWS["stack"](ways, 0), 0))
+
+
+@_alignments.kernel
+def _(logs: Any, labels: Any, counts: Any, times: Any) -> Any:
+    return _forward(logs, logs.dtype, labels, counts, times, np.asarray, np.concatenate,
+                    lambda ways: fold(np.logaddexp, ways))
+
+
+def _forward(logs: Any, of: Any, labels: Any, counts: Any, times: Any, lift: Any, cat: Any, merge: Any):
+    """The forward variables, one time step after the other, on tensors or arrays; what they end with."""
+    (n, width), batch = labels.shape, np.arange(len(labels))[:, None]
+    emitted = logs[:, lift(batch), lift(labels)]
     # A label may be reached from two before it unless that is the same label (or a blank).
-    skip = np.zeros((n, width), bool)
-    skip[:, 2:] = (labels[:, 2:] != labels[:, :-2]) & (np.arange(2, width) % 2 == 1)
-    start = np.full((n, width), -inf)
+    skip, start = np.full((2, n, width), -inf, of)
+    skip[:, 2:][(labels[:, 2:] != labels[:, :-2]) & (np.arange(2, width) % 2 == 1)] = 0
     start[:, :2] = 0
-    low = tensor_of(start.astype(logs._a.dtype))
-    alpha, kept = low + emitted[0], []
-    gone = logs.detach().new_full((n, 2), -inf)
-    barred = tensor_of(np.where(skip, 0.0, -inf).astype(logs._a.dtype))
-    kept.append(alpha)
-    for t in range(1, steps):
-        wide = ROWS["cat"]([gone, alpha], 1)
-        ways = ROWS["stack"]([alpha, wide[:, 1:-1], wide[:, :-2] + barred], 0)
-        alpha = ROWS["logsumexp"](ways, 0) + emitted[t]
-        kept.append(alpha)
-    table = ROWS["stack"](kept, 0)
-    last = table[tensor_of(times - 1), tensor_of(batch)]
+    gone, barred, alpha = lift(np.full((n, 2), -inf, of)), lift(skip), lift(start) + emitted[0]
+    kept = [alpha[None]]
+    for t in range(1, len(logs)):
+        wide = cat([gone, alpha], 1)
+        alpha = merge([alpha, wide[:, 1:-1], wide[:, :-2] + barred]) + emitted[t]
+        kept.append(alpha[None])
     ends = np.stack([counts - 1, np.maximum(counts - 2, 0)], 1)
-    final = last.gather(1, tensor_of(ends))
-    only = tensor_of(np.where(np.stack([counts > 0, counts > 1], 1), 0.0, -inf).astype(logs._a.dtype))
-    return ROWS["logsumexp"](final + only, 1)
+    final = cat(kept, 0)[lift(times[:, None] - 1), lift(batch), lift(ends)]
+    only = lift(np.where(np.stack([counts > 0, counts > 1], 1), 0.0, -inf).astype(of))
+    return merge(list((final + only).T))

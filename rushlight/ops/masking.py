@@ -66,16 +66,17 @@ def _(s: Any, grad: Any) -> Any:
 # --- masked_scatter -------------------------------------------------------------------------------
 
 
-@opaque(inplace=True)
+@opaque(inplace=True, quiet=True)
 def masked_scatter(input, mask, source) -> Array:
     """input (broadcast with mask) with source's elements, in order, where mask is true."""
     if input.dtype != source.dtype:
         raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got"
                            f"{legacy(input)} and {legacy(source)}")
     _check_mask("masked_scatter", mask)
-    shape = broadcast_shapes(input.shape, mask.shape)
-    out = np.array(np.broadcast_to(input, shape), order="C")
-    where = np.broadcast_to(mask, shape).reshape(-1).nonzero()[0]
+    if input.shape != mask.shape:
+        shape = broadcast_shapes(input.shape, mask.shape)
+        input, mask = np.broadcast_to(input, shape), np.broadcast_to(mask, shape)
+    out, where = input.copy(), mask.reshape(-1).nonzero()[0]
     if where.size > source.size:
         raise RuntimeError("Number of elements of source < number of ones in mask, got "
                            f"{source.size} and {where.size}")
@@ -108,15 +109,20 @@ def _fill_front(values: Any, shape: tuple[int, ...]) -> Any:
 # --- where something is ---------------------------------------------------------------------------
 
 
+_FEW = 1 << 10  # of which NumPy finds all coordinates sooner than one
+
+
 @opaque(name="_nonzero", where=("aten",), quiet=True)
 def _nonzero(input) -> Array:
     """The positions of what is not zero, one row each; a dim's positions lie side by side."""
     if not input.ndim:
         return np.empty((int(bool(input)), 0), np.int64)
-    if input.ndim == 1 or not input.flags.c_contiguous or not input.size:
-        return np.stack(np.nonzero(input)).T
-    flat = input.reshape(-1).nonzero()[0]
-    return np.stack(np.unravel_index(flat, input.shape)).T
+    long = input.size > _FEW and input.ndim > 1 and input.flags.c_contiguous
+    found = np.unravel_index(input.reshape(-1).nonzero()[0], input.shape) if long else input.nonzero()
+    out = np.empty((input.ndim, found[0].size), np.int64)
+    for places, to in zip(found, out, strict=True):
+        to[...] = places
+    return out.T
 
 
 @composite(out=True)

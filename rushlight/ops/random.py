@@ -15,8 +15,9 @@ import numpy as np
 
 from rushlight.base import distributions, integers
 from rushlight.base import dtype as dt
+from rushlight.base.boxmuller import GROUP, normal32
 from rushlight.base.distributions import in_memory_order
-from rushlight.base.rng import Engine, default_engine
+from rushlight.base.rng import FEW, Engine, default_engine
 from rushlight.ops.creation import Fill, factory, like, sizes_of
 from rushlight.ops.table import opaque
 
@@ -41,31 +42,39 @@ def _of(a: Array) -> dt.dtype:
     return dt.from_numpy_dtype(a.dtype)
 
 
-def _drawn(distribution: Callable[..., Array], op: str, generator: Any, a: Array,
-           *parameters: float) -> Array:
-    flat = distribution(engine_of(op, generator), a.size, _of(a), *parameters)
-    return in_memory_order(flat, a)
+def _drawn(distribution: Callable[..., Array], engine: Engine, a: Array, *parameters: float) -> Array:
+    return in_memory_order(distribution(engine, a.size, _of(a), *parameters), a)
+
+
+def _few(make: Any, group: int, engine: Engine, a: Array, standard: bool) -> Array | None:
+    """A float32 array's standard numbers out of a table, where there are few; None: draw them."""
+    if not standard or a.dtype.char != "f" or not a.flags.c_contiguous:
+        return None
+    n = a.size * group if group == 2 else a.size
+    found = None if n % group else engine.few(make, n, group)
+    return None if found is None else found.reshape(a.shape)
 
 
 def uniform_array(engine: Engine, a: Array, parameters: tuple[float, float]) -> Array:
     """Uniforms for a's elements; for the parts of complex ones."""
-    of, size = _of(a), a.size
-    if not of.is_complex:
-        return in_memory_order(distributions.uniform(engine, size, of, *parameters), a)
-    parts = distributions.uniform(engine, 2 * size, of.to_real(), *parameters)
+    found = _few(distributions.units32, 1, engine, a, parameters == (0, 1))
+    if found is not None:
+        return found
+    of = _of(a)
+    parts = distributions.uniform(engine, a.size * (1 + of.is_complex), of.to_real(), *parameters)
     return in_memory_order(parts.view(a.dtype), a)
 
 
 def normal_array(engine: Engine, a: Array, parameters: tuple[float, float]) -> Array:
     """Normals for a's elements; a complex one's parts have half the variance each."""
-    of, size, (mean, std) = _of(a), a.size, parameters
-    whole = a.flags.c_contiguous
-    if not of.is_complex:
-        made = distributions.normal(engine, size, of, mean, std, contiguous=whole)
-    else:
-        made = distributions.normal(engine, 2 * size, of.to_real(), mean, std / math.sqrt(2),
-                                    contiguous=whole).view(a.dtype)
-    return in_memory_order(made, a)
+    found = _few(normal32, GROUP, engine, a, parameters == (0, 1))
+    if found is not None:
+        return found
+    of, (mean, std) = _of(a), parameters
+    std = std / math.sqrt(2) if of.is_complex else std
+    parts = distributions.normal(engine, a.size * (1 + of.is_complex), of.to_real(), mean, std,
+                                 contiguous=a.flags.c_contiguous)
+    return in_memory_order(parts.view(a.dtype), a)
 
 
 def _random_array(engine: Engine, a: Array, parameters: tuple[Any, ...]) -> Array:
@@ -103,25 +112,27 @@ def normal_fill(input, mean: "float" = 0.0, std: "float" = 1.0, *, generator: "A
 @fill("exponential_")
 def exponential(input, lambd: "float" = 1.0, *, generator: "Any" = None) -> Array:
     """Exponential numbers of rate lambd."""
-    return _drawn(distributions.exponential, "exponential_", generator, input, lambd)
+    engine = engine_of("exponential_", generator)
+    found = _few(distributions.exponentials32, 2, engine, input, lambd == 1)
+    return _drawn(distributions.exponential, engine, input, lambd) if found is None else found
 
 
 @fill("geometric_")
 def geometric(input, p: "float", *, generator: "Any" = None) -> Array:
     """Numbers of trials up to the first success."""
-    return _drawn(distributions.geometric, "geometric_", generator, input, p)
+    return _drawn(distributions.geometric, engine_of("geometric_", generator), input, p)
 
 
 @fill("log_normal_")
 def log_normal(input, mean: "float" = 1.0, std: "float" = 2.0, *, generator: "Any" = None) -> Array:
     """exp of normals with this mean and std."""
-    return _drawn(distributions.log_normal, "log_normal_", generator, input, mean, std)
+    return _drawn(distributions.log_normal, engine_of("log_normal_", generator), input, mean, std)
 
 
 @fill("cauchy_")
 def cauchy(input, median: "float" = 0.0, sigma: "float" = 1.0, *, generator: "Any" = None) -> Array:
     """Cauchy numbers."""
-    return _drawn(distributions.cauchy, "cauchy_", generator, input, median, sigma)
+    return _drawn(distributions.cauchy, engine_of("cauchy_", generator), input, median, sigma)
 
 
 _LEFT_OUT: Any = type("LeftOut", (), {"__repr__": lambda self: "..."})()
@@ -140,6 +151,8 @@ def random(input, from_: "Any" = None, to: "Any" = _LEFT_OUT, *, generator: "Any
 
 
 def _whole(op: str, name: str, value: Any) -> int:
+    if value.__class__ is int:
+        return value  # type: ignore[no-any-return]
     if isinstance(value, bool) or not hasattr(value, "__index__"):
         raise TypeError(f"{op}(): argument '{name}' must be int, not {type(value).__name__}")
     return operator.index(value)
@@ -159,7 +172,8 @@ def filled(memory: Fill, draw: Callable[..., Array], op: str, generator: Any,
     """Random numbers for `memory`; just the memory on the meta device, where none are drawn."""
     if _no_data(on):
         return memory
-    return draw(engine_of(op, generator), memory.array(), parameters)
+    made = draw(engine_of(op, generator), memory.array(), parameters)
+    return made if made.base is None or made.size > FEW else made.copy("K")  # a table's part
 
 
 def _no_data(on: Any) -> bool:
@@ -178,7 +192,7 @@ def randint(low: "Any" = None, high: "Any" = None, size: "Any" = None, *, genera
                         f"randint(low, high, size); size must be tuple of ints, not "
                         f"{type(size).__name__}")
     bounds = (_whole("randint", "low", 0 if low is None else low), _whole("randint", "high", high))
-    sizes = tuple(_whole("randint", "size", n) for n in size)
+    sizes = tuple([_whole("randint", "size", n) for n in size])
     return _made(_random_array, sizes, dt.int64 if dtype is None else dtype, "randint", generator,
                  bounds, device)
 

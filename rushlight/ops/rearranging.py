@@ -1,6 +1,7 @@
 """Elements in other places, or several times: flip, roll, repeat, tril, diag and their relatives."""
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,8 @@ def flip(input, dims: "*Ints") -> Array:
     """The order of the elements along each of dims reversed."""
     given = as_tuple(dims)
     axes = wrap_dims(given, input.ndim) if given else ()
-    # The copy keeps the order of dims in memory, as PyTorch's does.
-    return np.flip(input, axes).copy("K") if axes else input.copy("K")
+    turned = tuple([slice(None, None, -1 if i in axes else 1) for i in range(input.ndim)])
+    return input[turned].copy("K")  # which keeps the order of dims in memory, as PyTorch's does
 
 
 @flip.gradient
@@ -72,12 +73,23 @@ def roll(input, shifts: "Ints", dims: "Ints | None" = ()) -> Array:
     if not steps:
         raise RuntimeError("`shifts` required")
     if not axes and len(steps) == 1:
-        return np.roll(input, steps[0])
+        return _rolled(input.reshape(-1), steps[0], 0).reshape(input.shape)
     if len(steps) != len(axes):
         raise RuntimeError(f"shifts and dimensions must align. shifts: {len(steps)}, dims:{len(axes)}")
     if not input.ndim:
         raise IndexError(f"Dimension specified as {axes[0]} but tensor has no dimensions")
-    return np.ascontiguousarray(np.roll(input, steps, [wrap_dim(d, input.ndim) for d in axes]))
+    for step, d in zip(steps, axes, strict=True):
+        input = _rolled(input, step, wrap_dim(d, input.ndim))
+    return input
+
+
+def _rolled(a: Array, step: int, d: int) -> Array:
+    out, before = np.empty(a.shape, a.dtype), (slice(None),) * d
+    step %= max(a.shape[d], 1)
+    kept = a.shape[d] - step
+    out[(*before, slice(step, None))], out[(*before, slice(step))] = (
+        a[(*before, slice(kept))], a[(*before, slice(kept, None))])
+    return out
 
 
 @roll.gradient
@@ -88,11 +100,14 @@ def _(s: Any, grad: Any) -> Any:
 # --- triangles and diagonals ----------------------------------------------------------------------
 
 
-def _triangle(name: str, doc: str, cut: Any) -> Row:
+def _triangle(name: str, doc: str, upper: bool) -> Row:
     def body(input, diagonal: "int" = 0) -> Array:
         if input.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, got {input.ndim}")
-        return cut(input, diagonal)
+        if input.size > 1 << 14 or input.itemsize > 8:
+            return (np.triu if upper else np.tril)(input, diagonal)
+        mask = _mask(*input.shape[-2:], diagonal, upper, input.itemsize)  # of bits: faster than np.where
+        return (np.ascontiguousarray(input).view(mask.dtype) & mask).view(input.dtype)
 
     def rule(s: Any, grad: Any) -> Any:
         return row(grad, s.diagonal)
@@ -100,8 +115,13 @@ def _triangle(name: str, doc: str, cut: Any) -> Row:
     return row
 
 
-tril = _triangle("tril", "The elements on and below a diagonal, zeros elsewhere.", np.tril)
-triu = _triangle("triu", "The elements on and above a diagonal, zeros elsewhere.", np.triu)
+@lru_cache(maxsize=32)
+def _mask(rows: int, columns: int, k: int, upper: bool, size: int) -> Array:
+    return -(np.tri(rows, columns, k - upper, bool) ^ upper).astype(f"i{size}")
+
+
+tril = _triangle("tril", "The elements on and below a diagonal, zeros elsewhere.", False)
+triu = _triangle("triu", "The elements on and above a diagonal, zeros elsewhere.", True)
 
 
 @composite(planned=True)
@@ -131,9 +151,10 @@ def diag_embed(input, offset: "int" = 0, dim1: "int" = -2, dim2: "int" = -1) -> 
         raise RuntimeError(f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     side = input.shape[-1] + abs(offset)
     out = np.zeros((*input.shape[:-1], side, side), input.dtype)
-    positions = np.arange(input.shape[-1])
-    out[..., positions + max(-offset, 0), positions + max(offset, 0)] = input
-    return np.ascontiguousarray(np.moveaxis(out, (-2, -1), (first, second)))
+    rows = out if side == input.shape[-1] else out[..., max(-offset, 0):, max(offset, 0):]
+    np.einsum("...ii->...i", rows[..., :input.shape[-1], :input.shape[-1]])[...] = input
+    usual = (first, second) == (ndim - 2, ndim - 1)
+    return out if usual else np.ascontiguousarray(np.moveaxis(out, (-2, -1), (first, second)))
 
 
 @diag_embed.gradient

@@ -1,7 +1,6 @@
 """Running reductions along one dim: cumsum, cumprod, cummax, cummin, logcumsumexp, and diff."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -11,6 +10,7 @@ from rushlight.base.errors import wrap_dim
 from rushlight.base.results import named
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.along import at_least_1d, legacy
+from rushlight.ops.machine import machine
 from rushlight.ops.table import ROWS, composite, opaque
 
 Array = np.ndarray[Any, Any]
@@ -25,12 +25,13 @@ def _scan(ufunc: Any, a: Array, dim: int, result: dt.dtype) -> Array:
         a = a.real.astype(result.np) if a.dtype.kind == "c" and not result.is_complex else a.astype(result.np)
     work = np.dtype(_WIDER.get(result.name, result.np))
     out = np.empty(at_least_1d(a).shape, result.np)
-    if d < a.ndim - 1 and a.size >= _SLICE * a.shape[d]:
-        _by_slices(ufunc, np.moveaxis(a, d, 0), np.moveaxis(out, d, 0), work)
-    elif (machine is not None and a.dtype == np.float32 == out.dtype and d == a.ndim - 1 and a.size
-          and a.flags.c_contiguous and machine(_LLVM[ufunc])(*(v.reshape(-1, a.shape[d]) for v in (a, out)))):
-        pass
-    elif work == out.dtype:
+    last = max(a.ndim - 1, 0)
+    if a.dtype.char == out.dtype.char == "f" and a.size and a.flags.c_contiguous and d in (0, last):
+        n = out.shape[d]
+        steps = (n, 1) if d == last else (1, a.size // n)
+        if machine("scan", "scan")(_LLVM[ufunc])(a, out, a.size // n, n, *steps):
+            return out.reshape(a.shape)
+    if work == out.dtype:
         ufunc.accumulate(at_least_1d(a), d, out=out)
     else:
         out[...] = ufunc.accumulate(at_least_1d(a), d, dtype=work) if work.kind == "c" or (
@@ -38,18 +39,7 @@ def _scan(ufunc: Any, a: Array, dim: int, result: dt.dtype) -> Array:
     return out.reshape(a.shape)
 
 
-# Set by dispatch: gives a kernel (rows, into) -> whether it was done, by LLVM's name of the operation.
-machine: Callable[[str], Any] | None = None
 _LLVM = {np.add: "fadd", np.multiply: "fmul"}
-# Elements that a slice across a dim needs to be added as a whole: along the others, NumPy goes one by one.
-_SLICE = 256
-
-
-def _by_slices(ufunc: Any, slices: Array, out: Array, work: Any) -> None:
-    total = np.full(slices.shape[1:], ufunc.identity, work)
-    for one, to in zip(slices, out, strict=True):
-        ufunc(total, one, out=total)
-        to[...] = total
 
 
 def _result(a: Array, dtype: dt.dtype | None) -> dt.dtype:

@@ -9,11 +9,12 @@ import numpy as np
 
 from rushlight.base import advanced
 from rushlight.base import dtype as dt
-from rushlight.base.accumulate import add_at, count_at, identity, reduce_at
+from rushlight.base.accumulate import add_at, identity, reduce_at
 from rushlight.base.convert import number
 from rushlight.base.errors import wrap_dim
-from rushlight.ops.along import at_least_1d, check_bounds, check_dtype, flat_along, legacy, on_dense
+from rushlight.ops.along import at_least_1d, check_bounds, check_dtype, legacy, on_dense, places_along
 from rushlight.ops.index import check_flat
+from rushlight.ops.machine import machine
 from rushlight.ops.table import ROWS, opaque
 
 Array = np.ndarray[Any, Any]
@@ -62,11 +63,8 @@ def _(s: Any, grad: Any) -> Any:
 # --- what scatters ask of their arguments ---------------------------------------------------------
 
 
-def check_scatter(op: str, a: Array, dim: int, index: Array, source: Array | None) -> int:
-    """The dim counted from the front; RuntimeError for an index or source that does not fit."""
-    d = wrap_dim(dim, a.ndim)
-    if not index.size:
-        return d
+def _check_scatter(op: str, a: Array, d: int, index: Array, source: Array | None) -> None:
+    """RuntimeError for an index or source that does not fit."""
     check_dtype(op, index)
     if source is not None and source.dtype != a.dtype:
         raise RuntimeError("scatter(): Expected self.dtype to be equal to src.dtype, got "
@@ -77,7 +75,6 @@ def check_scatter(op: str, a: Array, dim: int, index: Array, source: Array | Non
                                f"tensor, got {index.ndim} and {other.ndim}")
     _check_sizes(a, d, index, source)
     check_bounds(index, d, a.shape[d] if a.ndim else 1)
-    return d
 
 
 def _check_sizes(a: Array, d: int, index: Array, source: Array | None) -> None:
@@ -94,14 +91,19 @@ def _check_sizes(a: Array, d: int, index: Array, source: Array | None) -> None:
                            f"{list(a.shape)} apart from dimension {d}{tail}")
 
 
-def _write_at(out: Array, d: int, index: Array, source: Any, how: str | None = None,
+def _write_at(op: str, out: Array, dim: int, index: Array, source: Any, how: str | None = None,
               include_self: bool = True) -> None:
-    """Write (or combine by `how`) source at the positions of index along d; `out` is changed."""
-    where = at_least_1d(index)
-    flat = flat_along(at_least_1d(out).shape, d, where).reshape(-1)
-    if isinstance(source, np.ndarray):
+    """Write (or combine by `how`) source at the positions of index along dim; `out` is changed."""
+    d, array = wrap_dim(dim, out.ndim), source if isinstance(source, np.ndarray) else None
+    if not index.size or include_self and array is not None and (
+            machine("along", "along")(how or "write", out, d, index, source)):
+        return
+    _check_scatter(op, out, d, index, array)
+    where, sizes = at_least_1d(index), at_least_1d(out).shape
+    flat = np.ravel_multi_index(places_along(d, where), sizes).reshape(-1)
+    if array is not None:
         # Only as much of the source as the index has.
-        source = at_least_1d(source)[tuple([slice(n) for n in where.shape])].reshape(-1)
+        source = at_least_1d(array)[tuple([slice(n) for n in where.shape])].reshape(-1)
 
     def write(dense: Array) -> None:
         target = dense.reshape(-1)
@@ -129,7 +131,6 @@ def scatter(input, dim: "int", index, src: "Tensor | Number | None" = None,
     if written is None:
         raise TypeError("scatter() missing 1 required positional arguments: \"src\" or \"value\"")
     array = written if isinstance(written, np.ndarray) else None
-    d = check_scatter("scatter", input, dim, index, array)
     if reduce not in _OLD_NAMES:
         raise RuntimeError(f"reduce argument must be either add or multiply, got {reduce!r}.")
     if reduce is not None and array is not None:
@@ -138,8 +139,7 @@ def scatter(input, dim: "int", index, src: "Tensor | Number | None" = None,
                       "reduction options.", UserWarning, stacklevel=5)
     if array is None:
         written = number(written, dt.from_numpy_dtype(input.dtype))[()]
-    if index.size:
-        _write_at(input, d, index, written, _OLD_NAMES[reduce])
+    _write_at("scatter", input, dim, index, written, _OLD_NAMES[reduce])
 
 
 @scatter.gradient
@@ -172,9 +172,7 @@ def _padded(part: Any, shape: tuple[int, ...]) -> Any:
 @writes(out=True)
 def scatter_add(input, dim: "int", index, src) -> None:
     """input with src added at [.., index[.., i, ..], ..] along dim."""
-    d = check_scatter("scatter_add", input, dim, index, src)
-    if index.size:
-        _write_at(input, d, index, src, "sum")
+    _write_at("scatter_add", input, dim, index, src, "sum")
 
 
 @scatter_add.gradient
@@ -198,9 +196,7 @@ def scatter_reduce(input, dim: "int", index, src, reduce: "str", *, include_self
     if (input.dtype.kind, reduce) in (("c", "amax"), ("c", "amin"), ("b", "mean")):
         raise NotImplementedError(f'"scatter_gather_tensor_cpu_reduce_{reduce}" not implemented for '
                                   f"'{legacy(input)}'")
-    d = check_scatter("scatter", input, dim, index, src)
-    if index.size:
-        _write_at(input, d, index, src, reduce, include_self)
+    _write_at("scatter", input, dim, index, src, reduce, include_self)
 
 
 def reduce_into(reduce: str, flat: Array, where: Array, values: Array, include_self: bool) -> None:
@@ -211,7 +207,7 @@ def reduce_into(reduce: str, flat: Array, where: Array, values: Array, include_s
         work[where] = identity(how, work.dtype)
     reduce_at(how, work, where, values.astype(work.dtype, copy=False))
     if reduce == "mean":
-        count = count_at(where, len(flat)) + (1 if include_self else 0)
+        count = np.bincount(where, minlength=len(flat)) + (1 if include_self else 0)
         count = np.maximum(count, 1).reshape(-1, *[1] * (flat.ndim - 1))
         divide = np.floor_divide if work.dtype.kind in "iu" else np.divide
         divide(work, count.astype(work.dtype), out=work)

@@ -237,7 +237,9 @@ def isin(elements: "Tensor | Number", test_elements: "Tensor | Number", *,
         own = _dtype_of(side)
         if own.category in (dt.BOOL, dt.COMPLEX):
             raise RuntimeError(f"Unsupported input type encountered for isin(): {own.legacy}")
-    a, b = (comparable(np.asarray(v).astype(common.np)) for v in (elements, test_elements))
+    a, b = (comparable(np.asarray(v).astype(common.np, copy=False)) for v in (elements, test_elements))
+    if a.size * b.size <= 1 << 12:  # all pairs are compared before NumPy has chosen its way
+        return np.asarray(np.logical_or.reduce(a[..., None] == b.reshape(-1), -1) != invert)
     return np.asarray(np.isin(a, b, invert=invert))
 
 
@@ -253,14 +255,15 @@ def one_hot(input, num_classes: "int" = -1) -> Array:
                            f"{legacy(input)}Tensor; convert it with .long()")
     if not input.size and num_classes <= 0:
         raise RuntimeError("Can not infer total number of classes from empty tensor.")
-    if input.size and int(input.min()) < 0:
+    flat = input.reshape(-1)
+    most = int(np.maximum.reduce(flat.view(np.uint64), initial=0))  # a negative one is huge there
+    if most >> 63:
         raise RuntimeError("Class values must be non-negative.")
-    count = int(input.max()) + 1 if num_classes == -1 else num_classes
-    if input.size and int(input.max()) >= count:
+    count = most + 1 if num_classes == -1 else num_classes
+    if input.size and most >= count:
         raise RuntimeError("Class values must be smaller than num_classes.")
     out = np.zeros((*input.shape, count), np.int64)
-    if input.size:
-        np.put_along_axis(out, input[..., None], 1, -1)
+    out.reshape(-1)[np.arange(0, flat.size * count, max(count, 1)) + flat] = 1
     return out
 
 

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.accumulate import lowest
 from rushlight.base.errors import wrap_dim
 from rushlight.base.results import named
 from rushlight.ops.along import at_least_1d, legacy, take_along
@@ -22,7 +23,7 @@ def comparable(a: Array) -> Array:
 def stable_order(a: Array, d: int, descending: bool) -> Array:
     """Positions along dim d in stable order."""
     if _packs(a):
-        return np.moveaxis(_positions(np.sort(packed(a, d, descending), -1)), -1, d)
+        return _positions(np.sort(packed(a, d, descending), -1)).swapaxes(-1, d)
     a = comparable(a)
     if not descending:
         return np.argsort(a, d, kind="stable")
@@ -47,7 +48,7 @@ def _packs(a: Array) -> bool:
 
 def packed(a: Array, d: int, descending: bool) -> Array:
     """Keys along the last axis: the value's rank in the upper half, the position in the lower."""
-    ranks = _ranks(np.moveaxis(a, d, -1))
+    ranks = _ranks(a.swapaxes(d, -1))
     if descending:
         ranks = ~ranks
     keys = ranks.astype(np.uint64)
@@ -88,7 +89,7 @@ def sort(input, dim: "int" = -1, descending: "bool" = False, stable: "bool | Non
     d = wrap_dim(dim, input.ndim)
     source = at_least_1d(input)
     order = stable_order(source, d, descending)
-    values = np.take_along_axis(source, order, d)
+    values = take_along(source, d, order)
     return named("sort")(_like(values, input), _like(order, input))
 
 
@@ -136,27 +137,31 @@ def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool
 def _first(a: Array, k: int, d: int, largest: bool) -> Array:
     """Positions of the k first elements of the order along d."""
     size = a.shape[d]
-    if k and k * 4 <= size and a.size >= _FEW:
-        near = _beyond_threshold(np.moveaxis(comparable(a), d, -1), k, largest)
-        if near is not None:
-            return np.moveaxis(near, -1, d)
+    if largest and 0 < k <= _MAXIMA and k < size and a.size >= _FEW:
+        found = _maxima(comparable(a).swapaxes(d, -1), k)
+        if found is not None:
+            return found.swapaxes(-1, d)
     if _packs(a) and 0 < k < size:
         keys = np.partition(packed(a, d, largest), k - 1, -1)[..., :k]
-        return np.moveaxis(_positions(np.sort(keys, -1)), -1, d)
+        return _positions(np.sort(keys, -1)).swapaxes(-1, d)
     return stable_order(a, d, largest)[(slice(None),) * d + (slice(k),)]
 
 
-def _beyond_threshold(rows: Array, k: int, largest: bool) -> Array | None:
-    """The first k positions of each row, found by its k-th value; None where ties or nan interfere."""
-    size = rows.shape[-1]
-    place = size - k if largest else k - 1
-    bound = np.partition(rows, place, -1)[..., place:place + 1]
-    near = np.flatnonzero(rows >= bound if largest else rows <= bound)
-    if near.size * size != rows.size * k:
-        return None
-    near = (near % size).reshape(*rows.shape[:-1], k)
-    picked = np.take_along_axis(rows, near, -1)
-    return np.take_along_axis(near, stable_order(picked, picked.ndim - 1, largest), -1)
+_MAXIMA = 8  # so many of a row are found one by one
+
+
+def _maxima(rows: Array, k: int) -> Array | None:
+    """The positions of each row's k largest, each of which then leaves; None where the least number is."""
+    places, least = np.empty((*rows.shape[:-1], k), np.int64), lowest(rows.dtype)
+    left, lines = rows.reshape(-1, rows.shape[-1]), np.arange(places.size // k)
+    for step, to in enumerate(places.reshape(-1, k).T):
+        left.argmax(-1, out=to)
+        if step == k - 1 and (left[lines, to] == least).any():
+            return None
+        if step == 0:
+            left = left.copy()
+        left[lines, to] = least
+    return places
 
 
 @opaque(out=True, out_apart=True, vjp=put_back)
@@ -176,7 +181,7 @@ def _kth(a: Array, place: int, d: int) -> Array:
     """Position of the element at one place of the order, for each row."""
     if _packs(a):
         keys = np.partition(packed(a, d, False), place, -1)[..., place:place + 1]
-        return np.moveaxis(_positions(keys), -1, d)
+        return _positions(keys).swapaxes(-1, d)
     return stable_order(a, d, False).take([place], d)
 
 

@@ -222,10 +222,10 @@ def prod(input, dim: "int | None" = None, keepdim: "bool" = False, *, dtype: "dt
 
 # --- comparisons of whole tensors -----------------------------------------------------------------
 
-@opaque
+@opaque(quiet=True)
 def equal(input, other) -> bool:
     """Whether shapes and all elements are equal."""
-    return input.shape == other.shape and bool(np.logical_and.reduce(input == other, None))
+    return input.shape == other.shape and bool(np.count_nonzero(input == other) == input.size)
 
 
 @composite

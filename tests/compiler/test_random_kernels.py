@@ -9,9 +9,9 @@ import pytest
 from rushlight.base import boxmuller, integers
 from rushlight.base.rng import Engine
 from rushlight.compiler import target
-from rushlight.compiler.boxmuller import Normals
-from rushlight.compiler.mersenne import Words
-from rushlight.compiler.shuffle import Exchanges
+from rushlight.compiler.boxmuller import normals
+from rushlight.compiler.mersenne import words as drawing
+from rushlight.compiler.shuffle import exchanges
 
 pytestmark = pytest.mark.skipif(not target.available(), reason="needs llvmlite")
 
@@ -24,7 +24,7 @@ def _compiled(kernel: Any) -> Any:
 
 @pytest.mark.parametrize(("mean", "std"), [(0.0, 1.0), (0.3, 1.7)])
 def test_normals(mean: float, std: float) -> None:
-    fast = _compiled(Normals())
+    fast = _compiled(normals.__wrapped__())
     words = Engine(1).words32(16 * 20000)
     made, expected = words.copy(), words.copy()
     fast(made, np.float32(mean), np.float32(std))
@@ -33,7 +33,7 @@ def test_normals(mean: float, std: float) -> None:
 
 
 def test_normals_of_extreme_words() -> None:
-    fast = _compiled(Normals())
+    fast = _compiled(normals.__wrapped__())
     words = np.array([0, 1, 0xFFFFFF, 0xFFFFFE, 0x800000, 0x7FFFFF, 0x400000, 0xC00000],
                      np.uint32)
     groups = np.stack([np.repeat(words, 8).reshape(8, 8), np.tile(words, (8, 1))], 1)
@@ -44,7 +44,7 @@ def test_normals_of_extreme_words() -> None:
 
 
 def test_words_go_on_where_numpy_stopped() -> None:
-    fast = _compiled(Words())
+    fast = _compiled(drawing.__wrapped__())
     ours, theirs = Engine(9), Engine(9)
     for n in (*np.random.default_rng(0).integers(1, 3000, 60).tolist(), 624, 623, 625, 1, 1248):
         made = np.empty(n, np.uint32)
@@ -55,7 +55,7 @@ def test_words_go_on_where_numpy_stopped() -> None:
 
 @pytest.mark.parametrize("n", [2, 3, 10, 1000, 30000])
 def test_exchanges(n: int) -> None:
-    fast = _compiled(Exchanges())
+    fast = _compiled(exchanges.__wrapped__())
     words = Engine(n).words32(n - 1)
     places = np.arange(n)
     fast(places, words)

@@ -1,0 +1,86 @@
+"""Reads and writes at positions along a dim as machine code: what gather and scatter are made of.
+
+One pass checks a position, finds its element and moves it; NumPy's ways take a pass for each of these.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from rushlight.compiler.ir import BITS, Function, Module
+from rushlight.compiler.lanes import Lane, is_float
+from rushlight.compiler.team import pointer
+from rushlight.compiler.written import ADDRESS, INTEGER, Written
+
+Array = np.ndarray[Any, Any]
+_NUMBERS = {"f4": "float", "f8": "double", "i4": "i32", "i8": "i64"}
+_MOVED = {(how, bits // 8): f"i{bits}" for how in ("read", "write") for bits in (8, 16, 32, 64)}
+
+
+def along(how: str, a: Array, d: int, index: Array, other: Array) -> bool:
+    """other[.., i, ..] = a[.., index[.., i, ..], ..] for how "read"; else `other` goes there, as how says.
+
+    how: "write", or "sum", "prod", "amax" or "amin" with what is there.  Whether it was done: not where a
+    position is outside (others may be written already), nor for dtypes and layouts that NumPy is left to.
+    """
+    sizes, given, of = a.shape, index.shape, a.dtype
+    if (not sizes or len(given) != len(sizes) or given != other.shape or given != sizes and (
+            given[:d] != sizes[:d] or given[d + 1:] != sizes[d + 1:]) or of is not other.dtype or not a.size
+            or not (index.flags.c_contiguous and a.flags.c_contiguous and other.flags.c_contiguous)):
+        return False
+    found = kernel(how, of, index.dtype)
+    return found is not None and found.fn(a, index, other, d)
+
+
+@lru_cache(maxsize=None)
+def kernel(how: str, of: Any, index: Any) -> Written | None:
+    """Called with (a, index, other, d)."""
+    kind = _NUMBERS.get(of.str[1:]) if how in _COMBINE else _MOVED.get((how, of.itemsize))
+    if kind is None or index != np.int64:
+        return None
+    return Written("along", f"{how} {kind}", lambda module, name: write(module, name, how, kind),
+                   (ADDRESS,) * 3 + (INTEGER,) * 7, _arguments, cost=64)
+
+
+def _arguments(a: Array, index: Array, other: Array, d: int) -> tuple[int, ...]:
+    outer, size, n = prod(a.shape[:d]), a.shape[d], index.shape[d]
+    inner = a.size // (outer * size)
+    steps = (outer, 1, n, size, 1, 0) if inner == 1 else (outer, n, inner, size * inner, inner, 1)
+    return pointer(a), pointer(index), pointer(other), *steps, size
+
+
+def write(module: Module, name: str, how: str, kind: str) -> None:
+    """The IR of `i64 name(ptr a, ptr index, ptr other, i64 outer, i64 n, i64 m, i64 line, i64 step, i64 unit,
+    i64 size)`: whether a position was outside."""
+    f = Function(module, f"define i64 @{name}(ptr %a, ptr %index, ptr %other, i64 %outer, i64 %n, i64 %m, "
+                         "i64 %line, i64 %step, i64 %unit, i64 %size)")
+    outside = f.var(0)
+    with f.loop("%outer") as o, f.loop("%n") as i, f.loop("%m") as k:
+        place = f.i64("add", f.i64("mul", f.i64("add", f.i64("mul", o, "%n"), i), "%m"), k)
+        j = f.load("i64", "%index", f.i64("mul", place, 8))
+        line = f.i64("add", f.i64("mul", o, "%line"), f.i64("mul", k, "%unit"))
+        at = f.i64("add", line, f.i64("mul", j, "%step"))
+        both = [f.at(p, f.i64("mul", q, BITS[kind] // 8)) for p, q in (("%a", at), ("%other", place))]
+        inside = f.i64("icmp ult", j, "%size")
+        with f.when(inside):
+            source, to = both if how == "read" else both[::-1]
+            moved, old = (f.lanes(kind, f"load {f.type(kind)}, ptr {p}, align 1") for p in (source, to))
+            moved = _COMBINE[how](f, old, moved) if how in _COMBINE else moved
+            f.emit(f"store {moved!r}, ptr {to}, align 1")
+        outside.set(f.i64("or", outside.get(), f.op(f"zext i1 {f.op(f'xor i1 {inside}, true')} to i64")))
+    f.emit(f"ret i64 {outside.get()}")
+    f.finish()
+
+
+def _extreme(name: str) -> Callable[[Function, Lane, Lane], Lane]:
+    # LLVM's maximum of floats is nan where one is, as NumPy's.
+    return lambda f, a, b: f.intrinsic(f"llvm.{name}imum" if is_float(a.kind) else f"llvm.s{name}", a, b)
+
+
+_COMBINE: dict[str, Callable[[Function, Lane, Lane], Lane]] = {
+    "sum": lambda _, a, b: a + b, "prod": lambda _, a, b: a * b,
+    "amax": _extreme("max"), "amin": _extreme("min")}
