@@ -20,11 +20,12 @@ from rushlight.base.quiet import hush, restore
 from rushlight.base.tape import TAPE
 from rushlight.dispatch.formula import BIG, Formula
 from rushlight.dispatch.reducing import Reducer
-from rushlight.dispatch.source import compile_function, keep
+from rushlight.dispatch.source import compile_function, forget, keep
 from rushlight.dispatch.state import MODES
 from rushlight.dispatch.viewing import see
 from rushlight.ops.signature import Param
 from rushlight.ops.table import Row
+from rushlight.ops.ways import arrays_in
 from rushlight.tensor.tensor import Tensor, wrap, wrap_view
 
 Run = Callable[..., Any]
@@ -52,7 +53,10 @@ class Script:
         elif getattr(function, "__func__", None) is Reducer.run:
             code, operands = self._constant(function.__self__.way(*operands)), operands[:1]
         else:
-            code = self._constant(getattr(function, "body", function))
+            function = getattr(function, "body", function)
+            way = function.way(*operands) if hasattr(function, "way") else NotImplemented
+            operands = operands if way is NotImplemented else tuple(arrays_in(operands))
+            code = self._constant(function if way is NotImplemented else way)
         code = f"{code}({', '.join(map(self._code, operands))})"
         self._know(result)
         if isinstance(result, Tensor):  # a ufunc gives a number
@@ -118,7 +122,7 @@ def planner(row: Row, run: Run) -> Run:
     """A runner with what the door needs: plans, and learn(key, *values), NotImplemented at first."""
     plans: dict[Any, Any] = {}
     tried: dict[Any, Any] = {}
-    dt.on_default_change.extend((plans.clear, tried.clear))
+    forget(plans, tried)
 
     def learn(key: Any, *values: Any) -> Any:
         if tried.get(key) or TAPE:

@@ -7,9 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.copying import converted
 from rushlight.ops.machine import machine as by_name
 from rushlight.ops.table import composite, contract
+from rushlight.ops.ways import Way, resolved
 
 Array = np.ndarray[Any, Any]
 
@@ -28,7 +30,8 @@ def _c_name(a: Array) -> str:
 
 # From this many multiplications on, products are the compiler's, which shares them out over threads.
 LARGE = 1 << 18
-machine: Callable[[Array, Array], Array] = np.matmul
+machine: Callable[[Array, Array], Way] = lambda a, b: np.matmul
+
 
 def narrow(a: Array) -> bool:
     """Whether these are floats of one or two bytes."""
@@ -37,13 +40,22 @@ def narrow(a: Array) -> bool:
 
 def product(a: Array, b: Array) -> Array:
     """NumPy's matmul; two-byte floats multiply in float32 and round once."""
+    return multiplier(a, b)(a, b)  # type: ignore[no-any-return]
+
+
+def multiplier(a: Array, b: Array) -> Way:
+    """`product` of operands that lie like these."""
     if narrow(a):
-        found = wide(a, b)
-        return converted(found, np.empty(found.shape, a.dtype))
+        return _narrow_product
     if a.size * b.shape[-1] >= LARGE and a.ndim > 1 and b.ndim > 1:
         return machine(a, b)
     # Of two matrices, dot is the shorter way to the same routine.
-    return a.dot(b) if a.ndim == 2 == b.ndim else np.matmul(a, b)
+    return np.ndarray.dot if a.ndim == 2 == b.ndim else np.matmul
+
+
+def _narrow_product(a: Array, b: Array) -> Array:
+    found = wide(a, b)
+    return converted(found, np.empty(found.shape, a.dtype))
 
 
 def wide(a: Array, b: Array) -> Array:
@@ -62,7 +74,8 @@ def mm(input, mat2) -> str:
 
 
 @mm.kernel
-def _(a: Array, b: Array) -> Array:
+@resolved
+def _(a: Array, b: Array) -> Way:
     if a.ndim != 2 or b.ndim != 2:
         which = "self" if a.ndim != 2 else "mat2"
         raise RuntimeError(f"{which} must be a matrix")
@@ -72,7 +85,7 @@ def _(a: Array, b: Array) -> Array:
     if a.shape[1] != b.shape[0]:
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and "
                            f"{b.shape[0]}x{b.shape[1]})")
-    return product(a, b)
+    return multiplier(a, b)
 
 
 @mm.gradient
@@ -107,14 +120,15 @@ def bmm(input, mat2) -> str:
 
 
 @bmm.kernel
-def _(a: Array, b: Array) -> Array:
+@resolved
+def _(a: Array, b: Array) -> Way:
     if a.ndim != 3 or b.ndim != 3:
         raise RuntimeError("batch1 must be a 3D tensor" if a.ndim != 3 else "batch2 must be a 3D tensor")
     same_dtype("expected scalar type", a, b)
     if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: "
                            f"[{a.shape[0]}, {a.shape[2]}] but got: [{b.shape[0]}, {b.shape[1]}].")
-    return product(a, b)
+    return multiplier(a, b)
 
 
 @bmm.gradient
@@ -130,14 +144,15 @@ def mv(input, vec) -> str:
 
 
 @mv.kernel
-def _(a: Array, b: Array) -> Array:
+@resolved
+def _(a: Array, b: Array) -> Way:
     if a.ndim != 2 or b.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {a.ndim}, {a.ndim}, {b.ndim}")
     same_dtype("expected scalar type", a, b)
     if a.shape[1] != b.shape[0]:
         raise RuntimeError(f"size mismatch, got input ({a.shape[0]}), mat ({a.shape[0]}x{a.shape[1]}),"
                            f" vec ({b.shape[0]})")
-    return product(a, b)
+    return multiplier(a, b)
 
 
 @contract(out=True)
@@ -147,7 +162,8 @@ def dot(input, tensor) -> str:
 
 
 @dot.kernel
-def _(a: Array, b: Array) -> Array:
+@resolved
+def _(a: Array, b: Array) -> Way:
     if a.ndim != 1 or b.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
     if a.dtype != b.dtype:
@@ -157,7 +173,7 @@ def _(a: Array, b: Array) -> Array:
         raise RuntimeError(f"inconsistent tensor size, expected tensor [{a.shape[0]}] and src "
                            f"[{b.shape[0]}] to have the same number of elements, but got "
                            f"{a.shape[0]} and {b.shape[0]} elements respectively")
-    return np.asarray(product(a, b))
+    return multiplier(a, b)
 
 
 @composite(out=True, aliases=("linalg.matmul",), planned=True)
@@ -203,19 +219,15 @@ def _matmul(input, other) -> str:
 
 
 @_matmul.kernel
-def _(a: Array, b: Array) -> Array:
+@resolved
+def _(a: Array, b: Array) -> Way:
     same_dtype("expected scalar type", a, b)
     if a.shape[-1] != b.shape[-2]:
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: "
                            f"[{int(np.prod(a.shape[:-2]))}, {a.shape[-1]}] but got: "
                            f"[{int(np.prod(b.shape[:-2]))}, {b.shape[-2]}].")
-    try:
-        return product(a, b)
-    except ValueError:
-        from rushlight.base.layout import broadcast_shapes
-
-        broadcast_shapes(a.shape[:-2], b.shape[:-2])
-        raise
+    broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    return multiplier(a, b)
 
 
 @_matmul.gradient
