@@ -8,7 +8,7 @@ operand has.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import product
 from math import prod
 from typing import Any, NamedTuple
@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rushlight.base.layout import channels_last_strides, contiguous_strides, has_channels_last
+from rushlight.compiler import pool, team
 from rushlight.compiler.tilecode import STRIP
-from rushlight.compiler.tiles import Product, offsets, suits
-from rushlight.ops.windows import padded
+from rushlight.compiler.tiles import _PARALLEL, Product, offsets, suits
+from rushlight.ops.windows import padder
 
 Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
@@ -27,23 +28,28 @@ Pads = Sequence[tuple[int, int]]
 _FEWEST, _MOST = 2 * STRIP, 10 * STRIP
 # Places up to which a plan is kept: its tables have 16 bytes for each.
 _KEPT = 1 << 17
+# Places up to which whoever has asked for it may keep a plan.
+_SMALL = 1 << 10
 # Bytes of a packed gradient.
 _ROOM = 1 << 27
 
 
-def convolution(which: str, a: Array, b: Array, *how: Any) -> Array | None:
-    """forward, to_input or to_weight of two operands; None where there is no machine code for them."""
+def convolution(which: str, a: Array, b: Array, *how: Any) -> Callable[[Array, Array], Any] | None:
+    """forward, to_input or to_weight of operands like these, as a function of them which answers None where
+    there is no team; None where there is no machine code for them."""
     if not suits(a, b) or not a.size or not b.size:
         return None
     if which == "to_weight" and len(a) > 1 and b.nbytes * (16 / min(b.shape[1], 16)) > _ROOM:
         # The gradient is packed in blocks of so many channels: sample by sample where that is too much.
         half = len(a) // 2
-        parts = [convolution(which, a[s], b[s], *how) for s in (slice(half), slice(half, None))]
-        return None if parts[0] is None or parts[1] is None else parts[0] + parts[1]
-    found = _plan if prod(a.shape[2:]) <= _KEPT else _plan.__wrapped__
-    plan = found(which, a.dtype, a.shape, a.strides, b.shape, b.strides,
-                 *[h if h.__class__ is int else tuple(h) for h in how])
-    return None if plan is None else plan.run(a, b)
+        one, two = (convolution(which, a[s], b[s], *how) for s in (slice(half), slice(half, None)))
+        return None if one is None or two is None else lambda a, b: np.add(one(a[:half], b[:half]),
+                                                                           two(a[half:], b[half:]))
+    places = prod(a.shape[2:])
+    find = partial(_plan if places <= _KEPT else _plan.__wrapped__, which, a.dtype, a.shape, a.strides, b.shape,
+                   b.strides, *[h if h.__class__ is int else tuple(h) for h in how])
+    plan = find()
+    return None if plan is None else plan.run if places <= _SMALL else lambda a, b: find().run(a, b)
 
 
 @lru_cache(maxsize=128)
@@ -89,18 +95,25 @@ def _times(strides: Sequence[int], factors: Sequence[int]) -> Ints:
 class _Plan(Product):
     """A convolution's product. pads: A's, by (before, behind) for each dim; steps: as Product's."""
 
-    def __init__(self, dtype: Any, pads: Pads, c: _Layout, *steps: Any) -> None:
+    def __init__(self, dtype: Any, a: _Layout, pads: Pads, c: _Layout, *steps: Any) -> None:
         super().__init__(dtype, *steps)
+        self.given = a.shape
         self.pads, self.shape, self.last = pads, c.shape, c.strides != _laid(dtype, c.shape).strides
+
+    def finish(self) -> None:
+        """No more parts."""
+        super().finish()
+        self.call = team.Call((self.pack_code, self.packs, (0, 1), 4, self.steps),
+                              (self.tile_code, self.tiles, (2, 1, 3), 6, self.steps))
+        self.wide = padder(self.given, self.pads)
 
     def run(self, a: Array, source: Array) -> Array | None:
         """C; None where there is no team."""
-        a = padded(a, self.pads)
         n, channels, *space = self.shape
         c = np.empty((n, *space, channels) if self.last else self.shape, a.dtype)
         c = np.moveaxis(c, -1, 1) if self.last else c
-        b = self.pack(source)
-        return c if b is not None and self.multiply(a, b, c) else None
+        threads = pool.get_num_threads() if self.work >= _PARALLEL else 1
+        return c if self.call(threads, source, np.empty(self.size, np.uint8), self.wide(a), c) else None
 
 
 def _parts(samples: int, places: int) -> tuple[int, list[tuple[int, int, int]]]:
@@ -118,7 +131,7 @@ def forward(dtype: Any, x: _Layout, w: _Layout, stride: Ints, padding: Ints, dil
     (samples, _, *_), (outs, channels, *kernel) = x.shape, w.shape
     c = _result(dtype, (samples, outs, *out), x, w)
     xs, ws, cs = wide.strides, w.strides, c.strides
-    plan = _Plan(dtype, pads, c, (ws[0], cs[1]))
+    plan = _Plan(dtype, x, pads, c, (ws[0], cs[1]))
     most, parts = _parts(samples, prod(out))
     ai = offsets((most, *out), (xs[0], *_times(xs[2:], stride)))
     ci = offsets((most, *out), (cs[0], *cs[2:]))
@@ -142,7 +155,7 @@ def to_input(dtype: Any, g: _Layout, w: _Layout, space: Ints, stride: Ints, padd
     low = tuple([before for before, _ in pads])
     wide, c = _padded(dtype, g, pads), _result(dtype, (samples, channels * groups, *space), g, w)
     gs, ws, cs = wide.strides, w.strides, c.strides
-    plan = _Plan(dtype, pads, c, (ws[1], cs[1]))
+    plan = _Plan(dtype, g, pads, c, (ws[1], cs[1]))
     each = outs // groups
     for classes in product(*dims):
         counts = tuple([count for _, count, _ in classes])
@@ -183,7 +196,7 @@ def to_weight(dtype: Any, x: _Layout, g: _Layout, kernel: Ints, stride: Ints, pa
     (samples, outs, *out), channels = g.shape, x.shape[1] // groups
     c = _result(dtype, (outs, channels, *kernel), g, x)
     gs, xs, cs = g.strides, wide.strides, c.strides
-    plan = _Plan(dtype, pads, c, (gs[1], cs[0]), (xs[0], gs[0]), samples)
+    plan = _Plan(dtype, x, pads, c, (gs[1], cs[0]), (xs[0], gs[0]), samples)
     ai = offsets((channels, *kernel), (xs[1], *_times(xs[2:], dilation)))
     ci = offsets((channels, *kernel), cs[1:])
     at, bt = offsets(out, _times(xs[2:], stride)), offsets(out, gs[2:])

@@ -126,6 +126,33 @@ def run_loop(loop: int, jobs: Array, before: int, steps: Array, threads: int) ->
     return run_stages(stage, 0, 1, threads) == 1
 
 
+class Call:
+    """Loops over jobs, one loop after the other, in one native call of the operands that it is given."""
+
+    def __init__(self, *stages: tuple[int, Array, Sequence[int], int, Array]) -> None:
+        """stages: (the loop, its jobs, the operand that each of their first columns is relative to, how many
+        columns are pointers, steps)."""
+        which = [np.concatenate([np.broadcast_to(1 + np.array(of, np.intp), (len(jobs), len(of))), np.zeros(
+            (len(jobs), jobs.shape[1] - len(of)), np.intp)], 1).ravel() for _, jobs, of, _, _ in stages]
+        self.words, self.which = np.concatenate([s[1].ravel() for s in stages]), np.concatenate(which)
+        self.steps = [np.ascontiguousarray(s[4]) for s in stages]
+        self.parts, start, self.jobs = list[Any](), 0, max(len(s[1]) for s in stages)
+        for (loop, jobs, _, before, _), steps in zip(stages, self.steps, strict=True):
+            self.parts.append((loop, start, len(jobs), jobs.shape[1] * 8, before * 8, pointer(steps)))
+            start += 8 * jobs.size
+
+    def __call__(self, threads: int, *operands: Array) -> bool:
+        """Whether there is a team."""
+        if _team(threads) is None:
+            return False
+        words = np.array([0, *[word(id(a) + _DATA).value for a in operands]]).take(self.which)
+        words += self.words
+        at, threads = word(id(words) + _DATA).value, min(threads, self.jobs)
+        stages = [_fields(loop, at + start, count, width, before, steps, min(threads, count) - 1, 0)
+                  for loop, start, count, width, before, steps in self.parts]
+        return run_stages(b"".join(stages), 0, len(stages), threads) == len(stages)
+
+
 @lru_cache(maxsize=None)
 def _stages() -> Callable[..., int]:
     address, number = ctypes.c_void_p, ctypes.c_int64

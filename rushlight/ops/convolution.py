@@ -14,14 +14,20 @@ import numpy as np
 from rushlight.ops.machine import machine
 from rushlight.ops.products import product
 from rushlight.ops.table import composite, opaque
+from rushlight.ops.ways import Way, resolved
 from rushlight.ops.windows import Ints, add_windows, for_dims, out_size, padded, tuple_of, windows
 
 Array = np.ndarray[Any, Any]
 
 
-def _by_tiles(which: str, *operands: Any) -> Array | None:
-    """The compiler's forward, to_input or to_weight."""
-    return machine("convolve", "convolution")(which, *operands)
+def _by_tiles(which: str, otherwise: Way, a: Array, b: Array, *how: Any) -> Way:
+    """The compiler's forward, to_input or to_weight, or otherwise; in float32 of floats of two bytes."""
+    code = machine("convolve", "convolution")(which, _wide(a), _wide(b), *how)
+
+    def run(a: Array, b: Array) -> Array:
+        done = None if code is None else code(a, b)
+        return otherwise(a, b) if done is None else done
+    return run if _wide(a) is a else lambda a, b: run(_wide(a), _wide(b)).astype(a.dtype)
 
 
 def _wide(a: Array) -> Array:
@@ -52,18 +58,15 @@ def _added(columns: Array, space: Ints, kernel: Ints, stride: Ints, padding: Int
 
 
 @opaque(name="_convolution", where=("aten",), node="convolution")
-def _convolution(input, weight, stride: "Any", padding: "Any", dilation: "Any", groups: "int") -> Array:
+@resolved
+def _convolution(input, weight, stride: "Ints", padding: "Ints", dilation: "Ints", groups: "int") -> Way:
     """(N, C, *in) by (O, C / groups, *k)."""
-    dtype = input.dtype
-    x, w = _wide(input), _wide(weight)
-    out = _sizes(x.shape[2:], w.shape[2:], stride, padding, dilation)
-    done = _by_tiles("forward", x, w, stride, padding, dilation, groups, out)
-    if done is not None:
-        return done.astype(dtype, copy=False)
-    columns = _columns(x, w.shape[2:], stride, padding, dilation, groups, out)
-    filters = w.reshape(groups, w.shape[0] // groups, -1)
-    found = product(filters, columns)
-    return found.reshape(x.shape[0], w.shape[0], *out).astype(dtype, copy=False)
+    out = _sizes(input.shape[2:], weight.shape[2:], stride, padding, dilation)
+
+    def by_columns(x: Array, w: Array) -> Array:
+        columns = _columns(x, w.shape[2:], stride, padding, dilation, groups, out)
+        return product(w.reshape(groups, w.shape[0] // groups, -1), columns).reshape(len(x), len(w), *out)
+    return _by_tiles("forward", by_columns, input, weight, stride, padding, dilation, groups, out)
 
 
 @_convolution.gradient
@@ -76,24 +79,21 @@ def _(s: Any, grad: Any) -> Any:
 
 
 @opaque(name="_convolution_input", where=("aten",), node="convolution")
-def _convolution_input(grad, weight, space: "Any", stride: "Any", padding: "Any", dilation: "Any",
-                       groups: "int") -> Array:
+@resolved
+def _convolution_input(grad, weight, space: "Ints", stride: "Ints", padding: "Ints", dilation: "Ints",
+                       groups: "int") -> Way:
     """(N, O, *out) by (O, C / groups, *k) back to (N, C, *space)."""
-    dtype = grad.dtype
-    g, w = _wide(grad), _wide(weight)
-    n, out = g.shape[0], g.shape[2:]
-    kernel = w.shape[2:]
-    done = _by_tiles("to_input", g, w, tuple(space), stride, padding, dilation, groups)
-    if done is not None:
-        return done.astype(dtype, copy=False)
-    filters = w.reshape(groups, w.shape[0] // groups, -1)
-    columns = product(filters.swapaxes(1, 2), g.reshape(n, groups, w.shape[0] // groups, -1))
-    channels = groups * w.shape[1]
-    if all(k == 1 for k in kernel) and all(t == 1 for t in stride) and not any(padding) \
-            and tuple(space) == out:
-        return columns.reshape(n, channels, *space).astype(dtype, copy=False)
-    columns = columns.reshape(n, channels, *kernel, *out)
-    return _added(columns, space, kernel, stride, padding, dilation).astype(dtype, copy=False)
+    n, _, *out = grad.shape
+    outs, channels, *kernel = weight.shape
+
+    def by_columns(g: Array, w: Array) -> Array:
+        columns = product(w.reshape(groups, outs // groups, -1).swapaxes(1, 2),
+                          g.reshape(n, groups, outs // groups, -1))
+        if {*kernel, *stride} == {1} and not any(padding) and list(space) == out:
+            return columns.reshape(n, groups * channels, *space)
+        columns = columns.reshape(n, groups * channels, *kernel, *out)
+        return _added(columns, space, kernel, stride, padding, dilation)
+    return _by_tiles("to_input", by_columns, grad, weight, space, stride, padding, dilation, groups)
 
 
 @_convolution_input.gradient
@@ -110,24 +110,24 @@ def _(s: Any, grad: Any) -> Any:
 
 
 @opaque(name="_convolution_weight", where=("aten",), node="convolution")
-def _convolution_weight(grad, input, kernel: "Any", stride: "Any", padding: "Any", dilation: "Any",
-                        groups: "int") -> Array:
+@resolved
+def _convolution_weight(grad, input, kernel: "Ints", stride: "Ints", padding: "Ints", dilation: "Ints",
+                        groups: "int") -> Way:
     """The sum over samples and places of (N, O, *out) times the windows of (N, C, *in)."""
-    dtype = grad.dtype
-    g, x = _wide(grad), _wide(input)
-    n, outs = g.shape[:2]
-    done = _by_tiles("to_weight", x, g, tuple(kernel), stride, padding, dilation, groups)
-    if done is not None:
-        return done.astype(dtype, copy=False)
-    columns = _columns(x, tuple(kernel), stride, padding, dilation, groups, g.shape[2:])
-    gg = g.reshape(n, groups, outs // groups, -1)
-    found = product(gg[:1], columns[:1].swapaxes(2, 3))[0] if n else np.zeros(
-        (groups, outs // groups, columns.shape[2]), g.dtype)
-    # A few samples at a time: all at once would hold N gradients of the weight.
-    step = max(1, 4_000_000 // max(found.size, 1))
-    for start in range(1, n, step):
-        found += product(gg[start:start + step], columns[start:start + step].swapaxes(2, 3)).sum(0)
-    return found.reshape(outs, x.shape[1] // groups, *kernel).astype(dtype, copy=False)
+    n, outs = grad.shape[:2]
+
+    def by_columns(x: Array, g: Array) -> Array:
+        columns = _columns(x, kernel, stride, padding, dilation, groups, g.shape[2:])
+        gg = g.reshape(n, groups, outs // groups, -1)
+        found = product(gg[:1], columns[:1].swapaxes(2, 3))[0] if n else np.zeros(
+            (groups, outs // groups, columns.shape[2]), g.dtype)
+        # A few samples at a time: all at once would hold N gradients of the weight.
+        step = max(1, 4_000_000 // max(found.size, 1))
+        for start in range(1, n, step):
+            found += product(gg[start:start + step], columns[start:start + step].swapaxes(2, 3)).sum(0)
+        return found.reshape(outs, x.shape[1] // groups, *kernel)
+    run = _by_tiles("to_weight", by_columns, input, grad, kernel, stride, padding, dilation, groups)
+    return lambda g, x: run(x, g)
 
 
 @_convolution_weight.gradient

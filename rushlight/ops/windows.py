@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.ops.ways import Way
+
 Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
 
@@ -58,15 +60,23 @@ def out_size(size: int, kernel: int, stride: int, pad: int, dilation: int, ceil:
 
 def padded(a: Array, pads: Sequence[tuple[int, int]], value: Any = 0) -> Array:
     """The last dims extended by (before, behind) elements of `value`."""
+    return padder(a.shape, pads, value)(a)
+
+
+def padder(shape: Ints, pads: Sequence[tuple[int, int]], value: Any = 0) -> Way:
+    """`padded` of arrays of a shape."""
     if not any(p != (0, 0) for p in pads):
-        return a
-    lead = a.ndim - len(pads)
-    sizes = [*a.shape[:lead], *[n + low + high for n, (low, high) in zip(a.shape[lead:], pads, strict=True)]]
-    # Zeros cost nothing where memory is fresh.
-    out = np.full(sizes, value, a.dtype) if value else np.zeros(sizes, a.dtype)
-    inside = tuple(slice(low, low + n) for n, (low, _) in zip(a.shape[lead:], pads, strict=True))
-    out[(..., *inside)] = a
-    return out
+        return lambda a: a
+    lead = len(shape) - len(pads)
+    sizes = (*shape[:lead], *[n + low + high for n, (low, high) in zip(shape[lead:], pads, strict=True)])
+    inside = (..., *[slice(low, low + n) for n, (low, _) in zip(shape[lead:], pads, strict=True)])
+
+    def run(a: Array) -> Array:
+        # Zeros cost nothing where memory is fresh.
+        out = np.full(sizes, value, a.dtype) if value else np.zeros(sizes, a.dtype)
+        out[inside] = a
+        return out
+    return run
 
 
 def windows(a: Array, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> Array:
