@@ -12,8 +12,9 @@ from rushlight.ops.along import take_along
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.machine import machine
 from rushlight.ops.table import composite, opaque
-from rushlight.ops.windows import (Ints, for_dims, mean_weights, offsets, out_size, padded, parts, gathered,
-                                   reach, reads, tuple_of)
+from rushlight.ops.ways import Way, resolved
+from rushlight.ops.windows import (Ints, for_dims, mean_weights, offsets, out_size, padder, parts, reach, reads,
+                                   tuple_of)
 
 Array = np.ndarray[Any, Any]
 _F = ("nn.functional",)
@@ -61,15 +62,15 @@ def _planned(op: str, n: int, x: Any, kernel_size: Any, stride: Any, padding: An
     return *how, out
 
 
-_SMALL = 1 << 11  # elements from which on machine code is the shorter way
-
-
 # --- maximum --------------------------------------------------------------------------------------
 
 def _to_places(s: Any, grad: Any, unused: Any = None) -> Any:
     """The gradient of maxima goes to where they were found."""
-    shape, places = s.shape("input"), s.result[1]
-    lead = shape[:len(shape) - len(s.out)]
+    return _at_places(grad, s.shape("input"), s.out, s.result[1])
+
+
+def _at_places(grad: Any, shape: Ints, out: Ints, places: Any) -> Any:
+    lead = shape[:len(shape) - len(out)]
     size = math.prod(shape[len(lead):])
     return _spread(grad.reshape(*lead, -1), places.reshape(*lead, -1), size).reshape(shape)
 
@@ -86,31 +87,69 @@ def _spread(input, places, size: "int") -> Array:
 
 
 @opaque(where=("aten",), node="max_pool", vjp=_to_places)
-def _max_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", dilation: "Ints",
-              out: "Ints") -> tuple[Array, Array]:
+@resolved
+def _max_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", dilation: "Ints", out: "Ints") -> Way:
     """(maxima, their places): a place counts the unpadded space, row by row."""
-    n = len(kernel)
-    space = input.shape[input.ndim - n:]
-    lowest = -np.inf if input.dtype.kind not in "iu" else np.iinfo(input.dtype).min
-    how, shape = (kernel, stride, pad, dilation, out), (*input.shape[:input.ndim - n], *out)
-    read = gathered(input, lowest, *how) if input.size < _SMALL else None
-    if read is None:
-        wide = padded(input, reach(space, *how), lowest)
-        done = machine("maxima", "maxima")(wide, space, *how)
+    lead, how = input.ndim - len(kernel), (kernel, stride, pad, dilation, out)
+    space, (wide, shape) = input.shape[lead:], _widened(input, *how)
+    code = machine("maxima", "maxima")(input, shape, space, *how)
+    cuts = [cut for _, cut in offsets(kernel, stride, dilation, out)]
+
+    def run(a: Array) -> tuple[Array, Array]:
+        done = None if code is None else code(wide(a))
         if done is not None:
-            return done
-        cuts = offsets(kernel, stride, dilation, out)
-        read = np.stack([wide[cut].reshape(-1, math.prod(out)) for _, cut in cuts], 1)
-    places, lost = reads(space, *how)[2], read != read
-    # Padding is no window's maximum.
-    number = np.maximum(read.argmax(1), (places >= 0).argmax(0))
-    if lost.any():  # the last nan of a window is its maximum
-        number = np.where(lost.any(1), len(places) - 1 - lost[:, ::-1].argmax(1), number)
-    return np.maximum.reduce(read, 1).reshape(shape), take_along(places, 0, number).reshape(shape)
+            return done  # type: ignore[no-any-return]
+        a = wide(a)
+        read = np.stack([a[cut].reshape(-1, math.prod(out)) for cut in cuts], 1)
+        places, lost = reads(space, *how), read != read
+        # Padding is no window's maximum.
+        number = np.maximum(read.argmax(1), (places >= 0).argmax(0))
+        if lost.any():  # the last nan of a window is its maximum
+            number = np.where(lost.any(1), len(places) - 1 - lost[:, ::-1].argmax(1), number)
+        shape = *input.shape[:lead], *out
+        return np.maximum.reduce(read, 1).reshape(shape), take_along(places, 0, number).reshape(shape)
+    return run
+
+
+def _widened(x: Array, kernel: Ints, *how: Ints) -> tuple[Way, Ints]:
+    """(how arrays like x are padded for windows with maxima, the sizes of their spaces then)."""
+    space = x.shape[x.ndim - len(kernel):]
+    lowest, pads = -np.inf if x.dtype.kind not in "iu" else np.iinfo(x.dtype).min, reach(space, kernel, *how)
+    return padder(x.shape, pads, lowest), tuple([n + a + b for n, (a, b) in zip(space, pads, strict=True)])
+
+
+@opaque(where=("aten",), node="max_pool")
+@resolved
+def _greatest(input, kernel: "Ints", stride: "Ints", pad: "Ints", dilation: "Ints", out: "Ints") -> Way:
+    """The maxima alone."""
+    first, *others = [cut for _, cut in offsets(kernel, stride, dilation, out)]
+    if len(others) >= _FEW:
+        both = _max_pool.body.way(input, kernel, stride, pad, dilation, out)
+        return lambda a: both(a)[0]
+    wide, shape = _widened(input, kernel, stride, pad, dilation, out)[0], (*input.shape[:-len(out)], *out)
+
+    def run(a: Array) -> Array:
+        a, found = wide(a), np.empty(shape, a.dtype)
+        np.maximum(a[first], a[others[0] if others else first], out=found)
+        for cut in others[1:]:
+            np.maximum(found, a[cut], out=found)
+        return found
+    return run
+
+
+@_greatest.gradient
+def _(s: Any, grad: Any) -> Any:
+    places = _max_pool(s.input, s.kernel, s.stride, s.pad, s.dilation, s.out)[1]
+    return _at_places(grad, s.shape("input"), s.out, places)
 
 
 def _max(n: int, x: Any, *how: Any) -> Any:
     return _max_pool(x, *_planned(f"max_pool{n}d", n, x, *how))
+
+
+def _maxima(x: Any, *how: Any) -> Any:
+    """The maxima; who wants their gradient needs places."""
+    return _greatest(x, *how) if x._g is None else _max_pool(x, *how)[0]
 
 
 @for_dims
@@ -121,12 +160,13 @@ def _max_rows(n: int) -> None:
 
     def functional(input, kernel_size: "Any", stride: "Any" = None, padding: "Any" = 0,
                    dilation: "Any" = 1, ceil_mode: "bool" = False, return_indices: "bool" = False):
-        found = _max(n, input, kernel_size, stride, padding, dilation, ceil_mode)
-        return found if return_indices else found[0]
+        how = _planned(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)
+        return _max_pool(input, *how) if return_indices else _maxima(input, *how)
 
     def plain(input, kernel_size: "Any", stride: "Any" = (), padding: "Any" = 0,
               dilation: "Any" = 1, ceil_mode: "bool" = False):
-        return _max(n, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
+        return _maxima(input, *_planned(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation,
+                                        ceil_mode))
     name = f"max_pool{n}d"
     doc = f"The maximum of each window of the last {n} dims (with its place, if return_indices)."
     composite(functional, name=f"{name}_function", doc=doc, where=(f"nn.functional.{name}",), planned=True)
@@ -153,23 +193,23 @@ def _shares(space: Ints, kernel: Ints, stride: Ints, pad: Ints, out: Ints, count
 
 
 @opaque(where=("aten",), node="avg_pool")
+@resolved
 def _avg_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", out: "Ints", count_pad: "bool",
-              divisor: "int | None") -> Array:
+              divisor: "int | None") -> Way:
     """The sum of each window over its share."""
-    n = len(kernel)
-    space = input.shape[input.ndim - n:]
-    wide = input if input.dtype.itemsize > 2 else input.astype(np.float32)
-    ones = (1,) * n
-    read = gathered(wide, 0, kernel, stride, pad, ones, out)
-    if read is None:
-        wide = padded(wide, reach(space, kernel, stride, pad, ones, out))
-        total = np.zeros((*input.shape[:input.ndim - n], *out), wide.dtype)
-        for _, cut in offsets(kernel, stride, ones, out):
-            total += wide[cut]
-    else:
-        total = np.add.reduce(read, 1).reshape(*input.shape[:input.ndim - n], *out)
-    share = _shares(space, kernel, stride, pad, out, count_pad, divisor, wide.dtype)
-    return (total / share).astype(input.dtype, copy=False)
+    lead, ones, of = input.ndim - len(kernel), (1,) * len(kernel), input.dtype
+    space, wide_of = input.shape[lead:], of if of.itemsize > 2 else np.dtype(np.float32)
+    wide = padder(input.shape, reach(space, kernel, stride, pad, ones, out))
+    first, *others = [cut for _, cut in offsets(kernel, stride, ones, out)]
+    share = _shares(space, kernel, stride, pad, out, count_pad, divisor, wide_of)
+
+    def run(a: Array) -> Array:
+        a = wide(a.astype(wide_of, copy=False))
+        total = a[first].copy()
+        for cut in others:
+            np.add(total, a[cut], total)
+        return np.divide(total, share, total).astype(of, copy=False)
+    return run
 
 
 @_avg_pool.gradient
@@ -301,8 +341,10 @@ def _adaptive_max_row(n: int) -> None:
         out = _adaptive_sizes(f"adaptive_max_pool{n}d", n, input, output_size)
         kernel = _even(input.shape[input.ndim - n:], out)
         few = kernel and 0 < math.prod(kernel) <= _MANY
-        found = _max_pool(input, kernel, kernel, (0,) * n, (1,) * n, out) if few else \
-            _adaptive_max(input, out)
+        if few:
+            how = kernel, kernel, (0,) * n, (1,) * n, out
+            return _max_pool(input, *how) if return_indices else _maxima(input, *how)
+        found = _adaptive_max(input, out)
         return found if return_indices else found[0]
     composite(body, name=f"adaptive_max_pool{n}d", planned=True, where=_F,
               doc=f"The maximum of windows that divide the last {n} dims into output_size parts.")

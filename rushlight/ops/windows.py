@@ -115,28 +115,9 @@ def reach(sizes: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, ou
         sizes, kernel, stride, pad, dilation, out, strict=True)]
 
 
-# From this many elements read on, windows are not laid out.
-_GATHERED = 1 << 16
-
-
 @lru_cache(maxsize=32)
-def reads(space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Any:
-    """(padding per dim; the places that windows read in the padded space, in the space (-1: in none)).
-
-    Places are arrays (elements, windows).
-    """
+def reads(space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Array:
+    """The places that windows read, (elements, windows); -1 in padding."""
     pads = reach(space, kernel, stride, pad, dilation, out)
     table = padded(np.arange(math.prod(space)).reshape(space), pads, -1)
-    cuts = [cut for _, cut in offsets(kernel, stride, dilation, out)]
-    return pads, *[np.stack([a[cut].ravel() for cut in cuts])
-                   for a in (np.arange(table.size).reshape(table.shape), table)]
-
-
-def gathered(x: Array, value: Any, kernel: Ints, *how: Any) -> Array | None:
-    """What windows read, (lead, elements, windows); None where that is much."""
-    lead, space = x.shape[:x.ndim - len(kernel)], x.shape[x.ndim - len(kernel):]
-    if math.prod(lead) * math.prod(kernel) * math.prod(how[-1]) >= _GATHERED:
-        return None
-    pads, read, _ = reads(space, kernel, *how)
-    wide = padded(x, pads, value)
-    return wide.reshape(math.prod(lead), math.prod(wide.shape[len(lead):])).take(read, 1)
+    return np.stack([table[cut].ravel() for _, cut in offsets(kernel, stride, dilation, out)])
