@@ -10,6 +10,7 @@ import numpy as np
 
 from rushlight.compiler import attentioncode, native, pool, team, tilecode
 from rushlight.compiler.tiles import offsets, suits
+from rushlight.ops.ways import Way
 
 Array = np.ndarray[Any, Any]
 Layout = tuple[tuple[int, ...], tuple[int, ...]]
@@ -26,42 +27,44 @@ def _table(n: int, step: int) -> Array:
 
 
 @lru_cache(maxsize=128)
-def _plan(layouts: tuple[Layout, ...], name: str, causal: bool, scale: float) -> tuple[Array, Array, Any]:
-    """Each head's offsets in each operand, the steps of attentioncode.py, and the tables in these."""
+def _call(write: Any, layouts: tuple[Layout, ...], name: str, causal: bool, scale: float) -> team.Call:
+    """All heads of (q, k, v, result or g, what is kept of each row, and the gradients)."""
     (q, _), (k, _), (v, _), *_ = layouts
     item = np.dtype(name).itemsize
     width = -(-k[-2] // _COLUMNS) * _COLUMNS * item
     rows = min(_CAUSAL if causal else _MOST, max(_ROWS, _STRIP // width // _ROWS * _ROWS))
-    tables = [_table(shape[-2 + axis], strides[-2 + axis]) for shape, strides in layouts for axis in (0, 1)]
+    walked = *layouts[:4], *layouts[5:]
+    tables = [_table(shape[-2 + axis], strides[-2 + axis]) for shape, strides in walked for axis in (0, 1)]
     # Without gradients there are fewer operands: their tables are never read.
     tables += [tables[0]] * (14 - len(tables)) + [_table(rows, width), _table(width // item, item)]
     bits, = struct.unpack("q", struct.pack("d", scale))
-    loops = [native.loop(write, name) for write in (tilecode.pack, tilecode.tiles)]
+    loops = [native.loop(part, name) for part in (tilecode.pack, tilecode.tiles)]
     steps = [q[-2], k[-2], q[-1], v[-1], rows, bits, int(causal), width, *map(team.pointer, tables), *loops]
-    heads = np.stack([offsets(shape[:-2], strides[:-2]) for shape, strides in layouts], 1)
-    return heads, np.array(steps, np.int64), tables
+    jobs = np.stack([offsets(shape[:-2], strides[:-2]) for shape, strides in layouts], 1)
+    made = team.Call((native.loop(write, name), jobs, range(len(layouts)), len(layouts), np.array(steps, np.int64)))
+    made.kept = tables  # they are read where they lie
+    return made
 
 
-def _run(write: Any, operands: tuple[Array, ...], kept: Array, causal: bool, scale: float) -> bool:
-    """All heads of (q, k, v, result or g, and the gradients)."""
-    first = operands[0]
-    layouts = tuple([(a.shape, a.strides) for a in operands])
-    heads, steps, _ = _plan(layouts, first.dtype.name, causal, float(scale))
-    jobs = np.empty((len(heads), len(operands) + 1), np.int64)
-    places = [0, 1, 2, 3, *range(5, len(operands) + 1)]
-    jobs[:, places] = heads + np.array([team.pointer(a) for a in operands], np.int64)
-    jobs[:, 4] = team.pointer(kept) + np.arange(len(heads)) * (kept.nbytes // len(heads))
-    loop = native.loop(write, first.dtype.name)
-    work = prod(first.shape) * operands[1].shape[-2]
-    return team.run_loop(loop, jobs, jobs.shape[1], steps, pool.get_num_threads() if work >= _PARALLEL else 1)
+def _over(write: Any, causal: bool, scale: float, *operands: Array) -> Way:
+    """Whether there was a team to run `write` over all heads, as a function of operands like these."""
+    made = _call(write, tuple([(a.shape, a.strides) for a in operands]), operands[0].dtype.name, causal, float(scale))
+    many = prod(operands[0].shape) * operands[1].shape[-2] >= _PARALLEL
+    return lambda *operands: made(pool.get_num_threads() if many else 1, *operands)
 
 
-def attend(q: Array, k: Array, v: Array, causal: bool, scale: float) -> tuple[Array, Array] | None:
-    """(softmax(q k' scale) v, what `unattend` needs), of equal leading axes; None without machine code."""
+def attend(q: Array, k: Array, v: Array, causal: bool, scale: float) -> Way | None:
+    """A function of operands like these, of equal leading axes: (softmax(q k' scale) v, what `unattend` needs),
+    None where there is no team; None without machine code."""
     if not suits(q, k, v) or not (q.size and k.size and v.size and scale):
         return None
-    result, kept = np.empty((*q.shape[:-1], v.shape[-1]), q.dtype), np.empty((*q.shape[:-1], 2))
-    return (result, kept) if _run(attentioncode.attend, (q, k, v, result), kept, causal, scale) else None
+    shape, rows, of = (*q.shape[:-1], v.shape[-1]), (*q.shape[:-1], 2), q.dtype
+    over = _over(attentioncode.attend, causal, scale, q, k, v, np.empty(shape, of), np.empty(rows))
+
+    def run(q: Array, k: Array, v: Array) -> tuple[Array, Array] | None:
+        found, kept = np.empty(shape, of), np.empty(rows)
+        return (found, kept) if over(q, k, v, found, kept) else None
+    return run
 
 
 def unattend(g: Array, q: Array, k: Array, v: Array, kept: Array, causal: bool,
@@ -70,8 +73,8 @@ def unattend(g: Array, q: Array, k: Array, v: Array, kept: Array, causal: bool,
     if not suits(g, q, k, v):
         return None
     dq, dk, dv = _like(np.empty, q), _like(np.zeros, k), _like(np.zeros, v)
-    done = _run(attentioncode.unattend, (q, k, v, g, dq, dk, dv), kept, causal, scale)
-    return (dq, dk, dv) if done else None
+    operands = q, k, v, g, kept, dq, dk, dv
+    return (dq, dk, dv) if _over(attentioncode.unattend, causal, scale, *operands)(*operands) else None
 
 
 def _like(make: Any, a: Array) -> Array:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,10 @@ def _mapped(t: Tensor, body: Run, rest: tuple[Any, ...]) -> tuple[Run, tuple[Any
         strides = tuple([s * step for s in layout.strides])
         return partial(np.ndarray, layout.sizes, a.dtype), (layout.offset * step, strides), True
     else:
+        same = a.reshape(layout.sizes) if a.size == prod(layout.sizes) else a
+        if same.strides == tuple([s * step for s in layout.strides]) and same.ctypes.data == a.ctypes.data and \
+                not layout.offset:
+            return np.ndarray.reshape, layout.sizes, True
         array = strided(storage(t).bytes(a), a.dtype, layout.sizes, layout.strides,
                         t.storage_offset() + layout.offset)
     return lambda a: array, (), False

@@ -11,6 +11,7 @@ from rushlight.ops.machine import machine
 from rushlight.ops.products import Array
 from rushlight.ops.softmax import _softmax
 from rushlight.ops.table import ROWS, composite
+from rushlight.ops.ways import resolved
 
 
 def _check(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool) -> None:
@@ -97,9 +98,14 @@ def _weights(query: Any, key: Any, is_causal: bool, scale: float) -> Any:
 
 
 @_attention.kernel
+@resolved
 def _(q: Array, k: Array, v: Array, is_causal: bool, scale: float) -> Any:
-    found = machine("attend", "attend")(q, k, v, is_causal, scale)
-    return NotImplemented if found is None else found
+    code = machine("attend", "attend")(q, k, v, is_causal, scale)
+
+    def run(q: Array, k: Array, v: Array) -> Any:
+        found = code(q, k, v)
+        return NotImplemented if found is None else found
+    return NotImplemented if code is None else run
 
 
 @_attention.gradient
