@@ -41,40 +41,42 @@ def _call(write: Any, layouts: tuple[Layout, ...], name: str, causal: bool, scal
     loops = [native.loop(part, name) for part in (tilecode.pack, tilecode.tiles)]
     steps = [q[-2], k[-2], q[-1], v[-1], rows, bits, int(causal), width, *map(team.pointer, tables), *loops]
     jobs = np.stack([offsets(shape[:-2], strides[:-2]) for shape, strides in layouts], 1)
-    made = team.Call((native.loop(write, name), jobs, range(len(layouts)), len(layouts), np.array(steps, np.int64)))
-    made.kept = tables  # they are read where they lie
-    return made
+    loop, count = native.loop(write, name), len(layouts)
+    return team.Call((loop, jobs, range(count), count, np.array(steps, np.int64), tables))
 
 
 def _over(write: Any, causal: bool, scale: float, *operands: Array) -> Way:
-    """Whether there was a team to run `write` over all heads, as a function of operands like these."""
-    made = _call(write, tuple([(a.shape, a.strides) for a in operands]), operands[0].dtype.name, causal, float(scale))
-    many = prod(operands[0].shape) * operands[1].shape[-2] >= _PARALLEL
+    """`write` run over all heads, as a function of operands like these."""
+    q, k, *_ = operands
+    made = _call(write, tuple([(a.shape, a.strides) for a in operands]), q.dtype.name, causal, float(scale))
+    many = prod(q.shape) * k.shape[-2] >= _PARALLEL
     return lambda *operands: made(pool.get_num_threads() if many else 1, *operands)
 
 
 def attend(q: Array, k: Array, v: Array, causal: bool, scale: float) -> Way | None:
-    """A function of operands like these, of equal leading axes: (softmax(q k' scale) v, what `unattend` needs),
-    None where there is no team; None without machine code."""
-    if not suits(q, k, v) or not (q.size and k.size and v.size and scale):
+    """A function of operands like these, of equal leading axes: (softmax(q k' scale) v, what `unattend`
+    needs); None without machine code."""
+    if not suits(q, k, v) or not team.possible() or not (q.size and k.size and v.size and scale):
         return None
     shape, rows, of = (*q.shape[:-1], v.shape[-1]), (*q.shape[:-1], 2), q.dtype
     over = _over(attentioncode.attend, causal, scale, q, k, v, np.empty(shape, of), np.empty(rows))
 
-    def run(q: Array, k: Array, v: Array) -> tuple[Array, Array] | None:
+    def run(q: Array, k: Array, v: Array) -> tuple[Array, Array]:
         found, kept = np.empty(shape, of), np.empty(rows)
-        return (found, kept) if over(q, k, v, found, kept) else None
+        over(q, k, v, found, kept)
+        return found, kept
     return run
 
 
 def unattend(g: Array, q: Array, k: Array, v: Array, kept: Array, causal: bool,
              scale: float) -> tuple[Array, Array, Array] | None:
     """The gradients of q, k and v for g of the result; None without machine code."""
-    if not suits(g, q, k, v):
+    if not suits(g, q, k, v) or not team.possible():
         return None
     dq, dk, dv = _like(np.empty, q), _like(np.zeros, k), _like(np.zeros, v)
     operands = q, k, v, g, kept, dq, dk, dv
-    return (dq, dk, dv) if _over(attentioncode.unattend, causal, scale, *operands)(*operands) else None
+    _over(attentioncode.unattend, causal, scale, *operands)(*operands)
+    return dq, dk, dv
 
 
 def _like(make: Any, a: Array) -> Array:

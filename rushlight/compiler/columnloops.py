@@ -120,8 +120,7 @@ def write(module: Module) -> None:
     f = Function(module, "define void @rl_columns(ptr %desc, ptr %args, ptr %dims, ptr %steps)")
     columns = _Columns(f)
     with quiet(f), f.loop(f.load("i64", "%dims")) as outer:
-        f.emit(f"call void @llvm.memset.p0.i64(ptr {columns.room}, i8 0, i64 {columns.bytes}, "
-               "i1 false)")
+        f.emit(f"call void @llvm.memset.p0.i64(ptr {columns.room}, i8 0, i64 {columns.bytes}, i1 false)")
         with f.loop(columns.m) as i:
             columns.row(outer, i)
             last = f.i64("and", i, ROWS_AT_ONCE - 1)

@@ -28,28 +28,24 @@ Pads = Sequence[tuple[int, int]]
 _FEWEST, _MOST = 2 * STRIP, 10 * STRIP
 # Places up to which a plan is kept: its tables have 16 bytes for each.
 _KEPT = 1 << 17
-# Places up to which whoever has asked for it may keep a plan.
-_SMALL = 1 << 10
 # Bytes of a packed gradient.
 _ROOM = 1 << 27
 
 
 def convolution(which: str, a: Array, b: Array, *how: Any) -> Callable[[Array, Array], Any] | None:
-    """forward, to_input or to_weight of operands like these, as a function of them which answers None where
-    there is no team; None where there is no machine code for them."""
-    if not suits(a, b) or not a.size or not b.size:
+    """forward, to_input or to_weight of operands like these, as a function of them; None where there is no
+    machine code for them."""
+    if not suits(a, b) or not team.possible() or not a.size or not b.size:
         return None
     if which == "to_weight" and len(a) > 1 and b.nbytes * (16 / min(b.shape[1], 16)) > _ROOM:
         # The gradient is packed in blocks of so many channels: sample by sample where that is too much.
         half = len(a) // 2
         one, two = (convolution(which, a[s], b[s], *how) for s in (slice(half), slice(half, None)))
-        return None if one is None or two is None else lambda a, b: np.add(one(a[:half], b[:half]),
-                                                                           two(a[half:], b[half:]))
-    places = prod(a.shape[2:])
-    find = partial(_plan if places <= _KEPT else _plan.__wrapped__, which, a.dtype, a.shape, a.strides, b.shape,
-                   b.strides, *[h if h.__class__ is int else tuple(h) for h in how])
-    plan = find()
-    return None if plan is None else plan.run if places <= _SMALL else lambda a, b: find().run(a, b)
+        return one and two and (lambda a, b: np.add(one(a[:half], b[:half]), two(a[half:], b[half:])))
+    plan = _plan if prod(a.shape[2:]) <= _KEPT else _plan.__wrapped__
+    find = partial(plan, which, a.dtype, a.shape, a.strides, b.shape, b.strides,
+                   *[h if h.__class__ is int else tuple(h) for h in how])
+    return None if find() is None else lambda a, b: find().run(a, b)
 
 
 @lru_cache(maxsize=128)
@@ -107,13 +103,14 @@ class _Plan(Product):
                               (self.tile_code, self.tiles, (2, 1, 3), 6, self.steps))
         self.wide = padder(self.given, self.pads)
 
-    def run(self, a: Array, source: Array) -> Array | None:
-        """C; None where there is no team."""
+    def run(self, a: Array, source: Array) -> Array:
+        """C."""
         n, channels, *space = self.shape
         c = np.empty((n, *space, channels) if self.last else self.shape, a.dtype)
         c = np.moveaxis(c, -1, 1) if self.last else c
         threads = pool.get_num_threads() if self.work >= _PARALLEL else 1
-        return c if self.call(threads, source, np.empty(self.size, np.uint8), self.wide(a), c) else None
+        self.call(threads, source, np.empty(self.size, np.uint8), self.wide(a), c)
+        return c
 
 
 def _parts(samples: int, places: int) -> tuple[int, list[tuple[int, int, int]]]:

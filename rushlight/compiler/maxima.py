@@ -15,8 +15,6 @@ Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
 # Elements from which on threads are worth waking.
 _PARALLEL = 1 << 15
-# Planes up to which their jobs are kept by whoever has asked for them.
-_KEPT = 1 << 10
 
 
 class _Planes:
@@ -24,35 +22,31 @@ class _Planes:
 
     def __init__(self, write: Any, dtype: Any, planes: int, sizes: Ints, tables: Sequence[Array],
                  counts: Ints) -> None:
-        self.kept = tables  # they are read where they lie
         common = [*map(team.pointer, tables), *counts]
         jobs = np.empty((planes, len(sizes) + len(common)), np.int64)
         jobs[:, :len(sizes)] = np.arange(planes)[:, None] * np.array(sizes)
         jobs[:, len(sizes):] = common
         self.call = team.Call((native.loop(write, dtype.name), jobs, range(len(sizes)),
-                               len(sizes) + len(tables), np.zeros(1, np.int64)))
+                               len(sizes) + len(tables), np.zeros(1, np.int64), tables))
         self.many = planes * max(sizes) >= _PARALLEL * dtype.itemsize
 
-    def __call__(self, *operands: Array) -> bool:
-        return self.call(pool.get_num_threads() if self.many else 1, *operands)
+    def __call__(self, *operands: Array) -> None:
+        self.call(pool.get_num_threads() if self.many else 1, *operands)
 
 
 def maxima(a: Array, wide: Ints, *how: Ints) -> Callable[[Array], Any] | None:
-    """A function of arrays (*lead, *wide) of a's dtype: (maxima, places) of the windows of their planes, None
-    where there is no team. how: space (what is not padding), kernel, stride, pad, dilation, out.
-
-    None where there is no machine code.
-    """
+    """A function of arrays (*lead, *wide) of a's dtype: (maxima, places) of the windows of their planes; None
+    where there is no machine code. how: space (what is not padding), kernel, stride, pad, dilation, out."""
     space, out = how[0], how[-1]
     lead = a.shape[:a.ndim - len(space)]
-    if not suits(a) or not prod(lead) * prod(wide) * prod(out):
+    if not suits(a) or not team.possible() or not prod(lead) * prod(wide) * prod(out):
         return None
     loop = partial(_maxima, a.dtype, prod(lead), wide, *how)
-    loop = loop() if prod(lead) <= _KEPT else lambda *operands: loop.func(*loop.args)(*operands)
 
-    def run(a: Array) -> tuple[Array, Array] | None:
+    def run(a: Array) -> tuple[Array, Array]:
         found, places = np.empty((*lead, *out), a.dtype), np.empty((*lead, *out), np.int64)
-        return (found, places) if loop(np.ascontiguousarray(a), found, places) else None
+        loop()(np.ascontiguousarray(a), found, places)
+        return found, places
     return run
 
 
@@ -82,10 +76,12 @@ def _tables(wide: Ints, item: int, space: Ints, kernel: Ints, stride: Ints, pad:
 
 def spread(g: Array, places: Array, size: int) -> Array | None:
     """Zeros (*lead, size) with g (*lead, n) added at places; None where there is no machine code."""
-    if not suits(g) or not g.size or not (g.flags.c_contiguous and places.flags.c_contiguous):
+    dense = g.flags.c_contiguous and places.flags.c_contiguous
+    if not suits(g) or not team.possible() or not g.size or not dense:
         return None
     out = np.zeros((*g.shape[:-1], size), g.dtype)
     each = g.shape[-1], g.shape[-1] * 8 // g.itemsize, size
     loop = _Planes(maximacode.spread, g.dtype, prod(g.shape[:-1]), tuple([n * g.itemsize for n in each]), (),
                    g.shape[-1:])
-    return out if loop(g, places, out) else None
+    loop(g, places, out)
+    return out

@@ -129,28 +129,31 @@ def run_loop(loop: int, jobs: Array, before: int, steps: Array, threads: int) ->
 class Call:
     """Loops over jobs, one loop after the other, in one native call of the operands that it is given."""
 
-    def __init__(self, *stages: tuple[int, Array, Sequence[int], int, Array]) -> None:
+    def __init__(self, *stages: Any) -> None:
         """stages: (the loop, its jobs, the operand that each of their first columns is relative to, how many
-        columns are pointers, steps)."""
-        which = [np.concatenate([np.broadcast_to(1 + np.array(of, np.intp), (len(jobs), len(of))), np.zeros(
-            (len(jobs), jobs.shape[1] - len(of)), np.intp)], 1).ravel() for _, jobs, of, _, _ in stages]
+        columns are pointers, steps, and whatever they point to)."""
+        # What a word is relative to: 0, or one more than the operand's number.
+        which = [np.tile((*np.add(of, 1), *[0] * (jobs.shape[1] - len(of))), len(jobs))
+                 for _, jobs, of, *_ in stages]
         self.words, self.which = np.concatenate([s[1].ravel() for s in stages]), np.concatenate(which)
-        self.steps = [np.ascontiguousarray(s[4]) for s in stages]
-        self.parts, start, self.jobs = list[Any](), 0, max(len(s[1]) for s in stages)
-        for (loop, jobs, _, before, _), steps in zip(stages, self.steps, strict=True):
+        self.kept, self.parts, start, self.jobs = stages, list[Any](), 0, max(len(s[1]) for s in stages)
+        for loop, jobs, _, before, steps, *_ in stages:
             self.parts.append((loop, start, len(jobs), jobs.shape[1] * 8, before * 8, pointer(steps)))
             start += 8 * jobs.size
 
-    def __call__(self, threads: int, *operands: Array) -> bool:
-        """Whether there is a team."""
-        if _team(threads) is None:
-            return False
+    def __call__(self, threads: int, *operands: Array) -> None:
+        """Run all; only where `possible`."""
         words = np.array([0, *[word(id(a) + _DATA).value for a in operands]]).take(self.which)
         words += self.words
         at, threads = word(id(words) + _DATA).value, min(threads, self.jobs)
         stages = [_fields(loop, at + start, count, width, before, steps, min(threads, count) - 1, 0)
                   for loop, start, count, width, before, steps in self.parts]
-        return run_stages(b"".join(stages), 0, len(stages), threads) == len(stages)
+        run_stages(b"".join(stages), 0, len(stages), threads)
+
+
+def possible() -> bool:
+    """Whether there is a team."""
+    return _team(1) is not None
 
 
 @lru_cache(maxsize=None)

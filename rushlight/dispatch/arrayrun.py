@@ -57,13 +57,17 @@ def _specialised(row: Row, body: Run, rules: Rules | None, otherwise: Run, gener
     meta = " or ".join(_any_of(p, "_k.on_meta") for p in tensors) or "False"
     grads = " or ".join(_any_of(p, "_g is not None") for p in tensors) or "False"
     lines = [f"def {row.name}({names}):", f"    if {meta}:", f"        return _general({names})"]
-    ways: dict[Any, Run] = {}
+    how: dict[str, Any] = {"_body": body}
     if hasattr(body, "way"):
-        lines += [f"    _key = ({', '.join(key(p, p.name) for p in row.params)},)", "    _body = _WAYS.get(_key)",
-                  f"    if _body is None:\n        _body = _resolve(_WAYS, _key, _way, {arguments})"]
+        lines += [f"    _key = ({', '.join(key(p, p.name) for p in row.params)},)",
+                  "    _body = _WAYS.get(_key)",
+                  f"    if _body is None:\n        _body = _keep(_WAYS, _key, _way({arguments}))",
+                  f"    if _body is NotImplemented:\n        return _otherwise({names})"]
         arguments = ", ".join(_array(p) if p.is_list or p.type == "Tensor" else
                               f"*(() if {p.name} is None else ({p.name}._a,))" for p in tensors)
-        forget(ways)
+        how = {"_WAYS": {}, "_keep": keep, "_way": body.way, "PLAIN": PLAIN,
+               **{f"_default_{p.name}": p.default for p in row.params}}
+        forget(how["_WAYS"])
     if row.options.get("quiet"):
         lines += [f"    _found = _body({arguments})"]
     else:
@@ -76,20 +80,10 @@ def _specialised(row: Row, body: Run, rules: Rules | None, otherwise: Run, gener
         lines += [f"    if _LOCAL.enabled and ({grads}):", f"        _record(({names},), _out)"]
     lines += ["    return _out", ""]
     scope = {"_general": general, "_hush": hush, "_restore": restore, "_otherwise": otherwise,
-             **({} if hasattr(body, "way") else {"_body": body}),
              "_TAPE": TAPE, "_again": silent(row, by_keyword(row, body) if by_name else body),
-             "_wrap": wrap, "_wrapped": wrapped, "_ndarray": np.ndarray, "_LOCAL": LOCAL,
-             "_WAYS": ways, "_resolve": _resolve, "_way": getattr(body, "way", None), "PLAIN": PLAIN,
-             **{f"_default_{p.name}": p.default for p in row.params}, "_Tensor": Tensor, "_record": None if rules is None else rules.record}
+             "_wrap": wrap, "_wrapped": wrapped, "_ndarray": np.ndarray, "_LOCAL": LOCAL, "_Tensor": Tensor,
+             "_record": None if rules is None else rules.record, **how}
     return compile_function("\n".join(lines), row.name, scope)
-
-
-def _resolve(ways: dict[Any, Run], key: Any, way: Run, *values: Any, **named: Any) -> Run:
-    """How arrays like these are computed, kept."""
-    found = way(*values, **named)
-    found = (lambda *arrays: NotImplemented) if found is NotImplemented else found
-    keep(ways, key, found)
-    return found
 
 
 def _array(p: Param) -> str:

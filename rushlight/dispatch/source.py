@@ -39,8 +39,9 @@ def forget(*plans: dict[Any, Any]) -> None:
         on_change.extend([p.clear for p in plans])
 
 
-def keep(plans: dict[Any, Any], key: Any, plan: Any) -> None:
-    """Note how a call is done; all is forgotten when there is very much."""
+def keep(plans: dict[Any, Any], key: Any, plan: Any) -> Any:
+    """Note how a call is done; all is forgotten when there is very much. The plan."""
     if len(plans) > 1 << 13:
         plans.clear()
     plans[key] = plan
+    return plan

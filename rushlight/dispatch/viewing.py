@@ -82,9 +82,9 @@ def _mapped(t: Tensor, body: Run, rest: tuple[Any, ...]) -> tuple[Run, tuple[Any
         strides = tuple([s * step for s in layout.strides])
         return partial(np.ndarray, layout.sizes, a.dtype), (layout.offset * step, strides), True
     else:
-        same = a.reshape(layout.sizes) if a.size == prod(layout.sizes) else a
-        if same.strides == tuple([s * step for s in layout.strides]) and same.ctypes.data == a.ctypes.data and \
-                not layout.offset:
+        same = a.reshape(layout.sizes) if a.size == prod(layout.sizes) and not layout.offset else a
+        if np.may_share_memory(a, same) and same.strides == tuple([s * step for s in layout.strides]) \
+                and same.shape == layout.sizes:
             return np.ndarray.reshape, layout.sizes, True
         array = strided(storage(t).bytes(a), a.dtype, layout.sizes, layout.strides,
                         t.storage_offset() + layout.offset)

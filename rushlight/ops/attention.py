@@ -44,8 +44,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask: "Tensor | None" =
         heads = query.shape[-3]
         key, value = (t.repeat_interleave(heads // t.shape[-3], -3) for t in (key, value))
         if key.shape[-3] != heads or value.shape[-3] != heads:
-            raise RuntimeError("Number of heads in key and value must divide the number of heads in "
-                               "query")
+            raise RuntimeError("Number of heads in key and value must divide the number of heads in query")
     if attn_mask is None and not dropout_p and query.dtype.name in ("float32", "float64") \
             and query.shape[:-2] == key.shape[:-2] == value.shape[:-2] and query.numel():
         return _attention(query, key, value, is_causal, factor)[0]
@@ -100,12 +99,7 @@ def _weights(query: Any, key: Any, is_causal: bool, scale: float) -> Any:
 @_attention.kernel
 @resolved
 def _(q: Array, k: Array, v: Array, is_causal: bool, scale: float) -> Any:
-    code = machine("attend", "attend")(q, k, v, is_causal, scale)
-
-    def run(q: Array, k: Array, v: Array) -> Any:
-        found = code(q, k, v)
-        return NotImplemented if found is None else found
-    return NotImplemented if code is None else run
+    return machine("attend", "attend")(q, k, v, is_causal, scale) or NotImplemented
 
 
 @_attention.gradient

@@ -7,6 +7,7 @@ Each is one matrix product per group over windows laid out as columns, where the
 """
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -22,11 +23,7 @@ Array = np.ndarray[Any, Any]
 
 def _by_tiles(which: str, otherwise: Way, a: Array, b: Array, *how: Any) -> Way:
     """The compiler's forward, to_input or to_weight, or otherwise; in float32 of floats of two bytes."""
-    code = machine("convolve", "convolution")(which, _wide(a), _wide(b), *how)
-
-    def run(a: Array, b: Array) -> Array:
-        done = None if code is None else code(a, b)
-        return otherwise(a, b) if done is None else done
+    run = machine("convolve", "convolution")(which, _wide(a), _wide(b), *how) or otherwise
     return run if _wide(a) is a else lambda a, b: run(_wide(a), _wide(b)).astype(a.dtype)
 
 
@@ -41,7 +38,7 @@ def _columns(x: Array, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints
     if all(k == 1 for k in kernel) and all(s == 1 for s in stride) and not any(padding):
         return x.reshape(n, groups, c // groups, -1)
     view = windows(padded(x, [(p, p) for p in padding]), kernel, stride, dilation, out)
-    return view.reshape(n, groups, c // groups * int(np.prod(kernel)), int(np.prod(out)))
+    return view.reshape(n, groups, c // groups * prod(kernel), prod(out))
 
 
 def _sizes(space: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
@@ -72,10 +69,8 @@ def _convolution(input, weight, stride: "Ints", padding: "Ints", dilation: "Ints
 @_convolution.gradient
 def _(s: Any, grad: Any) -> Any:
     how = s.stride, s.padding, s.dilation, s.groups
-    return (_convolution_input(grad, s.weight, s.shape("input")[2:], *how)
-            if s.needs("input") else None,
-            _convolution_weight(grad, s.input, s.shape("weight")[2:], *how)
-            if s.needs("weight") else None)
+    return (_convolution_input(grad, s.weight, s.shape("input")[2:], *how) if s.needs("input") else None,
+            _convolution_weight(grad, s.input, s.shape("weight")[2:], *how) if s.needs("weight") else None)
 
 
 @opaque(name="_convolution_input", where=("aten",), node="convolution")
@@ -273,7 +268,7 @@ def _transposed(n: int) -> None:
               doc=f"The {n}-d transposed convolution: (N, C, *in) by (C, O / groups, *k).")
 
 
-@composite(name="unfold_columns", where=("nn.functional.unfold",))
+@composite(name="unfold_columns", where=("nn.functional.unfold",), planned=True)
 def unfold(input, kernel_size: "Any", dilation: "Any" = 1, padding: "Any" = 0, stride: "Any" = 1):
     """Windows of (N, C, H, W) as columns: (N, C * kh * kw, L)."""
     how = [tuple_of(v, 2, name, "unfold") for v, name in (
@@ -288,7 +283,8 @@ def unfold(input, kernel_size: "Any", dilation: "Any" = 1, padding: "Any" = 0, s
 
 
 @opaque(name="im2col", where=("aten",))
-def _unfold(input, kernel: "Any", dilation: "Any", padding: "Any", stride: "Any") -> Array:
+@resolved
+def _unfold(input, kernel: "Ints", dilation: "Ints", padding: "Ints", stride: "Ints") -> Way:
     """Windows as columns."""
     out = _sizes(input.shape[2:], kernel, stride, padding, dilation)
     if any(o <= 0 for o in out):
@@ -296,7 +292,7 @@ def _unfold(input, kernel: "Any", dilation: "Any", padding: "Any", stride: "Any"
                            f"{tuple(kernel)}, dilation={tuple(dilation)}, padding={tuple(padding)}, "
                            f"calculated shape of the array of sliding blocks as {out}, but its "
                            "components must be at least one.")
-    return np.array(_columns(input, kernel, stride, padding, dilation, 1, out)[:, 0])
+    return lambda x: np.array(_columns(x, kernel, stride, padding, dilation, 1, out)[:, 0])
 
 
 @_unfold.gradient

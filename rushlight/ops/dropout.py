@@ -62,8 +62,7 @@ def _dropped(input: Any, p: float, train: bool, channels: bool = False, alpha: b
     if p == 1:
         return times(input.new_zeros(()))
     if channels and input.ndim < 2:
-        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input, got "
-                           f"{input.ndim}")
+        raise RuntimeError(f"Feature dropout requires at least 2 dimensions in the input, got {input.ndim}")
     if not alpha:
         return times(_keep(input, p, channels, 1 - p))
     noise = _keep(input, p, channels)
@@ -87,8 +86,7 @@ def _forms(name: str, doc: str, **how: bool) -> None:
     composite(in_place, name=f"{name}_", where=("torch",), doc=f"{name} in place.")
 
 
-_forms("dropout", "Each element zero with probability p, the others divided by 1 - p; input if not "
-                  "train.")
+_forms("dropout", "Each element zero with probability p, the others divided by 1 - p; input if not train.")
 _forms("feature_dropout", "dropout of whole channels (dim 1).", channels=True)
 _forms("alpha_dropout", "dropout that keeps SELU's mean and variance.", alpha=True)
 _forms("feature_alpha_dropout", "alpha_dropout of whole channels.", channels=True, alpha=True)

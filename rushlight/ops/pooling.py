@@ -13,8 +13,8 @@ from rushlight.ops.copying import tensor_of
 from rushlight.ops.machine import machine
 from rushlight.ops.table import composite, opaque
 from rushlight.ops.ways import Way, resolved
-from rushlight.ops.windows import (Ints, for_dims, mean_weights, offsets, out_size, padder, parts, reach, reads,
-                                   tuple_of)
+from rushlight.ops.windows import (
+    Ints, for_dims, mean_weights, offsets, out_size, padder, parts, reach, reads, tuple_of)
 
 Array = np.ndarray[Any, Any]
 _F = ("nn.functional",)
@@ -37,8 +37,7 @@ def _window(op: str, n: int, kernel_size: Any, stride: Any, padding: Any,
     step = kernel if empty else tuple_of(stride, n, "stride", op)
     pad, spread = (tuple_of(v, n, name, op) for v, name in ((padding, "padding"), (dilation, "dilation")))
     if any(k <= 0 for k in kernel):
-        raise RuntimeError("kernel size should be greater than zero, but got kernel_size="
-                           f"{list(kernel)}")
+        raise RuntimeError(f"kernel size should be greater than zero, but got kernel_size={list(kernel)}")
     if any(s <= 0 for s in step):
         raise RuntimeError(f"stride should be greater than zero, but got stride={list(step)}")
     if any(d <= 0 for d in spread):
@@ -66,11 +65,8 @@ def _planned(op: str, n: int, x: Any, kernel_size: Any, stride: Any, padding: An
 
 def _to_places(s: Any, grad: Any, unused: Any = None) -> Any:
     """The gradient of maxima goes to where they were found."""
-    return _at_places(grad, s.shape("input"), s.out, s.result[1])
-
-
-def _at_places(grad: Any, shape: Ints, out: Ints, places: Any) -> Any:
-    lead = shape[:len(shape) - len(out)]
+    shape, places = s.shape("input"), s.result[1]
+    lead = shape[:len(shape) - len(s.out)]
     size = math.prod(shape[len(lead):])
     return _spread(grad.reshape(*lead, -1), places.reshape(*lead, -1), size).reshape(shape)
 
@@ -96,9 +92,6 @@ def _max_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", dilation: "Int
     cuts = [cut for _, cut in offsets(kernel, stride, dilation, out)]
 
     def run(a: Array) -> tuple[Array, Array]:
-        done = None if code is None else code(wide(a))
-        if done is not None:
-            return done  # type: ignore[no-any-return]
         a = wide(a)
         read = np.stack([a[cut].reshape(-1, math.prod(out)) for cut in cuts], 1)
         places, lost = reads(space, *how), read != read
@@ -108,7 +101,7 @@ def _max_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", dilation: "Int
             number = np.where(lost.any(1), len(places) - 1 - lost[:, ::-1].argmax(1), number)
         shape = *input.shape[:lead], *out
         return np.maximum.reduce(read, 1).reshape(shape), take_along(places, 0, number).reshape(shape)
-    return run
+    return run if code is None else lambda a: code(wide(a))
 
 
 def _widened(x: Array, kernel: Ints, *how: Ints) -> tuple[Way, Ints]:
@@ -118,15 +111,19 @@ def _widened(x: Array, kernel: Ints, *how: Ints) -> tuple[Way, Ints]:
     return padder(x.shape, pads, lowest), tuple([n + a + b for n, (a, b) in zip(space, pads, strict=True)])
 
 
-@opaque(where=("aten",), node="max_pool")
-@resolved
-def _greatest(input, kernel: "Ints", stride: "Ints", pad: "Ints", dilation: "Ints", out: "Ints") -> Way:
+@composite(where=("aten",))
+def _greatest(input, kernel: "Ints", stride: "Ints", pad: "Ints", dilation: "Ints", out: "Ints"):
     """The maxima alone."""
+    return _max_pool(input, kernel, stride, pad, dilation, out)[0]
+
+
+@_greatest.kernel
+@resolved
+def _(x: Array, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Way:
     first, *others = [cut for _, cut in offsets(kernel, stride, dilation, out)]
     if len(others) >= _FEW:
-        both = _max_pool.body.way(input, kernel, stride, pad, dilation, out)
-        return lambda a: both(a)[0]
-    wide, shape = _widened(input, kernel, stride, pad, dilation, out)[0], (*input.shape[:-len(out)], *out)
+        return NotImplemented
+    wide, shape = _widened(x, kernel, stride, pad, dilation, out)[0], (*x.shape[:-len(out)], *out)
 
     def run(a: Array) -> Array:
         a, found = wide(a), np.empty(shape, a.dtype)
@@ -137,19 +134,8 @@ def _greatest(input, kernel: "Ints", stride: "Ints", pad: "Ints", dilation: "Int
     return run
 
 
-@_greatest.gradient
-def _(s: Any, grad: Any) -> Any:
-    places = _max_pool(s.input, s.kernel, s.stride, s.pad, s.dilation, s.out)[1]
-    return _at_places(grad, s.shape("input"), s.out, places)
-
-
 def _max(n: int, x: Any, *how: Any) -> Any:
     return _max_pool(x, *_planned(f"max_pool{n}d", n, x, *how))
-
-
-def _maxima(x: Any, *how: Any) -> Any:
-    """The maxima; who wants their gradient needs places."""
-    return _greatest(x, *how) if x._g is None else _max_pool(x, *how)[0]
 
 
 @for_dims
@@ -161,11 +147,11 @@ def _max_rows(n: int) -> None:
     def functional(input, kernel_size: "Any", stride: "Any" = None, padding: "Any" = 0,
                    dilation: "Any" = 1, ceil_mode: "bool" = False, return_indices: "bool" = False):
         how = _planned(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)
-        return _max_pool(input, *how) if return_indices else _maxima(input, *how)
+        return _max_pool(input, *how) if return_indices else _greatest(input, *how)
 
     def plain(input, kernel_size: "Any", stride: "Any" = (), padding: "Any" = 0,
               dilation: "Any" = 1, ceil_mode: "bool" = False):
-        return _maxima(input, *_planned(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation,
+        return _greatest(input, *_planned(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation,
                                         ceil_mode))
     name = f"max_pool{n}d"
     doc = f"The maximum of each window of the last {n} dims (with its place, if return_indices)."
@@ -272,8 +258,7 @@ def _adaptive_sizes(op: str, n: int, x: Any, output_size: Any) -> Ints:
     space = x.shape[x.ndim - n:]
     wanted = (output_size,) * n if isinstance(output_size, int) or output_size is None else tuple(output_size)
     if len(wanted) != n:
-        raise RuntimeError(f"{op}: internal error: output_size.size() must be {n}, got "
-                           f"{list(wanted)}")
+        raise RuntimeError(f"{op}: internal error: output_size.size() must be {n}, got {list(wanted)}")
     if any(o is not None and o < 0 for o in wanted):
         raise RuntimeError(f"{op}(): elements of output_size must be greater than or equal to 0, but "
                            f"received {list(wanted)}")
@@ -343,7 +328,7 @@ def _adaptive_max_row(n: int) -> None:
         few = kernel and 0 < math.prod(kernel) <= _MANY
         if few:
             how = kernel, kernel, (0,) * n, (1,) * n, out
-            return _max_pool(input, *how) if return_indices else _maxima(input, *how)
+            return _max_pool(input, *how) if return_indices else _greatest(input, *how)
         found = _adaptive_max(input, out)
         return found if return_indices else found[0]
     composite(body, name=f"adaptive_max_pool{n}d", planned=True, where=_F,

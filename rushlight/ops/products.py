@@ -187,8 +187,7 @@ def matmul(input, other):
     if n == 2 and k == 1:
         return mv(input, other)
     if n == 0 or k == 0:
-        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {n}D and "
-                           f"{k}D")
+        raise RuntimeError(f"both arguments to matmul need to be at least 1D, but they are {n}D and {k}D")
     if n == 1:
         return _batched(input.unsqueeze(0), other).squeeze(-2)
     if k == 1:

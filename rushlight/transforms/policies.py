@@ -19,7 +19,7 @@ _LISTS = {
         _stack _softmax _log_softmax _softmax_backward _log_softmax_backward select_scatter slice_scatter
         diagonal_scatter transpose select slice diagonal unfold unsqueeze _fft_c2c _fft_r2c _fft_c2r""",
     "front": """
-        clone _to_dtype tril triu frexp one_hot constant_pad_nd _max_pool _greatest _avg_pool _avg_pool_back
+        clone _to_dtype tril triu frexp one_hot constant_pad_nd _max_pool _avg_pool _avg_pool_back
         _adaptive_max _lu_factor _pivot_order _permutation _inverse _det _slogdet _cholesky _eigh _eigvalsh
         _eig _eigvals _svd _svdvals _qr geqrf _ldl_factor _normalize_rows _attention _complex_part
         view_as_real view_as_complex zeros_like ones_like full_like empty_like _attention_backward""",

@@ -13,13 +13,7 @@ from itertools import islice
 from typing import Any
 
 from rushlight.nn.modules.module import Module
-from rushlight.nn.modules.parameters import (
-    _DictLike,
-    _ListLike,
-    ParameterDict,
-    ParameterList,
-    _pairs,
-)
+from rushlight.nn.modules.parameters import (_DictLike, _ListLike, ParameterDict, ParameterList, _pairs,)
 from rushlight.nn.modules.tree import _addindent
 
 
