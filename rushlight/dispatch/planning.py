@@ -82,12 +82,16 @@ class Script:
         if not isinstance(found, Tensor):
             self.failed = True
             return ""
-        base, *_, step = getattr(found, "_b", (found, None))
-        given = self.names.get(id(base._a), "")
-        if given.endswith("._a") and (step is not None or base is found):
-            return f"see({self._constant(step)}, {given[:-3]})" if step else given[:-3]
         self._know(found)
-        return f"wrap({self._code(found._a)})"
+        return self._seen(found) or f"wrap({self._code(found._a)})"
+
+    def _seen(self, t: Tensor) -> str:
+        """Code for an operand or a view of one."""
+        given, (base, *_, step) = self.names.get(id(t._a), ""), getattr(t, "_b", (None, None))
+        if given.endswith("._a"):
+            return given[:-3]
+        of = self._seen(base) if step else ""
+        return of and f"see({self._constant(step)}, {of})"
 
     def _line(self, code: str) -> str:
         self.lines.append(f"r{len(self.lines)} = {code}")
@@ -177,7 +181,7 @@ def _recorded(row: Row, run: Run, values: list[Any]) -> tuple[Any, Run | None]:
     answer = script.answer(found)
     if script.failed:
         return found, None
-    if not script.lines and answer.startswith("see(") and len(names) == 1:
+    if not script.lines and answer.startswith("see(") and answer.count("(") == len(names) == 1:
         return found, partial(see, script.scope[answer[4:].split(",")[0]])
     text = "\n".join([f"def plan({', '.join(names)}):", "    token = hush()", "    try:",
                       *[f"        {line}" for line in script.lines], f"        return {answer}",

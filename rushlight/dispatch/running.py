@@ -106,7 +106,7 @@ def _planned(row: Row, run: Callable[..., Any], params: tuple[signature.Param, .
             tracked.append(f"{here}{here and ' and '}{n}._g is not None")
     whole = f" and whole({tensors[0]})" if row.name == "as_strided" else ""
     names = ", ".join(spelled.get(p.name, p.name) for p in params)
-    return (f"    if not WATCHED and not (LOCAL.enabled and ({' or '.join(tracked)})){whole}:\n"
+    return (f"    if not WATCHED and not (({' or '.join(tracked)}) and LOCAL.enabled){whole}:\n"
             f"        key = ({', '.join(keys)},)\n"
             f"        try:\n            plan = PLANS.get(key)\n"
             f"        except TypeError:\n            return run({names})\n"

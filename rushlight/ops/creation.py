@@ -50,7 +50,9 @@ class Fill(NamedTuple):
             return np.empty(sizes, of)
         if value.__class__ is int and not value:
             return np.zeros(sizes, of)  # pages that are zero already, without touching them
-        return np.full(sizes, value, of)
+        out = np.empty(sizes, of)
+        out.fill(value)
+        return out
 
 
 def _strided(sizes: Ints, strides: Ints, of: Any) -> Array:
