@@ -62,13 +62,8 @@ def _loop(dtype: str) -> int | None:
     return native.runtime_address(f"rl_{PREFIX[dtype]}gemm") if available() else None
 
 
-def matmul(a: Array, b: Array) -> Array:
-    """np.matmul(a, b), for operands of two or more axes and large products."""
-    return multiplier(a, b)(a, b)  # type: ignore[no-any-return]
-
-
 def multiplier(a: Array, b: Array) -> Callable[[Array, Array], Any]:
-    """`matmul` of operands that lie like these."""
+    """np.matmul of operands of two or more axes that lie like these, for large products."""
     if a.ndim == 2 and len(a) == 1 and dots(a, b) is not None:
         return dots
     shape = *np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1]

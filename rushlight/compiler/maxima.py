@@ -1,8 +1,8 @@
 """Maxima of windows, plane by plane, in machine code (`maximacode.py`)."""
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -17,47 +17,35 @@ Ints = tuple[int, ...]
 _PARALLEL = 1 << 15
 
 
-class _Planes:
-    """A loop whose jobs are the planes of dense operands: plane by plane `sizes` bytes of each."""
-
-    def __init__(self, write: Any, dtype: Any, planes: int, sizes: Ints, tables: Sequence[Array],
-                 counts: Ints) -> None:
-        common = [*map(team.pointer, tables), *counts]
-        jobs = np.empty((planes, len(sizes) + len(common)), np.int64)
-        jobs[:, :len(sizes)] = np.arange(planes)[:, None] * np.array(sizes)
-        jobs[:, len(sizes):] = common
-        self.call = team.Call((native.loop(write, dtype.name), jobs, range(len(sizes)),
-                               len(sizes) + len(tables), np.zeros(1, np.int64), tables))
-        self.many = planes * max(sizes) >= _PARALLEL * dtype.itemsize
-
-    def __call__(self, *operands: Array) -> None:
-        self.call(pool.get_num_threads() if self.many else 1, *operands)
+def _run(write: Any, jobs: Sequence[Any], operands: Sequence[Array], planes: int) -> bool:
+    """Jobs for each plane: operands' pointers, plane by plane, then what all have in common."""
+    table = np.empty((planes, len(operands) + len(jobs)), np.int64)
+    for k, a in enumerate(operands):
+        table[:, k] = team.pointer(a) + np.arange(planes) * (a.nbytes // max(planes, 1))
+    table[:, len(operands):] = [team.pointer(j) if isinstance(j, np.ndarray) else j for j in jobs]
+    threads = pool.get_num_threads() if max(a.size for a in operands) >= _PARALLEL else 1
+    before = len(operands) + sum(isinstance(j, np.ndarray) for j in jobs)
+    loop = native.loop(write, operands[0].dtype.name)
+    return team.run_loop(loop, table, before, np.zeros(1, np.int64), threads)
 
 
-def maxima(a: Array, wide: Ints, *how: Ints) -> Callable[[Array], Any] | None:
-    """A function of arrays (*lead, *wide) of a's dtype: (maxima, places) of the windows of their planes; None
-    where there is no machine code. how: space (what is not padding), kernel, stride, pad, dilation, out."""
-    space, out = how[0], how[-1]
-    lead = a.shape[:a.ndim - len(space)]
-    if not suits(a) or not team.possible() or not prod(lead) * prod(wide) * prod(out):
+def maxima(a: Array, space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints,
+           out: Ints) -> tuple[Array, Array] | None:
+    """(maxima, places) of the windows of dense planes (*lead, *wide), of which `space` is not padding.
+
+    None where there is no machine code.
+    """
+    if not suits(a) or not a.size or not prod(out) or not a.flags.c_contiguous:
         return None
-    loop = partial(_maxima, a.dtype, prod(lead), wide, *how)
-
-    def run(a: Array) -> tuple[Array, Array]:
-        found, places = np.empty((*lead, *out), a.dtype), np.empty((*lead, *out), np.int64)
-        loop()(np.ascontiguousarray(a), found, places)
-        return found, places
-    return run
+    lead = a.shape[:a.ndim - len(space)]
+    found, places = np.empty((*lead, *out), a.dtype), np.empty((*lead, *out), np.int64)
+    how = map(tuple, (space, kernel, stride, pad, dilation, out))
+    tables = _tables(a.shape[len(lead):], a.itemsize, *how)
+    jobs = (*tables, prod(out), prod(kernel))
+    return (found, places) if _run(maximacode.maxima, jobs, (a, found, places), prod(lead)) else None
 
 
 @lru_cache(maxsize=64)
-def _maxima(dtype: Any, planes: int, wide: Ints, space: Ints, kernel: Ints, *how: Ints) -> _Planes:
-    item, windows = dtype.itemsize, prod(how[-1])
-    tables = _tables(wide, item, space, kernel, *how)
-    return _Planes(maximacode.maxima, dtype, planes, (prod(wide) * item, windows * item, windows * 8), tables,
-                   (windows, prod(kernel)))
-
-
 def _tables(wide: Ints, item: int, space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints,
             out: Ints) -> tuple[Array, ...]:
     """ai, at, pi, pt and first of maximacode.py."""
@@ -76,12 +64,7 @@ def _tables(wide: Ints, item: int, space: Ints, kernel: Ints, stride: Ints, pad:
 
 def spread(g: Array, places: Array, size: int) -> Array | None:
     """Zeros (*lead, size) with g (*lead, n) added at places; None where there is no machine code."""
-    dense = g.flags.c_contiguous and places.flags.c_contiguous
-    if not suits(g) or not team.possible() or not g.size or not dense:
+    if not suits(g) or not g.size or not (g.flags.c_contiguous and places.flags.c_contiguous):
         return None
     out = np.zeros((*g.shape[:-1], size), g.dtype)
-    each = g.shape[-1], g.shape[-1] * 8 // g.itemsize, size
-    loop = _Planes(maximacode.spread, g.dtype, prod(g.shape[:-1]), tuple([n * g.itemsize for n in each]), (),
-                   g.shape[-1:])
-    loop(g, places, out)
-    return out
+    return out if _run(maximacode.spread, (g.shape[-1],), (g, places, out), prod(g.shape[:-1])) else None

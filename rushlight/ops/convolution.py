@@ -46,14 +46,6 @@ def _sizes(space: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Int
     return tuple(out_size(*of) for of in zip(space, kernel, stride, padding, dilation, strict=True))
 
 
-def _added(columns: Array, space: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Array:
-    """Windows (N, C, *k, *out) added up where they lie in (N, C, *space)."""
-    full = tuple(size + 2 * p for size, p in zip(space, padding, strict=True))
-    wide = add_windows(columns, full, tuple(kernel), tuple(stride), tuple(dilation))
-    inside = tuple(slice(p, p + size) for p, size in zip(padding, space, strict=True))
-    return np.ascontiguousarray(wide[(..., *inside)])
-
-
 @opaque(name="_convolution", where=("aten",), node="convolution")
 @resolved
 def _convolution(input, weight, stride: "Ints", padding: "Ints", dilation: "Ints", groups: "int") -> Way:
@@ -87,7 +79,7 @@ def _convolution_input(grad, weight, space: "Ints", stride: "Ints", padding: "In
         if {*kernel, *stride} == {1} and not any(padding) and list(space) == out:
             return columns.reshape(n, groups * channels, *space)
         columns = columns.reshape(n, groups * channels, *kernel, *out)
-        return _added(columns, space, kernel, stride, padding, dilation)
+        return add_windows(columns, space, tuple(kernel), stride, padding, dilation)
     return _by_tiles("to_input", by_columns, grad, weight, space, stride, padding, dilation, groups)
 
 
@@ -142,30 +134,21 @@ def _check(op: str, n: int, x: Any, w: Any, bias: Any, groups: int, transposed: 
     if w.ndim != n + 2:
         raise RuntimeError(f"expected weight to be at least {n + 2}-dimensional: {op} takes a weight of "
                            f"{n + 2} dims, got {list(w.shape)}")
-    if x.dtype is not w.dtype:
-        raise RuntimeError(f"Input type ({x.dtype.legacy.lower()}) and weight type "
-                           f"({w.dtype.legacy.lower()}) should be the same")
-    if bias is not None and x.dtype is not bias.dtype:
-        raise RuntimeError(f"Input type ({x.dtype.legacy.lower()}) and bias type "
-                           f"({bias.dtype.legacy.lower()}) should be the same")
+    for name, t in (("weight", w), ("bias", bias)):
+        if t is not None and x.dtype is not t.dtype:
+            raise RuntimeError(f"Input type ({x.dtype.legacy.lower()}) and {name} type "
+                               f"({t.dtype.legacy.lower()}) should be the same")
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
     channels = x.shape[x.ndim - n - 1]
-    if transposed:
-        if w.shape[0] != channels:
-            raise RuntimeError(f"Given transposed=1, weight of size {list(w.shape)}, expected input"
-                               f"{list(x.shape)} to have {w.shape[0]} channels, but got {channels} "
-                               "channels instead")
-        if channels % groups:
-            raise RuntimeError(f"Given groups={groups}, expected weight to be divisible by {groups} at "
-                               f"dimension 0, but got weight of size {list(w.shape)} instead")
-    elif w.shape[0] % groups:
+    wanted = w.shape[0] if transposed else w.shape[1] * groups
+    if w.shape[0] % groups and (not transposed or wanted == channels):
         raise RuntimeError(f"Given groups={groups}, expected weight to be divisible by {groups} at "
                            f"dimension 0, but got weight of size {list(w.shape)} instead")
-    elif w.shape[1] * groups != channels:
-        raise RuntimeError(f"Given groups={groups}, weight of size {list(w.shape)}, expected input"
-                           f"{list(x.shape)} to have {w.shape[1] * groups} channels, but got {channels} "
-                           "channels instead")
+    if wanted != channels:
+        given = "transposed=1" if transposed else f"groups={groups}"
+        raise RuntimeError(f"Given {given}, weight of size {list(w.shape)}, expected input{list(x.shape)} to "
+                           f"have {wanted} channels, but got {channels} channels instead")
     outs = w.shape[1] * groups if transposed else w.shape[0]
     if bias is not None and tuple(bias.shape) != (outs,):
         raise RuntimeError(f"Given weight of size {list(w.shape)}, expected bias to be 1-dimensional "
@@ -331,7 +314,8 @@ def _fold(input, space: "Any", kernel: "Any", dilation: "Any", padding: "Any", s
                            f"sliding blocks {' * '.join(map(str, out))} = {int(np.prod(out))}, but got "
                            f"input.size(2)={places}.")
     columns = _wide(input).reshape(n, rows // per, *kernel, *out)
-    return _added(columns, space, kernel, stride, padding, dilation).astype(input.dtype, copy=False)
+    found = add_windows(columns, space, kernel, stride, padding, dilation)
+    return found.astype(input.dtype, copy=False)
 
 
 @_fold.gradient

@@ -41,17 +41,12 @@ class Fill(NamedTuple):
 
     def _made(self) -> Array:
         sizes, of, value, strides = self
-        if strides is not None and strides != contiguous_strides(sizes):
-            out = _strided(sizes, strides, of)
-            if value is not None:
-                out[...] = value
-            return out
-        if value is None:
-            return np.empty(sizes, of)
-        if value.__class__ is int and not value:
+        dense = strides is None or strides == contiguous_strides(sizes)
+        if dense and value.__class__ is int and not value:
             return np.zeros(sizes, of)  # pages that are zero already, without touching them
-        out = np.empty(sizes, of)
-        out.fill(value)
+        out = np.empty(sizes, of) if dense else _strided(sizes, strides, of)  # type: ignore[arg-type]
+        if value is not None:
+            out.fill(value)
         return out
 
 

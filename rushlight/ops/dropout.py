@@ -40,11 +40,8 @@ def _keep(input, p: "float", channels: "bool" = False, share: "float" = 1.0) -> 
     return in_memory_order(kept, like)
 
 
-def _keep_on_meta(input: Any, p: float, channels: bool = False, share: float = 1.0) -> Any:
-    return input.new_empty((*input.shape[:2], *[1] * (input.ndim - 2))) if channels else input
-
-
-_keep.shape_rule(_keep_on_meta)
+_keep.shape_rule(lambda input, p, channels=False, share=1.0: input.new_empty(
+    (*input.shape[:2], *[1] * (input.ndim - 2))) if channels else input)
 
 
 def _check(p: float, error: type[Exception] = RuntimeError) -> None:

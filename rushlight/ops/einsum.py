@@ -2,36 +2,22 @@
 from __future__ import annotations
 
 import string
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from rushlight.ops.products import multiplier
 from rushlight.ops.table import composite, opaque
-from rushlight.ops.ways import Way, resolved
 
 Array = np.ndarray[Any, Any]
 
 
 @opaque(name="_einsum", where=("aten",), node="einsum")
-@resolved
-def _einsum(operands: "list[Tensor]", equation: "str") -> Way:
+def _einsum(operands: "list[Tensor]", equation: "str") -> Array:
     """A contraction whose equation has single letters and an explicit result."""
-    inputs, out = equation.split("->")
-    one, *others = inputs.split(",")
-    lead, m, k, n = out[:-2], out[-2:-1], one[-1:], out[-1:]
-    if m and [one, *others] == [lead + m + k, lead + k + n] and len({*lead, m, k, n}) == len(lead) + 3:
-        a, b = operands
-        if a.dtype == b.dtype and a.dtype.kind == "f" and a.shape[-1] == b.shape[-2]:
-            multiply = multiplier(a, b)
-            return lambda operands: multiply(*operands)
+    dtype = operands[0].dtype
     # NumPy contracts the last two first, and puts what the last one has before what the other has.
-    return partial(_contracted, f"{','.join([*others[::-1], one])}->{out}")
-
-
-def _contracted(equation: str, operands: list[Array]) -> Array:
-    operands, dtype = operands[::-1], operands[0].dtype
+    terms, out = equation.split("->")
+    equation, operands = f"{','.join(terms.split(',')[::-1])}->{out}", operands[::-1]
     if dtype.itemsize <= 2 and dtype.kind not in "iub":
         wide = [o.astype(np.float32) for o in operands]
         return np.einsum(equation, *wide, optimize=len(wide) > 1).astype(dtype)

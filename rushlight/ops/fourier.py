@@ -87,8 +87,8 @@ def _fft_r2c(input, dim: "Ints", scale: "str", onesided: "bool") -> Array:
     if len(dim) == 1 and 0 < n <= _SHORT:
         found = product(turned.reshape(-1, n), _waves(n, input.dtype, norm))
         return back(found.view(f"c{2 * input.itemsize}").reshape(*turned.shape[:-1], -1))
-    axes = tuple(range(-len(dim), 0))
-    return back(np.ascontiguousarray(np.fft.rfftn(turned, axes=axes, norm=norm)))  # type: ignore[arg-type]
+    found = np.fft.rfftn(turned, axes=range(-len(dim), 0), norm=norm)  # type: ignore[arg-type]
+    return back(np.ascontiguousarray(found))
 
 
 @_fft_r2c.gradient

@@ -9,7 +9,6 @@ import numpy as np
 
 from rushlight.base.errors import wrap_dim
 from rushlight.base.promotion import promote_types
-from rushlight.ops.ways import Way, resolved
 from rushlight.ops.table import ROWS, composite, opaque
 
 Array = np.ndarray[Any, Any]
@@ -100,8 +99,7 @@ def stack(tensors: "list[Tensor]", dim: "int" = 0):
 
 
 @opaque(name="_stack", where=("aten",), node="stack", quiet=True)
-@resolved
-def _stack(tensors: "list[Tensor]", dim: "int") -> Way:
+def _stack(tensors: "list[Tensor]", dim: "int") -> Array:
     """stack of tensors of one dtype."""
     first = tensors[0].shape
     d = wrap_dim(dim, len(first) + 1)
@@ -109,12 +107,9 @@ def _stack(tensors: "list[Tensor]", dim: "int") -> Way:
         if t.shape != first:
             raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(first)} at "
                                f"entry 0 and {list(t.shape)} at entry {place}")
-    shape, one, of = (*first[:d], len(tensors), *first[d:]), (*first[:d], 1, *first[d:]), tensors[0].dtype
-
-    def run(tensors: list[Array]) -> Array:
-        out = np.empty(shape, of)
-        return np.concatenate([t.reshape(one) for t in tensors], d, out)
-    return run
+    out = np.empty((*first[:d], len(tensors), *first[d:]), tensors[0].dtype)
+    np.concatenate([t.reshape(*first[:d], 1, *first[d:]) for t in tensors], d, out=out)
+    return out
 
 
 @_stack.gradient

@@ -188,10 +188,8 @@ def native_group_norm(input, weight: "Tensor | None", bias: "Tensor | None", N: 
         found, *moments = native_group_norm(input.float(), weight, bias, N, C, HxW, group, eps)
         return found.to(input.dtype), *[t.to(like.dtype) for t in moments]
     flat = input.reshape(N, group, C // group * HxW)
-    center = flat.mean(-1)
-    apart = flat - center.unsqueeze(-1)
-    found = _normalize_rows(flat, eps)[0].reshape(input.shape)
-    return _per_channel(found, weight, bias), center, (apart * apart).mean(-1).add(eps).rsqrt()
+    found, *moments = _normalize_rows(flat, eps)
+    return _per_channel(found.reshape(input.shape), weight, bias), *[t.detach().squeeze(-1) for t in moments]
 
 
 def _mixed(input: Any, *params: Any) -> bool:
@@ -289,18 +287,8 @@ def local_response_norm(input, size: "int", alpha: "float" = 1e-4, beta: "float"
                          f"{input.ndim} dimensions)")
     if not input.numel():
         return input
-    square = input * input
-    before, behind = size // 2, (size - 1) // 2
-    edge = list(square.shape)
-    parts = [square]
-    if before:
-        edge[1] = before
-        parts.insert(0, square.new_zeros(edge))
-    if behind:
-        edge[1] = behind
-        parts.append(square.new_zeros(edge))
-    padded = ROWS["cat"](parts, 1)
-    window = padded.unfold(1, size, 1).mean(-1)
+    around = *[0] * (2 * input.ndim - 4), size // 2, (size - 1) // 2
+    window = ROWS["pad"](input * input, around).unfold(1, size, 1).mean(-1)
     return input / (window * alpha + k) ** beta
 
 

@@ -14,7 +14,7 @@ from rushlight.ops.machine import machine
 from rushlight.ops.table import composite, opaque
 from rushlight.ops.ways import Way, resolved
 from rushlight.ops.windows import (
-    Ints, for_dims, mean_weights, offsets, out_size, padder, parts, reach, reads, tuple_of)
+    Ints, add_windows, for_dims, mean_weights, offsets, out_size, padder, parts, reach, reads, tuple_of)
 
 Array = np.ndarray[Any, Any]
 _F = ("nn.functional",)
@@ -87,28 +87,37 @@ def _spread(input, places, size: "int") -> Array:
 def _max_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", dilation: "Ints", out: "Ints") -> Way:
     """(maxima, their places): a place counts the unpadded space, row by row."""
     lead, how = input.ndim - len(kernel), (kernel, stride, pad, dilation, out)
-    space, (wide, shape) = input.shape[lead:], _widened(input, *how)
-    code = machine("maxima", "maxima")(input, shape, space, *how)
-    cuts = [cut for _, cut in offsets(kernel, stride, dilation, out)]
+    space, wide, shape = input.shape[lead:], _widened(input, *how), (*input.shape[:lead], *out)
+    cuts = [*offsets(kernel, stride, dilation, out)]
 
     def run(a: Array) -> tuple[Array, Array]:
         a = wide(a)
+        done = machine("maxima", "maxima")(a, space, *how)
+        if done is not None:
+            return done  # type: ignore[no-any-return]
         read = np.stack([a[cut].reshape(-1, math.prod(out)) for cut in cuts], 1)
         places, lost = reads(space, *how), read != read
         # Padding is no window's maximum.
         number = np.maximum(read.argmax(1), (places >= 0).argmax(0))
         if lost.any():  # the last nan of a window is its maximum
             number = np.where(lost.any(1), len(places) - 1 - lost[:, ::-1].argmax(1), number)
-        shape = *input.shape[:lead], *out
         return np.maximum.reduce(read, 1).reshape(shape), take_along(places, 0, number).reshape(shape)
-    return run if code is None else lambda a: code(wide(a))
+    return run
 
 
-def _widened(x: Array, kernel: Ints, *how: Ints) -> tuple[Way, Ints]:
-    """(how arrays like x are padded for windows with maxima, the sizes of their spaces then)."""
-    space = x.shape[x.ndim - len(kernel):]
-    lowest, pads = -np.inf if x.dtype.kind not in "iu" else np.iinfo(x.dtype).min, reach(space, kernel, *how)
-    return padder(x.shape, pads, lowest), tuple([n + a + b for n, (a, b) in zip(space, pads, strict=True)])
+def _widened(x: Array, kernel: Ints, *how: Ints) -> Way:
+    """How arrays like x are padded for windows with maxima."""
+    lowest = -np.inf if x.dtype.kind not in "iu" else np.iinfo(x.dtype).min
+    return padder(x.shape, reach(x.shape[x.ndim - len(kernel):], kernel, *how), lowest)
+
+
+def _split(shape: Ints, out: Ints, kernel: Ints) -> Ints:
+    """The sizes that show each window's dims, the `_inner` ones."""
+    return *shape[:-len(out)], *[length for pair in zip(out, kernel, strict=True) for length in pair]
+
+
+def _inner(out: Ints) -> Ints:
+    return tuple(range(1 - 2 * len(out), 0, 2))
 
 
 @composite(where=("aten",))
@@ -120,10 +129,12 @@ def _greatest(input, kernel: "Ints", stride: "Ints", pad: "Ints", dilation: "Int
 @_greatest.kernel
 @resolved
 def _(x: Array, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Way:
-    first, *others = [cut for _, cut in offsets(kernel, stride, dilation, out)]
-    if len(others) >= _FEW:
-        return NotImplemented
-    wide, shape = _widened(x, kernel, stride, pad, dilation, out)[0], (*x.shape[:-len(out)], *out)
+    if math.prod(kernel) > _FEW:
+        split = _split(x.shape, out, kernel)
+        even = stride == kernel and math.prod(split) == x.size and not any(pad) and {*dilation} == {1}
+        return (lambda a: a.reshape(split).max(_inner(out))) if even else NotImplemented
+    first, *others = offsets(kernel, stride, dilation, out)
+    wide, shape = _widened(x, kernel, stride, pad, dilation, out), (*x.shape[:-len(out)], *out)
 
     def run(a: Array) -> Array:
         a, found = wide(a), np.empty(shape, a.dtype)
@@ -186,7 +197,7 @@ def _avg_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", out: "Ints", c
     lead, ones, of = input.ndim - len(kernel), (1,) * len(kernel), input.dtype
     space, wide_of = input.shape[lead:], of if of.itemsize > 2 else np.dtype(np.float32)
     wide = padder(input.shape, reach(space, kernel, stride, pad, ones, out))
-    first, *others = [cut for _, cut in offsets(kernel, stride, ones, out)]
+    first, *others = offsets(kernel, stride, ones, out)
     share = _shares(space, kernel, stride, pad, out, count_pad, divisor, wide_of)
 
     def run(a: Array) -> Array:
@@ -212,13 +223,8 @@ def _avg_pool_back(grad, space: "Ints", kernel: "Ints", stride: "Ints", pad: "In
     out, lead = grad.shape[grad.ndim - n:], grad.shape[:grad.ndim - n]
     share = _shares(space, kernel, stride, pad, out, count_pad, divisor, grad.dtype)
     part = (grad / share).astype(grad.dtype, copy=False)
-    pads = reach(space, kernel, stride, pad, (1,) * n, out)
-    wide = np.zeros((*lead, *[size + low + high for size, (low, high) in zip(space, pads,
-                                                                            strict=True)]), grad.dtype)
-    for _, cut in offsets(kernel, stride, (1,) * n, out):
-        wide[cut] += part
-    inside = tuple(slice(low, low + size) for size, (low, _) in zip(space, pads, strict=True))
-    return np.ascontiguousarray(wide[(..., *inside)])
+    each = np.broadcast_to(part.reshape(*lead, *[1] * n, *out), (*lead, *kernel, *out))
+    return add_windows(each, space, kernel, stride, pad, (1,) * n)
 
 
 @_avg_pool_back.gradient
@@ -286,8 +292,7 @@ def _adaptive_mean(n: int) -> None:
         kernel = _even(input.shape[input.ndim - n:], out)
         if kernel:
             if math.prod(kernel) > _FEW:
-                split = [length for pair in zip(out, kernel, strict=True) for length in pair]
-                return input.reshape(*input.shape[:-n], *split).mean(tuple(range(1 - 2 * n, 0, 2)))
+                return input.reshape(_split(input.shape, out, kernel)).mean(_inner(out))
             return _avg_pool(input, kernel, kernel, (0,) * n, out, True, None)
         return _by_matrices(input, out)
     composite(body, name=f"adaptive_avg_pool{n}d", planned=True, where=("torch", *_F) if n == 1 else _F,
@@ -340,15 +345,12 @@ def _adaptive_max_row(n: int) -> None:
 @for_dims
 def _norm_row(n: int) -> None:
     def body(input, norm_type: "Number", kernel_size: "Any", stride: "Any" = None, ceil_mode: "bool" = False):
-        from rushlight.ops.activations import relu
-        from rushlight.ops.arithmetic import sign
-
         if abs(norm_type) == math.inf:
             sign_of = math.copysign(1, norm_type)
             return sign_of * _max(n, sign_of * input.abs(), kernel_size, stride, 0, 1, ceil_mode)[0]
         kernel = tuple_of(kernel_size, n, "kernel_size", f"lp_pool{n}d")
         mean = _mean(n, input ** norm_type, kernel, stride, 0, ceil_mode, True, None)
-        total = (sign(mean) * relu(mean.abs())) * math.prod(kernel)
+        total = (mean.sign() * mean.abs().relu()) * math.prod(kernel)
         return total ** (1.0 / norm_type)
     composite(body, name=f"lp_pool{n}d", where=_F, doc=f"The p-norm of each window of the last {n} dims.")
 

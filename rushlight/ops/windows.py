@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -89,24 +89,24 @@ def windows(a: Array, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> 
     return np.lib.stride_tricks.as_strided(a, (*a.shape[:lead], *kernel, *out), strides, writeable=False)
 
 
-def offsets(kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> Iterator[tuple[int, Any]]:
-    """For each element of the window: its flat number and the slices of the space that it reads."""
-    for flat, place in enumerate(itertools.product(*[range(k) for k in kernel])):
-        cut = tuple(slice(p * d, p * d + t * (o - 1) + 1, t)
-                    for p, d, t, o in zip(place, dilation, stride, out, strict=True))
-        yield flat, (..., *cut)
+def offsets(kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> list[Any]:
+    """For each element of the window: the slices of the space that it reads."""
+    return [(..., *[slice(p * d, p * d + t * (o - 1) + 1, t)
+                    for p, d, t, o in zip(place, dilation, stride, out, strict=True)])
+            for place in itertools.product(*map(range, kernel))]
 
 
-def add_windows(columns: Array, space: Ints, kernel: Ints, stride: Ints, dilation: Ints) -> Array:
-    """The transpose of `windows`: (*lead, *kernel, *out) added up into (*lead, *space)."""
+def add_windows(columns: Array, space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints) -> Array:
+    """Windows (*lead, *kernel, *out) added up where they lie in (*lead, *space)."""
     n = len(kernel)
-    lead = columns.shape[:columns.ndim - 2 * n]
-    out = columns.shape[columns.ndim - n:]
-    flat = columns.reshape(*lead, int(np.prod(kernel)), *out)
-    into = np.zeros((*lead, *space), columns.dtype)
-    for number, cut in offsets(kernel, stride, dilation, out):
-        into[cut] += flat[(*[slice(None)] * len(lead), number)]
-    return into
+    lead, out = columns.shape[:columns.ndim - 2 * n], columns.shape[columns.ndim - n:]
+    pads = reach(space, kernel, stride, pad, dilation, out)
+    into = np.zeros((*lead, *[size + a + b for size, (a, b) in zip(space, pads, strict=True)]), columns.dtype)
+    taps = itertools.product(*map(range, kernel))
+    for place, cut in zip(taps, offsets(kernel, stride, dilation, out), strict=True):
+        into[cut] += columns[(*[slice(None)] * len(lead), *place)]
+    inside = [slice(p, p + size) for p, size in zip(pad, space, strict=True)]
+    return np.ascontiguousarray(into[(..., *inside)])
 
 
 def reach(sizes: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Any:
@@ -120,4 +120,4 @@ def reads(space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, ou
     """The places that windows read, (elements, windows); -1 in padding."""
     pads = reach(space, kernel, stride, pad, dilation, out)
     table = padded(np.arange(math.prod(space)).reshape(space), pads, -1)
-    return np.stack([table[cut].ravel() for _, cut in offsets(kernel, stride, dilation, out)])
+    return np.stack([table[cut].ravel() for cut in offsets(kernel, stride, dilation, out)])
