@@ -12,6 +12,7 @@ from importlib.metadata import version
 
 from benchmarks import compiling as compiling  # its workloads
 from benchmarks import injax
+from benchmarks import kernels as kernels  # its workloads
 from benchmarks import serving as serving  # its workloads
 from benchmarks.measure import ROOT, Result, Worker, compare, installed_size, start_time
 from benchmarks.page import PAGE, replace_section

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks import compiling as compiling  # its workloads
+from benchmarks import kernels as kernels  # its workloads
 from benchmarks import injax
 from benchmarks import serving as serving  # its workloads
 from benchmarks.eager import EAGER

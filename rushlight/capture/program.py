@@ -35,7 +35,7 @@ class Part:
     def prepare(self) -> None:
         """Decide all that can be decided before a replay."""
         self.steps = staged.steps(self.entries)
-        self.replay = staged.joined(self.steps)
+        self.replay = staged.together(self.steps)
 
     def run(self, arrays: Sequence[Array | None]) -> None:
         """All steps, on these inputs (zeros for None)."""

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from itertools import chain, groupby
+from itertools import groupby
 from math import prod
 from typing import Any
 
@@ -13,11 +13,12 @@ from rushlight.base.config import knobs
 from rushlight.base.rng import default_engine
 from rushlight.capture.kernelnode import Kernel, Product, checked, total
 from rushlight.capture.recorder import Entry
-from rushlight.compiler import mersenne, stages
+from rushlight.compiler import handwritten, mersenne, stages
+from rushlight.compiler.handwritten import Scratch
 from rushlight.compiler.columns import columns
-from rushlight.compiler.full import CHUNK
+from rushlight.compiler.full import CHUNK, full
 from rushlight.compiler.rows import rows
-from rushlight.compiler.stages import Run, Stages, Written
+from rushlight.compiler.stages import LINE, Run, Stages, Written, joined
 from rushlight.compiler.target import available
 from rushlight.compiler.tiles import Packed
 from rushlight.dispatch.formula import Formula
@@ -31,8 +32,6 @@ Array = np.ndarray[Any, Any]
 Step = Callable[[], Any]
 # What NumPy and machine code compute with the same bits.
 _EXACT = frozenset("in const add sub mul div sqrt neg abs".split())
-# Lines of fewer elements are better taken together.
-_LINE = 1024
 
 
 def prepared(entry: Entry) -> Step:
@@ -92,11 +91,12 @@ def _into(function: Callable[..., Any], operands: tuple[Any, ...], outs: tuple[A
 
 def steps(entries: Sequence[Entry]) -> list[Step]:
     """What runs each entry by itself."""
+    room = Scratch()
     return [prepared(e) if found is None else Run([(found, prepared(e))])
-            for e, found in zip(entries, map(staged, entries), strict=True)]
+            for e, found in [(e, staged(e, room)) for e in entries]]
 
 
-def joined(each: Sequence[Step]) -> list[Step]:
+def together(each: Sequence[Step]) -> list[Step]:
     """The same with native ones that follow each other as one call."""
     found: list[Step] = []
     for native, group in groupby(each, lambda step: isinstance(step, Run)):
@@ -105,7 +105,7 @@ def joined(each: Sequence[Step]) -> list[Step]:
     return found
 
 
-def staged(entry: Entry) -> Stages | None:
+def staged(entry: Entry, room: Scratch) -> Stages | None:
     """The stages that do what the entry says; None where it needs Python."""
     function, operands, outs = entry.function, entry.operands, entry.outs
     if entry.kind == "call" or knobs.kernels == "numpy" or not available():
@@ -117,22 +117,25 @@ def staged(entry: Entry) -> Stages | None:
         plain = function is assign and isinstance(operands[1], np.ndarray)
         return stages.copy(*operands) if plain and not np.may_share_memory(*operands) else None
     if isinstance(function, Kernel):
-        return None if function.form == "full" else _kernel(function, operands[0], outs)
+        whole = function.form == "full"
+        return handwritten.everything(function.made, operands[0], outs[0]) if whole else _kernel(
+            function, operands[0], outs)
     if isinstance(function, Product):
         return stages.matmul(*operands, outs[0])
     if function is checked:
-        return [stages.Stage("rl_refuse", [[stages.pointer(operands[0])]], 1, [], operands[0])]
+        return [stages.Stage("rl_refuse", [[stages.pointer(operands[0])]], 1, [], 1, operands[0])]
     if function is total:
         return stages.add_reduce(operands[0], range(operands[0].ndim), outs[0])
-    if len(outs) != 1:
-        return None
-    if bound is Formula.compute:
+    name = getattr(getattr(function, "row", None), "name", "")
+    if name in _WIDENED:
+        return _WIDENED[name](room.again(), outs, *operands)
+    if name in _ROWS:
+        return _ROWS[name](*outs, *operands)
+    if bound is Formula.compute and len(outs) == 1:
         kernel, arrays = function.args[0].kernel, (*operands[0], outs[0])  # type: ignore[attr-defined]
         return stages.kernel(kernel.fn, arrays, [False] * len(arrays)) if kernel.ready else None
-    if bound is Reducer.run:
-        return _reduction(function.__self__, outs[0], *operands)  # type: ignore[attr-defined]
-    row = getattr(function, "row", None)
-    return _ROWS[row.name](outs[0], *operands) if row is not None and row.name in _ROWS else None
+    reducer = getattr(function, "__self__", None)
+    return _reduction(reducer, outs[0], *operands) if bound is Reducer.run and reducer is not None else None
 
 
 def _kernel(kernel: Kernel, arrays: Sequence[Array], outs: Sequence[Array]) -> Stages | None:
@@ -140,7 +143,7 @@ def _kernel(kernel: Kernel, arrays: Sequence[Array], outs: Sequence[Array]) -> S
         roles = [role == "vector" for _, _, role in kernel.inputs]
         return stages.kernel(kernel.made.fn, (*arrays, *outs), [*roles, *kernel.made.vector_outputs])
     found = stages.kernel(kernel.made.fn, (*arrays, *outs), [False] * (len(arrays) + len(outs)))
-    many = found is None or 1 < len(found[0].jobs) > outs[0].size // _LINE
+    many = found is None or 1 < len(found[0].jobs) > outs[0].size // LINE
     return outs[0].ndim and many and _by_rows(kernel, arrays, outs) or found
 
 
@@ -177,7 +180,7 @@ def _reduction(reducer: Reducer, out: Array, a: Array, axes: tuple[int, ...], ke
     if finish is not None:
         count = np.array(a.size // max(out.size, 1), a.dtype)
         found.append(stages.formula(finish, ("combined", "count"), (total, count, out)))
-    return _all(found)
+    return joined(found)
 
 
 def _sum(a: Array, map_: Expr, axes: tuple[int, ...], out: Array) -> Stages | None:
@@ -187,25 +190,23 @@ def _sum(a: Array, map_: Expr, axes: tuple[int, ...], out: Array) -> Stages | No
     if a.size < BIG or not first and not last:
         source = a if map_ is X else np.empty_like(a)
         mapped = [] if map_ is X else stages.formula(map_, ("input",), (a, source))
-        return _all([mapped, stages.add_reduce(source, axes, out)])
+        return joined([mapped, stages.add_reduce(source, axes, out)])
     if last and (k < a.ndim or a.size <= CHUNK):
         each = rows((reduce_("add", map_),), (("input", of, "vector"),), (of,))
         lead = a.shape[:a.ndim - k]
         return stages.kernel(each.fn, (a.reshape(*lead, -1), out.reshape(lead)), (True, False)) \
             if each.compile_now() else None
+    if last:
+        return handwritten.everything(full("add", map_, (("input", of),), of), (a,), out)
     made = columns((map_,), (("input", of, "matrix"),), (of,))
-    if last or not made.compile_now():
+    if not made.compile_now():
         return None
     return stages.columns(made, a.reshape(prod(a.shape[:k]), -1), out)
 
 
-def _all(parts: Sequence[Stages | None]) -> Stages | None:
-    return None if None in parts else [*chain.from_iterable(parts)]  # type: ignore[arg-type]
-
-
 def _cat(out: Array, arrays: Sequence[Array], dim: int) -> Stages | None:
     cuts = np.cumsum([a.shape[dim] for a in arrays])[:-1].tolist()
-    return _all([stages.copy(to, a) for to, a in zip(np.split(out, cuts, dim), arrays, strict=True)])
+    return joined([stages.copy(to, a) for to, a in zip(np.split(out, cuts, dim), arrays, strict=True)])
 
 
 def _stack(out: Array, arrays: Sequence[Array], dim: int) -> Stages | None:
@@ -221,5 +222,11 @@ def _keep(out: Array, input: Array, p: float, channels: bool, share: float) -> S
     return mersenne.bernoulli(default_engine(), 1 - p, value, out) if input.flags.c_contiguous else None
 
 
+# Functions of an entry's results and operands, and those that need room for what is padded.
 _ROWS: dict[str, Callable[..., Stages | None]] = {
-    "_cat": _cat, "_stack": _stack, "clone": _clone, "_keep": _keep}
+    "_cat": _cat, "_stack": _stack, "clone": _clone, "_keep": _keep, "_spread": handwritten.spread,
+    "_attention": handwritten.attention, "_attention_backward": handwritten.attention_backward}
+_WIDENED: dict[str, Callable[..., Stages | None]] = {
+    "_convolution": handwritten.convolution, "_convolution_input": handwritten.convolution_input,
+    "_convolution_weight": handwritten.convolution_weight, "_max_pool": handwritten.max_pool,
+    "_greatest": handwritten.greatest}

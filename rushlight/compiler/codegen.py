@@ -14,11 +14,12 @@ from rushlight.base import dtype as dt
 from rushlight.base.ufunc import from_loop
 from rushlight.compiler import native, rowbody
 from rushlight.compiler.atoms import Unsupported
+from rushlight.compiler.columnloops import SEVERAL
 from rushlight.compiler.emit import (Meaning, check, descriptor, item_size, lanes_for, pointwise_body, record)
 from rushlight.compiler.ir import Function, Module
 from rushlight.compiler.rowplan import Plan, wide
 from rushlight.compiler.target import available
-from rushlight.ops.scalar import const, m, symbol
+from rushlight.ops.scalar import const, m, substitute, symbol
 
 Writer = Callable[[Module, str], None]
 
@@ -128,17 +129,24 @@ def column_ufunc(meaning: Meaning, roles: tuple[str, ...], sums: tuple[str, ...]
 
 
 def _column_strips(module: Module, meaning: Meaning, sums: tuple[str, ...], scalars: list[str]) -> None:
-    """Three strips: main adds a row to the first stage, merge that to the second, final rounds."""
+    """Four strips: main and several add rows to the first stage, merge that to the second, final rounds."""
     seconds = tuple(wide("add", d) for d in sums)
     firsts = [symbol(f"first {i}") for i in range(len(sums))]
     totals = [symbol(f"second {i}") for i in range(len(sums))]
     names = tuple((str(s.arg), d) for s, d in zip(firsts, sums, strict=True))
     wides = tuple((str(s.arg), d) for s, d in zip(totals, seconds, strict=True))
-    summed = tuple(a + m.cast(o, arg=d) for a, o, d in zip(firsts, meaning.outputs, sums, strict=True))
     folded = tuple(t + m.cast(a, arg=d) for t, a, d in zip(totals, firsts, seconds, strict=True))
     zeros = (const(0),) * len(firsts)
-    _strip(module, "main", Meaning(summed, (*meaning.inputs, *names), sums, meaning.work), scalars,
-           internal=True)
+    for name, count in (("main", 1), ("several", SEVERAL)):
+        summed, inputs, each = firsts, list[tuple[str, str]](), list[str]()
+        for r in range(count):
+            own = {symbol(n): symbol(f"{n} {r}") for n, _ in meaning.inputs}
+            summed = [a + m.cast(substitute(o, own), arg=d) for a, o, d in zip(
+                summed, meaning.outputs, sums, strict=True)]
+            inputs += [(f"{n} {r}", d) for n, d in meaning.inputs]
+            each += [f"{n} {r}" for n in scalars]
+        main = Meaning(tuple(summed), (*inputs, *names), sums, meaning.work)
+        _strip(module, name, main, each, internal=True)
     _strip(module, "merge", Meaning(zeros + folded, names + wides, sums + seconds, sums[0]), internal=True)
     _strip(module, "final", Meaning(tuple(totals), wides, meaning.out_dtypes, seconds[0]), internal=True)
 
@@ -151,8 +159,8 @@ def _column_parts(meaning: Meaning, roles: tuple[str, ...], sums: tuple[str, ...
         steps.append(position)
         position += 2 if role == "matrix" else 1
     vectors = [i for i, role in enumerate(roles) if role != "perrow"]
-    parts: list[int | str] = ["@main", "@merge", "@final", len(vectors), len(scalars), len(sums),
-                              max(len(scalars), 1), 2 if roles[0] == "percol" else 1]
+    parts: list[int | str] = ["@main", "@merge", "@final", len(vectors), len(scalars), len(sums), "@several",
+                              2 if roles[0] == "percol" else 1]
     for i in vectors:
         matrix = roles[i] == "matrix"
         parts += [i, steps[i] if matrix else -1, steps[i] + 1 if matrix else steps[i]]

@@ -2,18 +2,19 @@
 
 A column kernel's descriptor, in slots of eight bytes:
   0 main   1 merge   2 final (descriptors of strips, see runtime.py)   3 V, vector inputs
-  4 S, scalars of a row   5 O, outputs   6 slots of the state   7 position of m in dims (1 or 2)
+  4 S, scalars of a row   5 O, outputs   6 several, main for SEVERAL rows   7 position of m in dims (1 or 2)
 then V triples (argument number, position of its step along m among the core steps or -1, position
 of its step along n), S quadruples (item size, argument number, position of its step along m, slot
 of the state), O triples (argument number, size of an accumulator's element, position of its step).
-Sums have two stages: 64 rows are added up, then added to a second accumulator, in double precision.
+Rows are added one by one, SEVERAL in a walk over the accumulators. Sums have two stages: 64 rows are added
+up, then added to a second accumulator, in double precision.
 """
 from __future__ import annotations
 
 from rushlight.compiler.ir import Function, Module
 from rushlight.compiler.runtime import SLOT, call_pack, quiet, slot
 
-ROWS_AT_ONCE = 64
+SEVERAL, ROWS_AT_ONCE = 4, 64
 HEAD = 8
 
 
@@ -26,8 +27,9 @@ class _Columns:
         f.module.declare("free", "declare void @free(ptr)")
         f.module.declare("memset", "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
         self.main, self.merge, self.final = (f.load("ptr", "%desc", SLOT * k) for k in range(3))
-        self.vectors, self.scalars, self.outputs, slots, first = (
-            f.load("i64", "%desc", SLOT * k) for k in range(3, HEAD))
+        self.vectors, self.scalars, self.outputs, first = (
+            f.load("i64", "%desc", SLOT * k) for k in (3, 4, 5, 7))
+        self.several = f.load("ptr", "%desc", SLOT * 6)
         self.inputs = f.at("%desc", SLOT * HEAD)
         self.inward = slot(f, self.inputs, f.i64("mul", self.vectors, 3))
         self.outward = slot(f, self.inward, f.i64("mul", self.scalars, 4))
@@ -35,8 +37,8 @@ class _Columns:
         self.n = f.load("i64", slot(f, "%dims", f.i64("sub", 3, first)))
         arguments = f.i64("add", self.vectors, f.i64("add", self.scalars, self.outputs))
         self.core = slot(f, "%steps", arguments)
-        most = f.i64("add", self.vectors, f.i64("shl", self.outputs, 2))
-        self.state = f.op(f"alloca i64, i64 {slots}, align 64")
+        most = f.i64("add", f.i64("mul", self.vectors, SEVERAL), f.i64("shl", self.outputs, 2))
+        self.state = f.op(f"alloca i64, i64 {f.i64('add', f.i64('mul', self.scalars, SEVERAL), 1)}, align 64")
         self.frame = f.op(f"alloca i64, i64 {f.i64('add', f.i64('shl', most, 1), 1)}, align 16")
         self.bases = f.op(f"alloca i64, i64 {most}, align 16")
         self.steps = f.op(f"alloca i64, i64 {most}, align 16")
@@ -62,25 +64,32 @@ class _Columns:
         self.f.emit(f"call void @rl_strip(ptr {descriptor}, ptr {self.frame}, ptr {self.bases}, "
                     f"ptr {self.steps}, i64 {self.n})")
 
-    def row(self, outer: str, i: str) -> None:
-        """Add row i to the first stage."""
+    def rows(self, outer: str, first: str, count: int) -> None:
+        """Add rows to the first stage: one, or SEVERAL."""
         f = self.f
-        with f.loop(self.scalars) as s:
-            entry = slot(f, self.inward, f.i64("shl", s, 2))
-            size, number, position, place = (f.load("i64", entry, SLOT * j) for j in range(4))
-            there = self._there(outer, i, number, position)
-            call_pack(f, slot(f, self.state, place), "8", there, "0", "1", size)
-        with f.loop(self.vectors) as v:
-            entry = slot(f, self.inputs, f.i64("mul", v, 3))
-            number, along, across = (f.load("i64", entry, SLOT * j) for j in range(3))
-            self.operand(v, self._there(outer, i, number, along), f.load("i64", slot(f, self.core, across)))
+        for r in range(count):
+            i = f.i64("add", first, r)
+            with f.loop(self.scalars) as s:
+                entry = slot(f, self.inward, f.i64("shl", s, 2))
+                size, number, position, place = (f.load("i64", entry, SLOT * j) for j in range(4))
+                place = f.i64("add", place, self._of(r, self.scalars))
+                call_pack(f, slot(f, self.state, place), "8", self._there(outer, i, number, position), "0",
+                          "1", size)
+            with f.loop(self.vectors) as v:
+                entry = slot(f, self.inputs, f.i64("mul", v, 3))
+                number, along, across = (f.load("i64", entry, SLOT * j) for j in range(3))
+                self.operand(f.i64("add", v, self._of(r, self.vectors)), self._there(outer, i, number, along),
+                             f.load("i64", slot(f, self.core, across)))
         with f.loop(self.outputs) as o:
             size = f.load("i64", slot(f, self.outward, f.i64("mul", o, 3)), SLOT)
-            first = self.accumulator(o, 0)
-            reading = f.i64("add", self.vectors, o)
-            self.operand(reading, first, size)
-            self.operand(f.i64("add", reading, self.outputs), first, size)
-        self.strip(self.main)
+            total = self.accumulator(o, 0)
+            reading = f.i64("add", self._of(count, self.vectors), o)
+            self.operand(reading, total, size)
+            self.operand(f.i64("add", reading, self.outputs), total, size)
+        self.strip(self.main if count == 1 else self.several)
+
+    def _of(self, r: int, each: str) -> str:
+        return self.f.i64("mul", each, r)
 
     def _there(self, outer: str, i: str, number: str, position: str) -> str:
         """Where row i of an argument is; position -1 says that it has no rows."""
@@ -120,12 +129,16 @@ def write(module: Module) -> None:
     f = Function(module, "define void @rl_columns(ptr %desc, ptr %args, ptr %dims, ptr %steps)")
     columns = _Columns(f)
     with quiet(f), f.loop(f.load("i64", "%dims")) as outer:
-        f.emit(f"call void @llvm.memset.p0.i64(ptr {columns.room}, i8 0, i64 {columns.bytes}, i1 false)")
-        with f.loop(columns.m) as i:
-            columns.row(outer, i)
-            last = f.i64("and", i, ROWS_AT_ONCE - 1)
-            with f.when(f.i64("icmp eq", last, ROWS_AT_ONCE - 1)):
+        f.emit(f"call void @llvm.memset.p0.i64(ptr {columns.room}, i8 0, i64 {columns.bytes}, "
+               "i1 false)")
+        groups = f.i64("sdiv", columns.m, SEVERAL)
+        with f.loop(groups) as group:
+            columns.rows(outer, f.i64("mul", group, SEVERAL), SEVERAL)
+            last = f.i64("and", group, ROWS_AT_ONCE // SEVERAL - 1)
+            with f.when(f.i64("icmp eq", last, ROWS_AT_ONCE // SEVERAL - 1)):
                 columns.fold()
+        with f.loop(columns.m, f.i64("mul", groups, SEVERAL)) as i:
+            columns.rows(outer, i, 1)
         columns.fold()
         columns.finish(outer)
     f.emit(f"call void @free(ptr {columns.room})")

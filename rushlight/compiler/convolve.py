@@ -8,7 +8,7 @@ operand has.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache, partial
+from functools import lru_cache
 from itertools import product
 from math import prod
 from typing import Any, NamedTuple
@@ -35,17 +35,27 @@ _ROOM = 1 << 27
 def convolution(which: str, a: Array, b: Array, *how: Any) -> Callable[[Array, Array], Any] | None:
     """forward, to_input or to_weight of operands like these, as a function of them; None where there is no
     machine code for them."""
-    if not suits(a, b) or not team.possible() or not a.size or not b.size:
-        return None
-    if which == "to_weight" and len(a) > 1 and b.nbytes * (16 / min(b.shape[1], 16)) > _ROOM:
+    if divided(which, a, b):
         # The gradient is packed in blocks of so many channels: sample by sample where that is too much.
         half = len(a) // 2
         one, two = (convolution(which, a[s], b[s], *how) for s in (slice(half), slice(half, None)))
         return one and two and (lambda a, b: np.add(one(a[:half], b[:half]), two(a[half:], b[half:])))
-    plan = _plan if prod(a.shape[2:]) <= _KEPT else _plan.__wrapped__
-    find = partial(plan, which, a.dtype, a.shape, a.strides, b.shape, b.strides,
-                   *[h if h.__class__ is int else tuple(h) for h in how])
-    return None if find() is None else lambda a, b: find().run(a, b)
+    known = team.possible() and planned(which, a, b, *how) is not None
+    return (lambda a, b: planned(which, a, b, *how).run(a, b)) if known else None  # type: ignore[union-attr]
+
+
+def divided(which: str, a: Array, b: Array) -> bool:
+    """Whether too much would be packed at once."""
+    return which == "to_weight" and len(a) > 1 and b.nbytes * (16 / min(b.shape[1], 16)) > _ROOM
+
+
+def planned(which: str, a: Array, b: Array, *how: Any) -> _Plan | None:
+    """The product that `convolution` runs."""
+    if not suits(a, b) or not a.size or not b.size:
+        return None
+    found = _plan if prod(a.shape[2:]) <= _KEPT else _plan.__wrapped__
+    return found(which, a.dtype, a.shape, a.strides, b.shape, b.strides,
+                 *[h if h.__class__ is int else tuple(h) for h in how])
 
 
 @lru_cache(maxsize=128)
@@ -93,8 +103,8 @@ class _Plan(Product):
 
     def __init__(self, dtype: Any, a: _Layout, pads: Pads, c: _Layout, *steps: Any) -> None:
         super().__init__(dtype, *steps)
-        self.given = a.shape
-        self.pads, self.shape, self.last = pads, c.shape, c.strides != _laid(dtype, c.shape).strides
+        self.given, self.pads, self.shape, self.strides = a.shape, pads, c.shape, c.strides
+        self.last = c.strides != _laid(dtype, c.shape).strides
 
     def finish(self) -> None:
         """No more parts."""

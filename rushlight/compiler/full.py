@@ -6,7 +6,7 @@ order: the same bits for any number of threads.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +14,7 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.quiet import hush, restore
+from rushlight.base.ufunc import LOOPS
 from rushlight.compiler import pool, team
 from rushlight.compiler.rows import Rows, rows
 from rushlight.ops.rowexpr import reduce_
@@ -69,6 +70,14 @@ class Full:
             self._by_numpy([a.reshape(-1) for a in arrays], partials)
             return self._folded(partials)
         return run
+
+    def chunks(self, arrays: Sequence[Any]) -> tuple[team.Work, Any]:
+        """What reduces each chunk of machine code's arrays, and where the results will be."""
+        n, of, threads = arrays[0].size, dt.BY_NAME[self.partial].np, pool.get_num_threads()
+        partials = np.empty(-(-n // CHUNK), of)
+        jobs, steps = _plan(n, (*[a.itemsize for a in arrays], of.itemsize), threads)
+        jobs, loop = team.placed(jobs, (*arrays, partials)), LOOPS[self.kernel.fn]  # type: ignore[index]
+        return team.Work(loop, jobs, len(arrays) + 1, steps, threads), partials
 
     def _folded(self, partials: Any) -> Any:
         token = hush()

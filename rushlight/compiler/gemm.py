@@ -25,8 +25,9 @@ from rushlight.compiler.dots import dots
 from rushlight.compiler.gemmcode import PREFIX
 
 Array = np.ndarray[Any, Any]
-# Strips are whole tiles of BLAS, and at most so many.
-_TILE, _PIECES = 64, 16
+# At most so many strips. BLAS packs the other operand for each of them: few and long ones are faster, and an
+# even number keeps two threads busy.
+_PIECES, _LONG = 16, 256
 # Multiplications from which on threads are worth waking.
 _PARALLEL = 1 << 19
 _PLAIN, _TURNED = 111, 112
@@ -153,12 +154,17 @@ def _jobs(layouts: Any) -> Array:
     starts = np.array(list(indices(*map(range, batch))), np.int64).reshape(prod(batch), len(batch)) @ lead.T
     rows = m >= n
     extent = m if rows else n
-    step = extent if prod(so) * k < _PARALLEL or len(starts) >= _PIECES else max(
-        2 * _TILE, -(-extent // (_PIECES * _TILE)) * _TILE)
+    step = extent if prod(so) * k < _PARALLEL or len(starts) >= _PIECES else _strip(extent)
     spans = [(low, min(low + step, extent)) for low in range(0, extent, step)]
     steps = (ta[-2], 0, to[-2]) if rows else (0, tb[-1], to[-1])
     return np.array([[*(start + low * np.array(steps)), *((high - low, n) if rows else (m, high - low)), k]
                      for start in starts for low, high in spans], np.int64)
+
+
+def _strip(extent: int) -> int:
+    """Rows of a strip: a fourth or half of what is not long, in whole tiles of BLAS."""
+    pieces = min(extent // _LONG, _PIECES) if extent >= 4 * _LONG else 4 if extent >= _LONG else 2
+    return -(-extent // (16 * pieces)) * 16
 
 
 def _broadcast(shape: tuple[int, ...], strides: tuple[int, ...], axes: int) -> list[int]:

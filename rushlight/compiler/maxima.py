@@ -17,7 +17,7 @@ Ints = tuple[int, ...]
 _PARALLEL = 1 << 15
 
 
-def _run(write: Any, jobs: Sequence[Any], operands: Sequence[Array], planes: int) -> bool:
+def _work(write: Any, jobs: Sequence[Any], operands: Sequence[Array], planes: int) -> team.Work:
     """Jobs for each plane: operands' pointers, plane by plane, then what all have in common."""
     table = np.empty((planes, len(operands) + len(jobs)), np.int64)
     for k, a in enumerate(operands):
@@ -26,7 +26,7 @@ def _run(write: Any, jobs: Sequence[Any], operands: Sequence[Array], planes: int
     threads = pool.get_num_threads() if max(a.size for a in operands) >= _PARALLEL else 1
     before = len(operands) + sum(isinstance(j, np.ndarray) for j in jobs)
     loop = native.loop(write, operands[0].dtype.name)
-    return team.run_loop(loop, table, before, np.zeros(1, np.int64), threads)
+    return team.Work(loop, table, before, np.zeros(1, np.int64), threads)
 
 
 def maxima(a: Array, space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints,
@@ -39,10 +39,16 @@ def maxima(a: Array, space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilatio
         return None
     lead = a.shape[:a.ndim - len(space)]
     found, places = np.empty((*lead, *out), a.dtype), np.empty((*lead, *out), np.int64)
-    how = map(tuple, (space, kernel, stride, pad, dilation, out))
-    tables = _tables(a.shape[len(lead):], a.itemsize, *how)
-    jobs = (*tables, prod(out), prod(kernel))
-    return (found, places) if _run(maximacode.maxima, jobs, (a, found, places), prod(lead)) else None
+    done = pooling(found, places, a, space, kernel, stride, pad, dilation, out).run()
+    return (found, places) if done else None
+
+
+def pooling(found: Array, places: Array, a: Array, space: Ints, kernel: Ints, *how: Ints) -> team.Work:
+    """What `maxima` does, into memory."""
+    n = a.ndim - len(space)
+    tables = _tables(a.shape[n:], a.itemsize, *map(tuple, (space, kernel, *how)))
+    jobs = (*tables, prod(how[-1]), prod(kernel))
+    return _work(maximacode.maxima, jobs, (a, found, places), prod(a.shape[:n]))
 
 
 @lru_cache(maxsize=64)
@@ -67,4 +73,9 @@ def spread(g: Array, places: Array, size: int) -> Array | None:
     if not suits(g) or not g.size or not (g.flags.c_contiguous and places.flags.c_contiguous):
         return None
     out = np.zeros((*g.shape[:-1], size), g.dtype)
-    return out if _run(maximacode.spread, (g.shape[-1],), (g, places, out), prod(g.shape[:-1])) else None
+    return out if spreading(out, g, places).run() else None
+
+
+def spreading(out: Array, g: Array, places: Array) -> team.Work:
+    """What `spread` does, to zeros."""
+    return _work(maximacode.spread, (g.shape[-1],), (g, places, out), prod(g.shape[:-1]))

@@ -9,6 +9,9 @@ Both have the team's ABI; tables hold bytes (ai, at), numbers (pi, pt, first), a
 """
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import inf
+
 from rushlight.compiler.ir import BITS, Function, Module
 from rushlight.compiler.lanes import Lane
 from rushlight.compiler.runtime import SLOT, slot
@@ -23,33 +26,94 @@ def _gathered(f: Function, kind: str, pointers: list[str], offset: str) -> Lane:
     return Lane(f, kind, whole)
 
 
+class _Maxima:
+    """The parts of `maxima` share what the call says."""
+
+    def __init__(self, f: Function, kind: str) -> None:
+        self.f, self.kind, self.size = f, kind, BITS[kind] // 8
+        pointers = [f.load("ptr", "%args", SLOT * k) for k in range(8)]
+        self.a, self.maxima, self.places, self.ai, self.at, self.pi, self.pt, self.first = pointers
+        self.count, self.taps = (f.load("i64", "%dims", SLOT * k) for k in range(2))
+
+    def entry(self, table: str, index: "str | int") -> str:
+        """A number of a table."""
+        return self.f.load("i64", slot(self.f, table, str(index)))
+
+    def rises(self, table: str, begin: str, step: int) -> str:
+        """An i1: whether a vector's entries go up by a step."""
+        f, of = self.f, f"<{self.f.width} x i64>"
+        entries = Lane(f, "i64", f.op(f"load {of}, ptr {slot(f, table, begin)}, align 8"))
+        line = ", ".join(f"i64 {k * step}" for k in range(f.width))
+        apart = (entries - f.splat("i64", self.entry(table, begin))).bits("xor", Lane(f, "i64", f"<{line}>"))
+        return f.op(f"xor i1 {f.any(apart.compare('ne', 0))}, true")
+
+    def write(self) -> None:
+        """Vector by vector of windows, quickly where they lie side by side or with one between."""
+        f, wide = self.f, self.f.width
+        with f.counted(f.i64("sdiv", f.i64("add", self.count, wide - 1), wide)) as block:
+            begin = f.i64("mul", block, wide)
+            whole = f.i64("icmp sle", f.i64("add", begin, wide), self.count)
+            slow = "true"
+            for step in (1, 2):
+                quick = f.op(f"and i1 {whole}, {self.rises(self.ai, begin, step * self.size)}")
+                slow = f.op(f"xor i1 {quick}, {slow}")
+                with f.when(quick):
+                    self.side_by_side(begin, step)
+            with f.when(slow):
+                self.one_by_one(begin)
+        f.emit("ret i32 0")
+        f.finish()
+
+    def side_by_side(self, begin: str, step: int) -> None:
+        """Windows whose elements are `step` apart for each tap."""
+        f, start = self.f, self.f.at(self.a, self.entry(self.ai, begin))
+        most, which = self._greatest(begin, lambda t: self._apart(f.at(start, self.entry(self.at, t)), step))
+        f.emit(f"store {most!r}, ptr {f.at(self.maxima, f.i64('mul', begin, self.size))}, align {self.size}")
+        for k in range(f.width):
+            self._place(f.i64("add", begin, k), which, k)
+
+    def _apart(self, p: str, step: int) -> Lane:
+        f, wide, of = self.f, self.f.width, self.f.type(self.kind)
+        one = Lane(f, self.kind, f.op(f"load {of}, ptr {p}, align {self.size}"))
+        if step == 1:
+            return one
+        # The second half begins early enough to end where the last window does.
+        two = f.op(f"load {of}, ptr {f.at(p, (wide - 1) * self.size)}, align {self.size}")
+        order = ", ".join(f"i32 {2 * k if 2 * k < wide else 2 * k + 1}" for k in range(wide))
+        return f.lanes(self.kind, f"shufflevector {one!r}, {of} {two}, <{wide} x i32> <{order}>")
+
+    def _greatest(self, begin: str, read: Callable[[str], Lane]) -> list[Lane]:
+        """What begins as minus infinity at the first tap that is not padding: no smaller one is found."""
+        f, many = self.f, f"<{self.f.width} x i64>"
+        number = f.op(f"load {many}, ptr {slot(f, self.first, begin)}, align 8")
+        taps = Lane(f, "i32", f.op(f"trunc {many} {number} to {f.type('i32')}"))
+        with f.vectors(self.taps, [f.const(self.kind, -inf), taps]) as (t, (most, which), updated):
+            value, tap = read(t), self.f.op(f"trunc i64 {t} to i32")
+            better = (value > most).bits("or", value.is_nan())
+            updated += [better.where(value, most), better.where(self.f.splat("i32", tap), which)]
+        return [most, which]
+
+    def _place(self, window: str, which: Lane, k: int) -> None:
+        f, tap = self.f, self.f.op(f"extractelement {which!r}, i64 {k}")
+        offset = self.entry(self.pt, f.op(f"sext i32 {tap} to i64"))
+        f.store("i64", f.i64("add", self.entry(self.pi, window), offset), slot(f, self.places, window))
+
+    def one_by_one(self, begin: str) -> None:
+        """Windows anywhere, of which some may be beyond the last."""
+        f, kind = self.f, self.kind
+        windows = [f.i64("add", begin, k) for k in range(f.width)]
+        starts = [f.at(self.a, self.entry(self.ai, i)) for i in windows]
+        most, which = self._greatest(begin, lambda t: _gathered(f, kind, starts, self.entry(self.at, t)))
+        for k, i in enumerate(windows):
+            with f.when(f.i64("icmp slt", i, self.count)):
+                f.store(kind, f.op(f"extractelement {most!r}, i64 {k}"), f.at(
+                    self.maxima, f.i64("mul", i, self.size)))
+                self._place(i, which, k)
+
+
 def maxima(module: Module, name: str, kind: str, lanes: int) -> None:
     """The IR of `maxima`."""
-    f = Function(module, HEADER.format(name), lanes)
-    a, maxima, places, ai, at, pi, pt, first = (f.load("ptr", "%args", SLOT * k) for k in range(8))
-    count, taps = (f.load("i64", "%dims", SLOT * k) for k in range(2))
-    with f.counted(f.i64("sdiv", f.i64("add", count, lanes - 1), lanes)) as block:
-        i = [f.i64("add", f.i64("mul", block, lanes), k) for k in range(lanes)]
-        starts = [f.at(a, f.load("i64", slot(f, ai, k))) for k in i]
-        begins = [f.load("i64", slot(f, first, k)) for k in i]
-        number, best = "poison", "poison"
-        for k, (start, tap) in enumerate(zip(starts, begins, strict=True)):
-            one = f.load(kind, start, f.load("i64", slot(f, at, tap)))
-            best = f.op(f"insertelement {f.type(kind)} {best}, {kind} {one}, i64 {k}")
-            number = f.op(f"insertelement {f.type('i64')} {number}, i64 {tap}, i64 {k}")
-        with f.vectors(taps, [Lane(f, kind, best), Lane(f, "i64", number)]) as (t, (most, which), updated):
-            value = _gathered(f, kind, starts, f.load("i64", slot(f, at, t)))
-            better = (value > most).bits("or", value.is_nan())
-            updated += [better.where(value, most), better.where(f.splat("i64", t), which)]
-        for k, place in enumerate(i):
-            with f.when(f.i64("icmp slt", place, count)):
-                f.store(kind, f.op(f"extractelement {most!r}, i64 {k}"), f.at(
-                    maxima, f.i64("mul", place, BITS[kind] // 8)))
-                tap = f.op(f"extractelement {which!r}, i64 {k}")
-                found = f.i64("add", f.load("i64", slot(f, pi, place)), f.load("i64", slot(f, pt, tap)))
-                f.store("i64", found, slot(f, places, place))
-    f.emit("ret i32 0")
-    f.finish()
+    _Maxima(Function(module, HEADER.format(name), lanes), kind).write()
 
 
 def spread(module: Module, name: str, kind: str, lanes: int) -> None:

@@ -169,5 +169,5 @@ def bernoulli(engine: Engine, p: float, value: float, out: Array) -> Any:
     chosen = formula(m.where(drawn < symbol("t"), symbol("v"), 0), "wtv", operands)
     code = native.address("words", "mt19937", write)
     jobs = [[pointer(engine.memory), pointer(pairs), 2 * out.size]]
-    return chosen and [Stage("rl_refuse", [[pointer(refuse)]], 1, [], refuse, within=drawing),
-                       Stage("rl_words", jobs, 2, [code], (engine, pairs)), *chosen]
+    return chosen and [Stage("rl_refuse", [[pointer(refuse)]], 1, [], 1, refuse, drawing),
+                       Stage("rl_words", jobs, 2, [code], 1, (engine, pairs)), *chosen]

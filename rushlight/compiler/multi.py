@@ -179,7 +179,7 @@ class Multi:
         table, jobs = np.array([*map(id, arrays)], np.int64), [[p, parts] for p in range(parts)]
         steps = [kernel.descriptor, pointer(scalars), pointer(table), len(arrays) // each,
                  id(kernel.dtype.np)]
-        return [Stage("rl_update", jobs, 0, steps, (table, scalars, arrays), pool.get_num_threads())]
+        return [Stage("rl_update", jobs, 0, steps, pool.get_num_threads(), (table, scalars, arrays))]
 
     def _by_numpy(self, tensors: Any, scalars: Sequence[float]) -> None:
         for arrays in tensors:

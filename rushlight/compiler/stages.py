@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, nullcontext
-from itertools import groupby
+from itertools import chain, groupby
 from math import prod
 from operator import itemgetter
 from typing import Any
@@ -18,6 +18,7 @@ from rushlight.base.ufunc import LOOPS
 from rushlight.compiler import gemm, native, pool, team
 from rushlight.compiler.columns import CHUNK, Columns
 from rushlight.compiler.pointwise import SHARED, pointwise
+from rushlight.compiler.rows import rows
 from rushlight.compiler.tiles import Packed
 from rushlight.compiler.team import pointer, word
 from rushlight.ops.scalar import Expr, symbol
@@ -28,6 +29,8 @@ PARALLEL = 1 << 15
 # From how many multiplications on NumPy would let BLAS use its own threads.
 _THREADED = 1 << 18
 _MOST_JOBS = 4096
+# Lines of fewer elements are better taken together.
+LINE = 1024
 
 
 class Stage:
@@ -36,7 +39,7 @@ class Stage:
     kept: the memory that it is about. threads: how many may work. within: gives a context to run in.
     """
 
-    def __init__(self, loop: "int | str", jobs: Any, before: int, steps: Any, kept: Any, threads: int = 1,
+    def __init__(self, loop: "int | str", jobs: Any, before: int, steps: Any, threads: int, kept: Any,
                  within: Any = None) -> None:
         self.loop = native.runtime_address(loop) if isinstance(loop, str) else loop
         self.jobs, self.steps = np.asarray(jobs, np.int64), np.asarray(steps, np.int64)
@@ -85,7 +88,7 @@ def kernel(function: Any, operands: Sequence[Array], cores: Sequence[bool]) -> S
         layouts, cores, strict=True)])
     threads = pool.get_num_threads() if max(a.size for a in operands) >= PARALLEL else 1
     plan = team.lines(layouts, tuple(cores), shape, threads) or team.lines(layouts, tuple(cores), shape, 1)
-    return plan and [Stage(loop, team.placed(plan[0], operands), len(operands), plan[1], operands, threads)]
+    return plan and [Stage(loop, team.placed(plan[0], operands), len(operands), plan[1], threads, operands)]
 
 
 def matmul(a: Array, b: Array, out: Array) -> Stages | None:
@@ -100,7 +103,7 @@ def matmul(a: Array, b: Array, out: Array) -> Stages | None:
     if found is None or len(found[1]) > _MOST_JOBS:
         return None
     loop, jobs, steps = found
-    return [Stage(loop, jobs, 3, steps, (a, b, out), pool.get_num_threads() if large else 1,
+    return [Stage(loop, jobs, 3, steps, pool.get_num_threads() if large else 1, (a, b, out),
                   gemm.one_thread if large else None)]
 
 
@@ -127,8 +130,8 @@ class Written:
         if isinstance(function, Packed):
             x, out = operands
             product, three = function.at(len(x)), (x, function.b, out)
-            self._more([Stage(product.tile_code, team.placed(product.tiles, three), 6, product.steps, three,
-                              pool.get_num_threads())])
+            self._more([Stage(product.tile_code, team.placed(product.tiles, three), 6, product.steps,
+                              pool.get_num_threads(), three)])
             return
         arrays, kernel_of = (*operands[0], *operands[1]), getattr(function, "kernel", None)
         found = None if kernel_of is None else kernel(kernel_of.fn, arrays, [False] * len(arrays))
@@ -147,8 +150,19 @@ class Written:
 
 def copy(to: Array, source: Array) -> Stages | None:
     """to[...] = source, of one dtype that has a number in every bit pattern."""
-    plain = to.dtype.name in ("float32", "float64", "int64") and source.dtype == to.dtype
-    return formula(symbol("x"), ("x",), (source, to)) if plain else None
+    x, of = symbol("x"), to.dtype.name
+    if of not in ("float32", "float64", "int64") or source.dtype != to.dtype:
+        return None
+    found = formula(x, ("x",), (source, to))
+    if (found is None or len(found[0].jobs) > to.size // LINE) and to.ndim > 1 and to.shape == source.shape:
+        made = rows((x,), (("x", of, "vector"),), (of,))
+        found = made.compile_now() and kernel(made.fn, (source, to), (True, True)) or found
+    return found
+
+
+def joined(parts: Sequence[Stages | None]) -> Stages | None:
+    """All of them, one after another."""
+    return None if None in parts else [*chain.from_iterable(parts)]  # type: ignore[arg-type]
 
 
 def add_reduce(a: Array, axes: Sequence[int], out: Array) -> Stages | None:
@@ -175,7 +189,7 @@ def add_reduce(a: Array, axes: Sequence[int], out: Array) -> Stages | None:
     fields, number = id(np.add) + object.__basicsize__ + 16, np.add.types.index(types)
     own = [word(word(fields + k).value + 8 * number).value for k in (0, 8)]
     zero = copy(out, np.zeros((), a.dtype))
-    return zero and [*zero, Stage("rl_numpy", jobs, 3, [*own, *steps], (a, out))]
+    return zero and [*zero, Stage("rl_numpy", jobs, 3, [*own, *steps], 1, (a, out))]
 
 
 def columns(made: Columns, a: Array, out: Array) -> Stages | None:
@@ -187,4 +201,4 @@ def columns(made: Columns, a: Array, out: Array) -> Stages | None:
     cuts = [n * i // threads * a.itemsize for i in range(threads + 1)]
     jobs = [[pointer(a) + low, pointer(out) + low, 1, m, (high - low) // a.itemsize]
             for low, high in zip(cuts, cuts[1:], strict=False) if high > low]
-    return [Stage(loop, jobs, 2, [0, 0, *a.strides, a.itemsize], (a, out), threads)]
+    return [Stage(loop, jobs, 2, [0, 0, *a.strides, a.itemsize], threads, (a, out))]

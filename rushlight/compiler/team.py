@@ -12,12 +12,12 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import prod
 from struct import Struct
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rushlight.base.ufunc import LOOPS
-from rushlight.compiler import native, pool
+from rushlight.compiler import pool
 from rushlight.compiler.runtime import ARRAY_FIELDS
 from rushlight.compiler.teamcode import MEMBER, MEMBERS, QUEUE, SEMAPHORE
 
@@ -62,8 +62,7 @@ class _Team:
         for k in range(most):
             if init(ctypes.c_void_p(self.member(k) + 8 * SEMAPHORE), 0, 0):
                 raise OSError("this system has no unnamed semaphores")
-        self._serve = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(
-            native.runtime_address("rl_team_serve"))
+        self._serve = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)(_address("rl_team_serve"))
 
     def member(self, k: int) -> int:
         """Where the member's state is."""
@@ -75,6 +74,13 @@ class _Team:
             threading.Thread(target=self._serve, args=(self.address, self.member(self.members)),
                              name="rushlight-team", daemon=True).start()
             self.members += 1
+
+
+def _address(symbol: str) -> int:
+    # Here, since small kernels on NumPy need neither a team nor the emitters.
+    from rushlight.compiler import native
+
+    return native.runtime_address(symbol)
 
 
 class _Current:
@@ -115,6 +121,20 @@ def run(function: Any, jobs: Array, before: int, steps: Array, threads: int) -> 
     """
     loop = LOOPS.get(function)
     return loop is not None and run_loop(loop, jobs, before, steps, threads)
+
+
+class Work(NamedTuple):
+    """What `run_loop` is given: to be run now, or a stage of a program. It does not keep memory alive."""
+
+    loop: int
+    jobs: Array
+    before: int
+    steps: Array
+    threads: int
+
+    def run(self) -> bool:
+        """Whether there was a team for it."""
+        return run_loop(*self)
 
 
 def run_loop(loop: int, jobs: Array, before: int, steps: Array, threads: int) -> bool:
@@ -160,7 +180,7 @@ def possible() -> bool:
 def _stages() -> Callable[..., int]:
     address, number = ctypes.c_void_p, ctypes.c_int64
     return ctypes.CFUNCTYPE(number, address, address, number, number, number)(
-        native.runtime_address("rl_program_run"))
+        _address("rl_program_run"))
 
 
 def run_stages(stages: "int | bytes", first: int, count: int, threads: int) -> int:

@@ -16,7 +16,6 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
-from hashlib import sha256
 from typing import Any
 
 from rushlight.base.config import knobs
@@ -68,6 +67,8 @@ class Tiered:
     @cached_property
     def name(self) -> str:
         """A digest of what it computes."""
+        from hashlib import sha256  # which takes 5 ms to load
+
         return sha256(f"{type(self).__name__} {self.content}".encode()).hexdigest()[:32]
 
     @property

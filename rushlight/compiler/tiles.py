@@ -82,15 +82,19 @@ class Product:
     def pack(self, source: Array, b: Array | None = None) -> Array | None:
         """B; None where there is no team."""
         b = np.empty(self.size, np.uint8) if b is None else b
-        return b if self._run(self.pack_code, self.packs, (source, b)) else None
+        return b if self.packing(source, b).run() else None
 
-    def multiply(self, a: Array, b: Array, c: Array) -> bool:
-        """Whether C could be computed, of a B that was packed."""
-        return self._run(self.tile_code, self.tiles, (a, b, c))
+    def packing(self, source: Array, b: Array) -> team.Work:
+        """What makes B."""
+        return self._work(self.pack_code, self.packs, (source, b))
 
-    def _run(self, code: int, jobs: Array, operands: Sequence[Array]) -> bool:
+    def product(self, a: Array, b: Array, c: Array) -> team.Work:
+        """What computes C, of a B that was packed."""
+        return self._work(self.tile_code, self.tiles, (a, b, c))
+
+    def _work(self, code: int, jobs: Array, operands: Sequence[Array]) -> team.Work:
         threads = pool.get_num_threads() if self.work >= _PARALLEL else 1
-        return team.run_loop(code, team.placed(jobs, operands), 2 * len(operands), self.steps, threads)
+        return team.Work(code, team.placed(jobs, operands), 2 * len(operands), self.steps, threads)
 
 
 @lru_cache(maxsize=256)
@@ -118,7 +122,7 @@ class Packed:
         return self.at(1).pack(self.w, self.b) is not None
 
     def __call__(self, x: Array, out: Array) -> None:
-        self.at(len(x)).multiply(x, self.b, out)
+        self.at(len(x)).product(x, self.b, out).run()
 
     def at(self, rows: int) -> Product:
         """The product for so many rows."""

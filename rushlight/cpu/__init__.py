@@ -4,10 +4,12 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from rushlight.cpu import amp
+from rushlight.cpu import amp, memory
+from rushlight.cpu.memory import max_memory_allocated, memory_allocated, memory_stats, memory_summary
 
 __all__ = ["Event", "Stream", "StreamContext", "amp", "current_device", "current_stream", "device_count",
-           "is_available", "is_initialized", "set_device", "stream", "synchronize"]
+           "is_available", "is_initialized", "max_memory_allocated", "memory", "memory_allocated",
+           "memory_stats", "memory_summary", "set_device", "stream", "synchronize"]
 
 
 def is_available() -> bool:

@@ -10,9 +10,10 @@ import numpy as np
 from rushlight.base.layout import as_tuple
 from rushlight.ops.rowexpr import extent, reduce_
 from rushlight.ops.rowkernels import RowKernel
-from rushlight.ops.scalar import m, symbol
+from rushlight.ops.scalar import Expr, m, symbol
 from rushlight.ops.oneatom import NOT_FLOATING, not_for
-from rushlight.ops.table import ROWS, composite
+from rushlight.ops.statistics import distances
+from rushlight.ops.table import ROWS, composite, pointwise
 
 _X, _G, _EPS = symbol("x"), symbol("g"), symbol("eps")
 _MEAN, _RSTD = symbol("mean"), symbol("rstd")
@@ -218,7 +219,6 @@ def batch_norm(input, running_mean: "Tensor | None", running_var: "Tensor | None
     if input.ndim < 2:
         return batch_norm(input.unsqueeze(0), running_mean, running_var, weight, bias, training,
                           momentum, eps).squeeze(0)
-    axes = (0, *range(2, input.ndim))
     shape = (1, -1, *[1] * (input.ndim - 2))
     channels = input.shape[1]
     for name, p in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight),
@@ -228,13 +228,27 @@ def batch_norm(input, running_mean: "Tensor | None", running_var: "Tensor | None
     if not training:
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
-        rstd = (running_var + eps).rsqrt()
-        return _per_channel((input - running_mean.reshape(shape)) * rstd.reshape(shape), weight, bias)
-    center = input.mean(axes, True)
-    apart = input - center
-    spread = (apart * apart).mean(axes, True)
-    _update_running(input.numel() // max(channels, 1), center, spread, running_mean, running_var, momentum)
-    return _per_channel(apart * (spread + eps).rsqrt(), weight, bias)
+        return _scaled(input, running_mean.reshape(shape), running_var.reshape(shape) + eps, weight, bias)
+    flat = input.flatten(2) if input.ndim > 3 and input.is_contiguous() else input
+    count = input.numel() // max(channels, 1)
+    center, total = (t.reshape(shape) for t in distances(flat, (0, *range(2, flat.ndim))))
+    spread = total / count
+    _update_running(count, center, spread, running_mean, running_var, momentum)
+    return _scaled(input, center, spread + eps, weight, bias)
+
+
+def _scaled(x: Any, center: Any, variance: Any, weight: Any, bias: Any) -> Any:
+    """(x - center) / sqrt(variance) * weight + bias, in one pass over x."""
+    scale = variance.rsqrt()
+    scale = scale if weight is None else scale * weight.reshape(scale.shape)
+    shift = scale.new_zeros(1) if bias is None else bias.reshape(scale.shape)
+    return _moved(x, center, scale, shift)
+
+
+@pointwise(name="_moved", where=(), inplace=False)
+def _moved(input, center, scale, shift) -> Expr:
+    """(input - center) * scale + shift."""
+    return (input - center) * scale + shift
 
 
 def _check_batch(input: Any) -> None:

@@ -17,7 +17,9 @@ from rushlight.ops.reductions import _prod, amax, amin, mean, sum, with_dims
 from rushlight.ops.scanning import put_back
 from rushlight.ops.sorting import check_size, pick
 from rushlight.ops.reduction import Reduction
-from rushlight.ops.scalar import m
+from rushlight.ops.rowexpr import extent, reduce_
+from rushlight.ops.rowkernels import RowKernel
+from rushlight.ops.scalar import m, symbol
 from rushlight.ops.table import ROWS, composite, opaque, reduce
 
 Array = np.ndarray[Any, Any]
@@ -42,13 +44,61 @@ def _squares(name: str, input: Any, dim: Any, unbiased: Any, correction: Any, ke
     if isinstance(dim, bool):
         dim, unbiased = None, dim  # var(False): over all elements
     axes = wrap_dims(dim, input.ndim)
-    center = mean(input, axes or None, True)
-    apart = input - center
-    size = apart * apart if not input.dtype.is_complex else (apart * apart.conj()).real
-    total = sum(size, axes or None, keepdim)
+    center, total = distances(input, axes)
+    total = total if keepdim else total.squeeze(axes)
     freedom = max(prod_of([input.shape[i] for i in axes]) - _correction(unbiased, correction), 0)
     found = total * (1.0 / freedom) if freedom else total / 0.0
     return found, center if keepdim else center.reshape(found.shape)
+
+
+def distances(input: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
+    """(the mean over dims, the sum of squared distances from it), with the dims kept."""
+    last = input.ndim - 1
+    if last in axes and input.dtype.name in ("float32", "float64") and input.shape[last] >= _ROW:
+        center, total = _row_distances(input)
+        rest = tuple(i for i in axes if i != last)
+        if not rest:
+            return center, total
+        # Rows are of one length, so the mean of their means is the mean.
+        whole, apart = distances(center, rest)
+        return whole, total.sum(rest, True) + apart * input.shape[last]
+    center = mean(input, axes or None, True)
+    apart = input - center
+    size = apart * apart if not input.dtype.is_complex else (apart * apart.conj()).real
+    return center, sum(size, axes or None, True)
+
+
+_X = symbol("x")
+# Elements from which on a row is worth a kernel of its own.
+_ROW = 16
+
+
+def _row_meaning() -> tuple[Any, Any]:
+    center = reduce_("add", _X) / extent()
+    return center, reduce_("add", (_X - center) * (_X - center))
+
+
+_row_kernel = RowKernel(_row_meaning, "x")
+
+
+@composite(name="_row_distances", where=("aten",), planned=True)
+def _row_distances(input):
+    """(means of rows along the last dim, sums of squared distances from them), with a last dim of 1."""
+    center = input.mean(-1, True)
+    apart = input - center
+    return center, (apart * apart).sum(-1, True)
+
+
+@_row_distances.kernel
+def _(a: Array) -> Any:
+    found = _row_kernel(-1, a)
+    return found if found is NotImplemented else tuple(np.asarray(f)[..., None] for f in found)
+
+
+@_row_distances.gradient
+def _(s: Any, grad_center: Any, grad: Any) -> Any:
+    to_center = grad_center / s.input.shape[-1]
+    return to_center + grad * 2 * (s.input - s.result[0])
 
 
 def _moment(name: str, doc: str, answer: Any, **facts: Any) -> None:

@@ -1,0 +1,72 @@
+"""Machine code of a row times a matrix whose columns lie dense: y[j] = the sum over t of w[j, t] x[t].
+
+Several columns, far from each other in memory, are read side by side: each is a stream that the processor
+fetches ahead.
+    args: w, x, y    dims: how many j, t    steps: bytes of j in w
+"""
+from __future__ import annotations
+
+from rushlight.compiler.emit import storage_kind, widen
+from rushlight.compiler.ir import BITS, Function, Module
+from rushlight.compiler.lanes import Lane
+from rushlight.compiler.runtime import SLOT
+from rushlight.compiler.tilecode import HEADER
+
+# How many columns at a time, and vectors of each.
+_STREAMS, _UNROLLED = 4, 2
+
+
+def _read(f: Function, stored: str, kind: str, pointer: str, t: str) -> Lane:
+    """Elements from the t-th on, in the dtype that sums have."""
+    size = BITS[storage_kind(stored)] // 8
+    at = f.at(pointer, f.i64("mul", t, size))
+    of = storage_kind(stored)
+    return widen(f.lanes(of, f"load {f.type(of)}, ptr {at}, align {size}"), stored)
+
+
+def _total(f: Function, a: Lane) -> str:
+    """The sum of the lanes: halves, then quarters, and so on."""
+    width = f.width
+    while width > 1:
+        width //= 2
+        order = ", ".join(f"i32 {k + width if k < width else k}" for k in range(f.width))
+        a = a + f.lanes(a.kind, f"shufflevector {a!r}, {a.type} poison, <{f.width} x i32> <{order}>")
+    return f.op(f"extractelement {a!r}, i64 0")
+
+
+def dots(module: Module, name: str, stored: str, wide: str, kind: str, lanes: int) -> None:
+    """The IR, for elements of w that are stored as one dtype and summed up in another."""
+    f = Function(module, HEADER.format(name), lanes)
+    w, x, y = (f.load("ptr", "%args", SLOT * k) for k in range(3))
+    count, depth = (f.load("i64", "%dims", SLOT * k) for k in range(2))
+    step, size = f.load("i64", "%steps"), BITS[kind] // 8
+    part = f.i64("sdiv", f.i64("add", count, _STREAMS - 1), _STREAMS)
+    f.module.declare("llvm.smin.i64", "declare i64 @llvm.smin.i64(i64, i64)")
+    whole = lanes * _UNROLLED
+    blocks = f.i64("sdiv", depth, whole)
+    with f.counted(part) as i:
+        last = f.i64("sub", count, 1)
+        columns = [f.op(f"call i64 @llvm.smin.i64(i64 {f.i64('add', i, f.i64('mul', part, k))}, i64 {last})")
+                   for k in range(_STREAMS)]
+        lines = [f.at(w, f.i64("mul", j, step)) for j in columns]
+        with f.vectors(blocks, [f.const(kind, 0.0)] * (_STREAMS * _UNROLLED)) as (block, sums, updated):
+            first = f.i64("mul", block, whole)
+            places = [f.i64("add", first, lanes * u) for u in range(_UNROLLED)]
+            right = [_read(f, wide, kind, x, t) for t in places]
+            updated += [_read(f, stored, kind, line, t).fma(right[u], sums[_UNROLLED * k + u])
+                        for k, line in enumerate(lines) for u, t in enumerate(places)]
+        sums = [sums[_UNROLLED * k] + sums[_UNROLLED * k + 1] for k in range(_STREAMS)]
+        totals = [_total(f, a) for a in sums]
+        f.width = 1
+        starts = [f.splat(kind, v) for v in totals]
+        done = f.i64("mul", blocks, whole)
+        with f.vectors(f.i64("sub", depth, done), starts) as (block, sums, updated):
+            t = f.i64("add", done, block)
+            right_one = _read(f, wide, kind, x, t)
+            updated += [_read(f, stored, kind, line, t).fma(right_one, a)
+                        for line, a in zip(lines, sums, strict=True)]
+        for j, a in zip(columns, sums, strict=True):
+            f.store(kind, f.op(f"extractelement {a!r}, i64 0"), y, f.i64("mul", j, size))
+        f.width = lanes
+    f.emit("ret i32 0")
+    f.finish()

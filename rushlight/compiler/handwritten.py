@@ -1,0 +1,131 @@
+"""Stages of kernels that are written by hand: attention, convolutions, maxima, sums of everything."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from rushlight.compiler import attend, convolve, maxima, team
+from rushlight.compiler.full import Full
+from rushlight.compiler.stages import Stage, Stages, add_reduce, copy, formula, joined
+from rushlight.compiler.tiles import suits
+from rushlight.ops.scalar import symbol
+from rushlight.ops.windows import reach
+
+Array = np.ndarray[Any, Any]
+_ALIGNED = 64
+
+
+class Scratch:
+    """Memory that the stages of one entry after another work in."""
+
+    def __init__(self) -> None:
+        self.held, self.used = np.empty(0, np.uint8), 0
+
+    def again(self) -> Scratch:
+        """All of it, for the next entry."""
+        self.used = 0
+        return self
+
+    def empty(self, shape: Sequence[int], dtype: Any) -> Array:
+        """A dense array that holds anything."""
+        size = prod(shape) * np.dtype(dtype).itemsize
+        if self.used + size > self.held.size:
+            self.held, self.used = np.empty(2 * (self.used + size), np.uint8), 0
+        start = self.used
+        self.used += -(-size // _ALIGNED) * _ALIGNED
+        return self.held[start:start + size].view(dtype).reshape(shape)
+
+
+def _stage(work: team.Work, *kept: Array) -> Stage:
+    return Stage(*work, kept)
+
+
+def _zeros(*arrays: Array) -> list[Stages | None]:
+    return [copy(a, np.zeros((), a.dtype)) for a in arrays]
+
+
+def _widened(room: Scratch, a: Array, pads: Sequence[tuple[int, int]],
+             value: float) -> tuple[Array, list[Stages | None]]:
+    """An array with room before and behind its last dims, and what fills it in."""
+    if not any(any(p) for p in pads):
+        return a, []
+    space = a.shape[a.ndim - len(pads):]
+    wide = room.empty((*a.shape[:a.ndim - len(pads)], *[low + n + high for n, (low, high) in zip(
+        space, pads, strict=True)]), a.dtype)
+    inside: Any = ..., *[slice(low, low + n) for n, (low, _) in zip(space, pads, strict=True)]
+    return wide, [copy(wide, np.array(value, a.dtype)), copy(wide[inside], a)]
+
+
+def attention(result: Array, kept: Array, *operands: Any) -> Stages | None:
+    """ops/attention.py's _attention."""
+    return [_stage(attend.forward(result, kept, *operands), result, kept, *operands[:3])]
+
+
+def attention_backward(dq: Array, dk: Array, dv: Array, *operands: Any) -> Stages | None:
+    """ops/attention.py's _attention_backward."""
+    work = attend.backward(dq, dk, dv, *operands)
+    return joined([*_zeros(dk, dv), [_stage(work, dq, dk, dv, *operands[:5])]])
+
+
+def _convolved(room: Scratch, out: Array, which: str, a: Array, b: Array, *how: Any) -> Stages | None:
+    plan = None if convolve.divided(which, a, b) else convolve.planned(which, a, b, *how)
+    if plan is None or plan.strides != out.strides or a.dtype != out.dtype:
+        return None
+    wide, filled = _widened(room, a, plan.pads, 0.0)
+    packed = room.empty((plan.size,), np.uint8)
+    return joined([*filled, [_stage(plan.packing(b, packed), b, packed),
+                            _stage(plan.product(wide, packed, out), wide, packed, out)]])
+
+
+def convolution(room: Scratch, outs: Sequence[Array], input: Array, weight: Array,
+                *how: Any) -> Stages | None:
+    """ops/convolution.py's _convolution."""
+    return _convolved(room, outs[0], "forward", input, weight, *how, outs[0].shape[2:])
+
+
+def convolution_input(room: Scratch, outs: Sequence[Array], *operands: Any) -> Stages | None:
+    """ops/convolution.py's _convolution_input."""
+    return _convolved(room, outs[0], "to_input", *operands)
+
+
+def convolution_weight(room: Scratch, outs: Sequence[Array], grad: Array, input: Array,
+                       *how: Any) -> Stages | None:
+    """ops/convolution.py's _convolution_weight."""
+    return _convolved(room, outs[0], "to_weight", input, grad, *how)
+
+
+def max_pool(room: Scratch, outs: Sequence[Array], input: Array, kernel: Any, *how: Any) -> Stages | None:
+    """ops/pooling.py's _max_pool."""
+    if not suits(input) or not input.flags.c_contiguous:
+        return None
+    space = input.shape[input.ndim - len(kernel):]
+    wide, filled = _widened(room, input, reach(space, kernel, *how), -np.inf)
+    found, places = outs
+    work = maxima.pooling(found, places, wide, space, kernel, *how)
+    return joined([*filled, [_stage(work, found, places, wide)]])
+
+
+def greatest(room: Scratch, outs: Sequence[Array], *operands: Any) -> Stages | None:
+    """ops/pooling.py's _greatest."""
+    return max_pool(room, (outs[0], room.empty(outs[0].shape, np.int64)), *operands)
+
+
+def spread(out: Array, input: Array, places: Array, size: int) -> Stages | None:
+    """ops/pooling.py's _spread."""
+    if not suits(input) or not (input.flags.c_contiguous and places.flags.c_contiguous):
+        return None
+    return joined([*_zeros(out), [_stage(maxima.spreading(out, input, places), out, input, places)]])
+
+
+def everything(made: Full, arrays: Sequence[Array], out: Array) -> Stages | None:
+    """The sum of an expression over all elements: that of chunks, and theirs as NumPy adds them up."""
+    if made.combine is not np.add or not made.kernel.compile_now():
+        return None
+    work, partials = made.chunks(arrays)
+    wide, total = np.empty(partials.shape), np.empty(())
+    x = symbol("x")
+    return joined([[_stage(work, partials, *arrays)], formula(x, ("x",), (partials, wide)),
+                   add_reduce(wide, (0,), total), formula(x, ("x",), (total, out.reshape(())))])

@@ -1,0 +1,117 @@
+"""Memory that tensors take, after torch.cuda.memory: how much now, how much at most, and who asked for it.
+
+    memory_allocated()              bytes of all arrays that are alive
+    _record_memory_history()        from now on remember where each array was made (tracemalloc: slower)
+    max_memory_allocated()          the most that was in use since, or since reset_peak_memory_stats()
+    _dump_snapshot("memory.pickle") what is alive, with the lines that made it; PyTorch's viewer opens it
+
+A CPU has no allocator of its own to ask, so the figures come from Python's objects and from tracemalloc.
+"""
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import time
+import tracemalloc
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from rushlight.serialize.atomic import replacing
+
+__all__ = ["max_memory_allocated", "memory_allocated", "memory_snapshot", "memory_stats", "memory_summary",
+           "reset_peak_memory_stats"]
+_before, _FRAMES = [0], 12
+
+
+def memory_allocated(device: Any = None) -> int:
+    """Bytes of the arrays that own memory and are alive, in tensors or not; every object is looked at."""
+    return sum(a.nbytes for a in {id(a): a for a in _arrays()}.values() if a.flags.owndata)
+
+
+def _arrays() -> Iterator[Any]:
+    """The arrays that Python's containers and objects hold, each at the end of its chain of views."""
+    stack: list[Any] = gc.get_objects()
+    while stack:
+        for held in gc.get_referents(stack.pop()):
+            if isinstance(held, np.ndarray):
+                while isinstance(held.base, np.ndarray):
+                    held = held.base
+                yield held
+            elif isinstance(held, (tuple, dict)) and not gc.is_tracked(held):
+                stack.append(held)  # nothing that it holds can be part of a cycle
+
+
+def _record_memory_history(enabled: "str | None" = "all", *_: Any, stacks: str = "python",
+                           max_entries: int = 0, **__: Any) -> None:
+    """Remember the lines that make arrays, from now on, which makes it slower; None ends it."""
+    if enabled is None:
+        tracemalloc.stop()
+    elif not tracemalloc.is_tracing():
+        _before[0] = memory_allocated()
+        tracemalloc.start(_FRAMES)
+
+
+def max_memory_allocated(device: Any = None) -> int:
+    """The most bytes in use since the recording began or `reset_peak_memory_stats`, objects of Python among
+    them. RuntimeError where nothing is recorded."""
+    if not tracemalloc.is_tracing():
+        raise RuntimeError("max_memory_allocated: expected that memory is recorded, and it is not; call "
+                           "torch.cpu.memory._record_memory_history() first")
+    return _before[0] + tracemalloc.get_traced_memory()[1]
+
+
+def reset_peak_memory_stats(device: Any = None) -> None:
+    """Let the most be what is in use now."""
+    if tracemalloc.is_tracing():
+        tracemalloc.reset_peak()
+
+
+def memory_stats(device: Any = None) -> dict[str, int]:
+    """"allocated_bytes.all.current", and ".peak" where memory is recorded."""
+    found = {"allocated_bytes.all.current": memory_allocated()}
+    if tracemalloc.is_tracing():
+        found["allocated_bytes.all.peak"] = max_memory_allocated()
+    return found
+
+
+def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
+    """A line for each figure; where memory is recorded, the ten lines of code that hold the most."""
+    lines = [f"{name:32} {value / 2**20:12.2f} MiB" for name, value in memory_stats().items()]
+    if tracemalloc.is_tracing() and not abbreviated:
+        lines += [f"{s.size / 2**20:12.2f} MiB in {s.count:5} arrays  {s.traceback}"
+                  for s in _arrays_traced().statistics("lineno")[:10]]
+    return "\n".join(lines)
+
+
+def _arrays_traced() -> Any:
+    domain = np.lib.tracemalloc_domain
+    return tracemalloc.take_snapshot().filter_traces([tracemalloc.DomainFilter(True, domain)])
+
+
+def memory_snapshot() -> list[dict[str, Any]]:
+    """The arrays that were made since the recording began and are alive, as one segment of PyTorch's form:
+    blocks with their sizes and the frames that asked for them, innermost first."""
+    blocks, at = [], 0
+    for trace in _arrays_traced().traces if tracemalloc.is_tracing() else ():
+        frames = [{"filename": f.filename, "line": f.lineno, "name": ""} for f in reversed(trace.traceback)]
+        blocks.append({"address": at, "size": trace.size, "requested_size": trace.size,
+                       "state": "active_allocated", "frames": frames})
+        at += trace.size
+    return [{"device": 0, "address": 0, "total_size": at, "allocated_size": at, "active_size": at,
+             "requested_size": at, "stream": 0, "segment_type": "large", "segment_pool_id": (0, 0),
+             "is_expandable": False, "frames": [], "blocks": blocks}]
+
+
+def _snapshot(device: Any = None) -> dict[str, Any]:
+    """`memory_snapshot` beside the empty parts of PyTorch's form."""
+    return {"segments": memory_snapshot(), "device_traces": [[]], "allocator_settings": {},
+            "external_annotations": [], "time_us": time.time_ns() // 1000}
+
+
+def _dump_snapshot(filename: "str | os.PathLike[str]" = "dump_snapshot.pickle") -> None:
+    """Write `_snapshot()` where torch.cuda's of the name does, for PyTorch's viewer of memory."""
+    with replacing(os.fspath(filename)) as file:
+        pickle.dump(_snapshot(), file)
