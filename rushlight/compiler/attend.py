@@ -77,8 +77,8 @@ def attend(q: Array, k: Array, v: Array, causal: bool, scale: float) -> Way | No
     shape, rows, of = (*q.shape[:-1], v.shape[-1]), (*q.shape[:-1], 2), q.dtype
     # PyTorch's lies as the queries do, for heads side by side that is position by position.
     like = q.ndim == 4 and shape == q.shape and q.strides[-1] == q.itemsize and all(q.strides)
-    layouts = tuple([(a.shape, a.strides) for a in (q, k, v, np.empty_like(q) if like else np.empty(shape, of))])
-    heads, steps, tables = _plan(layouts, of.name, causal, float(scale))
+    four = q, k, v, np.empty_like(q) if like else np.empty(shape, of)
+    heads, steps, tables = _plan(tuple([(a.shape, a.strides) for a in four]), of.name, causal, float(scale))
     jobs = np.column_stack((heads, np.arange(len(heads)) * 16 * q.shape[-2]))
     made = team.Call((native.loop(attentioncode.attend, of.name), jobs, range(5), 5, steps, tables))
     many = prod(q.shape) * k.shape[-2] >= _PARALLEL
