@@ -38,7 +38,7 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
     mode: "default" replays only what provably did nothing in Python that would be missing: no prints,
     counters, stored attributes, random numbers of other generators, reading of what no guard sees.
     "reduce-overhead" and "max-autotune" trust the function in this: Python's own effects happen only while
-    it is recorded.
+    it is recorded. "max-autotune" also tries out how to cut large products, as far as bits stay the same.
 
     fullgraph: RuntimeError, naming the line, where a value leaves for Python (`.item()`, a branch on data).
     dynamic: accepted; kernels take sizes at run time, so a new shape compiles nothing.
@@ -67,7 +67,8 @@ def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None 
 
 def _made(function: Any, fullgraph: bool, backend: Any, mode: str | None, verify: bool,
           budget_s: float | None) -> Callable[..., Any]:
-    runner: Any = Compiled(function, fullgraph, mode not in _REPLAYED, verify, budget_s) if (
+    runner: Any = Compiled(function, fullgraph, mode not in _REPLAYED, verify, budget_s,
+                           mode == "max-autotune") if (
         backend in (None, "inductor")) else Eager(function, fullgraph)
     _all.add(runner)
 

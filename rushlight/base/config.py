@@ -33,6 +33,8 @@ KNOBS: tuple[Knob, ...] = (
          "call."),
     Knob("switch_after", int, 40, "How many times the work that made a kernel hot it goes on with NumPy, "
          "whether or not its machine code is there sooner: the same program gives the same bits again."),
+    Knob("autotune", bool, False, "Whether programs of compile() try out how to cut their products, as "
+         "mode=\"max-autotune\" does."),
     Knob("cache", bool, True, "Whether compiled kernels are kept on disk."),
     Knob("cache_dir", str, "", "Where they are kept; empty means XDG_CACHE_HOME/rushlight or "
          "~/.cache/rushlight."),

@@ -57,11 +57,12 @@ class Compiled:
 
     careful: where nothing that Python did would be missing, too (see purity.py). verify: a kernel that
     differs from eager is written down. budget: seconds that compiling one kind of arguments may take.
+    search: try out how to cut products.
     """
 
     def __init__(self, function: Callable[..., Any], fullgraph: bool, careful: bool = False,
-                 verify: bool = False, budget: float | None = None) -> None:
-        self.function, self.fullgraph, self.careful = function, fullgraph, careful
+                 verify: bool = False, budget: float | None = None, search: bool = False) -> None:
+        self.function, self.fullgraph, self.careful, self.search = function, fullgraph, careful, search
         self.verify, self.budget = verify, budget
         self.plans: dict[Any, Plan] = {}
         self.label = f"Torch-Compiled Region: {getattr(function, '__qualname__', type(function).__name__)}"
@@ -111,7 +112,9 @@ class Compiled:
             return self.function(*args, **kwargs)
         start = time.perf_counter()
         until = None if self.budget is None else start + self.budget - plan.seconds
-        with knobs.using(kernels="numpy" if knobs.kernels == "numpy" else "llvm"), deadline(until):
+        changes = {"kernels": "numpy" if knobs.kernels == "numpy" else "llvm",
+                   "autotune": self.search or knobs.autotune}
+        with knobs.using(**changes), deadline(until):
             if plan.calls == 1:
                 found = self.function(*args, **kwargs)
             else:

@@ -1,4 +1,4 @@
-"""`rl_columns` and `rl_add_rows`: loops of the shared runtime that run strips row by row.
+"""`rl_columns` and `rl_add_rows`: a part of the runtime, loops that run strips row by row.
 
 A column kernel's descriptor, in slots of eight bytes:
   0 main   1 merge   2 final (descriptors of strips, see runtime.py)   3 V, vector inputs
@@ -64,32 +64,29 @@ class _Columns:
         self.f.emit(f"call void @rl_strip(ptr {descriptor}, ptr {self.frame}, ptr {self.bases}, "
                     f"ptr {self.steps}, i64 {self.n})")
 
-    def rows(self, outer: str, first: str, count: int) -> None:
-        """Add rows to the first stage: one, or SEVERAL."""
+    def rows(self, outer: str, first: str, count: str, descriptor: str) -> None:
+        """Add rows to the first stage."""
         f = self.f
-        for r in range(count):
+        with f.loop(count) as r:
             i = f.i64("add", first, r)
             with f.loop(self.scalars) as s:
                 entry = slot(f, self.inward, f.i64("shl", s, 2))
                 size, number, position, place = (f.load("i64", entry, SLOT * j) for j in range(4))
-                place = f.i64("add", place, self._of(r, self.scalars))
+                place = f.i64("add", place, f.i64("mul", r, self.scalars))
                 call_pack(f, slot(f, self.state, place), "8", self._there(outer, i, number, position), "0",
                           "1", size)
             with f.loop(self.vectors) as v:
                 entry = slot(f, self.inputs, f.i64("mul", v, 3))
                 number, along, across = (f.load("i64", entry, SLOT * j) for j in range(3))
-                self.operand(f.i64("add", v, self._of(r, self.vectors)), self._there(outer, i, number, along),
-                             f.load("i64", slot(f, self.core, across)))
+                self.operand(f.i64("add", v, f.i64("mul", r, self.vectors)),
+                             self._there(outer, i, number, along), f.load("i64", slot(f, self.core, across)))
         with f.loop(self.outputs) as o:
             size = f.load("i64", slot(f, self.outward, f.i64("mul", o, 3)), SLOT)
             total = self.accumulator(o, 0)
-            reading = f.i64("add", self._of(count, self.vectors), o)
+            reading = f.i64("add", f.i64("mul", count, self.vectors), o)
             self.operand(reading, total, size)
             self.operand(f.i64("add", reading, self.outputs), total, size)
-        self.strip(self.main if count == 1 else self.several)
-
-    def _of(self, r: int, each: str) -> str:
-        return self.f.i64("mul", each, r)
+        self.strip(descriptor)
 
     def _there(self, outer: str, i: str, number: str, position: str) -> str:
         """Where row i of an argument is; position -1 says that it has no rows."""
@@ -125,20 +122,27 @@ class _Columns:
 
 
 def write(module: Module) -> None:
-    """Put these functions into the runtime's module."""
+    """Put these functions into a module, which is apart from the rest of the runtime."""
+    module.declare("rl_pack", "declare void @rl_pack(ptr, i64, ptr, i64, i64, i64)")
+    module.declare("rl_strip", "declare void @rl_strip(ptr, ptr, ptr, ptr, i64)")
     f = Function(module, "define void @rl_columns(ptr %desc, ptr %args, ptr %dims, ptr %steps)")
     columns = _Columns(f)
     with quiet(f), f.loop(f.load("i64", "%dims")) as outer:
         f.emit(f"call void @llvm.memset.p0.i64(ptr {columns.room}, i8 0, i64 {columns.bytes}, "
                "i1 false)")
         groups = f.i64("sdiv", columns.m, SEVERAL)
-        with f.loop(groups) as group:
-            columns.rows(outer, f.i64("mul", group, SEVERAL), SEVERAL)
-            last = f.i64("and", group, ROWS_AT_ONCE // SEVERAL - 1)
-            with f.when(f.i64("icmp eq", last, ROWS_AT_ONCE // SEVERAL - 1)):
+        # SEVERAL rows, as often as that goes, then one by one.
+        behind = f.i64("mul", groups, SEVERAL - 1)
+        with f.loop(f.i64("sub", columns.m, behind)) as number:
+            many = f.i64("icmp slt", number, groups)
+            first, alone = f.i64("mul", number, SEVERAL), f.i64("add", number, behind)
+            columns.rows(outer, f.op(f"select i1 {many}, i64 {first}, i64 {alone}"),
+                         f.op(f"select i1 {many}, i64 {SEVERAL}, i64 1"),
+                         f.op(f"select i1 {many}, ptr {columns.several}, ptr {columns.main}"))
+            last = f.i64("and", number, ROWS_AT_ONCE // SEVERAL - 1)
+            full = f.i64("icmp eq", last, ROWS_AT_ONCE // SEVERAL - 1)
+            with f.when(f.op(f"and i1 {many}, {full}")):
                 columns.fold()
-        with f.loop(columns.m, f.i64("mul", groups, SEVERAL)) as i:
-            columns.rows(outer, i, 1)
         columns.fold()
         columns.finish(outer)
     f.emit(f"call void @free(ptr {columns.room})")

@@ -69,26 +69,29 @@ def multiplier(a: Array, b: Array) -> Callable[[Array, Array], Any]:
         return dots
     shape = *np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1]
     of, known = a.dtype, a.dtype == b.dtype and a.dtype.name in PREFIX
-    found = _relative(a, b, np.empty(shape, of)) if known else None
+    found = _relative(a, b, np.empty(shape, of)) if known and team.possible() else None
     if found is None:
         return np.matmul
-    loop, jobs, steps = found
+    call = team.Call((*found[:2], range(3), 3, found[2]))
 
     def run(a: Array, b: Array) -> Array:
         out = np.empty(shape, of)
         with one_thread():
-            done = team.run_loop(loop, team.placed(jobs, (a, b, out)), 3, steps, pool.get_num_threads())
-        return out if done else np.matmul(a, b)
+            call(pool.get_num_threads(), a, b, out)
+        return out
     return run
 
 
-def planned(a: Array, b: Array, out: Array) -> tuple[int, Array, Array] | None:
-    """The loop, jobs and steps that write a @ b to `out`, in C order; None where BLAS cannot."""
-    found = _relative(a, b, out)
+def planned(a: Array, b: Array, out: Array, strips: int = 0) -> tuple[int, Array, Array] | None:
+    """The loop, jobs and steps that write a @ b to `out`, in C order; None where BLAS cannot.
+
+    strips: how many of them; 0 for what suits most.
+    """
+    found = _relative(a, b, out, strips)
     return None if found is None else (found[0], team.placed(found[1], (a, b, out)), found[2])
 
 
-def _relative(a: Array, b: Array, out: Array) -> tuple[int, Array, Array] | None:
+def _relative(a: Array, b: Array, out: Array, strips: int = 0) -> tuple[int, Array, Array] | None:
     """`planned`, with jobs relative to the operands' beginnings."""
     blas = None if knobs.kernels == "numpy" else _blas()
     loop = _loop(a.dtype.name) if blas is not None else None
@@ -97,7 +100,7 @@ def _relative(a: Array, b: Array, out: Array) -> tuple[int, Array, Array] | None
     left, right = _order(a), _order(b)
     if left is None or right is None:
         return None
-    jobs = _jobs(tuple([(x.shape, x.strides) for x in (a, b, out)]))
+    jobs = _jobs(tuple([(x.shape, x.strides) for x in (a, b, out)]), strips)
     return loop, jobs, np.array([blas.gemm[a.dtype.name], left[0], right[0], left[1], right[1],
                                  max(out.shape[-1], 1)], np.int64)
 
@@ -141,7 +144,7 @@ def _order(x: Array) -> tuple[int, int] | None:
 
 
 @lru_cache(maxsize=1024)
-def _jobs(layouts: Any) -> Array:
+def _jobs(layouts: Any, strips: int = 0) -> Array:
     """Jobs, relative to the operands' starts: whole matrices of a batch, or strips of them.
 
     The strips depend on the shapes alone, as BLAS adds up otherwise for other extents.
@@ -154,16 +157,18 @@ def _jobs(layouts: Any) -> Array:
     starts = np.array(list(indices(*map(range, batch))), np.int64).reshape(prod(batch), len(batch)) @ lead.T
     rows = m >= n
     extent = m if rows else n
-    step = extent if prod(so) * k < _PARALLEL or len(starts) >= _PIECES else _strip(extent)
+    few = prod(so) * k < _PARALLEL or len(starts) >= _PIECES
+    step = extent if few and not strips else _strip(extent, strips)
     spans = [(low, min(low + step, extent)) for low in range(0, extent, step)]
     steps = (ta[-2], 0, to[-2]) if rows else (0, tb[-1], to[-1])
     return np.array([[*(start + low * np.array(steps)), *((high - low, n) if rows else (m, high - low)), k]
                      for start in starts for low, high in spans], np.int64)
 
 
-def _strip(extent: int) -> int:
+def _strip(extent: int, strips: int) -> int:
     """Rows of a strip: a fourth or half of what is not long, in whole tiles of BLAS."""
-    pieces = min(extent // _LONG, _PIECES) if extent >= 4 * _LONG else 4 if extent >= _LONG else 2
+    usual = min(extent // _LONG, _PIECES) if extent >= 4 * _LONG else 4 if extent >= _LONG else 2
+    pieces = strips or usual
     return -(-extent // (16 * pieces)) * 16
 
 

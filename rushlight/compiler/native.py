@@ -10,9 +10,11 @@ from rushlight.compiler import cache, columnloops, gemmcode, rowloops, runtime, 
 from rushlight.compiler.atoms import LLVM
 from rushlight.compiler.ir import Module
 
-# Functions of the runtime, the loops that all kernels share.
-_SHARED = ("rl_strip", "rl_pointwise", "rl_pack", "rl_multi", "rl_rows", "rl_columns",
-           "rl_add_rows", "rl_team_serve", "rl_team_run", "rl_sgemm", "rl_dgemm", *teamcode.NAMES)
+# The runtime, loops that kernels share: what writes it, and its functions. What few programs need is apart.
+_COLUMNS = (columnloops,), ("rl_columns", "rl_add_rows")
+_USUAL = (runtime, rowloops, teamcode, gemmcode), (
+    "rl_strip", "rl_pointwise", "rl_pack", "rl_multi", "rl_rows", "rl_team_serve", "rl_team_run", "rl_sgemm",
+    "rl_dgemm", *teamcode.NAMES)
 
 _lock = threading.RLock()
 _addresses: dict[str, int] = {}
@@ -28,17 +30,19 @@ def _module() -> Module:
 
 
 @lru_cache(maxsize=None)
-def _runtime() -> dict[str, int]:
-    name = cache.key("runtime", target.identity())
+def _runtime(columns: bool = False) -> dict[str, int]:
+    """The addresses of the usual functions, and of those for columns."""
+    parts, symbols = _COLUMNS if columns else _USUAL
+    known = _runtime() if columns else {}
+    name = cache.key(f"runtime {symbols[0]}", target.identity())
     code = cache.find(name)
     if code is None:
         module = _module()
-        for part in (runtime, rowloops, columnloops, teamcode, gemmcode):
+        for part in parts:
             part.write(module)
         code = target.assemble(module.text(), tidy=True)
         cache.keep(name, code)
-    found = target.load(code, _SHARED, {})
-    return dict(zip(_SHARED, found, strict=True))
+    return known | dict(zip(symbols, target.load(code, symbols, known), strict=True))
 
 
 def address(kind: str, text: str, write: Callable[[Module, str], None]) -> int:
@@ -48,7 +52,7 @@ def address(kind: str, text: str, write: Callable[[Module, str], None]) -> int:
     name of its entry; what that raises (Unsupported) is passed on.
     """
     with _lock:
-        externals = _runtime()
+        externals = _runtime(kind == "columns")
         name = cache.key(kind, text, target.identity())
         found = _addresses.get(name)
         if found is None:
@@ -80,4 +84,4 @@ def loop(write: Callable[[Module, str, str, int], None], dtype: str) -> int:
 def runtime_address(symbol: str) -> int:
     """Where a function of the shared loops is."""
     with _lock:
-        return _runtime()[symbol]
+        return _runtime(symbol in _COLUMNS[1])[symbol]

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.config import knobs
 from rushlight.base.ufunc import LOOPS
-from rushlight.compiler import gemm, native, pool, team
+from rushlight.compiler import gemm, native, pool, search, team
 from rushlight.compiler.columns import CHUNK, Columns
 from rushlight.compiler.pointwise import SHARED, pointwise
 from rushlight.compiler.rows import rows
@@ -99,7 +100,7 @@ def matmul(a: Array, b: Array, out: Array) -> Stages | None:
     # There are other ways for vectors, and NumPy has one for a matrix times its own transpose.
     if min(*a.shape[-2:], b.shape[-1]) < 2 or not large and pointer(a) == pointer(b):
         return None
-    found = gemm.planned(a, b, out)
+    found = gemm.planned(a, b, out, search.strips(a, b, out) if large and knobs.autotune else 0)
     if found is None or len(found[1]) > _MOST_JOBS:
         return None
     loop, jobs, steps = found

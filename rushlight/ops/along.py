@@ -9,6 +9,7 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.layout import contiguous_strides
+from rushlight.ops.machine import machine
 
 Array = np.ndarray[Any, Any]
 UNSIGNED = {8: np.uint64, 4: np.uint32}
@@ -86,3 +87,14 @@ def on_dense(out: Array, write: Callable[[Array], None]) -> None:
         dense = np.ascontiguousarray(out)
         write(dense)
         out[...] = dense
+
+
+# Bytes from which on rows are copied by several threads.
+_MANY = 1 << 20
+
+
+def rows_of(a: Array, index: Array) -> Array:
+    """a[index], copied; IndexError for a number out of range."""
+    large = index.size * a.strides[0] >= _MANY
+    found = machine("gather", "rows")(a, index) if large else None
+    return np.asarray(a.take(index, 0)) if found is None else found

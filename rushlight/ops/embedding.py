@@ -9,7 +9,7 @@ import numpy as np
 from rushlight.base.accumulate import add_at, count_at
 from rushlight.base.errors import wrap_dim
 from rushlight.ops.copying import tensor_of
-from rushlight.ops.along import legacy
+from rushlight.ops.along import legacy, rows_of
 from rushlight.ops.table import ROWS, composite, opaque
 
 Array = np.ndarray[Any, Any]
@@ -30,7 +30,7 @@ def embedding(weight, indices, padding_idx: "int" = -1, scale_grad_by_freq: "boo
                          f"< {weight.shape[0]}")
     try:
         if weight.flags.c_contiguous:
-            return np.asarray(weight.take(indices, 0))
+            return rows_of(weight, indices)
         return np.ascontiguousarray(weight[indices])
     except IndexError:
         raise IndexError(f"index out of range in self: got {int(indices.max())}, expected 0 <= index "

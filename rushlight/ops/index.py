@@ -12,8 +12,8 @@ import numpy as np
 from rushlight.base import advanced
 from rushlight.base.errors import wrap_dim
 from rushlight.base.layout import Layout, broadcast_shapes
-from rushlight.ops.along import (UNSIGNED, at_least_1d, check_bounds, check_dtype, legacy, take_along,
-                                  wrap_positions)
+from rushlight.ops.along import (UNSIGNED, at_least_1d, check_bounds, check_dtype, legacy, rows_of,
+                                  take_along, wrap_positions)
 from rushlight.ops.table import ROWS, composite, index, opaque, view
 
 Array = np.ndarray[Any, Any]
@@ -114,7 +114,7 @@ def _index_select(a: Array, dim: int, index: Array) -> Array:
     if where.size and np.maximum.reduce(where.view(UNSIGNED[where.itemsize])) >= source.shape[d]:
         raise IndexError(f"index out of range in self: expected 0 <= index < {source.shape[d]}")
     if source.flags.c_contiguous:
-        found = source.take(where, d)
+        found = source.take(where, d) if d else rows_of(source, where)
     else:
         found = np.ascontiguousarray(source[(slice(None),) * d + (where,)])
     return found if a.ndim else found.reshape(())
