@@ -179,8 +179,7 @@ def possible() -> bool:
 @lru_cache(maxsize=None)
 def _stages() -> Callable[..., int]:
     address, number = ctypes.c_void_p, ctypes.c_int64
-    return ctypes.CFUNCTYPE(number, address, address, number, number, number)(
-        _address("rl_program_run"))
+    return ctypes.CFUNCTYPE(number, address, address, number, number, number)(_address("rl_program_run"))
 
 
 def run_stages(stages: "int | bytes", first: int, count: int, threads: int) -> int:
