@@ -33,8 +33,6 @@ _BACKWARD = {"none": "forward", "root": "ortho", "n": "backward"}
 
 def _last(a: Array, dims: Ints) -> tuple[Array, Callable[[Array], Array]]:
     """`a` with dims at its end, the others in the order of their strides; and the way back."""
-    if dims == (a.ndim - 1,) and a.flags.c_contiguous:
-        return a, lambda found: found
     steps = strides_of(a)
     others = sorted((d for d in range(a.ndim) if d not in dims), key=lambda d: -steps[d])
     order = (*others, *dims)

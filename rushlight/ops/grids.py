@@ -46,9 +46,8 @@ def meshgrid(tensors: "*Any" = (), *, indexing: "str | None" = None):
 
 
 @composite(where=("aten",), planned=True)
-def _meshgrid(tensors: "list[Tensor]", indexing: "str"):
+def _meshgrid(parts: "list[Tensor]", indexing: "str"):
     """meshgrid."""
-    parts = list(tensors)
     _check_mesh(parts, indexing)
     swap = indexing == "xy" and len(parts) > 1
     if swap:

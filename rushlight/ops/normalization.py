@@ -211,8 +211,9 @@ def batch_norm(input, running_mean: "Tensor | None", running_var: "Tensor | None
                momentum: "float" = 0.1, eps: "float" = 1e-05):
     """Normalise each channel over batch and space, by its own or the running moments
     (arXiv:1502.03167); training updates the running ones, the variance unbiased."""
-    if training:
-        _check_batch(input)
+    if training and input.ndim > 1 and input.numel() // max(input.shape[1], 1) == 1:
+        raise ValueError("Expected more than 1 value per channel when training, got input size "
+                         f"{input.size()}")
     if _mixed(input, running_mean, weight, bias):
         return batch_norm(input.float(), running_mean, running_var, weight, bias, training, momentum,
                           eps).to(input.dtype)
@@ -249,13 +250,6 @@ def _scaled(x: Any, center: Any, variance: Any, weight: Any, bias: Any) -> Any:
 def _moved(input, center, scale, shift) -> Expr:
     """(input - center) * scale + shift."""
     return (input - center) * scale + shift
-
-
-def _check_batch(input: Any) -> None:
-    size = input.numel() // max(input.shape[1], 1) if input.ndim > 1 else 0
-    if size == 1:
-        raise ValueError("Expected more than 1 value per channel when training, got input size "
-                         f"{input.size()}")
 
 
 def _update_running(count: int, center: Any, spread: Any, running_mean: Any, running_var: Any,

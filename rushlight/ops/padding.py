@@ -6,9 +6,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.ops.copying import tensor_of
-from rushlight.ops.table import composite, opaque
-from rushlight.ops.ways import Way, resolved
-from rushlight.ops.windows import padder
+from rushlight.ops.table import ROWS, composite, opaque
 
 Array = np.ndarray[Any, Any]
 
@@ -102,42 +100,12 @@ def pad(input, pad: "Ints", mode: "str" = "constant", value: "Number | None" = N
     if value is not None and value != 0:
         raise ValueError(f"Padding mode \"{mode}\" doesn't take in value argument")
     _check_mode(input, pad, mode)
-    return _continued(input, pad, mode)
-
-
-@composite(where=("aten",))
-def _continued(input, pad: "Ints", mode: "str"):
-    """input extended by its own elements."""
     found = input
     for i in range(len(pad) // 2):
-        dim = input.ndim - 1 - i
-        places = _PLACES[mode](input.shape[dim], pad[2 * i], pad[2 * i + 1])
-        found = found.index_select(dim, tensor_of(places))
+        dim, n, low, high = input.ndim - 1 - i, input.shape[-1 - i], *pad[2 * i:2 * i + 2]
+        if mode == "reflect" and min(low, high) >= 0:
+            ends = found.narrow(dim, 1, low), found.narrow(dim, n - 1 - high, high)
+            found = ROWS["_cat"]([ends[0].flip(dim), found, ends[1].flip(dim)], dim)
+        else:
+            found = found.index_select(dim, tensor_of(_PLACES[mode](n, low, high)))
     return found
-
-
-@_continued.kernel
-@resolved
-def _(x: Array, pad: Any, mode: str) -> Way:
-    if min(pad) < 0:
-        return NotImplemented
-    pairs, moves = _pairs(pad, x.ndim), []
-    for d, (n, (low, high)) in enumerate(zip(x.shape, pairs, strict=True)):
-        places, before = _PLACES[mode](n, low, high) + low, (slice(None),) * d
-        moves += [((*before, to), (*before, _span(places[to].tolist())))
-                  for to in (slice(low), slice(low + n, None)) if places[to].size]
-    wide = padder(x.shape, pairs, None)
-
-    def run(a: Array) -> Array:
-        out = wide(a)
-        for to, source in reversed(moves):  # what is not there yet is overwritten with its own dim
-            out[to] = out[source]
-        return out if moves else a.copy()
-    return run
-
-
-def _span(places: list[int]) -> slice:
-    """Places side by side, in either direction, or one and the same."""
-    step = places[-1] - places[-2] if len(places) > 1 else 0
-    stop = places[-1] + (step or 1)
-    return slice(places[0], None if stop < 0 else stop, step or 1)

@@ -36,12 +36,10 @@ def _window(op: str, n: int, kernel_size: Any, stride: Any, padding: Any,
     empty = stride is None or (not isinstance(stride, int) and not len(stride))
     step = kernel if empty else tuple_of(stride, n, "stride", op)
     pad, spread = (tuple_of(v, n, name, op) for v, name in ((padding, "padding"), (dilation, "dilation")))
-    if any(k <= 0 for k in kernel):
-        raise RuntimeError(f"kernel size should be greater than zero, but got kernel_size={list(kernel)}")
-    if any(s <= 0 for s in step):
-        raise RuntimeError(f"stride should be greater than zero, but got stride={list(step)}")
-    if any(d <= 0 for d in spread):
-        raise RuntimeError(f"dilation should be greater than zero, but got dilation={list(spread)}")
+    for label, name, values in (("kernel size", "kernel_size", kernel), ("stride", "stride", step),
+                                ("dilation", "dilation", spread)):
+        if any(v <= 0 for v in values):
+            raise RuntimeError(f"{label} should be greater than zero, but got {name}={list(values)}")
     for k, p, d in zip(kernel, pad, spread, strict=True):
         if p < 0:
             raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
@@ -112,12 +110,8 @@ def _widened(x: Array, kernel: Ints, *how: Ints) -> Way:
 
 
 def _split(shape: Ints, out: Ints, kernel: Ints) -> Ints:
-    """The sizes that show each window's dims, the `_inner` ones."""
+    """The sizes that show each window's dims as axes of their own."""
     return *shape[:-len(out)], *[length for pair in zip(out, kernel, strict=True) for length in pair]
-
-
-def _inner(out: Ints) -> Ints:
-    return tuple(range(1 - 2 * len(out), 0, 2))
 
 
 @composite(where=("aten",))
@@ -132,7 +126,8 @@ def _(x: Array, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints
     if math.prod(kernel) > _FEW:
         split = _split(x.shape, out, kernel)
         even = stride == kernel and math.prod(split) == x.size and not any(pad) and {*dilation} == {1}
-        return (lambda a: a.reshape(split).max(_inner(out))) if even else NotImplemented
+        inner = tuple(range(1 - 2 * len(out), 0, 2))
+        return (lambda a: a.reshape(split).max(inner)) if even else NotImplemented
     first, *others = offsets(kernel, stride, dilation, out)
     wide, shape = _widened(x, kernel, stride, pad, dilation, out), (*x.shape[:-len(out)], *out)
 
@@ -292,7 +287,7 @@ def _adaptive_mean(n: int) -> None:
         kernel = _even(input.shape[input.ndim - n:], out)
         if kernel:
             if math.prod(kernel) > _FEW:
-                return input.reshape(_split(input.shape, out, kernel)).mean(_inner(out))
+                return input.reshape(_split(input.shape, out, kernel)).mean(tuple(range(1 - 2 * n, 0, 2)))
             return _avg_pool(input, kernel, kernel, (0,) * n, out, True, None)
         return _by_matrices(input, out)
     composite(body, name=f"adaptive_avg_pool{n}d", planned=True, where=("torch", *_F) if n == 1 else _F,
@@ -330,8 +325,7 @@ def _adaptive_max_row(n: int) -> None:
     def body(input, output_size: "Any", return_indices: "bool" = False):
         out = _adaptive_sizes(f"adaptive_max_pool{n}d", n, input, output_size)
         kernel = _even(input.shape[input.ndim - n:], out)
-        few = kernel and 0 < math.prod(kernel) <= _MANY
-        if few:
+        if kernel and 0 < math.prod(kernel) <= _MANY:
             how = kernel, kernel, (0,) * n, (1,) * n, out
             return _max_pool(input, *how) if return_indices else _greatest(input, *how)
         found = _adaptive_max(input, out)

@@ -72,10 +72,8 @@ def padder(shape: Ints, pads: Sequence[tuple[int, int]], value: Any = 0) -> Way:
     inside = (..., *[slice(low, low + n) for n, (low, _) in zip(shape[lead:], pads, strict=True)])
 
     def run(a: Array) -> Array:
-        # Zeros cost nothing where memory is fresh; None is anything.
-        out = np.zeros(sizes, a.dtype) if value == 0 else np.empty(sizes, a.dtype)
-        if value:
-            out.fill(value)
+        # Zeros cost nothing where memory is fresh.
+        out = np.full(sizes, value, a.dtype) if value else np.zeros(sizes, a.dtype)
         out[inside] = a
         return out
     return run
