@@ -99,10 +99,7 @@ def _weights(query: Any, key: Any, is_causal: bool, scale: float) -> Any:
     return _softmax(scores, -1)
 
 
-@_attention.kernel
-@resolved
-def _(q: Array, k: Array, v: Array, is_causal: bool, scale: float) -> Any:
-    return machine("attend", "attend")(q, k, v, is_causal, scale) or NotImplemented
+_attention.kernel(resolved(lambda *how: machine("attend", "attend")(*how) or NotImplemented))
 
 
 @_attention.gradient

@@ -189,8 +189,10 @@ def native_group_norm(input, weight: "Tensor | None", bias: "Tensor | None", N: 
         found, *moments = native_group_norm(input.float(), weight, bias, N, C, HxW, group, eps)
         return found.to(input.dtype), *[t.to(like.dtype) for t in moments]
     flat = input.reshape(N, group, C // group * HxW)
-    found, *moments = _normalize_rows(flat, eps)
-    return _per_channel(found.reshape(input.shape), weight, bias), *[t.detach().squeeze(-1) for t in moments]
+    center = flat.mean(-1)
+    apart = flat - center.unsqueeze(-1)
+    found = _normalize_rows(flat, eps)[0].reshape(input.shape)
+    return _per_channel(found, weight, bias), center, (apart * apart).mean(-1).add(eps).rsqrt()
 
 
 def _mixed(input: Any, *params: Any) -> bool:
