@@ -15,10 +15,11 @@ from benchmarks import injax
 from benchmarks import kernels as kernels  # its workloads
 from benchmarks import serving as serving  # its workloads
 from benchmarks.measure import ROOT, Result, Worker, compare, installed_size, start_time
+from benchmarks.memory import new_sizes, peak_memory
 from benchmarks.page import PAGE, replace_section
 from benchmarks.workloads import WORKLOADS
 
-IMPORT_BAR, SIZE_BAR = 0.1, 0.35
+IMPORT_BAR, SIZE_BAR, MEMORY_BAR = 0.1, 0.35, 1.0
 
 
 def options() -> argparse.Namespace:
@@ -43,6 +44,12 @@ def results(asked: argparse.Namespace) -> Iterator[Result]:
         yield start_time(pythons, asked.rounds, IMPORT_BAR, "import, and the first op", "torch.ones(2) + 1")
     if re.search(asked.only, "size"):
         yield installed_size(pythons, SIZE_BAR)
+    for name, title in (("char_gpt_step", "memory of a char_gpt step"),
+                        ("compiled_char_gpt", "memory of a char_gpt step, compiled / eager")):
+        if re.search(asked.only, "memory"):
+            yield peak_memory(pythons, name, title, MEMORY_BAR)
+    if re.search(asked.only, "sizes"):
+        yield new_sizes(pythons[0])
     with ExitStack() as stack:
         workers = (stack.enter_context(Worker(pythons[0], "rushlight", asked.threads)),
                    stack.enter_context(Worker(pythons[1], "torch", asked.threads)))

@@ -27,9 +27,10 @@ torch = sys.modules[__name__]  # as PyTorch's own attribute of that name
 
 # Sub-packages, imported at first mention.
 _PACKAGES = frozenset((
-    "_dynamo", "accelerator", "amp", "array_api", "autograd", "backends", "compiler", "cpu", "cuda", "fft",
-    "func", "linalg", "masked", "mps", "nn", "ops", "optim", "profiler", "random", "return_types",
-    "serialization", "signal", "sparse", "special", "storage", "testing", "utils", "version", "xpu",
+    "_dynamo", "_functorch", "accelerator", "amp", "array_api", "autograd", "backends", "compiler", "cpu",
+    "cuda", "fft", "func", "linalg", "masked", "mps", "nn", "ops", "optim", "profiler", "random",
+    "return_types", "serialization", "signal", "sparse", "special", "storage", "testing", "utils",
+    "version", "xpu",
 ))
 # What PyTorch has beside these, and what to use meanwhile.
 _ABSENT = {

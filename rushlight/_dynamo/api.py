@@ -8,6 +8,7 @@ from weakref import WeakSet
 
 from rushlight import _logging as _logging
 from rushlight._dynamo.eval_frame import OptimizedModule
+from rushlight._functorch import config
 from rushlight.base.tape import TAPE, escape
 from rushlight.capture.compiled import Compiled
 from rushlight.capture.eager import Eager
@@ -26,50 +27,48 @@ class InvalidBackend(RuntimeError):
 def compile(model: Any = None, *, fullgraph: bool = False, dynamic: bool | None = None,
             backend: Any = None, mode: str | None = None, options: dict[str, Any] | None = None,
             name: str | None = None, disable: bool = False, verify: bool = False,
-            budget_s: float | None = None) -> Any:
+            budget_s: float | None = None, background: bool = False) -> Any:
     """`model` (a function or a Module) made faster; its meaning stays. A decorator without `model`.
 
     A call is recorded twice for each kind of arguments (shapes, dtypes, other values), its kernels are fused,
     and once both records agree bit by bit they are replayed without Python, as long as modules, options and
     variables of the function are what they were. Gradients are part of it: of a forward whose backward()
-    comes later, and of a whole training step with backward() and optimizer.step() in it, the best thing to
-    give. What cannot be replayed runs as it is, and `rushlight.explain` says why.
+    comes later, and of a whole training step, the best thing to give. What cannot be replayed runs as it is,
+    and `rushlight.explain` says why.
 
     mode: "default" replays only what provably did nothing in Python that would be missing: no prints,
     counters, stored attributes, random numbers of other generators, reading of what no guard sees.
     "reduce-overhead" and "max-autotune" trust the function in this: Python's own effects happen only while
     it is recorded. "max-autotune" also tries out how to cut large products, as far as bits stay the same.
-
     fullgraph: RuntimeError, naming the line, where a value leaves for Python (`.item()`, a branch on data).
     dynamic: accepted; kernels take sizes at run time, so a new shape compiles nothing.
     backend: "inductor" (the default, Rushlight's own), "eager" or "aot_eager" (nothing is changed).
-
     verify: every new program is compared with an eager call, bit by bit, before it is replayed; with verify
     a kernel that differs is also written down as a script that shows it, and the report names its file.
-    budget_s: seconds that compiling may take for one kind of arguments; what is not fused by then runs kernel
-    by kernel.
-
+    budget_s: seconds that compiling may take for one kind of arguments; then it runs kernel by kernel.
+    background: no call waits for the compiler. Calls run eagerly while it works beside them, but for two that
+    are recorded, and replays begin when all is ready; when that is, and so last bits, depends on the machine.
+    options: {"memory_budget": f}, see torch._functorch.config.activation_memory_budget, the default.
     Errors: RuntimeError for an unknown mode, or mode with options; InvalidBackend.
     """
+    how = {key: value for key, value in locals().items() if key != "model"}
     _check(mode, backend, options)
     if model is None:
-        return functools.partial(
-            compile, fullgraph=fullgraph, dynamic=dynamic, backend=backend, mode=mode, options=options,
-            name=name, disable=disable, verify=verify, budget_s=budget_s)
+        return functools.partial(compile, **how)
     if not callable(model):
         raise AssertionError(f"A callable function is expected, but {type(model)} is provided.")
     if disable:
         return model
-    made = functools.partial(_made, fullgraph=fullgraph, backend=backend, mode=mode, verify=verify,
-                             budget_s=budget_s)
+    made = functools.partial(
+        _made, fullgraph=fullgraph, backend=backend, careful=mode not in _REPLAYED, verify=verify,
+        budget=budget_s, background=background, search=mode == "max-autotune",
+        share=lambda: (options or {}).get("memory_budget", config.activation_memory_budget))
     return OptimizedModule(model, made) if isinstance(model, Module) else made(model)
 
 
-def _made(function: Any, fullgraph: bool, backend: Any, mode: str | None, verify: bool,
-          budget_s: float | None) -> Callable[..., Any]:
-    runner: Any = Compiled(function, fullgraph, mode not in _REPLAYED, verify, budget_s,
-                           mode == "max-autotune") if (
-        backend in (None, "inductor")) else Eager(function, fullgraph)
+def _made(function: Any, fullgraph: bool, backend: Any, **how: Any) -> Callable[..., Any]:
+    runner: Any = Compiled(function, fullgraph, **how) if backend in (None, "inductor") else Eager(
+        function, fullgraph)
     _all.add(runner)
 
     @functools.wraps(function)
@@ -86,8 +85,8 @@ def _check(mode: str | None, backend: Any, options: Any) -> None:
                            "same time.")
     if mode is not None and mode not in MODES:
         raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")
-    for key in options or ():
-        raise RuntimeError(f"Unexpected optimization option {key}: Rushlight's compiler has no options")
+    for key in (options or {}).keys() - {"memory_budget"}:
+        raise RuntimeError(f"Unexpected optimization option {key}: expected memory_budget")
     if callable(backend):
         raise NotImplementedError("compile(backend=a function) hands over an FX graph, which Rushlight does "
                                   f"not make yet; expected one of {', '.join(BACKENDS)}")
@@ -136,6 +135,4 @@ def allow_in_graph(fn: Any) -> Any:
     return fn
 
 
-def assume_constant_result(fn: Any) -> Any:
-    """The function itself."""
-    return fn
+assume_constant_result = allow_in_graph

@@ -12,7 +12,8 @@ class OptimizedModule(Module):
     def __init__(self, module: Module, make: Any) -> None:
         super().__init__()
         self._orig_mod = module
-        self.__dict__["_compiled"] = make(module.__call__)
+        self.__dict__["_compiled"] = made = make(module.__call__)
+        self.__dict__["_runner"] = made._runner
         self.training = module.training
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -8,6 +8,7 @@ from rushlight._dynamo.api import compile as made
 from rushlight.base.tape import TAPE
 from rushlight.capture.compiled import Compiled, Plan
 from rushlight.capture.eager import Eager
+from rushlight.capture.graph import text, whole
 from rushlight.compiler.stages import Run
 
 
@@ -40,19 +41,14 @@ def _plan(plan: Plan) -> list[str]:
         return [f"  eager: {plan.refusal}"]
     if plan.program is None:
         return ["  not recorded yet: the first call is a warm-up"]
-    entries = plan.program.entries
     memory: Any = plan.program.plan
     size = f"{memory.size / 1e6:.2f} MB of memory, {memory.apart / 1e6:.2f} MB if no results shared it"
     runs = [step for part in plan.program.parts for step in part.replay]
     native = sum(isinstance(step, Run) for step in runs)
     state = f"replayed {plan.replays} times" if plan.ready else "recorded, to be checked by one more call"
-    lines = [f"  {state}; {len(entries)} steps in {native} native calls and {len(runs) - native} of "
-             f"Python, {size}; recording and compiling took {plan.seconds:.3f} s"]
-    for e in entries:
-        shapes = ", ".join(f"{o.dtype}{list(o.shape)}" for o in e.outs)
-        lines.append(f"    {'python ' if e.kind == 'call' else ''}{e.name}{' -> ' + shapes if shapes else ''}"
-                     f"   {e.where}")
-    return lines
+    lines = [f"  {state}; {len(plan.program.entries)} steps in {native} native calls and "
+             f"{len(runs) - native} of Python, {size}; recording and compiling took {plan.seconds:.3f} s"]
+    return lines + [f"    {line}" for line in text(whole(plan.program.parts)).splitlines()]
 
 
 def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanation:
@@ -63,17 +59,10 @@ def explain(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Explanat
     """
     if TAPE:
         raise RuntimeError("explain() was called while a function is recorded")
-    runner = _runner(function)
-    if runner is None:
-        runner = _runner(made(function, mode="reduce-overhead"))
+    runner = getattr(function, "_runner", None)
+    if not isinstance(runner, (Compiled, Eager)):
+        runner = made(function, mode="reduce-overhead")._runner
         for _ in range(4):
             runner(*args, **kwargs)
     return Explanation(runner)
 
-
-def _runner(function: Any) -> Any:
-    found = getattr(function, "_runner", None)
-    if found is None:
-        found = getattr(function.__dict__.get("_compiled"), "_runner", None) if hasattr(
-            function, "__dict__") else None
-    return found if isinstance(found, (Compiled, Eager)) else None

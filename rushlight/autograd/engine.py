@@ -74,6 +74,8 @@ def run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
     before = LOCAL.enabled
     LOCAL.enabled = create
     current = hooks.begin_run(wanted is not None)
+    if TAPE:
+        TAPE[-1].walk()
     try:
         _run(roots, keep, create, wanted, accumulate)
         hooks.end_run(current)

@@ -38,6 +38,7 @@ KNOBS: tuple[Knob, ...] = (
     Knob("cache", bool, True, "Whether compiled kernels are kept on disk."),
     Knob("cache_dir", str, "", "Where they are kept; empty means XDG_CACHE_HOME/rushlight or "
          "~/.cache/rushlight."),
+    Knob("verify", bool, False, "Whether compiled programs are verified after each pass of the compiler."),
     Knob("num_threads", int, 0, "How many threads large kernels use; 0 means as many as the "
          "processors that this process may use."),
 )

@@ -50,7 +50,8 @@ def _opened(value: Any) -> tuple[Tree, list[Any]] | None:
     if kind in _DICTS:
         empty = (value.default_factory,) if kind is defaultdict else ()
         return Tree(kind, tuple(value), (), empty), list(value.values())
-    return (Tree(kind), list(value)) if kind in (tuple, list, deque) or hasattr(kind, "_fields") else None
+    named = isinstance(value, tuple) and hasattr(kind, "_fields")
+    return (Tree(kind), list(value)) if named or kind in (tuple, list, deque) else None
 
 
 def flatten(value: Any) -> tuple[list[Any], Tree]:

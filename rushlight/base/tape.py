@@ -5,6 +5,7 @@ A recorder (capture/recorder.py) has these methods:
   write(function, operands, values)         memory was written by function(*operands)
   call(function, *args)                     do it unrecorded now, and again at every replay
   accumulate(function, node, grad, create)  a leaf receives its gradient
+  walk()                                    gradients are computed from here on
   constant(array)                           made from Python values alone
   escape(what)                              a value left for Python, or something that cannot be repeated
   once                                      why the call's graph may not be walked before backward() comes

@@ -6,7 +6,10 @@ was computed by something that the recorder does not see, and the callable stays
 """
 from __future__ import annotations
 
+import ctypes
 import logging
+import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -15,14 +18,16 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.config import knobs
+from rushlight.base.pytree import flatten
 from rushlight.base.spans import NO_SPAN, SPANS, span
 from rushlight.base.tape import TAPE
 from rushlight.capture import gradients, reproduce
 from rushlight.capture.guards import SIMPLE, Guards, key_of
-from rushlight.capture.program import Part, Program, is_tracked, leaves, mapped
+from rushlight.capture.program import Part, Program, is_tracked, mapped
 from rushlight.capture.purity import unguarded, watched
 from rushlight.capture.recorder import Entry, Recorder, recording, root
-from rushlight.capture.regions import Handed, Traced, read_by
+from rushlight.capture.regions import Handed, Traced
+from rushlight.compiler import tier
 from rushlight.compiler.tier import deadline
 from rushlight.tensor.generator import default_generator
 from rushlight.tensor.tensor import Tensor, wrap
@@ -41,10 +46,11 @@ class Plan:
         self.calls = self.replays = self.failed = 0
         self.program: Program | None = None
         self.guards: Guards | None = None
-        self.guarded: list[Tensor] = []
         self.ready = False
         self.refusal = self.broken = ""
         self.seconds = 0.0
+        # What compiles while calls run eagerly.
+        self.task: threading.Thread | None = None
 
     def refuse(self, why: str) -> None:
         """Stay eager from now on; `why` is for the report."""
@@ -57,13 +63,14 @@ class Compiled:
 
     careful: where nothing that Python did would be missing, too (see purity.py). verify: a kernel that
     differs from eager is written down. budget: seconds that compiling one kind of arguments may take.
+    background: no call waits for the compiler. share: gives how much of a forward's results to keep.
     search: try out how to cut products.
     """
 
-    def __init__(self, function: Callable[..., Any], fullgraph: bool, careful: bool = False,
-                 verify: bool = False, budget: float | None = None, search: bool = False) -> None:
+    def __init__(self, function: Callable[..., Any], fullgraph: bool, careful: bool, verify: bool,
+                 budget: float | None, background: bool, share: Callable[[], float], search: bool) -> None:
         self.function, self.fullgraph, self.careful, self.search = function, fullgraph, careful, search
-        self.verify, self.budget = verify, budget
+        self.verify, self.budget, self.background, self.share = verify, budget, background, share
         self.plans: dict[Any, Plan] = {}
         self.label = f"Torch-Compiled Region: {getattr(function, '__qualname__', type(function).__name__)}"
 
@@ -87,7 +94,7 @@ class Compiled:
         try:
             plan.replays += 1
             with span(self.label) if SPANS else NO_SPAN:
-                return program.run(tensors, plan.guarded)
+                return program.run(tensors)
         finally:
             program.busy.release()
 
@@ -108,22 +115,39 @@ class Compiled:
             elif len(self.plans) > MOST_PROGRAMS:
                 plan.refuse(f"more than {MOST_PROGRAMS} kinds of arguments have come")
         plan.calls += 1
-        if plan.refusal:
+        if plan.refusal or plan.task and plan.task.is_alive():
             return self.function(*args, **kwargs)
         start = time.perf_counter()
         until = None if self.budget is None else start + self.budget - plan.seconds
-        changes = {"kernels": "numpy" if knobs.kernels == "numpy" else "llvm",
-                   "autotune": self.search or knobs.autotune}
-        with knobs.using(**changes), deadline(until):
-            if plan.calls == 1:
-                found = self.function(*args, **kwargs)
-            else:
+        # In the background: every kernel is asked for, none is waited for.
+        changes = {} if knobs.kernels == "numpy" else {"hot_calls": 1, "switch_after": sys.maxsize} if (
+            self.background and plan.calls == 1) else {"kernels": "llvm"}
+        with knobs.using(**changes, autotune=self.search or knobs.autotune), deadline(until):
+            if plan.calls > 1:
                 found = self._record(plan, tensors, args, kwargs, until)
+                # What recording has freed; glibc keeps it, as pieces between arrays that live on.
+                getattr(ctypes.CDLL(None), "malloc_trim", int)(0)
+            else:
+                found = self.function(*args, **kwargs)
+                self._do(plan, tier.wait if self.background else lambda: None)
         plan.seconds += time.perf_counter() - start
         why = plan.broken if self.careful else plan.refusal
         if why and self.fullgraph:
             raise RuntimeError(f"fullgraph=True, but the call cannot be compiled whole: {why}")
         return found
+
+    def _do(self, plan: Plan, work: Callable[[], None]) -> None:
+        """Now, or beside the calls that follow."""
+        if not self.background:
+            return work()
+
+        def beside() -> None:
+            try:
+                work()
+            except Exception as error:  # noqa: BLE001 - nobody else would see it
+                plan.refuse(f"compiling failed: {type(error).__name__}: {error}")
+        plan.task = threading.Thread(target=beside, name="rushlight-compile", daemon=True)
+        plan.task.start()
 
     def _record(self, plan: Plan, tensors: list[Tensor], args: Any, kwargs: Any, until: float | None) -> Any:
         inputs = {id(t): _copied(t) for t in tensors}
@@ -138,24 +162,23 @@ class Compiled:
                 t._a[...] = inputs[id(t)]._a
         given = [inputs[id(t)] for t in tensors]
         plan.broken = recorder.broken
-        why, traced = recorder.refusal, None
-        if watch is not None:
-            why = why or watch.found or unguarded(guards, leaves([args, kwargs]))
-        why = why or _opaque(output) or guards.failure()
-        tracked = [t for t in leaves(output) if is_tracked(t)]
-        why = why or (recorder.once if tracked else "")
+        tracked, traced = [t for t in flatten(output)[0] if is_tracked(t)], None
+        unseen = watch and (watch.found or unguarded(guards, flatten([args, kwargs])[0]))
+        why = recorder.refusal or unseen or _opaque(output) or guards.failure() or tracked and recorder.once
         if tracked and not why:
             traced = Traced(recorder, tracked, [*given, *guards.known()])
             why = traced.recorder.refusal
         if why:
             plan.refuse(why)
         elif plan.program is None:
-            plan.program, plan.guards = Program(recorder, given, output, traced, until), guards
-            if plan.program.backward is not None:
-                plan.guarded = read_by(plan.program.backward.entries, guards.known())
-            plan.program.settle()
+            def build(share: float = self.share()) -> None:
+                made = Program(recorder, given, output, traced, until, share)
+                made.settle(guards.known())
+                plan.program, plan.guards = made, guards
+            self._do(plan, build)
         else:
-            second = Program(recorder, given, output, traced, None if plan.program.fused else 0.0)
+            second = Program(recorder, given, output, traced, None if plan.program.fused else 0.0,
+                             plan.program.share)
             why = before.difference(plan.program, second, tensors, self.verify)
             if why:
                 plan.refuse(why)
@@ -165,9 +188,8 @@ class Compiled:
     def _handed_on(self, output: Any, back: dict[int, Tensor]) -> Any:
         """A recorded call's results for the caller: an argument's copy is the argument."""
         def own(t: Tensor) -> Tensor:
-            given = back.get(id(t))
-            if given is not None or is_tracked(t):
-                return t if given is None else given
+            if id(t) in back or is_tracked(t):
+                return back.get(id(t), t)
             # A leaf's gradient, say, is memory of the program.
             made = wrap(t._a.copy("K"), t._k)
             made._g, made._i = t._g, t._i
@@ -177,7 +199,7 @@ class Compiled:
 
 def _opaque(output: Any) -> str:
     """Which result a replay could not make anew; empty if it can make all."""
-    for value in leaves(output):
+    for value in flatten(output)[0]:
         if not isinstance(value, (*SIMPLE, Tensor)) and not type(value).__module__.startswith("rushlight."):
             return (f"a result is a {type(value).__name__}, which a replay cannot make anew: return tensors "
                     "in tuples, lists or dicts")

@@ -24,25 +24,25 @@ _COSTLY = COSTLY | {"div"}
 
 
 class Fusing:
-    """Call it with entries and what reads their results: the entries with kernels lowered and fused.
+    """Lowers entries to kernels and fuses them.
 
-    owned: the memory of tensors. until: entries that come too late stay as they are, and `late` is set.
+    owned: the memory of tensors. until: after it nothing is done any more, and `late` is set.
     """
 
     def __init__(self, owned: Container[int], until: float | None = None) -> None:
         self.owned, self.until, self.late = owned, until, False
 
-    def __call__(self, entries: Sequence[Entry], output: Any) -> list[Entry]:
-        found: list[Entry] = []
-        for entry in entries:
-            if self._over():
-                return list(entries)
-            found += lowered(entry, self.owned)
-        fusion = _Fusion(found, roots(output))
-        for i in range(len(found)):
+    def lower(self, entries: Sequence[Entry]) -> list[Entry]:
+        """The entries with those that are known as expressions as kernels."""
+        return [part for e in entries for part in ([e] if self._over() else lowered(e, self.owned))]
+
+    def fuse(self, entries: Sequence[Entry], output: Any) -> list[Entry]:
+        """The entries with kernels merged; output: what else reads their results."""
+        fusion = _Fusion(entries, roots(output))
+        for i in range(len(entries)):
             while not self._over() and fusion.pull(i):
                 pass
-        return list(entries) if self.late else [e for e in fusion.items if e is not None]
+        return [e for e in fusion.items if e is not None]
 
     def _over(self) -> bool:
         self.late = self.late or self.until is not None and time.perf_counter() > self.until
@@ -50,7 +50,7 @@ class Fusing:
 
 
 class _Fusion:
-    def __init__(self, entries: list[Entry], live: set[int]) -> None:
+    def __init__(self, entries: Sequence[Entry], live: set[int]) -> None:
         self.items: list[Entry | None] = list(entries)
         self.live = live
         self.touched = {id(e): (e.reads(), roots(e.outs)) for e in entries}
@@ -84,7 +84,7 @@ class _Fusion:
             if other is None:
                 continue
             read, written = self.touched[id(other)]
-            if read & writes or written & (reads | writes):
+            if other.kind == "mark" or read & writes or written & (reads | writes):
                 return False
             if other.kind != "run" and read & reads:
                 return False
@@ -172,8 +172,9 @@ class _Pair:
                      extent: int | None) -> tuple[list[Expr], list[Array], list[str]]:
         first = self._renamed(self.producer, {}, extent)
         # What a later kernel would have read: the value as it was stored.
-        values = {id(o): e if own == d else m.cast(e, arg=d) for o, e, own, d in zip(
-            self.producer.outs, first, self.first.types(), self.first.out_dtypes, strict=True)}
+        types = self.first.meaning.types()
+        values = {id(o): e if types[own] == d else m.cast(e, arg=d) for o, e, own, d in zip(
+            self.producer.outs, first, self.first.exprs, self.first.out_dtypes, strict=True)}
         second = self._renamed(self.consumer, {k: values[id(o)] for k, o in handed.items()}, extent)
         stored = [(e, o, d) for o, e, d in zip(self.producer.outs, first, self.first.out_dtypes, strict=True)
                   if any(o is k for k in kept)]

@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.capture.recorder import Entry, add_gradient, root, roots
+from rushlight.capture.recorder import Entry, add_gradient, root, roots, take
 from rushlight.compiler.team import pointer
-from rushlight.tensor.tensor import Tensor
 
 
 def straight(entries: Sequence[Entry], output: Any) -> list[Entry]:
@@ -38,14 +37,6 @@ def straight(entries: Sequence[Entry], output: Any) -> list[Entry]:
         if e is not None:
             kept.append(e)
     return kept
-
-
-def take(pairs: Sequence[tuple[Tensor, Tensor]]) -> None:
-    """Give leaves the gradients that have been computed."""
-    for leaf, own in pairs:
-        leaf._grad = own
-        if own._s is not None:
-            own._s.version += 1
 
 
 def is_about_leaves(entry: Entry) -> bool:

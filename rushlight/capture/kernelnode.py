@@ -15,9 +15,9 @@ from rushlight.base import dtype as dt
 from rushlight.base.config import knobs
 from rushlight.capture.recorder import Entry, root, roots
 from rushlight.compiler.full import full
+from rushlight.compiler.meaning import InvalidIR, Meaning
 from rushlight.compiler.pointwise import pointwise
 from rushlight.compiler.rows import Rows, rows
-from rushlight.derive.types import infer
 from rushlight.dispatch.formula import Formula
 from rushlight.dispatch.reducing import BIG, MACHINE, Reducer
 from rushlight.ops import classification, products, rowkernels
@@ -55,20 +55,37 @@ class Kernel:
         """The kernel that is compiled."""
         return self.made.kernel if self.form == "full" else self.made
 
-    def types(self) -> list[str]:
-        """The dtypes in which the expressions are computed."""
-        found = infer(self.exprs, {name: d for name, d, _ in self.inputs}, self.tiered.work)
-        return [found[e] for e in self.exprs]
+    @property
+    def meaning(self) -> Meaning:
+        """Expressions and dtypes."""
+        return Meaning(self.exprs, tuple([(name, d) for name, d, _ in self.inputs]), self.out_dtypes,
+                       self.tiered.work)
 
     @property
     def label(self) -> str:
-        """The form and formulas, as reports and the text form print them."""
-        shown = ", ".join(map(show, self.exprs))
-        return f"{self.form} {self.combine + ' of ' if self.combine else ''}{shown}"
+        """The form and formulas, as reports name it."""
+        return f"{self.form} {self.combine and self.combine + ' of '}{', '.join(map(show, self.exprs))}"
+
+    def text(self) -> str:
+        """A canonical text, for `parse`."""
+        roles = ",".join(role for _, _, role in self.inputs)
+        return f"{self.form} {self.combine or 'each'} {self.lanes} {roles}\n{self.meaning.text()}"
+
+    @classmethod
+    def parse(cls, text: str) -> Kernel:
+        """The kernel that has this text. InvalidIR for a text that none has."""
+        head, _, body = text.partition("\n")
+        form, combine, lanes, roles, *more = [*head.split(), *["?"] * 4]
+        of, inputs = Meaning.parse(body), roles.split(",")
+        if len(more) != 4 or len(of.inputs) != len(inputs):
+            raise InvalidIR(f"{head!r}: expected a form, how it combines, lanes, {len(of.inputs)} roles")
+        named = tuple([(*pair, role) for pair, role in zip(of.inputs, inputs, strict=True)])
+        return cls(form, of.outputs, named, of.out_dtypes, int(lanes), combine.replace("each", ""))
 
 
 def node(form: str, exprs: Sequence[Expr], operands: Operands, outs: Sequence[Array],
-         out_dtypes: Sequence[str], where: str, lanes: int = 0, combine: str = "") -> Entry | None:
+         out_dtypes: Sequence[str], where: str, lanes: int = 0, combine: str = "",
+         inner: bool = False) -> Entry | None:
     """The entry of a kernel, its operands renamed; None where there is no machine code for it."""
     mapping = {symbol(name): symbol(f"x{i}") for i, (name, _, _) in enumerate(operands)}
     renamed = tuple(substitute(e, mapping) for e in exprs)
@@ -77,7 +94,7 @@ def node(form: str, exprs: Sequence[Expr], operands: Operands, outs: Sequence[Ar
     made = Kernel(form, renamed, inputs, tuple(out_dtypes), lanes, combine)
     if knobs.kernels == "numpy" or not made.tiered.compile_now():
         return None
-    return Entry("run", made, ([a for _, a, _ in operands],), tuple(outs), where)
+    return Entry("run", made, ([a for _, a, _ in operands],), tuple(outs), where, inner)
 
 
 class Product:
@@ -160,11 +177,8 @@ def _counted(entry: Entry, x: Array, t: Array, ignored: int) -> tuple[Entry | No
     operands = [("t", t, "vector"), *[(n, np.array(v), "scalar") for n, v in (
         ("ignored", ignored), ("classes", x.shape[1]))]]
     outs, d = (np.empty((), x.dtype), np.empty((), np.bool_)), x.dtype.name
-    found = node("rows", (reduce_("add", m.cast(counts, arg=d)), reduce_("any", wrong)), operands, outs,
-                 (d, "bool"), entry.where)
-    if found is not None:
-        found.inner = True
-    return found, *outs
+    return node("rows", (reduce_("add", m.cast(counts, arg=d)), reduce_("any", wrong)), operands, outs,
+                (d, "bool"), entry.where, inner=True), *outs
 
 
 def _cross_entropy(entry: Entry) -> list[Entry] | None:
@@ -176,11 +190,9 @@ def _cross_entropy(entry: Entry) -> list[Entry] | None:
     look, count, wrong = _counted(entry, x, t, ignored)
     losses, summed = np.empty(t.shape, x.dtype), out if reduction == "sum" else np.empty_like(out)
     operands = [("x", x, "vector"), ("t", t, "scalar"), ("ignore", np.array(ignored), "scalar")]
-    each = node("rows", kernel.outputs, operands, (losses, lse), kernel.out_dtypes, entry.where)
+    each = node("rows", kernel.outputs, operands, (losses, lse), kernel.out_dtypes, entry.where, inner=True)
     found = [look, Entry("run", checked, (wrong, t, x.shape[1], ignored), (), entry.where), each,
              Entry("run", total, (losses,), (summed,), entry.where, summed is not out)]
-    if each is not None:
-        each.inner = True
     if summed is not out:
         found.append(node("pointwise", (symbol("s") / symbol("n"),), [
             ("s", summed, "vector"), ("n", count, "vector")], (out,), (x.dtype.name,), entry.where))

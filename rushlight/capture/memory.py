@@ -22,9 +22,8 @@ _LINE = 64
 class Plan:
     """Where results lie: `size` of the arena in bytes, `apart` what they would take without sharing it."""
 
-    def __init__(self, entries: Sequence[Entry], ends: dict[int, int],
-                 given: Sequence[tuple[Array, int]] = ()) -> None:
-        lives = _lives(entries, ends, given)
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        lives = _lives(entries)
         self.places: dict[int, int] = {}
         self.apart = sum(int(memory.nbytes) for memory, _, _ in lives.values())
         self.size = self._place(lives)
@@ -44,13 +43,14 @@ class Plan:
         return top
 
 
-class Room:
-    """The arena: call it with a tree of arrays to get those that lie here."""
+class Moved:
+    """Memory that lies elsewhere now: call it with a tree of arrays to get those of them there.
 
-    def __init__(self, plan: Plan) -> None:
-        self.places = plan.places
-        self.array = np.empty(plan.size + _LINE, np.uint8)
-        self.start = -pointer(self.array) % _LINE
+    places: of memory, by its id, the array of bytes that it is part of and from which byte on.
+    """
+
+    def __init__(self, places: dict[int, tuple[Array, int]]) -> None:
+        self.places = places
 
     def __call__(self, tree: Any) -> Any:
         if isinstance(tree, np.ndarray):
@@ -58,37 +58,38 @@ class Room:
             place = self.places.get(id(owner))
             if place is None:
                 return tree
-            offset = self.start + place + pointer(tree) - pointer(owner)
-            return np.ndarray(tree.shape, tree.dtype, self.array, offset, tree.strides)
+            offset = place[1] + pointer(tree) - pointer(owner)
+            return np.ndarray(tree.shape, tree.dtype, place[0], offset, tree.strides)
         if isinstance(tree, tuple) and not hasattr(tree, "_fields"):
             return tuple([self(v) for v in tree])
         return [self(v) for v in tree] if isinstance(tree, list) else tree
 
 
-def _lives(entries: Sequence[Entry], ends: dict[int, int],
-           given: Sequence[tuple[Array, int]]) -> dict[int, tuple[Array, int, int]]:
-    """What runs make and only runs read: {id: (memory, first entry, last entry)}, in order.
+class Room(Moved):
+    """The arena, with what the plan lays there."""
 
-    ends: until when results are looked at from outside. given: inputs, and before which entry they come.
-    """
+    def __init__(self, plan: Plan) -> None:
+        self.array = np.empty(plan.size + _LINE, np.uint8)
+        start = -pointer(self.array) % _LINE
+        super().__init__({key: (self.array, start + place) for key, place in plan.places.items()})
+
+
+def pinned(entries: Sequence[Entry]) -> set[int]:
+    """Memory that entries are handed in ways in which it cannot be moved."""
+    found: set[int] = set()
+    for e in entries:
+        whole = e.kind == "call" or any(isinstance(v, (Tensor, dict)) for v in e.operands)
+        found |= e.reads() if whole else roots(e.given[1])
+    return found
+
+
+def _lives(entries: Sequence[Entry]) -> dict[int, tuple[Array, int, int]]:
+    """What runs make and only runs read: {id: (memory, first entry, last entry)}, in order."""
     made: dict[int, tuple[Array, int, int]] = {}
-    fixed: set[int] = set()
-    inputs: dict[int, list[Array]] = {}
-    for a, i in given:
-        inputs.setdefault(i, []).append(root(a))
     for i, e in enumerate(entries):
-        for owner in inputs.pop(i, ()):
-            made[id(owner)] = owner, i, max(i, ends.get(id(owner), i))
-        read = e.reads()
-        if e.kind == "call" or any(isinstance(v, (Tensor, dict)) for v in e.operands):
-            fixed |= read
-        for key in read & made.keys():
-            made[key] = (*made[key][:2], max(i, made[key][2]))
-        for out in e.outs:
-            owner = root(out)
-            if id(owner) in made:
-                made[id(owner)] = (*made[id(owner)][:2], max(i, made[id(owner)][2]))
-            elif e.kind == "run" and isinstance(owner, np.ndarray) and owner.size:
-                made[id(owner)] = owner, i, max(i, ends.get(id(owner), i))
-        fixed |= roots(getattr(e.function, "args", ()))
+        owners = [root(out) for out in e.outs]
+        made.update({id(o): (o, i, i) for o in owners if id(o) not in made and e.kind == "run" and (
+            isinstance(o, np.ndarray) and o.size)})
+        made.update({key: (*made[key][:2], i) for key in e.reads().union(map(id, owners)) & made.keys()})
+    fixed = pinned(entries)
     return {key: life for key, life in made.items() if key not in fixed}

@@ -3,21 +3,24 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from rushlight.autograd.node import AccumulateGrad
-from rushlight.base.size import Size
+from rushlight.base.config import knobs
+from rushlight.base.pytree import flatten, tree_map
 from rushlight.base.quiet import hush, restore
 from rushlight.capture import gradients, staged
 from rushlight.capture.fusion import Fusing
+from rushlight.capture.graph import whole
 from rushlight.capture.memory import Plan, Room
-from rushlight.capture.recorder import Entry, Recorder, root, roots
-from rushlight.capture.regions import CompiledBackward, Traced, versions
-from rushlight.tensor.tensor import Tensor, wrap
+from rushlight.capture.recompute import within
+from rushlight.capture.recorder import Entry, Recorder, arrays, root, roots
+from rushlight.capture.regions import CompiledBackward, Traced, nodes
+from rushlight.capture.verify import sources, unmoved, verify
+from rushlight.tensor.tensor import Tensor, storage, wrap
 
 Array = np.ndarray[Any, Any]
 
@@ -31,11 +34,6 @@ class Part:
         # What each entry is run by, and the same with native ones in one call.
         self.steps: list[Callable[[], Any]] = []
         self.replay: list[Callable[[], Any]] = []
-
-    def prepare(self) -> None:
-        """Decide all that can be decided before a replay."""
-        self.steps = staged.steps(self.entries)
-        self.replay = staged.together(self.steps)
 
     def run(self, arrays: Sequence[Array | None]) -> None:
         """All steps, on these inputs (zeros for None)."""
@@ -56,27 +54,27 @@ class Program:
     output: what the function gave, a tree of tensors and other values.
     traced: the gradients of tracked results, where the function left a graph behind.
     until: when to stop fusing kernels, by time.perf_counter(); `fused` says whether there was time for it.
+    share: how much of a forward's results is kept for its backward; see recompute.py.
     """
 
     def __init__(self, recorder: Recorder, inputs: Sequence[Tensor], output: Any,
-                 traced: Traced | None = None, until: float | None = None) -> None:
-        tracked = [] if traced is None else [t for t in leaves(output) if is_tracked(t)]
+                 traced: Traced | None = None, until: float | None = None, share: float = 1.0) -> None:
+        tracked = [] if traced is None else [t for t in flatten(output)[0] if is_tracked(t)]
         self.numbers = {id(t): n for n, t in enumerate(tracked)}
-        self.memory = recorder.owned
+        self.memory, self.share = recorder.owned, share
         self.backward: Part | None = None
-        live, owned = output, recorder.owned
-        start = Fusing(owned, until)
+        later: list[Entry] = []
         if traced is not None:
             found = list(traced.found)
             places = {id(t): place for place, t in enumerate(inputs)}
             # Where gradients go: to a tensor of the function's, or to the argument at a place.
             self.leaves = [(leaf, places.get(id(leaf))) for leaf in traced.leaves]
             later = _needed(traced.recorder.entries, found)
-            self.backward = Part(traced.given, start(later, found), found)
-            live = (output, [(e.operands, getattr(e.function, "args", ())) for e in self.backward.entries])
-        entries = gradients.straight(_needed(recorder.entries, live), live)
-        self.forward = Part(inputs, start(entries, live), output)
-        self.fused = not start.late
+            self.backward = Part(traced.given, later, found)
+        live = output, [e.given for e in later]
+        self.forward = Part(inputs, gradients.straight(_needed(recorder.entries, live), live), output)
+        self.parts = [self.forward] if self.backward is None else [self.forward, self.backward]
+        self.fused = self._improved(Fusing(recorder.owned, until))
         # Memory of others that a run writes to.
         self.written: list[Array] = []
         self.plan: Plan | None = None
@@ -84,24 +82,42 @@ class Program:
         # Held by the thread that replays.
         self.busy = threading.Lock()
 
+    def _improved(self, fusing: Fusing) -> bool:
+        """Lower, recompute, fuse; whether there was time for it, else the entries stay as they were."""
+        def verified(after: str, entries: Sequence[Sequence[Entry]], before: Any = None) -> None:
+            if knobs.verify:
+                verify(whole(self.parts, entries), after, before and whole(self.parts, before))
+        recorded = [part.entries for part in self.parts]
+        verified("recorded", recorded)
+        lower = [fusing.lower(part) for part in recorded]
+        verified("lowered", lower, recorded)
+        kept = within(self.share, lower, [part.output for part in self.parts])
+        verified("recompute", kept, lower)
+        fused, live = [], []
+        for part, entries in zip(self.parts[::-1], kept[::-1], strict=True):
+            live.append(part.output)
+            fused.append(fusing.fuse(_needed(entries, live), live))
+            live += [e.given for e in fused[-1]]
+        verified("fused", fused[::-1], kept)
+        for part, entries in zip(self.parts, recorded if fusing.late else fused[::-1], strict=True):
+            part.entries = [e for e in entries if e.kind != "mark"]
+        return not fusing.late
+
     @property
     def entries(self) -> list[Entry]:
         """All of them."""
-        return self.forward.entries + ([] if self.backward is None else self.backward.entries)
+        return [e for part in self.parts for e in part.entries]
 
-    @property
-    def parts(self) -> list[Part]:
-        """The forward, and the backward if there is one."""
-        return [self.forward] if self.backward is None else [self.forward, self.backward]
+    def settle(self, known: Sequence[Tensor]) -> None:
+        """Lay results out in memory of the program's own; what the recorded call made is left alone.
 
-    def settle(self) -> None:
-        """Lay results out in memory of the program's own; what the recorded call made is left alone."""
-        ends, last, given = {}, -1, []
-        for part in self.parts:
-            given += [(a, last + 1) for a in part.inputs]
-            last += len(part.entries)
-            ends.update(dict.fromkeys(roots(part.output), last))
-        self.plan = Plan(self.entries, ends, given)
+        known: the tensors that the function may use.
+        """
+        read = roots([e.given for part in self.parts[1:] for e in part.entries])
+        self.guarded = [t for t in known if id(root(t._a)) in read]
+        listed = whole(self.parts)
+        before = sources(listed) if knobs.verify else []
+        self.plan = Plan(listed)
         room = Room(self.plan)
         numbers = {}
         for part in self.parts:
@@ -117,10 +133,14 @@ class Program:
                     numbers[id(made)] = self.numbers[id(t)]
                 return made if made._a is not t._a else t
             part.output = mapped(part.output, moved)
-            part.prepare()
+            part.steps = staged.steps(part.entries)
+            part.replay = staged.together(part.steps)
+        if knobs.verify:
+            unmoved(before, whole(self.parts), "memory plan")
         self.numbers = numbers
         own = {id(room.array)} | {id(root(a)) for part in self.parts for a in part.inputs}
-        self.written = [a for a in _written(self.entries) if id(root(a)) not in own]
+        self.written = [a for e in self.entries if e.kind == "write" for a in arrays(e.operands)
+                        if id(root(a)) not in own]
         outputs = roots(self.forward.output)
         self.memory = {key: self.memory[key] for key in outputs & self.memory.keys()} | dict.fromkeys(
             roots(room.array), room.array)
@@ -133,22 +153,22 @@ class Program:
         node = None if self._latest is None else self._latest()
         return node is not None and node.saved is not None
 
-    def run(self, tensors: Sequence[Tensor], guarded: Sequence[Tensor] = ()) -> Any:
+    def run(self, tensors: Sequence[Tensor]) -> Any:
         """The results for these inputs, of the recorded shapes and dtypes."""
         self.forward.run([t._a for t in tensors])
         node = None
         if self.backward is not None:
             ends = [leaf if place is None else tensors[place] for leaf, place in self.leaves]
             node = CompiledBackward(tuple([None if t._g is None else (t._g, t._i) for t in ends]),
-                                    (self, guarded, versions(guarded)))
+                                    (self, self.guarded, [storage(t).version for t in self.guarded]))
             self._latest = weakref.ref(node)
         return self.results(tensors, node)
 
     def run_backward(self, grads: Sequence[Tensor | None]) -> list[Tensor | None]:
         """The leaves' gradients, for those of the tracked results."""
         part: Part = self.backward  # type: ignore[assignment]
-        missing = [None] * (len(part.inputs) - len(grads))
-        part.run([None if g is None else g._a for g in (*grads, *missing)])
+        given = *grads, *[None] * (len(part.inputs) - len(grads))
+        part.run([None if g is None else g._a for g in given])
         return [None if t is None else wrap(t._a.copy("K"), t._k) for t in part.output]
 
     def results(self, tensors: Sequence[Tensor], node: Any = None) -> Any:
@@ -169,54 +189,14 @@ class Program:
 
 def is_tracked(t: Any) -> bool:
     """Whether a result's graph is still to be walked."""
-    return isinstance(t, Tensor) and t._g is not None and (
-        t._g.__class__ is not AccumulateGrad and not _walked(t._g))
-
-
-def _walked(node: Any) -> bool:
-    """Whether backward has been through a graph: something in it has been freed."""
-    seen, stack = set(), [node]
-    while stack:
-        node = stack.pop()
-        if node.saved is None:
-            return True
-        if node not in seen:
-            seen.add(node)
-            stack += [e[0] for e in node.next if e is not None and e[0].__class__ is not AccumulateGrad]
-    return False
+    # backward() has been through it if something in it has been freed.
+    return isinstance(t, Tensor) and t._g is not None and t._g.__class__ is not AccumulateGrad and not any(
+        n.saved is None for n in nodes([t._g]) if n.__class__ is not AccumulateGrad)
 
 
 def mapped(tree: Any, change: Callable[[Tensor], Any]) -> Any:
     """A tree of lists, tuples and dicts with its tensors changed."""
-    if isinstance(tree, Tensor):
-        return change(tree)
-    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
-        return type(tree)(*[mapped(v, change) for v in tree])
-    if type(tree) in (tuple, list, Size):
-        return type(tree)([mapped(v, change) for v in tree])
-    if type(tree) in (dict, OrderedDict):
-        return type(tree)((k, mapped(v, change)) for k, v in tree.items())
-    return tree
-
-
-def leaves(tree: Any) -> list[Any]:
-    """The values in a tree of lists, tuples and dicts, in order; a program's own kind of these is a value."""
-    if type(tree) in (tuple, list, Size) or isinstance(tree, tuple) and hasattr(tree, "_fields"):
-        return [leaf for v in tree for leaf in leaves(v)]
-    if type(tree) in (dict, OrderedDict):
-        return [leaf for v in tree.values() for leaf in leaves(v)]
-    return [tree]
-
-
-def _written(entries: Sequence[Entry]) -> list[Array]:
-    """Memory that a run changes beside its own results."""
-    found: dict[int, Array] = {}
-    for e in entries:
-        if e.kind == "write":
-            for a in leaves(e.operands):
-                if isinstance(a, np.ndarray):
-                    found[id(a)] = a
-    return list(found.values())
+    return tree_map(lambda v: change(v) if isinstance(v, Tensor) else v, tree)
 
 
 def _needed(entries: Sequence[Entry], output: Any) -> list[Entry]:
@@ -224,7 +204,7 @@ def _needed(entries: Sequence[Entry], output: Any) -> list[Entry]:
     wanted = roots(output)
     kept: list[Entry] = []
     for e in reversed(entries):
-        if e.kind == "run" and not any(id(root(o)) in wanted for o in e.outs) and not e.draws:
+        if e.kind == "run" and e.outs and not any(id(root(o)) in wanted for o in e.outs) and not e.draws:
             continue
         kept.append(e)
         wanted |= e.reads()

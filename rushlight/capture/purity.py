@@ -148,13 +148,9 @@ def watched(guards: Guards) -> Iterator[Watch]:
 
 def unguarded(guards: Guards, args: Any) -> str:
     """What the call may read that no guard looks at; empty if there is nothing."""
-    for name, value in guards.seen:
+    for name, value in (*guards.seen, *[("an argument", value) for value in args]):
         if not _is_known(value):
-            return (f"{name!r} is a {type(value).__name__}, which may change unseen: pass what is needed of "
-                    "it as an argument")
-    for value in args:
-        if not _is_known(value):
-            return f"an argument is a {type(value).__name__}, which may change unseen"
+            return f"{name!r} is a {type(value).__name__}, which may change unseen: pass what is needed of it"
     return ""
 
 

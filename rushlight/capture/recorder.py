@@ -35,15 +35,20 @@ class Entry:
 
     __slots__ = ("function", "operands", "outs", "kind", "where", "inner")
 
-    def __init__(self, kind: str, function: Callable[..., Any], operands: tuple[Any, ...],
+    def __init__(self, kind: str, function: Any, operands: tuple[Any, ...],
                  outs: tuple[Array, ...] = (), where: str = "", inner: bool = False) -> None:
         # Whether the results are part of a recorded op, which never handed them out.
         self.inner = inner
         self.kind, self.function, self.operands, self.outs, self.where = kind, function, operands, outs, where
 
+    @property
+    def given(self) -> tuple[Any, Any]:
+        """What the function is called with."""
+        return self.operands, getattr(self.function, "args", ())
+
     def reads(self) -> set[int]:
         """The memory that the entry is given."""
-        return roots(self.operands, getattr(self.function, "args", ()))
+        return roots(self.given)
 
     @property
     def draws(self) -> bool:
@@ -55,19 +60,12 @@ class Entry:
     @property
     def name(self) -> str:
         """What the entry is called in reports."""
-        label: str = getattr(self.function, "label", "")
-        if label:
-            return label
-        row = getattr(self.function, "row", None)
-        if row is not None:
-            return str(row.name)
         bound = getattr(self.function, "func", self.function)
-        for holder in (getattr(bound, "__self__", None), *getattr(self.function, "args", ())):
-            for fact in ("name", "kernel"):
-                found = getattr(holder, fact, None)
-                if isinstance(found, str):
-                    return found
-        return getattr(bound, "__qualname__", type(bound).__name__)
+        holders = getattr(self.function, "row", None), getattr(bound, "__self__", None), *self.given[1]
+        known = [getattr(self.function, "label", ""), *[
+            getattr(h, fact, None) for h in holders for fact in ("name", "kernel")]]
+        return next((name for name in known if name and isinstance(name, str)),
+                    getattr(bound, "__qualname__", type(bound).__name__))
 
 
 def root(a: Array) -> Any:
@@ -111,12 +109,12 @@ class Recorder:
         self._check(values)
         row = getattr(function, "row", None)
         by_mask = (function is advanced.read or row is not None and row.name == "index") and any(
-            a.dtype.kind == "b" for a in _arrays(operands[1:]))
+            a.dtype.kind == "b" for a in arrays(operands[1:]))
         if by_mask or row is not None and row.name in _SHAPED_BY_VALUES:
             self.escape("the shape of a result depends on values "
                         f"({'indexing with a mask' if by_mask else f'{row.name}()'})")  # type: ignore[union-attr]
         outs = tuple([t._a for t in _tensors(result)])
-        read = [a for a in _arrays(operands)]
+        read = [v for v in flat(operands) if isinstance(v, np.ndarray)]
         fresh = tuple([o for o in outs if not any(np.may_share_memory(o, a) for a in read)])
         for out in outs:
             self._own(out)
@@ -157,13 +155,16 @@ class Recorder:
             with paused():
                 add_gradient(leaf, grad, own)
         else:  # the call made it: at a replay, too, it begins without a gradient
-            held = getattr(leaf, "_grad", None)
-            operands = (own._a, grad._a) if held is None else (own._a, grad._a, held._a)
+            operands = (own._a, grad._a, *arrays(getattr(leaf, "_grad", None)))
             self.write(_total, operands, (grad,))
             _total(*operands)
             leaf._grad = own
         if node.hooks is not None:
             self.escape("a hook on a gradient runs")
+
+    def walk(self) -> None:
+        """A graph's gradients are computed from here on."""
+        self.entries += [Entry("mark", roots, ())] * self._mine()
 
     def constant(self, array: Array) -> None:
         """Values that Python made."""
@@ -196,14 +197,16 @@ class Recorder:
 
 def add_gradient(leaf: Tensor, grad: Tensor, own: Tensor) -> None:
     """What backward() does at a leaf; `own` is where every replay leaves the leaf's gradient."""
-    held = getattr(leaf, "_grad", None)
-    if held is None:
-        np.copyto(own._a, grad._a, "unsafe")
-    else:
-        np.add(held._a, grad._a, out=own._a, casting="unsafe")
-    leaf._grad = own
-    if own._s is not None:
-        own._s.version += 1
+    _total(own._a, grad._a, *arrays(getattr(leaf, "_grad", None)))
+    take([(leaf, own)])
+
+
+def take(pairs: Sequence[tuple[Tensor, Tensor]]) -> None:
+    """Give leaves the gradients that have been computed."""
+    for leaf, own in pairs:
+        leaf._grad = own
+        if own._s is not None:
+            own._s.version += 1
 
 
 def _total(own: Array, grad: Array, held: Array | None = None) -> None:
@@ -213,37 +216,29 @@ def _total(own: Array, grad: Array, held: Array | None = None) -> None:
         np.add(held, grad, own, casting="unsafe")
 
 
-def roots(*values: Any) -> set[int]:
-    """Which memory the arrays and tensors in trees of lists, tuples and dicts lie in."""
-    found: set[int] = set()
-    stack = list(values)
+def flat(*values: Any) -> Iterator[Any]:
+    """What lists, tuples and dicts hold, in order."""
+    stack = [*reversed(values)]
     while stack:
         value = stack.pop()
-        if isinstance(value, Tensor):
-            value = value._a
-        if isinstance(value, np.ndarray):
-            found.add(id(root(value)))
-        elif isinstance(value, (tuple, list)):
-            stack.extend(value)
-        elif isinstance(value, dict):
-            stack.extend(value.values())
-    return found
+        if isinstance(value, (tuple, list, dict)):
+            stack.extend(reversed(value.values() if isinstance(value, dict) else value))
+        else:
+            yield value
+
+
+def arrays(*values: Any) -> list[Array]:
+    """The arrays, and those of the tensors, in trees of lists, tuples and dicts."""
+    return [a for v in flat(*values) if isinstance(a := v._a if isinstance(v, Tensor) else v, np.ndarray)]
+
+
+def roots(*values: Any) -> set[int]:
+    """Which memory the arrays and tensors in trees of lists, tuples and dicts lie in."""
+    return {id(root(a)) for a in arrays(*values)}
 
 
 def _tensors(value: Any) -> Iterator[Tensor]:
-    if isinstance(value, Tensor):
-        yield value
-    elif isinstance(value, (tuple, list)):
-        for item in value:
-            yield from _tensors(item)
-
-
-def _arrays(value: Any) -> Iterator[Array]:
-    if isinstance(value, np.ndarray):
-        yield value
-    elif isinstance(value, (tuple, list)):
-        for item in value:
-            yield from _arrays(item)
+    return (v for v in flat(value) if isinstance(v, Tensor))
 
 
 def _place() -> str:

@@ -6,7 +6,7 @@ backward program. At a replay the results get a node that runs it.
 from __future__ import annotations
 
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import numpy as np
 from rushlight.autograd.engine import grad
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad, Node
-from rushlight.capture.recorder import Entry, Recorder, recording, root
+from rushlight.capture.recorder import Recorder, recording
 from rushlight.tensor.tensor import Tensor, storage, wrap
 
 
@@ -39,22 +39,21 @@ def _values(t: Tensor) -> Any:
     return np.cos(np.arange(t._a.size, dtype=np.float64)).reshape(t._a.shape).astype(t._a.dtype)
 
 
-def _leaves(tracked: Sequence[Tensor]) -> list[Tensor]:
-    found: dict[int, Tensor] = {}
+def nodes(roots: Sequence[Any]) -> Iterator[Node]:
+    """The nodes of a graph, to its leaves and to where it meets the caller's."""
     seen: set[Node] = set()
-    stack = [t._g for t in tracked]
+    stack = [*roots]
     while stack:
         node = stack.pop()
-        if node in seen:
-            continue
-        seen.add(node)
-        if isinstance(node, (AccumulateGrad, Handed)):
-            leaf = node.variable
-            if leaf is not None:
-                found[id(leaf)] = leaf
-            continue
-        stack.extend(e[0] for e in node.next if e is not None)
-    return list(found.values())
+        if node not in seen:
+            seen.add(node)
+            yield node
+            stack += [e[0] for e in node.next if e is not None and not isinstance(node, Handed)]
+
+
+def _leaves(tracked: Sequence[Tensor]) -> list[Tensor]:
+    found = [n.variable for n in nodes([t._g for t in tracked]) if isinstance(n, (AccumulateGrad, Handed))]
+    return list({id(leaf): leaf for leaf in found if leaf is not None}.values())
 
 
 class Handed(Node):
@@ -102,13 +101,3 @@ class CompiledBackward(Node):
         found: list[Tensor | None] = program.run_backward(grads)
         return found
 
-
-def read_by(entries: Sequence[Entry], tensors: Sequence[Tensor]) -> list[Tensor]:
-    """The tensors whose memory the entries read."""
-    read = set().union(*[e.reads() for e in entries])
-    return [t for t in tensors if id(root(t._a)) in read]
-
-
-def versions(tensors: Sequence[Tensor]) -> list[int]:
-    """How often each has been written to."""
-    return [storage(t).version for t in tensors]

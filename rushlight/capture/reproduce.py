@@ -9,19 +9,15 @@ import numpy as np
 
 from rushlight.capture.kernelnode import Kernel
 from rushlight.capture.recorder import Entry
-from rushlight.ops.scalar import Expr, toposort
 
 _SCRIPT = '''"""A compiled kernel and what eager computed; made by rushlight.compile(verify=True)."""
 from pathlib import Path
 
 import numpy as np
 
-import rushlight
 from rushlight.capture.kernelnode import Kernel
-from rushlight.ops.scalar import intern
 
-{nodes}
-kernel = Kernel({form!r}, ({outputs},), {inputs!r}, {out_dtypes!r}, {lanes!r}, {combine!r})
+kernel = Kernel.parse("""{kernel}""")
 saved = np.load(Path(__file__).with_suffix(".npz"))
 found = kernel.made(*[saved[name] for name, _, _ in kernel.inputs])
 for number, one in enumerate(found if isinstance(found, tuple) else (found,)):
@@ -39,18 +35,5 @@ def write(entry: Entry, expected: tuple[Any, ...]) -> str:
     arrays = {name: a for (name, _, _), a in zip(kernel.inputs, entry.operands[0], strict=True)}
     arrays.update({f"out{i}": a for i, a in enumerate(expected)})
     np.savez(script.with_suffix(".npz"), **arrays)
-    nodes, names = _nodes(kernel.exprs)
-    script.write_text(_SCRIPT.format(
-        nodes="\n".join(nodes), outputs=", ".join(names[e] for e in kernel.exprs), form=kernel.form,
-        inputs=kernel.inputs, out_dtypes=kernel.out_dtypes, lanes=kernel.lanes, combine=kernel.combine))
+    script.write_text(_SCRIPT.format(kernel=kernel.text()))
     return str(script)
-
-
-def _nodes(exprs: tuple[Expr, ...]) -> tuple[list[str], dict[Expr, str]]:
-    """Lines of Python that make the expressions again, one node each."""
-    lines, names = [], dict[Expr, str]()
-    for node in toposort(exprs):
-        names[node] = f"n{len(names)}"
-        operands = "".join(names[s] + ", " for s in node.src)
-        lines.append(f"{names[node]} = intern({node.op!r}, ({operands}), {node.arg!r})")
-    return lines, names

@@ -6,6 +6,7 @@ the processor's here, so that there is no machine code for a processor without t
 from __future__ import annotations
 
 import ctypes
+import platform
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -16,7 +17,7 @@ from rushlight.base import boxmuller as b
 from rushlight.compiler import native
 from rushlight.compiler.ir import Function, Module
 from rushlight.compiler.lanes import Lane, horner
-from rushlight.compiler.target import available, host
+from rushlight.compiler.target import available, identity
 from rushlight.compiler.team import pointer
 from rushlight.compiler.tier import Tiered
 
@@ -34,7 +35,8 @@ class Normals(Tiered):
 
     def build(self) -> Callable[..., None] | None:
         """The machine code behind a function of NumPy arrays."""
-        if not available() or not host().fma:
+        # As `host().fma` says, found without loading LLVM.
+        if not available() or platform.machine() == "x86_64" and "fma" not in identity().split():
             return None
         code = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_float,
                                 ctypes.c_float)(native.address("normals", "float32", write))

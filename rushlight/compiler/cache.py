@@ -1,7 +1,7 @@
 """Compiled code on disk, found by the content that it was compiled from.
 
 An entry is a file named by a key (a digest of the kernel's text, of the emitters' own source, of
-the processor and of LLVM's version): a digest of the code, then the code. Entries are written to a
+the processor and of LLVM's version): a digest of name and code, then the code. Entries are written to a
 temporary name and renamed, so that processes may share a directory; damaged ones are ignored, and
 so is a directory that cannot be written.
 """
@@ -61,7 +61,7 @@ def find(name: str) -> bytes | None:
     except OSError:
         return None
     code = data[_DIGEST:]
-    return code if code and sha256(code).digest() == data[:_DIGEST] else None
+    return code if code and sha256(name.encode() + code).digest() == data[:_DIGEST] else None
 
 
 def keep(name: str, code: bytes) -> None:
@@ -75,7 +75,7 @@ def keep(name: str, code: bytes) -> None:
         temporary = os.path.join(place, f".new-{os.getpid()}-{threading.get_ident()}")
         try:
             with open(temporary, "xb") as file:
-                file.write(sha256(code).digest() + code)
+                file.write(sha256(name.encode() + code).digest() + code)
             os.replace(temporary, os.path.join(place, name))
         except OSError:
             os.unlink(temporary)

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from threading import get_ident
 from typing import Any, ClassVar
 
 import numpy as np
@@ -40,8 +41,9 @@ class RowKernel:
             self._row(name, a, dim, last) for name, a in zip(self.inputs, arrays, strict=True)]
         run = kernel.large if first.size >= BIG else kernel.fn
         found = run(*rows)
-        for calls in _watchers:
-            calls.append((kernel, rows, found if isinstance(found, tuple) else (found,)))
+        for thread, calls in _watchers:
+            if thread == get_ident():
+                calls.append((kernel, rows, found if isinstance(found, tuple) else (found,)))
         return found if last else _back(found, dim)
 
     def compiled(self, *arrays: Array) -> Any:
@@ -70,18 +72,18 @@ class RowKernel:
                                  (dtypes[0],) * len(outputs))
 
 
-_watchers: list[list[Any]] = []
+_watchers: list[tuple[int, list[Any]]] = []
 
 
 @contextmanager
 def watched() -> Iterator[list[Any]]:
-    """The calls of row kernels meanwhile: (kernel, its arrays, its results)."""
-    calls: list[Any] = []
-    _watchers.append(calls)
+    """The calls of row kernels in this thread meanwhile: (kernel, its arrays, its results)."""
+    watcher: tuple[int, list[Any]] = get_ident(), []
+    _watchers.append(watcher)
     try:
-        yield calls
+        yield watcher[1]
     finally:
-        _watchers.remove(calls)
+        _watchers.remove(watcher)
 
 
 def _back(found: Any, dim: int) -> Any:

@@ -16,7 +16,8 @@ import rushlight as torch
 from rushlight.autograd.node import Node
 from rushlight.autograd.packing import HOOKS
 from rushlight.base.tape import walked_once
-from rushlight.capture.program import leaves, mapped
+from rushlight.base.pytree import flatten
+from rushlight.capture.program import mapped
 from rushlight.capture.recorder import _RANDOM
 from rushlight.dispatch import state
 from rushlight.dispatch.door import function
@@ -69,7 +70,7 @@ class _Kept:
 
 
 def _tensors(tree: Any) -> list[Any]:
-    return [t for t in leaves(tree) if isinstance(t, torch.Tensor)]
+    return [t for t in flatten(tree)[0] if isinstance(t, torch.Tensor)]
 
 
 class _Selector:

@@ -162,6 +162,16 @@ def test_damaged_entries_are_made_again(llvm, tmp_path):
     assert answer(run(tmp_path))[:2] == ["True", "2"]
 
 
+def test_entries_under_another_name_are_made_again(llvm, tmp_path):
+    first = answer(run(tmp_path))
+    files = sorted(tmp_path.iterdir())
+    assert len(files) == 2
+    contents = [file.read_bytes() for file in files]
+    for file, data in zip(files, reversed(contents), strict=True):
+        file.write_bytes(data)
+    assert answer(run(tmp_path)) == first and [file.read_bytes() for file in files] == contents
+
+
 def test_two_processes_at_once(llvm, tmp_path):
     both = [run(tmp_path) for _ in range(2)]
     assert [answer(p)[0] for p in both] == ["True", "True"]

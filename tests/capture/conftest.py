@@ -1,0 +1,10 @@
+"""Programs are verified after each pass of the compiler in all of these tests."""
+import pytest
+
+from rushlight.base.config import knobs
+
+
+@pytest.fixture(autouse=True)
+def verified():
+    with knobs.using(verify=True):
+        yield
