@@ -26,4 +26,5 @@ def resolved(way: Way) -> Way:
 
 def arrays_in(values: Any) -> list[Any]:
     """The arrays, and lists of them, among arguments."""
-    return [v for v in values if isinstance(v, np.ndarray) or v.__class__ is list]
+    return [v for v in values if isinstance(v, np.ndarray)
+            or v.__class__ in (list, tuple) and v and isinstance(v[0], np.ndarray)]
