@@ -84,7 +84,7 @@ def _mapped(t: Tensor, body: Run, rest: tuple[Any, ...]) -> tuple[Run, tuple[Any
     else:
         same = a.reshape(layout.sizes) if a.size == prod(layout.sizes) and not layout.offset else a
         if same.shape == layout.sizes and same.strides == strides and np.may_share_memory(a, same):
-            return np.ndarray.reshape, layout.sizes, True
+            return np.ndarray.reshape, (layout.sizes,), True
         array = strided(storage(t).bytes(a), a.dtype, layout.sizes, layout.strides,
                         t.storage_offset() + layout.offset)
     return lambda a: array, (), False
