@@ -6,7 +6,7 @@ a keyword of the context manager `knobs.using(...)`. An unknown RUSHLIGHT_ varia
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -88,6 +88,8 @@ class Knobs:
         if name not in _BY_NAME:
             raise AttributeError(f"no setting {name!r}; {_suggest(name, list(_BY_NAME))}")
         self.__dict__[name] = parse(_BY_NAME[name], str(value))
+        for forget in on_change:
+            forget()
 
     @contextmanager
     def using(self, **changes: Any) -> Iterator[None]:
@@ -98,7 +100,10 @@ class Knobs:
                 setattr(self, name, value)
             yield
         finally:
-            self.__dict__.update(before)
+            for name, value in before.items():
+                setattr(self, name, value)
 
 
+# What is told of every change.
+on_change: list[Callable[[], None]] = []
 knobs = Knobs(os.environ)

@@ -68,6 +68,11 @@ def number(value: Any, of: dtype) -> Array:
 
     Stricter than `convert`: a finite number beyond the largest float is an error, not infinity.
     """
+    # Zeros of two signs are equal.
+    return _known(value, of).copy() if value or value.__class__ is int else _number(value, of)
+
+
+def _number(value: Any, of: dtype) -> Array:
     name = of.name + "_t" if of.category == dt.INTEGRAL else dt.C_NAMES.get(of.name, of.name)
     if of.category == dt.BOOL:
         return np.array(bool(value))
@@ -78,6 +83,9 @@ def number(value: Any, of: dtype) -> Array:
     if of.category == dt.INTEGRAL:
         return _integer(value, of, name)
     return _floating(value, of, name)
+
+
+_known = lru_cache(maxsize=1024, typed=True)(_number)
 
 
 def _integer(value: Any, of: dtype, name: str) -> Array:

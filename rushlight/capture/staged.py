@@ -228,4 +228,5 @@ _ROWS: dict[str, Callable[..., Stages | None]] = {
     "_attention": handwritten.attention, "_attention_backward": handwritten.attention_backward}
 _WIDENED: dict[str, Callable[..., Stages | None]] = {
     "_convolution": handwritten.convolution, "_convolution_input": handwritten.convolution_input,
-    "_convolution_weight": handwritten.convolution_weight, "_max_pool": handwritten.max_pool}
+    "_convolution_weight": handwritten.convolution_weight, "_max_pool": handwritten.max_pool,
+    "_greatest": handwritten.greatest}

@@ -10,6 +10,7 @@ import numpy as np
 
 from rushlight.compiler import attentioncode, native, pool, team, tilecode
 from rushlight.compiler.tiles import offsets, suits
+from rushlight.ops.ways import Way
 
 Array = np.ndarray[Any, Any]
 Layout = tuple[tuple[int, ...], tuple[int, ...]]
@@ -68,15 +69,25 @@ def backward(dq: Array, dk: Array, dv: Array, g: Array, q: Array, k: Array, v: A
     return _work(attentioncode.unattend, (q, k, v, g, dq, dk, dv), kept, causal, scale)
 
 
-def attend(q: Array, k: Array, v: Array, causal: bool, scale: float) -> tuple[Array, Array] | None:
-    """(softmax(q k' scale) v, what `unattend` needs), of equal leading axes; None without machine code."""
-    if not suits(q, k, v) or not (q.size and k.size and v.size and scale):
+def attend(q: Array, k: Array, v: Array, causal: bool, scale: float) -> Way | None:
+    """A function of operands like these, of equal leading axes: (softmax(q k' scale) v, what `unattend`
+    needs); None without machine code."""
+    if not suits(q, k, v) or not team.possible() or not (q.size and k.size and v.size and scale):
         return None
-    shape, kept = (*q.shape[:-1], v.shape[-1]), np.empty((*q.shape[:-1], 2))
+    shape, rows, of = (*q.shape[:-1], v.shape[-1]), (*q.shape[:-1], 2), q.dtype
     # PyTorch's lies as the queries do, for heads side by side that is position by position.
     like = q.ndim == 4 and shape == q.shape and q.strides[-1] == q.itemsize and all(q.strides)
-    result = np.empty_like(q) if like else np.empty(shape, q.dtype)
-    return (result, kept) if forward(result, kept, q, k, v, causal, scale).run() else None
+    four = q, k, v, np.empty_like(q) if like else np.empty(shape, of)
+    heads, steps, tables = _plan(tuple([(a.shape, a.strides) for a in four]), of.name, causal, float(scale))
+    jobs = np.column_stack((heads, np.arange(len(heads)) * 16 * q.shape[-2]))
+    made = team.Call((native.loop(attentioncode.attend, of.name), jobs, range(5), 5, steps, tables))
+    many = prod(q.shape) * k.shape[-2] >= _PARALLEL
+
+    def run(q: Array, k: Array, v: Array) -> tuple[Array, Array]:
+        result, kept = np.empty_like(q) if like else np.empty(shape, of), np.empty(rows)
+        made(pool.get_num_threads() if many else 1, q, k, v, result, kept)
+        return result, kept
+    return run
 
 
 def unattend(g: Array, q: Array, k: Array, v: Array, kept: Array, causal: bool,

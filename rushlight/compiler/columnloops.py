@@ -128,8 +128,7 @@ def write(module: Module) -> None:
     f = Function(module, "define void @rl_columns(ptr %desc, ptr %args, ptr %dims, ptr %steps)")
     columns = _Columns(f)
     with quiet(f), f.loop(f.load("i64", "%dims")) as outer:
-        f.emit(f"call void @llvm.memset.p0.i64(ptr {columns.room}, i8 0, i64 {columns.bytes}, "
-               "i1 false)")
+        f.emit(f"call void @llvm.memset.p0.i64(ptr {columns.room}, i8 0, i64 {columns.bytes}, i1 false)")
         groups = f.i64("sdiv", columns.m, SEVERAL)
         # SEVERAL rows, as often as that goes, then one by one.
         behind = f.i64("mul", groups, SEVERAL - 1)

@@ -16,9 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rushlight.base.layout import channels_last_strides, contiguous_strides, has_channels_last
+from rushlight.compiler import pool, team
 from rushlight.compiler.tilecode import STRIP
-from rushlight.compiler.tiles import Product, offsets, suits
-from rushlight.ops.windows import padded
+from rushlight.compiler.tiles import _PARALLEL, Product, offsets, suits
+from rushlight.ops.windows import padder
 
 Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
@@ -31,15 +32,16 @@ _KEPT = 1 << 17
 _ROOM = 1 << 27
 
 
-def convolution(which: str, a: Array, b: Array, *how: Any) -> Array | None:
-    """forward, to_input or to_weight of two operands; None where there is no machine code for them."""
+def convolution(which: str, a: Array, b: Array, *how: Any) -> Callable[[Array, Array], Any] | None:
+    """forward, to_input or to_weight of operands like these, as a function of them; None where there is no
+    machine code for them."""
     if divided(which, a, b):
         # The gradient is packed in blocks of so many channels: sample by sample where that is too much.
         half = len(a) // 2
-        parts = [convolution(which, a[s], b[s], *how) for s in (slice(half), slice(half, None))]
-        return None if parts[0] is None or parts[1] is None else parts[0] + parts[1]
-    plan = planned(which, a, b, *how)
-    return None if plan is None else plan.run(a, b)
+        one, two = (convolution(which, a[s], b[s], *how) for s in (slice(half), slice(half, None)))
+        return one and two and (lambda a, b: np.add(one(a[:half], b[:half]), two(a[half:], b[half:])))
+    known = team.possible() and planned(which, a, b, *how) is not None
+    return (lambda a, b: planned(which, a, b, *how).run(a, b)) if known else None  # type: ignore[union-attr]
 
 
 def divided(which: str, a: Array, b: Array) -> bool:
@@ -99,18 +101,26 @@ def _times(strides: Sequence[int], factors: Sequence[int]) -> Ints:
 class _Plan(Product):
     """A convolution's product. pads: A's, by (before, behind) for each dim; steps: as Product's."""
 
-    def __init__(self, dtype: Any, pads: Pads, c: _Layout, *steps: Any) -> None:
+    def __init__(self, dtype: Any, a: _Layout, pads: Pads, c: _Layout, *steps: Any) -> None:
         super().__init__(dtype, *steps)
-        self.pads, self.shape, self.strides = pads, c.shape, c.strides
+        self.given, self.pads, self.shape, self.strides = a.shape, pads, c.shape, c.strides
         self.last = c.strides != _laid(dtype, c.shape).strides
 
-    def run(self, a: Array, source: Array) -> Array | None:
-        """C; None where there is no team."""
+    def finish(self) -> None:
+        """No more parts."""
+        super().finish()
+        self.call = team.Call((self.pack_code, self.packs, (0, 1), 4, self.steps),
+                              (self.tile_code, self.tiles, (2, 1, 3), 6, self.steps))
+        self.wide = padder(self.given, self.pads)
+
+    def run(self, a: Array, source: Array) -> Array:
+        """C."""
         n, channels, *space = self.shape
         c = np.empty((n, *space, channels) if self.last else self.shape, a.dtype)
         c = np.moveaxis(c, -1, 1) if self.last else c
-        wide, b = padded(a, self.pads), self.pack(source)
-        return c if b is not None and self.product(wide, b, c).run() else None
+        threads = pool.get_num_threads() if self.work >= _PARALLEL else 1
+        self.call(threads, source, np.empty(self.size, np.uint8), self.wide(a), c)
+        return c
 
 
 def _parts(samples: int, places: int) -> tuple[int, list[tuple[int, int, int]]]:
@@ -128,7 +138,7 @@ def forward(dtype: Any, x: _Layout, w: _Layout, stride: Ints, padding: Ints, dil
     (samples, _, *_), (outs, channels, *kernel) = x.shape, w.shape
     c = _result(dtype, (samples, outs, *out), x, w)
     xs, ws, cs = wide.strides, w.strides, c.strides
-    plan = _Plan(dtype, pads, c, (ws[0], cs[1]))
+    plan = _Plan(dtype, x, pads, c, (ws[0], cs[1]))
     most, parts = _parts(samples, prod(out))
     ai = offsets((most, *out), (xs[0], *_times(xs[2:], stride)))
     ci = offsets((most, *out), (cs[0], *cs[2:]))
@@ -152,7 +162,7 @@ def to_input(dtype: Any, g: _Layout, w: _Layout, space: Ints, stride: Ints, padd
     low = tuple([before for before, _ in pads])
     wide, c = _padded(dtype, g, pads), _result(dtype, (samples, channels * groups, *space), g, w)
     gs, ws, cs = wide.strides, w.strides, c.strides
-    plan = _Plan(dtype, pads, c, (ws[1], cs[1]))
+    plan = _Plan(dtype, g, pads, c, (ws[1], cs[1]))
     each = outs // groups
     for classes in product(*dims):
         counts = tuple([count for _, count, _ in classes])
@@ -193,7 +203,7 @@ def to_weight(dtype: Any, x: _Layout, g: _Layout, kernel: Ints, stride: Ints, pa
     (samples, outs, *out), channels = g.shape, x.shape[1] // groups
     c = _result(dtype, (outs, channels, *kernel), g, x)
     gs, xs, cs = g.strides, wide.strides, c.strides
-    plan = _Plan(dtype, pads, c, (gs[1], cs[0]), (xs[0], gs[0]), samples)
+    plan = _Plan(dtype, x, pads, c, (gs[1], cs[0]), (xs[0], gs[0]), samples)
     ai = offsets((channels, *kernel), (xs[1], *_times(xs[2:], dilation)))
     ci = offsets((channels, *kernel), cs[1:])
     at, bt = offsets(out, _times(xs[2:], stride)), offsets(out, gs[2:])

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import lru_cache
 from glob import glob
@@ -63,28 +63,23 @@ def _loop(dtype: str) -> int | None:
     return native.runtime_address(f"rl_{PREFIX[dtype]}gemm") if available() else None
 
 
-def matmul(a: Array, b: Array, out: Array | None = None) -> Array:
-    """np.matmul(a, b, out), for operands of two or more axes and large products; `out` in C order."""
-    if out is None and a.ndim == 2 and len(a) == 1:
-        thin = dots(a, b)
-        if thin is not None:
-            return thin
-    found = _shared(a, b, out) if a.dtype == b.dtype and a.dtype.name in PREFIX else None
-    return np.matmul(a, b, out) if found is None else found
-
-
-def _shared(a: Array, b: Array, out: Array | None) -> Array | None:
-    if out is None:
-        batch = a.shape[:-2] if a.shape[:-2] == b.shape[:-2] else np.broadcast_shapes(
-            a.shape[:-2], b.shape[:-2])
-        out = np.empty((*batch, a.shape[-2], b.shape[-1]), a.dtype)
-    found = planned(a, b, out)
+def multiplier(a: Array, b: Array) -> Callable[[Array, Array], Any]:
+    """np.matmul of operands of two or more axes that lie like these, for large products."""
+    if a.ndim == 2 and len(a) == 1 and dots(a, b) is not None:
+        return dots
+    shape = *np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1]
+    of, known = a.dtype, a.dtype == b.dtype and a.dtype.name in PREFIX
+    found = _relative(a, b, np.empty(shape, of)) if known and team.possible() else None
     if found is None:
-        return None
-    loop, jobs, steps = found
-    with one_thread():
-        done = team.run_loop(loop, jobs, 3, steps, pool.get_num_threads())
-    return out if done else None
+        return np.matmul
+    call = team.Call((*found[:2], range(3), 3, found[2]))
+
+    def run(a: Array, b: Array) -> Array:
+        out = np.empty(shape, of)
+        with one_thread():
+            call(pool.get_num_threads(), a, b, out)
+        return out
+    return run
 
 
 def planned(a: Array, b: Array, out: Array, strips: int = 0) -> tuple[int, Array, Array] | None:
@@ -92,6 +87,12 @@ def planned(a: Array, b: Array, out: Array, strips: int = 0) -> tuple[int, Array
 
     strips: how many of them; 0 for what suits most.
     """
+    found = _relative(a, b, out, strips)
+    return None if found is None else (found[0], team.placed(found[1], (a, b, out)), found[2])
+
+
+def _relative(a: Array, b: Array, out: Array, strips: int = 0) -> tuple[int, Array, Array] | None:
+    """`planned`, with jobs relative to the operands' beginnings."""
     blas = None if knobs.kernels == "numpy" else _blas()
     loop = _loop(a.dtype.name) if blas is not None else None
     if blas is None or loop is None or a.shape[-1] != b.shape[-2] or not a.shape[-1] or not out.size:
@@ -99,7 +100,7 @@ def planned(a: Array, b: Array, out: Array, strips: int = 0) -> tuple[int, Array
     left, right = _order(a), _order(b)
     if left is None or right is None:
         return None
-    jobs = team.placed(_jobs(tuple([(x.shape, x.strides) for x in (a, b, out)]), strips), (a, b, out))
+    jobs = _jobs(tuple([(x.shape, x.strides) for x in (a, b, out)]), strips)
     return loop, jobs, np.array([blas.gemm[a.dtype.name], left[0], right[0], left[1], right[1],
                                  max(out.shape[-1], 1)], np.int64)
 

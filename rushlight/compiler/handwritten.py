@@ -108,6 +108,11 @@ def max_pool(room: Scratch, outs: Sequence[Array], input: Array, kernel: Any, *h
     return joined([*filled, [_stage(work, found, places, wide)]])
 
 
+def greatest(room: Scratch, outs: Sequence[Array], *operands: Any) -> Stages | None:
+    """ops/pooling.py's _greatest."""
+    return max_pool(room, (outs[0], room.empty(outs[0].shape, np.int64)), *operands)
+
+
 def spread(out: Array, input: Array, places: Array, size: int) -> Stages | None:
     """ops/pooling.py's _spread."""
     if not suits(input) or not (input.flags.c_contiguous and places.flags.c_contiguous):

@@ -165,8 +165,7 @@ def _protect(base: int, size: int) -> None:
     protect = ctypes.CDLL(None, use_errno=True).mprotect
     protect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
     if protect(base, size, mmap.PROT_READ | mmap.PROT_EXEC):
-        raise Unlinkable("the system does not allow generated code "
-                         f"(mprotect: error {ctypes.get_errno()})")
+        raise Unlinkable(f"the system does not allow generated code (mprotect: error {ctypes.get_errno()})")
     if platform.machine() == "aarch64":
         clear = ctypes.CDLL(None).__clear_cache
         clear.argtypes = [ctypes.c_void_p, ctypes.c_void_p]

@@ -54,8 +54,7 @@ def _pack(module: Module) -> None:
                          "i64 %n, i64 %size)")
     for size in (1, 2, 4, 8):
         with f.when(f.i64("icmp eq", "%size", size)):
-            f.emit(f"call void @copy{size}(ptr %to, i64 %to_step, ptr %from, i64 %from_step, "
-                   "i64 %n)")
+            f.emit(f"call void @copy{size}(ptr %to, i64 %to_step, ptr %from, i64 %from_step, i64 %n)")
     f.emit("ret void")
     f.finish()
 
@@ -102,8 +101,7 @@ class _Strip:
         with f.loop(self.count) as k:
             base, step, size, buffer = self.operand(k)
             self.point(k, base, size)
-            repeated = f.op(f"and i1 {f.i64('icmp eq', step, 0)}, "
-                            f"{f.i64('icmp ult', k, self.reads)}")
+            repeated = f.op(f"and i1 {f.i64('icmp eq', step, 0)}, {f.i64('icmp ult', k, self.reads)}")
             with f.when(repeated):
                 call_pack(f, buffer, size, base, "0", self.lanes, size)
                 f.store("ptr", buffer, slot(f, self.pointers, k))
@@ -153,14 +151,12 @@ class _Strip:
 
 def call_pack(f: Function, to: str, to_step: str, source: str, step: str, n: str, size: str) -> None:
     """Copy n elements of `size` bytes at byte steps."""
-    f.emit(f"call void @rl_pack(ptr {to}, i64 {to_step}, ptr {source}, i64 {step}, i64 {n}, "
-           f"i64 {size})")
+    f.emit(f"call void @rl_pack(ptr {to}, i64 {to_step}, ptr {source}, i64 {step}, i64 {n}, i64 {size})")
 
 
 def _strip(module: Module) -> None:
     module.declare("smin", "declare i64 @llvm.smin.i64(i64, i64)")
-    f = Function(module, "define void @rl_strip(ptr %desc, ptr %frame, ptr %bases, ptr %steps, "
-                         "i64 %n)")
+    f = Function(module, "define void @rl_strip(ptr %desc, ptr %frame, ptr %bases, ptr %steps, i64 %n)")
     with f.when(f.i64("icmp sgt", "%n", 0)):
         strip = _Strip(f)
         begin = f.var(0)
@@ -234,8 +230,7 @@ def _multi(module: Module) -> None:
             data = f.load("ptr", array, ARRAY_FIELDS[0])
             f.store("ptr", f.at(data, offset), slot(f, bases, k))
         length = f.i64("sub", end, begin)
-        f.emit(f"call void @rl_strip(ptr %desc, ptr {frame}, ptr {bases}, ptr {sizes}, "
-               f"i64 {length})")
+        f.emit(f"call void @rl_strip(ptr %desc, ptr {frame}, ptr {bases}, ptr {sizes}, i64 {length})")
     f.emit(f"ret i64 {bad}")
     f.finish()
 

@@ -146,11 +146,40 @@ def run_loop(loop: int, jobs: Array, before: int, steps: Array, threads: int) ->
     return run_stages(stage, 0, 1, threads) == 1
 
 
+class Call:
+    """Loops over jobs, one loop after the other, in one native call of the operands that it is given."""
+
+    def __init__(self, *stages: Any) -> None:
+        """stages: (the loop, its jobs, the operand that each of their first columns is relative to, how many
+        columns are pointers, steps, and whatever they point to)."""
+        # What a word is relative to: 0, or one more than the operand's number.
+        which = [np.tile((*np.add(of, 1), *[0] * (jobs.shape[1] - len(of))), len(jobs))
+                 for _, jobs, of, *_ in stages]
+        self.words, self.which = np.concatenate([s[1].ravel() for s in stages]), np.concatenate(which)
+        self.kept, self.parts, start, self.jobs = stages, list[Any](), 0, max(len(s[1]) for s in stages)
+        for loop, jobs, _, before, steps, *_ in stages:
+            self.parts.append((loop, start, len(jobs), jobs.shape[1] * 8, before * 8, pointer(steps)))
+            start += 8 * jobs.size
+
+    def __call__(self, threads: int, *operands: Array) -> None:
+        """Run all; only where `possible`."""
+        words = np.array([0, *[word(id(a) + _DATA).value for a in operands]]).take(self.which)
+        words += self.words
+        at, threads = word(id(words) + _DATA).value, min(threads, self.jobs)
+        stages = [_fields(loop, at + start, count, width, before, steps, min(threads, count) - 1, 0)
+                  for loop, start, count, width, before, steps in self.parts]
+        run_stages(b"".join(stages), 0, len(stages), threads)
+
+
+def possible() -> bool:
+    """Whether there is a team."""
+    return _team(1) is not None
+
+
 @lru_cache(maxsize=None)
 def _stages() -> Callable[..., int]:
     address, number = ctypes.c_void_p, ctypes.c_int64
-    return ctypes.CFUNCTYPE(number, address, address, number, number, number)(
-        _address("rl_program_run"))
+    return ctypes.CFUNCTYPE(number, address, address, number, number, number)(_address("rl_program_run"))
 
 
 def run_stages(stages: "int | bytes", first: int, count: int, threads: int) -> int:

@@ -90,6 +90,6 @@ def kernel_of(row: Row) -> str:
 
 def source_of(row: Row) -> str:
     """Where the row is written."""
-    code = row.body.__code__
-    path = inspect.getsourcefile(row.body) or code.co_filename
+    code = getattr(row.body, "__wrapped__", row.body).__code__
+    path = inspect.getsourcefile(code) or code.co_filename
     return f"{path[path.rfind('rushlight'):]}:{code.co_firstlineno}"

@@ -97,8 +97,7 @@ def plain_number(value: Any) -> Any:
 
 def _mismatch(op: str, p: Param, wanted: str, value: Any, position: int) -> Any:
     place = "" if p.keyword_only else f" (position {position + 1})"
-    raise TypeError(f"{op}(): argument '{p.name}'{place} must be {wanted}, not "
-                    f"{type(value).__name__}")
+    raise TypeError(f"{op}(): argument '{p.name}'{place} must be {wanted}, not {type(value).__name__}")
 
 
 def _tensor_list(op: str, p: Param, value: Any, position: int) -> Any:

@@ -14,9 +14,10 @@ import numpy as np
 from rushlight.autograd.mode import LOCAL
 from rushlight.base.quiet import hush, restore
 from rushlight.base.tape import TAPE
-from rushlight.dispatch.source import compile_function
+from rushlight.dispatch.source import compile_function, forget, keep, key
 from rushlight.dispatch.rules import Rules
 from rushlight.dispatch.shapes import meta_run
+from rushlight.dispatch.state import PLAIN
 from rushlight.ops.signature import Param
 from rushlight.ops.table import Row
 from rushlight.tensor.tensor import Tensor, wrap
@@ -56,6 +57,17 @@ def _specialised(row: Row, body: Run, rules: Rules | None, otherwise: Run, gener
     meta = " or ".join(_any_of(p, "_k.on_meta") for p in tensors) or "False"
     grads = " or ".join(_any_of(p, "_g is not None") for p in tensors) or "False"
     lines = [f"def {row.name}({names}):", f"    if {meta}:", f"        return _general({names})"]
+    how: dict[str, Any] = {"_body": body}
+    if hasattr(body, "way"):
+        lines += [f"    _key = ({', '.join(key(p, p.name) for p in row.params)},)",
+                  "    _body = _WAYS.get(_key)",
+                  f"    if _body is None:\n        _body = _keep(_WAYS, _key, _way({arguments}))",
+                  f"    if _body is NotImplemented:\n        return _otherwise({names})"]
+        arguments = ", ".join(_array(p) if p.is_list or p.type == "Tensor" else
+                              f"*(() if {p.name} is None else ({p.name}._a,))" for p in tensors)
+        how = {"_WAYS": {}, "_keep": keep, "_way": body.way, "PLAIN": PLAIN,
+               **{f"_default_{p.name}": p.default for p in row.params}}
+        forget(how["_WAYS"])
     if row.options.get("quiet"):
         lines += [f"    _found = _body({arguments})"]
     else:
@@ -67,10 +79,10 @@ def _specialised(row: Row, body: Run, rules: Rules | None, otherwise: Run, gener
     if rules is not None:
         lines += [f"    if _LOCAL.enabled and ({grads}):", f"        _record(({names},), _out)"]
     lines += ["    return _out", ""]
-    scope = {"_general": general, "_hush": hush, "_restore": restore, "_body": body, "_otherwise": otherwise,
+    scope = {"_general": general, "_hush": hush, "_restore": restore, "_otherwise": otherwise,
              "_TAPE": TAPE, "_again": silent(row, by_keyword(row, body) if by_name else body),
-             "_wrap": wrap, "_wrapped": wrapped, "_ndarray": np.ndarray, "_LOCAL": LOCAL,
-             "_Tensor": Tensor, "_record": None if rules is None else rules.record}
+             "_wrap": wrap, "_wrapped": wrapped, "_ndarray": np.ndarray, "_LOCAL": LOCAL, "_Tensor": Tensor,
+             "_record": None if rules is None else rules.record, **how}
     return compile_function("\n".join(lines), row.name, scope)
 
 

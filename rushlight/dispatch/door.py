@@ -96,10 +96,10 @@ def _add_rows(out: Any, positions: Any, rows: Any) -> Any:
     return add_rows(out, positions, rows)
 
 
-def _matmul(a: Any, b: Any, out: Any = None) -> Any:
-    from rushlight.compiler.gemm import matmul
+def _multiplier(a: Any, b: Any) -> Any:
+    from rushlight.compiler.gemm import multiplier
 
-    return matmul(a, b, out)
+    return multiplier(a, b)
 
 
 def _rows(*meaning: Any) -> Any:
@@ -109,7 +109,7 @@ def _rows(*meaning: Any) -> Any:
 
 
 accumulate.machine = _add_rows
-products.machine = _matmul
+products.machine = _multiplier
 machine.find = lru_cache(maxsize=None)(lambda module, name: getattr(_compiler(module), name))
 RowKernel.compile = staticmethod(_rows)
 rng.machine = _machine("mersenne", "words")

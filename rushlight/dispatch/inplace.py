@@ -108,8 +108,7 @@ def _pointwise(row: Row) -> Callable[..., Any]:
         bound = arguments.bind(row, args, kwargs)
         target = bound[row.params[0].name]
         if not isinstance(target, Tensor):
-            raise TypeError(f"{row.name}_(): argument 'self' must be Tensor, not "
-                            f"{type(target).__name__}")
+            raise TypeError(f"{row.name}_(): argument 'self' must be Tensor, not {type(target).__name__}")
         formula, values = pointwise.resolve(row, bound)
         tracked = LOCAL.enabled and any(isinstance(v, Tensor) and v._g is not None for v in values)
         check_writable(target, tracked)
@@ -201,8 +200,7 @@ def _generic(row: Row) -> Callable[..., Any]:
 
         target, rest = _target(row, args, kwargs)
         if not isinstance(target, Tensor):
-            raise TypeError(f"{row.name}_(): argument 'self' must be Tensor, not "
-                            f"{type(target).__name__}")
+            raise TypeError(f"{row.name}_(): argument 'self' must be Tensor, not {type(target).__name__}")
         operands = [v for v in (*args, *kwargs.values()) if isinstance(v, Tensor)]
         tracked = LOCAL.enabled and any(v._g is not None for v in operands)
         check_writable(target, tracked)

@@ -31,8 +31,7 @@ Array = np.ndarray[Any, Any]
 def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     """Write src, broadcast and converted, into this tensor."""
     if not isinstance(src, Tensor):
-        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not "
-                        f"{type(src).__name__}")
+        raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
     if MODES and wrapped((self, src)):
         return interpret(ROWS["_overwritten"], copy_, (self, src), {})  # type: ignore[no-any-return]
     a, b = self._a, src._a

@@ -20,11 +20,12 @@ from rushlight.base.quiet import hush, restore
 from rushlight.base.tape import TAPE
 from rushlight.dispatch.formula import BIG, Formula
 from rushlight.dispatch.reducing import Reducer
-from rushlight.dispatch.source import compile_function, keep
+from rushlight.dispatch.source import compile_function, forget, keep
 from rushlight.dispatch.state import MODES
 from rushlight.dispatch.viewing import see
 from rushlight.ops.signature import Param
 from rushlight.ops.table import Row
+from rushlight.ops.ways import arrays_in
 from rushlight.tensor.tensor import Tensor, wrap, wrap_view
 
 Run = Callable[..., Any]
@@ -52,7 +53,10 @@ class Script:
         elif getattr(function, "__func__", None) is Reducer.run:
             code, operands = self._constant(function.__self__.way(*operands)), operands[:1]
         else:
-            code = self._constant(getattr(function, "body", function))
+            function = getattr(function, "body", function)
+            way = function.way(*operands) if hasattr(function, "way") else NotImplemented
+            operands = operands if way is NotImplemented else tuple(arrays_in(operands))
+            code = self._constant(function if way is NotImplemented else way)
         code = f"{code}({', '.join(map(self._code, operands))})"
         self._know(result)
         if isinstance(result, Tensor):  # a ufunc gives a number
@@ -78,12 +82,16 @@ class Script:
         if not isinstance(found, Tensor):
             self.failed = True
             return ""
-        base, *_, step = getattr(found, "_b", (found, None))
-        given = self.names.get(id(base._a), "")
-        if given.endswith("._a") and (step is not None or base is found):
-            return f"see({self._constant(step)}, {given[:-3]})" if step else given[:-3]
         self._know(found)
-        return f"wrap({self._code(found._a)})"
+        return self._seen(found) or f"wrap({self._code(found._a)})"
+
+    def _seen(self, t: Tensor) -> str:
+        """Code for an operand or a view of one."""
+        given, (base, *_, step) = self.names.get(id(t._a), ""), getattr(t, "_b", (None, None))
+        if given.endswith("._a"):
+            return given[:-3]
+        of = self._seen(base) if step else ""
+        return of and f"see({self._constant(step)}, {of})"
 
     def _line(self, code: str) -> str:
         self.lines.append(f"r{len(self.lines)} = {code}")
@@ -118,7 +126,7 @@ def planner(row: Row, run: Run) -> Run:
     """A runner with what the door needs: plans, and learn(key, *values), NotImplemented at first."""
     plans: dict[Any, Any] = {}
     tried: dict[Any, Any] = {}
-    dt.on_default_change.extend((plans.clear, tried.clear))
+    forget(plans, tried)
 
     def learn(key: Any, *values: Any) -> Any:
         if tried.get(key) or TAPE:
@@ -173,7 +181,7 @@ def _recorded(row: Row, run: Run, values: list[Any]) -> tuple[Any, Run | None]:
     answer = script.answer(found)
     if script.failed:
         return found, None
-    if not script.lines and answer.startswith("see(") and len(names) == 1:
+    if not script.lines and answer.startswith("see(") and answer.count("(") == len(names) == 1:
         return found, partial(see, script.scope[answer[4:].split(",")[0]])
     text = "\n".join([f"def plan({', '.join(names)}):", "    token = hush()", "    try:",
                       *[f"        {line}" for line in script.lines], f"        return {answer}",

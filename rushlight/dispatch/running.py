@@ -15,12 +15,11 @@ from rushlight.base.size import Size
 from rushlight.dispatch import arguments, factories, outputs, overrides, state
 from rushlight.dispatch.kinds import runner
 from rushlight.dispatch.literals import NUMBERS
+from rushlight.dispatch.source import key
 from rushlight.tensor.storage import whole
 from rushlight.ops import signature
 from rushlight.ops.table import Row
 
-# Attributes that are equal only if they are the same (0.0 and -0.0 are not).
-_KEYS = frozenset(("int", "bool", "str", "int | Tensor", "Ints", "*Ints", "dtype"))
 _EXACT = {"int | Tensor": "int", "int": "int", "bool": "bool", "float": "float", "str": "str"}
 
 
@@ -98,19 +97,16 @@ def _planned(row: Row, run: Callable[..., Any], params: tuple[signature.Param, .
         return ""
     keys, tracked, tensors = [], [], [p.name for p in params if p.is_list or p.is_tensor]
     for p in params:
-        n, of = spelled.get(p.name, p.name), "{0}._k, {0}._a.shape, {0}._a.strides"
+        n = spelled.get(p.name, p.name)
+        keys.append(key(p, n))
         if p.is_list:
-            keys.append(f"tuple([({of.format('t')}) for t in {n}])")
             tracked.append(f"any([t._g is not None for t in {n}])")
         elif p.is_tensor:
             here = "" if p.type == "Tensor" else f"{n}.__class__ in PLAIN"
-            keys.append(f"({of.format(n)}) if {here} else {n}.__class__, {n}" if here else of.format(n))
             tracked.append(f"{here}{here and ' and '}{n}._g is not None")
-        else:
-            keys.append(n if p.plain_type in _KEYS else f"{n}, {n}.__class__, {n} is _default_{p.name}")
     whole = f" and whole({tensors[0]})" if row.name == "as_strided" else ""
     names = ", ".join(spelled.get(p.name, p.name) for p in params)
-    return (f"    if not WATCHED and not (LOCAL.enabled and ({' or '.join(tracked)})){whole}:\n"
+    return (f"    if not WATCHED and not (({' or '.join(tracked)}) and LOCAL.enabled){whole}:\n"
             f"        key = ({', '.join(keys)},)\n"
             f"        try:\n            plan = PLANS.get(key)\n"
             f"        except TypeError:\n            return run({names})\n"

@@ -5,6 +5,8 @@ import linecache
 from collections.abc import Callable
 from typing import Any
 
+from rushlight.base import config, dtype as dt
+
 
 def compile_function(text: str, name: str, scope: dict[str, Any],
                      title: str | None = None) -> Callable[..., Any]:
@@ -16,8 +18,30 @@ def compile_function(text: str, name: str, scope: dict[str, Any],
     return scope[name]  # type: ignore[no-any-return]
 
 
-def keep(plans: dict[Any, Any], key: Any, plan: Any) -> None:
-    """Note how a call is done; all is forgotten when there is very much."""
+def key(p: Any, n: str) -> str:
+    """Code for what tells arguments called `n` of a parameter apart, but for numbers in tensors."""
+    of = "{0}._k, {0}._a.shape, {0}._a.strides"
+    if p.is_list:
+        return f"tuple([({of.format('t')}) for t in {n}])"
+    if p.is_tensor:
+        return of.format(n) if p.type == "Tensor" else \
+            f"({of.format(n)}) if {n}.__class__ in PLAIN else ({n}.__class__, {n})"
+    return n if p.plain_type in _EXACT else f"{n}, {n}.__class__, {n} is _default_{p.name}"
+
+
+# Attributes that are equal only if they are the same (0.0 and -0.0 are not).
+_EXACT = frozenset(("int", "bool", "str", "int | Tensor", "Ints", "*Ints", "dtype"))
+
+
+def forget(*plans: dict[Any, Any]) -> None:
+    """Plans that hold for the default dtype and the knobs."""
+    for on_change in (dt.on_default_change, config.on_change):
+        on_change.extend([p.clear for p in plans])
+
+
+def keep(plans: dict[Any, Any], key: Any, plan: Any) -> Any:
+    """Note how a call is done; all is forgotten when there is very much. The plan."""
     if len(plans) > 1 << 13:
         plans.clear()
     plans[key] = plan
+    return plan

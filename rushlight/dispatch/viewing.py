@@ -4,6 +4,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from functools import partial
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -74,14 +75,17 @@ def _mapped(t: Tensor, body: Run, rest: tuple[Any, ...]) -> tuple[Run, tuple[Any
     a = t._a
     step = a.itemsize
     layout = body(Layout(a.shape, tuple([s // step for s in a.strides])), *rest)
+    strides = tuple([s * step for s in layout.strides])
     if t._k.on_meta:
         from rushlight.tensor.meta import meta_array
 
         array = meta_array(layout.sizes, a.dtype, layout.strides)
     elif a.flags.c_contiguous and a.dtype.isbuiltin == 1 and layout.offset >= 0 and extent(layout) <= a.size:
-        strides = tuple([s * step for s in layout.strides])
         return partial(np.ndarray, layout.sizes, a.dtype), (layout.offset * step, strides), True
     else:
+        same = a.reshape(layout.sizes) if a.size == prod(layout.sizes) and not layout.offset else a
+        if same.shape == layout.sizes and same.strides == strides and np.may_share_memory(a, same):
+            return np.ndarray.reshape, (layout.sizes,), True
         array = strided(storage(t).bytes(a), a.dtype, layout.sizes, layout.strides,
                         t.storage_offset() + layout.offset)
     return lambda a: array, (), False

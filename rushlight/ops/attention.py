@@ -11,6 +11,7 @@ from rushlight.ops.machine import machine
 from rushlight.ops.products import Array
 from rushlight.ops.softmax import _softmax
 from rushlight.ops.table import ROWS, composite
+from rushlight.ops.ways import resolved
 
 
 def _check(query: Any, key: Any, value: Any, attn_mask: Any, is_causal: bool) -> None:
@@ -38,17 +39,18 @@ def scaled_dot_product_attention(query, key, value, attn_mask: "Tensor | None" =
                                  scale: "float | None" = None, enable_gqa: "bool" = False):
     """softmax(query @ key.T * scale + mask) @ value: (*, L, E), (*, S, E), (*, S, V) -> (*, L, V)."""
     _check(query, key, value, attn_mask, is_causal)
-    factor = 1.0 / math.sqrt(query.shape[-1]) if scale is None else scale
+    factor = 1.0 / math.sqrt(query._a.shape[-1]) if scale is None else scale
     if enable_gqa:
         heads = query.shape[-3]
         key, value = (t.repeat_interleave(heads // t.shape[-3], -3) for t in (key, value))
         if key.shape[-3] != heads or value.shape[-3] != heads:
             raise RuntimeError("Number of heads in key and value must divide the number of heads in "
                                "query")
-    if attn_mask is None and not dropout_p and query.dtype.is_floating_point and query.numel() \
-            and query.shape[:-2] == key.shape[:-2] == value.shape[:-2]:
-        wide = (t.float() if t.dtype.itemsize == 2 else t for t in (query, key, value))
-        return _attention(*wide, is_causal, factor)[0].to(query.dtype)
+    if attn_mask is None and not dropout_p and query.dtype.is_floating_point and query._a.size \
+            and query._a.shape[:-2] == key._a.shape[:-2] == value._a.shape[:-2]:
+        if query.dtype.itemsize > 2:
+            return _attention(query, key, value, is_causal, factor)[0]
+        return _attention(query.float(), key.float(), value.float(), is_causal, factor)[0].to(query.dtype)
     # The scale is split between both sides, as PyTorch does, so that products stay small.
     root = math.sqrt(abs(factor))
     scores = (query * root).matmul((key * (root if factor >= 0 else -root)).transpose(-2, -1))
@@ -97,10 +99,7 @@ def _weights(query: Any, key: Any, is_causal: bool, scale: float) -> Any:
     return _softmax(scores, -1)
 
 
-@_attention.kernel
-def _(q: Array, k: Array, v: Array, is_causal: bool, scale: float) -> Any:
-    found = machine("attend", "attend")(q, k, v, is_causal, scale)
-    return NotImplemented if found is None else found
+_attention.kernel(resolved(lambda *how: machine("attend", "attend")(*how) or NotImplemented))
 
 
 @_attention.gradient

@@ -7,6 +7,7 @@ Each is one matrix product per group over windows laid out as columns, where the
 """
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,16 @@ import numpy as np
 from rushlight.ops.machine import machine
 from rushlight.ops.products import product
 from rushlight.ops.table import composite, opaque
+from rushlight.ops.ways import Way, resolved
 from rushlight.ops.windows import Ints, add_windows, for_dims, out_size, padded, tuple_of, windows
 
 Array = np.ndarray[Any, Any]
 
 
-def _by_tiles(which: str, *operands: Any) -> Array | None:
-    """The compiler's forward, to_input or to_weight."""
-    return machine("convolve", "convolution")(which, *operands)
+def _by_tiles(which: str, otherwise: Way, a: Array, b: Array, *how: Any) -> Way:
+    """The compiler's forward, to_input or to_weight, or otherwise; in float32 of floats of two bytes."""
+    run = machine("convolve", "convolution")(which, _wide(a), _wide(b), *how) or otherwise
+    return run if _wide(a) is a else lambda a, b: run(_wide(a), _wide(b)).astype(a.dtype)
 
 
 def _wide(a: Array) -> Array:
@@ -35,7 +38,7 @@ def _columns(x: Array, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints
     if all(k == 1 for k in kernel) and all(s == 1 for s in stride) and not any(padding):
         return x.reshape(n, groups, c // groups, -1)
     view = windows(padded(x, [(p, p) for p in padding]), kernel, stride, dilation, out)
-    return view.reshape(n, groups, c // groups * int(np.prod(kernel)), int(np.prod(out)))
+    return view.reshape(n, groups, c // groups * prod(kernel), prod(out))
 
 
 def _sizes(space: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Ints:
@@ -43,57 +46,41 @@ def _sizes(space: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Int
     return tuple(out_size(*of) for of in zip(space, kernel, stride, padding, dilation, strict=True))
 
 
-def _added(columns: Array, space: Ints, kernel: Ints, stride: Ints, padding: Ints, dilation: Ints) -> Array:
-    """Windows (N, C, *k, *out) added up where they lie in (N, C, *space)."""
-    full = tuple(size + 2 * p for size, p in zip(space, padding, strict=True))
-    wide = add_windows(columns, full, tuple(kernel), tuple(stride), tuple(dilation))
-    inside = tuple(slice(p, p + size) for p, size in zip(padding, space, strict=True))
-    return np.ascontiguousarray(wide[(..., *inside)])
-
-
 @opaque(name="_convolution", where=("aten",), node="convolution")
-def _convolution(input, weight, stride: "Any", padding: "Any", dilation: "Any", groups: "int") -> Array:
+@resolved
+def _convolution(input, weight, stride: "Ints", padding: "Ints", dilation: "Ints", groups: "int") -> Way:
     """(N, C, *in) by (O, C / groups, *k)."""
-    dtype = input.dtype
-    x, w = _wide(input), _wide(weight)
-    out = _sizes(x.shape[2:], w.shape[2:], stride, padding, dilation)
-    done = _by_tiles("forward", x, w, stride, padding, dilation, groups, out)
-    if done is not None:
-        return done.astype(dtype, copy=False)
-    columns = _columns(x, w.shape[2:], stride, padding, dilation, groups, out)
-    filters = w.reshape(groups, w.shape[0] // groups, -1)
-    found = product(filters, columns)
-    return found.reshape(x.shape[0], w.shape[0], *out).astype(dtype, copy=False)
+    out = _sizes(input.shape[2:], weight.shape[2:], stride, padding, dilation)
+
+    def by_columns(x: Array, w: Array) -> Array:
+        columns = _columns(x, w.shape[2:], stride, padding, dilation, groups, out)
+        return product(w.reshape(groups, w.shape[0] // groups, -1), columns).reshape(len(x), len(w), *out)
+    return _by_tiles("forward", by_columns, input, weight, stride, padding, dilation, groups, out)
 
 
 @_convolution.gradient
 def _(s: Any, grad: Any) -> Any:
     how = s.stride, s.padding, s.dilation, s.groups
-    return (_convolution_input(grad, s.weight, s.shape("input")[2:], *how)
-            if s.needs("input") else None,
-            _convolution_weight(grad, s.input, s.shape("weight")[2:], *how)
-            if s.needs("weight") else None)
+    return (_convolution_input(grad, s.weight, s.shape("input")[2:], *how) if s.needs("input") else None,
+            _convolution_weight(grad, s.input, s.shape("weight")[2:], *how) if s.needs("weight") else None)
 
 
 @opaque(name="_convolution_input", where=("aten",), node="convolution")
-def _convolution_input(grad, weight, space: "Any", stride: "Any", padding: "Any", dilation: "Any",
-                       groups: "int") -> Array:
+@resolved
+def _convolution_input(grad, weight, space: "Ints", stride: "Ints", padding: "Ints", dilation: "Ints",
+                       groups: "int") -> Way:
     """(N, O, *out) by (O, C / groups, *k) back to (N, C, *space)."""
-    dtype = grad.dtype
-    g, w = _wide(grad), _wide(weight)
-    n, out = g.shape[0], g.shape[2:]
-    kernel = w.shape[2:]
-    done = _by_tiles("to_input", g, w, tuple(space), stride, padding, dilation, groups)
-    if done is not None:
-        return done.astype(dtype, copy=False)
-    filters = w.reshape(groups, w.shape[0] // groups, -1)
-    columns = product(filters.swapaxes(1, 2), g.reshape(n, groups, w.shape[0] // groups, -1))
-    channels = groups * w.shape[1]
-    if all(k == 1 for k in kernel) and all(t == 1 for t in stride) and not any(padding) \
-            and tuple(space) == out:
-        return columns.reshape(n, channels, *space).astype(dtype, copy=False)
-    columns = columns.reshape(n, channels, *kernel, *out)
-    return _added(columns, space, kernel, stride, padding, dilation).astype(dtype, copy=False)
+    n, _, *out = grad.shape
+    outs, channels, *kernel = weight.shape
+
+    def by_columns(g: Array, w: Array) -> Array:
+        columns = product(w.reshape(groups, outs // groups, -1).swapaxes(1, 2),
+                          g.reshape(n, groups, outs // groups, -1))
+        if {*kernel, *stride} == {1} and not any(padding) and list(space) == out:
+            return columns.reshape(n, groups * channels, *space)
+        columns = columns.reshape(n, groups * channels, *kernel, *out)
+        return add_windows(columns, space, tuple(kernel), stride, padding, dilation)
+    return _by_tiles("to_input", by_columns, grad, weight, space, stride, padding, dilation, groups)
 
 
 @_convolution_input.gradient
@@ -110,24 +97,24 @@ def _(s: Any, grad: Any) -> Any:
 
 
 @opaque(name="_convolution_weight", where=("aten",), node="convolution")
-def _convolution_weight(grad, input, kernel: "Any", stride: "Any", padding: "Any", dilation: "Any",
-                        groups: "int") -> Array:
+@resolved
+def _convolution_weight(grad, input, kernel: "Ints", stride: "Ints", padding: "Ints", dilation: "Ints",
+                        groups: "int") -> Way:
     """The sum over samples and places of (N, O, *out) times the windows of (N, C, *in)."""
-    dtype = grad.dtype
-    g, x = _wide(grad), _wide(input)
-    n, outs = g.shape[:2]
-    done = _by_tiles("to_weight", x, g, tuple(kernel), stride, padding, dilation, groups)
-    if done is not None:
-        return done.astype(dtype, copy=False)
-    columns = _columns(x, tuple(kernel), stride, padding, dilation, groups, g.shape[2:])
-    gg = g.reshape(n, groups, outs // groups, -1)
-    found = product(gg[:1], columns[:1].swapaxes(2, 3))[0] if n else np.zeros(
-        (groups, outs // groups, columns.shape[2]), g.dtype)
-    # A few samples at a time: all at once would hold N gradients of the weight.
-    step = max(1, 4_000_000 // max(found.size, 1))
-    for start in range(1, n, step):
-        found += product(gg[start:start + step], columns[start:start + step].swapaxes(2, 3)).sum(0)
-    return found.reshape(outs, x.shape[1] // groups, *kernel).astype(dtype, copy=False)
+    n, outs = grad.shape[:2]
+
+    def by_columns(x: Array, g: Array) -> Array:
+        columns = _columns(x, kernel, stride, padding, dilation, groups, g.shape[2:])
+        gg = g.reshape(n, groups, outs // groups, -1)
+        found = product(gg[:1], columns[:1].swapaxes(2, 3))[0] if n else np.zeros(
+            (groups, outs // groups, columns.shape[2]), g.dtype)
+        # A few samples at a time: all at once would hold N gradients of the weight.
+        step = max(1, 4_000_000 // max(found.size, 1))
+        for start in range(1, n, step):
+            found += product(gg[start:start + step], columns[start:start + step].swapaxes(2, 3)).sum(0)
+        return found.reshape(outs, x.shape[1] // groups, *kernel)
+    run = _by_tiles("to_weight", by_columns, input, grad, kernel, stride, padding, dilation, groups)
+    return lambda g, x: run(x, g)
 
 
 @_convolution_weight.gradient
@@ -147,30 +134,21 @@ def _check(op: str, n: int, x: Any, w: Any, bias: Any, groups: int, transposed: 
     if w.ndim != n + 2:
         raise RuntimeError(f"expected weight to be at least {n + 2}-dimensional: {op} takes a weight of "
                            f"{n + 2} dims, got {list(w.shape)}")
-    if x.dtype is not w.dtype:
-        raise RuntimeError(f"Input type ({x.dtype.legacy.lower()}) and weight type "
-                           f"({w.dtype.legacy.lower()}) should be the same")
-    if bias is not None and x.dtype is not bias.dtype:
-        raise RuntimeError(f"Input type ({x.dtype.legacy.lower()}) and bias type "
-                           f"({bias.dtype.legacy.lower()}) should be the same")
+    for name, t in (("weight", w), ("bias", bias)):
+        if t is not None and x.dtype is not t.dtype:
+            raise RuntimeError(f"Input type ({x.dtype.legacy.lower()}) and {name} type "
+                               f"({t.dtype.legacy.lower()}) should be the same")
     if groups <= 0:
         raise RuntimeError("non-positive groups is not supported")
     channels = x.shape[x.ndim - n - 1]
-    if transposed:
-        if w.shape[0] != channels:
-            raise RuntimeError(f"Given transposed=1, weight of size {list(w.shape)}, expected input"
-                               f"{list(x.shape)} to have {w.shape[0]} channels, but got {channels} "
-                               "channels instead")
-        if channels % groups:
-            raise RuntimeError(f"Given groups={groups}, expected weight to be divisible by {groups} at "
-                               f"dimension 0, but got weight of size {list(w.shape)} instead")
-    elif w.shape[0] % groups:
+    wanted = w.shape[0] if transposed else w.shape[1] * groups
+    if w.shape[0] % groups and (not transposed or wanted == channels):
         raise RuntimeError(f"Given groups={groups}, expected weight to be divisible by {groups} at "
                            f"dimension 0, but got weight of size {list(w.shape)} instead")
-    elif w.shape[1] * groups != channels:
-        raise RuntimeError(f"Given groups={groups}, weight of size {list(w.shape)}, expected input"
-                           f"{list(x.shape)} to have {w.shape[1] * groups} channels, but got {channels} "
-                           "channels instead")
+    if wanted != channels:
+        given = "transposed=1" if transposed else f"groups={groups}"
+        raise RuntimeError(f"Given {given}, weight of size {list(w.shape)}, expected input{list(x.shape)} to "
+                           f"have {wanted} channels, but got {channels} channels instead")
     outs = w.shape[1] * groups if transposed else w.shape[0]
     if bias is not None and tuple(bias.shape) != (outs,):
         raise RuntimeError(f"Given weight of size {list(w.shape)}, expected bias to be 1-dimensional "
@@ -273,7 +251,7 @@ def _transposed(n: int) -> None:
               doc=f"The {n}-d transposed convolution: (N, C, *in) by (C, O / groups, *k).")
 
 
-@composite(name="unfold_columns", where=("nn.functional.unfold",))
+@composite(name="unfold_columns", where=("nn.functional.unfold",), planned=True)
 def unfold(input, kernel_size: "Any", dilation: "Any" = 1, padding: "Any" = 0, stride: "Any" = 1):
     """Windows of (N, C, H, W) as columns: (N, C * kh * kw, L)."""
     how = [tuple_of(v, 2, name, "unfold") for v, name in (
@@ -288,7 +266,8 @@ def unfold(input, kernel_size: "Any", dilation: "Any" = 1, padding: "Any" = 0, s
 
 
 @opaque(name="im2col", where=("aten",))
-def _unfold(input, kernel: "Any", dilation: "Any", padding: "Any", stride: "Any") -> Array:
+@resolved
+def _unfold(input, kernel: "Ints", dilation: "Ints", padding: "Ints", stride: "Ints") -> Way:
     """Windows as columns."""
     out = _sizes(input.shape[2:], kernel, stride, padding, dilation)
     if any(o <= 0 for o in out):
@@ -296,7 +275,7 @@ def _unfold(input, kernel: "Any", dilation: "Any", padding: "Any", stride: "Any"
                            f"{tuple(kernel)}, dilation={tuple(dilation)}, padding={tuple(padding)}, "
                            f"calculated shape of the array of sliding blocks as {out}, but its "
                            "components must be at least one.")
-    return np.array(_columns(input, kernel, stride, padding, dilation, 1, out)[:, 0])
+    return lambda x: np.array(_columns(x, kernel, stride, padding, dilation, 1, out)[:, 0])
 
 
 @_unfold.gradient
@@ -335,7 +314,8 @@ def _fold(input, space: "Any", kernel: "Any", dilation: "Any", padding: "Any", s
                            f"sliding blocks {' * '.join(map(str, out))} = {int(np.prod(out))}, but got "
                            f"input.size(2)={places}.")
     columns = _wide(input).reshape(n, rows // per, *kernel, *out)
-    return _added(columns, space, kernel, stride, padding, dilation).astype(input.dtype, copy=False)
+    found = add_windows(columns, space, kernel, stride, padding, dilation)
+    return found.astype(input.dtype, copy=False)
 
 
 @_fold.gradient

@@ -41,12 +41,12 @@ class Fill(NamedTuple):
 
     def _made(self) -> Array:
         sizes, of, value, strides = self
-        plain = strides is None or strides == contiguous_strides(sizes)
-        if plain and value.__class__ is int and not value:
+        dense = strides is None or strides == contiguous_strides(sizes)
+        if dense and value.__class__ is int and not value:
             return np.zeros(sizes, of)  # pages that are zero already, without touching them
-        out = np.empty(sizes, of) if plain else _strided(sizes, strides, of)  # type: ignore[arg-type]
+        out = np.empty(sizes, of) if dense else _strided(sizes, strides, of)  # type: ignore[arg-type]
         if value is not None:
-            out[...] = value
+            out.fill(value)
         return out
 
 

@@ -40,11 +40,8 @@ def _keep(input, p: "float", channels: "bool" = False, share: "float" = 1.0) -> 
     return in_memory_order(kept, like)
 
 
-def _keep_on_meta(input: Any, p: float, channels: bool = False, share: float = 1.0) -> Any:
-    return input.new_empty((*input.shape[:2], *[1] * (input.ndim - 2))) if channels else input
-
-
-_keep.shape_rule(_keep_on_meta)
+_keep.shape_rule(lambda input, p, channels=False, share=1.0: input.new_empty(
+    (*input.shape[:2], *[1] * (input.ndim - 2))) if channels else input)
 
 
 def _check(p: float, error: type[Exception] = RuntimeError) -> None:
@@ -62,8 +59,7 @@ def _dropped(input: Any, p: float, train: bool, channels: bool = False, alpha: b
     if p == 1:
         return times(input.new_zeros(()))
     if channels and input.ndim < 2:
-        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input, got "
-                           f"{input.ndim}")
+        raise RuntimeError(f"Feature dropout requires at least 2 dimensions in the input, got {input.ndim}")
     if not alpha:
         return times(_keep(input, p, channels, 1 - p))
     noise = _keep(input, p, channels)
@@ -87,8 +83,7 @@ def _forms(name: str, doc: str, **how: bool) -> None:
     composite(in_place, name=f"{name}_", where=("torch",), doc=f"{name} in place.")
 
 
-_forms("dropout", "Each element zero with probability p, the others divided by 1 - p; input if not "
-                  "train.")
+_forms("dropout", "Each element zero with probability p, the others divided by 1 - p; input if not train.")
 _forms("feature_dropout", "dropout of whole channels (dim 1).", channels=True)
 _forms("alpha_dropout", "dropout that keeps SELU's mean and variance.", alpha=True)
 _forms("feature_alpha_dropout", "alpha_dropout of whole channels.", channels=True, alpha=True)

@@ -81,6 +81,12 @@ def einsum(equation: "Any", operands: "*Any" = ()):
         operands = operands[0]
     if not operands:
         raise ValueError("einsum(): must provide at least one operand")
+    return _of_equation(equation, list(operands))
+
+
+@composite(where=("aten",), planned=True)
+def _of_equation(equation: "str", operands: "list[Tensor]"):
+    """einsum."""
     full = _normalised(equation, [t.ndim for t in operands])
     _check_sizes(full, operands)
     return _einsum(list(operands), full)

@@ -6,6 +6,7 @@ with the transformed dims last, as PyTorch's do.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from rushlight.base.layout import as_tuple
 from rushlight.ops.along import legacy
 from rushlight.ops.copying import strides_of
 from rushlight.ops.creation import factory
+from rushlight.ops.products import product
 from rushlight.ops.table import ROWS, composite, opaque
 
 Array = np.ndarray[Any, Any]
@@ -63,6 +65,15 @@ def _(s: Any, grad: Any) -> Any:
     return _fft_c2c(grad, s.dim, s.scale, not s.forward)
 
 
+_SHORT = 32  # up to which a matrix of waves is quicker
+
+
+@lru_cache(maxsize=64)
+def _waves(n: int, of: Any, norm: Any) -> Array:
+    """The transform of n real numbers as a matrix; real and imaginary parts in turn."""
+    return np.fft.rfft(np.eye(n), norm=norm).view(np.float64).astype(of)
+
+
 @opaque(name="_fft_r2c", where=("aten",), node="fft_r2c")
 def _fft_r2c(input, dim: "Ints", scale: "str", onesided: "bool") -> Array:
     """The transform of real numbers over dims; onesided leaves out what conjugation gives, in the last."""
@@ -70,9 +81,12 @@ def _fft_r2c(input, dim: "Ints", scale: "str", onesided: "bool") -> Array:
     if not onesided:
         return _to_complex(input, dim, scale, True)
     turned, back = _last(input, dim)
-    axes = tuple(range(-len(dim), 0))
-    return back(np.ascontiguousarray(
-        np.fft.rfftn(turned, axes=axes, norm=_FORWARD[scale])))  # type: ignore[arg-type]
+    n, norm = turned.shape[-1], _FORWARD[scale]
+    if len(dim) == 1 and 0 < n <= _SHORT:
+        found = product(turned.reshape(-1, n), _waves(n, input.dtype, norm))
+        return back(found.view(f"c{2 * input.itemsize}").reshape(*turned.shape[:-1], -1))
+    found = np.fft.rfftn(turned, axes=range(-len(dim), 0), norm=norm)  # type: ignore[arg-type]
+    return back(np.ascontiguousarray(found))
 
 
 @_fft_r2c.gradient

@@ -39,7 +39,15 @@ def meshgrid(tensors: "*Any" = (), *, indexing: "str | None" = None):
 
     indexing: "ij" gives dims in the order of the vectors, "xy" swaps the first two.
     """
-    parts = list(_spread(tensors))
+    if indexing is None:
+        warnings.warn("torch.meshgrid: in an upcoming release, it will be required to pass the "
+                      "indexing argument.", UserWarning, stacklevel=4)
+    return _meshgrid(list(_spread(tensors)), "ij" if indexing is None else indexing)
+
+
+@composite(where=("aten",), planned=True)
+def _meshgrid(parts: "list[Tensor]", indexing: "str"):
+    """meshgrid."""
     _check_mesh(parts, indexing)
     swap = indexing == "xy" and len(parts) > 1
     if swap:
@@ -55,7 +63,7 @@ def meshgrid(tensors: "*Any" = (), *, indexing: "str | None" = None):
     return tuple(grids)
 
 
-def _check_mesh(parts: list[Any], indexing: str | None) -> None:
+def _check_mesh(parts: list[Any], indexing: str) -> None:
     if not parts:
         raise RuntimeError("meshgrid expects a non-empty TensorList")
     for t in parts:
@@ -65,10 +73,7 @@ def _check_mesh(parts: list[Any], indexing: str | None) -> None:
         if t._k is not parts[0]._k:
             raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype and "
                                f"device, got {t.dtype} and {parts[0].dtype}")
-    if indexing is None:
-        warnings.warn("torch.meshgrid: in an upcoming release, it will be required to pass the "
-                      "indexing argument.", UserWarning, stacklevel=5)
-    elif indexing not in ("ij", "xy"):
+    if indexing not in ("ij", "xy"):
         raise RuntimeError('torch.meshgrid: indexing must be one of "xy" or "ij", but received: '
                            f"{indexing}")
 

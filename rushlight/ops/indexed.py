@@ -76,8 +76,7 @@ def _(s: Any, grad: Any) -> Any:
 
 def _check_copy(a: Array, d: int, index: Array, source: Array) -> None:
     if index.ndim > 1:
-        raise IndexError("index_copy_(): Index should have dimension 1 or 0 (got "
-                         f"{index.ndim})")
+        raise IndexError(f"index_copy_(): Index should have dimension 1 or 0 (got {index.ndim})")
     if not source.ndim and index.size != 1:
         raise IndexError("index_copy_(): When source is scalar, index should have one element (got "
                          f"{index.size})")
@@ -129,8 +128,7 @@ def _check_fill(a: Array, index: Array, value: Any) -> None:
     if index.ndim > 1:
         raise RuntimeError(f"Index has to be a vector/scalar, got {index.ndim} dimensions")
     if isinstance(value, complex) and a.dtype.kind != "c":
-        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not "
-                           "supported")
+        raise RuntimeError("index_fill_(): Converting complex Scalar to non-complex type is not supported")
 
 
 @writes(order="K")

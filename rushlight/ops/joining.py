@@ -9,6 +9,7 @@ import numpy as np
 
 from rushlight.base.errors import wrap_dim
 from rushlight.base.promotion import promote_types
+from rushlight.ops.ways import Way, resolved
 from rushlight.ops.table import ROWS, composite, opaque
 
 Array = np.ndarray[Any, Any]
@@ -98,7 +99,8 @@ def stack(tensors: "list[Tensor]", dim: "int" = 0):
 
 
 @opaque(name="_stack", where=("aten",), node="stack", quiet=True)
-def _stack(tensors: "list[Tensor]", dim: "int") -> Array:
+@resolved
+def _stack(tensors: "list[Tensor]", dim: "int") -> Way:
     """stack of tensors of one dtype."""
     first = tensors[0].shape
     d = wrap_dim(dim, len(first) + 1)
@@ -106,9 +108,8 @@ def _stack(tensors: "list[Tensor]", dim: "int") -> Array:
         if t.shape != first:
             raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(first)} at "
                                f"entry 0 and {list(t.shape)} at entry {place}")
-    out = np.empty((*first[:d], len(tensors), *first[d:]), tensors[0].dtype)
-    np.concatenate([t.reshape(*first[:d], 1, *first[d:]) for t in tensors], d, out=out)
-    return out
+    shape, one, of = (*first[:d], len(tensors), *first[d:]), (*first[:d], 1, *first[d:]), tensors[0].dtype
+    return lambda tensors: np.concatenate([t.reshape(one) for t in tensors], d, np.empty(shape, of))
 
 
 @_stack.gradient

@@ -7,43 +7,46 @@ from typing import Any
 import numpy as np
 
 from rushlight.ops.along import legacy
-from rushlight.ops.products import Array, bmm, conjugate, mm, mv, narrow, product, sum_of_outers, wide
+from rushlight.ops.products import Array, bmm, conjugate, mm, multiplier, mv, narrow, sum_of_outers, wide
 from rushlight.ops.scalar import Expr
 from rushlight.ops.table import composite, opaque, pointwise
+from rushlight.ops.ways import Way, resolved
 
 
 @opaque(where=("nn.functional",))
-def linear(input, weight, bias: "Tensor | None" = None) -> Array:
+@resolved
+def linear(input, weight, bias: "Tensor | None" = None) -> Way:
     """input @ weight.T + bias: (*, in) with a weight (out, in) gives (*, out)."""
     if input.dtype != weight.dtype:
         raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {legacy(input)} and "
                            f"{legacy(weight)}")
     if bias is not None and narrow(input) and (input.ndim < 3 or input.flags.c_contiguous):
         # One rounding, of the sum: so does PyTorch, save for what it cannot see as one matrix.
-        return _with_bias(input, weight, bias.astype(np.float32), wide).astype(input.dtype)
-    return _with_bias(input, weight, bias)
+        run = _with_bias(input, weight, bias, lambda *_: wide)
+        return lambda x, w, bias: run(x, w, bias.astype(np.float32)).astype(x.dtype)
+    return _with_bias(input, weight, bias, multiplier)
 
 
-def _with_bias(x: Array, w: Array, bias: Array | None, product: Any = product) -> Array:
-    if w.ndim == 1:
-        found = product(x, w)
-    elif not x.ndim or x.shape[-1] != w.shape[1]:
+def _with_bias(x: Array, w: Array, bias: Array | None, multiplier: Way) -> Way:
+    shape, sizes = (*x.shape[:-1], *w.shape[:-1]), x.shape
+    if w.ndim > 1 and (not x.ndim or x.shape[-1] != w.shape[1]):
         rows = x.size // x.shape[-1] if x.ndim and x.shape[-1] else 0
         raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({rows}x"
                            f"{x.shape[-1] if x.ndim else 1} and {w.shape[1]}x{w.shape[0]})")
-    elif x.ndim == 2:
-        found = product(x, w.T)
-    else:
-        rows = x.reshape(math.prod(x.shape[:-1]), x.shape[-1])
-        found = product(rows, w.T).reshape(*x.shape[:-1], w.shape[0])
-    if bias is not None:
-        found = np.asarray(found)
-        if bias.ndim and bias.shape[-1] not in (1, found.shape[-1] if found.ndim else 1):
-            raise RuntimeError(f"The expanded size of the tensor ({found.shape[-1]}) must match the existing "
-                               f"size ({bias.shape[-1]}) at non-singleton dimension {found.ndim - 1}.  "
-                               f"Target sizes: {list(found.shape)}.  Tensor sizes: {list(bias.shape)}")
-        found += bias
-    return found
+    if bias is not None and bias.ndim and bias.shape[-1] not in (1, *shape[-1:]):
+        raise RuntimeError(f"The expanded size of the tensor ({shape[-1]}) must match the existing size "
+                           f"({bias.shape[-1]}) at non-singleton dimension {len(shape) - 1}.  Target sizes: "
+                           f"{list(shape)}.  Tensor sizes: {list(bias.shape)}")
+    if w.ndim > 1 and x.ndim != 2:
+        sizes = math.prod(x.shape[:-1]), x.shape[-1]
+    multiply = multiplier(x.reshape(sizes), w.T)
+
+    def run(x: Array, w: Array, bias: Array | None = None) -> Array:
+        found = np.asarray(multiply(x.reshape(sizes), w.T)).reshape(shape)
+        if bias is not None:
+            found += bias
+        return found
+    return run
 
 
 @linear.gradient

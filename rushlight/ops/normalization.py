@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -50,16 +51,16 @@ def _normalize_rows(input, eps: "float"):
 
 @_normalize_rows.kernel
 def _(a: Any, eps: float) -> Any:
-    found = _forward(-1, a, _constant(a, eps))
+    found = _forward(-1, a, _constant(a.dtype, eps))
     if found is NotImplemented:
         return found
     hat, center, rstd = found
     return hat, np.asarray(center)[..., None], np.asarray(rstd)[..., None]
 
 
-def _constant(a: Any, eps: float) -> Any:
-    dtype = np.float32 if a.dtype.itemsize <= 2 else a.dtype
-    return np.broadcast_to(np.asarray(eps, dtype), (*a.shape[:-1], 1))
+@lru_cache(maxsize=32)
+def _constant(of: Any, eps: float) -> Any:
+    return np.array([eps], np.float32 if of.itemsize <= 2 else of)
 
 
 @_normalize_rows.gradient
@@ -212,8 +213,9 @@ def batch_norm(input, running_mean: "Tensor | None", running_var: "Tensor | None
                momentum: "float" = 0.1, eps: "float" = 1e-05):
     """Normalise each channel over batch and space, by its own or the running moments
     (arXiv:1502.03167); training updates the running ones, the variance unbiased."""
-    if training:
-        _check_batch(input)
+    if training and input.ndim > 1 and input.numel() // max(input.shape[1], 1) == 1:
+        raise ValueError("Expected more than 1 value per channel when training, got input size "
+                         f"{input.size()}")
     if _mixed(input, running_mean, weight, bias):
         return batch_norm(input.float(), running_mean, running_var, weight, bias, training, momentum,
                           eps).to(input.dtype)
@@ -250,13 +252,6 @@ def _scaled(x: Any, center: Any, variance: Any, weight: Any, bias: Any) -> Any:
 def _moved(input, center, scale, shift) -> Expr:
     """(input - center) * scale + shift."""
     return (input - center) * scale + shift
-
-
-def _check_batch(input: Any) -> None:
-    size = input.numel() // max(input.shape[1], 1) if input.ndim > 1 else 0
-    if size == 1:
-        raise ValueError("Expected more than 1 value per channel when training, got input size "
-                         f"{input.size()}")
 
 
 def _update_running(count: int, center: Any, spread: Any, running_mean: Any, running_var: Any,
@@ -302,18 +297,8 @@ def local_response_norm(input, size: "int", alpha: "float" = 1e-4, beta: "float"
                          f"{input.ndim} dimensions)")
     if not input.numel():
         return input
-    square = input * input
-    before, behind = size // 2, (size - 1) // 2
-    edge = list(square.shape)
-    parts = [square]
-    if before:
-        edge[1] = before
-        parts.insert(0, square.new_zeros(edge))
-    if behind:
-        edge[1] = behind
-        parts.append(square.new_zeros(edge))
-    padded = ROWS["cat"](parts, 1)
-    window = padded.unfold(1, size, 1).mean(-1)
+    around = *[0] * (2 * input.ndim - 4), size // 2, (size - 1) // 2
+    window = ROWS["pad"](input * input, around).unfold(1, size, 1).mean(-1)
     return input / (window * alpha + k) ** beta
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.ops.copying import tensor_of
-from rushlight.ops.table import composite, opaque
+from rushlight.ops.table import ROWS, composite, opaque
 
 Array = np.ndarray[Any, Any]
 
@@ -101,7 +101,10 @@ def pad(input, pad: "Ints", mode: "str" = "constant", value: "Number | None" = N
     _check_mode(input, pad, mode)
     found = input
     for i in range(len(pad) // 2):
-        dim = input.ndim - 1 - i
-        places = _PLACES[mode](input.shape[dim], pad[2 * i], pad[2 * i + 1])
-        found = found.index_select(dim, tensor_of(places))
+        dim, n, low, high = input.ndim - 1 - i, input.shape[-1 - i], *pad[2 * i:2 * i + 2]
+        if mode == "reflect" and min(low, high) >= 0:
+            ends = found.narrow(dim, 1, low), found.narrow(dim, n - 1 - high, high)
+            found = ROWS["_cat"]([ends[0].flip(dim), found, ends[1].flip(dim)], dim)
+        else:
+            found = found.index_select(dim, tensor_of(_PLACES[mode](n, low, high)))
     return found

@@ -12,8 +12,9 @@ from rushlight.ops.along import take_along
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.machine import machine
 from rushlight.ops.table import composite, opaque
-from rushlight.ops.windows import (Ints, for_dims, mean_weights, offsets, out_size, padded, parts, gathered,
-                                   reach, reads, tuple_of)
+from rushlight.ops.ways import Way, resolved
+from rushlight.ops.windows import (
+    Ints, add_windows, for_dims, mean_weights, offsets, out_size, padder, parts, reach, reads, tuple_of)
 
 Array = np.ndarray[Any, Any]
 _F = ("nn.functional",)
@@ -35,13 +36,10 @@ def _window(op: str, n: int, kernel_size: Any, stride: Any, padding: Any,
     empty = stride is None or (not isinstance(stride, int) and not len(stride))
     step = kernel if empty else tuple_of(stride, n, "stride", op)
     pad, spread = (tuple_of(v, n, name, op) for v, name in ((padding, "padding"), (dilation, "dilation")))
-    if any(k <= 0 for k in kernel):
-        raise RuntimeError("kernel size should be greater than zero, but got kernel_size="
-                           f"{list(kernel)}")
-    if any(s <= 0 for s in step):
-        raise RuntimeError(f"stride should be greater than zero, but got stride={list(step)}")
-    if any(d <= 0 for d in spread):
-        raise RuntimeError(f"dilation should be greater than zero, but got dilation={list(spread)}")
+    for label, name, values in (("kernel size", "kernel_size", kernel), ("stride", "stride", step),
+                                ("dilation", "dilation", spread)):
+        if any(v <= 0 for v in values):
+            raise RuntimeError(f"{label} should be greater than zero, but got {name}={list(values)}")
     for k, p, d in zip(kernel, pad, spread, strict=True):
         if p < 0:
             raise RuntimeError(f"pad must be non-negative, but got pad: {p}")
@@ -59,9 +57,6 @@ def _planned(op: str, n: int, x: Any, kernel_size: Any, stride: Any, padding: An
     out = tuple(out_size(*of, ceil_mode) for of in zip(x.shape[x.ndim - n:], *how, strict=True))
     _check_input(op, n, x, out)
     return *how, out
-
-
-_SMALL = 1 << 11  # elements from which on machine code is the shorter way
 
 
 # --- maximum --------------------------------------------------------------------------------------
@@ -86,27 +81,63 @@ def _spread(input, places, size: "int") -> Array:
 
 
 @opaque(where=("aten",), node="max_pool", vjp=_to_places)
-def _max_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", dilation: "Ints",
-              out: "Ints") -> tuple[Array, Array]:
+@resolved
+def _max_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", dilation: "Ints", out: "Ints") -> Way:
     """(maxima, their places): a place counts the unpadded space, row by row."""
-    n = len(kernel)
-    space = input.shape[input.ndim - n:]
-    lowest = -np.inf if input.dtype.kind not in "iu" else np.iinfo(input.dtype).min
-    how, shape = (kernel, stride, pad, dilation, out), (*input.shape[:input.ndim - n], *out)
-    read = gathered(input, lowest, *how) if input.size < _SMALL else None
-    if read is None:
-        wide = padded(input, reach(space, *how), lowest)
-        done = machine("maxima", "maxima")(wide, space, *how)
+    lead, how = input.ndim - len(kernel), (kernel, stride, pad, dilation, out)
+    space, wide, shape = input.shape[lead:], _widened(input, *how), (*input.shape[:lead], *out)
+    cuts = [*offsets(kernel, stride, dilation, out)]
+
+    def run(a: Array) -> tuple[Array, Array]:
+        a = wide(a)
+        done = machine("maxima", "maxima")(a, space, *how)
         if done is not None:
-            return done
-        cuts = offsets(kernel, stride, dilation, out)
-        read = np.stack([wide[cut].reshape(-1, math.prod(out)) for _, cut in cuts], 1)
-    places, lost = reads(space, *how)[2], read != read
-    # Padding is no window's maximum.
-    number = np.maximum(read.argmax(1), (places >= 0).argmax(0))
-    if lost.any():  # the last nan of a window is its maximum
-        number = np.where(lost.any(1), len(places) - 1 - lost[:, ::-1].argmax(1), number)
-    return np.maximum.reduce(read, 1).reshape(shape), take_along(places, 0, number).reshape(shape)
+            return done  # type: ignore[no-any-return]
+        read = np.stack([a[cut].reshape(-1, math.prod(out)) for cut in cuts], 1)
+        places, lost = reads(space, *how), read != read
+        # Padding is no window's maximum.
+        number = np.maximum(read.argmax(1), (places >= 0).argmax(0))
+        if lost.any():  # the last nan of a window is its maximum
+            number = np.where(lost.any(1), len(places) - 1 - lost[:, ::-1].argmax(1), number)
+        return np.maximum.reduce(read, 1).reshape(shape), take_along(places, 0, number).reshape(shape)
+    return run
+
+
+def _widened(x: Array, kernel: Ints, *how: Ints) -> Way:
+    """How arrays like x are padded for windows with maxima."""
+    lowest = -np.inf if x.dtype.kind not in "iu" else np.iinfo(x.dtype).min
+    return padder(x.shape, reach(x.shape[x.ndim - len(kernel):], kernel, *how), lowest)
+
+
+def _split(shape: Ints, out: Ints, kernel: Ints) -> Ints:
+    """The sizes that show each window's dims as axes of their own."""
+    return *shape[:-len(out)], *[length for pair in zip(out, kernel, strict=True) for length in pair]
+
+
+@composite(where=("aten",))
+def _greatest(input, kernel: "Ints", stride: "Ints", pad: "Ints", dilation: "Ints", out: "Ints"):
+    """The maxima alone."""
+    return _max_pool(input, kernel, stride, pad, dilation, out)[0]
+
+
+@_greatest.kernel
+@resolved
+def _(x: Array, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Way:
+    if math.prod(kernel) > _FEW:
+        split = _split(x.shape, out, kernel)
+        even = stride == kernel and math.prod(split) == x.size and not any(pad) and {*dilation} == {1}
+        inner = tuple(range(1 - 2 * len(out), 0, 2))
+        return (lambda a: a.reshape(split).max(inner)) if even else NotImplemented
+    first, *others = offsets(kernel, stride, dilation, out)
+    wide, shape = _widened(x, kernel, stride, pad, dilation, out), (*x.shape[:-len(out)], *out)
+
+    def run(a: Array) -> Array:
+        a, found = wide(a), np.empty(shape, a.dtype)
+        np.maximum(a[first], a[others[0] if others else first], out=found)
+        for cut in others[1:]:
+            np.maximum(found, a[cut], out=found)
+        return found
+    return run
 
 
 def _max(n: int, x: Any, *how: Any) -> Any:
@@ -121,12 +152,13 @@ def _max_rows(n: int) -> None:
 
     def functional(input, kernel_size: "Any", stride: "Any" = None, padding: "Any" = 0,
                    dilation: "Any" = 1, ceil_mode: "bool" = False, return_indices: "bool" = False):
-        found = _max(n, input, kernel_size, stride, padding, dilation, ceil_mode)
-        return found if return_indices else found[0]
+        how = _planned(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)
+        return _max_pool(input, *how) if return_indices else _greatest(input, *how)
 
     def plain(input, kernel_size: "Any", stride: "Any" = (), padding: "Any" = 0,
               dilation: "Any" = 1, ceil_mode: "bool" = False):
-        return _max(n, input, kernel_size, stride, padding, dilation, ceil_mode)[0]
+        return _greatest(input, *_planned(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation,
+                                        ceil_mode))
     name = f"max_pool{n}d"
     doc = f"The maximum of each window of the last {n} dims (with its place, if return_indices)."
     composite(functional, name=f"{name}_function", doc=doc, where=(f"nn.functional.{name}",), planned=True)
@@ -153,23 +185,23 @@ def _shares(space: Ints, kernel: Ints, stride: Ints, pad: Ints, out: Ints, count
 
 
 @opaque(where=("aten",), node="avg_pool")
+@resolved
 def _avg_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", out: "Ints", count_pad: "bool",
-              divisor: "int | None") -> Array:
+              divisor: "int | None") -> Way:
     """The sum of each window over its share."""
-    n = len(kernel)
-    space = input.shape[input.ndim - n:]
-    wide = input if input.dtype.itemsize > 2 else input.astype(np.float32)
-    ones = (1,) * n
-    read = gathered(wide, 0, kernel, stride, pad, ones, out)
-    if read is None:
-        wide = padded(wide, reach(space, kernel, stride, pad, ones, out))
-        total = np.zeros((*input.shape[:input.ndim - n], *out), wide.dtype)
-        for _, cut in offsets(kernel, stride, ones, out):
-            total += wide[cut]
-    else:
-        total = np.add.reduce(read, 1).reshape(*input.shape[:input.ndim - n], *out)
-    share = _shares(space, kernel, stride, pad, out, count_pad, divisor, wide.dtype)
-    return (total / share).astype(input.dtype, copy=False)
+    lead, ones, of = input.ndim - len(kernel), (1,) * len(kernel), input.dtype
+    space, wide_of = input.shape[lead:], of if of.itemsize > 2 else np.dtype(np.float32)
+    wide = padder(input.shape, reach(space, kernel, stride, pad, ones, out))
+    first, *others = offsets(kernel, stride, ones, out)
+    share = _shares(space, kernel, stride, pad, out, count_pad, divisor, wide_of)
+
+    def run(a: Array) -> Array:
+        a = wide(a.astype(wide_of, copy=False))
+        total = a[first].copy()
+        for cut in others:
+            np.add(total, a[cut], total)
+        return np.divide(total, share, total).astype(of, copy=False)
+    return run
 
 
 @_avg_pool.gradient
@@ -186,13 +218,8 @@ def _avg_pool_back(grad, space: "Ints", kernel: "Ints", stride: "Ints", pad: "In
     out, lead = grad.shape[grad.ndim - n:], grad.shape[:grad.ndim - n]
     share = _shares(space, kernel, stride, pad, out, count_pad, divisor, grad.dtype)
     part = (grad / share).astype(grad.dtype, copy=False)
-    pads = reach(space, kernel, stride, pad, (1,) * n, out)
-    wide = np.zeros((*lead, *[size + low + high for size, (low, high) in zip(space, pads,
-                                                                            strict=True)]), grad.dtype)
-    for _, cut in offsets(kernel, stride, (1,) * n, out):
-        wide[cut] += part
-    inside = tuple(slice(low, low + size) for size, (low, _) in zip(space, pads, strict=True))
-    return np.ascontiguousarray(wide[(..., *inside)])
+    each = np.broadcast_to(part.reshape(*lead, *[1] * n, *out), (*lead, *kernel, *out))
+    return add_windows(each, space, kernel, stride, pad, (1,) * n)
 
 
 @_avg_pool_back.gradient
@@ -232,8 +259,7 @@ def _adaptive_sizes(op: str, n: int, x: Any, output_size: Any) -> Ints:
     space = x.shape[x.ndim - n:]
     wanted = (output_size,) * n if isinstance(output_size, int) or output_size is None else tuple(output_size)
     if len(wanted) != n:
-        raise RuntimeError(f"{op}: internal error: output_size.size() must be {n}, got "
-                           f"{list(wanted)}")
+        raise RuntimeError(f"{op}: internal error: output_size.size() must be {n}, got {list(wanted)}")
     if any(o is not None and o < 0 for o in wanted):
         raise RuntimeError(f"{op}(): elements of output_size must be greater than or equal to 0, but "
                            f"received {list(wanted)}")
@@ -261,8 +287,7 @@ def _adaptive_mean(n: int) -> None:
         kernel = _even(input.shape[input.ndim - n:], out)
         if kernel:
             if math.prod(kernel) > _FEW:
-                split = [length for pair in zip(out, kernel, strict=True) for length in pair]
-                return input.reshape(*input.shape[:-n], *split).mean(tuple(range(1 - 2 * n, 0, 2)))
+                return input.reshape(_split(input.shape, out, kernel)).mean(tuple(range(1 - 2 * n, 0, 2)))
             return _avg_pool(input, kernel, kernel, (0,) * n, out, True, None)
         return _by_matrices(input, out)
     composite(body, name=f"adaptive_avg_pool{n}d", planned=True, where=("torch", *_F) if n == 1 else _F,
@@ -300,9 +325,10 @@ def _adaptive_max_row(n: int) -> None:
     def body(input, output_size: "Any", return_indices: "bool" = False):
         out = _adaptive_sizes(f"adaptive_max_pool{n}d", n, input, output_size)
         kernel = _even(input.shape[input.ndim - n:], out)
-        few = kernel and 0 < math.prod(kernel) <= _MANY
-        found = _max_pool(input, kernel, kernel, (0,) * n, (1,) * n, out) if few else \
-            _adaptive_max(input, out)
+        if kernel and 0 < math.prod(kernel) <= _MANY:
+            how = kernel, kernel, (0,) * n, (1,) * n, out
+            return _max_pool(input, *how) if return_indices else _greatest(input, *how)
+        found = _adaptive_max(input, out)
         return found if return_indices else found[0]
     composite(body, name=f"adaptive_max_pool{n}d", planned=True, where=_F,
               doc=f"The maximum of windows that divide the last {n} dims into output_size parts.")
@@ -313,15 +339,12 @@ def _adaptive_max_row(n: int) -> None:
 @for_dims
 def _norm_row(n: int) -> None:
     def body(input, norm_type: "Number", kernel_size: "Any", stride: "Any" = None, ceil_mode: "bool" = False):
-        from rushlight.ops.activations import relu
-        from rushlight.ops.arithmetic import sign
-
         if abs(norm_type) == math.inf:
             sign_of = math.copysign(1, norm_type)
             return sign_of * _max(n, sign_of * input.abs(), kernel_size, stride, 0, 1, ceil_mode)[0]
         kernel = tuple_of(kernel_size, n, "kernel_size", f"lp_pool{n}d")
         mean = _mean(n, input ** norm_type, kernel, stride, 0, ceil_mode, True, None)
-        total = (sign(mean) * relu(mean.abs())) * math.prod(kernel)
+        total = (mean.sign() * mean.abs().relu()) * math.prod(kernel)
         return total ** (1.0 / norm_type)
     composite(body, name=f"lp_pool{n}d", where=_F, doc=f"The p-norm of each window of the last {n} dims.")
 

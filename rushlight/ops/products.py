@@ -10,6 +10,7 @@ from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.copying import converted
 from rushlight.ops.machine import machine as by_name
 from rushlight.ops.table import composite, opaque
+from rushlight.ops.ways import Way, resolved
 
 Array = np.ndarray[Any, Any]
 
@@ -28,7 +29,8 @@ def _c_name(a: Array) -> str:
 
 # From this many multiplications on, products are the compiler's, which shares them out over threads.
 LARGE = 1 << 18
-machine: Callable[[Array, Array], Array] = np.matmul
+machine: Callable[[Array, Array], Way] = lambda a, b: np.matmul
+
 
 def narrow(a: Array) -> bool:
     """Whether these are floats of one or two bytes."""
@@ -37,13 +39,22 @@ def narrow(a: Array) -> bool:
 
 def product(a: Array, b: Array) -> Array:
     """NumPy's matmul; two-byte floats multiply in float32 and round once."""
+    return multiplier(a, b)(a, b)  # type: ignore[no-any-return]
+
+
+def multiplier(a: Array, b: Array) -> Way:
+    """`product` of operands that lie like these."""
     if narrow(a):
-        found = wide(a, b)
-        return converted(found, np.empty(found.shape, a.dtype))
+        return _narrow_product
     if a.size * b.shape[-1] >= LARGE and a.ndim > 1 and b.ndim > 1:
         return machine(a, b)
     # Of two matrices, dot is the shorter way to the same routine.
-    return a.dot(b) if a.ndim == 2 == b.ndim else np.matmul(a, b)
+    return np.ndarray.dot if a.ndim == 2 == b.ndim else np.matmul
+
+
+def _narrow_product(a: Array, b: Array) -> Array:
+    found = wide(a, b)
+    return converted(found, np.empty(found.shape, a.dtype))
 
 
 def wide(a: Array, b: Array) -> Array:
@@ -56,7 +67,8 @@ def wide(a: Array, b: Array) -> Array:
 
 
 @opaque(out=True)
-def mm(input, mat2) -> Array:
+@resolved
+def mm(input, mat2) -> Way:
     """The product of two matrices: (n, k) @ (k, m) -> (n, m)."""
     if input.ndim != 2 or mat2.ndim != 2:
         which = "self" if input.ndim != 2 else "mat2"
@@ -67,7 +79,7 @@ def mm(input, mat2) -> Array:
     if input.shape[1] != mat2.shape[0]:
         raise RuntimeError("mat1 and mat2 shapes cannot be multiplied "
                            f"({input.shape[0]}x{input.shape[1]} and {mat2.shape[0]}x{mat2.shape[1]})")
-    return product(input, mat2)
+    return multiplier(input, mat2)
 
 
 @mm.gradient
@@ -97,7 +109,8 @@ def _(s: Any, grad: Any) -> Any:
 
 
 @opaque(out=True)
-def bmm(input, mat2) -> Array:
+@resolved
+def bmm(input, mat2) -> Way:
     """The products of two batches of matrices: (b, n, k) @ (b, k, m) -> (b, n, m)."""
     if input.ndim != 3 or mat2.ndim != 3:
         which = "batch1" if input.ndim != 3 else "batch2"
@@ -107,7 +120,7 @@ def bmm(input, mat2) -> Array:
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: "
                            f"[{input.shape[0]}, {input.shape[2]}] but got: "
                            f"[{mat2.shape[0]}, {mat2.shape[1]}].")
-    return product(input, mat2)
+    return multiplier(input, mat2)
 
 
 @bmm.gradient
@@ -117,7 +130,8 @@ def _(s: Any, grad: Any) -> Any:
 
 
 @opaque(out=True)
-def mv(input, vec) -> Array:
+@resolved
+def mv(input, vec) -> Way:
     """Matrix times vector."""
     if input.ndim != 2 or vec.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {input.ndim}, {input.ndim}, {vec.ndim}")
@@ -125,7 +139,7 @@ def mv(input, vec) -> Array:
     if input.shape[1] != vec.shape[0]:
         n, m = input.shape
         raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{m}), vec ({vec.shape[0]})")
-    return product(input, vec)
+    return multiplier(input, vec)
 
 
 @mv.gradient
@@ -135,7 +149,8 @@ def _(s: Any, grad: Any) -> Any:
 
 
 @opaque(out=True)
-def dot(input, tensor) -> Array:
+@resolved
+def dot(input, tensor) -> Way:
     """The sum of products of two vectors."""
     if input.ndim != 1 or tensor.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors")
@@ -146,7 +161,7 @@ def dot(input, tensor) -> Array:
         raise RuntimeError(f"inconsistent tensor size, expected tensor [{input.shape[0]}] and src "
                            f"[{tensor.shape[0]}] to have the same number of elements, but got "
                            f"{input.shape[0]} and {tensor.shape[0]} elements respectively")
-    return np.asarray(product(input, tensor))
+    return multiplier(input, tensor)
 
 
 @dot.gradient
@@ -190,18 +205,16 @@ def _check_inner(a: Any, b: Any) -> None:
 
 
 @opaque(name="_matmul", where=("aten",))
-def _matmul(input, other) -> Array:
+@resolved
+def _matmul(input, other) -> Way:
     """The product over the last two dims, batch dims broadcast."""
     same_dtype("expected scalar type", input, other)
     if input.shape[-1] != other.shape[-2]:
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: "
                            f"[{int(np.prod(input.shape[:-2]))}, {input.shape[-1]}] but got: "
                            f"[{int(np.prod(other.shape[:-2]))}, {other.shape[-2]}].")
-    try:
-        return product(input, other)
-    except ValueError:
-        broadcast_shapes(input.shape[:-2], other.shape[:-2])
-        raise
+    broadcast_shapes(input.shape[:-2], other.shape[:-2])
+    return multiplier(input, other)
 
 
 @_matmul.gradient

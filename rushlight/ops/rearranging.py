@@ -11,6 +11,7 @@ from rushlight.base.layout import as_tuple
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.along import at_least_1d
 from rushlight.ops.table import ROWS, Row, composite, opaque
+from rushlight.ops.ways import Way, resolved
 
 Array = np.ndarray[Any, Any]
 
@@ -19,12 +20,12 @@ Array = np.ndarray[Any, Any]
 
 
 @opaque(quiet=True)
-def flip(input, dims: "*Ints") -> Array:
+@resolved
+def flip(input, dims: "*Ints") -> Way:
     """The order of the elements along each of dims reversed."""
-    given = as_tuple(dims)
-    axes = wrap_dims(given, input.ndim) if given else ()
-    turned = tuple([slice(None, None, -1 if i in axes else 1) for i in range(input.ndim)])
-    return input[turned].copy("K")  # which keeps the order of dims in memory, as PyTorch's does
+    axes = wrap_dims(as_tuple(dims), input.ndim) if as_tuple(dims) else ()
+    at = (..., *[slice(None, None, -1 if d in axes else 1) for d in range(input.ndim)])
+    return lambda a: a[at].copy("K")  # in the order of dims in memory, as PyTorch's is
 
 
 @flip.gradient

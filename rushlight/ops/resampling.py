@@ -151,6 +151,6 @@ def _by_taps(x: Any, dim: int, at: Array, weights: Array) -> Any:
     wide = x.float() if narrow(x._a) else x  # the sum is rounded once
     shape = [-1 if d == dim else 1 for d in range(x.ndim)]
     weights = weights.astype(wide._a.dtype)
-    found = sum(wide.index_select(dim, tensor_of(np.ascontiguousarray(at[:, k])))
-                * tensor_of(weights[:, k].reshape(shape)) for k in range(at.shape[1]))
-    return found.to(x.dtype)
+    first, *others = [wide.index_select(dim, tensor_of(a.copy())) * tensor_of(w.copy().reshape(shape))
+                      for a, w in zip(at.T, weights.T, strict=True)]
+    return sum(others, first).to(x.dtype)

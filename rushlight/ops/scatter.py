@@ -85,8 +85,7 @@ def _check_sizes(a: Array, d: int, index: Array, source: Array | None) -> None:
     if source is not None:
         fits = fits and all(n <= m for n, m in zip(sizes, at_least_1d(source).shape, strict=True))
     if not fits:
-        tail = "" if source is None else (" and to be no larger size than src "
-                                          f"{list(source.shape)}")
+        tail = "" if source is None else (f" and to be no larger size than src {list(source.shape)}")
         raise RuntimeError(f"Expected index {list(index.shape)} to be no larger than self "
                            f"{list(a.shape)} apart from dimension {d}{tail}")
 
@@ -191,8 +190,7 @@ def scatter_reduce(input, dim: "int", index, src, reduce: "str", *, include_self
     include_self: whether the elements of input that are written to take part.
     """
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
-        raise RuntimeError("reduce argument must be either sum, prod, mean, amax or amin, got "
-                           f"{reduce}")
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     if (input.dtype.kind, reduce) in (("c", "amax"), ("c", "amin"), ("b", "mean")):
         raise NotImplementedError(f'"scatter_gather_tensor_cpu_reduce_{reduce}" not implemented for '
                                   f"'{legacy(input)}'")

@@ -24,8 +24,7 @@ Array = np.ndarray[Any, Any]
 def _check_search(edges: Array, values: Any, right: bool, side: str | None, sorter: Any) -> bool:
     """Whether to search from the right; RuntimeError for what does not fit together."""
     if side not in (None, "left", "right"):
-        raise RuntimeError("torch.searchsorted(): side can only be 'left' or 'right' but got "
-                           f"{side}")
+        raise RuntimeError(f"torch.searchsorted(): side can only be 'left' or 'right' but got {side}")
     if side == "left" and right:
         raise RuntimeError("torch.searchsorted(): side and right can't be set to opposites, got side "
                            "of left while right was True")
@@ -143,8 +142,7 @@ def histc(input, bins: "int" = 100, min: "Number" = 0, max: "Number" = 0) -> Arr
 
 def _range(values: Array, low: Any, high: Any) -> tuple[Any, Any]:
     if low > high:
-        raise RuntimeError("torch.histc: max must be larger than min, got "
-                           f"{low} and {high}")
+        raise RuntimeError(f"torch.histc: max must be larger than min, got {low} and {high}")
     if low == high and values.size:
         low, high = values.min(), values.max()
     if not (np.isfinite(float(low)) and np.isfinite(float(high))):
@@ -271,8 +269,7 @@ def one_hot(input, num_classes: "int" = -1) -> Array:
 def unravel_index(indices, shape: "Ints"):
     """The coordinates of flat positions in a tensor of `shape`, one tensor per dim."""
     if indices._k.dtype.category != dt.INTEGRAL:
-        raise ValueError("expected 'indices' to be integer dtype, but got "
-                         f"{indices._k.dtype!r}")
+        raise ValueError(f"expected 'indices' to be integer dtype, but got {indices._k.dtype!r}")
     sizes = as_tuple(shape)
     if any(n < 0 for n in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")

@@ -125,8 +125,7 @@ def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool
     d = wrap_dim(dim, input.ndim)
     source = at_least_1d(input)
     if not 0 <= k <= source.shape[d]:
-        raise RuntimeError(f"selected index k out of range: expected 0 <= k <= {source.shape[d]}, "
-                           f"got {k}")
+        raise RuntimeError(f"selected index k out of range: expected 0 <= k <= {source.shape[d]}, got {k}")
     order = np.ascontiguousarray(_first(source, k, d, largest))
     values = np.ascontiguousarray(take_along(source, d, order))
     if not input.ndim:

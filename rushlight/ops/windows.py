@@ -3,11 +3,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+
+from rushlight.ops.ways import Way
 
 Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
@@ -58,15 +60,23 @@ def out_size(size: int, kernel: int, stride: int, pad: int, dilation: int, ceil:
 
 def padded(a: Array, pads: Sequence[tuple[int, int]], value: Any = 0) -> Array:
     """The last dims extended by (before, behind) elements of `value`."""
+    return padder(a.shape, pads, value)(a)
+
+
+def padder(shape: Ints, pads: Sequence[tuple[int, int]], value: Any = 0) -> Way:
+    """`padded` of arrays of a shape."""
     if not any(p != (0, 0) for p in pads):
-        return a
-    lead = a.ndim - len(pads)
-    sizes = [*a.shape[:lead], *[n + low + high for n, (low, high) in zip(a.shape[lead:], pads, strict=True)]]
-    # Zeros cost nothing where memory is fresh.
-    out = np.full(sizes, value, a.dtype) if value else np.zeros(sizes, a.dtype)
-    inside = tuple(slice(low, low + n) for n, (low, _) in zip(a.shape[lead:], pads, strict=True))
-    out[(..., *inside)] = a
-    return out
+        return lambda a: a
+    lead = len(shape) - len(pads)
+    sizes = (*shape[:lead], *[n + low + high for n, (low, high) in zip(shape[lead:], pads, strict=True)])
+    inside = (..., *[slice(low, low + n) for n, (low, _) in zip(shape[lead:], pads, strict=True)])
+
+    def run(a: Array) -> Array:
+        # Zeros cost nothing where memory is fresh.
+        out = np.full(sizes, value, a.dtype) if value else np.zeros(sizes, a.dtype)
+        out[inside] = a
+        return out
+    return run
 
 
 def windows(a: Array, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> Array:
@@ -79,24 +89,24 @@ def windows(a: Array, kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> 
     return np.lib.stride_tricks.as_strided(a, (*a.shape[:lead], *kernel, *out), strides, writeable=False)
 
 
-def offsets(kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> Iterator[tuple[int, Any]]:
-    """For each element of the window: its flat number and the slices of the space that it reads."""
-    for flat, place in enumerate(itertools.product(*[range(k) for k in kernel])):
-        cut = tuple(slice(p * d, p * d + t * (o - 1) + 1, t)
-                    for p, d, t, o in zip(place, dilation, stride, out, strict=True))
-        yield flat, (..., *cut)
+def offsets(kernel: Ints, stride: Ints, dilation: Ints, out: Ints) -> list[Any]:
+    """For each element of the window: the slices of the space that it reads."""
+    return [(..., *[slice(p * d, p * d + t * (o - 1) + 1, t)
+                    for p, d, t, o in zip(place, dilation, stride, out, strict=True)])
+            for place in itertools.product(*map(range, kernel))]
 
 
-def add_windows(columns: Array, space: Ints, kernel: Ints, stride: Ints, dilation: Ints) -> Array:
-    """The transpose of `windows`: (*lead, *kernel, *out) added up into (*lead, *space)."""
+def add_windows(columns: Array, space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints) -> Array:
+    """Windows (*lead, *kernel, *out) added up where they lie in (*lead, *space)."""
     n = len(kernel)
-    lead = columns.shape[:columns.ndim - 2 * n]
-    out = columns.shape[columns.ndim - n:]
-    flat = columns.reshape(*lead, int(np.prod(kernel)), *out)
-    into = np.zeros((*lead, *space), columns.dtype)
-    for number, cut in offsets(kernel, stride, dilation, out):
-        into[cut] += flat[(*[slice(None)] * len(lead), number)]
-    return into
+    lead, out = columns.shape[:columns.ndim - 2 * n], columns.shape[columns.ndim - n:]
+    pads = reach(space, kernel, stride, pad, dilation, out)
+    into = np.zeros((*lead, *[size + a + b for size, (a, b) in zip(space, pads, strict=True)]), columns.dtype)
+    taps = itertools.product(*map(range, kernel))
+    for place, cut in zip(taps, offsets(kernel, stride, dilation, out), strict=True):
+        into[cut] += columns[(*[slice(None)] * len(lead), *place)]
+    inside = [slice(p, p + size) for p, size in zip(pad, space, strict=True)]
+    return np.ascontiguousarray(into[(..., *inside)])
 
 
 def reach(sizes: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Any:
@@ -105,28 +115,9 @@ def reach(sizes: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, ou
         sizes, kernel, stride, pad, dilation, out, strict=True)]
 
 
-# From this many elements read on, windows are not laid out.
-_GATHERED = 1 << 16
-
-
 @lru_cache(maxsize=32)
-def reads(space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Any:
-    """(padding per dim; the places that windows read in the padded space, in the space (-1: in none)).
-
-    Places are arrays (elements, windows).
-    """
+def reads(space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Array:
+    """The places that windows read, (elements, windows); -1 in padding."""
     pads = reach(space, kernel, stride, pad, dilation, out)
     table = padded(np.arange(math.prod(space)).reshape(space), pads, -1)
-    cuts = [cut for _, cut in offsets(kernel, stride, dilation, out)]
-    return pads, *[np.stack([a[cut].ravel() for cut in cuts])
-                   for a in (np.arange(table.size).reshape(table.shape), table)]
-
-
-def gathered(x: Array, value: Any, kernel: Ints, *how: Any) -> Array | None:
-    """What windows read, (lead, elements, windows); None where that is much."""
-    lead, space = x.shape[:x.ndim - len(kernel)], x.shape[x.ndim - len(kernel):]
-    if math.prod(lead) * math.prod(kernel) * math.prod(how[-1]) >= _GATHERED:
-        return None
-    pads, read, _ = reads(space, kernel, *how)
-    wide = padded(x, pads, value)
-    return wide.reshape(math.prod(lead), math.prod(wide.shape[len(lead):])).take(read, 1)
+    return np.stack([table[cut].ravel() for cut in offsets(kernel, stride, dilation, out)])

@@ -35,7 +35,7 @@ def test_equals_the_formula(seed):
         return a.swapaxes(-1, -2) if turned else a
     q, k, v, g = made(length, deep), made(keys, deep), made(keys, out), made(length, out)
     scale = draw.choice([0.1, 0.5, deep ** -0.5, -0.3])
-    found, kept = attend(q, k, v, causal, scale)
+    found, kept = attend(q, k, v, causal, scale)(q, k, v)
     expected = _by_formula(*(a.astype(np.float64) for a in (q, k, v, g)), causal, scale)
     for a, b in zip((found, *unattend(g, q, k, v, kept, causal, scale)), expected, strict=True):
         assert a.shape == b.shape and a.dtype == dtype
@@ -45,7 +45,7 @@ def test_equals_the_formula(seed):
 def test_nans_stay_in_their_rows():
     q, k, v = (np.random.default_rng(0).standard_normal((2, 9, 4)) for _ in range(3))
     q[0, 3, 1] = np.nan
-    found = attend(q, k, v, False, 0.5)[0]
+    found = attend(q, k, v, False, 0.5)(q, k, v)[0]
     assert np.isnan(found[0, 3]).all() and np.isfinite(np.delete(found[0], 3, 0)).all()
 
 
