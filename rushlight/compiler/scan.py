@@ -1,42 +1,64 @@
-"""Running sums and products along rows as machine code: NumPy's own go through memory for each element."""
+"""Running sums and products along a dim of dense arrays, shared out by the team (`scancode.py`)."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
+from math import prod
+from typing import Any
 
-from rushlight.compiler.ir import Function, Module
-from rushlight.compiler.team import pointer
-from rushlight.compiler.written import ADDRESS, INTEGER, Written
+import numpy as np
 
-_IDENTITY = {"fadd": "0.0", "fmul": "1.0"}
+from rushlight.compiler import native, pool, scancode, target, team
+from rushlight.compiler.atoms import LLVM
+from rushlight.compiler.tier import Tiered
+
+# Rows of a job; elements from which on threads are worth waking.
+_ROWS, _PARALLEL = 64, 1 << 15
+
+
+class Scan(Tiered):
+    """Called with (a, into, d); says if it was done: before there is machine code, callers go NumPy's way."""
+
+    def __init__(self, op: str, along: str, dtype: str) -> None:
+        super().__init__()
+        self.op, self.along, self.dtype = op, along, dtype
+
+    @property
+    def content(self) -> str:
+        return f"{self.op} {self.along} {self.dtype}"
+
+    def reference(self, *arrays: Any, out: Any = None) -> bool:
+        """Nothing is done."""
+        return False
+
+    def build(self) -> Callable[..., bool] | None:
+        """The machine code; None without LLVM or a team."""
+        if not target.available() or not team.possible():
+            return None
+        kind, lanes = LLVM[self.dtype], target.lanes(self.dtype)
+        loop = native.address("scan", f"{self.content} {lanes}", lambda module, name: scancode.write(
+            module, name, self.op, self.along, kind, lanes))
+        calls = lru_cache(maxsize=256)(lambda shape, d, item: _call(loop, self.along, shape, d, item))
+
+        def run(a: Any, into: Any, d: int, out: Any = None) -> bool:
+            calls(a.shape, d, a.itemsize)(pool.get_num_threads() if a.size >= _PARALLEL else 1, a, into)
+            return True
+        return run
+
+
+def _call(loop: int, along: str, shape: tuple[int, ...], d: int, item: int) -> team.Call:
+    n, inner = shape[d], prod(shape[d + 1:])
+    if along == "rows":
+        step, count = n * item, prod(shape[:d])
+        jobs = [[low * step, low * step, min(_ROWS, count - low), n] for low in range(0, count, _ROWS)]
+    else:
+        step = inner * item
+        jobs = [[start, start, min(scancode.STRIP, inner - low), n] for block in range(prod(shape[:d]))
+                for low in range(0, inner, scancode.STRIP) for start in (block * n * step + low * item,)]
+    return team.Call((loop, np.array(jobs, np.int64), (0, 1), 2, np.array([step], np.int64)))
 
 
 @lru_cache(maxsize=None)
-def scan(op: str) -> Written:
-    """Called with (a, into, rows, n, across, step): totals in double, rounded at each float32 element.
-
-    Elements of a row are `step` apart, rows `across`.  op: LLVM's, fadd or fmul.
-    """
-    return Written("scan", op, lambda module, name: write(module, name, op), (ADDRESS,) * 2 + (INTEGER,) * 4,
-                   lambda a, into, *steps: (pointer(a), pointer(into), *steps))
-
-
-def write(module: Module, name: str, op: str) -> None:
-    """The IR of `i64 name(ptr rows, ptr into, i64 count, i64 n, i64 across, i64 step)`: four rows at once."""
-    f = Function(module, f"define i64 @{name}(ptr %rows, ptr %into, "
-                         "i64 %count, i64 %n, i64 %across, i64 %step)")
-    fours = f.i64("sdiv", "%count", 4)
-    for width, count, first in ((4, fours, "0"), (1, f.i64("srem", "%count", 4), f.i64("mul", fours, 4))):
-        totals = [f.var(_IDENTITY[op], "double") for _ in range(width)]
-        with f.loop(count) as block:
-            row = f.i64("add", f.i64("mul", block, width), first)
-            for total in totals:
-                total.set(_IDENTITY[op])
-            with f.loop("%n") as i:
-                for number, total in enumerate(totals):
-                    start = f.i64("mul", f.i64("add", row, number), "%across")
-                    place = f.i64("mul", f.i64("add", start, f.i64("mul", i, "%step")), 4)
-                    value = f.op(f"fpext float {f.load('float', f.at('%rows', place))} to double")
-                    total.set(f.op(f"{op} double {total.get()}, {value}"))
-                    f.store("float", f.op(f"fptrunc double {total.get()} to float"), f.at("%into", place))
-    f.emit("ret i64 0")
-    f.finish()
+def scan(op: str, along: str, dtype: str) -> Scan:
+    """The kernel of "add" or "mul" along "rows", which lie dense, or "columns", for float32 or float64."""
+    return Scan(op, along, dtype)

@@ -25,12 +25,10 @@ def _scan(ufunc: Any, a: Array, dim: int, result: dt.dtype) -> Array:
         a = a.real.astype(result.np) if a.dtype.kind == "c" and not result.is_complex else a.astype(result.np)
     work = np.dtype(_WIDER.get(result.name, result.np))
     out = np.empty(at_least_1d(a).shape, result.np)
-    last = max(a.ndim - 1, 0)
-    if a.dtype.char == out.dtype.char == "f" and a.size and a.flags.c_contiguous and d in (0, last):
-        n = out.shape[d]
-        steps = (n, 1) if d == last else (1, a.size // n)
-        if machine("scan", "scan")(_LLVM[ufunc])(a, out, a.size // n, n, *steps):
-            return out.reshape(a.shape)
+    if a.ndim and a.dtype == out.dtype and a.dtype.char in "fd" and a.size and a.flags.c_contiguous:
+        along = "rows" if d == a.ndim - 1 else "columns"
+        if machine("scan", "scan")(_OPS[ufunc], along, result.name)(a, out, d):
+            return out
     if work == out.dtype:
         ufunc.accumulate(at_least_1d(a), d, out=out)
     else:
@@ -39,7 +37,7 @@ def _scan(ufunc: Any, a: Array, dim: int, result: dt.dtype) -> Array:
     return out.reshape(a.shape)
 
 
-_LLVM = {np.add: "fadd", np.multiply: "fmul"}
+_OPS = {np.add: "add", np.multiply: "mul"}
 
 
 def _result(a: Array, dtype: dt.dtype | None) -> dt.dtype:

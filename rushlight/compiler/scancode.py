@@ -1,0 +1,114 @@
+"""Machine code of running sums and products: totals in double precision, rounded at each element.
+
+`rows`: along rows that lie dense, a vector's worth of rows at a time: blocks are transposed, so that a vector
+holds one element of each row.    args: a, into    dims: rows, n    steps: bytes of a row
+`columns`: down the rows of a matrix, all columns of a strip at a time.
+                                  args: a, into    dims: columns, at most STRIP, n    steps: bytes of a row
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from rushlight.compiler.ir import Module
+from rushlight.compiler.lanes import Lane
+from rushlight.compiler.runtime import SLOT
+from rushlight.compiler.tilecode import Writer
+
+STRIP = 512
+_IDENTITY = {"add": 0.0, "mul": 1.0}
+_STEP: dict[str, Callable[[Lane, Lane], Lane]] = {"add": lambda a, b: a + b, "mul": lambda a, b: a * b}
+
+
+class _Scan(Writer):
+    """What both directions share."""
+
+    def __init__(self, module: Module, name: str, op: str, kind: str, lanes: int) -> None:
+        super().__init__(module, name, kind, lanes)
+        f = self.f
+        self.op = op
+        self.a, self.into = (f.load("ptr", "%args", SLOT * k) for k in range(2))
+        self.count, self.n = (f.load("i64", "%dims", SLOT * k) for k in range(2))
+        self.step = f.load("i64", "%steps")
+
+    def next(self, total: Lane, value: Lane) -> tuple[Lane, Lane]:
+        """The total with a value, and the same as it is stored."""
+        total = _STEP[self.op](total, value if self.kind == "double" else value.cast("fpext", "double"))
+        return total, total if self.kind == "double" else total.cast("fptrunc", self.kind)
+
+    def start(self) -> Lane:
+        """The total of nothing."""
+        return self.f.const("double", _IDENTITY[self.op])
+
+    def end(self) -> None:
+        """No more code."""
+        self.f.emit("ret i32 0")
+        self.f.finish()
+
+    def rows(self) -> None:
+        """Rows beyond the last are the last one again, which gives the same twice."""
+        f, size, lanes = self.f, self.size, self.lanes
+        last, whole = f.i64("sub", self.count, 1), f.i64("udiv", self.n, lanes)
+        with f.counted(self.over(self.count, lanes)) as block:
+            first = f.i64("mul", block, lanes)
+            numbers = [self.least(f.i64("add", first, k), last) for k in range(lanes)]
+            offsets = [f.i64("mul", number, self.step) for number in numbers]
+            lines = [(f.at(self.a, o), f.at(self.into, o)) for o in offsets]
+            with f.vectors(whole, [self.start()]) as (k, totals, updated):
+                at, total, stored = f.i64("mul", k, lanes * size), totals[0], list[Lane]()
+                for column in self.turned([self.read(source, at) for source, _ in lines]):
+                    total, out = self.next(total, column)
+                    stored.append(out)
+                for (_, to), row in zip(lines, self.turned(stored), strict=True):
+                    self.write(row, to, at)
+                updated.append(total)
+            done = f.i64("mul", whole, lanes)
+            with f.vectors(f.i64("sub", self.n, done), totals) as (k, totals, updated):
+                updated.append(self._column(lines, f.i64("mul", f.i64("add", done, k), size), totals[0]))
+        self.end()
+
+    def _column(self, lines: Sequence[tuple[str, str]], at: str, total: Lane) -> Lane:
+        """An element of each row."""
+        f, column = self.f, "poison"
+        for k, (source, _) in enumerate(lines):
+            value = f.load(self.kind, source, at)
+            column = f.op(f"insertelement {self.vector} {column}, {self.kind} {value}, i64 {k}")
+        total, out = self.next(total, Lane(f, self.kind, column))
+        for k, (_, to) in enumerate(lines):
+            f.store(self.kind, f.op(f"extractelement {out!r}, i64 {k}"), to, at)
+        return total
+
+    def columns(self) -> None:
+        """Row by row, the totals of all columns in memory of their own."""
+        f, size, lanes = self.f, self.size, self.lanes
+        room = f.op(f"alloca double, i64 {STRIP}, align 64")
+        whole = f.i64("udiv", self.count, lanes)
+        with f.counted(str(STRIP)) as k:
+            f.store("double", f"{_IDENTITY[self.op]}", room, f.i64("mul", k, SLOT))
+        with f.counted(self.n) as i:
+            offset = f.i64("mul", i, self.step)
+            source, to = f.at(self.a, offset), f.at(self.into, offset)
+            with f.counted(whole) as k:
+                at, held = f.i64("mul", k, lanes * size), f.at(room, f.i64("mul", k, lanes * SLOT))
+                total = Lane(f, "double", f.op(f"load {f.type('double')}, ptr {held}, align 8"))
+                total, out = self.next(total, self.read(source, at))
+                f.emit(f"store {total!r}, ptr {held}, align 8")
+                self.write(out, to, at)
+            done = f.i64("mul", whole, lanes)
+            with f.counted(f.i64("sub", self.count, done)) as k:
+                place = f.i64("add", done, k)
+                self._single(f.at(source, f.i64("mul", place, size)), f.at(to, f.i64("mul", place, size)),
+                             f.at(room, f.i64("mul", place, SLOT)))
+        self.end()
+
+    def _single(self, source: str, to: str, held: str) -> None:
+        f, double = self.f, self.kind == "double"
+        value = f.load(self.kind, source)
+        value = value if double else f.op(f"fpext float {value} to double")
+        total = f.op(f"f{self.op} double {f.load('double', held)}, {value}")
+        f.store("double", total, held)
+        f.store(self.kind, total if double else f.op(f"fptrunc double {total} to float"), to)
+
+
+def write(module: Module, name: str, op: str, along: str, kind: str, lanes: int) -> None:
+    """The IR of `rows` or `columns`, for op "add" or "mul"."""
+    getattr(_Scan(module, name, op, kind, lanes), along)()
