@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rushlight.base.layout import channels_last_strides, contiguous_strides, has_channels_last
-from rushlight.compiler import pool, team
+from rushlight.compiler import team
 from rushlight.compiler.tilecode import STRIP
-from rushlight.compiler.tiles import _PARALLEL, Product, offsets, suits
+from rushlight.compiler.tiles import Product, offsets, suits
 from rushlight.ops.windows import padder
 
 Array = np.ndarray[Any, Any]
@@ -118,8 +118,7 @@ class _Plan(Product):
         n, channels, *space = self.shape
         c = np.empty((n, *space, channels) if self.last else self.shape, a.dtype)
         c = np.moveaxis(c, -1, 1) if self.last else c
-        threads = pool.get_num_threads() if self.work >= _PARALLEL else 1
-        self.call(threads, source, np.empty(self.size, np.uint8), self.wide(a), c)
+        self.call(self.threads(), source, np.empty(self.size, np.uint8), self.wide(a), c)
         return c
 
 

@@ -71,13 +71,13 @@ class Full:
             return self._folded(partials)
         return run
 
-    def chunks(self, arrays: Sequence[Any]) -> tuple[team.Work, Any]:
-        """What reduces each chunk of machine code's arrays, and where the results will be."""
+    def chunks(self, arrays: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
+        """What `team.run_loop` takes to reduce each chunk of arrays, and where the results will be."""
         n, of, threads = arrays[0].size, dt.BY_NAME[self.partial].np, pool.get_num_threads()
         partials = np.empty(-(-n // CHUNK), of)
         jobs, steps = _plan(n, (*[a.itemsize for a in arrays], of.itemsize), threads)
         jobs, loop = team.placed(jobs, (*arrays, partials)), LOOPS[self.kernel.fn]  # type: ignore[index]
-        return team.Work(loop, jobs, len(arrays) + 1, steps, threads), partials
+        return (loop, jobs, len(arrays) + 1, steps, threads), partials
 
     def _folded(self, partials: Any) -> Any:
         token = hush()

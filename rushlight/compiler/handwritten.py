@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.compiler import attend, convolve, maxima, team
+from rushlight.compiler import attend, attentioncode, convolve, maxima, pool, team
 from rushlight.compiler.full import Full
 from rushlight.compiler.stages import Stage, Stages, add_reduce, copy, formula, joined
 from rushlight.compiler.tiles import suits
@@ -39,8 +39,13 @@ class Scratch:
         return self.held[start:start + size].view(dtype).reshape(shape)
 
 
-def _stage(work: team.Work, *kept: Array) -> Stage:
-    return Stage(*work, kept)
+def _stages(call: team.Call, threads: int, *operands: Array) -> Stages:
+    """A call's loops, on these operands."""
+    found = []
+    for loop, jobs, of, before, steps, *tables in call.kept:
+        own = team.placed(jobs, [operands[k] for k in of])
+        found.append(Stage(loop, own, before, steps, threads, (operands, tables)))
+    return found
 
 
 def _zeros(*arrays: Array) -> list[Stages | None]:
@@ -59,15 +64,21 @@ def _widened(room: Scratch, a: Array, pads: Sequence[tuple[int, int]],
     return wide, [copy(wide, np.array(value, a.dtype)), copy(wide[inside], a)]
 
 
-def attention(result: Array, kept: Array, *operands: Any) -> Stages | None:
+def attention(result: Array, kept: Array, q: Array, k: Array, v: Array, causal: bool, scale: float) -> Stages:
     """ops/attention.py's _attention."""
-    return [_stage(attend.forward(result, kept, *operands), result, kept, *operands[:3])]
+    return _attended(attentioncode.attend, causal, scale, q, k, v, result, kept)
 
 
-def attention_backward(dq: Array, dk: Array, dv: Array, *operands: Any) -> Stages | None:
+def attention_backward(dq: Array, dk: Array, dv: Array, g: Array, q: Array, k: Array, v: Array, kept: Array,
+                       causal: bool, scale: float) -> Stages | None:
     """ops/attention.py's _attention_backward."""
-    work = attend.backward(dq, dk, dv, *operands)
-    return joined([*_zeros(dk, dv), [_stage(work, dq, dk, dv, *operands[:5])]])
+    found = _attended(attentioncode.unattend, causal, scale, q, k, v, g, kept, dq, dk, dv)
+    return joined([*_zeros(dk, dv), found])
+
+
+def _attended(write: Any, causal: bool, scale: float, *operands: Array) -> Stages:
+    call, many = attend.over(write, causal, scale, *operands)
+    return _stages(call, pool.get_num_threads() if many else 1, *operands)
 
 
 def _convolved(room: Scratch, out: Array, which: str, a: Array, b: Array, *how: Any) -> Stages | None:
@@ -76,8 +87,7 @@ def _convolved(room: Scratch, out: Array, which: str, a: Array, b: Array, *how: 
         return None
     wide, filled = _widened(room, a, plan.pads, 0.0)
     packed = room.empty((plan.size,), np.uint8)
-    return joined([*filled, [_stage(plan.packing(b, packed), b, packed),
-                            _stage(plan.product(wide, packed, out), wide, packed, out)]])
+    return joined([*filled, _stages(plan.call, plan.threads(), b, packed, wide, out)])
 
 
 def convolution(room: Scratch, outs: Sequence[Array], input: Array, weight: Array,
@@ -103,9 +113,8 @@ def max_pool(room: Scratch, outs: Sequence[Array], input: Array, kernel: Any, *h
         return None
     space = input.shape[input.ndim - len(kernel):]
     wide, filled = _widened(room, input, reach(space, kernel, *how), -np.inf)
-    found, places = outs
-    work = maxima.pooling(found, places, wide, space, kernel, *how)
-    return joined([*filled, [_stage(work, found, places, wide)]])
+    call = maxima.pooling(wide.dtype, wide.shape, *map(tuple, (space, kernel, *how)))
+    return joined([*filled, _stages(call, maxima.threads(wide), wide, *outs)])
 
 
 def greatest(room: Scratch, outs: Sequence[Array], *operands: Any) -> Stages | None:
@@ -117,15 +126,17 @@ def spread(out: Array, input: Array, places: Array, size: int) -> Stages | None:
     """ops/pooling.py's _spread."""
     if not suits(input) or not (input.flags.c_contiguous and places.flags.c_contiguous):
         return None
-    return joined([*_zeros(out), [_stage(maxima.spreading(out, input, places), out, input, places)]])
+    call = maxima.spreading(input.dtype, input.shape, size)
+    return joined([*_zeros(out), _stages(call, maxima.threads(input, out), input, places, out)])
 
 
 def everything(made: Full, arrays: Sequence[Array], out: Array) -> Stages | None:
     """The sum of an expression over all elements: that of chunks, and theirs as NumPy adds them up."""
     if made.combine is not np.add or not made.kernel.compile_now():
         return None
-    work, partials = made.chunks(arrays)
+    (loop, jobs, before, steps, threads), partials = made.chunks(arrays)
+    chunks = Stage(loop, jobs, before, steps, threads, (partials, arrays))
     wide, total = np.empty(partials.shape), np.empty(())
     x = symbol("x")
-    return joined([[_stage(work, partials, *arrays)], formula(x, ("x",), (partials, wide)),
+    return joined([[chunks], formula(x, ("x",), (partials, wide)),
                    add_reduce(wide, (0,), total), formula(x, ("x",), (total, out.reshape(())))])

@@ -17,16 +17,20 @@ Ints = tuple[int, ...]
 _PARALLEL = 1 << 15
 
 
-def _work(write: Any, jobs: Sequence[Any], operands: Sequence[Array], planes: int) -> team.Work:
-    """Jobs for each plane: operands' pointers, plane by plane, then what all have in common."""
-    table = np.empty((planes, len(operands) + len(jobs)), np.int64)
-    for k, a in enumerate(operands):
-        table[:, k] = team.pointer(a) + np.arange(planes) * (a.nbytes // max(planes, 1))
-    table[:, len(operands):] = [team.pointer(j) if isinstance(j, np.ndarray) else j for j in jobs]
-    threads = pool.get_num_threads() if max(a.size for a in operands) >= _PARALLEL else 1
-    before = len(operands) + sum(isinstance(j, np.ndarray) for j in jobs)
-    loop = native.loop(write, operands[0].dtype.name)
-    return team.Work(loop, table, before, np.zeros(1, np.int64), threads)
+def _call(write: Any, of: Any, planes: int, sizes: Sequence[int], tables: Sequence[Array],
+          dims: Sequence[int]) -> team.Call:
+    """A job for each plane: of operands that take so many bytes for one, then what all have in common."""
+    k = len(sizes)
+    jobs = np.empty((planes, k + len(tables) + len(dims)), np.int64)
+    jobs[:, :k] = np.arange(planes)[:, None] * sizes
+    jobs[:, k:] = [*map(team.pointer, tables), *dims]
+    loop, pointers = native.loop(write, of.name), k + len(tables)
+    return team.Call((loop, jobs, range(k), pointers, np.zeros(1, np.int64), tables))
+
+
+def threads(*operands: Array) -> int:
+    """How many may work on these."""
+    return pool.get_num_threads() if max(a.size for a in operands) >= _PARALLEL else 1
 
 
 def maxima(a: Array, space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints,
@@ -35,23 +39,24 @@ def maxima(a: Array, space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilatio
 
     None where there is no machine code.
     """
-    if not suits(a) or not a.size or not prod(out) or not a.flags.c_contiguous:
+    if not suits(a) or not a.size or not prod(out) or not a.flags.c_contiguous or not team.possible():
         return None
     lead = a.shape[:a.ndim - len(space)]
     found, places = np.empty((*lead, *out), a.dtype), np.empty((*lead, *out), np.int64)
-    done = pooling(found, places, a, space, kernel, stride, pad, dilation, out).run()
-    return (found, places) if done else None
-
-
-def pooling(found: Array, places: Array, a: Array, space: Ints, kernel: Ints, *how: Ints) -> team.Work:
-    """What `maxima` does, into memory."""
-    n = a.ndim - len(space)
-    tables = _tables(a.shape[n:], a.itemsize, *map(tuple, (space, kernel, *how)))
-    jobs = (*tables, prod(how[-1]), prod(kernel))
-    return _work(maximacode.maxima, jobs, (a, found, places), prod(a.shape[:n]))
+    call = pooling(a.dtype, a.shape, *map(tuple, (space, kernel, stride, pad, dilation, out)))
+    call(threads(a), a, found, places)
+    return found, places
 
 
 @lru_cache(maxsize=64)
+def pooling(of: Any, shape: Ints, space: Ints, kernel: Ints, *how: Ints) -> team.Call:
+    """What `maxima` runs, of the planes, the maxima and the places."""
+    planes, wide, out = shape[:-len(space)], shape[-len(space):], prod(how[-1])
+    tables = _tables(wide, of.itemsize, space, kernel, *how)
+    return _call(maximacode.maxima, of, prod(planes), (prod(wide) * of.itemsize, out * of.itemsize, out * 8),
+                 tables, (out, prod(kernel)))
+
+
 def _tables(wide: Ints, item: int, space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints,
             out: Ints) -> tuple[Array, ...]:
     """ai, at, pi, pt and first of maximacode.py."""
@@ -73,9 +78,14 @@ def spread(g: Array, places: Array, size: int) -> Array | None:
     if not suits(g) or not g.size or not (g.flags.c_contiguous and places.flags.c_contiguous):
         return None
     out = np.zeros((*g.shape[:-1], size), g.dtype)
-    return out if spreading(out, g, places).run() else None
+    if not team.possible():
+        return None
+    spreading(g.dtype, g.shape, size)(threads(g, out), g, places, out)
+    return out
 
 
-def spreading(out: Array, g: Array, places: Array) -> team.Work:
-    """What `spread` does, to zeros."""
-    return _work(maximacode.spread, (g.shape[-1],), (g, places, out), prod(g.shape[:-1]))
+@lru_cache(maxsize=64)
+def spreading(of: Any, shape: Ints, size: int) -> team.Call:
+    """What `spread` runs, of gradients, places and zeros."""
+    n, item = shape[-1], of.itemsize
+    return _call(maximacode.spread, of, prod(shape[:-1]), (n * item, n * 8, size * item), (), (n,))

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import prod
 from struct import Struct
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -121,20 +121,6 @@ def run(function: Any, jobs: Array, before: int, steps: Array, threads: int) -> 
     """
     loop = LOOPS.get(function)
     return loop is not None and run_loop(loop, jobs, before, steps, threads)
-
-
-class Work(NamedTuple):
-    """What `run_loop` is given: to be run now, or a stage of a program. It does not keep memory alive."""
-
-    loop: int
-    jobs: Array
-    before: int
-    steps: Array
-    threads: int
-
-    def run(self) -> bool:
-        """Whether there was a team for it."""
-        return run_loop(*self)
 
 
 def run_loop(loop: int, jobs: Array, before: int, steps: Array, threads: int) -> bool:

@@ -79,34 +79,23 @@ class Product:
         self.packs, self.tiles = (np.array(jobs, np.int64) for jobs in self.jobs)
         self.steps = np.array([self.steps_s[0], self.step_b, self.steps_j[1], 0], np.int64)
 
-    def pack(self, source: Array, b: Array | None = None) -> Array | None:
-        """B; None where there is no team."""
-        b = np.empty(self.size, np.uint8) if b is None else b
-        return b if self.packing(source, b).run() else None
-
-    def packing(self, source: Array, b: Array) -> team.Work:
-        """What makes B."""
-        return self._work(self.pack_code, self.packs, (source, b))
-
-    def product(self, a: Array, b: Array, c: Array) -> team.Work:
-        """What computes C, of a B that was packed."""
-        return self._work(self.tile_code, self.tiles, (a, b, c))
-
-    def _work(self, code: int, jobs: Array, operands: Sequence[Array]) -> team.Work:
-        threads = pool.get_num_threads() if self.work >= _PARALLEL else 1
-        return team.Work(code, team.placed(jobs, operands), 2 * len(operands), self.steps, threads)
+    def threads(self) -> int:
+        """How many may work on it."""
+        return pool.get_num_threads() if self.work >= _PARALLEL else 1
 
 
 @lru_cache(maxsize=256)
-def _matrix(dtype: Any, shape: tuple[int, int], strides: tuple[int, int], rows: int) -> Product:
-    """x @ w for dense x of some rows."""
+def _matrix(dtype: Any, shape: tuple[int, int], strides: tuple[int, int],
+            rows: int) -> tuple[Product, team.Call, team.Call]:
+    """x @ w for dense x of some rows; what packs w, and what multiplies."""
     item, (deep, wide) = dtype.itemsize, shape
     made = Product(dtype, (strides[1], item))
     starts = [(0, 0, low, min(_ROWS, rows - low)) for low in range(0, rows, _ROWS)]
     made.add(starts, 0, wide, np.arange(rows) * deep * item, np.arange(rows) * wide * item,
              np.arange(deep) * item, np.arange(deep) * strides[0])
     made.finish()
-    return made
+    return made, team.Call((made.pack_code, made.packs, (0, 1), 4, made.steps)), team.Call(
+        (made.tile_code, made.tiles, (0, 1, 2), 6, made.steps))
 
 
 class Packed:
@@ -115,21 +104,21 @@ class Packed:
     def __init__(self, w: Array) -> None:
         self.w, self.layout = w, (w.dtype, w.shape, w.strides)
         self.b = np.empty(self.at(1).size, np.uint8)
-        self.ready = self.again()
+        self.again()
 
-    def again(self) -> bool:
-        """Whether w could be packed once more."""
-        return self.at(1).pack(self.w, self.b) is not None
+    def again(self) -> None:
+        """Pack w once more."""
+        _matrix(*self.layout, 1)[1](self.at(1).threads(), self.w, self.b)
 
     def __call__(self, x: Array, out: Array) -> None:
-        self.at(len(x)).product(x, self.b, out).run()
+        made, _, multiply = _matrix(*self.layout, len(x))
+        multiply(made.threads(), x, self.b, out)
 
     def at(self, rows: int) -> Product:
         """The product for so many rows."""
-        return _matrix(*self.layout, rows)
+        return _matrix(*self.layout, rows)[0]
 
 
 def packed(w: Array) -> Packed | None:
     """The product by w; None without machine code."""
-    made = Packed(w) if suits(w) and w.size else None
-    return made if made is not None and made.ready else None
+    return Packed(w) if suits(w) and w.size and team.possible() else None
