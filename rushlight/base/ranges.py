@@ -150,9 +150,19 @@ def _from_both_ends(first: Any, last: Any, step: Any, steps: int, of: Any) -> Ar
             block = part[low:low + _BLOCK]
             index = _counted(step.dtype)[:len(block)]
             index = (index + low if low else index) * sign
-            index += start
-            block[:] = index
+            block[:] = _sum(index, start) if of == np.float64 == out.dtype else index + start
     return out
+
+
+def _sum(a: Array, b: Any) -> Array:
+    """a + b of extended precision, rounded to double precision once: a tie goes where the exact sum lies."""
+    total = a + b
+    part = total - a
+    rest = (a - (total - part)) + (b - part)
+    near = total.astype(np.float64)
+    apart = total - near
+    tie = (2 * abs(apart) == np.spacing(abs(near))) & (apart * rest > 0)
+    return np.where(tie, np.nextafter(near, np.where(rest > 0, math.inf, -math.inf)), near)
 
 
 @lru_cache(maxsize=None)

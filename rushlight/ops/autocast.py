@@ -29,8 +29,9 @@ _LISTS = {
         linalg_tensorsolve linalg_qr linalg_lstsq""",
     "promote": "cat stack index_copy",
     "through": """
-        inner einsum tensordot bilinear cov corrcoef linalg_pinv svd_lowrank pca_lowrank chain_matmul
-        linalg_multi_dot linalg_matrix_power hstack vstack dstack column_stack combinations cartesian_prod""",
+        inner einsum _of_equation tensordot bilinear cov corrcoef linalg_pinv svd_lowrank pca_lowrank
+        chain_matmul linalg_multi_dot linalg_matrix_power hstack vstack dstack column_stack combinations
+        cartesian_prod""",
 }
 
 
