@@ -5,8 +5,7 @@ order: the same bits for any number of threads.
 """
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -49,35 +48,27 @@ class Full:
         if n <= CHUNK:
             return lambda *arrays: np.asarray(self.kernel(*[a.reshape(-1) for a in arrays])).astype(
                 self.out, copy=False)
-        count, of, kernel = -(-n // CHUNK), dt.BY_NAME[self.partial].np, self.kernel
-        sizes = tuple([dt.BY_NAME[d].itemsize for _, d in kernel.inputs] + [of.itemsize])
-
-        kept: dict[int, _Work] = {}
-        busy = threading.Lock()
 
         def run(*arrays: Any) -> Any:
-            threads = pool.get_num_threads()
-            if kernel.ready and busy.acquire(blocking=False):
-                try:
-                    work = kept.get(threads)
-                    if work is None:
-                        work = kept[threads] = _Work(count, of, _plan(n, sizes, threads))
-                    if team.run(kernel.fn, work.jobs_on(arrays), len(sizes), work.steps, threads):
-                        return self._folded(work.partials)
-                finally:
-                    busy.release()
-            partials = np.empty(count, of)
-            self._by_numpy([a.reshape(-1) for a in arrays], partials)
+            if self.kernel.ready and team.possible():
+                call, threads, partials = self.chunks(n)
+                call(threads, *arrays, partials)
+            else:
+                partials = self._partials(n)
+                self._by_numpy([a.reshape(-1) for a in arrays], partials)
             return self._folded(partials)
         return run
 
-    def chunks(self, arrays: Sequence[Any]) -> tuple[tuple[Any, ...], Any]:
-        """What `team.run_loop` takes to reduce each chunk of arrays, and where the results will be."""
-        n, of, threads = arrays[0].size, dt.BY_NAME[self.partial].np, pool.get_num_threads()
-        partials = np.empty(-(-n // CHUNK), of)
-        jobs, steps = _plan(n, (*[a.itemsize for a in arrays], of.itemsize), threads)
-        jobs, loop = team.placed(jobs, (*arrays, partials)), LOOPS[self.kernel.fn]  # type: ignore[index]
-        return (loop, jobs, len(arrays) + 1, steps, threads), partials
+    def _partials(self, n: int) -> Any:
+        return np.empty(-(-n // CHUNK), dt.BY_NAME[self.partial].np)
+
+    def chunks(self, n: int) -> tuple[team.Call, int, Any]:
+        """What reduces each chunk of arrays of n elements by machine code, in how many threads, and where the
+        results will be."""
+        partials, threads = self._partials(n), pool.get_num_threads()
+        sizes = tuple([dt.BY_NAME[d].itemsize for _, d in self.kernel.inputs] + [partials.itemsize])
+        loop = LOOPS[self.kernel.fn]  # type: ignore[index]
+        return _call(loop, n, sizes, threads), threads, partials
 
     def _folded(self, partials: Any) -> Any:
         token = hush()
@@ -93,26 +84,9 @@ class Full:
             self.kernel(*[f[None, whole * CHUNK:] for f in flat], out=partials[whole:])
 
 
-class _Work:
-    """Jobs and their results' memory, kept from call to call by whoever holds the plan's lock."""
-
-    def __init__(self, count: int, of: Any, plan: tuple[Any, Any]) -> None:
-        self.partials = np.empty(count, of)
-        self.offsets, self.steps = plan
-        self.jobs = self.offsets
-        self.places: tuple[int, ...] = ()
-
-    def jobs_on(self, arrays: tuple[Any, ...]) -> Any:
-        """The jobs with the addresses of these operands."""
-        places = tuple(map(team.pointer, arrays))
-        if places != self.places:
-            self.jobs, self.places = team.placed(self.offsets, (*arrays, self.partials)), places
-        return self.jobs
-
-
 @lru_cache(maxsize=1024)
-def _plan(n: int, sizes: tuple[int, ...], threads: int) -> tuple[Any, Any]:
-    """Jobs, relative to the operands' starts, and the steps; `sizes` of the items, result last."""
+def _call(loop: int, n: int, sizes: tuple[int, ...], threads: int) -> team.Call:
+    """A row kernel's loop over chunks of n elements; `sizes` of the items, result last."""
     whole = n // CHUNK
     pieces = min(whole, 16 * threads)
     cuts = [whole * i // pieces for i in range(pieces + 1)]
@@ -121,7 +95,8 @@ def _plan(n: int, sizes: tuple[int, ...], threads: int) -> tuple[Any, Any]:
         spans.append((whole, 1, n % CHUNK))
     steps = [*(CHUNK * size for size in sizes[:-1]), sizes[-1]]
     jobs = [[*(start * step for step in steps), count, extent] for start, count, extent in spans]
-    return np.array(jobs, np.int64), np.array([*steps, *sizes[:-1]], np.int64)
+    k, given = len(sizes), np.array([*steps, *sizes[:-1]], np.int64)
+    return team.Call((loop, np.array(jobs, np.int64), range(k), k, given))
 
 
 @lru_cache(maxsize=None)

@@ -134,9 +134,8 @@ def everything(made: Full, arrays: Sequence[Array], out: Array) -> Stages | None
     """The sum of an expression over all elements: that of chunks, and theirs as NumPy adds them up."""
     if made.combine is not np.add or not made.kernel.compile_now():
         return None
-    (loop, jobs, before, steps, threads), partials = made.chunks(arrays)
-    chunks = Stage(loop, jobs, before, steps, threads, (partials, arrays))
+    call, threads, partials = made.chunks(arrays[0].size)
     wide, total = np.empty(partials.shape), np.empty(())
     x = symbol("x")
-    return joined([[chunks], formula(x, ("x",), (partials, wide)),
+    return joined([_stages(call, threads, *arrays, partials), formula(x, ("x",), (partials, wide)),
                    add_reduce(wide, (0,), total), formula(x, ("x",), (total, out.reshape(())))])

@@ -1,4 +1,4 @@
-"""Threads for large kernels: parked between jobs, one of the parts run by the caller.
+"""How many threads large kernels use, and ufuncs shared out over them.
 
 Who computes a part never decides what is computed: callers cut their work at fixed places, or in
 ways that cannot change a result.
@@ -6,7 +6,6 @@ ways that cannot change a result.
 from __future__ import annotations
 
 import os
-import threading
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
@@ -38,107 +37,22 @@ def processors() -> int:
     return max(1, min(count, int(_quota() + 0.5) if _quota() < count else count))
 
 
-class _Worker:
-    """A parked thread: `give` it a job, then `join` it for the error, if any."""
-
-    def __init__(self) -> None:
-        self._go, self._done = threading.Lock(), threading.Lock()
-        self._go.acquire()
-        self._done.acquire()
-        self._job: Callable[[], Any] = lambda: None
-        self._error: BaseException | None = None
-        threading.Thread(target=self._live, name="rushlight-worker", daemon=True).start()
-
-    def _live(self) -> None:
-        while True:
-            self._go.acquire()
-            try:
-                self._job()
-            except BaseException as error:  # noqa: BLE001 - handed to the caller
-                self._error = error
-            self._done.release()
-
-    def give(self, job: Callable[[], Any]) -> None:
-        self._job = job
-        self._go.release()
-
-    def join(self) -> BaseException | None:
-        self._done.acquire()
-        error, self._error = self._error, None
-        return error
-
-
-class _Pool:
-    def __init__(self) -> None:
-        self.workers: list[_Worker] = []
-        self.busy = threading.Lock()
-        self.count = 0
-
-
-_pool = _Pool()
+class _Count:
+    threads = 0
 
 
 def get_num_threads() -> int:
     """How many threads large kernels use."""
-    if not _pool.count:
-        _pool.count = knobs.num_threads or processors()
-    return _pool.count
+    if not _Count.threads:
+        _Count.threads = knobs.num_threads or processors()
+    return _Count.threads
 
 
 def set_num_threads(count: int) -> None:
     """Let large kernels use `count` threads; RuntimeError unless it is positive."""
     if count < 1:
         raise RuntimeError(f"set_num_threads expects a positive integer, got {count}")
-    _pool.count = count
-
-
-def run(jobs: Sequence[Callable[[], Any]]) -> None:
-    """Run all jobs, in as many threads as there are; the first error is raised when all ended.
-
-    Called from several threads at once, or from within a job, it runs them one after another.
-    """
-    threads = min(get_num_threads(), len(jobs))
-    if threads < 2 or not _pool.busy.acquire(blocking=False):
-        for job in jobs:
-            job()
-        return
-    try:
-        _run(jobs, threads)
-    finally:
-        _pool.busy.release()
-
-
-def _run(jobs: Sequence[Callable[[], Any]], threads: int) -> None:
-    while len(_pool.workers) < threads - 1:
-        _pool.workers.append(_Worker())
-    parts = iter(jobs)
-
-    def drain() -> None:
-        # The iterator is shared: next() is atomic, so that each job is taken once.
-        for job in parts:
-            job()
-
-    helpers = _pool.workers[:threads - 1]
-    for worker in helpers:
-        worker.give(drain)
-    errors: list[BaseException | None] = []
-    try:
-        drain()
-    except BaseException as error:  # noqa: BLE001 - raised below, when the others ended
-        errors.append(error)
-    errors += [worker.join() for worker in helpers]
-    for found in errors:
-        if found is not None:
-            raise found
-
-
-def _forget() -> None:
-    """In a forked child no worker lives."""
-    _pool.workers, _pool.busy = [], threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    _Count.threads = count
 
 
 def split(function: Callable[..., Any], arrays: Sequence[Any], cores: Sequence[bool],
@@ -179,7 +93,9 @@ def _common(shapes: tuple[tuple[int, ...], ...], cores: tuple[bool, ...]) -> tup
 
 def _by_python(function: Callable[..., Any], operands: Sequence[Any], cores: Sequence[bool],
                shape: tuple[int, ...], reads: int) -> None:
-    """Ranges of one axis, each a call of the ufunc in a thread of Python's."""
+    """Ranges of one axis, each a call in a thread of Python's: where lines are too short to be jobs."""
+    from concurrent.futures import ThreadPoolExecutor
+
     threads = get_num_threads()
     axis = max(range(len(shape)), key=shape.__getitem__)
     # The first axis keeps threads on pages of their own; a short one could not be shared out.
@@ -188,12 +104,20 @@ def _by_python(function: Callable[..., Any], operands: Sequence[Any], cores: Seq
     pieces = pieces_for(shape[axis], threads)
     cuts = [shape[axis] * i // pieces for i in range(pieces + 1)]
 
-    def job(low: int, high: int) -> Callable[[], Any]:
+    def job(low: int, high: int) -> None:
         parts = [_piece(a, core, len(shape), axis, low, high)
                  for a, core in zip(operands, cores, strict=True)]
-        return lambda: function(*parts[:reads], out=tuple(parts[reads:]))
+        function(*parts[:reads], out=tuple(parts[reads:]))
+    if threads not in _executors:
+        _executors[threads] = ThreadPoolExecutor(threads, "rushlight-worker")
+    # Errors come with the results.
+    list(_executors[threads].map(job, cuts[:-1], cuts[1:]))
 
-    run([job(a, b) for a, b in zip(cuts, cuts[1:], strict=False) if b > a])
+
+_executors: dict[int, Any] = {}
+if hasattr(os, "register_at_fork"):
+    # In a forked child no worker lives.
+    os.register_at_fork(after_in_child=_executors.clear)
 
 
 def pieces_for(count: int, threads: int) -> int:

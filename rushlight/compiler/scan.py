@@ -10,34 +10,25 @@ import numpy as np
 
 from rushlight.compiler import native, pool, scancode, target, team
 from rushlight.compiler.atoms import LLVM
-from rushlight.compiler.tier import Tiered
+from rushlight.compiler.written import Written
 
 # Rows of a job; elements from which on threads are worth waking.
 _ROWS, _PARALLEL = 64, 1 << 15
 
 
-class Scan(Tiered):
+class Scan(Written):
     """Called with (a, into, d); says if it was done: before there is machine code, callers go NumPy's way."""
 
     def __init__(self, op: str, along: str, dtype: str) -> None:
-        super().__init__()
-        self.op, self.along, self.dtype = op, along, dtype
-
-    @property
-    def content(self) -> str:
-        return f"{self.op} {self.along} {self.dtype}"
-
-    def reference(self, *arrays: Any, out: Any = None) -> bool:
-        """Nothing is done."""
-        return False
+        self.along, kind, lanes = along, LLVM[dtype], target.lanes(dtype)
+        super().__init__("scan", f"{op} {along} {dtype} {lanes}", lambda module, name: scancode.write(
+            module, name, op, along, kind, lanes), (), bool)
 
     def build(self) -> Callable[..., bool] | None:
         """The machine code; None without LLVM or a team."""
         if not target.available() or not team.possible():
             return None
-        kind, lanes = LLVM[self.dtype], target.lanes(self.dtype)
-        loop = native.address("scan", f"{self.content} {lanes}", lambda module, name: scancode.write(
-            module, name, self.op, self.along, kind, lanes))
+        loop = native.address(self.kind, self.text, self.write)
         calls = lru_cache(maxsize=256)(lambda shape, d, item: _call(loop, self.along, shape, d, item))
 
         def run(a: Any, into: Any, d: int, out: Any = None) -> bool:

@@ -4,8 +4,6 @@ Rows are added in order, so that the result is always the same; threads share ou
 """
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
@@ -13,7 +11,7 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.config import knobs
-from rushlight.compiler import pool
+from rushlight.compiler import native, pool, team
 from rushlight.compiler.meaning import Meaning
 from rushlight.compiler.team import pointer
 from rushlight.ops.scalar import symbol
@@ -32,15 +30,6 @@ def _descriptor(dtype: str) -> int | None:
                                     (dtype,), dt.opmath(dt.BY_NAME[dtype]).name))
 
 
-@lru_cache(maxsize=None)
-def _entry() -> Callable[..., None]:
-    from rushlight.compiler import native
-
-    address, integer = ctypes.c_void_p, ctypes.c_int64
-    prototype = ctypes.CFUNCTYPE(None, address, address, address, address, integer, integer, address)
-    return prototype(native.runtime_address("rl_add_rows"))
-
-
 def add_rows(out: Array, index: Array, values: Array) -> bool:
     """out[index[i]] += values[i] for every i in order, in place; whether it was done.
 
@@ -53,19 +42,11 @@ def add_rows(out: Array, index: Array, values: Array) -> bool:
     if found is None:
         return False
     columns = out.shape[1]
-    pieces = 1
-    if values.size >= _LARGE:
-        pieces = max(1, min(pool.get_num_threads(), columns // _COLUMNS))
-    cuts = [columns * i // pieces for i in range(pieces + 1)]
-    pool.run([_job(found, out[:, a:b], index, values[:, a:b]) for a, b in zip(cuts, cuts[1:], strict=False)])
-    return True
-
-
-def _job(descriptor: int, out: Array, index: Array, values: Array) -> Callable[[], None]:
-    steps = np.array([out.strides[0], index.strides[0], values.strides[0], out.strides[1],
-                      values.strides[1]], np.int64)
-    rows, columns = values.shape
-
-    def run() -> None:
-        _entry()(descriptor, pointer(out), pointer(index), pointer(values), rows, columns, pointer(steps))
-    return run
+    threads = pool.get_num_threads() if values.size >= _LARGE else 1
+    step = -(-columns // max(1, min(threads, columns // _COLUMNS)))
+    to, across, source, along = pointer(out), out.strides[1], pointer(values), values.strides[1]
+    jobs = [[found, to + low * across, pointer(index), source + low * along, len(index),
+             min(step, columns - low)] for low in range(0, columns, step)]
+    steps = [out.strides[0], index.strides[0], values.strides[0], across, along]
+    return team.run_loop(native.runtime_address("rl_add_rows"), np.array(jobs, np.int64), 4,
+                         np.array(steps, np.int64), threads)

@@ -1,7 +1,6 @@
 """Tiers, the cache on disk, processes and threads, life without llvmlite."""
 import subprocess
 import sys
-import threading
 
 import numpy as np
 import pytest
@@ -208,34 +207,6 @@ def test_kernels_can_be_read(llvm):
 
 
 # --- threads --------------------------------------------------------------------------------------
-
-
-def test_jobs_run_once_each_and_errors_are_raised():
-    done = []
-    pool.run([lambda i=i: done.append(i) for i in range(50)])
-    assert sorted(done) == list(range(50))
-
-    def fail():
-        raise KeyError("x")
-
-    with pytest.raises(KeyError):
-        pool.run([fail, lambda: done.append(99)])
-    pool.run([lambda: done.append(100), lambda: done.append(101)])
-    assert {100, 101} <= set(done)
-
-
-def test_nested_and_concurrent_jobs():
-    total = []
-
-    def outer():
-        pool.run([lambda: total.append(1) for _ in range(3)])
-
-    threads = [threading.Thread(target=lambda: pool.run([outer, outer])) for _ in range(4)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join(30)
-    assert len(total) == 24
 
 
 def test_number_of_threads():
