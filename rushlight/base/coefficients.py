@@ -1,4 +1,4 @@
-"""The coefficients of this room's series and rational functions, by name: coefficients.tsv, a line each."""
+"""Coefficients of series and rational functions, by name: coefficients.tsv, a line each."""
 from __future__ import annotations
 
 import os

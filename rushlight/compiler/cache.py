@@ -16,7 +16,8 @@ from rushlight.base.config import knobs
 
 _DIGEST = 32
 # Modules whose text decides what code a kernel's text becomes.
-_SOURCES = ("compiler", "derive/types.py", "base/special.py", "base/boxmuller.py")
+_SOURCES = ("compiler", "derive/types.py", "base/special.py", "base/boxmuller.py",
+            "base/coefficients.tsv")
 
 
 def directory() -> str:
@@ -37,7 +38,7 @@ def emitter_digest() -> str:
         names = sorted(os.listdir(place)) if os.path.isdir(place) else [""]
         for file in names:
             path = os.path.join(place, file) if file else place
-            if path.endswith(".py"):
+            if path.endswith((".py", ".tsv")):
                 with open(path, "rb") as source:
                     total.update(source.read())
     return total.hexdigest()

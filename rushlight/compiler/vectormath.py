@@ -11,8 +11,8 @@ import math
 from rushlight.base.special import (ERFCX_FAR, ERFCX_MID, INV_SQRT_PI, QUANTILE_CENTRE,
                                     QUANTILE_FAR, QUANTILE_MID)
 from rushlight.compiler.lanes import Lane, Number, polynomial
-from rushlight.compiler.polynomials import (ERF_BETWEEN, ERF_FAR, ERF_LIMIT, EXP2_SINGLE, LOG_DOUBLE,
-                                            LOG_SINGLE, PRECISIONS, Precision)
+from rushlight.compiler.polynomials import (ERF_BETWEEN, ERF_FAR, ERF_LIMIT, EXP2_SINGLE, PRECISIONS,
+                                            Precision)
 
 INF, NAN = math.inf, math.nan
 
@@ -43,7 +43,7 @@ def _reduced(x: Lane) -> tuple[Lane, Lane]:
     rounded = x.fma(math.log2(math.e), p.magic)
     n = rounded - p.magic
     r = n.fma(-p.ln2[1], n.fma(-p.ln2[0], x))
-    return (r * r).fma(polynomial(r, p.exp), r), rounded
+    return (r * r).fma(polynomial(r, p.series("exp")), r), rounded
 
 
 def _scaled(y: Lane, rounded: Lane) -> Lane:
@@ -68,7 +68,7 @@ def exp2(x: Lane) -> Lane:
     x = _clamp(x, low * 1.45, high * 1.45)
     rounded = x + p.magic
     r = (x - (rounded - p.magic)) * math.log(2)
-    return _scaled((r * r).fma(polynomial(r, p.exp), r) + 1, rounded)
+    return _scaled((r * r).fma(polynomial(r, p.series("exp")), r) + 1, rounded)
 
 
 def expm1(x: Lane) -> Lane:
@@ -127,11 +127,11 @@ def _log_tail(f: Lane) -> Lane:
     """log(1 + f) - f for the mantissas that _split gives."""
     square = f * f
     if f.kind == "float":
-        return square.fma(-0.5, square * f * polynomial(f, LOG_SINGLE))
+        return square.fma(-0.5, square * f * polynomial(f, _precision(f).series("log")))
     s = f / (f + 2)
     z = s * s
     half = square * 0.5
-    return s.fma(half + z * polynomial(z, LOG_DOUBLE), -half)
+    return s.fma(half + z * polynomial(z, _precision(f).series("log")), -half)
 
 
 def _split(x: Lane) -> tuple[Lane, Lane, Lane]:
@@ -230,8 +230,8 @@ def _circular(x: Lane, turn: int) -> Lane:
     p = _precision(x)
     r, k = _quarter_turns(x)
     z = r * r
-    sine = (z * r).fma(polynomial(z, p.sin), r)
-    cosine = (z * z).fma(polynomial(z, p.cos), z.fma(-0.5, 1.0))
+    sine = (z * r).fma(polynomial(z, p.series("sin")), r)
+    cosine = (z * z).fma(polynomial(z, p.series("cos")), z.fma(-0.5, 1.0))
     k = k + turn
     y = (k & 1).equal(0).where(sine, cosine)
     sign = (k & 2).bits("shl", p.mantissa + (7 if p.kind == "float" else 10))
@@ -257,7 +257,7 @@ def atan(x: Lane) -> Lane:
     start = upper.where(x.other(math.pi / 2), middle.where(x.other(math.pi / 4), 0.0))
     r = numerator / denominator
     z = r * r
-    y = start + (z * r).fma(polynomial(z, _precision(x).atan), r)
+    y = start + (z * r).fma(polynomial(z, _precision(x).series("atan")), r)
     return y.copysign(x)
 
 
@@ -267,7 +267,7 @@ def _asin_core(x: Lane) -> tuple[Lane, Lane]:
     big = size > 0.5
     z = big.where((1 - size) * 0.5, size * size)
     s = big.where(z.sqrt(), size)
-    return (s * z).fma(polynomial(z, _precision(x).asin), s), big
+    return (s * z).fma(polynomial(z, _precision(x).series("asin")), s), big
 
 
 def asin(x: Lane) -> Lane:
@@ -289,11 +289,11 @@ def acos(x: Lane) -> Lane:
 def erf(x: Lane) -> Lane:
     """The error function."""
     if x.kind == "double":
-        near = x.fma(polynomial(x * x, _precision(x).erf), x)
+        near = x.fma(polynomial(x * x, _precision(x).series("erf")), x)
         return (x.abs() < 0.5).where(near, (1 - _erfc_outer(x.abs())).copysign(x))
     magnitude = x.abs()
     size = (magnitude > ERF_LIMIT).where(ERF_LIMIT, magnitude)
-    near = x.fma(polynomial(x * x, _precision(x).erf), x)
+    near = x.fma(polynomial(x * x, _precision(x).series("erf")), x)
     # Beyond, 1 - 2^y: y is short enough for one step of scaling.
     y = size * polynomial(size, ERF_FAR)
     rounded = _precision(x).magic - y
@@ -318,7 +318,7 @@ def _erfc_outer(size: Lane) -> Lane:
 
 def erfc(x: Lane) -> Lane:
     """1 - erf(x), accurate where erf is close to 1; of doubles."""
-    near = 1 - x.fma(polynomial(x * x, _precision(x).erf), x)
+    near = 1 - x.fma(polynomial(x * x, _precision(x).series("erf")), x)
     outer = _erfc_outer(x.abs())
     outer = (x < 0).where(2 - outer, outer)
     return (x.abs() < 0.5).where(near, outer)
