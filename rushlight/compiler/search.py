@@ -4,8 +4,8 @@ Only what gives the same bits as the usual schedule is taken. What is found hold
 """
 from __future__ import annotations
 
-import time
-from functools import lru_cache
+import timeit
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -29,25 +29,17 @@ def _found(layouts: Any, dtype: str, threads: int) -> int:
         planned = gemm.planned(*operands, choice)  # type: ignore[arg-type, call-arg]
         if planned is None:
             return 0
-        loop, jobs, steps = planned
+        work = partial(team.run_loop, *planned[:2], 3, planned[2], threads)
         with gemm.one_thread():
-            team.run_loop(loop, jobs, 3, steps, threads)
+            work()
             usual = operands[2].copy() if usual is None else usual
             if operands[2].tobytes() == usual.tobytes():
-                times[choice] = min(_seconds(loop, jobs, steps, threads) for _ in range(_TRIES))
+                times[choice] = min(timeit.repeat(work, number=1, repeat=_TRIES))
     return min(times, key=lambda choice: times[choice])
-
-
-def _seconds(*work: Any) -> float:
-    loop, jobs, steps, threads = work
-    start = time.perf_counter()
-    team.run_loop(loop, jobs, 3, steps, threads)
-    return time.perf_counter() - start
 
 
 def _like(shape: tuple[int, ...], strides: tuple[int, ...], dtype: str) -> Array:
     """Numbers in memory that lies so."""
-    item = np.dtype(dtype).itemsize
-    reach = sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) // item + 1
-    memory = np.random.default_rng(0).standard_normal(reach).astype(dtype)
-    return np.lib.stride_tricks.as_strided(memory, shape, strides)
+    reach = sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) // np.dtype(dtype).itemsize + 1
+    numbers = np.random.default_rng(0).standard_normal(reach).astype(dtype)
+    return np.lib.stride_tricks.as_strided(numbers, shape, strides)

@@ -21,8 +21,6 @@ import numpy as np
 
 from rushlight.serialize.atomic import replacing
 
-__all__ = ["max_memory_allocated", "memory_allocated", "memory_snapshot", "memory_stats", "memory_summary",
-           "reset_peak_memory_stats"]
 _before, _FRAMES = [0], 12
 
 

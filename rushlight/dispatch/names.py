@@ -5,13 +5,14 @@ are several rows here: then the last row's node takes the name of the whole.
 """
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from rushlight.autograd.node import backward_name, next_seq
+from rushlight.autograd.node import next_seq
 from rushlight.ops.table import Row
 from rushlight.tensor.tensor import Tensor, wrap
 
@@ -95,29 +96,18 @@ def _averaged(v: Values) -> str:
     return "MeanBackward1" if ones else _over("AdaptiveAvgPool")(v)
 
 
-_LINEAR_ALGEBRA: dict[str, Label] = {
-    "norm": lambda v: None if v["p"] == "nuc" else "LinalgVectorNormBackward0",
-    "linalg_cond": lambda v: "SqueezeBackward1" if v["p"] is None else None,
-    **{name: f"{node}Backward0" for name, node in {
-        "linalg_solve_triangular": "LinalgSolveTriangular", "triangular_solve": "TriangularSolve",
-        "cholesky": "Cholesky", "cholesky_solve": "CholeskySolve", "cholesky_inverse": "CholeskyInverse",
-        "linalg_lu": "LinalgLu", "lu_unpack": "LuUnpack", "linalg_lu_solve": "LinalgLuSolve",
-        "lu_solve": "LinalgLuSolve", "linalg_lstsq": "LinalgLstsq", "linalg_cross": "LinalgCross",
-        "cross": "LinalgCross", "ormqr": "Ormqr", "householder_product": "LinalgHouseholderProduct",
-        "kron": "UnsafeView", "linalg_tensorinv": "ReshapeAlias", "linalg_multi_dot": "View"}.items()},
-}
-_LABELS: dict[str, Label] = {
+with open(os.path.join(os.path.dirname(__file__), "names.tsv"), encoding="utf-8") as _file:
+    _LABELS: dict[str, Label] = dict(line.split() for line in _file)
+_LABELS |= {
     # overloads
     "sum": _given("Sum"), "mean": _given("Mean"), "prod": _given("Prod"), "pow": _power,
-    "max": _extreme("Max"), "min": _extreme("Min"), "_median_dim": "MedianBackward1",
-    "_nanmedian_dim": "NanmedianBackward1", "scatter": _number("Scatter", "src"),
+    "max": _extreme("Max"), "min": _extreme("Min"), "scatter": _number("Scatter", "src"),
     "masked_fill": _tensor("MaskedFill", "value"), "index_fill": _tensor("IndexFill", "value"),
     "lerp": _tensor("Lerp", "weight"), "remainder": _tensor("Remainder", "other"),
     "clamp_min": _tensor("ClampMin", "min"), "clamp_max": _tensor("ClampMax", "max"),
-    "_overwritten": "CopyBackwards", "fmod": _tensor("Fmod", "other"), "rsub": _number("Rsub", "other"),
+    "fmod": _tensor("Fmod", "other"), "rsub": _number("Rsub", "other"), "fill": _tensor("Fill", "value"),
     "copysign": _number("Copysign", "other"),
-    "clamp": _numbered("Clamp", lambda v: not any(
-        isinstance(v.get(n), Tensor) for n in ("min", "max"))),
+    "clamp": _numbered("Clamp", lambda v: not any(isinstance(v.get(n), Tensor) for n in ("min", "max"))),
     "round": _numbered("Round", lambda v: v["decimals"] != 0),
     "squeeze": _numbered("Squeeze", lambda v: 0 if v["dim"] is None else 1 + (
         isinstance(v["dim"], tuple) and len(v["dim"]) > 1)),
@@ -125,53 +115,21 @@ _LABELS: dict[str, Label] = {
     "_true_divide": lambda v: "DivBackward0" if isinstance(v["input"], Tensor) else "MulBackward0",
     "div": lambda v: v["rounding_mode"] and "DivBackward2",
     # what PyTorch makes of other ops
-    "square": "PowBackward0", "selu": "EluBackward0", "relu6": "HardtanhBackward0",
-    "softsign": "DivBackward0", "tanhshrink": "SubBackward0", "logsigmoid": "LogSigmoidBackward0",
-    "pairwise_distance": "NormBackward1", "matmul": _matmul, "linear": _linear,
+    "matmul": _matmul, "linear": _linear, "nll_loss": _nll, "cross_entropy": _nll,
+    "interpolate": _resampled, "pad": _padded, "adaptive_avg_pool2d": _averaged,
+    "adaptive_avg_pool3d": _averaged,
+    "norm": lambda v: None if v["p"] == "nuc" else "LinalgVectorNormBackward0",
+    "linalg_cond": lambda v: "SqueezeBackward1" if v["p"] is None else None,
     "repeat_interleave": lambda v: (
         "ViewBackward0" if isinstance(v["repeats"], int) else "IndexSelectBackward0"),
     "einsum": lambda v: "ViewBackward0" if len(v["operands"]) > 1 else None,
-    # what is several rows here
-    **{name: f"{node}Backward0" for name, node in {
-        "var": "Var", "std": "Std", "var_mean": "VarMean", "std_mean": "StdMean", "dist": "Dist",
-        "vector_norm": "LinalgVectorNorm", "renorm": "Renorm",
-        "trace": "Trace", "aminmax": "Aminmax", "chunk": "Split", "unbind": "Unbind",
-        "addmm": "Addmm", "addmv": "Addmv", "addr": "Addr", "baddbmm": "Baddbmm",
-        "addbmm": "Addbmm", "linalg_solve": "LinalgSolveEx", "glu": "Glu", "mse_loss": "MseLoss",
-        "smooth_l1_loss": "SmoothL1Loss", "huber_loss": "HuberLoss",
-        "binary_cross_entropy": "BinaryCrossEntropy",
-        "binary_cross_entropy_with_logits": "BinaryCrossEntropyWithLogits",
-        "layer_norm": "NativeLayerNorm", "group_norm": "NativeGroupNorm",
-        "batch_norm": "NativeBatchNorm", "pixel_shuffle": "PixelShuffle",
-        "pixel_unshuffle": "PixelUnshuffle", "soft_margin_loss": "SoftMarginLoss",
-        "embedding_bag": "EmbeddingBag", **{f"conv{kind}{n}d": "Convolution" for n in (1, 2, 3)
-                                            for kind in ("", "_transpose")}}.items()},
-    **_LINEAR_ALGEBRA,
-    # numerical ops
-    "ndtr": "MulBackward1", "quantile": "SqueezeBackward4", "nanquantile": "SqueezeBackward4",
-    "pdist": "PdistBackward0", "ldexp": "LdexpBackward0", "fill": _tensor("Fill", "value"),
     "trapezoid": lambda v: "MulBackward1" if v["x"] is None else "DivBackward1",
     "cumulative_trapezoid": lambda v: "CumsumBackward0" if v["x"] is None else "DivBackward1",
     "stft": lambda v: None if v["return_complex"] is False else "TransposeBackward1",
-    "affine_grid": "AffineGridGeneratorBackward0",
     **dict.fromkeys(("grid_sample", "grid_sampler", "grid_sampler_2d", "grid_sampler_3d"),
                     _over("GridSampler")),
-    **{f"{view}_copy": f"{backward_name(view)}_copy" for view in (
-        "permute", "transpose", "t", "expand", "squeeze", "unsqueeze", "diagonal", "unfold", "select",
-        "slice", "split", "split_with_sizes", "unbind", "view", "alias", "as_strided", "view_as_real",
-        "view_as_complex")},
-    "narrow_copy": "NarrowCopyBackward0", "unsafe_chunk": "UnsafeSplitBackward0",
-    "unsafe_split": "UnsafeSplitBackward0", "unsafe_split_with_sizes": "UnsafeSplitWithSizesBackward0",
     "split": lambda v: "SplitBackward0" if isinstance(
         v["split_size_or_sections"], int) else "SplitWithSizesBackward0",
-    "nll_loss": _nll, "cross_entropy": _nll, "interpolate": _resampled, "pad": _padded,
-    **{f"{name}1d{end}": "SqueezeBackward1" for name, end in (
-        ("max_pool", "_function"), ("avg_pool", ""), ("adaptive_avg_pool", ""),
-        ("adaptive_max_pool", ""))},
-    **{f"{name}{n}d{end}": node for n in (2, 3) for name, end, node in (
-        ("max_pool", "_function", f"MaxPool{n}DWithIndicesBackward0"),
-        ("avg_pool", "", f"AvgPool{n}DBackward0"), ("adaptive_avg_pool", "", _averaged),
-        ("adaptive_max_pool", "", f"AdaptiveMaxPool{n}DBackward0"))},
 }
 
 

@@ -3,37 +3,13 @@
 "lower": products and convolutions run in bfloat16 or float16. "float32": delicate ops run in float32.
 "promote": operands meet in the widest of their types. "through": the rows inside have their own policies.
 All others run on whatever their operands are, and so do the rows inside them ("keep"). Of a few rows, the
-arguments decide.
+arguments decide. The lists are in autocast.tsv.
 """
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
-
-_LISTS = {
-    "lower": """
-        conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d mm bmm _matmul matmul
-        linear lstm rnn_tanh rnn_relu rnn_tanh_cell rnn_relu_cell addmm addbmm baddbmm linalg_vecdot prelu
-        scaled_dot_product_attention""",
-    "float32": """
-        avg_pool3d _max_pool3d_plain adaptive_avg_pool3d adaptive_max_pool3d max_unpool1d max_unpool2d
-        max_unpool3d grid_sampler grid_sampler_2d grid_sampler_3d grid_sample polar prod quantile
-        nanquantile stft cdist trace view_as_complex binary_cross_entropy binary_cross_entropy_with_logits
-        mse_loss cosine_embedding_loss nll_loss hinge_embedding_loss poisson_nll_loss smooth_l1_loss
-        cross_entropy l1_loss huber_loss margin_ranking_loss soft_margin_loss triplet_margin_loss
-        multi_margin_loss ctc_loss kl_div multilabel_margin_loss fft ifft fft2 ifft2 fftn ifftn rfft irfft
-        rfft2 irfft2 rfftn irfftn hfft ihfft cholesky cholesky_inverse cholesky_solve inverse lu lu_solve
-        householder_product ormqr pinverse geqrf qr svd triangular_solve linalg_cond linalg_matrix_rank
-        linalg_solve linalg_cholesky linalg_cholesky_ex linalg_svd linalg_svdvals linalg_eig
-        linalg_eigvals linalg_eigh linalg_eigvalsh linalg_inv linalg_inv_ex linalg_tensorinv
-        linalg_tensorsolve linalg_qr linalg_lstsq""",
-    "promote": "cat stack index_copy",
-    "through": """
-        inner einsum _of_equation tensordot bilinear cov corrcoef linalg_pinv svd_lowrank pca_lowrank
-        chain_matmul linalg_multi_dot linalg_matrix_power hstack vstack dstack column_stack combinations
-        cartesian_prod""",
-}
-
 
 def _einsum(operands: Any, equation: str) -> str:
     # Without a sum it is a pointwise product.
@@ -57,5 +33,6 @@ def _recurrent(input: Any, *rest: Any, **more: Any) -> str:
 CHOSEN: dict[str, Callable[..., str]] = {
     "_einsum": _einsum, "pad": _pad, "max_pool3d_function": _max_pool,
     **dict.fromkeys(("gru", "lstm_cell", "gru_cell"), _recurrent)}
-POLICIES = {**dict.fromkeys(CHOSEN, "by arguments"),
-            **{name: policy for policy, names in _LISTS.items() for name in names.split()}}
+with open(os.path.join(os.path.dirname(__file__), "autocast.tsv"), encoding="utf-8") as _file:
+    POLICIES = {name: policy for policy, *names in map(str.split, _file) for name in names}
+POLICIES |= dict.fromkeys(CHOSEN, "by arguments")
