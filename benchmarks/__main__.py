@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from importlib.metadata import version
+from statistics import geometric_mean
 
 from benchmarks import compiling as compiling  # its workloads
 from benchmarks import injax
@@ -97,7 +98,14 @@ def table(rows: list[list[str]], other: str) -> list[str]:
             *("| " + " | ".join(row) + " |" for row in rows)]
 
 
-def page(rows: list[list[str]], asked: argparse.Namespace) -> str:
+def together(found: list[Result]) -> str:
+    """A sentence on the single kernels."""
+    ratios = [r.ratio for r in found if r.title.startswith("kernel:") and not r.error]
+    return (f"Geometric mean of the {len(ratios)} single kernels: {geometric_mean(ratios):.2f} (bar "
+            f"{kernels.MEAN_BAR:g}, none above {kernels.EACH_BAR:g}).") if ratios else ""
+
+
+def page(found: list[Result], asked: argparse.Namespace) -> str:
     """The first section of docs/performance.md."""
     lines = ["# Performance", "",
              f"Written by `python -m benchmarks --write`. Medians of {asked.rounds} interleaved rounds,",
@@ -105,7 +113,7 @@ def page(rows: list[list[str]], asked: argparse.Namespace) -> str:
              f"({platform.machine()}), Python {platform.python_version()}, NumPy {version('numpy')}.",
              "The ratio is Rushlight's time divided by PyTorch's: below 1 is faster. The bar is the",
              "ratio that we hold ourselves to.", ""]
-    return "\n".join([*lines, *table(rows, "PyTorch")]) + "\n"
+    return "\n".join([*lines, *table([*map(cells, found)], "PyTorch"), "", together(found)]).rstrip() + "\n"
 
 
 JAX = ["## Beside JAX", "", "Whole training steps, compiled, and the same as functions under JAX's jit.", ""]
@@ -113,16 +121,17 @@ JAX = ["## Beside JAX", "", "Whole training steps, compiled, and the same as fun
 
 def main() -> None:
     """Measure, print, and write the page where asked."""
-    asked, rows, others = options(), list[list[str]](), list[list[str]]()
+    asked, found, others = options(), list[Result](), list[list[str]]()
     print("{:48} {:>10} {:>10} {:>6} {:>5}  {}".format(*HEAD))
     for result in results(asked):
-        rows.append(cells(result))
-        print("{:48} {:>10} {:>10} {:>6} {:>5}  {}".format(*rows[-1]), flush=True)
+        found.append(result)
+        print("{:48} {:>10} {:>10} {:>6} {:>5}  {}".format(*cells(result)), flush=True)
+    print(together(found))
     for result in beside_jax(asked) if asked.jax_python else ():
         others.append(cells(result))
         print("{:48} {:>10} {:>10} {:>6} {:>5}  {} (JAX)".format(*others[-1]), flush=True)
     if asked.write:
-        text = replace_section(PAGE.read_text(encoding="utf-8"), page(rows, asked))
+        text = replace_section(PAGE.read_text(encoding="utf-8"), page(found, asked))
         text = replace_section(text, "\n".join([*JAX, *table(others, "JAX")])) if others else text
         PAGE.write_text(text, encoding="utf-8")
         print(f"wrote {PAGE}")

@@ -58,7 +58,7 @@ def kernel_sdpa(torch: Any) -> Call:
     return lambda: torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True)
 
 
-@kernel("the same, forward and backward")
+@kernel("scaled_dot_product_attention, forward and backward")
 def kernel_sdpa_both(torch: Any) -> Call:
     q, k, v = _sdpa(torch, True)
     g = torch.randn(4, 8, 512, 64)
@@ -108,7 +108,7 @@ def kernel_embedding(torch: Any) -> Call:
     return lambda: torch.nn.functional.embedding(indices, weight)
 
 
-@kernel("the same, forward and backward")
+@kernel("embedding, forward and backward")
 def kernel_embedding_both(torch: Any) -> Call:
     weight = torch.randn(32768, 256, requires_grad=True)
     indices, g = torch.randint(32768, (16384,)), torch.randn(16384, 256)
