@@ -321,3 +321,21 @@ def _accumulate(a: Array, plan: Read, values: Array) -> None:
     add_at(merged, flat, rows)
     if not np.may_share_memory(merged, a):
         turned[...] = merged.reshape(turned.shape)
+
+
+def coordinates(shape: Sequence[int], indices: Indices) -> tuple[Array, ...]:
+    """One coordinate array per dim of the array, which broadcast to the shape of the result."""
+    plan = understand(shape, indices)
+    ndim, count = len(plan.result), len(plan.shape)
+    found: list[Array] = []
+    place = 0                             # the next dim of the result that is no index dim
+    for i, size in enumerate(shape):
+        index = plan.indices[i] if i < len(plan.indices) else None
+        if index is not None:
+            after = ndim - plan.front - count
+            found.append(index.reshape((*index.shape, *[1] * after)))
+            continue
+        place += count if place == plan.front else 0
+        found.append(np.arange(size).reshape([size if j == place else 1 for j in range(ndim)]))
+        place += 1
+    return tuple(found)

@@ -40,7 +40,9 @@ def meaning(row: Row) -> list[tuple[str, str]]:
         finish = "" if found.finish is None else f", then {found.finish(symbol('s'), symbol('n'))}"
         return [("formula", f"{found.combine} over {found.map}{finish}"),
                 ("gradient", "derived from the monoid" if row.vjp is None else "declared")]
-    derived = {"view": "the transposed map", "composite": "by substitution", "opaque": "none"}[row.kind]
+    derived = {"view": "the transposed map", "index": "add at the same coordinates",
+               "contract": "contractions with permuted labels", "composite": "by substitution",
+               "opaque": "none"}[row.kind]
     return [("gradient", f"declared: {row.vjp.__module__}" if row.vjp is not None else derived)]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rushlight.autograd.mode import LOCAL
-from rushlight.dispatch import names
+from rushlight.dispatch import names, transposed
 from rushlight.dispatch.formula import CATEGORY, refuse
 from rushlight.dispatch.arrayrun import array_runner, by_keyword, tracked
 from rushlight.dispatch.reducing import reduce_runner
@@ -83,7 +83,14 @@ def _composite_with_rule(row: Row, rules: Rules | None, values: Sequence[Any]) -
     return out
 
 
+def mapped_runner(row: Row) -> Run:
+    """A read at coordinates or a contraction by labels: a kernel, and the gradient that the map gives."""
+    derived = transposed.index_rule if row.kind == "index" else transposed.contract_rule
+    rules = Rules(row, row.vjp or derived(row))
+    return array_runner(row, row.fused, rules, _composite(row, rules))  # type: ignore[arg-type]
+
+
 _RUNNERS: dict[str, Callable[[Row], Run]] = {
-    "opaque": opaque_runner, "composite": composite_runner, "view": view_runner,
-    "reduce": reduce_runner,
+    "opaque": opaque_runner, "composite": composite_runner, "view": view_runner, "index": mapped_runner,
+    "contract": mapped_runner, "reduce": reduce_runner,
 }

@@ -1,4 +1,8 @@
-"""Reads at data coordinates: x[...], gather, index_select, take and their relatives."""
+"""Reads at data coordinates: x[...], gather, index_select, take and their relatives.
+
+The body of an index row gets the operand's shape and says which coordinates are read; `fused` is
+the kernel that reads there.
+"""
 from __future__ import annotations
 
 from typing import Any
@@ -11,7 +15,7 @@ from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.along import (UNSIGNED, at_least_1d, check_bounds, check_dtype, legacy, places_along,
                                   rows_of, wrap_positions)
 from rushlight.ops.machine import machine
-from rushlight.ops.table import ROWS, composite, opaque, view
+from rushlight.ops.table import ROWS, composite, index, opaque, view
 
 Array = np.ndarray[Any, Any]
 
@@ -25,10 +29,10 @@ def BASIC(input, basic: "tuple", ones: "tuple") -> Any:
     return advanced.view, basic, ones
 
 
-@opaque(name="index", where=("aten",), quiet=True)
-def index_(input, indices: "list[Tensor | None]") -> Array:
+@index(name="index", where=("aten",), fused=advanced.read, quiet=True)
+def index_(input, indices: "list[Tensor | None]") -> Any:
     """x[index tensors and masks]: a copy."""
-    return advanced.read(input, indices)
+    return advanced.coordinates(input, indices)
 
 
 @index_.gradient
@@ -46,21 +50,26 @@ def _check_gather(a: Array, d: int, index: Array) -> None:
                            f"got {index.ndim} and {a.ndim}")
     for i, (n, size) in enumerate(() if index.shape == a.shape else zip(index.shape, a.shape, strict=False)):
         if i != d and n > size:
-            raise RuntimeError(f"Size does not match at dimension {i} expected index {list(index.shape)} to "
-                               f"be no larger than self {list(a.shape)} apart from dimension {d}")
+            raise RuntimeError(f"Size does not match at dimension {i} expected index "
+                               f"{list(index.shape)} to be no larger than self {list(a.shape)} apart "
+                               f"from dimension {d}")
     check_bounds(index, d, a.shape[d] if a.ndim else 1)
 
 
-@opaque(quiet=True, out=True, out_apart=True, out_exact=True)
-def gather(input, dim: "int", index, *, sparse_grad: "bool" = False) -> Array:
-    """out[.., i, ..] = input[.., index[.., i, ..], ..] along dim."""
+def _gather(a: Array, dim: int, index: Array, sparse_grad: bool = False) -> Array:
     if index.size == 0 and index.dtype.kind in "iuf":
-        return np.empty(index.shape, input.dtype)
-    out, d = np.empty(index.shape, input.dtype), wrap_dim(dim, input.ndim)
-    if machine("along", "along")("read", input, d, index, out):
+        return np.empty(index.shape, a.dtype)
+    out, d = np.empty(index.shape, a.dtype), wrap_dim(dim, a.ndim)
+    if machine("along", "along")("read", a, d, index, out):
         return out
-    _check_gather(input, d, index)
-    return np.ascontiguousarray(at_least_1d(input)[places_along(d, at_least_1d(index))]).reshape(index.shape)
+    _check_gather(a, d, index)
+    return np.ascontiguousarray(at_least_1d(a)[places_along(d, at_least_1d(index))]).reshape(index.shape)
+
+
+@index(fused=_gather, quiet=True, out=True, out_apart=True, out_exact=True)
+def gather(input, dim: "int", index, *, sparse_grad: "bool" = False) -> Any:
+    """out[.., i, ..] = input[.., index[.., i, ..], ..] along dim."""
+    return places_along(wrap_dim(dim, len(input)), index)
 
 
 @gather.gradient
@@ -68,25 +77,31 @@ def _(s: Any, grad: Any) -> Any:
     return grad.new_zeros(s.shape("input")).scatter_add(s.dim, s.index, grad), None
 
 
-@opaque(quiet=True, out=True, out_apart=True)
-def index_select(input, dim: "int", index) -> Array:
-    """The slices of input at the positions `index` (a vector) along dim."""
-    d = wrap_dim(dim, input.ndim)
+def _index_select(a: Array, dim: int, index: Array) -> Array:
+    d = wrap_dim(dim, a.ndim)
     if index.ndim > 1:
-        raise IndexError(f"index_select(): Index is supposed to be a vector, got {index.ndim} dimensions")
+        raise IndexError("index_select(): Index is supposed to be a vector, got "
+                         f"{index.ndim} dimensions")
     if index.dtype not in (np.int64, np.int32):
-        raise RuntimeError(f"index_select(): Expected dtype int32 or int64 for index, got {legacy(index)}")
-    if not input.ndim and index.size != 1:
+        raise RuntimeError("index_select(): Expected dtype int32 or int64 for index, got "
+                           f"{legacy(index)}")
+    if not a.ndim and index.size != 1:
         raise RuntimeError("index_select(): Index to scalar can have only 1 value, got "
                            f"{index.size} value(s)")
-    source, where = at_least_1d(input), at_least_1d(index)
+    source, where = at_least_1d(a), at_least_1d(index)
     if where.size and np.maximum.reduce(where.view(UNSIGNED[where.itemsize])) >= source.shape[d]:
         raise IndexError(f"index out of range in self: expected 0 <= index < {source.shape[d]}")
     if source.flags.c_contiguous:
         found = source.take(where, d) if d else rows_of(source, where)
     else:
         found = np.ascontiguousarray(source[(slice(None),) * d + (where,)])
-    return found if input.ndim else found.reshape(())
+    return found if a.ndim else found.reshape(())
+
+
+@index(fused=_index_select, quiet=True, out=True, out_apart=True)
+def index_select(input, dim: "int", index) -> Any:
+    """The slices of input at the positions `index` (a vector) along dim."""
+    return (*[slice(None)] * wrap_dim(dim, len(input)), index)
 
 
 @index_select.gradient
@@ -108,15 +123,20 @@ def check_flat(op: str, index: Array, size: int) -> Array:
         raise IndexError(f"{op}(): tried to {op} from an empty tensor")
     if index.size and (int(index.min()) < -size or int(index.max()) >= size):
         wrong = index[(index < -size) | (index >= size)].reshape(-1)[0]
-        raise IndexError(f"out of range: tried to access index {int(wrong)} on a tensor of {size} elements.")
+        raise IndexError(f"out of range: tried to access index {int(wrong)} on a tensor of {size} "
+                         "elements.")
     return wrap_positions(index, size)
 
 
-@opaque(quiet=True, out=True, out_apart=True)
-def take(input, index) -> Array:
-    """The elements of input, seen as flat, at the positions `index`."""
-    found: Array = input.reshape(-1).take(check_flat("take", index, input.size))
+def _take(a: Array, index: Array) -> Array:
+    found: Array = a.reshape(-1).take(check_flat("take", index, a.size))
     return np.asarray(found)
+
+
+@index(fused=_take, quiet=True, out=True, out_apart=True)
+def take(input, index) -> Any:
+    """The elements of input, seen as flat, at the positions `index`."""
+    return np.unravel_index(wrap_positions(index, int(np.prod(input))), input)
 
 
 @take.gradient

@@ -9,22 +9,26 @@ import numpy as np
 from rushlight.ops.along import legacy
 from rushlight.ops.products import Array, bmm, conjugate, mm, multiplier, mv, narrow, sum_of_outers, wide
 from rushlight.ops.scalar import Expr
-from rushlight.ops.table import composite, opaque, pointwise
+from rushlight.ops.table import composite, contract, pointwise
 from rushlight.ops.ways import Way, resolved
 
 
-@opaque(where=("nn.functional",))
-@resolved
-def linear(input, weight, bias: "Tensor | None" = None) -> Way:
+@contract(where=("nn.functional",))
+def linear(input, weight, bias: "Tensor | None" = None) -> str:
     """input @ weight.T + bias: (*, in) with a weight (out, in) gives (*, out)."""
-    if input.dtype != weight.dtype:
-        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {legacy(input)} and "
-                           f"{legacy(weight)}")
-    if bias is not None and narrow(input) and (input.ndim < 3 or input.flags.c_contiguous):
+    return "...i,oi->...o"
+
+
+@linear.kernel
+@resolved
+def _(x: Array, w: Array, bias: Array | None) -> Way:
+    if x.dtype != w.dtype:
+        raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {legacy(x)} and {legacy(w)}")
+    if bias is not None and narrow(x) and (x.ndim < 3 or x.flags.c_contiguous):
         # One rounding, of the sum: so does PyTorch, save for what it cannot see as one matrix.
-        run = _with_bias(input, weight, bias, lambda *_: wide)
+        run = _with_bias(x, w, bias, lambda *_: wide)
         return lambda x, w, bias: run(x, w, bias.astype(np.float32)).astype(x.dtype)
-    return _with_bias(input, weight, bias, multiplier)
+    return _with_bias(x, w, bias, multiplier)
 
 
 def _with_bias(x: Array, w: Array, bias: Array | None, multiplier: Way) -> Way:
@@ -64,7 +68,7 @@ def _(s: Any, grad: Any) -> Any:
         to_weight = sum_of_outers(grad, conjugate(s.input))
     if s.needs("bias"):
         to_bias = grad.sum(tuple(range(grad.ndim - 1))) if grad.ndim > 1 else grad
-        to_bias = to_bias if to_bias.shape == s.shape("bias") else to_bias.reshape(s.shape("bias"))
+        to_bias = to_bias.reshape(s.shape("bias"))
     return to_input, to_weight, to_bias
 
 

@@ -1,7 +1,8 @@
-"""Matrix products, on BLAS."""
+"""Matrix products: contractions, on BLAS."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from string import ascii_lowercase
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.copying import converted
 from rushlight.ops.machine import machine as by_name
-from rushlight.ops.table import composite, opaque
+from rushlight.ops.table import composite, contract
 from rushlight.ops.ways import Way, resolved
 
 Array = np.ndarray[Any, Any]
@@ -66,20 +67,25 @@ def wide(a: Array, b: Array) -> Array:
     return product(*[converted(x, np.empty_like(x, np.float32)) for x in (a, b)])
 
 
-@opaque(out=True)
-@resolved
-def mm(input, mat2) -> Way:
+@contract(out=True)
+def mm(input, mat2) -> str:
     """The product of two matrices: (n, k) @ (k, m) -> (n, m)."""
-    if input.ndim != 2 or mat2.ndim != 2:
-        which = "self" if input.ndim != 2 else "mat2"
+    return "ij,jk->ik"
+
+
+@mm.kernel
+@resolved
+def _(a: Array, b: Array) -> Way:
+    if a.ndim != 2 or b.ndim != 2:
+        which = "self" if a.ndim != 2 else "mat2"
         raise RuntimeError(f"{which} must be a matrix")
-    same_dtype("expected scalar type", input, mat2)
-    if input.dtype.kind == "b":
+    same_dtype("expected scalar type", a, b)
+    if a.dtype.kind == "b":
         raise NotImplementedError('"addmm_impl_cpu_" not implemented for \'Bool\'')
-    if input.shape[1] != mat2.shape[0]:
-        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied "
-                           f"({input.shape[0]}x{input.shape[1]} and {mat2.shape[0]}x{mat2.shape[1]})")
-    return multiplier(input, mat2)
+    if a.shape[1] != b.shape[0]:
+        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and "
+                           f"{b.shape[0]}x{b.shape[1]})")
+    return multiplier(a, b)
 
 
 @mm.gradient
@@ -93,34 +99,36 @@ def conjugate(t: Any) -> Any:
     return t.conj() if t._k.dtype.is_complex else t
 
 
-@opaque(name="_sum_of_outers", where=("aten",))
-def sum_of_outers(input, other) -> Array:
+@contract(name="_sum_of_outers", where=("aten",))
+def sum_of_outers(input, other) -> str:
     """The sum of the outer products of rows: (*, n), (*, m) -> (n, m)."""
-    if input.ndim != 2:
-        input, other = input.reshape(-1, input.shape[-1]), other.reshape(-1, other.shape[-1])
-    return product(input.T, other)
+    lead = ascii_lowercase[:len(input) - 1]
+    return f"{lead}y,{lead}z->yz"
 
 
-@sum_of_outers.gradient
-def _(s: Any, grad: Any) -> Any:
-    a, b = (conjugate(x) for x in (s.input, s.other))
-    return (_matmul(b, grad.t()) if s.needs("input") else None,
-            _matmul(a, grad) if s.needs("other") else None)
+@sum_of_outers.kernel
+def _(a: Array, b: Array) -> Array:
+    if a.ndim != 2:
+        a, b = a.reshape(-1, a.shape[-1]), b.reshape(-1, b.shape[-1])
+    return product(a.T, b)
 
 
-@opaque(out=True)
-@resolved
-def bmm(input, mat2) -> Way:
+@contract(out=True)
+def bmm(input, mat2) -> str:
     """The products of two batches of matrices: (b, n, k) @ (b, k, m) -> (b, n, m)."""
-    if input.ndim != 3 or mat2.ndim != 3:
-        which = "batch1" if input.ndim != 3 else "batch2"
-        raise RuntimeError(f"{which} must be a 3D tensor")
-    same_dtype("expected scalar type", input, mat2)
-    if input.shape[0] != mat2.shape[0] or input.shape[2] != mat2.shape[1]:
+    return "bij,bjk->bik"
+
+
+@bmm.kernel
+@resolved
+def _(a: Array, b: Array) -> Way:
+    if a.ndim != 3 or b.ndim != 3:
+        raise RuntimeError("batch1 must be a 3D tensor" if a.ndim != 3 else "batch2 must be a 3D tensor")
+    same_dtype("expected scalar type", a, b)
+    if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: "
-                           f"[{input.shape[0]}, {input.shape[2]}] but got: "
-                           f"[{mat2.shape[0]}, {mat2.shape[1]}].")
-    return multiplier(input, mat2)
+                           f"[{a.shape[0]}, {a.shape[2]}] but got: [{b.shape[0]}, {b.shape[1]}].")
+    return multiplier(a, b)
 
 
 @bmm.gradient
@@ -129,44 +137,43 @@ def _(s: Any, grad: Any) -> Any:
             bmm(s.input.transpose(1, 2).conj(), grad) if s.needs("mat2") else None)
 
 
-@opaque(out=True)
-@resolved
-def mv(input, vec) -> Way:
+@contract(out=True)
+def mv(input, vec) -> str:
     """Matrix times vector."""
-    if input.ndim != 2 or vec.ndim != 1:
-        raise RuntimeError(f"vector + matrix @ vector expected, got {input.ndim}, {input.ndim}, {vec.ndim}")
-    same_dtype("expected scalar type", input, vec)
-    if input.shape[1] != vec.shape[0]:
-        n, m = input.shape
-        raise RuntimeError(f"size mismatch, got input ({n}), mat ({n}x{m}), vec ({vec.shape[0]})")
-    return multiplier(input, vec)
+    return "ij,j->i"
 
 
-@mv.gradient
-def _(s: Any, grad: Any) -> Any:
-    return (grad.unsqueeze(1) * conjugate(s.vec) if s.needs("input") else None,
-            mv(conjugate(s.input).t(), grad) if s.needs("vec") else None)
-
-
-@opaque(out=True)
+@mv.kernel
 @resolved
-def dot(input, tensor) -> Way:
+def _(a: Array, b: Array) -> Way:
+    if a.ndim != 2 or b.ndim != 1:
+        raise RuntimeError(f"vector + matrix @ vector expected, got {a.ndim}, {a.ndim}, {b.ndim}")
+    same_dtype("expected scalar type", a, b)
+    if a.shape[1] != b.shape[0]:
+        raise RuntimeError(f"size mismatch, got input ({a.shape[0]}), mat ({a.shape[0]}x{a.shape[1]}),"
+                           f" vec ({b.shape[0]})")
+    return multiplier(a, b)
+
+
+@contract(out=True)
+def dot(input, tensor) -> str:
     """The sum of products of two vectors."""
-    if input.ndim != 1 or tensor.ndim != 1:
-        raise RuntimeError(f"1D tensors expected, but got {input.ndim}D and {tensor.ndim}D tensors")
-    if input.dtype != tensor.dtype:
+    return "i,i->"
+
+
+@dot.kernel
+@resolved
+def _(a: Array, b: Array) -> Way:
+    if a.ndim != 1 or b.ndim != 1:
+        raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
+    if a.dtype != b.dtype:
         raise RuntimeError(f"dot : expected both vectors to have same dtype, but found "
-                           f"{_c_name(input)} and {_c_name(tensor)}")
-    if input.shape != tensor.shape:
-        raise RuntimeError(f"inconsistent tensor size, expected tensor [{input.shape[0]}] and src "
-                           f"[{tensor.shape[0]}] to have the same number of elements, but got "
-                           f"{input.shape[0]} and {tensor.shape[0]} elements respectively")
-    return multiplier(input, tensor)
-
-
-@dot.gradient
-def _(s: Any, grad: Any) -> Any:
-    return grad * conjugate(s.tensor), grad * conjugate(s.input)
+                           f"{_c_name(a)} and {_c_name(b)}")
+    if a.shape != b.shape:
+        raise RuntimeError(f"inconsistent tensor size, expected tensor [{a.shape[0]}] and src "
+                           f"[{b.shape[0]}] to have the same number of elements, but got "
+                           f"{a.shape[0]} and {b.shape[0]} elements respectively")
+    return multiplier(a, b)
 
 
 @composite(out=True, aliases=("linalg.matmul",), planned=True)
@@ -204,17 +211,22 @@ def _check_inner(a: Any, b: Any) -> None:
                            f"{b.shape[-2]}x{b.shape[-1]})")
 
 
-@opaque(name="_matmul", where=("aten",))
-@resolved
-def _matmul(input, other) -> Way:
+@contract(name="_matmul", where=("aten",))
+def _matmul(input, other) -> str:
     """The product over the last two dims, batch dims broadcast."""
-    same_dtype("expected scalar type", input, other)
-    if input.shape[-1] != other.shape[-2]:
+    return "...ij,...jk->...ik"
+
+
+@_matmul.kernel
+@resolved
+def _(a: Array, b: Array) -> Way:
+    same_dtype("expected scalar type", a, b)
+    if a.shape[-1] != b.shape[-2]:
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: "
-                           f"[{int(np.prod(input.shape[:-2]))}, {input.shape[-1]}] but got: "
-                           f"[{int(np.prod(other.shape[:-2]))}, {other.shape[-2]}].")
-    broadcast_shapes(input.shape[:-2], other.shape[:-2])
-    return multiplier(input, other)
+                           f"[{int(np.prod(a.shape[:-2]))}, {a.shape[-1]}] but got: "
+                           f"[{int(np.prod(b.shape[:-2]))}, {b.shape[-2]}].")
+    broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    return multiplier(a, b)
 
 
 @_matmul.gradient

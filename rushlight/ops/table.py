@@ -8,6 +8,8 @@ Kinds and what their bodies are:
   pointwise  Expr operands and attributes -> an Expr (or a tuple of them)
   reduce     Expr input and attributes -> a Reduction
   view       Layout and attributes -> a Layout
+  index      an array's shape, index arrays and attributes -> coordinate arrays (the read map)
+  contract   attributes and shapes -> a label spec, "ij,jk->ik"
   composite  tensors -> tensors, by other rows
   opaque     NumPy arrays -> NumPy arrays, by hand
 """
@@ -21,7 +23,7 @@ from typing import Any, ClassVar, TypeVar
 from rushlight.ops.autocast import POLICIES
 from rushlight.ops import FAMILIES, signature
 
-KINDS = ("pointwise", "reduce", "view", "composite", "opaque")
+KINDS = ("pointwise", "reduce", "view", "index", "contract", "composite", "opaque")
 
 _Key = TypeVar("_Key")
 _Entry = TypeVar("_Entry")
@@ -234,5 +236,7 @@ pointwise = _decorator("pointwise", inplace=True, out=True)
 # options: takes_dtype (whether `dtype=` exists); the parameters dim, keepdim, dtype are the kind's
 reduce = _decorator("reduce", out=True)
 view = _decorator("view")
+index = _decorator("index")
+contract = _decorator("contract")
 composite = _decorator("composite")
 opaque = _decorator("opaque")

@@ -298,7 +298,7 @@ REWRITES: dict[str, Any] = {
 RULES: dict[Any, Any] = {
     **dict.fromkeys(REWRITES, lambda level, row, bound: level.inside(REWRITES[row.name], *bound.values())),
     "front": front, "align": align, "along": along, "reduce": reduce, "_as_strided": strided,
-    **dict.fromkeys(("mm", "bmm", "_matmul"), product),
+    "contract": product,
     "linear": linear, "body": body, "_einsum": einsum, "_convolution_weight": filters, "index": index,
     "index_put": index_put, "embedding": embedding, "fill": fill, "masked_select": masked_select,
     **dict.fromkeys(("permute", "_basic"), permute), **dict.fromkeys(("_convolution", "_convolution_input"),

@@ -49,7 +49,7 @@ ELEMENTWISE_RANDOM = RANDOM - {"multinomial", "_sample_dirichlet", "randperm"}
 DYNAMIC_RESULT = ("vmap: We do not support batching operators that can output dynamic shape. Attempted to "
                   "vmap over aten::{}; use masks of a fixed shape")
 OF = {name: policy for policy, names in _SETS.items() for name in names}
-_KINDS = {"reduce": "reduce", "composite": "body"}
+_KINDS = {"reduce": "reduce", "contract": "contract", "composite": "body"}
 
 
 def rule(row: Any) -> Rule:

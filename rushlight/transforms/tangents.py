@@ -1,7 +1,7 @@
 """Forward mode's interpreter: an op on dual numbers as the op on primals and its derivative on tangents.
 
 The derivative follows from the row's kind: pointwise rows have it in their gradient formulas, which scale a
-gradient as they would a tangent; views, products and other linear rows apply to tangents as they are;
+gradient as they would a tangent; views, contractions and other linear rows apply to tangents as they are;
 composites go through their rows. For all others the gradient is differentiated: u -> vjp(u) is linear, and
 its own gradient is the derivative in forward direction. That holds wherever second gradients do.
 """
@@ -50,8 +50,7 @@ _LINEAR = frozenset("""
     clone _to_dtype _stack _cat flip roll tril triu diag_embed repeat _repeat_each cumsum index gather take
     index_select _fft_c2c _fft_r2c _fft_c2r _avg_pool _avg_pool_back im2col col2im complex sum mean embedding
     scatter_add index_add embedding_dense_backward select_scatter slice_scatter diagonal_scatter""".split())
-_PRODUCTS = frozenset("""mm bmm mv dot _matmul linear _sum_of_outers _einsum
-    _convolution _convolution_input _convolution_weight""".split())
+_PRODUCTS = frozenset("_convolution _convolution_input _convolution_weight _einsum".split())
 # No gradient, no tangent.
 _FLAT = frozenset("zeros_like ones_like full_like empty_like new_zeros new_ones new_full new_empty".split())
 # Composites whose bodies are not the op's derivative: their own gradient is.
@@ -74,7 +73,7 @@ class Forward(Level):
         if row.kind == "view" or row.name in _LINEAR:
             tangents = {n: mapped(self.tangent, v) for n, v in bound.items()}
             return self.join(row(**self._primals(bound)), row(**tangents))
-        if row.name in _PRODUCTS:
+        if row.kind == "contract" or row.name in _PRODUCTS:
             return self._product(row, bound)
         if row.kind == "composite" and row.name not in _DECLARED:
             return self.inside(by_keyword(row, row.body), *bound.values())

@@ -120,6 +120,7 @@ def test_reads_equal_numpy(case: tuple[Array, list[Any]]) -> None:
     assert not np.may_share_memory(found, a)
     plan = advanced.understand(a.shape, indices)
     assert plan.result == expected.shape
+    np.testing.assert_array_equal(a[advanced.coordinates(a.shape, indices)], expected)
 
 
 @settings(max_examples=300, deadline=None)
