@@ -1,6 +1,7 @@
-"""Results with named parts: torch.return_types.sort(values=..., indices=...) and its relatives."""
+"""Results with named parts: torch.return_types.sort(values=..., indices=...) and others (results.tsv)."""
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from operator import itemgetter
 from typing import Any
@@ -43,23 +44,6 @@ class Result(tuple[Any, ...]):
         return tuple.__iter__(self)
 
 
-_PICKED = ("cummax", "cummin", "kthvalue", "max", "median", "min", "mode", "nanmedian", "sort", "topk")
-_LINEAR_ALGEBRA = {
-    "_lu_with_info": ("LU", "pivots", "info"),
-    "linalg_cholesky_ex": ("L", "info"), "linalg_eig": ("eigenvalues", "eigenvectors"),
-    "linalg_eigh": ("eigenvalues", "eigenvectors"), "linalg_inv_ex": ("inverse", "info"),
-    "linalg_ldl_factor": ("LD", "pivots"), "linalg_ldl_factor_ex": ("LD", "pivots", "info"),
-    "linalg_lstsq": ("solution", "residuals", "rank", "singular_values"), "linalg_lu": ("P", "L", "U"),
-    "linalg_lu_factor": ("LU", "pivots"), "linalg_lu_factor_ex": ("LU", "pivots", "info"),
-    "linalg_slogdet": ("sign", "logabsdet"), "linalg_solve_ex": ("result", "info"),
-    "linalg_svd": ("U", "S", "Vh"), "lu_unpack": ("P", "L", "U"), "slogdet": ("sign", "logabsdet"),
-    "svd": ("U", "S", "V"), "triangular_solve": ("solution", "cloned_coefficient")}
-_FIELDS = {**dict.fromkeys(_PICKED, ("values", "indices")), "aminmax": ("min", "max"),
-           "geqrf": ("a", "tau"), "frexp": ("mantissa", "exponent"),
-           **dict.fromkeys(("histogram", "histogramdd"), ("hist", "bin_edges")),
-           "linalg_qr": ("Q", "R"), "qr": ("Q", "R"), **_LINEAR_ALGEBRA}
-
-
 def _class(op: str, fields: tuple[str, ...]) -> type:
     parts = {name: property(itemgetter(i)) for i, name in enumerate(fields)}
     return type(op, (Result,), {
@@ -68,7 +52,8 @@ def _class(op: str, fields: tuple[str, ...]) -> type:
         "n_sequence_fields": len(fields), **parts})
 
 
-TYPES: dict[str, type] = {op: _class(op, fields) for op, fields in _FIELDS.items()}
+with open(os.path.join(os.path.dirname(__file__), "results.tsv"), encoding="utf-8") as _file:
+    TYPES: dict[str, type] = {op: _class(op, tuple(fields)) for op, *fields in map(str.split, _file)}
 
 
 def named(op: str) -> type:
