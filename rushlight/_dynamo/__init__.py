@@ -6,9 +6,8 @@ from typing import Any
 from rushlight._dynamo import config as config
 from rushlight._dynamo.eval_frame import OptimizedModule as OptimizedModule
 from rushlight.base.tape import escape
-from rushlight._dynamo.api import (
-    allow_in_graph as allow_in_graph, disable as disable, is_compiling as is_compiling,
-    list_backends as list_backends, reset as reset)
+from rushlight._dynamo.api import (allow_in_graph as allow_in_graph, disable as disable,
+    is_compiling as is_compiling, list_backends as list_backends, reset as reset)
 from rushlight._dynamo.report import explain as _explain
 
 

@@ -227,6 +227,10 @@ _ROWS: dict[str, Callable[..., Stages | None]] = {
     "_cat": _cat, "_stack": _stack, "clone": _clone, "_keep": _keep, "_spread": handwritten.spread,
     "_attention": handwritten.attention, "_attention_backward": handwritten.attention_backward}
 _WIDENED: dict[str, Callable[..., Stages | None]] = {
-    "_convolution": handwritten.convolution, "_convolution_input": handwritten.convolution_input,
-    "_convolution_weight": handwritten.convolution_weight, "_max_pool": handwritten.max_pool,
+    "_convolution": lambda room, outs, x, w, *how: handwritten.convolution(
+        room, outs[0], "forward", x, w, *how, outs[0].shape[2:]),
+    "_convolution_input": lambda room, outs, *how: handwritten.convolution(room, outs[0], "to_input", *how),
+    "_convolution_weight": lambda room, outs, g, x, *how: handwritten.convolution(
+        room, outs[0], "to_weight", x, g, *how),
+    "_max_pool": handwritten.max_pool,
     "_greatest": handwritten.greatest}

@@ -81,30 +81,14 @@ def _attended(write: Any, causal: bool, scale: float, *operands: Array) -> Stage
     return _stages(call, pool.get_num_threads() if many else 1, *operands)
 
 
-def _convolved(room: Scratch, out: Array, which: str, a: Array, b: Array, *how: Any) -> Stages | None:
+def convolution(room: Scratch, out: Array, which: str, a: Array, b: Array, *how: Any) -> Stages | None:
+    """compiler/convolve.py's product."""
     plan = None if convolve.divided(which, a, b) else convolve.planned(which, a, b, *how)
     if plan is None or plan.strides != out.strides or a.dtype != out.dtype:
         return None
     wide, filled = _widened(room, a, plan.pads, 0.0)
     packed = room.empty((plan.size,), np.uint8)
     return joined([*filled, _stages(plan.call, plan.threads(), b, packed, wide, out)])
-
-
-def convolution(room: Scratch, outs: Sequence[Array], input: Array, weight: Array,
-                *how: Any) -> Stages | None:
-    """ops/convolution.py's _convolution."""
-    return _convolved(room, outs[0], "forward", input, weight, *how, outs[0].shape[2:])
-
-
-def convolution_input(room: Scratch, outs: Sequence[Array], *operands: Any) -> Stages | None:
-    """ops/convolution.py's _convolution_input."""
-    return _convolved(room, outs[0], "to_input", *operands)
-
-
-def convolution_weight(room: Scratch, outs: Sequence[Array], grad: Array, input: Array,
-                       *how: Any) -> Stages | None:
-    """ops/convolution.py's _convolution_weight."""
-    return _convolved(room, outs[0], "to_weight", input, grad, *how)
 
 
 def max_pool(room: Scratch, outs: Sequence[Array], input: Array, kernel: Any, *how: Any) -> Stages | None:

@@ -12,9 +12,8 @@ from rushlight.compiler.ir import Module
 
 # The runtime, loops that kernels share: what writes it, and its functions. What few programs need is apart.
 _COLUMNS = (columnloops,), ("rl_columns", "rl_add_rows")
-_USUAL = (runtime, rowloops, teamcode, gemmcode), (
-    "rl_strip", "rl_pointwise", "rl_pack", "rl_multi", "rl_rows", "rl_team_serve", "rl_team_run", "rl_sgemm",
-    "rl_dgemm", *teamcode.NAMES)
+_USUAL = (runtime, rowloops, teamcode, gemmcode), ("rl_strip", "rl_pointwise", "rl_pack", "rl_multi",
+    "rl_rows", "rl_team_serve", "rl_team_run", "rl_sgemm", "rl_dgemm", *teamcode.NAMES)
 
 _lock = threading.RLock()
 _addresses: dict[str, int] = {}

@@ -14,13 +14,12 @@ and -log2(erfc(x)) / x for 0.59 <= x <= 3.95, (2^r - 1) / r for |r| <= 1/2. They
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from rushlight.base.coefficients import SERIES
 
 
-@dataclass(frozen=True)
-class Precision:
+class Precision(NamedTuple):
     """What the algorithms of vectormath.py need to know about a floating type.
 
     mantissa, bias, one: the format (`one` is the pattern of 1.0); magic: adding it rounds to the
@@ -51,19 +50,16 @@ class Precision:
         return SERIES[f"vector_{name}_{self.kind}"]
 
 
-SINGLE = Precision(
-    kind="float", integer="i32", mantissa=23, bias=127, one=0x3F800000, magic=1.5 * 2.0**23,
-    smallest=2.0**-126, log_offset=0x3F330000,
-    ln2=(0.693115234375, 3.1946184945309415e-05),
-    half_pi=(1.5707963705062866, -4.371138828673793e-08, -1.7151244994428829e-15),
-    exp_range=(-104.0, 89.0), tanh_limit=9.5, trig_limit=1e5, tiny=2.0**-25, big=2.0**30)
+SINGLE = Precision(kind="float", integer="i32", mantissa=23, bias=127, one=0x3F800000, magic=1.5 * 2.0**23,
+    smallest=2.0**-126, log_offset=0x3F330000, ln2=(0.693115234375, 3.1946184945309415e-05),
+    half_pi=(1.5707963705062866, -4.371138828673793e-08, -1.7151244994428829e-15), exp_range=(-104.0, 89.0),
+    tanh_limit=9.5, trig_limit=1e5, tiny=2.0**-25, big=2.0**30)
 
-DOUBLE = Precision(
-    kind="double", integer="i64", mantissa=52, bias=1023, one=0x3FF0000000000000,
+DOUBLE = Precision(kind="double", integer="i64", mantissa=52, bias=1023, one=0x3FF0000000000000,
     magic=1.5 * 2.0**52, smallest=2.0**-1022, log_offset=0x3FE6A09E00000000,
     ln2=(0.6931471805598903, 5.497923018708371e-14),
-    half_pi=(1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33),
-    exp_range=(-746.0, 710.0), tanh_limit=20.0, trig_limit=1e6, tiny=2.0**-54, big=2.0**60)
+    half_pi=(1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33), exp_range=(-746.0, 710.0),
+    tanh_limit=20.0, trig_limit=1e6, tiny=2.0**-54, big=2.0**60)
 
 PRECISIONS = {"float": SINGLE, "double": DOUBLE}
 

@@ -5,11 +5,11 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from rushlight.cpu import amp, memory
-from rushlight.cpu.memory import max_memory_allocated, memory_allocated, memory_stats, memory_summary
+from rushlight.cpu.memory import max_memory_allocated, memory_allocated, memory_stats
 
 __all__ = ["Event", "Stream", "StreamContext", "amp", "current_device", "current_stream", "device_count",
            "is_available", "is_initialized", "max_memory_allocated", "memory", "memory_allocated",
-           "memory_stats", "memory_summary", "set_device", "stream", "synchronize"]
+           "memory_stats", "set_device", "stream", "synchronize"]
 
 
 def is_available() -> bool:

@@ -75,25 +75,13 @@ def memory_stats(device: Any = None) -> dict[str, int]:
     return found
 
 
-def memory_summary(device: Any = None, abbreviated: bool = False) -> str:
-    """A line for each figure; where memory is recorded, the ten lines of code that hold the most."""
-    lines = [f"{name:32} {value / 2**20:12.2f} MiB" for name, value in memory_stats().items()]
-    if tracemalloc.is_tracing() and not abbreviated:
-        lines += [f"{s.size / 2**20:12.2f} MiB in {s.count:5} arrays  {s.traceback}"
-                  for s in _arrays_traced().statistics("lineno")[:10]]
-    return "\n".join(lines)
-
-
-def _arrays_traced() -> Any:
-    domain = np.lib.tracemalloc_domain
-    return tracemalloc.take_snapshot().filter_traces([tracemalloc.DomainFilter(True, domain)])
-
-
 def memory_snapshot() -> list[dict[str, Any]]:
     """The arrays that were made since the recording began and are alive, as one segment of PyTorch's form:
     blocks with their sizes and the frames that asked for them, innermost first."""
+    own = tracemalloc.DomainFilter(True, np.lib.tracemalloc_domain)
+    taken = tracemalloc.take_snapshot().filter_traces([own]).traces if tracemalloc.is_tracing() else ()
     blocks, at = [], 0
-    for trace in _arrays_traced().traces if tracemalloc.is_tracing() else ():
+    for trace in taken:
         frames = [{"filename": f.filename, "line": f.lineno, "name": ""} for f in reversed(trace.traceback)]
         blocks.append({"address": at, "size": trace.size, "requested_size": trace.size,
                        "state": "active_allocated", "frames": frames})

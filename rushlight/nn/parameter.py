@@ -12,8 +12,7 @@ class _Marked(type(torch.Tensor)):  # type: ignore[misc]
     """Of Parameter and Buffer: a tensor of the user's own class keeps it, and is marked instead."""
 
     def __instancecheck__(cls, instance: Any) -> bool:
-        return type.__instancecheck__(cls, instance) or (
-            cls in _MARKS and isinstance(instance, torch.Tensor)
+        return type.__instancecheck__(cls, instance) or (cls in _MARKS and isinstance(instance, torch.Tensor)
             and getattr(instance, _MARKS[cls], False))
 
 

@@ -67,9 +67,8 @@ _true_divide = binary("_true_divide", "input / other.", atom="div", first=NUMBER
 _trunc_divide = binary("_trunc_divide", "The quotient rounded towards zero.", atom="trunc_divide",
                        first=NUMBER, second=NUMBER, where=(), node="div",
                        refuse=not_for("div_trunc_cpu", "bool", "complex"))
-floor_divide = binary(
-    "floor_divide", "The quotient rounded towards minus infinity.", first=NUMBER, second=NUMBER,
-    refuse=not_for("div_floor_cpu", "bool", "complex"))
+floor_divide = binary("floor_divide", "The quotient rounded towards minus infinity.", first=NUMBER,
+    second=NUMBER, refuse=not_for("div_floor_cpu", "bool", "complex"))
 remainder = binary("remainder", "The remainder with the sign of the divisor, as Python's %.",
                    first=NUMBER, second=NUMBER, refuse=not_for("remainder_cpu", "bool", "complex"))
 fmod = binary("fmod", "The remainder with the sign of the dividend, as C's fmod.", second=NUMBER,

@@ -14,16 +14,14 @@ from typing import Any
 Rule = Callable[[Any, Any, dict[str, Any]], Any]
 
 with open(os.path.join(os.path.dirname(__file__), "policies.tsv"), encoding="utf-8") as _file:
-    _SETS = {name: frozenset(names) for name, *names in map(str.split, _file)}
-RANDOM, DYNAMIC = _SETS.pop("random"), _SETS.pop("dynamic")
+    SETS = {name: frozenset(names) for name, *names in map(str.split, _file)}
+RANDOM, DYNAMIC, BY_VALUE = SETS["random"], SETS["dynamic"], SETS["by-value"]
 # Composites that may draw numbers, whatever their operands are.
-DRAWS = _SETS.pop("draws") | RANDOM
-BY_VALUE = frozenset("bernoulli _normal_around multinomial binomial poisson _standard_gamma "
-                     "_sample_dirichlet".split())
+DRAWS = SETS["draws"] | RANDOM
 ELEMENTWISE_RANDOM = RANDOM - {"multinomial", "_sample_dirichlet", "randperm"}
 DYNAMIC_RESULT = ("vmap: We do not support batching operators that can output dynamic shape. Attempted to "
                   "vmap over aten::{}; use masks of a fixed shape")
-OF = {name: policy for policy, names in _SETS.items() for name in names}
+OF = {name: policy for policy in ("along", "front", "align", "reduce", "loop") for name in SETS[policy]}
 _KINDS = {"reduce": "reduce", "contract": "contract", "composite": "body"}
 
 

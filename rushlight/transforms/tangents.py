@@ -46,10 +46,7 @@ def dual(value: Any, tangent: Any, level: Any) -> Any:
 
 
 # Linear in all their tensors: what is no tangent is zero. (Of products, in each.)
-_LINEAR = frozenset("""
-    clone _to_dtype _stack _cat flip roll tril triu diag_embed repeat _repeat_each cumsum index gather take
-    index_select _fft_c2c _fft_r2c _fft_c2r _avg_pool _avg_pool_back im2col col2im complex sum mean embedding
-    scatter_add index_add embedding_dense_backward select_scatter slice_scatter diagonal_scatter""".split())
+_LINEAR = policies.SETS["linear"]
 _PRODUCTS = frozenset("_convolution _convolution_input _convolution_weight _einsum".split())
 # No gradient, no tangent.
 _FLAT = frozenset("zeros_like ones_like full_like empty_like new_zeros new_ones new_full new_empty".split())

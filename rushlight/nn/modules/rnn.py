@@ -89,9 +89,8 @@ class RNNBase(Module):
         draw_weights(self)
 
     def extra_repr(self) -> str:
-        return f"{self.input_size}, {self.hidden_size}" + changed(
-            self, proj_size=0, num_layers=1, bias=True, batch_first=False, dropout=0,
-            bidirectional=False)
+        return f"{self.input_size}, {self.hidden_size}" + changed(self, proj_size=0, num_layers=1, bias=True,
+            batch_first=False, dropout=0, bidirectional=False)
 
     # --- checks -----------------------------------------------------------------------------------
 

@@ -71,9 +71,8 @@ class Embedding(_Table, function="embedding", num_embeddings=int, embedding_dim=
         self._make_weight(_weight, _freeze, device, dtype)
 
     def extra_repr(self) -> str:
-        return f"{self.num_embeddings}, {self.embedding_dim}" + changed(
-            self, padding_idx=None, max_norm=None, norm_type=2, scale_grad_by_freq=False,
-            sparse=False)
+        return f"{self.num_embeddings}, {self.embedding_dim}" + changed(self, padding_idx=None, max_norm=None,
+            norm_type=2, scale_grad_by_freq=False, sparse=False)
 
     @classmethod
     def from_pretrained(cls, embeddings: Any, freeze: bool = True, padding_idx: int | None = None,
