@@ -123,11 +123,11 @@ def _greatest(input, kernel: "Ints", stride: "Ints", pad: "Ints", dilation: "Int
 @_greatest.kernel
 @resolved
 def _(x: Array, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Way:
-    if math.prod(kernel) > _FEW:
+    if math.prod(kernel) > _FEW or x.size > _LARGE:
         split = _split(x.shape, out, kernel)
         even = stride == kernel and math.prod(split) == x.size and not any(pad) and {*dilation} == {1}
         inner = tuple(range(1 - 2 * len(out), 0, 2))
-        return (lambda a: a.reshape(split).max(inner)) if even else NotImplemented
+        return (lambda a: a.reshape(split).max(inner)) if even and x.size <= _LARGE else NotImplemented
     first, *others = offsets(kernel, stride, dilation, out)
     wide, shape = _widened(x, kernel, stride, pad, dilation, out), (*x.shape[:-len(out)], *out)
 
@@ -277,7 +277,8 @@ def _even(space: Ints, out: Ints) -> Ints:
 
 
 _MANY = 1 << 12
-_FEW = 16  # elements of a window; larger ones are axes of their own
+# Elements of a window: larger ones are axes of their own. Of an input: larger ones are machine code's.
+_FEW, _LARGE = 16, 1 << 16
 
 
 @for_dims
