@@ -146,7 +146,7 @@ def _first(a: Array, k: int, d: int, largest: bool) -> Array:
     return stable_order(a, d, largest)[(slice(None),) * d + (slice(k),)]
 
 
-_MAXIMA = 8  # so many of a row are found one by one
+_MAXIMA = 24  # so many of a row are found one by one
 
 
 def _maxima(rows: Array, k: int) -> Array | None:
