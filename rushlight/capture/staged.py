@@ -18,7 +18,7 @@ from rushlight.compiler.handwritten import Scratch
 from rushlight.compiler.columns import columns
 from rushlight.compiler.full import CHUNK, full
 from rushlight.compiler.rows import rows
-from rushlight.compiler.stages import LINE, Run, Stages, Written, joined
+from rushlight.compiler.stages import LINE, Noted, Run, Stages, joined
 from rushlight.compiler.target import available
 from rushlight.compiler.tiles import Packed
 from rushlight.dispatch.formula import Formula
@@ -47,7 +47,7 @@ def prepared(entry: Entry) -> Step:
 
 def _recurrent(made: Any, outs: Sequence[Array]) -> Step | None:
     """A recurrence whose loop of steps is one native call; None where something in it is not known so."""
-    written = Written()
+    written = Noted()
     if made.projection is None:
         made.loop(written)
     if not (written.known and written.stages and isinstance(made.packed, Packed)):

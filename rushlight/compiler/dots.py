@@ -33,25 +33,26 @@ def _loop(dtype: Any) -> "tuple[int, Any] | None":
 
 
 @lru_cache(maxsize=256)
-def _jobs(layout: tuple[int, int, int], item: int) -> tuple[Array, Array]:
-    """Jobs, relative to the operands' starts, and steps, of (columns, depth, bytes from one to the next)."""
-    columns, depth, step = layout
+def _call(loop: int, columns: int, depth: int, step: int, item: int) -> team.Call:
+    """The jobs for a matrix whose columns are `step` bytes apart; sums take `item` bytes."""
     size = max(_COLUMNS, -(-columns // 64))
     jobs = [[low * step, 0, low * item, min(size, columns - low), depth] for low in range(0, columns, size)]
-    return np.array(jobs, np.int64), np.array([step], np.int64)
+    return team.Call((loop, np.array(jobs, np.int64), range(3), 3, np.array([step], np.int64)))
+
+
+def fits(a: Array, b: Array) -> bool:
+    """Whether `dots` has machine code for operands like these."""
+    return (a.ndim == 2 == b.ndim and len(a) == 1 and a.shape[1] == len(b) and b.size > 0
+            and b.strides[0] == b.itemsize and b.strides[1] >= 0 and a.dtype == b.dtype
+            and knobs.kernels != "numpy" and _loop(a.dtype) is not None and team.possible())
 
 
 def dots(a: Array, b: Array) -> Array | None:
     """(1, k) @ (k, n), in float32 of floats of two bytes; None for other operands or without machine code."""
-    if a.ndim != 2 or b.ndim != 2 or len(a) != 1 or a.shape[1] != len(b) or not b.size or (
-            b.strides[0] != b.itemsize or b.strides[1] < 0 or a.dtype != b.dtype or knobs.kernels == "numpy"):
+    if not fits(a, b):
         return None
-    loop = _loop(a.dtype)
-    if loop is None:
-        return None
-    code, wide = loop
-    row = np.ascontiguousarray(a[0], wide)
-    out = np.empty((1, b.shape[1]), wide)
-    jobs, steps = _jobs((b.shape[1], len(b), b.strides[1]), out.itemsize)
-    threads = pool.get_num_threads() if b.size >= _PARALLEL else 1
-    return out if team.run_loop(code, team.placed(jobs, (b, row, out)), 3, steps, threads) else None
+    loop, wide = _loop(a.dtype)  # type: ignore[misc]
+    row, out = np.ascontiguousarray(a[0], wide), np.empty((1, b.shape[1]), wide)
+    call = _call(loop, b.shape[1], len(b), b.strides[1], out.itemsize)
+    call(pool.get_num_threads() if b.size >= _PARALLEL else 1, b, row, out)
+    return out

@@ -6,9 +6,10 @@ fetches ahead.
 """
 from __future__ import annotations
 
-from rushlight.compiler.emit import storage_kind, widen
+from rushlight.compiler.emit import item_size, load
 from rushlight.compiler.ir import BITS, Function, Module
 from rushlight.compiler.lanes import Lane
+from rushlight.compiler.rowplan import across
 from rushlight.compiler.runtime import SLOT
 from rushlight.compiler.tilecode import HEADER
 
@@ -16,22 +17,9 @@ from rushlight.compiler.tilecode import HEADER
 _STREAMS, _UNROLLED = 4, 2
 
 
-def _read(f: Function, stored: str, kind: str, pointer: str, t: str) -> Lane:
+def _read(f: Function, stored: str, pointer: str, t: str) -> Lane:
     """Elements from the t-th on, in the dtype that sums have."""
-    size = BITS[storage_kind(stored)] // 8
-    at = f.at(pointer, f.i64("mul", t, size))
-    of = storage_kind(stored)
-    return widen(f.lanes(of, f"load {f.type(of)}, ptr {at}, align {size}"), stored)
-
-
-def _total(f: Function, a: Lane) -> str:
-    """The sum of the lanes: halves, then quarters, and so on."""
-    width = f.width
-    while width > 1:
-        width //= 2
-        order = ", ".join(f"i32 {k + width if k < width else k}" for k in range(f.width))
-        a = a + f.lanes(a.kind, f"shufflevector {a!r}, {a.type} poison, <{f.width} x i32> <{order}>")
-    return f.op(f"extractelement {a!r}, i64 0")
+    return load(f, f.at(pointer, f.i64("mul", t, item_size(stored))), stored)
 
 
 def dots(module: Module, name: str, stored: str, wide: str, kind: str, lanes: int) -> None:
@@ -52,18 +40,18 @@ def dots(module: Module, name: str, stored: str, wide: str, kind: str, lanes: in
         with f.vectors(blocks, [f.const(kind, 0.0)] * (_STREAMS * _UNROLLED)) as (block, sums, updated):
             first = f.i64("mul", block, whole)
             places = [f.i64("add", first, lanes * u) for u in range(_UNROLLED)]
-            right = [_read(f, wide, kind, x, t) for t in places]
-            updated += [_read(f, stored, kind, line, t).fma(right[u], sums[_UNROLLED * k + u])
+            right = [_read(f, wide, x, t) for t in places]
+            updated += [_read(f, stored, line, t).fma(right[u], sums[_UNROLLED * k + u])
                         for k, line in enumerate(lines) for u, t in enumerate(places)]
         sums = [sums[_UNROLLED * k] + sums[_UNROLLED * k + 1] for k in range(_STREAMS)]
-        totals = [_total(f, a) for a in sums]
+        totals = [f.op(f"extractelement {across(f, 'add', wide, a)!r}, i64 0") for a in sums]
         f.width = 1
         starts = [f.splat(kind, v) for v in totals]
         done = f.i64("mul", blocks, whole)
         with f.vectors(f.i64("sub", depth, done), starts) as (block, sums, updated):
             t = f.i64("add", done, block)
-            right_one = _read(f, wide, kind, x, t)
-            updated += [_read(f, stored, kind, line, t).fma(right_one, a)
+            right_one = _read(f, wide, x, t)
+            updated += [_read(f, stored, line, t).fma(right_one, a)
                         for line, a in zip(lines, sums, strict=True)]
         for j, a in zip(columns, sums, strict=True):
             f.store(kind, f.op(f"extractelement {a!r}, i64 0"), y, f.i64("mul", j, size))

@@ -21,7 +21,7 @@ import numpy as np
 
 from rushlight.base.config import knobs
 from rushlight.compiler import native, pool, team
-from rushlight.compiler.dots import dots
+from rushlight.compiler.dots import dots, fits
 from rushlight.compiler.gemmcode import PREFIX
 
 Array = np.ndarray[Any, Any]
@@ -65,7 +65,7 @@ def _loop(dtype: str) -> int | None:
 
 def multiplier(a: Array, b: Array) -> Callable[[Array, Array], Any]:
     """np.matmul of operands of two or more axes that lie like these, for large products."""
-    if a.ndim == 2 and len(a) == 1 and dots(a, b) is not None:
+    if fits(a, b):
         return dots
     shape = *np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1]
     of, known = a.dtype, a.dtype == b.dtype and a.dtype.name in PREFIX

@@ -15,42 +15,23 @@ from math import inf
 from rushlight.compiler.ir import BITS, Function, Module
 from rushlight.compiler.lanes import Lane
 from rushlight.compiler.runtime import SLOT, slot
-from rushlight.compiler.tilecode import HEADER
+from rushlight.compiler.tilecode import HEADER, Writer
 
 
-def _gathered(f: Function, kind: str, pointers: list[str], offset: str) -> Lane:
-    """An element from each of as many pointers as there are lanes."""
-    vector, whole = f.type(kind), "poison"
-    for k, p in enumerate(pointers):
-        whole = f.op(f"insertelement {vector} {whole}, {kind} {f.load(kind, p, offset)}, i64 {k}")
-    return Lane(f, kind, whole)
-
-
-class _Maxima:
+class _Maxima(Writer):
     """The parts of `maxima` share what the call says."""
 
-    def __init__(self, f: Function, kind: str) -> None:
-        self.f, self.kind, self.size = f, kind, BITS[kind] // 8
+    def __init__(self, module: Module, name: str, kind: str, lanes: int) -> None:
+        super().__init__(module, name, kind, lanes)
+        f = self.f
         pointers = [f.load("ptr", "%args", SLOT * k) for k in range(8)]
         self.a, self.maxima, self.places, self.ai, self.at, self.pi, self.pt, self.first = pointers
         self.count, self.taps = (f.load("i64", "%dims", SLOT * k) for k in range(2))
 
-    def entry(self, table: str, index: "str | int") -> str:
-        """A number of a table."""
-        return self.f.load("i64", slot(self.f, table, str(index)))
-
-    def rises(self, table: str, begin: str, step: int) -> str:
-        """An i1: whether a vector's entries go up by a step."""
-        f, of = self.f, f"<{self.f.width} x i64>"
-        entries = Lane(f, "i64", f.op(f"load {of}, ptr {slot(f, table, begin)}, align 8"))
-        line = ", ".join(f"i64 {k * step}" for k in range(f.width))
-        apart = (entries - f.splat("i64", self.entry(table, begin))).bits("xor", Lane(f, "i64", f"<{line}>"))
-        return f.op(f"xor i1 {f.any(apart.compare('ne', 0))}, true")
-
-    def write(self) -> None:
+    def whole(self) -> None:
         """Vector by vector of windows, quickly where they lie side by side or with one between."""
-        f, wide = self.f, self.f.width
-        with f.counted(f.i64("sdiv", f.i64("add", self.count, wide - 1), wide)) as block:
+        f, wide = self.f, self.lanes
+        with f.counted(self.over(self.count, wide)) as block:
             begin = f.i64("mul", block, wide)
             whole = f.i64("icmp sle", f.i64("add", begin, wide), self.count)
             slow = "true"
@@ -68,19 +49,17 @@ class _Maxima:
         """Windows whose elements are `step` apart for each tap."""
         f, start = self.f, self.f.at(self.a, self.entry(self.ai, begin))
         most, which = self._greatest(begin, lambda t: self._apart(f.at(start, self.entry(self.at, t)), step))
-        f.emit(f"store {most!r}, ptr {f.at(self.maxima, f.i64('mul', begin, self.size))}, align {self.size}")
+        self.write(most, self.maxima, f.i64("mul", begin, self.size))
         for k in range(f.width):
             self._place(f.i64("add", begin, k), which, k)
 
     def _apart(self, p: str, step: int) -> Lane:
-        f, wide, of = self.f, self.f.width, self.f.type(self.kind)
-        one = Lane(f, self.kind, f.op(f"load {of}, ptr {p}, align {self.size}"))
+        one, wide = self.read(p), self.lanes
         if step == 1:
             return one
         # The second half begins early enough to end where the last window does.
-        two = f.op(f"load {of}, ptr {f.at(p, (wide - 1) * self.size)}, align {self.size}")
-        order = ", ".join(f"i32 {2 * k if 2 * k < wide else 2 * k + 1}" for k in range(wide))
-        return f.lanes(self.kind, f"shufflevector {one!r}, {of} {two}, <{wide} x i32> <{order}>")
+        two = self.read(p, (wide - 1) * self.size)
+        return self.shuffled(one, two, [2 * k if 2 * k < wide else 2 * k + 1 for k in range(wide)])
 
     def _greatest(self, begin: str, read: Callable[[str], Lane]) -> list[Lane]:
         """What begins as minus infinity at the first tap that is not padding: no smaller one is found."""
@@ -103,7 +82,7 @@ class _Maxima:
         f, kind = self.f, self.kind
         windows = [f.i64("add", begin, k) for k in range(f.width)]
         starts = [f.at(self.a, self.entry(self.ai, i)) for i in windows]
-        most, which = self._greatest(begin, lambda t: _gathered(f, kind, starts, self.entry(self.at, t)))
+        most, which = self._greatest(begin, lambda t: self.gathered(starts, self.entry(self.at, t)))
         for k, i in enumerate(windows):
             with f.when(f.i64("icmp slt", i, self.count)):
                 f.store(kind, f.op(f"extractelement {most!r}, i64 {k}"), f.at(
@@ -113,7 +92,7 @@ class _Maxima:
 
 def maxima(module: Module, name: str, kind: str, lanes: int) -> None:
     """The IR of `maxima`."""
-    _Maxima(Function(module, HEADER.format(name), lanes), kind).write()
+    _Maxima(module, name, kind, lanes).whole()
 
 
 def spread(module: Module, name: str, kind: str, lanes: int) -> None:

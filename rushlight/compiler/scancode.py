@@ -68,11 +68,8 @@ class _Scan(Writer):
 
     def _column(self, lines: Sequence[tuple[str, str]], at: str, total: Lane) -> Lane:
         """An element of each row."""
-        f, column = self.f, "poison"
-        for k, (source, _) in enumerate(lines):
-            value = f.load(self.kind, source, at)
-            column = f.op(f"insertelement {self.vector} {column}, {self.kind} {value}, i64 {k}")
-        total, out = self.next(total, Lane(f, self.kind, column))
+        f, sources = self.f, [source for source, _ in lines]
+        total, out = self.next(total, self.gathered(sources, at))
         for k, (_, to) in enumerate(lines):
             f.store(self.kind, f.op(f"extractelement {out!r}, i64 {k}"), to, at)
         return total

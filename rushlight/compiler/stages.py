@@ -115,7 +115,7 @@ def formula(expr: Expr, names: Sequence[str], arrays: Sequence[Array]) -> Stages
     return kernel(made.fn, arrays, [False] * len(arrays)) if made.compile_now() else None
 
 
-class Written:
+class Noted:
     """What a loop of recurrences.py asks for, written down as stages; `known` tells if all of it could be."""
 
     def __init__(self) -> None:

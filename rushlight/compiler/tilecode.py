@@ -56,14 +56,26 @@ class Writer:
         """A number of a table."""
         return self.f.load("i64", slot(self.f, table, index))
 
-    def follows(self, table: str, first: str, valid: str) -> str:
-        """An i1: whether there are entries for a whole vector, and they go on in memory."""
+    def rises(self, table: str, first: str, step: int) -> str:
+        """An i1: whether a vector's entries go up by a step."""
         f, wide = self.f, f"<{self.lanes} x i64>"
         entries = Lane(f, "i64", f.op(f"load {wide}, ptr {slot(f, table, first)}, align 8"))
-        line = ", ".join(f"i64 {k * self.size}" for k in range(self.lanes))
+        line = ", ".join(f"i64 {k * step}" for k in range(self.lanes))
         other = (entries - f.splat("i64", self.entry(table, first))).bits("xor", Lane(f, "i64", f"<{line}>"))
-        apart = f.any(other.compare("ne", 0))
-        return f.op(f"and i1 {f.i64('icmp eq', valid, self.lanes)}, {f.op(f'xor i1 {apart}, true')}")
+        return f.op(f"xor i1 {f.any(other.compare('ne', 0))}, true")
+
+    def follows(self, table: str, first: str, valid: str) -> str:
+        """An i1: whether there are entries for a whole vector, and they go on in memory."""
+        whole = self.f.i64("icmp eq", valid, self.lanes)
+        return self.f.op(f"and i1 {whole}, {self.rises(table, first, self.size)}")
+
+    def gathered(self, pointers: Sequence[str], offset: str) -> Lane:
+        """An element from each of as many pointers as there are lanes."""
+        f, whole = self.f, "poison"
+        for k, p in enumerate(pointers):
+            one = f.load(self.kind, p, offset)
+            whole = f.op(f"insertelement {self.vector} {whole}, {self.kind} {one}, i64 {k}")
+        return Lane(f, self.kind, whole)
 
     def turned(self, rows: Sequence[Lane]) -> list[Lane]:
         """As many vectors as lanes, transposed: halves change places, then quarters, and so on."""
@@ -71,14 +83,15 @@ class Writer:
         while step:
             for i in (i for i in range(self.lanes) if not i & step):
                 a, b = rows[i], rows[i + step]
-                rows[i] = self._shuffled(a, b, [k if not k & step else self.lanes + k - step
+                rows[i] = self.shuffled(a, b, [k if not k & step else self.lanes + k - step
                                                 for k in range(self.lanes)])
-                rows[i + step] = self._shuffled(a, b, [k + step if not k & step else self.lanes + k
+                rows[i + step] = self.shuffled(a, b, [k + step if not k & step else self.lanes + k
                                                        for k in range(self.lanes)])
             step //= 2
         return rows
 
-    def _shuffled(self, a: Lane, b: Lane, places: Sequence[int]) -> Lane:
+    def shuffled(self, a: Lane, b: Lane, places: Sequence[int]) -> Lane:
+        """Lanes of two vectors, those of the second counted on."""
         mask = ", ".join(f"i32 {p}" for p in places)
         return self.f.lanes(self.kind, f"shufflevector {a!r}, {b!r}, <{self.lanes} x i32> <{mask}>")
 
