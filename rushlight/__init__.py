@@ -30,13 +30,11 @@ _PACKAGES = frozenset((
     "_dynamo", "_functorch", "accelerator", "amp", "array_api", "autograd", "backends", "compiler", "cpu",
     "cuda", "fft", "func", "linalg", "masked", "mps", "nn", "ops", "optim", "profiler", "random",
     "return_types", "serialization", "signal", "sparse", "special", "storage", "testing", "utils",
-    "version", "xpu",
-))
+    "version", "xpu"))
 # What PyTorch has beside these, and what to use meanwhile.
-_ABSENT = {
-    "distributed": "train in one process", "export": "save the state_dict", "onnx": "save the state_dict",
-    "fx": "forward hooks", "jit": "the model's Python code", "hub": "the model's own repository",
-}
+_ABSENT = {"distributed": "train in one process", "export": "save the state_dict",
+           "onnx": "save the state_dict", "fx": "forward hooks", "jit": "the model's Python code",
+           "hub": "the model's own repository"}
 
 # Public names that are not ops, by module.
 _NAMES = {

@@ -65,8 +65,7 @@ def vjp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, stri
     point = _Point(func, inputs, "vjp", strict)
     vs = _like(v, point.outs, "vjp", "user-provided function returns")
     found = point.back(list(vs), "The output of the user-provided function is independent of input {}. "
-                                 f"{_STRICT}."
-                       if strict else "")
+                       f"{_STRICT}." if strict else "")
     return (_left(point.value(), create_graph, point.single),
             _left(found, create_graph, not isinstance(inputs, tuple)))
 

@@ -9,12 +9,9 @@ from typing import Any
 from rushlight.base.lazy import lazy_names
 from rushlight.nn.modules import HOMES
 
-_HOMES = {
-    **{name: f"modules.{file}" for name, file in HOMES.items()},
-    **dict.fromkeys(("Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter"),
-                    "parameter"),
-    "DataParallel": "parallel",
-}
+_HOMES = {**{name: f"modules.{file}" for name, file in HOMES.items()},
+          **dict.fromkeys(("Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter"),
+                          "parameter"), "DataParallel": "parallel"}
 __getattr__, __dir__ = lazy_names(globals(), _HOMES, (
     "attention", "common_types", "functional", "grad", "init", "modules", "parallel", "parameter", "utils",
     "_reduction"))

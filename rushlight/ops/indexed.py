@@ -45,9 +45,8 @@ def _check_add(op: str, a: Array, d: int, index: Array, source: Array) -> None:
     own, other = list(a.shape), list(source.shape)
     del own[d:d + 1], other[d:d + 1]
     if own != other:
-        raise RuntimeError(f"source tensor shape must match self tensor shape, excluding the specified "
-                           f"dimension. Got self.shape = {list(a.shape)} source.shape = "
-                           f"{list(source.shape)}")
+        raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified "
+                           f"dimension. Got self.shape = {list(a.shape)} source.shape = {list(source.shape)}")
 
 
 @writes(out=True)

@@ -174,8 +174,7 @@ def _simplify_conj(a: Expr) -> Expr | None:
 
 _SIMPLIFY: dict[str, Callable[..., Expr | None]] = {
     "add": _simplify_add, "sub": _simplify_sub, "mul": _simplify_mul, "div": _simplify_div,
-    "neg": _simplify_neg, "pow": _simplify_pow, "where": _simplify_where, "conj": _simplify_conj,
-}
+    "neg": _simplify_neg, "pow": _simplify_pow, "where": _simplify_where, "conj": _simplify_conj}
 
 
 class Atoms:

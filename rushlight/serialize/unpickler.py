@@ -336,9 +336,8 @@ def _build(u: WeightsUnpickler) -> None:
     elif is_tensor(target) or id(type(target)) in u.added:
         set_state(target, state)
     else:
-        raise pickle.UnpicklingError(
-            "Can only build Tensor, Parameter, OrderedDict or types allowlisted via "
-            f"`add_safe_globals`, but got {type(target)}")
+        raise pickle.UnpicklingError("Can only build Tensor, Parameter, OrderedDict or types allowlisted via "
+                                     f"`add_safe_globals`, but got {type(target)}")
 
 
 @_op(pickle.BINPERSID)

@@ -127,9 +127,8 @@ def collate_str_fn(batch: Any, *, collate_fn_map: Collaters | None = None) -> An
 
 default_collate_fn_map: dict[Any, Collater] = {
     torch.Tensor: collate_tensor_fn, np.ndarray: collate_numpy_array_fn,
-    (np.bool_, np.number, np.object_): collate_numpy_scalar_fn, float: collate_float_fn,
-    int: collate_int_fn, str: collate_str_fn, bytes: collate_str_fn,
-}
+    (np.bool_, np.number, np.object_): collate_numpy_scalar_fn, float: collate_float_fn, int: collate_int_fn,
+    str: collate_str_fn, bytes: collate_str_fn}
 
 
 def default_collate(batch: Any) -> Any:

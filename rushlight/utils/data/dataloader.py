@@ -167,12 +167,11 @@ class DataLoader(Generic[T_co]):
         most = len(affinity(0)) if affinity else os.cpu_count() or 1
         if self.num_workers > most and self.worker == "process":
             doubt = "" if affinity else " (`cpuset` is not taken into account)"
-            warnings.warn(
-                f"This DataLoader will create {self.num_workers} worker processes in total. Our suggested "
-                f"max number of worker in current system is {most}{doubt}, which is smaller than what this "
-                "DataLoader is going to create. Please be aware that excessive worker creation might get "
-                "DataLoader running slow or even freeze, lower the worker number to avoid potential "
-                "slowness/freeze if necessary.", stacklevel=3)
+            warnings.warn(f"This DataLoader will create {self.num_workers} worker processes in total. Our "
+                          f"suggested max number of worker in current system is {most}{doubt}, which is "
+                          "smaller than what this DataLoader is going to create. Please be aware that "
+                          "excessive worker creation might get DataLoader running slow or even freeze, lower "
+                          "the worker number to avoid potential slowness/freeze if necessary.", stacklevel=3)
 
 
 def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None,
