@@ -87,7 +87,7 @@ def complete() -> None:
         import_module(f"rushlight.ops.{family}")
 
 
-# Which family declares which rows and names: written by `python -m rushlight.ops --contents`, and
+# Which family declares which rows and names: written by `python tools/operators.py`, and
 # held to the table by a test. A line: family, namespace (none for the rows' own names), names.
 CONTENTS = os.path.join(os.path.dirname(__file__), "contents.tsv")
 # (namespace, public name) -> (row, variant); variants: "function", "inplace"
