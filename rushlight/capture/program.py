@@ -62,6 +62,8 @@ class Program:
         tracked = [] if traced is None else [t for t in flatten(output)[0] if is_tracked(t)]
         self.numbers = {id(t): n for n, t in enumerate(tracked)}
         self.memory, self.share = recorder.owned, share
+        # What the recorded call handed out; passes make memory of their own.
+        self.known = (recorder if traced is None else traced.recorder).owned
         self.backward: Part | None = None
         later: list[Entry] = []
         if traced is not None:
@@ -74,7 +76,7 @@ class Program:
         live = output, [e.given for e in later]
         self.forward = Part(inputs, gradients.straight(_needed(recorder.entries, live), live), output)
         self.parts = [self.forward] if self.backward is None else [self.forward, self.backward]
-        self.fused = self._improved(Fusing(recorder.owned, until))
+        self.fused = self._improved(Fusing(self.known, until))
         # Memory of others that a run writes to.
         self.written: list[Array] = []
         self.plan: Plan | None = None

@@ -12,7 +12,8 @@ import numpy as np
 from rushlight.base import dtype as dt
 from rushlight.base.config import knobs
 from rushlight.base.rng import default_engine
-from rushlight.capture.kernelnode import Kernel, Product, checked, total
+from rushlight.capture.kernelnode import Kernel, Product
+from rushlight.capture.lowering import checked, total
 from rushlight.capture.recorder import Entry
 from rushlight.compiler import handwritten, mersenne, stages
 from rushlight.compiler.handwritten import Scratch

@@ -129,7 +129,8 @@ def look_up_backward(out: Array, grad: Array, numbers: Array, size: int, padding
         return None
     strides, width, threads = (*out.strides, 8, *out.strides), out.shape[1], _shared(grad)
     call = scatter.adding(out.dtype, strides, numbers.size, width, threads)
-    return joined([[_inside(numbers, out)], *_zeros(out), call and _stages(call, threads, out, numbers, grad)])
+    added = call and _stages(call, threads, out, numbers, grad)
+    return joined([[_inside(numbers, out)], *_zeros(out), added])
 
 
 def _numbered(*arrays: Array) -> bool:

@@ -46,8 +46,11 @@ def add_rows(out: Array, index: Array, values: Array) -> bool:
 
 
 @lru_cache(maxsize=256)
-def adding(of: Any, strides: tuple[int, ...], count: int, columns: int, threads: int) -> team.Call | None:
-    """The call that adds `count` rows to others where all is in range; strides: of out, index and values."""
+def adding(of: Any, strides: tuple[int, ...], count: int, columns: int, threads: int) -> Any:
+    """The team.Call, or None, that adds `count` rows to others where all is in range.
+
+    strides: of out, index and values.
+    """
     found, (down, across, number, line, along) = _descriptor(dt.from_numpy_dtype(of).name), strides
     step = -(-columns // max(1, min(threads, columns // _COLUMNS)))
     jobs = [[low * across, 0, low * along, found, count, min(step, columns - low)]
