@@ -225,6 +225,8 @@ class _State:
         """How the program's results differ from the second record's; empty if they do not."""
         if [e.name for e in program.entries] != [e.name for e in second.entries]:
             return "two calls with arguments of one kind did different things"
+        if [a.tobytes() for a in program.constants] != [a.tobytes() for a in second.constants]:
+            return "what seemed to be constant depends on something that cannot be repeated"
         after = [(a, a.copy()) for a, _ in self.held]
         drawn = default_generator.get_state()
         try:
