@@ -174,9 +174,7 @@ def _gather(a: Array, plan: Read) -> Array:
         merged = a.reshape(*a.shape[:plan.front], math.prod(sizes), *a.shape[len(plan.indices):])
         return merged.take(flat_positions(arrays, sizes), plan.front)
     found = a[_key(plan)]
-    if plain:
-        return np.ascontiguousarray(found)
-    return _laid_out(found, a, plan)
+    return np.ascontiguousarray(found) if plain else _laid_out(found, a, plan)
 
 
 def flat_positions(arrays: Sequence[Array], sizes: Sequence[int]) -> Array:

@@ -144,9 +144,7 @@ def round(input, *, decimals: "int" = 0) -> Expr:
     if decimals == 0:
         return m.round(input)
     scale = const(10.0 ** (decimals if decimals > 0 else -decimals))
-    if decimals > 0:
-        return m.round(input * scale) / scale
-    return m.round(input / scale) * scale
+    return m.round(input * scale) / scale if decimals > 0 else m.round(input / scale) * scale
 
 
 def _ordered(name: str) -> dict[str, str]:

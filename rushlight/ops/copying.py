@@ -233,9 +233,7 @@ def _(s: Any, grad: Any) -> Any:
 @composite(out=True)
 def angle(input):
     """The angle of a complex number; of a real one 0 or pi (nan stays)."""
-    if input._k.dtype.is_complex:
-        return _angle(input)
-    return _real_angle(input)
+    return _angle(input) if input._k.dtype.is_complex else _real_angle(input)
 
 
 @pointwise(name="_angle", where=(), result="real", inplace=False)

@@ -55,9 +55,7 @@ def _operand_gradient(labels: str, out: str, t: Any, grad: Any, others: Any) -> 
     if _larger(found.shape, full):
         found = found.sum_to_size(full)
     found = found.expand(full)
-    if unique == labels:
-        return found
-    return _on_diagonal(found, labels, unique, t)
+    return found if unique == labels else _on_diagonal(found, labels, unique, t)
 
 
 def _larger(shape: Any, full: list[int]) -> bool:

@@ -137,9 +137,7 @@ def _simplify_mul(a: Expr, b: Expr) -> Expr | None:
 
 
 def _simplify_div(a: Expr, b: Expr) -> Expr | None:
-    if is_const(b, 1):
-        return a
-    return None
+    return a if is_const(b, 1) else None
 
 
 def _simplify_neg(a: Expr) -> Expr | None:

@@ -144,7 +144,7 @@ class _ConvTransposeNd(_ConvNd, function="conv_transpose{}d"):
                  dilation: Any = 1, padding_mode: str = "zeros", device: Any = None,
                  dtype: Any = None) -> None:
         if padding_mode != "zeros":
-            raise ValueError('Only "zeros" padding mode is supported for ' f"{self.__class__.__name__}")
+            raise ValueError(f'Only "zeros" padding mode is supported for {self.__class__.__name__}')
         sizes = _ntuple(self._dims)
         super().__init__(in_channels, out_channels, sizes(kernel_size), sizes(stride),
                          sizes(padding), sizes(dilation), True, sizes(output_padding), groups, bias,

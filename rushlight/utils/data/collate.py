@@ -24,9 +24,7 @@ def default_convert(data: Any) -> Any:
     if isinstance(data, torch.Tensor):
         return data
     if isinstance(data, (np.ndarray, np.generic)):
-        if _STRINGS.search(np.asarray(data).dtype.str):
-            return data
-        return torch.as_tensor(data)
+        return data if _STRINGS.search(np.asarray(data).dtype.str) else torch.as_tensor(data)
     if isinstance(data, collections.abc.Mapping):
         return _rebuilt(data, {key: default_convert(data[key]) for key in data})
     if isinstance(data, tuple) and hasattr(data, "_fields"):
