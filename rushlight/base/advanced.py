@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rushlight.base.accumulate import add_at
+from rushlight.base.accumulate import Array, add_at
 from rushlight.base.layout import overlaps_itself
 
-Array = np.ndarray[Any, Any]
 Indices = Sequence[Any]
 _POSITIONS = frozenset({np.dtype(np.int64), np.dtype(np.int32)})
 _BOOL, _BYTE = np.dtype(np.bool_), np.dtype(np.uint8)

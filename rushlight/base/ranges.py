@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.base.convert import convert, number
+from rushlight.base.convert import Array, convert, number
 from rushlight.base.dtype import dtype
 
-Array = np.ndarray[Any, Any]
 
 _REGISTER_BYTES = 32
 _LIMIT, _BLOCK = 2**62, 1 << 14

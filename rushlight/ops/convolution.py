@@ -14,11 +14,9 @@ import numpy as np
 
 from rushlight.ops.machine import machine
 from rushlight.ops.products import product
-from rushlight.ops.table import composite, opaque
+from rushlight.ops.table import Array, composite, opaque
 from rushlight.ops.ways import Way, resolved
 from rushlight.ops.windows import Ints, add_windows, for_dims, out_size, padded, tuple_of, windows
-
-Array = np.ndarray[Any, Any]
 
 
 def _by_tiles(which: str, otherwise: Way, a: Array, b: Array, *how: Any) -> Way:

@@ -15,9 +15,7 @@ from rushlight.base.layout import contiguous_strides, format_strides
 from rushlight.ops.machine import machine
 from rushlight.ops.rowkernels import BIG
 from rushlight.ops.scalar import Expr, m
-from rushlight.ops.table import ROWS, composite, opaque, pointwise, view
-
-Array = np.ndarray[Any, Any]
+from rushlight.ops.table import ROWS, Array, composite, opaque, pointwise, view
 
 
 def arranged(sizes: tuple[int, ...], strides: tuple[int, ...], dtype: Any, memory_format: Any) -> Array:

@@ -16,9 +16,8 @@ from rushlight.base import dtype as dt
 from rushlight.base.convert import convert
 from rushlight.base.distributions import in_memory_order
 from rushlight.ops.random import engine_of
-from rushlight.ops.table import ROWS, Row, composite, opaque
+from rushlight.ops.table import ROWS, Array, Row, composite, opaque
 
-Array = np.ndarray[Any, Any]
 
 # SELU's scale times its alpha: what alpha_dropout sets the dropped elements to, before it restores
 # mean and variance.

@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.ops.table import composite, opaque
-
-Array = np.ndarray[Any, Any]
+from rushlight.ops.table import Array, composite, opaque
 
 
 @opaque(name="_einsum", where=("aten",), node="einsum")

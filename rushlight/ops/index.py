@@ -15,9 +15,7 @@ from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.along import (UNSIGNED, at_least_1d, check_bounds, check_dtype, legacy, places_along,
                                   rows_of, wrap_positions)
 from rushlight.ops.machine import machine
-from rushlight.ops.table import ROWS, composite, index, opaque, view
-
-Array = np.ndarray[Any, Any]
+from rushlight.ops.table import ROWS, Array, composite, index, opaque, view
 
 
 # --- x[...] ---------------------------------------------------------------------------------------

@@ -12,9 +12,7 @@ from rushlight.base.convert import number
 from rushlight.base.errors import wrap_dim
 from rushlight.ops.along import at_least_1d, check_bounds, in_front, legacy, on_dense
 from rushlight.ops.scatter import reduce_into, reduce_rule, writes
-from rushlight.ops.table import ROWS, Row, composite
-
-Array = np.ndarray[Any, Any]
+from rushlight.ops.table import ROWS, Array, Row, composite
 
 
 def _rows(a: Array, d: int) -> Array:

@@ -9,9 +9,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.convert import number
 from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.along import legacy
-from rushlight.ops.table import composite, opaque
-
-Array = np.ndarray[Any, Any]
+from rushlight.ops.table import Array, composite, opaque
 
 
 def _check_mask(op: str, mask: Array) -> None:

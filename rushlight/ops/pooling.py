@@ -11,12 +11,11 @@ from rushlight.base.accumulate import add_at
 from rushlight.ops.along import take_along
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.machine import machine
-from rushlight.ops.table import composite, opaque
+from rushlight.ops.table import Array, composite, opaque
 from rushlight.ops.ways import Way, resolved
 from rushlight.ops.windows import (
     Ints, add_windows, for_dims, mean_weights, offsets, out_size, padder, parts, reach, reads, tuple_of)
 
-Array = np.ndarray[Any, Any]
 _F = ("nn.functional",)
 
 

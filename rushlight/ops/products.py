@@ -10,10 +10,8 @@ import numpy as np
 from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.copying import converted
 from rushlight.ops.machine import machine as by_name
-from rushlight.ops.table import composite, contract
+from rushlight.ops.table import Array, composite, contract
 from rushlight.ops.ways import Way, resolved
-
-Array = np.ndarray[Any, Any]
 
 
 def same_dtype(op: str, a: Array, b: Array) -> None:

@@ -15,9 +15,7 @@ from rushlight.base.errors import wrap_dim
 from rushlight.ops.along import at_least_1d, check_bounds, check_dtype, legacy, on_dense, places_along
 from rushlight.ops.index import check_flat
 from rushlight.ops.machine import machine
-from rushlight.ops.table import ROWS, opaque
-
-Array = np.ndarray[Any, Any]
+from rushlight.ops.table import ROWS, Array, opaque
 
 
 def writes(into: Any = None, *, order: Any = "C", **facts: Any) -> Any:

@@ -20,9 +20,12 @@ from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
 from importlib import import_module
 from typing import Any, ClassVar, TypeVar
 
+import numpy as np
+
 from rushlight.ops.autocast import POLICIES
 from rushlight.ops import FAMILIES, signature
 
+Array = np.ndarray[Any, Any]
 KINDS = ("pointwise", "reduce", "view", "index", "contract", "composite", "opaque")
 
 _Key = TypeVar("_Key")

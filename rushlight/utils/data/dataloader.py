@@ -5,18 +5,17 @@ import multiprocessing
 import os
 import warnings
 from collections.abc import Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 from rushlight.utils.data import resume
 from rushlight.utils.data.collate import default_collate, default_convert
-from rushlight.utils.data.dataset import IterableDataset
+from rushlight.utils.data.dataset import IterableDataset, T_co
 from rushlight.utils.data.iterator import (_BaseDataLoaderIter, _MultiProcessingDataLoaderIter,
                                            _SingleProcessDataLoaderIter)
 from rushlight.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 from rushlight.utils.data.worker import WorkerInfo as WorkerInfo
 from rushlight.utils.data.worker import get_worker_info as get_worker_info
 
-T_co = TypeVar("T_co", covariant=True)
 # What an iteration relies on is chosen once.
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
