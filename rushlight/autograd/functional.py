@@ -4,8 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 import rushlight as torch
-from rushlight.func.derivatives import Func, Pullback
-from rushlight.func.derivatives import jvp as push
+from rushlight.func.derivatives import Func, Pullback, jvp as push
 from rushlight.func.jacobians import jacfwd
 from rushlight.func.vmapping import vmap
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base import distributions
-from rushlight.base import dtype as dt
+from rushlight.base import distributions, dtype as dt
 from rushlight.base.convert import convert
 from rushlight.base.distributions import in_memory_order
 from rushlight.ops.random import engine_of

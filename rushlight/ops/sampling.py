@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base import categories, distributions, samplers
-from rushlight.base import dtype as dt
+from rushlight.base import categories, distributions, samplers, dtype as dt
 from rushlight.base.errors import missing
 from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.creation import Fill, factory, sizes_of

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base import advanced
-from rushlight.base import dtype as dt
+from rushlight.base import advanced, dtype as dt
 from rushlight.base.accumulate import add_at, identity, reduce_at
 from rushlight.base.convert import number
 from rushlight.base.errors import wrap_dim

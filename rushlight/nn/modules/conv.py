@@ -4,8 +4,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rushlight.nn import functional as F
-from rushlight.nn import init
+from rushlight.nn import functional as F, init
 from rushlight.nn.modules.function_module import FunctionModule
 from rushlight.nn.modules.lazy import LazyModuleMixin, lazy_forms
 from rushlight.nn.modules.linear import _init_bias

@@ -13,8 +13,7 @@ from rushlight.utils.data.dataset import IterableDataset, T_co
 from rushlight.utils.data.iterator import (_BaseDataLoaderIter, _MultiProcessingDataLoaderIter,
                                            _SingleProcessDataLoaderIter)
 from rushlight.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
-from rushlight.utils.data.worker import WorkerInfo as WorkerInfo
-from rushlight.utils.data.worker import get_worker_info as get_worker_info
+from rushlight.utils.data.worker import WorkerInfo as WorkerInfo, get_worker_info as get_worker_info
 
 # What an iteration relies on is chosen once.
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
