@@ -41,19 +41,20 @@ def once(entries: Sequence[Entry], output: Any) -> list[Entry]:
     Not across the beginning of a walk: the backward would keep what the forward made.
     """
     fixed = roots(output).union(pinned(entries), *[e.reads() for e in entries if e.kind != "run"])
-    known: dict[Any, Entry] = {}
+    known: dict[Any, tuple[Entry, set[int]]] = {}
     moved = Moved({})
     kept = []
     for e in entries:
         e = _with(e, moved)
+        read = e.reads()
         if e.kind == "run":
-            first = known.setdefault(_meaning(e), e)
+            first, _ = known.setdefault(_meaning(e), (e, read))
             if first is not e and not roots(e.outs, first.outs) & fixed:
                 moved.places.update((id(root(o)), (_bytes(a), 0)) for o, a in zip(
                     e.outs, first.outs, strict=True))
                 continue
         else:  # it may write to what it is given; a call, to anything
-            known = {key: of for key, of in known.items() if e.kind == "write" and not e.reads() & of.reads()}
+            known = {key: of for key, of in known.items() if e.kind == "write" and not read & of[1]}
         kept.append(e)
     return kept
 

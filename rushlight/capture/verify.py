@@ -94,19 +94,22 @@ def _same(before: Sequence[Entry], entries: Sequence[Entry], after: str) -> None
     for key in now.keys() & was.keys():
         allowed.setdefault(now[key][0], set()).update(was[key][1])
     for number, of in now.values():
-        right = {alike.get(key, key) for key, _ in allowed.get(number, of)}
-        strange = {key for key, _ in of - allowed.get(number, of) if alike.get(key, key) not in right} & known
+        right = {(alike.get(key, key), n) for key, n in allowed.get(number, of)}
+        strange = {key for key, n in of if (alike.get(key, key), n) not in right} & known
         _check(bool(strange) and "it is computed from other values than before: it, or what it reads, has "
                "moved past a write", entries[number], number, after)
 
 
 def _alike(entries: Sequence[Entry]) -> dict[int, int]:
     """For memory that is made, the first that was made by the same from the same."""
-    found, first = dict[int, int](), dict[Any, int]()
+    found, first, writes = dict[int, int](), dict[Any, int](), Counter[int]()
     for e in entries:
-        read = [(found.get(id(root(a)), id(root(a))), a.dtype, a.shape, a.strides) for a in arrays(e.given)]
+        read = [(found.get(key, key), writes[key], a.dtype, a.shape, a.strides) for a in arrays(e.given)
+                for key in [id(root(a))]]
         for k, o in enumerate(e.outs):
             found[id(root(o))] = first.setdefault((e.name, *read, k), id(root(o)))
+        if e.kind != "run":
+            writes.update(e.reads())
     return found
 
 
