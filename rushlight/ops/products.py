@@ -80,9 +80,7 @@ def _(a: Array, b: Array) -> Way:
     same_dtype("expected scalar type", a, b)
     if a.dtype.kind == "b":
         raise NotImplementedError('"addmm_impl_cpu_" not implemented for \'Bool\'')
-    if a.shape[1] != b.shape[0]:
-        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and "
-                           f"{b.shape[0]}x{b.shape[1]})")
+    _check_inner(a, b)
     return multiplier(a, b)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.dtype import BOOL
+from rushlight.base.errors import wrap_dim
 from rushlight.dispatch.arrayrun import by_keyword
 from rushlight.ops.table import ROWS, Row
 from rushlight.tensor.tensor import Tensor, wrap
@@ -29,11 +30,7 @@ def shifted(dim: Any, ndim: int) -> Any:
     """Dims of an example as dims of the batch."""
     if isinstance(dim, (tuple, list)):
         return tuple([shifted(d, ndim) for d in dim])
-    n = max(ndim, 1)
-    if not -n <= dim < n:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got "
-                         f"{dim})")
-    return dim % n + 1
+    return wrap_dim(dim, ndim) + 1
 
 
 def front(level: Any, row: Row, bound: Bound) -> Any:
