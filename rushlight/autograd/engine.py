@@ -7,6 +7,7 @@ schedule. Nothing recurses, so depth is no limit.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from heapq import heappop, heappush
 from importlib import import_module
 from threading import get_ident
@@ -93,7 +94,7 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
          wanted: _Wanted | None, accumulate: bool) -> None:
     buffers: dict[Node, Any] = {}
     heap: list[tuple[int, Node]] = []
-    notes = [log.note for log in SPANS if log.thread == get_ident()] if SPANS else None
+    through = partial(_timed, [log.note for log in SPANS if log.thread == get_ident()]) if SPANS else _through
     for node, number, grad in roots:
         _receive(buffers, heap, node, number, grad)
     while heap:
@@ -110,10 +111,7 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
             elif accumulate:
                 _accumulate(node, grad, create)
             continue
-        if notes is None:
-            results = _through(node, grad)
-        else:
-            results = _timed(node, grad, notes)
+        results = through(node, grad)
         if not keep:
             node.release()
         for e, g in zip(node.next, results):
@@ -156,7 +154,7 @@ def _through(node: Node, grad: Any) -> Sequence[Any]:
     return results
 
 
-def _timed(node: Node, grad: Any, notes: list[Any]) -> Sequence[Any]:
+def _timed(notes: list[Any], node: Node, grad: Any) -> Sequence[Any]:
     """The same under a profiler; names that need more than the class and shapes are made at once."""
     begin = perf_counter_ns()
     results = _through(node, grad)

@@ -16,7 +16,7 @@ OP, BACKWARD, USER = 0, 1, 7  # scopes, numbered as PyTorch's RecordScope
 class Log:
     """Records of one thread's time, a flat list: (place, start, end) each, in nanoseconds of perf_counter_ns.
 
-    A place is (scope, name, suffix), or a node: its name or class, or what named() in dispatch/names.py takes.
+    A place is (scope, name, suffix), or a node: its name, its class, or what dispatch/names.py's named takes.
     `details` are those of the records that have more, by their index.
     """
 

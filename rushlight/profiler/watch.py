@@ -74,13 +74,7 @@ def _noted(name: str, method: Any) -> Any:
         watch = STACK.modes[-1] if STACK.modes else None
         if watch.__class__ is not Watch:
             return method(*args, **kwargs)
-        start = perf_counter_ns()
-        found = method(*args, **kwargs)
-        end = perf_counter_ns()
-        if watch.detailed:
-            watch.detail(args, kwargs, found)
-        watch.note((where, start, end))
-        return found
+        return watch.timed(where, method, args, kwargs)  # type: ignore[union-attr]
     return noted
 
 
@@ -120,20 +114,27 @@ class Watch:
 
     def run(self, row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """Run an op and note when."""
+        return self.timed(place(row, call), self._within, (row, call, args, kwargs), {}, (args, kwargs))
+
+    def _within(self, row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         modes = STACK.modes
-        start = perf_counter_ns()
         if modes or TAPE:
-            found = state.interpret(row, call, args, kwargs)
-        else:
-            modes.append(self)
-            try:
-                found = past_interpreters(row, call)(*args, **kwargs)
-            finally:
-                modes.pop()
+            return state.interpret(row, call, args, kwargs)
+        modes.append(self)
+        try:
+            return past_interpreters(row, call)(*args, **kwargs)
+        finally:
+            modes.pop()
+
+    def timed(self, where: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any],
+              shown: Any = None) -> Any:
+        """call(*args, **kwargs), noted as an op; `shown`: what it was called with, if that is not it."""
+        start = perf_counter_ns()
+        found = call(*args, **kwargs)
         end = perf_counter_ns()
         if self.detailed:
-            self.detail(args, kwargs, found)
-        self.note((place(row, call), start, end))
+            self.detail(*(shown or (args, kwargs)), found)
+        self.note((where, start, end))
         return found
 
     def detail(self, args: Any, kwargs: Any, found: Any) -> None:
