@@ -42,7 +42,7 @@ def main(checkout: str, options: list[str]) -> int:
         print(f"fails: {test}")
     for test in sorted(test for test in listed if passed.get(test)):
         print(f"passes, though it is listed as an exception: {test}")
-    print(f"{len(passed) - len(failed)} tests pass, {len(failed)} fail, {len(listed)} are listed as exceptions")
+    print(f"{len(passed) - len(failed)} tests pass, {len(failed)} fail; {len(listed)} listed as exceptions")
     return 1 if failed - listed else 0
 
 
