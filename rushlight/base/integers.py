@@ -34,9 +34,9 @@ def integers(engine: Engine, n: int, of: dtype, low: int, high: int | None) -> A
         words = engine.words64(n)
         words %= np.uint64(span % (1 << 64) or 1)
         return _shifted(words.view(np.int64), low, of)
-    words = engine.words32(n)
-    words %= np.uint32(span)
-    return _shifted(words.astype(np.int64), low, of)
+    make = _remainders(of, low, span)
+    found = engine.few(make, n, 1)
+    return make(engine.words32(n)) if found is None else found.copy()
 
 
 @lru_cache(maxsize=64)
@@ -45,6 +45,11 @@ def _range(of: dtype, low: int, high: int | None) -> tuple[int, int]:
     low, last = _narrowed(of, low, high)
     _check_fits(of, low, last)
     return low, last - low + 1
+
+
+@lru_cache(maxsize=64)
+def _remainders(of: dtype, low: int, span: int) -> Callable[[Array], Array]:
+    return lambda words: _shifted((words % np.uint32(span)).astype(np.int64), low, of)
 
 
 def _shifted(offsets: Array, low: int, of: dtype) -> Array:

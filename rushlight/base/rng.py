@@ -10,6 +10,8 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -38,6 +40,19 @@ _STATE = np.dtype({
 })
 
 
+@dataclass(frozen=True, eq=False)
+class Few:
+    """How standard float32 numbers are made of words.
+
+    make: of many of them, as many of each group.  words: to a number.  standard: the parameters.
+    """
+
+    make: Callable[[Array], Array]
+    words: int = 1
+    group: int = 1
+    standard: tuple[float, ...] = (0, 1)
+
+
 class Engine:
     """A stream of random words, its seed, and the second normal of the last Box-Muller pair.
 
@@ -45,10 +60,12 @@ class Engine:
     """
 
     __slots__ = ("initial_seed", "normal", "normal32", "lock", "memory", "_bits", "_bulk", "_position",
-                 "_stamp", "_block", "_tables")
+                 "_guard", "_stamp", "_block", "_tables",
+                 "_rows")
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
         self._bits = np.random.MT19937(0)
+        self._guard = self._bits.lock
         self._bulk = np.random.Generator(self._bits)
         # NumPy's state in place: 624 words and the position of the next one.
         address = self._bits.ctypes.state_address
@@ -57,6 +74,7 @@ class Engine:
         self._position = ctypes.c_uint32.from_address(address + 4 * _WORDS)
         self._stamp = ctypes.c_uint64.from_address(address)  # two words of a block tell it from others
         self._block, self._tables = -1, dict[Any, tuple[int, int, Array]]()
+        self._rows = dict[Any, tuple[list[Array], int, int]]()  # tables cut into numbers of one shape
         self.lock = threading.RLock()
         self.normal32: float | None = None  # PyTorch keeps one; only its state carries it
         self.manual_seed(seed)
@@ -100,35 +118,67 @@ class Engine:
         return words
 
     def few(self, make: Callable[[Array], Array], n: int, group: int) -> Array | None:
-        """What `make` makes of the next `n` words, a part of what it makes of their block; None: draw them.
+        """What `make` makes of the next `n` words, which may be a part of a table; None: there are many.
 
         make: numbers of uint32 words, as many of every `group` of them.  Programs that draw few at a time
         thus spend their time on 624 words at once; whose first blocks are used up by others makes no table.
         """
         if not 0 < n <= FEW:
             return None
-        with self._bits.lock:
+        with self._guard:
             at = self._position.value
-            if at == _WORDS:
-                self._bits.random_raw()
-                at = 0
-                self._position.value = 0
-            if at + n > _WORDS:
-                return None
-            if self._stamp.value != self._block:
-                self._block, former, self._tables = self._stamp.value, self._tables, {}
-                if not former:
-                    return None
-            found = self._tables.get(make)
+            found = self._tables.get(make) if self._stamp.value == self._block and at + n <= _WORDS else None
             if found is None or (at - found[0]) % group:
-                self._position.value = first = at % group
-                words = self.single_words((_WORDS - first) // group * group)
-                table = make(words)
-                found = self._tables[make] = first, words.size // table.size, table
+                found = self._table(make, n, group)
+                if found is None:
+                    return make(self.single_words(n))
+                at = self._position.value
             self._position.value = at + n
         first, per, table = found
         at -= first
         return table[at // per:(at + n) // per]
+
+    def cut(self, few: Few, sizes: tuple[int, ...]) -> Array | None:
+        """Numbers of these sizes, maybe a part of a table; None: there are many."""
+        with self._guard:
+            at = self._position.value
+            kept = self._rows.get((few, sizes)) if self._stamp.value == self._block else None
+            if kept is not None:
+                rows, first, step = kept
+                row, off = divmod(at - first, step)
+                if not off and 0 <= row < len(rows):
+                    self._position.value = at + step
+                    return rows[row]
+            n = prod(sizes) * few.words
+            found = None if n % few.group else self.few(few.make, n, few.group)
+            if found is None:
+                return None
+            if kept is None and few.make in self._tables and self._stamp.value == self._block:
+                first, per, table = self._tables[few.make]
+                at = self._position.value
+                rest = table[(at - first) // per:]
+                rest = rest[:len(rest) // len(found) * len(found)]
+                self._rows[few, sizes] = list(rest.reshape(-1, *sizes)), at, n
+            return found.reshape(sizes)
+
+    def _table(self, make: Callable[[Array], Array], n: int, group: int) -> tuple[int, int, Array] | None:
+        """(its first word, words to a number, numbers) of the block that has the next `n` words."""
+        if self._position.value == _WORDS:
+            self._bits.random_raw()
+            self._position.value = 0
+        at = self._position.value
+        if at + n > _WORDS:
+            return None
+        if self._stamp.value != self._block:
+            self._block, former, self._tables, self._rows = self._stamp.value, self._tables, {}, {}
+            if not former:
+                return None
+        self._position.value = first = at % group
+        words = self.single_words((_WORDS - first) // group * group)
+        table = make(words)
+        self._tables[make] = found = first, words.size // table.size, table
+        self._position.value = at
+        return found
 
     def single_words(self, n: int) -> Array:
         """The next `n` words, uint32, made by NumPy one at a time."""
@@ -137,7 +187,7 @@ class Engine:
     def _fill(self, words: Array) -> bool:
         if machine is None:
             return False
-        with self._bits.lock:
+        with self._guard:
             return machine()(words, self.memory)
 
     def double(self) -> float:
@@ -177,12 +227,14 @@ class Engine:
             self.normal32 = float(record["normal32"]) if record["has_normal32"] else None
             # One word left means that the next draw starts a new block, wherever `next` points.
             position = _WORDS if left == 1 else following
-            with self._bits.lock:
+            with self._guard:
                 self.memory[:_WORDS], self.memory[_WORDS] = record["words"], position
 
 
 def paired(words: Array) -> Array:
-    """Pairs of words, the first of which is the upper half."""
+    """Pairs of words (uint32, or one in each uint64), the first of which is the upper half."""
+    if words.dtype == np.uint32 and sys.byteorder == "little":
+        return words.reshape(-1, 2)[:, ::-1].copy().reshape(-1).view(np.uint64)
     return (words[0::2].astype(np.uint64) << np.uint64(32)) | words[1::2]
 
 
@@ -219,7 +271,7 @@ _held: list[Any] = []
 def _hold() -> None:
     # A fork in the middle of another thread's draw would leave the child locks that nobody opens.
     for engine in list(_default):
-        for lock in (engine.lock, engine._bits.lock):
+        for lock in (engine.lock, engine._guard):
             lock.acquire()
             _held.append(lock)
 
