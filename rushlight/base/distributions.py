@@ -18,7 +18,7 @@ from rushlight.base.boxmuller import GROUP, LOW_24, UNIT_24, normal32, normal64
 from rushlight.base.convert import convert, largest
 from rushlight.base.dtype import dtype
 from rushlight.base.fused import fma32, fma64
-from rushlight.base.rng import Engine, paired
+from rushlight.base.rng import Engine, Few, paired
 
 Array = np.ndarray[Any, Any]
 
@@ -76,7 +76,7 @@ def _in_blocks(draw: Callable[..., Array]) -> Callable[..., Array]:
 
 def standard32(engine: Engine, n: int) -> Array:
     """float32 uniforms of [0, 1): the low 24 bits of a word each."""
-    found = engine.few(units32, n, 1)
+    found = engine.cut(UNITS, (n,))
     return units32(engine.words32(n)) if found is None else found.copy()
 
 
@@ -90,7 +90,7 @@ def units32(words: Array) -> Array:
 
 def standard64(engine: Engine, n: int) -> Array:
     """float64 uniforms of [0, 1): the low 53 bits of a pair each."""
-    found = engine.few(_units_of_pairs, 2 * n, 2)
+    found = engine.cut(UNITS_OF_PAIRS, (n,))
     return _units64(engine.words64(n)) if found is None else found.copy()
 
 
@@ -103,6 +103,17 @@ def _units64(words: Array) -> Array:
     floats = words.view(np.int64).astype(np.float64)
     floats *= 2.0**-53
     return floats
+
+
+UNITS, UNITS_OF_PAIRS = Few(units32), Few(_units_of_pairs, 2, 2)
+
+
+def units_of(engine: Engine, sizes: tuple[int, ...], double: bool) -> Array:
+    """Uniforms of [0, 1), maybe a part of a table: float64, or float32."""
+    found = engine.cut(UNITS_OF_PAIRS if double else UNITS, sizes)
+    if found is not None:
+        return found
+    return (standard64 if double else standard32)(engine, math.prod(sizes)).reshape(sizes)
 
 
 @_in_blocks
@@ -291,9 +302,9 @@ def bernoulli_each(engine: Engine, p: Array, of: dtype) -> Array:
         return np.empty(p.shape, of.np)
     _need(of, _NUMBERS | {dt.bool_}, "bernoulli_tensor_cpu_self_")
     _need(dt.from_numpy_dtype(p.dtype), FLOATS, "bernoulli_tensor_cpu_p_")
-    if np.count_nonzero((p >= 0) & (p <= 1)) < p.size:
+    exact = np.float64 if p.dtype == np.float64 else np.float32
+    p = p.astype(exact, copy=False)
+    if not (p.item(p.argmin()) >= 0 and p.item(p.argmax()) <= 1):  # a nan is either
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false. bernoulli: "
                            "probabilities must be in [0, 1]")
-    if p.dtype == np.float64:
-        return (standard64(engine, p.size).reshape(p.shape) < p).astype(of.np)
-    return (standard32(engine, p.size).reshape(p.shape) < p.astype(np.float32, copy=False)).astype(of.np)
+    return (units_of(engine, p.shape, exact is np.float64) < p).astype(of.np)

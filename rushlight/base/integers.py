@@ -13,7 +13,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.convert import convert, overflow
 from rushlight.base.distributions import DIGITS, not_implemented
 from rushlight.base.dtype import dtype
-from rushlight.base.rng import Engine
+from rushlight.base.rng import Engine, Few
 
 Array = np.ndarray[Any, Any]
 
@@ -34,9 +34,9 @@ def integers(engine: Engine, n: int, of: dtype, low: int, high: int | None) -> A
         words = engine.words64(n)
         words %= np.uint64(span % (1 << 64) or 1)
         return _shifted(words.view(np.int64), low, of)
-    make = _remainders(of, low, span)
-    found = engine.few(make, n, 1)
-    return make(engine.words32(n)) if found is None else found.copy()
+    few = _remainders(of, low, span)
+    found = engine.cut(few, (n,))
+    return few.make(engine.words32(n)) if found is None else found.copy()
 
 
 @lru_cache(maxsize=64)
@@ -48,8 +48,8 @@ def _range(of: dtype, low: int, high: int | None) -> tuple[int, int]:
 
 
 @lru_cache(maxsize=64)
-def _remainders(of: dtype, low: int, span: int) -> Callable[[Array], Array]:
-    return lambda words: _shifted((words % np.uint32(span)).astype(np.int64), low, of)
+def _remainders(of: dtype, low: int, span: int) -> Few:
+    return Few(lambda words: _shifted((words % np.uint32(span)).astype(np.int64), low, of))
 
 
 def _shifted(offsets: Array, low: int, of: dtype) -> Array:

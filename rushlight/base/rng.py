@@ -42,15 +42,18 @@ _STATE = np.dtype({
 
 @dataclass(frozen=True, eq=False)
 class Few:
-    """How standard float32 numbers are made of words.
+    """How numbers are made of words: by `make`, of many of them, as many of each group.
 
-    make: of many of them, as many of each group.  words: to a number.  standard: the parameters.
+    words: to a number.  standard: the parameters that fills get them by.
     """
 
     make: Callable[[Array], Array]
     words: int = 1
     group: int = 1
     standard: tuple[float, ...] = (0, 1)
+
+
+_AS_THEY_ARE = Few(np.copy)
 
 
 class Engine:
@@ -60,8 +63,7 @@ class Engine:
     """
 
     __slots__ = ("initial_seed", "normal", "normal32", "lock", "memory", "_bits", "_bulk", "_position",
-                 "_guard", "_stamp", "_block", "_tables",
-                 "_rows")
+                 "_guard", "_stamp", "_block", "_tables", "_rows")
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
         self._bits = np.random.MT19937(0)
@@ -73,7 +75,7 @@ class Engine:
         self.memory = np.frombuffer(block, np.uint32)
         self._position = ctypes.c_uint32.from_address(address + 4 * _WORDS)
         self._stamp = ctypes.c_uint64.from_address(address)  # two words of a block tell it from others
-        self._block, self._tables = -1, dict[Any, tuple[int, int, Array]]()
+        self._block, self._tables = -1, dict[Few, tuple[int, Array]]()
         self._rows = dict[Any, tuple[list[Array], int, int]]()  # tables cut into numbers of one shape
         self.lock = threading.RLock()
         self.normal32: float | None = None  # PyTorch keeps one; only its state carries it
@@ -99,7 +101,7 @@ class Engine:
     def words32(self, n: int) -> Array:
         """The next `n` words, uint32."""
         if n < _BULK:
-            found = self.few(np.copy, n, 1)
+            found = self.cut(_AS_THEY_ARE, (n,))
             return self.single_words(n) if found is None else found.copy()
         words = np.empty(n, np.uint32)
         return words if self._fill(words) else self._bulk.integers(0, 1 << 32, n, np.uint32)
@@ -117,29 +119,12 @@ class Engine:
             words |= second
         return words
 
-    def few(self, make: Callable[[Array], Array], n: int, group: int) -> Array | None:
-        """What `make` makes of the next `n` words, which may be a part of a table; None: there are many.
-
-        make: numbers of uint32 words, as many of every `group` of them.  Programs that draw few at a time
-        thus spend their time on 624 words at once; whose first blocks are used up by others makes no table.
-        """
-        if not 0 < n <= FEW:
-            return None
-        with self._guard:
-            at = self._position.value
-            found = self._tables.get(make) if self._stamp.value == self._block and at + n <= _WORDS else None
-            if found is None or (at - found[0]) % group:
-                found = self._table(make, n, group)
-                if found is None:
-                    return make(self.single_words(n))
-                at = self._position.value
-            self._position.value = at + n
-        first, per, table = found
-        at -= first
-        return table[at // per:(at + n) // per]
-
     def cut(self, few: Few, sizes: tuple[int, ...]) -> Array | None:
-        """Numbers of these sizes, maybe a part of a table; None: there are many."""
+        """The next numbers in these sizes, which may be a part of a table; None where there are many.
+
+        Programs that draw few at a time thus spend their time on 624 words at once, and on cutting them up;
+        whose first blocks are used up by others makes no table.
+        """
         with self._guard:
             at = self._position.value
             kept = self._rows.get((few, sizes)) if self._stamp.value == self._block else None
@@ -149,20 +134,22 @@ class Engine:
                 if not off and 0 <= row < len(rows):
                     self._position.value = at + step
                     return rows[row]
-            n = prod(sizes) * few.words
-            found = None if n % few.group else self.few(few.make, n, few.group)
-            if found is None:
+            size = prod(sizes)
+            n = size * few.words
+            if not 0 < n <= FEW or n % few.group:
                 return None
-            if kept is None and few.make in self._tables and self._stamp.value == self._block:
-                first, per, table = self._tables[few.make]
-                at = self._position.value
-                rest = table[(at - first) // per:]
-                rest = rest[:len(rest) // len(found) * len(found)]
-                self._rows[few, sizes] = list(rest.reshape(-1, *sizes)), at, n
-            return found.reshape(sizes)
+            table = self._table(few, n)
+            if table is None:
+                return few.make(self.single_words(n)).reshape(sizes)
+            at = self._position.value
+            self._position.value = at + n
+            rest = table[1][(at - table[0]) // few.words:]
+            if kept is None:
+                self._rows[few, sizes] = list(rest[:rest.size // size * size].reshape(-1, *sizes)), at, n
+            return rest[:size].reshape(sizes)
 
-    def _table(self, make: Callable[[Array], Array], n: int, group: int) -> tuple[int, int, Array] | None:
-        """(its first word, words to a number, numbers) of the block that has the next `n` words."""
+    def _table(self, few: Few, n: int) -> tuple[int, Array] | None:
+        """(first word, numbers) of the block that has the next `n` words."""
         if self._position.value == _WORDS:
             self._bits.random_raw()
             self._position.value = 0
@@ -173,11 +160,12 @@ class Engine:
             self._block, former, self._tables, self._rows = self._stamp.value, self._tables, {}, {}
             if not former:
                 return None
-        self._position.value = first = at % group
-        words = self.single_words((_WORDS - first) // group * group)
-        table = make(words)
-        self._tables[make] = found = first, words.size // table.size, table
-        self._position.value = at
+        found = self._tables.get(few)
+        if found is None or (at - found[0]) % few.group:
+            self._position.value = first = at % few.group
+            words = self.single_words((_WORDS - first) // few.group * few.group)
+            found = self._tables[few] = first, few.make(words)
+            self._position.value = at
         return found
 
     def single_words(self, n: int) -> Array:
@@ -232,9 +220,7 @@ class Engine:
 
 
 def paired(words: Array) -> Array:
-    """Pairs of words (uint32, or one in each uint64), the first of which is the upper half."""
-    if words.dtype == np.uint32 and sys.byteorder == "little":
-        return words.reshape(-1, 2)[:, ::-1].copy().reshape(-1).view(np.uint64)
+    """Pairs of words, the first of which is the upper half."""
     return (words[0::2].astype(np.uint64) << np.uint64(32)) | words[1::2]
 
 

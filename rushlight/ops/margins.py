@@ -1,8 +1,8 @@
 """Losses of distances and margins, the distances themselves, and of sequences (CTC)."""
 from __future__ import annotations
 
-from functools import partial, reduce as fold
-from math import inf
+from functools import lru_cache, partial
+from math import inf, prod
 from typing import Any
 
 import numpy as np
@@ -188,65 +188,79 @@ def ctc_loss(log_probs, targets, input_lengths: "Any", target_lengths: "Any", bl
     times, labels = _lengths(input_lengths), _lengths(target_lengths)
     if not 0 <= blank < logs.shape[2]:
         raise RuntimeError("blank must be in label range")
-    extended, counts = _with_blanks(targets, labels, blank)
-    losses = -_alignments(logs, *map(tensor_of, (extended, counts, times)))
+    losses = _alignments(logs, targets, times, labels, blank)
     if losses.requires_grad:
         # PyTorch's gradient assumes that log_probs are log_softmax's: it has exp(log_probs) besides the
         # derivative of the alignments. This term of value 0 adds that.
-        part, counted = logs.exp(), np.arange(logs.shape[0])[:, None] < times[None, :]
+        part, counted = logs.exp(), np.arange(logs.shape[0])[:, None] < np.array(times)
         losses = losses + ((part - part.detach()).sum(2) * tensor_of(counted.astype(logs._a.dtype))).sum(0)
     if zero_infinity:
         losses = where(losses == inf, 0.0, losses)
     if reduction == "mean":
-        return (losses / tensor_of(np.maximum(labels, 1).astype(logs._a.dtype))).mean()
+        shares = np.maximum(labels, 1).astype(logs._a.dtype)
+        return (losses / (float(shares[0]) if len(set(labels)) == 1 else tensor_of(shares))).mean()
     found = losses.sum() if reduction == "sum" else losses
     return found.squeeze(0) if single and reduction == "none" else found
 
 
-def _lengths(value: Any) -> np.ndarray[Any, Any]:
+def _lengths(value: Any) -> tuple[int, ...]:
     value = value.tolist() if hasattr(value, "tolist") else value
-    return np.atleast_1d(np.asarray(value, np.int64))
-
-
-def _with_blanks(targets: Any, lengths: Any, blank: int) -> tuple[Any, Any]:
-    """(N, 2 S + 1) labels with blanks between and around, and how many of each row count."""
-    flat, ends = targets._a, np.cumsum(lengths)
-    longest = int(lengths.max(initial=0))
-    rows = np.full((len(lengths), 2 * longest + 1), blank, np.int64)
-    for i, n in enumerate(lengths):
-        row = flat[i] if flat.ndim == 2 else flat[ends[i] - n:ends[i]]
-        rows[i, 1:2 * n:2] = row[:n]
-    return rows, 2 * lengths + 1
+    return (value,) if isinstance(value, int) else tuple(map(int, value))
 
 
 @composite(name="_ctc_alignments", where=("aten",))
-def _alignments(logs, labels, counts, times):
-    """log of the sum over alignments."""
-    return _forward(logs, logs._a.dtype, labels._a, counts._a, times._a, tensor_of, ROWS["cat"],
-                    lambda ways: ROWS["logsumexp"](ROWS["stack"](ways, 0), 0))
+def _alignments(logs, targets, times: "Ints", lengths: "Ints", blank: "int"):
+    """-log of the sum over alignments."""
+    places, start, ends, only, batch = _trellis(targets.shape, lengths, logs._a.dtype)
+    labels, barred = map(tensor_of, _with_blanks(targets._a, places, blank, logs._a.dtype))
+    emitted = logs[:, tensor_of(batch), labels]
+    cat, alpha = ROWS["cat"], tensor_of(start) + emitted[0]
+    gone, kept = alpha.detach().new_full((len(lengths), 2), -inf), [alpha[None]]
+    for t in range(1, len(logs)):
+        wide = cat([gone, alpha], 1)
+        alpha = _merged([alpha, wide[:, 1:-1], wide[:, :-2] + barred]) + emitted[t]
+        kept.append(alpha[None])
+    last = tensor_of(np.array(times)[:, None] - 1)
+    return -_merged((cat(kept, 0)[last, tensor_of(batch), tensor_of(ends)] + tensor_of(only)).unbind(1))
+
+
+def _merged(ways: Any) -> Any:
+    return ROWS["logsumexp"](ROWS["stack"](ways, 0), 0)
 
 
 @_alignments.kernel
-def _(logs: Any, labels: Any, counts: Any, times: Any) -> Any:
-    return _forward(logs, logs.dtype, labels, counts, times, np.asarray, np.concatenate,
-                    lambda ways: fold(np.logaddexp, ways))
+def _(logs: Any, targets: Any, times: Any, lengths: Any, blank: int) -> Any:
+    places, start, ends, only, batch = _trellis(targets.shape, lengths, logs.dtype)
+    labels, barred = _with_blanks(targets, places, blank, logs.dtype)
+    wide = np.full((len(logs), len(labels), labels.shape[1] + 2), -inf, logs.dtype)
+    emitted = logs.reshape(len(logs), -1).take(labels + batch * logs.shape[2], 1)
+    found, (one, two) = wide[:, :, 2:], np.empty((2, *labels.shape), logs.dtype)
+    add, merge = np.add, np.logaddexp
+    add(start, emitted[0], found[0])
+    for to, now, stay, step, leap in zip(found[1:], emitted[1:], found, wide[:, :, 1:-1], wide):
+        add(merge(merge(stay, step, one), add(leap[:, :-2], barred, two), one), now, to)
+    final = wide[np.array(times)[:, None] - 1, batch, ends + 2] + only
+    return -merge(final[:, 0], final[:, 1])
 
 
-def _forward(logs: Any, of: Any, labels: Any, counts: Any, times: Any, lift: Any, cat: Any, merge: Any):
-    """The forward variables, one time step after the other, on tensors or arrays; what they end with."""
-    (n, width), batch = labels.shape, np.arange(len(labels))[:, None]
-    emitted = logs[:, lift(batch), lift(labels)]
-    # A label may be reached from two before it unless that is the same label (or a blank).
-    skip, start = np.full((2, n, width), -inf, of)
-    skip[:, 2:][(labels[:, 2:] != labels[:, :-2]) & (np.arange(2, width) % 2 == 1)] = 0
+@lru_cache(maxsize=64)
+def _trellis(given: tuple[int, ...], lengths: tuple[int, ...], of: Any) -> tuple[Any, ...]:
+    """What the targets themselves do not decide: see `_with_blanks`; 0 for states to start and to end in."""
+    n, longest, size = len(lengths), max(lengths, default=0), prod(given)
+    flat, ends = np.arange(size).reshape(given), np.cumsum(lengths)
+    places = np.full((n, 2 * longest + 1), size)
+    for i, k in enumerate(lengths):
+        places[i, 1:2 * k:2] = flat[i, :k] if flat.ndim == 2 else flat[ends[i] - k:ends[i]]
+    start = np.full(places.shape, -inf, of)
     start[:, :2] = 0
-    gone, barred, alpha = lift(np.full((n, 2), -inf, of)), lift(skip), lift(start) + emitted[0]
-    kept = [alpha[None]]
-    for t in range(1, len(logs)):
-        wide = cat([gone, alpha], 1)
-        alpha = merge([alpha, wide[:, 1:-1], wide[:, :-2] + barred]) + emitted[t]
-        kept.append(alpha[None])
-    ends = np.stack([counts - 1, np.maximum(counts - 2, 0)], 1)
-    final = cat(kept, 0)[lift(times[:, None] - 1), lift(batch), lift(ends)]
-    only = lift(np.where(np.stack([counts > 0, counts > 1], 1), 0.0, -inf).astype(of))
-    return merge(list((final + only).T))
+    counts = 2 * np.array(lengths, np.int64)[:, None] + 1
+    last = counts - 1 - np.arange(2)
+    return places, start, np.maximum(last, 0), np.where(last < 0, -inf, 0.0).astype(of), np.arange(n)[:, None]
+
+
+def _with_blanks(targets: Any, places: Any, blank: int, of: Any) -> tuple[Any, Any]:
+    """(labels at places among the targets, else blanks; 0 where one may be reached from two before it)."""
+    labels = np.append(targets, blank).take(places)
+    barred = np.full(labels.shape, -inf, of)
+    barred[:, 3::2][labels[:, 3::2] != labels[:, 1:-2:2]] = 0  # unless it is the same label, or a blank
+    return labels, barred

@@ -82,10 +82,10 @@ def no_gradient(s: Any, grad: Any) -> Any:
     return grad.new_zeros(s.shape("input"))
 
 
-_UNITS, _NORMALS = Few(distributions.units32), Few(normal32, 1, GROUP)
+_NORMALS = Few(normal32, 1, GROUP)
 
 
-@fill("uniform_", _UNITS)
+@fill("uniform_", distributions.UNITS)
 def uniform(input, from_: "float" = 0.0, to: "float" = 1.0, *, generator: "Any" = None) -> Array:
     """Uniforms of [from, to)."""
     return uniform_array(engine_of("uniform_", generator), input, (from_, to))
@@ -199,7 +199,8 @@ def randperm(n: "int", *, generator: "Any" = None, dtype: "dtype | None" = None,
 
 
 def _like(draw: Callable[..., Array], input: Array, dtype: dt.dtype | None, memory_format: Any,
-          op: str, generator: Any, parameters: tuple[Any, ...], on: Any, few: Few | None = None) -> Array | Fill:
+          op: str, generator: Any, parameters: tuple[Any, ...], on: Any,
+          few: Few | None = None) -> Array | Fill:
     return filled(like(input, None, dtype, memory_format), draw, op, generator, parameters, on, few)
 
 
@@ -216,7 +217,7 @@ def _standard(name: str, draw: Callable[..., Array], few: Few, doc: str) -> None
     factory(alike, name=f"{name}_like", doc=f"{doc} in input's shape, dtype and strides.", out=False)
 
 
-_standard("rand", uniform_array, _UNITS, "Uniforms of [0, 1)")
+_standard("rand", uniform_array, distributions.UNITS, "Uniforms of [0, 1)")
 _standard("randn", normal_array, _NORMALS, "Normals of mean 0 and variance 1")
 
 

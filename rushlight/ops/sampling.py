@@ -27,8 +27,7 @@ def _in_c_order(a: Array) -> Array:
 @opaque(out=True)
 def bernoulli(input, p: "float | None" = None, *, generator: "Any" = None) -> Array:
     """Ones with the probabilities in input (or all with probability p), else zeros."""
-    engine = engine_of("bernoulli", generator)
-    of = dt.from_numpy_dtype(input.dtype)
+    engine, of = engine_of("bernoulli", generator), dt.from_numpy_dtype(input.dtype)
     if p is not None:
         return distributions.bernoulli(engine, input.size, of, p).reshape(input.shape)
     return distributions.bernoulli_each(engine, _in_c_order(input), of)

@@ -1,6 +1,7 @@
 """Orders: sort, argsort, topk, kthvalue, median, mode. nan counts as larger than any number."""
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from rushlight.base.results import named
 from rushlight.ops.along import at_least_1d, legacy, take_along
 from rushlight.ops.scanning import put_back
 from rushlight.ops.table import composite, opaque
+from rushlight.ops.ways import resolved
 
 Array = np.ndarray[Any, Any]
 
@@ -26,11 +28,15 @@ def stable_order(a: Array, d: int, descending: bool) -> Array:
         return _positions(np.sort(packed(a, d, descending), -1)).swapaxes(-1, d)
     a = comparable(a)
     if not descending:
-        return np.argsort(a, d, kind="stable")
+        return a.argsort(d, "stable")
     if a.dtype.kind in "iub":
-        return np.argsort(~a, d, kind="stable")     # ~a falls where a rises, without overflow
-    turned = (slice(None),) * d + (slice(None, None, -1),)
-    return a.shape[d] - 1 - a[turned].argsort(d, "stable")[turned]  # type: ignore[no-any-return]
+        return (~a).argsort(d, "stable")     # ~a falls where a rises, without overflow
+    return a.shape[d] - 1 - a[_turned(d)].argsort(d, "stable")[_turned(d)]  # type: ignore[no-any-return]
+
+
+@lru_cache(maxsize=256)
+def _turned(d: int) -> tuple[slice, ...]:
+    return (slice(None),) * d + (slice(None, None, -1),)
 
 
 # --- keys that hold value and position ------------------------------------------------------------
@@ -96,19 +102,19 @@ def sort(input, dim: "int" = -1, descending: "bool" = False, stable: "bool | Non
 def _like(found: Array, a: Array) -> Array:
     """Results in the memory order of the operand."""
     if a.flags.c_contiguous:
-        return np.ascontiguousarray(found).reshape(a.shape)
+        return np.asarray(found, order="C").reshape(a.shape)
     out = np.empty_like(a, found.dtype)
     out[...] = found
     return out
 
 
-@composite
+@composite(planned=True)
 def argsort(input, dim: "int" = -1, descending: "bool" = False, *, stable: "bool" = False):
     """The positions that sort the elements along dim."""
     return sort(input, dim, descending, stable)[1]
 
 
-@composite(out=True)
+@composite(out=True, planned=True)
 def msort(input):
     """The elements in order along the first dim."""
     return sort(input, 0)[0]
@@ -117,6 +123,7 @@ def msort(input):
 # --- topk, kthvalue -------------------------------------------------------------------------------
 
 @opaque(out=True, vjp=put_back)
+@resolved
 def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool" = True) -> Any:
     """The k largest (or smallest) elements along dim, in order, and where they are."""
     _refuse_complex("topk", input)
@@ -126,11 +133,15 @@ def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool
     source = at_least_1d(input)
     if not 0 <= k <= source.shape[d]:
         raise RuntimeError(f"selected index k out of range: expected 0 <= k <= {source.shape[d]}, got {k}")
-    order = np.ascontiguousarray(_first(source, k, d, largest))
-    values = np.ascontiguousarray(take_along(source, d, order))
-    if not input.ndim:
-        values, order = values.reshape(values.shape[1:]), order.reshape(order.shape[1:])
-    return named("topk")(values, order)
+
+    def run(a: Array) -> Any:
+        source = at_least_1d(a)
+        order = np.asarray(_first(source, k, d, largest), order="C")
+        values = take_along(source, d, order)
+        if not a.ndim:
+            values, order = values.reshape(values.shape[1:]), order.reshape(order.shape[1:])
+        return named("topk")(values, order)
+    return run
 
 
 def _first(a: Array, k: int, d: int, largest: bool) -> Array:
@@ -197,8 +208,7 @@ def pick(a: Array, order: Array, d: int, keepdim: bool) -> tuple[Array, Array]:
         return values.reshape(()), order.reshape(())
     if not keepdim:
         values, order = values.squeeze(d), order.squeeze(d)
-    return np.ascontiguousarray(values).reshape(values.shape), np.ascontiguousarray(
-        order).reshape(order.shape)
+    return np.asarray(values, order="C"), np.asarray(order, order="C")
 
 
 # --- median ---------------------------------------------------------------------------------------
