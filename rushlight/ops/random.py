@@ -82,7 +82,7 @@ def no_gradient(s: Any, grad: Any) -> Any:
     return grad.new_zeros(s.shape("input"))
 
 
-_NORMALS = Few(normal32, 1, GROUP)
+NORMALS = Few(normal32, 1, GROUP)
 
 
 @fill("uniform_", distributions.UNITS)
@@ -91,7 +91,7 @@ def uniform(input, from_: "float" = 0.0, to: "float" = 1.0, *, generator: "Any" 
     return uniform_array(engine_of("uniform_", generator), input, (from_, to))
 
 
-@fill("normal_", _NORMALS)
+@fill("normal_", NORMALS)
 def normal_fill(input, mean: "float" = 0.0, std: "float" = 1.0, *, generator: "Any" = None) -> Array:
     """Normals."""
     return normal_array(engine_of("normal_", generator), input, (mean, std))
@@ -218,7 +218,7 @@ def _standard(name: str, draw: Callable[..., Array], few: Few, doc: str) -> None
 
 
 _standard("rand", uniform_array, distributions.UNITS, "Uniforms of [0, 1)")
-_standard("randn", normal_array, _NORMALS, "Normals of mean 0 and variance 1")
+_standard("randn", normal_array, NORMALS, "Normals of mean 0 and variance 1")
 
 
 @factory(out=False)

@@ -11,7 +11,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.errors import missing
 from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.creation import Fill, factory, sizes_of
-from rushlight.ops.random import engine_of, fill, filled, no_gradient, normal_array
+from rushlight.ops.random import NORMALS, engine_of, fill, filled, no_gradient, normal_array
 from rushlight.ops.table import composite, opaque
 
 Array = np.ndarray[Any, Any]
@@ -63,7 +63,9 @@ def _normal_around(input: "Tensor | Number", std: "Tensor | Number", generator: 
     shape = broadcast_shapes(np.shape(input), np.shape(std))
     engine = engine_of("normal", generator)
     spread = 1.0 if isinstance(std, np.ndarray) else float(std)
-    made = normal_array(engine, np.empty(shape, like.dtype), (0.0, spread))
+    made = engine.cut(NORMALS, shape) if spread == 1 and like.dtype.char == "f" else None
+    if made is None:
+        made = normal_array(engine, np.empty(shape, like.dtype), (0.0, spread))
     if isinstance(std, np.ndarray):
         if made.ndim and not std.ndim:  # a single number takes no part in promotion
             std = std.astype(dt.opmath(dt.from_numpy_dtype(made.dtype).to_real()).np)
