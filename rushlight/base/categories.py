@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.base.distributions import exponential, in_memory_order, units_of
+from rushlight.base.distributions import exponential, in_memory_order, standard64
 from rushlight.base.rng import Engine
 
 Array = np.ndarray[Any, Any]
@@ -27,7 +27,7 @@ def choose(engine: Engine, weights: Array, k: int, replacement: bool) -> Array:
     if replacement and k > 1:
         # Running totals of the half precisions are kept in float32.
         totals = _totals(weights.astype(np.float32) if weights.dtype.itemsize == 2 else weights)
-        return _search(totals, units_of(engine, shape, True))
+        return _search(totals, standard64(engine, *shape))
     return _race(engine, weights.reshape(-1, weights.shape[-1]), k).reshape(shape)
 
 

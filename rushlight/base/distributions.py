@@ -74,10 +74,10 @@ def _in_blocks(draw: Callable[..., Array]) -> Callable[..., Array]:
     return drawn
 
 
-def standard32(engine: Engine, n: int) -> Array:
+def standard32(engine: Engine, *sizes: int) -> Array:
     """float32 uniforms of [0, 1): the low 24 bits of a word each."""
-    found = engine.cut(UNITS, (n,))
-    return units32(engine.words32(n)) if found is None else found.copy()
+    found = engine.cut(UNITS, sizes)
+    return units32(engine.words32(math.prod(sizes))).reshape(sizes) if found is None else found.copy()
 
 
 def units32(words: Array) -> Array:
@@ -88,10 +88,10 @@ def units32(words: Array) -> Array:
     return floats
 
 
-def standard64(engine: Engine, n: int) -> Array:
+def standard64(engine: Engine, *sizes: int) -> Array:
     """float64 uniforms of [0, 1): the low 53 bits of a pair each."""
-    found = engine.cut(UNITS_OF_PAIRS, (n,))
-    return _units64(engine.words64(n)) if found is None else found.copy()
+    found = engine.cut(UNITS_OF_PAIRS, sizes)
+    return _units64(engine.words64(math.prod(sizes))).reshape(sizes) if found is None else found.copy()
 
 
 def _units_of_pairs(words: Array) -> Array:
@@ -106,14 +106,6 @@ def _units64(words: Array) -> Array:
 
 
 UNITS, UNITS_OF_PAIRS = Few(units32), Few(_units_of_pairs, 2, 2)
-
-
-def units_of(engine: Engine, sizes: tuple[int, ...], double: bool) -> Array:
-    """Uniforms of [0, 1), maybe a part of a table: float64, or float32."""
-    found = engine.cut(UNITS_OF_PAIRS if double else UNITS, sizes)
-    if found is not None:
-        return found
-    return (standard64 if double else standard32)(engine, math.prod(sizes)).reshape(sizes)
 
 
 @_in_blocks
@@ -307,4 +299,4 @@ def bernoulli_each(engine: Engine, p: Array, of: dtype) -> Array:
     if not (p.item(p.argmin()) >= 0 and p.item(p.argmax()) <= 1):  # a nan is either
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false. bernoulli: "
                            "probabilities must be in [0, 1]")
-    return (units_of(engine, p.shape, exact is np.float64) < p).astype(of.np)
+    return ((standard64 if exact is np.float64 else standard32)(engine, *p.shape) < p).astype(of.np)

@@ -54,6 +54,7 @@ class Few:
 
 
 _AS_THEY_ARE = Few(np.copy)
+_NO_ROWS: tuple[list[Array], int, int] = [], 0, 1
 
 
 class Engine:
@@ -122,51 +123,40 @@ class Engine:
     def cut(self, few: Few, sizes: tuple[int, ...]) -> Array | None:
         """The next numbers in these sizes, which may be a part of a table; None where there are many.
 
-        Programs that draw few at a time thus spend their time on 624 words at once, and on cutting them up;
-        whose first blocks are used up by others makes no table.
+        Programs that draw few at a time thus spend their time on 624 words at once, and on cutting them up.
         """
         with self._guard:
-            at = self._position.value
-            kept = self._rows.get((few, sizes)) if self._stamp.value == self._block else None
-            if kept is not None:
-                rows, first, step = kept
-                row, off = divmod(at - first, step)
-                if not off and 0 <= row < len(rows):
-                    self._position.value = at + step
-                    return rows[row]
+            at, known = self._position.value, self._stamp.value == self._block
+            rows, first, step = self._rows.get((few, sizes), _NO_ROWS) if known else _NO_ROWS
+            row, off = divmod(at - first, step)
+            if not off and 0 <= row < len(rows):
+                self._position.value = at + step
+                return rows[row]
             size = prod(sizes)
             n = size * few.words
             if not 0 < n <= FEW or n % few.group:
                 return None
-            table = self._table(few, n)
-            if table is None:
+            if at == _WORDS:
+                self._bits.random_raw()
+                self._position.value = at = 0
+            if at + n > _WORDS:
                 return few.make(self.single_words(n)).reshape(sizes)
-            at = self._position.value
-            self._position.value = at + n
-            rest = table[1][(at - table[0]) // few.words:]
-            if kept is None:
+            rest = self._rest(few, at)
+            if not rows:
                 self._rows[few, sizes] = list(rest[:rest.size // size * size].reshape(-1, *sizes)), at, n
+            self._position.value = at + n
             return rest[:size].reshape(sizes)
 
-    def _table(self, few: Few, n: int) -> tuple[int, Array] | None:
-        """(first word, numbers) of the block that has the next `n` words."""
-        if self._position.value == _WORDS:
-            self._bits.random_raw()
-            self._position.value = 0
-        at = self._position.value
-        if at + n > _WORDS:
-            return None
+    def _rest(self, few: Few, at: int) -> Array:
+        """The numbers of the block's words from `at` on."""
         if self._stamp.value != self._block:
-            self._block, former, self._tables, self._rows = self._stamp.value, self._tables, {}, {}
-            if not former:
-                return None
-        found = self._tables.get(few)
-        if found is None or (at - found[0]) % few.group:
+            self._block, self._tables, self._rows = self._stamp.value, {}, {}
+        first, numbers = self._tables.get(few, (at, None))
+        if numbers is None or (at - first) % few.group:
             self._position.value = first = at % few.group
-            words = self.single_words((_WORDS - first) // few.group * few.group)
-            found = self._tables[few] = first, few.make(words)
-            self._position.value = at
-        return found
+            numbers = few.make(self.single_words((_WORDS - first) // few.group * few.group))
+            self._tables[few] = first, numbers
+        return numbers[(at - first) // few.words:]
 
     def single_words(self, n: int) -> Array:
         """The next `n` words, uint32, made by NumPy one at a time."""

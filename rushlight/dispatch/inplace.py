@@ -10,7 +10,7 @@ import numpy as np
 from rushlight.autograd.inplace import check_writable, rebase, refuse_overlap
 from rushlight.autograd.mode import LOCAL
 from rushlight.base.promotion import can_cast
-from rushlight.base.rng import Few, default_engine
+from rushlight.base.rng import default_engine
 from rushlight.base.tape import TAPE
 from rushlight.dispatch import arguments, overrides, pointwise
 from rushlight.dispatch.arrayrun import arrays_of, by_keyword, silent
@@ -84,16 +84,15 @@ def build(row: Row) -> Callable[..., Any]:
     return made
 
 
-def _filling(body: Callable[..., Any], few: Few | None, general: Callable[..., Any]) -> Callable[..., Any]:
+def _filling(body: Callable[..., Any], few: Any, general: Callable[..., Any]) -> Callable[..., Any]:
     """A fill: by plain numbers nothing is asked but whether the memory is free."""
     @wraps(general)
     def fill(input: Tensor, *numbers: Any, **named: Any) -> Tensor:
         if MODES or named or not free(input) or numbers and not NUMBERS.issuperset(map(type, numbers)):
             return general(input, *numbers, **named)  # type: ignore[no-any-return]
-        a, drawn = input._a, None
-        if few is not None and a.dtype.char == "f" and a.flags.c_contiguous and (
-                not numbers or numbers == few.standard):
-            drawn = default_engine().cut(few, a.shape)
+        a = input._a
+        plain = few and (not numbers or numbers == few.standard) and a.dtype.char == "f"
+        drawn = default_engine().cut(few, a.shape) if plain and a.flags.c_contiguous else None
         a[...] = body(a, *numbers) if drawn is None else drawn
         storage(input).version += 1
         return input

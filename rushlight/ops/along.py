@@ -45,7 +45,7 @@ def wrap_positions(index: Array, size: int) -> Array:
 
 def take_along(a: Array, dim: int, index: Array) -> Array:
     """a[.., index[.., i, ..], ..], at positions that are all inside."""
-    if index.size <= _FEW and a.flags.c_contiguous:
+    if index.size <= FEW and a.flags.c_contiguous:
         step, begin = _lines(a.shape, dim, index.shape)
         return np.asarray(a.take((index if step == 1 else index * step) + begin))
     out = np.empty(index.shape, a.dtype)
@@ -54,7 +54,7 @@ def take_along(a: Array, dim: int, index: Array) -> Array:
     return out
 
 
-_FEW = 1 << 12  # so many positions are cheaply reckoned with
+FEW = 1 << 12  # so many positions are cheaply reckoned with
 
 
 @lru_cache(maxsize=256)

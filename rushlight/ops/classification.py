@@ -1,13 +1,12 @@
 """Losses of classes: nll_loss, and cross_entropy as one kernel each way where it can be."""
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from rushlight.base.dtype import float32, float64
-from rushlight.ops.along import take_along
+from rushlight.ops.along import FEW, take_along
 from rushlight.ops.arithmetic import where
 from rushlight.ops.losses import reduced, reduction_of
 from rushlight.ops.rowexpr import at, iota, reduce_
@@ -19,7 +18,6 @@ from rushlight.ops.ways import resolved
 
 Array = np.ndarray[Any, Any]
 _F = ("nn.functional",)
-_ROWS = 1 << 12  # the beginnings of so many are worth keeping
 
 
 def _check_classes(input: Any, target: Any, weight: Any) -> None:
@@ -45,16 +43,11 @@ def _check_classes(input: Any, target: Any, weight: Any) -> None:
                            f"classes but got weight tensor of shape: {list(weight.shape)}")
 
 
-def inside(target: Array, classes: int) -> bool:
-    """Whether all are known to be classes."""
-    seen = target.view(np.uint64) if target.dtype == np.int64 else target  # a negative one is huge there
-    return not target.size or bool(seen.item(seen.argmax()) < classes)
-
-
 def in_range(target: Array, classes: int, ignore_index: int) -> Array:
     """Which targets count; IndexError for one that is no class."""
     counted = target != ignore_index
-    if inside(target, classes):
+    if target.dtype == np.int64 and (
+            not target.size or np.maximum.reduce(target.view(np.uint64), None) < classes):
         return counted  # type: ignore[no-any-return]
     wrong = counted & ((target < 0) | (target >= classes))
     if wrong.any():
@@ -67,7 +60,7 @@ def _nll(input, target, weight: "Tensor | None", ignore_index: "int") -> tuple[A
     """-(log-probability of the target) * its class weight, and that weight; 0 where ignored."""
     rows = input[None] if input.ndim == 1 else input
     places = target.reshape(1) if input.ndim == 1 else target
-    if weight is None and _plain(places, rows.shape[1], ignore_index) and inside(places, rows.shape[1]):
+    if weight is None and _plain(places, rows.shape[1], ignore_index):
         picked = take_along(rows, 1, places[:, None])
         return -picked.reshape(target.shape), np.full(target.shape, 1, input.dtype)
     counted = in_range(places, rows.shape[1], ignore_index)
@@ -81,8 +74,11 @@ def _nll(input, target, weight: "Tensor | None", ignore_index: "int") -> tuple[A
 
 
 def _plain(target: Array, classes: int, ignore_index: int) -> bool:
-    """Whether all classes count."""
-    return target.dtype == np.int64 and not 0 <= ignore_index < classes
+    """Whether all are classes that count."""
+    if target.dtype != np.int64 or not target.size or 0 <= ignore_index < classes:
+        return False
+    seen = target.view(np.uint64)  # a negative one is huge there
+    return bool(seen.item(seen.argmax()) < classes)
 
 
 @_nll.gradient
@@ -110,17 +106,15 @@ def _nll_mean(input, target, ignore_index: "int"):
 @_nll_mean.kernel
 @resolved
 def _(input: Array, target: Array, ignore_index: int) -> Any:
-    def slow(x: Array, t: Array) -> Array:
-        loss, share = _nll.body(x, t, None, ignore_index)
-        return np.asarray(np.add.reduce(loss, None) / np.add.reduce(share, None))
     n, classes = target.size, input.shape[-1]
-    if not (input.ndim == 2 and 0 < n <= _ROWS and input.flags.c_contiguous
-            and _plain(target, classes, ignore_index)):
-        return slow
-    lines, over = np.arange(0, n * classes, classes), input.dtype.type(-n)
+    simple = input.ndim == 2 and n <= FEW and input.flags.c_contiguous
+    lines, over = np.arange(n if simple else 0) * classes, input.dtype.type(-n)
 
     def run(x: Array, t: Array) -> Array:
-        return np.asarray(np.add.reduce(x.take(t + lines)) / over) if inside(t, classes) else slow(x, t)
+        if simple and _plain(t, classes, ignore_index):
+            return np.asarray(np.add.reduce(x.take(t + lines)) / over)
+        loss, share = _nll.body(x, t, None, ignore_index)
+        return np.asarray(np.add.reduce(loss, None) / np.add.reduce(share, None))
     return run
 
 
@@ -169,18 +163,13 @@ def _rows_loss(input, target, ignore_index: "int", reduction: "str"):
 
 @_rows_loss.kernel
 def _(x: Array, t: Array, ignore_index: int, reduction: str) -> Any:
-    counted = _plain(t, x.shape[1], ignore_index) and inside(t, x.shape[1])
+    counted = _plain(t, x.shape[1], ignore_index)
     count = t.size if counted else np.count_nonzero(in_range(t, x.shape[1], ignore_index))
-    found = loss_of_rows(1, x, t[:, None], _whole(ignore_index))
+    found = loss_of_rows(1, x, t[:, None], np.array([[ignore_index]], np.int64))
     if found is NotImplemented or reduction == "none":
         return found
     total = np.add.reduce(found[0], None)
     return np.asarray(total / x.dtype.type(count) if reduction == "mean" else total), found[1]
-
-
-@lru_cache(maxsize=16)
-def _whole(number: int) -> Array:
-    return np.array([[number]], np.int64)
 
 
 @_rows_loss.gradient

@@ -1,8 +1,8 @@
 """Losses of distances and margins, the distances themselves, and of sequences (CTC)."""
 from __future__ import annotations
 
-from functools import lru_cache, partial
-from math import inf, prod
+from functools import partial
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -211,17 +211,16 @@ def _lengths(value: Any) -> tuple[int, ...]:
 @composite(name="_ctc_alignments", where=("aten",))
 def _alignments(logs, targets, times: "Ints", lengths: "Ints", blank: "int"):
     """-log of the sum over alignments."""
-    places, start, ends, only, batch = _trellis(targets.shape, lengths, logs._a.dtype)
-    labels, barred = map(tensor_of, _with_blanks(targets._a, places, blank, logs._a.dtype))
-    emitted = logs[:, tensor_of(batch), labels]
-    cat, alpha = ROWS["cat"], tensor_of(start) + emitted[0]
+    labels, barred, start, ends, only, batch = map(tensor_of, _trellis(logs._a, targets._a, lengths, blank))
+    emitted, cat = logs[:, batch, labels], ROWS["cat"]
+    alpha = start + emitted[0]
     gone, kept = alpha.detach().new_full((len(lengths), 2), -inf), [alpha[None]]
     for t in range(1, len(logs)):
         wide = cat([gone, alpha], 1)
         alpha = _merged([alpha, wide[:, 1:-1], wide[:, :-2] + barred]) + emitted[t]
         kept.append(alpha[None])
     last = tensor_of(np.array(times)[:, None] - 1)
-    return -_merged((cat(kept, 0)[last, tensor_of(batch), tensor_of(ends)] + tensor_of(only)).unbind(1))
+    return -_merged((cat(kept, 0)[last, batch, ends] + only).unbind(1))
 
 
 def _merged(ways: Any) -> Any:
@@ -230,8 +229,7 @@ def _merged(ways: Any) -> Any:
 
 @_alignments.kernel
 def _(logs: Any, targets: Any, times: Any, lengths: Any, blank: int) -> Any:
-    places, start, ends, only, batch = _trellis(targets.shape, lengths, logs.dtype)
-    labels, barred = _with_blanks(targets, places, blank, logs.dtype)
+    labels, barred, start, ends, only, batch = _trellis(logs, targets, lengths, blank)
     wide = np.full((len(logs), len(labels), labels.shape[1] + 2), -inf, logs.dtype)
     emitted = logs.reshape(len(logs), -1).take(labels + batch * logs.shape[2], 1)
     found, (one, two) = wide[:, :, 2:], np.empty((2, *labels.shape), logs.dtype)
@@ -243,24 +241,16 @@ def _(logs: Any, targets: Any, times: Any, lengths: Any, blank: int) -> Any:
     return -merge(final[:, 0], final[:, 1])
 
 
-@lru_cache(maxsize=64)
-def _trellis(given: tuple[int, ...], lengths: tuple[int, ...], of: Any) -> tuple[Any, ...]:
-    """What the targets themselves do not decide: see `_with_blanks`; 0 for states to start and to end in."""
-    n, longest, size = len(lengths), max(lengths, default=0), prod(given)
-    flat, ends = np.arange(size).reshape(given), np.cumsum(lengths)
-    places = np.full((n, 2 * longest + 1), size)
+def _trellis(logs: Any, targets: Any, lengths: tuple[int, ...], blank: int) -> tuple[Any, ...]:
+    """Labels with blanks around; 0, else -inf, where one may be reached from two before it, for states to
+    start in, and for those to end in (they come before it); the rows."""
+    n, ends, counts = len(lengths), np.cumsum(lengths), 2 * np.array(lengths, np.int64)[:, None]
+    labels = np.full((n, 2 * max(lengths, default=0) + 1), blank, np.int64)
     for i, k in enumerate(lengths):
-        places[i, 1:2 * k:2] = flat[i, :k] if flat.ndim == 2 else flat[ends[i] - k:ends[i]]
-    start = np.full(places.shape, -inf, of)
-    start[:, :2] = 0
-    counts = 2 * np.array(lengths, np.int64)[:, None] + 1
-    last = counts - 1 - np.arange(2)
-    return places, start, np.maximum(last, 0), np.where(last < 0, -inf, 0.0).astype(of), np.arange(n)[:, None]
-
-
-def _with_blanks(targets: Any, places: Any, blank: int, of: Any) -> tuple[Any, Any]:
-    """(labels at places among the targets, else blanks; 0 where one may be reached from two before it)."""
-    labels = np.append(targets, blank).take(places)
-    barred = np.full(labels.shape, -inf, of)
+        labels[i, 1:2 * k:2] = targets[i, :k] if targets.ndim == 2 else targets[ends[i] - k:ends[i]]
+    barred, start = np.full((2, *labels.shape), -inf, logs.dtype)
     barred[:, 3::2][labels[:, 3::2] != labels[:, 1:-2:2]] = 0  # unless it is the same label, or a blank
-    return labels, barred
+    start[:, :2] = 0
+    last = counts - np.arange(2)
+    only = np.where(last < 0, -inf, 0.0).astype(logs.dtype)
+    return labels, barred, start, np.maximum(last, 0), only, np.arange(n)[:, None]

@@ -1,7 +1,6 @@
 """Finding and counting: searchsorted, bucketize, bincount, histc, unique, isin, one_hot."""
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -231,26 +230,20 @@ def isin(elements: "Tensor | Number", test_elements: "Tensor | Number", *,
     if not isinstance(elements, np.ndarray) and not isinstance(test_elements, np.ndarray):
         raise TypeError("isin() received an invalid combination of arguments: elements or "
                         "test_elements must be a Tensor")
-    to = _common(*[v.dtype if isinstance(v, np.ndarray) else of_number(v).np
-                   for v in (elements, test_elements)])
-    a, b = [comparable(v if getattr(v, "dtype", None) is to else np.asarray(v).astype(to))
-            for v in (elements, test_elements)]
+    kinds = [dt.from_numpy_dtype(v.dtype) if isinstance(v, np.ndarray) else of_number(v)
+             for v in (elements, test_elements)]
+    for own in kinds:
+        if own.category in (dt.BOOL, dt.COMPLEX):
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {own.legacy}")
+    to = promote_types(*kinds).np
+    a, b = [comparable(v if own.np is to and isinstance(v, np.ndarray) else np.asarray(v).astype(to))
+            for v, own in zip((elements, test_elements), kinds, strict=True)]
     if not 0 < a.size * b.size <= 1 << 12:
         return np.asarray(np.isin(a, b, invert=invert))
     b = b.reshape(-1).copy()
     b.sort()
     nearest = b.take(b.searchsorted(a), mode="clip")  # for few before NumPy has chosen its way
     return np.asarray(a != nearest if invert else a == nearest)
-
-
-@lru_cache(maxsize=None)
-def _common(*given: Any) -> Any:
-    """The NumPy dtype to compare in."""
-    kinds = [dt.from_numpy_dtype(of) for of in given]
-    for own in kinds:
-        if own.category in (dt.BOOL, dt.COMPLEX):
-            raise RuntimeError(f"Unsupported input type encountered for isin(): {own.legacy}")
-    return promote_types(*kinds).np
 
 
 @opaque(where=("nn.functional",))

@@ -1,7 +1,6 @@
 """Orders: sort, argsort, topk, kthvalue, median, mode. nan counts as larger than any number."""
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from rushlight.base.results import named
 from rushlight.ops.along import at_least_1d, legacy, take_along
 from rushlight.ops.scanning import put_back
 from rushlight.ops.table import composite, opaque
-from rushlight.ops.ways import resolved
 
 Array = np.ndarray[Any, Any]
 
@@ -31,12 +29,8 @@ def stable_order(a: Array, d: int, descending: bool) -> Array:
         return a.argsort(d, "stable")
     if a.dtype.kind in "iub":
         return (~a).argsort(d, "stable")     # ~a falls where a rises, without overflow
-    return a.shape[d] - 1 - a[_turned(d)].argsort(d, "stable")[_turned(d)]  # type: ignore[no-any-return]
-
-
-@lru_cache(maxsize=256)
-def _turned(d: int) -> tuple[slice, ...]:
-    return (slice(None),) * d + (slice(None, None, -1),)
+    turned = (slice(None),) * d + (slice(None, None, -1),)
+    return a.shape[d] - 1 - a[turned].argsort(d, "stable")[turned]  # type: ignore[no-any-return]
 
 
 # --- keys that hold value and position ------------------------------------------------------------
@@ -123,7 +117,6 @@ def msort(input):
 # --- topk, kthvalue -------------------------------------------------------------------------------
 
 @opaque(out=True, vjp=put_back)
-@resolved
 def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool" = True) -> Any:
     """The k largest (or smallest) elements along dim, in order, and where they are."""
     _refuse_complex("topk", input)
@@ -133,15 +126,11 @@ def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool
     source = at_least_1d(input)
     if not 0 <= k <= source.shape[d]:
         raise RuntimeError(f"selected index k out of range: expected 0 <= k <= {source.shape[d]}, got {k}")
-
-    def run(a: Array) -> Any:
-        source = at_least_1d(a)
-        order = np.asarray(_first(source, k, d, largest), order="C")
-        values = take_along(source, d, order)
-        if not a.ndim:
-            values, order = values.reshape(values.shape[1:]), order.reshape(order.shape[1:])
-        return named("topk")(values, order)
-    return run
+    order = np.asarray(_first(source, k, d, largest), order="C")
+    values = np.asarray(take_along(source, d, order), order="C")
+    if not input.ndim:
+        values, order = values.reshape(values.shape[1:]), order.reshape(order.shape[1:])
+    return named("topk")(values, order)
 
 
 def _first(a: Array, k: int, d: int, largest: bool) -> Array:
