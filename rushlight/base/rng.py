@@ -53,9 +53,6 @@ class Few:
     standard: tuple[float, ...] = (0, 1)
 
 
-_AS_THEY_ARE = Few(np.copy)
-_NO_ROWS: tuple[list[Array], int, int] = [], 0, 1
-
 
 class Engine:
     """A stream of random words, its seed, and the second normal of the last Box-Muller pair.
@@ -102,8 +99,7 @@ class Engine:
     def words32(self, n: int) -> Array:
         """The next `n` words, uint32."""
         if n < _BULK:
-            found = self.cut(_AS_THEY_ARE, (n,))
-            return self.single_words(n) if found is None else found.copy()
+            return self.single_words(n)
         words = np.empty(n, np.uint32)
         return words if self._fill(words) else self._bulk.integers(0, 1 << 32, n, np.uint32)
 
@@ -127,7 +123,7 @@ class Engine:
         """
         with self._guard:
             at, known = self._position.value, self._stamp.value == self._block
-            rows, first, step = self._rows.get((few, sizes), _NO_ROWS) if known else _NO_ROWS
+            rows, first, step = known and self._rows.get((few, sizes)) or ([], 0, 1)
             row, off = divmod(at - first, step)
             if not off and 0 <= row < len(rows):
                 self._position.value = at + step

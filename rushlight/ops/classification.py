@@ -46,8 +46,7 @@ def _check_classes(input: Any, target: Any, weight: Any) -> None:
 def in_range(target: Array, classes: int, ignore_index: int) -> Array:
     """Which targets count; IndexError for one that is no class."""
     counted = target != ignore_index
-    if target.dtype == np.int64 and (
-            not target.size or np.maximum.reduce(target.view(np.uint64), None) < classes):
+    if _plain(target, classes, -1):
         return counted  # type: ignore[no-any-return]
     wrong = counted & ((target < 0) | (target >= classes))
     if wrong.any():
@@ -163,8 +162,7 @@ def _rows_loss(input, target, ignore_index: "int", reduction: "str"):
 
 @_rows_loss.kernel
 def _(x: Array, t: Array, ignore_index: int, reduction: str) -> Any:
-    counted = _plain(t, x.shape[1], ignore_index)
-    count = t.size if counted else np.count_nonzero(in_range(t, x.shape[1], ignore_index))
+    count = t.size if _plain(t, x.shape[1], ignore_index) else in_range(t, x.shape[1], ignore_index).sum()
     found = loss_of_rows(1, x, t[:, None], np.array([[ignore_index]], np.int64))
     if found is NotImplemented or reduction == "none":
         return found

@@ -65,13 +65,13 @@ def factory(body: Any = None, **facts: Any) -> Any:
 def sizes_of(size: Any, op: str = "") -> Ints:
     """A size argument as a tuple; RuntimeError for sizes that no memory has."""
     found = as_tuple(size)
-    if not found or min(found) >= 0 and math.prod(found) < _LIMIT // 4:
-        return found
-    for n in found:
-        if n < 0:
-            raise RuntimeError(f"{op or 'size'}: Dimension size must be non-negative. Trying to "
-                               f"create tensor with negative dimension {n}: {list(found)}")
-    raise RuntimeError(f"Storage size calculation overflowed with sizes={list(found)}")
+    if min(found, default=0) < 0:
+        n = next(n for n in found if n < 0)
+        raise RuntimeError(f"{op or 'size'}: Dimension size must be non-negative. Trying to "
+                           f"create tensor with negative dimension {n}: {list(found)}")
+    if math.prod(found) >= _LIMIT // 4:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(found)}")
+    return found
 
 
 def _dtype(dtype: dt.dtype | None) -> Any:

@@ -197,8 +197,7 @@ def ctc_loss(log_probs, targets, input_lengths: "Any", target_lengths: "Any", bl
     if zero_infinity:
         losses = where(losses == inf, 0.0, losses)
     if reduction == "mean":
-        shares = np.maximum(labels, 1).astype(logs._a.dtype)
-        return (losses / (float(shares[0]) if len(set(labels)) == 1 else tensor_of(shares))).mean()
+        return (losses / tensor_of(np.maximum(labels, 1).astype(logs._a.dtype))).mean()
     found = losses.sum() if reduction == "sum" else losses
     return found.squeeze(0) if single and reduction == "none" else found
 
@@ -219,8 +218,7 @@ def _alignments(logs, targets, times: "Ints", lengths: "Ints", blank: "int"):
         wide = cat([gone, alpha], 1)
         alpha = _merged([alpha, wide[:, 1:-1], wide[:, :-2] + barred]) + emitted[t]
         kept.append(alpha[None])
-    last = tensor_of(np.array(times)[:, None] - 1)
-    return -_merged((cat(kept, 0)[last, batch, ends] + only).unbind(1))
+    return -_merged((cat(kept, 0)[tensor_of(np.array(times)[:, None] - 1), batch, ends] + only).unbind(1))
 
 
 def _merged(ways: Any) -> Any:
@@ -233,10 +231,10 @@ def _(logs: Any, targets: Any, times: Any, lengths: Any, blank: int) -> Any:
     wide = np.full((len(logs), len(labels), labels.shape[1] + 2), -inf, logs.dtype)
     emitted = logs.reshape(len(logs), -1).take(labels + batch * logs.shape[2], 1)
     found, (one, two) = wide[:, :, 2:], np.empty((2, *labels.shape), logs.dtype)
-    add, merge = np.add, np.logaddexp
-    add(start, emitted[0], found[0])
+    merge = np.logaddexp
+    np.add(start, emitted[0], found[0])
     for to, now, stay, step, leap in zip(found[1:], emitted[1:], found, wide[:, :, 1:-1], wide):
-        add(merge(merge(stay, step, one), add(leap[:, :-2], barred, two), one), now, to)
+        np.add(merge(merge(stay, step, one), np.add(leap[:, :-2], barred, two), one), now, to)
     final = wide[np.array(times)[:, None] - 1, batch, ends + 2] + only
     return -merge(final[:, 0], final[:, 1])
 

@@ -158,12 +158,9 @@ def filled(memory: Fill, draw: Callable[..., Array], op: str, generator: Any,
     """Random numbers for `memory`; just the memory on the meta device, where none are drawn."""
     if _no_data(on):
         return memory
-    engine = engine_of(op, generator)
-    if few is not None and memory.strides is None and memory.np.char == "f":
-        made = engine.cut(few, memory.sizes)
-        if made is not None:
-            return made.copy()
-    return draw(engine, memory.array(), parameters)
+    engine, plain = engine_of(op, generator), few and memory.strides is None and memory.np.char == "f"
+    made = engine.cut(few, memory.sizes) if plain else None  # type: ignore[arg-type]
+    return draw(engine, memory.array(), parameters) if made is None else made.copy()
 
 
 def _no_data(on: Any) -> bool:

@@ -98,8 +98,9 @@ def _(a: Array) -> Any:
 
 @_row_distances.gradient
 def _(s: Any, grad_center: Any, grad: Any) -> Any:
-    to_center = grad_center / s.input.shape[-1]
-    return to_center + grad * 2 * (s.input - s.result[0])
+    center = None if grad_center is None else (grad_center / s.input.shape[-1]).expand(s.input.shape)
+    apart = None if grad is None else grad * 2 * (s.input - s.result[0])
+    return apart if center is None else center if apart is None else center + apart
 
 
 def _moment(name: str, doc: str, answer: Any, **facts: Any) -> None:
