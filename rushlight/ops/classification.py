@@ -13,10 +13,9 @@ from rushlight.ops.rowexpr import at, iota, reduce_
 from rushlight.ops.rowkernels import RowKernel
 from rushlight.ops.scalar import Expr, m, symbol
 from rushlight.ops.softmax import _log_softmax
-from rushlight.ops.table import composite, opaque
+from rushlight.ops.table import Array, composite, opaque
 from rushlight.ops.ways import resolved
 
-Array = np.ndarray[Any, Any]
 _F = ("nn.functional",)
 
 
