@@ -58,11 +58,10 @@ class Engine:
     """
 
     __slots__ = ("initial_seed", "normal", "normal32", "lock", "memory", "_bits", "_bulk", "_position",
-                 "_guard", "_stamp", "_block", "_tables", "_rows")
+                 "_stamp", "_block", "_tables", "_rows")
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
         self._bits = np.random.MT19937(0)
-        self._guard = self._bits.lock
         self._bulk = np.random.Generator(self._bits)
         # NumPy's state in place: 624 words and the position of the next one.
         address = self._bits.ctypes.state_address
@@ -118,7 +117,7 @@ class Engine:
 
         Programs that draw few at a time thus spend their time on 624 words at once, and on cutting them up.
         """
-        with self._guard:
+        with self._bits.lock:
             at, known = self._position.value, self._stamp.value == self._block
             rows, first, step = known and self._rows.get((few, sizes)) or ([], 0, 1)
             row, off = divmod(at - first, step)
@@ -129,9 +128,6 @@ class Engine:
             n = size * few.words
             if not 0 < n <= FEW or n % few.group:
                 return None
-            if at == _WORDS:
-                self._bits.random_raw()
-                self._position.value = at = 0
             if at + n > _WORDS:
                 return few.make(self.single_words(n)).reshape(sizes)
             rest = self._rest(few, at)
@@ -158,7 +154,7 @@ class Engine:
     def _fill(self, words: Array) -> bool:
         if machine is None:
             return False
-        with self._guard:
+        with self._bits.lock:
             return machine()(words, self.memory)
 
     def double(self) -> float:
@@ -198,7 +194,7 @@ class Engine:
             self.normal32 = float(record["normal32"]) if record["has_normal32"] else None
             # One word left means that the next draw starts a new block, wherever `next` points.
             position = _WORDS if left == 1 else following
-            with self._guard:
+            with self._bits.lock:
                 self.memory[:_WORDS], self.memory[_WORDS] = record["words"], position
 
 
@@ -240,7 +236,7 @@ _held: list[Any] = []
 def _hold() -> None:
     # A fork in the middle of another thread's draw would leave the child locks that nobody opens.
     for engine in list(_default):
-        for lock in (engine.lock, engine._guard):
+        for lock in (engine.lock, engine._bits.lock):
             lock.acquire()
             _held.append(lock)
 

@@ -91,8 +91,8 @@ def _filling(body: Callable[..., Any], few: Any, general: Callable[..., Any]) ->
         if MODES or named or not free(input) or numbers and not NUMBERS.issuperset(map(type, numbers)):
             return general(input, *numbers, **named)  # type: ignore[no-any-return]
         a = input._a
-        plain = few and (not numbers or numbers == few.standard) and a.dtype.char == "f"
-        drawn = default_engine().cut(few, a.shape) if plain and a.flags.c_contiguous else None
+        fits = few and (not numbers or numbers == few.standard) and a.dtype.char == "f" and a.flags.contiguous
+        drawn = default_engine().cut(few, a.shape) if fits else None
         a[...] = body(a, *numbers) if drawn is None else drawn
         storage(input).version += 1
         return input

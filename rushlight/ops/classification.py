@@ -73,10 +73,9 @@ def _nll(input, target, weight: "Tensor | None", ignore_index: "int") -> tuple[A
 
 def _plain(target: Array, classes: int, ignore_index: int) -> bool:
     """Whether all are classes that count."""
-    if target.dtype != np.int64 or not target.size or 0 <= ignore_index < classes:
-        return False
-    seen = target.view(np.uint64)  # a negative one is huge there
-    return bool(seen.item(seen.argmax()) < classes)
+    seen = target.view(np.uint64) if target.dtype == np.int64 else target  # a negative one is huge there
+    return (seen is not target and seen.size > 0 and not 0 <= ignore_index < classes
+            and bool(seen.item(seen.argmax()) < classes))
 
 
 @_nll.gradient
@@ -111,8 +110,7 @@ def _(input: Array, target: Array, ignore_index: int) -> Any:
     def run(x: Array, t: Array) -> Array:
         if simple and _plain(t, classes, ignore_index):
             return np.asarray(np.add.reduce(x.take(t + lines)) / over)
-        loss, share = _nll.body(x, t, None, ignore_index)
-        return np.asarray(np.add.reduce(loss, None) / np.add.reduce(share, None))
+        return np.asarray(np.divide(*[np.add.reduce(a, None) for a in _nll.body(x, t, None, ignore_index)]))
     return run
 
 
