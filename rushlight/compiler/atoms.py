@@ -202,8 +202,7 @@ def _fmod(d: str, a: Lane, b: Lane) -> Lane:
 
 def _remainder(d: str, a: Lane, b: Lane) -> Lane:
     rest = _fmod(d, a, b)
-    rest = _opposed(d, rest, b).where(rest + b, rest)
-    return rest.equal(0).where(rest.other(0.0).copysign(b), rest)
+    return _opposed(d, rest, b).where(rest + b, rest)
 
 
 def _abs(d: str, x: Lane) -> Lane:
@@ -261,11 +260,11 @@ def _relu(d: str, x: Lane) -> Lane:
     return x if unsigned(d) else (x < 0).where(0, x)
 
 
-_maximum, _minimum = _extreme("gt"), _extreme("lt")
+_at_least, _at_most = _extreme("ge"), _extreme("le")
 
 
 def _hardtanh(d: str, x: Lane, low: Lane, high: Lane) -> Lane:
-    return _minimum(d, _maximum(d, x, low), high)
+    return _at_most(d, _at_least(d, x, low), high)
 
 
 def _shift(op: str, signed_op: str) -> Emitter:
@@ -336,8 +335,12 @@ def _tan(d: str, x: Lane) -> Lane:
     return _mostly(x.abs() <= PRECISIONS["float"].trig_limit, found, lambda: _libm("tan")(d, x))
 
 
+def _fma(d: str, a: Lane, b: Lane, c: Lane) -> Lane:
+    return a.fma(b, c) if is_float(a.kind) else EMITTERS["add"](d, EMITTERS["mul"](d, a, b), c)
+
+
 EMITTERS: dict[str, Emitter] = {"add": _on_bool("or")(_operator("__add__")), "sub": _operator("__sub__"),
-    "mul": _on_bool("and")(_operator("__mul__")), "div": _div, "neg": lambda d, x: -x,
+    "mul": _on_bool("and")(_operator("__mul__")), "div": _div, "neg": lambda d, x: -x, "fma": _fma,
     "reciprocal": lambda d, x: _div(d, x.other(1), x), "pow": _pow, "abs": _abs, "sgn": _sgn,
     "floor_divide": _floor_divide, "trunc_divide": _trunc_divide, "remainder": _remainder,
     "fmod": _fmod, "copysign": lambda d, a, b: a.copysign(b), "nextafter": _libm("nextafter"),
@@ -355,8 +358,8 @@ EMITTERS: dict[str, Emitter] = {"add": _on_bool("or")(_operator("__add__")), "su
     "asinh": _vector("asinh", vm.asinh), "acosh": _vector("acosh", vm.acosh),
     "atanh": _vector("atanh", vm.atanh), "erf": _vector("erf", vm.erf), "erfc": _erfc,
     "erfinv": _through_double(vm.erfinv), "lgamma": _through_double(lambda x: x.f.scalars("lgamma", x)),
-    "maximum": _maximum, "minimum": _minimum, "clamp_min": _maximum, "clamp_max": _minimum,
-    "fmax": _number_extreme("gt"), "fmin": _number_extreme("lt"), "relu": _relu,
+    "maximum": _extreme("gt"), "minimum": _extreme("lt"), "clamp_min": _at_least, "clamp_max": _at_most,
+    "fmax": _number_extreme("ge"), "fmin": _number_extreme("le"), "relu": _relu,
     "hardtanh": _hardtanh, "where": lambda d, c, a, b: _truth(c).where(a, b),
     "eq": _compare("eq"), "ne": _compare("ne"), "lt": _compare("lt"), "le": _compare("le"),
     "gt": _compare("gt"), "ge": _compare("ge"),

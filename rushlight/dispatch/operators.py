@@ -66,6 +66,8 @@ def _reflected(row: Row, name: str) -> Callable[..., Any]:
             other = _convert(other)
             if other is None:
                 return NotImplemented
+        if name == "__rtruediv__":
+            return self.__rdiv__(other)
         if swap:
             return call(self, other)
         return call(_as_tensor(other, self), self) if not isinstance(other, Tensor) else call(other, self)

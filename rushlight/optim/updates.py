@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from rushlight.compiler.multi import STORED, Multi, multi, round_stored
-from rushlight.ops.scalar import Expr, m, symbol, toposort
+from rushlight.compiler.multi import Multi, multi
+from rushlight.ops.scalar import Expr, m, round_stored, stored, symbol, toposort
 from rushlight.tensor.tensor import Tensor, storage
 
 
@@ -32,11 +32,6 @@ P, G = symbol("p"), symbol("g")
 def symbols(names: str) -> list[Expr]:
     """Symbols of these names (of states, or of numbers that are the same for all elements)."""
     return [symbol(name) for name in names.split()]
-
-
-def stored(e: Expr) -> Expr:
-    """A value that PyTorch writes to memory: rounded there, which two-byte dtypes feel."""
-    return m.cast(e, arg=STORED)
 
 
 def plus(a: Expr, b: Expr, alpha: Expr) -> Expr:

@@ -25,14 +25,14 @@ SPECIALS = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 3.0, 
 ZERO_SIGN_OPEN = {"remainder", "fmod", "floor_divide", "maximum", "minimum", "fmax", "fmin",
                   "clamp_min", "clamp_max", "relu", "hardtanh", "sgn", "round", "lgamma"}
 DIVISIONS = ("floor_divide", "trunc_divide", "remainder", "fmod")
-INTEGRAL = ["add", "sub", "mul", "neg", "abs", "sgn", "floor_divide", "trunc_divide", "remainder",
+INTEGRAL = ["add", "sub", "mul", "fma", "neg", "abs", "sgn", "floor_divide", "trunc_divide", "remainder",
             "fmod", "maximum", "minimum", "clamp_min", "clamp_max", "relu", "hardtanh", "where",
             "eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_xor",
             "logical_not", "isnan", "isinf", "isfinite", "signbit", "bitwise_and", "bitwise_or",
             "bitwise_xor", "bitwise_not", "shift_left", "shift_right", "floor", "round"]
 NOT_FLOATING = {"bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_not", "shift_left",
                 "shift_right"}
-OPERANDS = {"hardtanh": 3, "where": 3, **dict.fromkeys(
+OPERANDS = {"hardtanh": 3, "fma": 3, "where": 3, **dict.fromkeys(
     "add sub mul div pow floor_divide trunc_divide remainder fmod copysign nextafter hypot atan2 "
     "maximum minimum clamp_min clamp_max fmax fmin eq ne lt le gt ge logical_and logical_or "
     "logical_xor bitwise_and bitwise_or bitwise_xor shift_left shift_right".split(), 2)}
