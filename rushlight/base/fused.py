@@ -31,12 +31,12 @@ def fma(x: Any, y: Any, z: Any) -> Any:
     """Operands of one dtype: rounded once if they are real and floating, and as usual if not."""
     if x.dtype == np.float32:
         return fma32(x, y, z)
-    plain = x * y + z
     if x.dtype.kind != "f":
-        return plain
+        return x * y + z
     found = fma64(x, y, z)
-    # Halves of the largest overflow, and the sums of fma64 lose the sign of a zero.
-    return np.where(np.isfinite(found) & (found != 0), found, plain)
+    # Its products overflow and underflow early, and its sums lose the sign of a zero.
+    odd = ~(np.isfinite(found) & (np.abs(found) > 1e-290))
+    return np.where(odd, (np.longdouble(1) * x * y + z).astype(x.dtype), found) if odd.any() else found
 
 
 def _halves(x: Any) -> tuple[Any, Any]:

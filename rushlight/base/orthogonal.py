@@ -1,8 +1,8 @@
 """Orthogonal polynomials of NumPy arrays: values for arrays of arguments and of degrees.
 
 By their three-term recurrences (DLMF 18.9), degree by degree for all elements at once, in a wider dtype than
-the operands', a product and a sum rounded once, so that a zero at a short number is one; Chebyshev's of higher
-degrees inside (-1, 1) by their trigonometric forms. Degrees are truncated; a negative one gives 0.
+the operands', a product and a sum rounded once, so that zeros at short numbers are exact; Chebyshev's of
+higher degrees inside (-1, 1) by their trigonometric forms. Degrees are truncated; a negative one gives 0.
 """
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import numpy as np
 from rushlight.base.fused import fma
 
 Array = np.ndarray[Any, Any]
-# first(x) is the polynomial of degree 1; those of degrees k + 1, k and k - 1 are r = (a p - b q) / c, p and q for
-# a, b, c = factors(k, x).
+# first(x) is the polynomial of degree 1; those of degrees k + 1, k and k - 1 are r = (a p - b q) / c, p and
+# q for a, b, c = factors(k, x).
 First = Callable[[Array], Array]
 Factors = Callable[[int, Array], tuple[Array, int, int]]
 

@@ -13,6 +13,7 @@ from rushlight.compiler import vectormath as vm
 from rushlight.compiler.ir import BITS
 from rushlight.compiler.lanes import Lane, is_float
 from rushlight.compiler.polynomials import PRECISIONS
+from rushlight.ops.atoms import POWERS
 
 Emitter = Callable[..., Lane]
 
@@ -229,16 +230,20 @@ def _pow(d: str, a: Lane, b: Lane) -> Lane:
 
 def pow_constant(d: str, a: Lane, exponent: float) -> Lane | None:
     """The cheap exponents; None for any other."""
-    if exponent == 3:
-        return a * a * a
-    if not is_float(a.kind):
-        return None
-    if abs(exponent) == 0.5:
-        # PyTorch's choice: nan for -inf, where C's pow gives inf or 0.
-        return a.sqrt() if exponent > 0 else 1 / a.sqrt()
-    if exponent == -1:
-        return 1 / a
-    return 1 / (a * a) if exponent == -2 else None
+    cheap = POWERS.get(exponent) if is_float(a.kind) or exponent == 3 else None
+    return cheap and cheap(a, Lane.sqrt)
+
+
+def _power(d: str, a: Lane, b: Lane) -> Lane:
+    """To one number, in all lanes: products, then quotients and roots, then any other power."""
+    def among(exponents: list[float], otherwise: Callable[[], Lane]) -> Lane:
+        found, fits = a, _never(a)
+        for exponent in exponents:
+            here = b.equal(exponent)
+            found, fits = here.where(POWERS[exponent](a, Lane.sqrt), found), fits | here
+        return _mostly(fits, found, otherwise)
+    _floating(a, "power")
+    return among([*POWERS][:3], lambda: among([*POWERS][3:], lambda: _pow(d, a, b)))
 
 
 def _extreme(relation: str) -> Emitter:
@@ -321,6 +326,7 @@ def _mostly(fits: Lane, small: Lane, otherwise: Callable[[], Lane]) -> Lane:
     f.start(slow)
     # A lane's neighbours, which may be leftovers behind the end of an array, must not change its bits.
     full = fits.where(small, otherwise())
+    slow = f.block
     f.emit(f"br label %{done}")
     f.start(done)
     return f.lanes(small.kind, f"phi {small.type} [{small.name}, %{before}], [{full.name}, %{slow}]")
@@ -341,7 +347,7 @@ def _fma(d: str, a: Lane, b: Lane, c: Lane) -> Lane:
 
 EMITTERS: dict[str, Emitter] = {"add": _on_bool("or")(_operator("__add__")), "sub": _operator("__sub__"),
     "mul": _on_bool("and")(_operator("__mul__")), "div": _div, "neg": lambda d, x: -x, "fma": _fma,
-    "reciprocal": lambda d, x: _div(d, x.other(1), x), "pow": _pow, "abs": _abs, "sgn": _sgn,
+    "reciprocal": lambda d, x: _div(d, x.other(1), x), "pow": _pow, "power": _power, "abs": _abs, "sgn": _sgn,
     "floor_divide": _floor_divide, "trunc_divide": _trunc_divide, "remainder": _remainder,
     "fmod": _fmod, "copysign": lambda d, a, b: a.copysign(b), "nextafter": _libm("nextafter"),
     "hypot": _libm("hypot"), "floor": _intrinsic("llvm.floor"), "ceil": _intrinsic("llvm.ceil"),

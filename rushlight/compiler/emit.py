@@ -23,7 +23,7 @@ from rushlight.ops.scalar import Expr, toposort
 
 # Of these many bytes of the widest element is a body's vector: two to four registers.
 VECTOR_BYTES = 64
-_STAY_IN_LOOP = frozenset({"sin", "cos"})
+_STAY_IN_LOOP = frozenset("sin cos tan fmod remainder floor_divide power".split())
 
 
 def storage_kind(d: str) -> str:

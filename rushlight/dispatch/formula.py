@@ -26,7 +26,7 @@ from rushlight.dispatch.formulanodes import apply, keep, keep_result, place
 from rushlight.dispatch.literals import NUMBERS, scalar
 from rushlight.dispatch.state import MODES, interpret, wrapped
 from rushlight.ops.atoms import ATOMS
-from rushlight.ops.scalar import Expr, inputs, m, round_stored, substitute, symbol
+from rushlight.ops.scalar import Expr, inputs, m, round_stored, substitute, symbol, toposort
 from rushlight.tensor.kind import Kind, kind
 from rushlight.tensor.tensor import Tensor, wrap
 
@@ -132,10 +132,13 @@ class Formula:
                 below = None
             if own is not compute and (name in self.narrow or name in self.promoting
                                        and isinstance(value, Tensor)):
-                mapping[symbol(name)] = m.cast(symbol(name), arg=(compute if below else dt.opmath(compute)).name)
+                mapping[symbol(name)] = m.cast(symbol(name), arg=below or dt.opmath(compute).name)
             ins.append((name, own.name))
         root = substitute(self.root, mapping) if mapping else self.root
         root, = round_stored((root,), below)
+        numbers = {name for name, v in zip(self.operands, values, strict=True) if not isinstance(v, Tensor)}
+        powers = [n for n in toposort([root]) if n.op == "pow" and numbers.issuperset(inputs([n.src[1]]))]
+        root = substitute(root, {n: m.power(*n.src) for n in powers})
         from rushlight.compiler.pointwise import pointwise
 
         kernel = pointwise((root,), tuple(ins), (result.name,))

@@ -106,6 +106,18 @@ def _numpy_pow(a: Any, b: Any) -> Any:
     return np.where(b < 0, tiny, np.power(a, np.maximum(b, 0)))
 
 
+# What powers to these numbers are: PyTorch's choice, nan for (-inf) ** 0.5, where C's pow gives inf.
+POWERS: dict[float, Callable[[Any, Callable[[Any], Any]], Any]] = {
+    1.0: lambda a, root: a, 2.0: lambda a, root: a * a, 3.0: lambda a, root: a * a * a,
+    -1.0: lambda a, root: 1 / a, -2.0: lambda a, root: 1 / (a * a), 0.5: lambda a, root: root(a),
+    -0.5: lambda a, root: 1 / root(a)}
+
+
+def _numpy_power(a: Any, b: Any) -> Any:
+    cheap = POWERS.get(b.item()) if a.dtype.kind == "f" and not b.ndim else None
+    return _numpy_pow(a, b) if cheap is None else cheap(a, np.sqrt)
+
+
 def _numpy_sgn(a: Any) -> Any:
     if np.iscomplexobj(a):
         size = np.abs(a)
@@ -204,7 +216,7 @@ ATOMS: dict[str, Atom] = {
     "fma": Atom(fused.fma, lambda g, y, a, b, c: (g * b, g * a, g)),  # a * b + c, rounded once
     "neg": Atom(np.negative, lambda g, y, a: (-g,)),
     "reciprocal": Atom(np.reciprocal, lambda g, y, a: (-g * y * y,)),
-    "pow": Atom(_numpy_pow, _d_pow),
+    "pow": Atom(_numpy_pow, _d_pow), "power": Atom(_numpy_power, _d_pow),  # to a number
     "abs": Atom(np.abs, _d_abs, "real", _d_abs),
     "sgn": Atom(_numpy_sgn, _no_gradient(1), "same", _d_sgn_complex),
     "floor_divide": _flat(_whole(np.floor_divide), 2),
@@ -281,8 +293,10 @@ ATOMS: dict[str, Atom] = {
     # choice
     "maximum": Atom(np.maximum, lambda g, y, a, b: _d_extreme(g, a, b, m.gt)),
     "minimum": Atom(np.minimum, lambda g, y, a, b: _d_extreme(g, a, b, m.lt)),
-    "fmax": Atom(lambda a, b: np.where((a >= b) | np.isnan(b), a, b), lambda g, y, a, b: _d_chosen(g, m.ge(a, b) | m.isnan(b))),
-    "fmin": Atom(lambda a, b: np.where((a <= b) | np.isnan(b), a, b), lambda g, y, a, b: _d_chosen(g, m.le(a, b) | m.isnan(b))),
+    "fmax": Atom(lambda a, b: np.where((a >= b) | np.isnan(b), a, b),
+                 lambda g, y, a, b: _d_chosen(g, m.ge(a, b) | m.isnan(b))),
+    "fmin": Atom(lambda a, b: np.where((a <= b) | np.isnan(b), a, b),
+                 lambda g, y, a, b: _d_chosen(g, m.le(a, b) | m.isnan(b))),
     # bounds: the operand keeps its sign of zero and the gradient where it meets the bound (NumPy's extremes
     # take the second of two zeros)
     "clamp_min": Atom(lambda a, b: np.maximum(b, a), lambda g, y, a, b: (m.where(m.lt(a, b), 0, g),

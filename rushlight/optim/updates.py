@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from rushlight.compiler.multi import Multi, multi
-from rushlight.ops.scalar import Expr, m, round_stored, stored, symbol, toposort
+from rushlight.ops.scalar import Expr, round_stored, stored, symbol, toposort
 from rushlight.tensor.tensor import Tensor, storage
 
 
