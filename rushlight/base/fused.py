@@ -41,6 +41,6 @@ def fma(x: Any, y: Any, z: Any) -> Any:
 
 def _halves(x: Any) -> tuple[Any, Any]:
     """x as a sum of two numbers of half its bits (26 of a float64's)."""
-    scaled = x * (2.0 ** (np.finfo(np.result_type(x)).nmant // 2 + 1) + 1)
+    scaled = x * (2.0 ** (np.finfo(np.result_type(x, 1.0)).nmant // 2 + 1) + 1)
     high = scaled - (scaled - x)
     return high, x - high

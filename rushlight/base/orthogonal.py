@@ -38,18 +38,10 @@ def _recurrence(x: Array, n: Array, first: First, factors: Factors) -> Array:
     return found.astype(x.dtype, copy=False)
 
 
-def _chebyshev_factors(k: int, x: Array) -> tuple[Array, int, int]:
-    return x + x, 1, 1
-
-
-def _even(n: Array) -> Array:
-    return np.fmod(n, 2) == 0
-
-
 def _sizes(x: Array, n: Array, kind: str) -> Array:
     """The values at 1, and at -1."""
     odd_many = 2 * n + 1
-    sign = np.where(_even(n), 1, -1)
+    sign = np.where(np.fmod(n, 2) == 0, 1, -1)
     ends: dict[str, tuple[Any, Any]] = {"t": (1, sign), "u": (n + 1, sign * (n + 1)),
                                         "v": (1, sign * odd_many), "w": (odd_many, sign)}
     return np.where(x > 0, *ends[kind])
@@ -74,7 +66,7 @@ _WAVES_FROM = {"t": 6, "u": 8, "v": 8, "w": 8}
 def _chebyshev(x: Array, n: Array, kind: str) -> Array:
     edge, inside = np.abs(x) == 1, (np.abs(x) < 1) & (n > _WAVES_FROM[kind])
     easy = (n < 0) | edge | inside
-    plain = _recurrence(x, np.where(easy, 0, n), _FIRST[kind], _chebyshev_factors)
+    plain = _recurrence(x, np.where(easy, 0, n), _FIRST[kind], lambda k, x: (x + x, 1, 1))
     found = np.where(inside, _waves(np.where(inside, x, 0), n, kind), plain)
     found = np.where(edge, _sizes(x, n, kind), found)
     return np.where(n < 0, 0, found).astype(x.dtype, copy=False)
@@ -89,24 +81,18 @@ def chebyshev(kind: str, shifted: bool = False) -> Callable[[Any, Any], Array]:
     return evaluate
 
 
-def _plain(first: First, factors: Factors, most: Any = None) -> Callable[[Any, Any], Array]:
+def _plain(first: First, factors: Factors, most: float = np.inf) -> Callable[[Any, Any], Array]:
     def evaluate(x: Any, n: Any) -> Array:
         x, n = _operands(x, n)
         with np.errstate(all="ignore"):
-            if most is None:
-                return _recurrence(x, n, first, factors)
             # Higher degrees overflow.
-            beyond = n > most(x.dtype)
+            beyond = n > most * (1 if x.dtype.itemsize <= 4 else 4)
             return np.where(beyond, np.nan, _recurrence(x, np.where(beyond, 0, n), first, factors)).astype(
                 x.dtype, copy=False)
     return evaluate
 
 
-def _hermite_limit(dtype: np.dtype[Any]) -> int:
-    return 128 if dtype.itemsize <= 4 else 512
-
-
-hermite_h = _plain(lambda x: x + x, lambda k, x: (x + x, 2 * k, 1), _hermite_limit)
-hermite_he = _plain(lambda x: x, lambda k, x: (x, k, 1), _hermite_limit)
+hermite_h = _plain(lambda x: x + x, lambda k, x: (x + x, 2 * k, 1), 128)
+hermite_he = _plain(lambda x: x, lambda k, x: (x, k, 1), 128)
 laguerre_l = _plain(lambda x: 1 - x, lambda k, x: (2 * k + 1 - x, k, k + 1))
 legendre_p = _plain(lambda x: x, lambda k, x: ((2 * k + 1) * x, k, k + 1))

@@ -30,17 +30,6 @@ def unsigned(d: str) -> bool:
     return d.startswith("uint") or d == "bool"
 
 
-# Largest errors in units in the last place, (float32, float64), of the vector functions; operators,
-# comparisons, roots and roundings are exact to half a unit, and the C library's to one or two.
-ULP: dict[str, tuple[float, float]] = {
-    "exp": (1.1, 1.1), "exp2": (1.1, 1.5), "expm1": (2, 2), "log": (1.2, 1.2), "log2": (2, 2),
-    "log10": (2, 2), "log1p": (1.5, 2), "sigmoid": (2.6, 2.6), "tanh": (2.6, 3), "sin": (2, 2),
-    "cos": (2, 2), "tan": (2, 2), "asin": (2.5, 2), "acos": (2.5, 2.5), "atan": (3, 2),
-    "atan2": (1.5, 2), "sinh": (2.6, 3), "cosh": (2, 2.5), "asinh": (3, 3), "acosh": (3, 3.5),
-    "atanh": (3, 3.5), "erf": (1.5, 2), "erfc": (1, 5), "erfinv": (1, 5), "pow": (1, 2),
-    "lgamma": (2, 4), "hypot": (1, 1), "rsqrt": (1.5, 1.5)}
-
-
 # --- conversions ----------------------------------------------------------------------------------
 
 
@@ -228,12 +217,6 @@ def _pow(d: str, a: Lane, b: Lane) -> Lane:
     return _libm("pow")(d, a, b)
 
 
-def pow_constant(d: str, a: Lane, exponent: float) -> Lane | None:
-    """The cheap exponents; None for any other."""
-    cheap = POWERS.get(exponent) if is_float(a.kind) or exponent == 3 else None
-    return cheap and cheap(a, Lane.sqrt)
-
-
 def _power(d: str, a: Lane, b: Lane) -> Lane:
     """To one number, in all lanes: products, then quotients and roots, then any other power."""
     def among(exponents: list[float], otherwise: Callable[[], Lane]) -> Lane:
@@ -246,18 +229,11 @@ def _power(d: str, a: Lane, b: Lane) -> Lane:
     return among([*POWERS][:3], lambda: among([*POWERS][3:], lambda: _pow(d, a, b)))
 
 
-def _extreme(relation: str) -> Emitter:
+def _extreme(relation: str, numbers: bool = False) -> Emitter:
+    """The larger or smaller; `numbers`: it prefers them to nan."""
     def emit(d: str, a: Lane, b: Lane) -> Lane:
         best = a.compare(relation, b, unsigned(d)).where(a, b)
-        return a.is_nan().where(a, best) if is_float(a.kind) else best
-    return emit
-
-
-def _number_extreme(relation: str) -> Emitter:
-    """The extreme that prefers a number to nan."""
-    def emit(d: str, a: Lane, b: Lane) -> Lane:
-        best = a.compare(relation, b, unsigned(d)).where(a, b)
-        return b.is_nan().where(a, best) if is_float(a.kind) else best
+        return (b if numbers else a).is_nan().where(a, best) if is_float(a.kind) else best
     return emit
 
 
@@ -290,16 +266,9 @@ def _never(x: Lane) -> Lane:
     return x.f.const("i1", 0)
 
 
-def _isnan(d: str, x: Lane) -> Lane:
-    return x.is_nan() if is_float(x.kind) else _never(x)
-
-
-def _isinf(d: str, x: Lane) -> Lane:
-    return x.abs().equal(vm.INF) if is_float(x.kind) else _never(x)
-
-
-def _isfinite(d: str, x: Lane) -> Lane:
-    return x.abs() < vm.INF if is_float(x.kind) else x.f.const("i1", 1)
+def _floats(test: Callable[[Lane], Lane], others: bool) -> Emitter:
+    """A test of floats, and what it says of all other numbers."""
+    return lambda d, x: test(x) if is_float(x.kind) else x.f.const("i1", others)
 
 
 def _signbit(d: str, x: Lane) -> Lane:
@@ -365,13 +334,14 @@ EMITTERS: dict[str, Emitter] = {"add": _on_bool("or")(_operator("__add__")), "su
     "atanh": _vector("atanh", vm.atanh), "erf": _vector("erf", vm.erf), "erfc": _erfc,
     "erfinv": _through_double(vm.erfinv), "lgamma": _through_double(lambda x: x.f.scalars("lgamma", x)),
     "maximum": _extreme("gt"), "minimum": _extreme("lt"), "clamp_min": _at_least, "clamp_max": _at_most,
-    "fmax": _number_extreme("ge"), "fmin": _number_extreme("le"), "relu": _relu,
+    "fmax": _extreme("ge", True), "fmin": _extreme("le", True), "relu": _relu,
     "hardtanh": _hardtanh, "where": lambda d, c, a, b: _truth(c).where(a, b),
     "eq": _compare("eq"), "ne": _compare("ne"), "lt": _compare("lt"), "le": _compare("le"),
     "gt": _compare("gt"), "ge": _compare("ge"),
     "logical_and": _logical("and"), "logical_or": _logical("or"), "logical_xor": _logical("xor"),
-    "logical_not": lambda d, x: ~_truth(x), "isnan": _isnan, "isinf": _isinf,
-    "isfinite": _isfinite, "signbit": _signbit,
+    "logical_not": lambda d, x: ~_truth(x), "isnan": _floats(Lane.is_nan, False),
+    "isinf": _floats(lambda x: x.abs().equal(vm.INF), False), "signbit": _signbit,
+    "isfinite": _floats(lambda x: x.abs() < vm.INF, True),
     "bitwise_and": _bitwise("and"), "bitwise_or": _bitwise("or"), "bitwise_xor": _bitwise("xor"),
     "bitwise_not": lambda d, x: ~x, "shift_left": _shift("shl", "shl"), "shift_right": _shift("lshr", "ashr"),
     "conj": lambda d, x: x, "real": lambda d, x: x, "imag": lambda d, x: x.other(0)}

@@ -2,7 +2,7 @@
 
 Each takes and gives Lanes of float or double; one text serves both, the constants being those of
 polynomials.py. They are right at infinities, nans, subnormals and signed zeros; their errors, in
-units in the last place, are stated in atoms.py and held by the tests.
+units in the last place, are stated in tests/compiler/test_atoms.py, which holds them.
 """
 from __future__ import annotations
 

@@ -157,7 +157,7 @@ def _simplify_pow(a: Expr, b: Expr) -> Expr | None:
         return a
     if is_const(b, 2):
         return make("mul", a, a)
-    return None
+    return make("power", a, b) if b.op == "const" else None
 
 
 def _simplify_fma(a: Expr, b: Expr, c: Expr) -> Expr | None:
@@ -236,14 +236,10 @@ def inputs(roots: Iterable[Expr]) -> list[str]:
 
 def substitute(root: Expr, mapping: dict[Expr, Expr]) -> Expr:
     """`root` with nodes replaced (inputs renamed, say), simplified again on the way up."""
-    built: dict[Expr, Expr] = {}
+    built = dict(mapping)
     for node in toposort([root]):
-        if node in mapping:
-            built[node] = mapping[node]
-        elif node.src:
-            built[node] = make(node.op, *(built[s] for s in node.src), arg=node.arg)
-        else:
-            built[node] = node
+        if node not in mapping:
+            built[node] = make(node.op, *[built[s] for s in node.src], arg=node.arg) if node.src else node
     return built[root]
 
 
