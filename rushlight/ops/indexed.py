@@ -12,9 +12,7 @@ from rushlight.base.convert import number
 from rushlight.base.errors import wrap_dim
 from rushlight.ops.along import at_least_1d, check_bounds, in_front, legacy, on_dense
 from rushlight.ops.scatter import reduce_into, reduce_rule, writes
-from rushlight.ops.table import ROWS, Row, composite
-
-Array = np.ndarray[Any, Any]
+from rushlight.ops.table import ROWS, Array, Row, composite
 
 
 def _rows(a: Array, d: int) -> Array:
@@ -45,9 +43,8 @@ def _check_add(op: str, a: Array, d: int, index: Array, source: Array) -> None:
     own, other = list(a.shape), list(source.shape)
     del own[d:d + 1], other[d:d + 1]
     if own != other:
-        raise RuntimeError(f"source tensor shape must match self tensor shape, excluding the specified "
-                           f"dimension. Got self.shape = {list(a.shape)} source.shape = "
-                           f"{list(source.shape)}")
+        raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified "
+                           f"dimension. Got self.shape = {list(a.shape)} source.shape = {list(source.shape)}")
 
 
 @writes(out=True)
