@@ -16,8 +16,6 @@ from rushlight.base.fused import fma
 Array = np.ndarray[Any, Any]
 # first(x) is the polynomial of degree 1; those of degrees k + 1, k and k - 1 are r = (a p - b q) / c, p and
 # q for a, b, c = factors(k, x).
-First = Callable[[Array], Array]
-Factors = Callable[[int, Array], tuple[Array, int, int]]
 
 
 def _operands(x: Any, n: Any) -> tuple[Array, Array]:
@@ -27,7 +25,7 @@ def _operands(x: Any, n: Any) -> tuple[Array, Array]:
     return x, np.where(np.isfinite(n), np.trunc(n), -1)
 
 
-def _recurrence(x: Array, n: Array, first: First, factors: Factors) -> Array:
+def _recurrence(x: Array, n: Array, first: Any, factors: Any) -> Array:
     wide = x.astype(np.longdouble if x.dtype.itemsize == 8 else np.float64)
     before, now = np.ones_like(wide), first(wide)
     found = np.where(n < 0, np.zeros_like(wide), np.where(n == 0, before, now))
@@ -58,7 +56,7 @@ def _waves(x: Array, n: Array, kind: str) -> Array:
     return np.cos(half) / np.cos(angle / 2) if kind == "v" else np.sin(half) / np.sin(angle / 2)
 
 
-_FIRST: dict[str, First] = {"t": lambda x: x, "u": lambda x: x + x, "v": lambda x: x + x - 1,
+_FIRST = {"t": lambda x: x, "u": lambda x: x + x, "v": lambda x: x + x - 1,
                             "w": lambda x: x + x + 1}
 _WAVES_FROM = {"t": 6, "u": 8, "v": 8, "w": 8}
 
@@ -81,7 +79,7 @@ def chebyshev(kind: str, shifted: bool = False) -> Callable[[Any, Any], Array]:
     return evaluate
 
 
-def _plain(first: First, factors: Factors, most: float = np.inf) -> Callable[[Any, Any], Array]:
+def _plain(first: Any, factors: Any, most: float = np.inf) -> Callable[[Any, Any], Array]:
     def evaluate(x: Any, n: Any) -> Array:
         x, n = _operands(x, n)
         with np.errstate(all="ignore"):

@@ -220,7 +220,7 @@ def _pow(d: str, a: Lane, b: Lane) -> Lane:
 def _power(d: str, a: Lane, b: Lane) -> Lane:
     """To one number, in all lanes: products, then quotients and roots, then any other power."""
     def among(exponents: list[float], otherwise: Callable[[], Lane]) -> Lane:
-        found, fits = a, _never(a)
+        found, fits = a, a.f.const("i1", 0)
         for exponent in exponents:
             here = b.equal(exponent)
             found, fits = here.where(POWERS[exponent](a, Lane.sqrt), found), fits | here
@@ -262,10 +262,6 @@ def _shift(op: str, signed_op: str) -> Emitter:
 # --- classification -------------------------------------------------------------------------------
 
 
-def _never(x: Lane) -> Lane:
-    return x.f.const("i1", 0)
-
-
 def _floats(test: Callable[[Lane], Lane], others: bool) -> Emitter:
     """A test of floats, and what it says of all other numbers."""
     return lambda d, x: test(x) if is_float(x.kind) else x.f.const("i1", others)
@@ -274,7 +270,7 @@ def _floats(test: Callable[[Lane], Lane], others: bool) -> Emitter:
 def _signbit(d: str, x: Lane) -> Lane:
     if is_float(x.kind):
         return x.cast("bitcast", PRECISIONS[x.kind].integer) < 0
-    return _never(x) if unsigned(d) else x < 0
+    return x.f.const("i1", 0) if unsigned(d) else x < 0
 
 
 def _trigonometric(name: str, moderate: Callable[[Lane], Lane]) -> Emitter:
@@ -294,8 +290,7 @@ def _mostly(fits: Lane, small: Lane, otherwise: Callable[[], Lane]) -> Lane:
     f.emit(f"br i1 {f.any(~fits)}, label %{slow}, label %{done}, !prof !0")
     f.start(slow)
     # A lane's neighbours, which may be leftovers behind the end of an array, must not change its bits.
-    full = fits.where(small, otherwise())
-    slow = f.block
+    full, slow = fits.where(small, otherwise()), f.block
     f.emit(f"br label %{done}")
     f.start(done)
     return f.lanes(small.kind, f"phi {small.type} [{small.name}, %{before}], [{full.name}, %{slow}]")
