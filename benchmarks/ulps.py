@@ -235,7 +235,7 @@ add with alpha) are rounded once, in PyTorch's order.
 What stays other than PyTorch's of specials: it flushes subnormals in log1p and in quotients of remainder and
 fmod, overflows early in exp of sigmoid and silu, in Bessel functions and in polynomials (where the true value
 is finite, or has a sign), and takes the sign of a zero from another operand in strided arrays than in dense
-ones (maximum, minimum, clamp by tensors, lerp, softshrink): Rushlight has the dense one, of clamp the strided.
+ones (maximum, minimum, clamp by tensors, lerp, softshrink): Rushlight's is the dense one, but for clamp.
 
 """
 
