@@ -9,9 +9,15 @@ import itertools
 import warnings
 from typing import Any
 
-from rushlight.base import dtype as dt
-from rushlight.ops.table import ROWS, composite
+import numpy as np
 
+from rushlight.base import dtype as dt
+from rushlight.ops.along import legacy
+from rushlight.ops.machine import machine
+from rushlight.ops.table import ROWS, composite
+from rushlight.ops.ways import Way, resolved
+
+Array = np.ndarray[Any, Any]
 _MODES, _PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
 _WARNING = ("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
             "Please specify align_corners=True if the old behavior is desired. See the documentation of "
@@ -21,27 +27,66 @@ _WARNING = ("Default grid_sample and affine_grid behavior has changed to align_c
 # --- points ---------------------------------------------------------------------------------------
 
 
-def _unnormalized(x: Any, size: int, align: bool) -> Any:
+class _Rows:
+    """What points are computed by, of tensors; the compiler has the same of lanes. Whole numbers have no
+    gradient."""
+
+    def __getattr__(self, name: str) -> Any:
+        return ROWS[name]
+
+    def floor(self, x: Any) -> Any:
+        """The whole part."""
+        return x.detach().floor()
+
+
+def _unnormalized(x: Any, size: Any, align: bool) -> Any:
     """From [-1, 1] to places of elements; align: -1 and 1 are the centers of the outermost ones."""
     return (x + 1) / 2 * (size - 1) if align else ((x + 1) * size - 1) / 2
 
 
-def _reflected(x: Any, size: int, align: bool) -> Any:
-    low, span = (0.0, float(size - 1)) if align else (-0.5, float(size))
-    if not span:
+def _reflected(m: Any, x: Any, size: Any, align: bool) -> Any:
+    low, span = (0.0, size - 1) if align else (-0.5, size)
+    if size.__class__ is float and not span:
         return x * 0
-    apart = (x - low).abs()
-    rest, turns = apart.fmod(span), (apart.detach() / span).floor()
-    return ROWS["where"](turns.fmod(2) == 0, rest, span - rest) + low
+    apart = m.abs(x - low)
+    rest, turns = m.fmod(apart, span), m.floor(apart / span)
+    return m.where(m.fmod(turns, 2.0) < 1, rest, span - rest) + low
 
 
-def _inside(x: Any, size: int, padding: str, align: bool) -> Any:
+def _inside(m: Any, x: Any, size: Any, padding: str, align: bool) -> Any:
     """Points brought into the image, as `padding` says."""
     if padding == "reflection":
-        x = _reflected(x, size, align)
+        x = _reflected(m, x, size, align)
     if padding == "zeros":
         return x
-    return ROWS["hardtanh"](x.masked_fill(x.isnan(), 0), 0.0, float(size - 1))
+    return m.hardtanh(m.where(m.isnan(x), 0.0, x), 0.0, size - 1)
+
+
+def taps(m: Any, x: Any, size: Any, mode: str, padding: str, align: bool) -> list[tuple[Any, Any]]:
+    """The places (whole numbers) that a dim's coordinates x in [-1, 1] read, each with its weight."""
+    x = _unnormalized(x, size, align)
+    if mode == "bicubic":
+        return _cubic_taps(m, x, size, padding, align)
+    x = _inside(m, x, size, padding, align)
+    if mode == "nearest":
+        return [(m.round(x), None)]
+    low = m.floor(x)
+    part = x - low
+    return [(low, 1 - part), (low + 1, part)]
+
+
+def _cubic_taps(m: Any, x: Any, size: Any, padding: str, align: bool, a: float = -0.75) -> list[Any]:
+    """Keys' cubic convolution over four neighbours."""
+    low = m.floor(x)
+    part = x - low
+
+    def near(d: Any) -> Any:
+        return ((a + 2) * d - (a + 3)) * d * d + 1
+
+    def far(d: Any) -> Any:
+        return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+    weights = (far(part + 1), near(part), near(1 - part), far(2 - part))
+    return [(_inside(m, low + k, size, padding, align), w) for k, w in zip((-1, 0, 1, 2), weights, strict=True)]
 
 
 # --- values ---------------------------------------------------------------------------------------
@@ -73,60 +118,36 @@ def _weighted(flat: Any, taps: list[list[tuple[Any, Any]]], sizes: Any) -> Any:
     return total
 
 
-def _linear_taps(x: Any) -> list[tuple[Any, Any]]:
-    low = x.detach().floor()
-    part = x - low
-    return [(low, 1 - part), (low + 1, part)]
-
-
-def _cubic_taps(x: Any, size: int, padding: str, align: bool, a: float = -0.75) -> list[tuple[Any, Any]]:
-    """Keys' cubic convolution over four neighbours."""
-    low = x.detach().floor()
-    part = x - low
-
-    def near(d: Any) -> Any:
-        return ((a + 2) * d - (a + 3)) * d * d + 1
-
-    def far(d: Any) -> Any:
-        return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
-    weights = (far(part + 1), near(part), near(1 - part), far(2 - part))
-    return [(_inside(low + k, size, padding, align), w) for k, w in zip((-1, 0, 1, 2), weights, strict=True)]
-
-
 def _sampled(input: Any, grid: Any, mode: str, padding: str, align: bool) -> Any:
+    _check(input._a, grid._a, mode)
     kept, sizes = input.dtype, input.shape[2:]
     if kept.itemsize < 4:
         input, grid = input.float(), grid.float()
     flat = input.reshape(*input.shape[:2], -1)
     points = grid.reshape(grid.shape[0], -1, len(sizes))
     # A point is (x, y, z), the dims are (depth, height, width).
-    places = [_unnormalized(points.select(-1, len(sizes) - 1 - i), n, align) for i, n in enumerate(sizes)]
-    if mode == "bicubic":
-        taps = [_cubic_taps(x, n, padding, align) for x, n in zip(places, sizes, strict=True)]
-    else:
-        places = [_inside(x, n, padding, align) for x, n in zip(places, sizes, strict=True)]
-        if mode == "bilinear":
-            taps = [_linear_taps(x) for x in places]
+    read = [taps(_Rows(), points.select(-1, len(sizes) - 1 - i), float(n), mode, padding, align)
+            for i, n in enumerate(sizes)]
     if mode == "nearest":
-        values = _gathered(flat, [x.detach().round() for x in places], sizes)
+        places = [place for (place, _), in read]
         # The grid takes part in the graph with a gradient of 0.
-        found = values + places[0].sgn().unsqueeze(1) * 0
+        found = _gathered(flat, places, sizes) + places[0].sgn().unsqueeze(1) * 0
     else:
-        found = _weighted(flat, taps, sizes)
+        found = _weighted(flat, read, sizes)
     return found.reshape(*input.shape[:2], *grid.shape[1:-1]).to(kept)
 
 
 # --- rows -----------------------------------------------------------------------------------------
 
 
-def _check(input: Any, grid: Any, mode: str) -> None:
+def _check(input: Array, grid: Array, mode: str) -> None:
     shapes = f"input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
     if input.ndim not in (4, 5) or input.ndim != grid.ndim:
         raise RuntimeError("grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, "
                            f"but got {shapes}")
-    if input.dtype is not grid.dtype:
-        raise RuntimeError(f"grid_sampler(): expected scalar type {input.dtype.legacy} but found "
-                           f"{grid.dtype.legacy}; input and grid must have the same dtype")
+    if input.dtype != grid.dtype:
+        raise RuntimeError(f"grid_sampler(): expected scalar type {legacy(input)} but found "
+                           f"{legacy(grid)}; input and grid must have the same dtype")
     if input.shape[0] != grid.shape[0]:
         raise RuntimeError("grid_sampler(): expected grid and input to have same batch size, but got "
                            f"{shapes}")
@@ -138,12 +159,25 @@ def _check(input: Any, grid: Any, mode: str) -> None:
                            f"has sizes {list(input.shape)}")
     if mode == "bicubic" and input.ndim == 5:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
-    if input.dtype.category != dt.FLOATING:
+    if dt.from_numpy_dtype(input.dtype).category != dt.FLOATING:
         raise NotImplementedError(f"\"grid_sampler_{input.ndim - 2}d_cpu_kernel_impl\" not implemented for "
-                                  f"'{input.dtype.legacy}'")
+                                  f"'{legacy(input)}'")
 
 
-@composite(where=("nn.functional",), planned=True)
+@composite(where=("aten",), planned=True)
+def _grid_sample(input, grid, mode: "str", padding: "str", align: "bool"):
+    """grid_sample."""
+    return _sampled(input, grid, mode, padding, align)
+
+
+@_grid_sample.kernel
+@resolved
+def _(input: Array, grid: Array, mode: str, padding: str, align: bool) -> Way:
+    _check(input, grid, mode)
+    return machine("sample", "sampler")(input, grid, mode, padding, align) or NotImplemented
+
+
+@composite(where=("nn.functional",))
 def grid_sample(input, grid, mode: "str" = "bilinear", padding_mode: "str" = "zeros",
                 align_corners: "bool | None" = None):
     """The values (N, C, *out) of input (N, C, *space) at the points of grid (N, *out, dims).
@@ -159,8 +193,7 @@ def grid_sample(input, grid, mode: "str" = "bilinear", padding_mode: "str" = "ze
                          f"'reflection', but got: '{padding_mode}'")
     if align_corners is None:
         warnings.warn(_WARNING, UserWarning, stacklevel=5)
-    _check(input, grid, mode)
-    return _sampled(input, grid, mode, padding_mode, bool(align_corners))
+    return _grid_sample(input, grid, mode, padding_mode, bool(align_corners))
 
 
 def _numbered(name: str, ndim: int | None) -> None:
@@ -170,8 +203,7 @@ def _numbered(name: str, ndim: int | None) -> None:
         if ndim is not None and input.ndim != ndim + 2:
             raise RuntimeError(f"{name}(): expected {ndim + 2}D input, but got input with sizes "
                                f"{list(input.shape)}")
-        _check(input, grid, mode)
-        return _sampled(input, grid, mode, _PADDINGS[padding_mode], align_corners)
+        return _grid_sample(input, grid, mode, _PADDINGS[padding_mode], align_corners)
     composite(body, name=name, where=("torch",), doc="grid_sample, with numbers for the modes.")
 
 
