@@ -7,6 +7,7 @@ floating-point flags) are spared NumPy's errstate. Parameters that may hold anyt
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -125,7 +126,14 @@ def by_keyword(row: Row, body: Run) -> Run:
     names = [p.name for p in row.params][count:]
     if not names:
         return body
-    return lambda *values: body(*values[:count], **dict(zip(names, values[count:], strict=True)))
+    call: Any = partial(_by_keyword, body, count, names)
+    if hasattr(body, "way"):
+        call.way = by_keyword(row, body.way)
+    return call  # type: ignore[no-any-return]
+
+
+def _by_keyword(body: Run, count: int, names: Sequence[str], *values: Any) -> Any:
+    return body(*values[:count], **dict(zip(names, values[count:], strict=True)))
 
 
 def _general(row: Row, body: Run, rules: Rules | None, otherwise: Run) -> Run:

@@ -16,6 +16,7 @@ from rushlight.ops.machine import machine
 from rushlight.ops.rowkernels import BIG
 from rushlight.ops.scalar import Expr, m
 from rushlight.ops.table import ROWS, composite, opaque, pointwise, view
+from rushlight.ops.ways import Way, resolved
 
 Array = np.ndarray[Any, Any]
 
@@ -69,14 +70,14 @@ def _way(source: Any, to: Any) -> Callable[..., Any] | None:
     return (lambda a, out: assign(out, convert(a, to))) if needs_care(source, to) else None
 
 
-def _copy(a: Array, dtype: Any, memory_format: Any) -> Array:
+def _copying(a: Array, dtype: Any, memory_format: Any) -> Way:
     way, whole = _way(a.dtype, dtype), a.flags.c_contiguous or a.ndim == 1
     if way is None and (memory_format is None and whole or memory_format is not None
                         and memory_format.name == "contiguous_format" and a.size < _LARGE):
-        return a.astype(dtype, "C")
-    plain = memory_format is None and whole
-    out = np.empty(a.shape, dtype) if plain else arranged(a.shape, strides_of(a), dtype, memory_format)
-    return converted(a, out)
+        return lambda a: a.astype(dtype, "C")
+    if memory_format is None and whole:
+        return lambda a: converted(a, np.empty(a.shape, dtype))
+    return lambda a: converted(a, arranged(a.shape, strides_of(a), dtype, memory_format))
 
 
 # Conversions that NumPy does element by element, in software.
@@ -103,15 +104,17 @@ def _as_it_is(s: Any, grad: Any) -> Any:
 
 
 @opaque(vjp=_as_it_is, quiet=True)
-def clone(input, *, memory_format: "memory_format | None" = None) -> Array:
+@resolved
+def clone(input, *, memory_format: "memory_format | None" = None) -> Way:
     """A copy with its own memory."""
-    return _copy(input, input.dtype, memory_format)
+    return _copying(input, input.dtype, memory_format)
 
 
 @opaque(where=("aten",), node="to_copy", vjp=_as_it_is)
-def _to_dtype(input, dtype: "dtype", memory_format: "memory_format | None" = None) -> Array:
+@resolved
+def _to_dtype(input, dtype: "dtype", memory_format: "memory_format | None" = None) -> Way:
     """A copy converted to another dtype; C's conversions for floats out of range."""
-    return _copy(input, dtype.np, memory_format)
+    return _copying(input, dtype.np, memory_format)
 
 
 @opaque(name="_overwritten", where=("aten",), node="copy")
