@@ -44,7 +44,7 @@ def convolution(which: str, a: Array, b: Array, *how: Any) -> Callable[[Array, A
         return one and two and (lambda a, b: np.add(one(a[:half], b[:half]), two(a[half:], b[half:])))
     plan = planned(which, a, b, *how) if team.possible() else None
     if plan is None or plan.call.words.size <= _SMALL:
-        return plan and plan.run
+        return None if plan is None else plan.run
     return lambda a, b: planned(which, a, b, *how).run(a, b)  # type: ignore[union-attr]
 
 

@@ -122,12 +122,11 @@ class _Sampler(Writer):
             terms = self.terms(f.at(grid, f.i64("mul", first, dims * size)), valid, sizes, *how)
             line = f.at(out, f.i64("mul", first, size))
             with f.counted(channels) as c:
-                source, to, total = f.at(image, f.i64("mul", c, wide)), f.at(line, f.i64("mul", c, far)), None
+                source, to, parts = f.at(image, f.i64("mul", c, wide)), f.at(line, f.i64("mul", c, far)), []
                 for index, within, weight in terms:
                     part = within.where(self.picked(source, index), 0)
-                    part = part if weight is None else part * weight
-                    total = part if total is None else total + part
-                self.write(total, room)
+                    parts.append(part if weight is None else part * weight)
+                self.write(sum(parts[1:], parts[0]), room)
                 f.emit(f"call void {MEMCPY[0]}(ptr {to}, ptr {room}, i64 {f.i64('mul', valid, size)}, i1 false)")
         f.emit("ret i32 0")
         f.finish()

@@ -152,10 +152,10 @@ class Call:
         self.which = np.concatenate([[len(self.words), len(stages)], which, *own])
         self.table = pointer(self.which)
 
-    def __call__(self, threads: int, *operands: Array) -> None:
-        """Run all; only where `possible`."""
+    def __call__(self, threads: int, *operands: Array) -> bool:
+        """Run all, only where `possible`; whether no loop has refused."""
         given = self.words.copy(), *operands
-        _run(threads, _native()[1], self.table, id(given))
+        return _run(threads, _native()[1], self.table, id(given)) == len(self.kept)
 
 
 def possible() -> bool:

@@ -50,9 +50,9 @@ class Shared(Written):
     """Loops of the team, called with arrays and then one more value, `how`: says if it was done."""
 
     def __init__(self, kind: str, text: str, write: Callable[[Module, str], None],
-                 jobs: Callable[..., tuple[team.Call, bool]]) -> None:
+                 jobs: Callable[..., tuple[team.Call, bool]], cost: int = 1) -> None:
         """jobs: of the loop's address, the arrays' shapes and how: the call, and if threads are worth waking."""
-        super().__init__(kind, text, write, (), bool)
+        super().__init__(kind, text, write, (), bool, cost=cost)
         self.jobs = jobs
 
     def build(self) -> Callable[..., bool] | None:
@@ -65,6 +65,5 @@ class Shared(Written):
         def run(*operands: Any, out: Any = None) -> bool:
             *arrays, how = operands
             call, many = calls(*[a.shape for a in arrays], how)
-            call(pool.get_num_threads() if many else 1, *arrays)
-            return True
+            return call(pool.get_num_threads() if many else 1, *arrays)
         return run

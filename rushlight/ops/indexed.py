@@ -11,10 +11,14 @@ from rushlight.base.accumulate import add_at
 from rushlight.base.convert import number
 from rushlight.base.errors import wrap_dim
 from rushlight.ops.along import at_least_1d, check_bounds, in_front, legacy, on_dense
+from rushlight.ops.machine import machine
 from rushlight.ops.scatter import reduce_into, reduce_rule, writes
 from rushlight.ops.table import ROWS, Row, composite
+from rushlight.ops.ways import Way, resolved
 
 Array = np.ndarray[Any, Any]
+# Elements that one thread adds; more are shared out.
+_SHARED = 1 << 17
 
 
 def _rows(a: Array, d: int) -> Array:
@@ -51,15 +55,22 @@ def _check_add(op: str, a: Array, d: int, index: Array, source: Array) -> None:
 
 
 @writes(out=True)
-def index_add(input, dim: "int", index, source, *, alpha: "Number" = 1) -> None:
+@resolved
+def index_add(input, dim: "int", index, source, *, alpha: "Number" = 1) -> Way:
     """input with alpha * source's slices added to the slices at `index` along dim."""
-    d = wrap_dim(dim, input.ndim)
+    d, of = wrap_dim(dim, input.ndim), dt.from_numpy_dtype(input.dtype)
     _check_add("index_add", input, d, index, source)
-    check_bounds(index, 0, at_least_1d(input).shape[d])
-    values = _rows(source, d)
-    if alpha != 1:
-        values = (values * number(alpha, dt.from_numpy_dtype(input.dtype))).astype(input.dtype)
-    on_dense(_rows(input, d), lambda rows: add_at(rows, at_least_1d(index), values))
+    fast = machine("along", "mover")("sum", input, d, index, source) if alpha == 1 and source.size < _SHARED \
+        else None
+
+    def run(out: Array, index: Array, source: Array) -> None:
+        if fast is None or not fast(out, index, source):
+            check_bounds(index, 0, at_least_1d(out).shape[d])
+            values = _rows(source, d)
+            if alpha != 1:
+                values = (values * number(alpha, of)).astype(out.dtype)
+            on_dense(_rows(out, d), lambda rows: add_at(rows, at_least_1d(index), values))
+    return run
 
 
 @index_add.gradient
