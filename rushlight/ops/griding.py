@@ -6,7 +6,9 @@ is a weighted sum of gathered neighbours.
 from __future__ import annotations
 
 import itertools
+import math
 import warnings
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,9 @@ import numpy as np
 from rushlight.base import dtype as dt
 from rushlight.ops.along import legacy
 from rushlight.ops.machine import machine
+from rushlight.ops.rowexpr import fetch
+from rushlight.ops.rowkernels import BIG
+from rushlight.ops.scalar import const, m, symbol
 from rushlight.ops.table import ROWS, composite
 from rushlight.ops.ways import Way, resolved
 
@@ -28,8 +33,7 @@ _WARNING = ("Default grid_sample and affine_grid behavior has changed to align_c
 
 
 class _Rows:
-    """What points are computed by, of tensors; the compiler has the same of lanes. Whole numbers have no
-    gradient."""
+    """What points are computed by, of tensors; expressions have atoms. Whole numbers have no gradient."""
 
     def __getattr__(self, name: str) -> Any:
         return ROWS[name]
@@ -69,7 +73,7 @@ def taps(m: Any, x: Any, size: Any, mode: str, padding: str, align: bool) -> lis
         return _cubic_taps(m, x, size, padding, align)
     x = _inside(m, x, size, padding, align)
     if mode == "nearest":
-        return [(m.round(x), None)]
+        return [(m.round(x), 1.0)]
     low = m.floor(x)
     part = x - low
     return [(low, 1 - part), (low + 1, part)]
@@ -172,9 +176,40 @@ def _grid_sample(input, grid, mode: "str", padding: "str", align: "bool"):
 
 @_grid_sample.kernel
 @resolved
-def _(input: Array, grid: Array, mode: str, padding: str, align: bool) -> Way:
-    _check(input, grid, mode)
-    return machine("sample", "sampler")(input, grid, mode, padding, align) or NotImplemented
+def _(input: Array, grid: Array, *how: Any) -> Way:
+    _check(input, grid, how[0])
+    sizes, of, points = input.shape[2:], input.dtype, math.prod(grid.shape[1:-1])
+    kernel = _kernel(of.name, len(sizes), *how) if of.char in "fd" and input.flags.c_contiguous else None
+    if kernel is None or not (input.size and kernel.compile_now()) or 1 in sizes and how[1] == "reflection":
+        return NotImplemented
+    lead, shape = input.shape[:2], (*input.shape[:2], *grid.shape[1:-1])
+    offsets = np.arange(math.prod(lead)).reshape(*lead, 1) * (math.prod(sizes) * of.itemsize)
+    extents, run = [np.array(n, np.int32) for n in sizes], kernel.large if math.prod(shape) >= BIG else kernel.fn
+
+    def sample(input: Array, grid: Array) -> Array:
+        at = grid.reshape(lead[0], 1, points, len(sizes))
+        found: Array = run(offsets + machine("team", "pointer")(input),
+                           *[at[..., i] for i in range(len(sizes) - 1, -1, -1)], *extents)
+        return found.reshape(shape)
+    return sample
+
+
+@lru_cache(maxsize=None)
+def _kernel(of: str, dims: int, *how: Any) -> Any:
+    """The sum of what a point reads: of addresses of channels, coordinates dim by dim, and sizes."""
+    base, found = symbol("base"), [(const(0), const(True), const(1.0))]
+    names = [f"{what}{i}" for what in "xn" for i in range(dims)]
+    for i in range(dims):
+        size = symbol(f"n{i}")
+        extent, read = m.cast(size, arg=of), []
+        for place, weight in taps(m, symbol(f"x{i}"), extent, *how):
+            within = (place >= 0) & (place <= extent - 1)
+            read.append((m.cast(m.where(within, place, 0.0), arg="int32"), within, weight))
+        found = [(before * size + place, inside & within, share * weight)
+                 for before, inside, share in found for place, within, weight in read]
+    parts = [m.where(inside, fetch(of, base, m.cast(place, arg="int64")), 0.0) * share for place, inside, share in found]
+    inputs = (("base", "int64"), *[(name, of if name[0] == "x" else "int32") for name in names])
+    return machine("pointwise", "pointwise")((sum(parts[1:], parts[0]),), inputs, (of,))
 
 
 @composite(where=("nn.functional",))
