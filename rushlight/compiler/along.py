@@ -11,80 +11,72 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.compiler import team
 from rushlight.compiler.ir import BITS, Function, Module
 from rushlight.compiler.lanes import Lane, is_float
-from rushlight.compiler.runtime import SLOT, slot
-from rushlight.compiler.tilecode import HEADER
-from rushlight.compiler.written import Shared
+from rushlight.compiler.team import pointer
+from rushlight.compiler.written import ADDRESS, INTEGER, Written
 
 Array = np.ndarray[Any, Any]
-Ints = tuple[int, ...]
 _NUMBERS = {"f4": "float", "f8": "double", "i4": "i32", "i8": "i64"}
 _MOVED = {(how, bits // 8): f"i{bits}" for how in ("read", "write") for bits in (8, 16, 32, 64)}
 
 
 def along(how: str, a: Array, d: int, index: Array, other: Array) -> bool:
-    """What `mover` says, done at once."""
-    move = mover(how, a, d, index, other)
-    return move is not None and move(a, index, other)
+    """other[.., i, ..] = a[.., index[.., i, ..], ..] for how "read"; else `other` goes there, as how says.
 
-
-def mover(how: str, a: Array, d: int, index: Array, other: Array) -> Callable[..., bool] | None:
-    """A function of (a, index, other) like these: other[.., i, ..] = a[.., index[.., i, ..], ..] for how
-    "read"; else `other` goes there, as how says. An index that is a vector of several holds for all lines.
-
-    how: "write", or "sum", "prod", "amax" or "amin" with what is there.  It says whether it was done: not where
-    a position is outside (others may be written already).  None for dtypes and layouts that NumPy is left to.
+    how: "write", or "sum", "prod", "amax" or "amin" with what is there.  Whether it was done: not where a
+    position is outside (others may be written already), nor for dtypes and layouts that NumPy is left to.
     """
-    sizes, given, of = a.shape, other.shape, a.dtype
-    kind = _NUMBERS.get(of.str[1:]) if how in _COMBINE else _MOVED.get((how, of.itemsize))
-    if (kind is None or not sizes or len(given) != len(sizes) or index.dtype != np.int64 or not a.size
-            or given != sizes and (given[:d] != sizes[:d] or given[d + 1:] != sizes[d + 1:])
-            or of is not other.dtype or index.shape not in (given, given[d:d + 1])
+    sizes, given, of = a.shape, index.shape, a.dtype
+    if (not sizes or len(given) != len(sizes) or given != other.shape or given != sizes and (
+            given[:d] != sizes[:d] or given[d + 1:] != sizes[d + 1:]) or of is not other.dtype or not a.size
             or not (index.flags.c_contiguous and a.flags.c_contiguous and other.flags.c_contiguous)):
-        return None
-    found, how_far = _kernel(how, kind), (d, index.ndim < len(sizes))
-    return lambda a, index, other: found.fn(a, index, other, how_far)
+        return False
+    found = kernel(how, of, index.dtype)
+    return found is not None and found.fn(a, index, other, d)
 
 
 @lru_cache(maxsize=None)
-def _kernel(how: str, kind: str) -> Shared:
-    return Shared("along", f"{how} {kind}", lambda module, name: write(module, name, how, kind), _jobs, 64)
+def kernel(how: str, of: Any, index: Any) -> Written | None:
+    """Called with (a, index, other, d)."""
+    kind = _NUMBERS.get(of.str[1:]) if how in _COMBINE else _MOVED.get((how, of.itemsize))
+    if kind is None or index != np.int64:
+        return None
+    return Written("along", f"{how} {kind}", lambda module, name: write(module, name, how, kind),
+                   (ADDRESS,) * 3 + (INTEGER,) * 7, _arguments, cost=64)
 
 
-def _jobs(loop: int, a: Ints, _: Ints, other: Ints, how: tuple[int, bool]) -> tuple[team.Call, bool]:
-    d, vector = how
-    outer, size, n = prod(a[:d]), a[d], other[d]
-    inner = prod(a[d + 1:])
+def _arguments(a: Array, index: Array, other: Array, d: int) -> tuple[int, ...]:
+    outer, size, n = prod(a.shape[:d]), a.shape[d], index.shape[d]
+    inner = a.size // (outer * size)
     steps = (outer, 1, n, size, 1, 0) if inner == 1 else (outer, n, inner, size * inner, inner, 1)
-    each = [0, *((0, 1) if inner == 1 else (1, 0))] if vector else [steps[1] * steps[2], steps[2], 1]
-    table = np.array([*steps, size, *each], np.int64)
-    return team.Call((loop, np.zeros((1, 3), np.int64), range(3), 3, table)), False
+    return pointer(a), pointer(index), pointer(other), *steps, size
 
 
 def write(module: Module, name: str, how: str, kind: str) -> None:
-    """The IR; it refuses by whether a position was outside. args: a, index, other. steps: how many outer, n and
-    m; of a: line, step and unit; size; of the index: outer, n and m. In elements."""
-    f = Function(module, HEADER.format(name))
-    a, index, other = (f.load("ptr", "%args", SLOT * k) for k in range(3))
-    outer, n, m, line_of, step, unit, size, *each = (f.load("i64", "%steps", SLOT * k) for k in range(10))
-    outside = f.var(0)
-    with f.loop(outer) as o, f.loop(n) as i, f.loop(m) as k:
-        place = f.i64("add", f.i64("mul", f.i64("add", f.i64("mul", o, n), i), m), k)
-        at, *rest = [f.i64("mul", c, e) for c, e in zip((o, i, k), each, strict=True)]
-        j = f.load("i64", slot(f, index, f.i64("add", f.i64("add", at, rest[0]), rest[1])))
-        line = f.i64("add", f.i64("mul", o, line_of), f.i64("mul", k, unit))
-        at = f.i64("add", line, f.i64("mul", j, step))
-        both = [f.at(p, f.i64("mul", q, BITS[kind] // 8)) for p, q in ((a, at), (other, place))]
-        inside = f.i64("icmp ult", j, size)
+    """The IR of `i64 name(ptr a, ptr index, ptr other, i64 outer, i64 n, i64 m, i64 line, i64 step, i64 unit,
+    i64 size)`: whether a position was outside."""
+    f = Function(module, f"define i64 @{name}(ptr %a, ptr %index, ptr %other, i64 %outer, i64 %n, i64 %m, "
+                         "i64 %line, i64 %step, i64 %unit, i64 %size)")
+    none = [f.const("i64", 0)]
+    with f.vectors("%outer", none) as (o, t0, u0), f.vectors("%n", t0) as (i, t1, u1), f.vectors(
+            "%m", t1) as (k, outside, updated):
+        place = f.i64("add", f.i64("mul", f.i64("add", f.i64("mul", o, "%n"), i), "%m"), k)
+        j = f.load("i64", "%index", f.i64("mul", place, 8))
+        line = f.i64("add", f.i64("mul", o, "%line"), f.i64("mul", k, "%unit"))
+        at = f.i64("add", line, f.i64("mul", j, "%step"))
+        both = [f.at(p, f.i64("mul", q, BITS[kind] // 8)) for p, q in (("%a", at), ("%other", place))]
+        inside = f.i64("icmp ult", j, "%size")
         with f.when(inside):
             source, to = both if how == "read" else both[::-1]
             moved, old = (f.lanes(kind, f"load {f.type(kind)}, ptr {p}, align 1") for p in (source, to))
             moved = _COMBINE[how](f, old, moved) if how in _COMBINE else moved
             f.emit(f"store {moved!r}, ptr {to}, align 1")
-        outside.set(f.i64("or", outside.get(), f.op(f"zext i1 {f.op(f'xor i1 {inside}, true')} to i64")))
-    f.emit(f"ret i32 {f.op(f'trunc i64 {outside.get()} to i32')}")
+        wrong = f.op(f"zext i1 {f.op(f'xor i1 {inside}, true')} to i64")
+        updated.append(outside[0].bits("or", f.splat("i64", wrong)))
+        u1 += outside
+        u0 += t1
+    f.emit(f"ret i64 {f.op(f'extractelement {t0[0]!r}, i64 0')}")
     f.finish()
 
 

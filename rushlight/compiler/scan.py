@@ -1,20 +1,43 @@
 """Running sums and products along a dim of dense arrays, shared out by the team (`scancode.py`)."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 from math import prod
+from typing import Any
 
 import numpy as np
 
-from rushlight.compiler import scancode, target, team
+from rushlight.compiler import native, pool, scancode, target, team
 from rushlight.compiler.atoms import LLVM
-from rushlight.compiler.written import Shared
+from rushlight.compiler.written import Written
 
 # Rows of a job; elements from which on threads are worth waking.
 _ROWS, _PARALLEL = 64, 1 << 15
 
 
-def _jobs(loop: int, along: str, item: int, shape: tuple[int, ...], d: int) -> tuple[team.Call, bool]:
+class Scan(Written):
+    """Called with (a, into, d); says if it was done: before there is machine code, callers go NumPy's way."""
+
+    def __init__(self, op: str, along: str, dtype: str) -> None:
+        self.along, kind, lanes = along, LLVM[dtype], target.lanes(dtype)
+        super().__init__("scan", f"{op} {along} {dtype} {lanes}", lambda module, name: scancode.write(
+            module, name, op, along, kind, lanes), (), bool)
+
+    def build(self) -> Callable[..., bool] | None:
+        """The machine code; None without LLVM or a team."""
+        if not target.available() or not team.possible():
+            return None
+        loop = native.address(self.kind, self.text, self.write)
+        calls = lru_cache(maxsize=256)(lambda shape, d, item: _call(loop, self.along, shape, d, item))
+
+        def run(a: Any, into: Any, d: int, out: Any = None) -> bool:
+            calls(a.shape, d, a.itemsize)(pool.get_num_threads() if a.size >= _PARALLEL else 1, a, into)
+            return True
+        return run
+
+
+def _call(loop: int, along: str, shape: tuple[int, ...], d: int, item: int) -> team.Call:
     n, inner = shape[d], prod(shape[d + 1:])
     if along == "rows":
         step, count = n * item, prod(shape[:d])
@@ -23,17 +46,10 @@ def _jobs(loop: int, along: str, item: int, shape: tuple[int, ...], d: int) -> t
         step = inner * item
         jobs = [[start, start, min(scancode.STRIP, inner - low), n] for block in range(prod(shape[:d]))
                 for low in range(0, inner, scancode.STRIP) for start in (block * n * step + low * item,)]
-    call = team.Call((loop, np.array(jobs, np.int64), (0, 1), 2, np.array([step], np.int64)))
-    return call, prod(shape) >= _PARALLEL
+    return team.Call((loop, np.array(jobs, np.int64), (0, 1), 2, np.array([step], np.int64)))
 
 
 @lru_cache(maxsize=None)
-def scan(op: str, along: str, dtype: str) -> Shared:
-    """The kernel of "add" or "mul" along "rows", which lie dense, or "columns", for float32 or float64.
-
-    Called with (a, into, d): before there is machine code, callers go NumPy's way.
-    """
-    kind, lanes = LLVM[dtype], target.lanes(dtype)
-    return Shared("scan", f"{op} {along} {dtype} {lanes}", lambda module, name: scancode.write(
-        module, name, op, along, kind, lanes),
-        lambda loop, shape, _, d: _jobs(loop, along, np.dtype(dtype).itemsize, shape, d))
+def scan(op: str, along: str, dtype: str) -> Scan:
+    """The kernel of "add" or "mul" along "rows", which lie dense, or "columns", for float32 or float64."""
+    return Scan(op, along, dtype)

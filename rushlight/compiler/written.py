@@ -3,10 +3,9 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from functools import lru_cache
 from typing import Any
 
-from rushlight.compiler import native, pool, team
+from rushlight.compiler import native
 from rushlight.compiler.ir import Module
 from rushlight.compiler.target import available
 from rushlight.compiler.tier import Tiered
@@ -44,26 +43,3 @@ class Written(Tiered):
         def run(*operands: Any, out: Any = None) -> bool:
             return not code(*self.call(*operands))
         return run if self.fits(run) else None
-
-
-class Shared(Written):
-    """Loops of the team, called with arrays and then one more value, `how`: says if it was done."""
-
-    def __init__(self, kind: str, text: str, write: Callable[[Module, str], None],
-                 jobs: Callable[..., tuple[team.Call, bool]], cost: int = 1) -> None:
-        """jobs: of the loop's address, the arrays' shapes and how: the call, and if threads are worth waking."""
-        super().__init__(kind, text, write, (), bool, cost=cost)
-        self.jobs = jobs
-
-    def build(self) -> Callable[..., bool] | None:
-        """The machine code; None without LLVM or a team."""
-        if not available() or not team.possible():
-            return None
-        loop, jobs = native.address(self.kind, self.text, self.write), self.jobs
-        calls = lru_cache(maxsize=256)(lambda *of: jobs(loop, *of))
-
-        def run(*operands: Any, out: Any = None) -> bool:
-            *arrays, how = operands
-            call, many = calls(*[a.shape for a in arrays], how)
-            return call(pool.get_num_threads() if many else 1, *arrays)
-        return run

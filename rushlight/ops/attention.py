@@ -38,26 +38,6 @@ def scaled_dot_product_attention(query, key, value, attn_mask: "Tensor | None" =
                                  dropout_p: "float" = 0.0, is_causal: "bool" = False, *,
                                  scale: "float | None" = None, enable_gqa: "bool" = False):
     """softmax(query @ key.T * scale + mask) @ value: (*, L, E), (*, S, E), (*, S, V) -> (*, L, V)."""
-    if attn_mask is None and not (dropout_p or enable_gqa):
-        return _without(query, key, value, is_causal, scale)
-    return _with_mask(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
-
-
-@composite(where=("aten",), planned=True)
-def _without(query, key, value, is_causal: "bool", scale: "float | None"):
-    """Attention without mask and dropout."""
-    if not query.dtype.is_floating_point or not query._a.size or \
-            not query._a.shape[:-2] == key._a.shape[:-2] == value._a.shape[:-2]:
-        return _with_mask(query, key, value, None, 0.0, is_causal, scale, False)
-    _check(query, key, value, None, is_causal)
-    factor = 1.0 / math.sqrt(query._a.shape[-1]) if scale is None else scale
-    if query.dtype.itemsize > 2:
-        return _attention(query, key, value, is_causal, factor)[0]
-    return _attention(query.float(), key.float(), value.float(), is_causal, factor)[0].to(query.dtype)
-
-
-def _with_mask(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: float, is_causal: bool,
-               scale: float | None, enable_gqa: bool) -> Any:
     _check(query, key, value, attn_mask, is_causal)
     factor = 1.0 / math.sqrt(query._a.shape[-1]) if scale is None else scale
     if enable_gqa:
@@ -66,6 +46,11 @@ def _with_mask(query: Any, key: Any, value: Any, attn_mask: Any, dropout_p: floa
         if key.shape[-3] != heads or value.shape[-3] != heads:
             raise RuntimeError("Number of heads in key and value must divide the number of heads in "
                                "query")
+    if attn_mask is None and not dropout_p and query.dtype.is_floating_point and query._a.size \
+            and query._a.shape[:-2] == key._a.shape[:-2] == value._a.shape[:-2]:
+        if query.dtype.itemsize > 2:
+            return _attention(query, key, value, is_causal, factor)[0]
+        return _attention(query.float(), key.float(), value.float(), is_causal, factor)[0].to(query.dtype)
     # The scale is split between both sides, as PyTorch does, so that products stay small.
     root = math.sqrt(abs(factor))
     scores = (query * root).matmul((key * (root if factor >= 0 else -root)).transpose(-2, -1))

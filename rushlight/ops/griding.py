@@ -5,7 +5,6 @@ is a weighted sum of gathered neighbours.
 """
 from __future__ import annotations
 
-import itertools
 import math
 import warnings
 from functools import lru_cache
@@ -18,7 +17,7 @@ from rushlight.ops.along import legacy
 from rushlight.ops.machine import machine
 from rushlight.ops.rowexpr import fetch
 from rushlight.ops.rowkernels import BIG
-from rushlight.ops.scalar import const, m, symbol
+from rushlight.ops.scalar import m, symbol
 from rushlight.ops.table import ROWS, composite
 from rushlight.ops.ways import Way, resolved
 
@@ -35,12 +34,8 @@ _WARNING = ("Default grid_sample and affine_grid behavior has changed to align_c
 class _Rows:
     """What points are computed by, of tensors; expressions have atoms. Whole numbers have no gradient."""
 
-    def __getattr__(self, name: str) -> Any:
-        return ROWS[name]
-
-    def floor(self, x: Any) -> Any:
-        """The whole part."""
-        return x.detach().floor()
+    __getattr__ = staticmethod(ROWS.__getitem__)
+    floor, cast = staticmethod(lambda x: x.detach().floor()), staticmethod(lambda x, arg: x.long())
 
 
 def _unnormalized(x: Any, size: Any, align: bool) -> Any:
@@ -66,7 +61,7 @@ def _inside(m: Any, x: Any, size: Any, padding: str, align: bool) -> Any:
     return m.hardtanh(m.where(m.isnan(x), 0.0, x), 0.0, size - 1)
 
 
-def taps(m: Any, x: Any, size: Any, mode: str, padding: str, align: bool) -> list[tuple[Any, Any]]:
+def _taps(m: Any, x: Any, size: Any, mode: str, padding: str, align: bool) -> list[tuple[Any, Any]]:
     """The places (whole numbers) that a dim's coordinates x in [-1, 1] read, each with its weight."""
     x = _unnormalized(x, size, align)
     if mode == "bicubic":
@@ -96,49 +91,35 @@ def _cubic_taps(m: Any, x: Any, size: Any, padding: str, align: bool, a: float =
 # --- values ---------------------------------------------------------------------------------------
 
 
-def _gathered(flat: Any, places: list[Any], sizes: Any) -> Any:
-    """The values (N, C, P) at whole places, one (N, P) tensor a dim; 0 outside of the image."""
-    index, valid = None, None
-    for place, size in zip(places, sizes, strict=True):
-        place = place.detach()
-        within = (place >= 0) & (place <= size - 1)
-        whole = place.long().clamp(0, size - 1)
-        index = whole if index is None else index * size + whole
-        valid = within if valid is None else valid & within
-    values = flat.gather(-1, index.unsqueeze(1).expand(-1, flat.shape[1], -1))
-    return values.masked_fill(~valid.unsqueeze(1), 0)
+def _reads(m: Any, points: Any, sizes: Any, extents: Any, *how: Any) -> list[tuple[Any, Any, Any]]:
+    """(index, whether it is inside, weight) of each element of a channel that points read: all combinations
+    of the dims' taps. extents: the sizes as floats."""
+    found: list[tuple[Any, Any, Any]] = [(0, True, 1.0)]
+    for x, size, extent in zip(points, sizes, extents, strict=True):
+        own = []
+        for place, weight in _taps(m, x, extent, *how):
+            inside = (place >= 0) & (place <= extent - 1)
+            own.append((m.cast(m.where(inside, place, 0.0), arg="int32"), inside, weight))
+        found = [(before * size + index, inside & within, share * weight)
+                 for before, within, share in found for index, inside, weight in own]
+    return found
 
 
-def _weighted(flat: Any, taps: list[list[tuple[Any, Any]]], sizes: Any) -> Any:
-    """The sum over all combinations of each dim's (place, weight)."""
-    total = None
-    for chosen in itertools.product(*taps):
-        values = _gathered(flat, [place for place, _ in chosen], sizes)
-        weight = chosen[0][1]
-        for _, other in chosen[1:]:
-            weight = weight * other
-        part = values * weight.unsqueeze(1)
-        total = part if total is None else total + part
-    return total
-
-
-def _sampled(input: Any, grid: Any, mode: str, padding: str, align: bool) -> Any:
+def _sampled(input: Any, grid: Any, mode: str, *how: Any) -> Any:
     _check(input._a, grid._a, mode)
-    kept, sizes = input.dtype, input.shape[2:]
+    kept, sizes, total = input.dtype, input.shape[2:], None
     if kept.itemsize < 4:
         input, grid = input.float(), grid.float()
     flat = input.reshape(*input.shape[:2], -1)
-    points = grid.reshape(grid.shape[0], -1, len(sizes))
     # A point is (x, y, z), the dims are (depth, height, width).
-    read = [taps(_Rows(), points.select(-1, len(sizes) - 1 - i), float(n), mode, padding, align)
-            for i, n in enumerate(sizes)]
-    if mode == "nearest":
-        places = [place for (place, _), in read]
-        # The grid takes part in the graph with a gradient of 0.
-        found = _gathered(flat, places, sizes) + places[0].sgn().unsqueeze(1) * 0
-    else:
-        found = _weighted(flat, read, sizes)
-    return found.reshape(*input.shape[:2], *grid.shape[1:-1]).to(kept)
+    points = grid.reshape(grid.shape[0], -1, len(sizes)).unbind(-1)[::-1]
+    for index, inside, weight in _reads(_Rows(), points, sizes, map(float, sizes), mode, *how):
+        values = flat.gather(-1, index.unsqueeze(1).expand(-1, flat.shape[1], -1))
+        values = values.masked_fill(~inside.unsqueeze(1), 0)
+        # The grid takes part in the graph with a gradient of 0, where there are no weights.
+        part = values + points[0].sgn().unsqueeze(1) * 0 if mode == "nearest" else values * weight.unsqueeze(1)
+        total = part if total is None else total + part
+    return total.reshape(*input.shape[:2], *grid.shape[1:-1]).to(kept)  # type: ignore[union-attr]
 
 
 # --- rows -----------------------------------------------------------------------------------------
@@ -179,37 +160,29 @@ def _grid_sample(input, grid, mode: "str", padding: "str", align: "bool"):
 def _(input: Array, grid: Array, *how: Any) -> Way:
     _check(input, grid, how[0])
     sizes, of, points = input.shape[2:], input.dtype, math.prod(grid.shape[1:-1])
-    kernel = _kernel(of.name, len(sizes), *how) if of.char in "fd" and input.flags.c_contiguous else None
-    if kernel is None or not (input.size and kernel.compile_now()) or 1 in sizes and how[1] == "reflection":
+    if of.char not in "fd" or not input.flags.c_contiguous or not 0 < input.size < 1 << 31 or 1 in sizes:
         return NotImplemented
-    lead, shape = input.shape[:2], (*input.shape[:2], *grid.shape[1:-1])
+    kernel, lead, shape = _kernel(of.name, len(sizes), *how), input.shape[:2], grid.shape[1:-1]
+    if not kernel.compile_now():
+        return NotImplemented
     offsets = np.arange(math.prod(lead)).reshape(*lead, 1) * (math.prod(sizes) * of.itemsize)
-    extents, run = [np.array(n, np.int32) for n in sizes], kernel.large if math.prod(shape) >= BIG else kernel.fn
+    given, address = [np.array(n, np.int32) for n in sizes], machine("team", "pointer")
+    run, order = kernel.large if offsets.size * points >= BIG else kernel.fn, (3, 0, 1, 2)
 
     def sample(input: Array, grid: Array) -> Array:
-        at = grid.reshape(lead[0], 1, points, len(sizes))
-        found: Array = run(offsets + machine("team", "pointer")(input),
-                           *[at[..., i] for i in range(len(sizes) - 1, -1, -1)], *extents)
-        return found.reshape(shape)
+        at = grid.reshape(len(grid), 1, points, len(sizes)).transpose(order)[::-1]
+        return run(offsets + address(input), *at, *given).reshape(lead + shape)  # type: ignore[no-any-return]
     return sample
 
 
 @lru_cache(maxsize=None)
 def _kernel(of: str, dims: int, *how: Any) -> Any:
     """The sum of what a point reads: of addresses of channels, coordinates dim by dim, and sizes."""
-    base, found = symbol("base"), [(const(0), const(True), const(1.0))]
-    names = [f"{what}{i}" for what in "xn" for i in range(dims)]
-    for i in range(dims):
-        size = symbol(f"n{i}")
-        extent, read = m.cast(size, arg=of), []
-        for place, weight in taps(m, symbol(f"x{i}"), extent, *how):
-            within = (place >= 0) & (place <= extent - 1)
-            read.append((m.cast(m.where(within, place, 0.0), arg="int32"), within, weight))
-        found = [(before * size + place, inside & within, share * weight)
-                 for before, inside, share in found for place, within, weight in read]
-    parts = [m.where(inside, fetch(of, base, m.cast(place, arg="int64")), 0.0) * share for place, inside, share in found]
-    inputs = (("base", "int64"), *[(name, of if name[0] == "x" else "int32") for name in names])
-    return machine("pointwise", "pointwise")((sum(parts[1:], parts[0]),), inputs, (of,))
+    points, sizes = ([symbol(f"{what}{i}") for i in range(dims)] for what in "xn")
+    parts = [m.where(inside, fetch(of, symbol("base"), m.cast(index, arg="int64")), 0.0) * weight
+             for index, inside, weight in _reads(m, points, sizes, [m.cast(n, arg=of) for n in sizes], *how)]
+    inputs = [("base", "int64"), *[(x.arg, of) for x in points], *[(n.arg, "int32") for n in sizes]]
+    return machine("pointwise", "pointwise")((sum(parts[1:], parts[0]),), tuple(inputs), (of,))
 
 
 @composite(where=("nn.functional",))

@@ -16,7 +16,6 @@ from rushlight.ops.along import (UNSIGNED, at_least_1d, check_bounds, check_dtyp
                                   rows_of, wrap_positions)
 from rushlight.ops.machine import machine
 from rushlight.ops.table import ROWS, composite, index, opaque, view
-from rushlight.ops.ways import Way, resolved
 
 Array = np.ndarray[Any, Any]
 
@@ -57,21 +56,14 @@ def _check_gather(a: Array, d: int, index: Array) -> None:
     check_bounds(index, d, a.shape[d] if a.ndim else 1)
 
 
-@resolved
-def _gather(a: Array, dim: int, index: Array, sparse_grad: bool = False) -> Way:
-    shape, of = index.shape, a.dtype
+def _gather(a: Array, dim: int, index: Array, sparse_grad: bool = False) -> Array:
     if index.size == 0 and index.dtype.kind in "iuf":
-        return lambda a, index: np.empty(shape, of)
-    d = wrap_dim(dim, a.ndim)
-    read = machine("along", "mover")("read", a, d, index, np.empty(shape, of)) or (lambda *_: False)
-
-    def run(a: Array, index: Array) -> Array:
-        out = np.empty(shape, of)
-        if read(a, index, out):
-            return out
-        _check_gather(a, d, index)
-        return np.ascontiguousarray(at_least_1d(a)[places_along(d, at_least_1d(index))]).reshape(shape)
-    return run
+        return np.empty(index.shape, a.dtype)
+    out, d = np.empty(index.shape, a.dtype), wrap_dim(dim, a.ndim)
+    if machine("along", "along")("read", a, d, index, out):
+        return out
+    _check_gather(a, d, index)
+    return np.ascontiguousarray(at_least_1d(a)[places_along(d, at_least_1d(index))]).reshape(index.shape)
 
 
 @index(fused=_gather, quiet=True, out=True, out_apart=True, out_exact=True)

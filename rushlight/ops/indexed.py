@@ -14,11 +14,10 @@ from rushlight.ops.along import at_least_1d, check_bounds, in_front, legacy, on_
 from rushlight.ops.machine import machine
 from rushlight.ops.scatter import reduce_into, reduce_rule, writes
 from rushlight.ops.table import ROWS, Row, composite
-from rushlight.ops.ways import Way, resolved
 
 Array = np.ndarray[Any, Any]
-# Elements that one thread adds; more are shared out.
-_SHARED = 1 << 17
+# Elements up to which a position for each of them costs little.
+_FEW = 1 << 16
 
 
 def _rows(a: Array, d: int) -> Array:
@@ -55,22 +54,20 @@ def _check_add(op: str, a: Array, d: int, index: Array, source: Array) -> None:
 
 
 @writes(out=True)
-@resolved
-def index_add(input, dim: "int", index, source, *, alpha: "Number" = 1) -> Way:
+def index_add(input, dim: "int", index, source, *, alpha: "Number" = 1) -> None:
     """input with alpha * source's slices added to the slices at `index` along dim."""
-    d, of = wrap_dim(dim, input.ndim), dt.from_numpy_dtype(input.dtype)
+    d = wrap_dim(dim, input.ndim)
     _check_add("index_add", input, d, index, source)
-    fast = machine("along", "mover")("sum", input, d, index, source) if alpha == 1 and source.size < _SHARED \
-        else None
-
-    def run(out: Array, index: Array, source: Array) -> None:
-        if fast is None or not fast(out, index, source):
-            check_bounds(index, 0, at_least_1d(out).shape[d])
-            values = _rows(source, d)
-            if alpha != 1:
-                values = (values * number(alpha, of)).astype(out.dtype)
-            on_dense(_rows(out, d), lambda rows: add_at(rows, at_least_1d(index), values))
-    return run
+    if alpha == 1 and 0 < source.size < _FEW and source.ndim:
+        places = np.empty(source.shape, np.int64)
+        in_front(places, d).T[...] = index
+        if machine("along", "along")("sum", input, d, places, source):
+            return
+    check_bounds(index, 0, at_least_1d(input).shape[d])
+    values = _rows(source, d)
+    if alpha != 1:
+        values = (values * number(alpha, dt.from_numpy_dtype(input.dtype))).astype(input.dtype)
+    on_dense(_rows(input, d), lambda rows: add_at(rows, at_least_1d(index), values))
 
 
 @index_add.gradient

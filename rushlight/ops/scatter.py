@@ -16,7 +16,6 @@ from rushlight.ops.along import at_least_1d, check_bounds, check_dtype, legacy, 
 from rushlight.ops.index import check_flat
 from rushlight.ops.machine import machine
 from rushlight.ops.table import ROWS, opaque
-from rushlight.ops.ways import Way, resolved
 
 Array = np.ndarray[Any, Any]
 
@@ -30,17 +29,11 @@ def writes(into: Any = None, *, order: Any = "C", **facts: Any) -> Any:
         return lambda body: writes(body, order=order, **facts)
 
     @wraps(into)
-    def functional(input: Array, *rest: Any, **named: Any) -> Any:
-        copied = np.array(input, order=order)
-        run = getattr(into, "way", into)(copied, *rest, **named)
-        return copied if run is None else lambda a, *arrays: _changed(run, np.array(a, order=order), arrays)
-    functional = resolved(functional) if hasattr(into, "way") else functional
+    def functional(input: Array, *rest: Any, **named: Any) -> Array:
+        out = np.array(input, order=order)
+        into(out, *rest, **named)
+        return out
     return opaque(functional, inplace=True, into=into, **facts)
-
-
-def _changed(run: Way, out: Array, arrays: Any) -> Array:
-    run(out, *arrays)
-    return out
 
 
 # --- index_put ------------------------------------------------------------------------------------
@@ -98,54 +91,27 @@ def _check_sizes(a: Array, d: int, index: Array, source: Array | None) -> None:
 
 
 def _write_at(op: str, out: Array, dim: int, index: Array, source: Any, how: str | None = None,
-              include_self: bool = True) -> Way:
-    """Write (or combine by `how`) source at the positions of index along dim: a function of (out, index,
-    source, unless that is a number)."""
-    d, number, fast = wrap_dim(dim, out.ndim), None if isinstance(source, np.ndarray) else source, _never
-    if include_self and number is None:
-        fast = _averaged(out, d, index, source) if how == "mean" else machine("along", "mover")(
-            how or "write", out, d, index, source) or _never
+              include_self: bool = True) -> None:
+    """Write (or combine by `how`) source at the positions of index along dim; `out` is changed."""
+    d, array = wrap_dim(dim, out.ndim), source if isinstance(source, np.ndarray) else None
+    if not index.size or include_self and array is not None and (
+            machine("along", "along")(how or "write", out, d, index, source)):
+        return
+    _check_scatter(op, out, d, index, array)
+    where, sizes = at_least_1d(index), at_least_1d(out).shape
+    flat = np.ravel_multi_index(places_along(d, where), sizes).reshape(-1)
+    if array is not None:
+        # Only as much of the source as the index has.
+        source = at_least_1d(array)[tuple([slice(n) for n in where.shape])].reshape(-1)
 
-    def run(out: Array, index: Array, source: Any = number) -> None:
-        if not index.size or fast(out, index, source):
-            return
-        array = source if number is None else None
-        _check_scatter(op, out, d, index, array)
-        where, sizes = at_least_1d(index), at_least_1d(out).shape
-        flat = np.ravel_multi_index(places_along(d, where), sizes).reshape(-1)
-        if array is not None:
-            # Only as much of the source as the index has.
-            source = at_least_1d(array)[tuple([slice(n) for n in where.shape])].reshape(-1)
-        on_dense(out, lambda dense: _into(dense.reshape(-1), flat, source, how, include_self))
-    return run
-
-
-def _never(*arrays: Array) -> bool:
-    return False
-
-
-def _into(target: Array, flat: Array, source: Any, how: str | None, include_self: bool) -> None:
-    if how is None:
-        target[flat] = source
-    else:
-        values = source if np.ndim(source) else np.broadcast_to(source, flat.shape)
-        reduce_into(how, target, flat, values, include_self)
-
-
-def _averaged(out: Array, d: int, index: Array, source: Array) -> Way:
-    """Sums, then divided by how many numbers went into each."""
-    add = machine("along", "mover")("sum", out, d, index, source)
-    if add is None or index.size >= 1 << 24:  # up to there a float counts
-        return _never
-
-    def run(out: Array, index: Array, source: Array) -> bool:
-        done: bool = add(out, index, source)
-        if done:
-            count = np.ones(out.shape, out.dtype)
-            add(count, index, np.ones(index.shape, out.dtype))
-            (np.floor_divide if out.dtype.kind in "iu" else np.divide)(out, count, out=out)
-        return done
-    return run
+    def write(dense: Array) -> None:
+        target = dense.reshape(-1)
+        if how is None:
+            target[flat] = source
+        else:
+            values = source if np.ndim(source) else np.broadcast_to(source, flat.shape)
+            reduce_into(how, target, flat, values, include_self)
+    on_dense(out, write)
 
 
 # --- scatter --------------------------------------------------------------------------------------
@@ -154,9 +120,8 @@ _OLD_NAMES = {"add": "sum", "multiply": "prod", None: None}
 
 
 @writes(out=True)
-@resolved
 def scatter(input, dim: "int", index, src: "Tensor | Number | None" = None,
-            value: "Number | None" = None, *, reduce: "str | None" = None) -> Way:
+            value: "Number | None" = None, *, reduce: "str | None" = None) -> None:
     """input with src (or one number) written at [.., index[.., i, ..], ..] along dim.
 
     reduce: None writes; "add" and "multiply" combine with what is there.
@@ -173,7 +138,7 @@ def scatter(input, dim: "int", index, src: "Tensor | Number | None" = None,
                       "reduction options.", UserWarning, stacklevel=5)
     if array is None:
         written = number(written, dt.from_numpy_dtype(input.dtype))[()]
-    return _write_at("scatter", input, dim, index, written, _OLD_NAMES[reduce])
+    _write_at("scatter", input, dim, index, written, _OLD_NAMES[reduce])
 
 
 @scatter.gradient
@@ -204,10 +169,9 @@ def _padded(part: Any, shape: tuple[int, ...]) -> Any:
 
 
 @writes(out=True)
-@resolved
-def scatter_add(input, dim: "int", index, src) -> Way:
+def scatter_add(input, dim: "int", index, src) -> None:
     """input with src added at [.., index[.., i, ..], ..] along dim."""
-    return _write_at("scatter_add", input, dim, index, src, "sum")
+    _write_at("scatter_add", input, dim, index, src, "sum")
 
 
 @scatter_add.gradient
@@ -220,8 +184,7 @@ def _(s: Any, grad: Any) -> Any:
 
 
 @writes(out=True)
-@resolved
-def scatter_reduce(input, dim: "int", index, src, reduce: "str", *, include_self: "bool" = True) -> Way:
+def scatter_reduce(input, dim: "int", index, src, reduce: "str", *, include_self: "bool" = True) -> None:
     """input with src combined in along dim; reduce: "sum", "prod", "mean", "amax" or "amin".
 
     include_self: whether the elements of input that are written to take part.
@@ -231,7 +194,7 @@ def scatter_reduce(input, dim: "int", index, src, reduce: "str", *, include_self
     if (input.dtype.kind, reduce) in (("c", "amax"), ("c", "amin"), ("b", "mean")):
         raise NotImplementedError(f'"scatter_gather_tensor_cpu_reduce_{reduce}" not implemented for '
                                   f"'{legacy(input)}'")
-    return _write_at("scatter", input, dim, index, src, reduce, include_self)
+    _write_at("scatter", input, dim, index, src, reduce, include_self)
 
 
 def reduce_into(reduce: str, flat: Array, where: Array, values: Array, include_self: bool) -> None:

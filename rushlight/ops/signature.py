@@ -69,8 +69,7 @@ class Param:
 
 def parse(body: Callable[..., Any]) -> tuple[Param, ...]:
     """The parameters of a row's body (of what it wraps); `inspect` would cost 20 us a row."""
-    while hasattr(body, "__wrapped__"):
-        body = body.__wrapped__
+    body = getattr(body, "__wrapped__", body)
     code = body.__code__
     notes = body.__annotations__
     count = code.co_argcount
