@@ -1,56 +1,26 @@
-"""Rows of a table by number, copied by the team: NumPy's take does it in one thread."""
+"""Rows of a table by number, copied by several threads: NumPy's take does it in one."""
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from rushlight.base.config import knobs
-from rushlight.compiler import native, pool, target, team
-from rushlight.compiler.ir import Function, Module
-from rushlight.compiler.runtime import SLOT, slot
-from rushlight.compiler.teamcode import MEMCPY
-from rushlight.compiler.tilecode import HEADER
+from rushlight.compiler import pool
 
 Array = np.ndarray[Any, Any]
-# Bytes of a row from which on this is faster; rows of a job.
-_ROW, _ROWS = 128, 256
+# Bytes of a row from which on this is faster.
+_ROW = 128
 
 
 def rows(a: Array, index: Array) -> Array | None:
     """a[index] for a dense table and numbers in int64; None for others, or where NumPy is as good."""
     size = a.strides[0] if a.ndim > 1 and a.flags.c_contiguous else 0
-    usual = size >= _ROW and index.size and index.dtype == np.int64 and index.flags.c_contiguous
-    if not usual or pool.get_num_threads() < 2 or knobs.kernels == "numpy" or not target.available():
-        return None
+    usual = size >= _ROW and index.size and index.dtype == np.int64
     # As numbers without a sign, those below 0 are too large.
-    if np.maximum.reduce(index.view(np.uint64), None) >= len(a):
+    if not usual or pool.get_num_threads() < 2 or knobs.kernels == "numpy" or np.maximum.reduce(
+            index.view(np.uint64), None) >= len(a):
         return None
-    out = np.empty((*index.shape, *a.shape[1:]), a.dtype)
-    starts = np.arange(0, index.size, _ROWS)
-    jobs = np.empty((len(starts), 5), np.int64)
-    for column, (operand, step) in enumerate(((a, 0), (index, index.itemsize), (out, size))):
-        jobs[:, column] = team.pointer(operand) + starts * step
-    jobs[:, 3], jobs[:, 4] = np.minimum(_ROWS, index.size - starts), size
-    done = team.run_loop(_loop(), jobs, 3, np.zeros(1, np.int64), pool.get_num_threads())
-    return out if done else None
-
-
-@lru_cache(maxsize=None)
-def _loop() -> int:
-    return native.address("gather", "", write)
-
-
-def write(module: Module, name: str) -> None:
-    """The IR. args: table, numbers, out. dims: how many rows, bytes of one."""
-    f = Function(module, HEADER.format(name))
-    module.declare(*MEMCPY)
-    table, numbers, out = (f.load("ptr", "%args", SLOT * k) for k in range(3))
-    count, size = (f.load("i64", "%dims", SLOT * k) for k in range(2))
-    with f.counted(count) as i:
-        source = f.at(table, f.i64("mul", f.load("i64", slot(f, numbers, i)), size))
-        to = f.at(out, f.i64("mul", i, size))
-        f.emit(f"call void {MEMCPY[0]}(ptr {to}, ptr {source}, i64 {size}, i1 false)")
-    f.emit("ret i32 0")
-    f.finish()
+    out = np.empty((index.size, *a.shape[1:]), a.dtype)
+    pool.ranges(lambda low, high: a.take(index.reshape(-1)[low:high], 0, out[low:high], "clip"), index.size)
+    return out.reshape(*index.shape, *a.shape[1:])
