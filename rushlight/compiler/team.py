@@ -176,7 +176,7 @@ def run_stages(stages: "int | bytes", first: int, count: int, threads: int) -> i
 
 
 def _run(threads: int, function: Callable[..., int], *given: Any) -> int:
-    """A function that begins with the team and ends with how many members may help, alone if they are busy."""
+    """A function of the team, what is given, and how many members may help; alone if they are busy."""
     if threads < 2 or not _busy.acquire(blocking=False):
         return function(None, *given, 0)
     try:

@@ -222,8 +222,8 @@ def _write_stages(module: Module) -> None:
 
 
 def _call(f: Function) -> None:
-    """team.Call's stages and jobs, the first of the operands (a tuple of arrays): their pointers count from the
-    operands' beginnings, as the table says, until here."""
+    """team.Call's stages and jobs, the first of the operands (a tuple of arrays): until here their pointers
+    count from the operands' beginnings, as the table says."""
     def data(place: "str | int") -> str:
         return f.load("ptr", f.load("ptr", "%operands", place), ARRAY_FIELDS[0])
     words, own = data(tuple.__basicsize__), f.at("%table", 2 * _SLOT)
@@ -232,8 +232,8 @@ def _call(f: Function) -> None:
         with f.when(f.i64("icmp ne", place, 0)):
             at = slot(f, words, i)
             f.store("ptr", f.at(data(place), f.load("i64", at)), at)
-    count = f.load("i64", "%table", _SLOT)
-    f.emit(f"ret i64 {f.op(f'call i64 @rl_program_run(ptr %team, ptr {words}, i64 0, i64 {count}, i64 %most)')}")
+    given = f"ptr %team, ptr {words}, i64 0, i64 {f.load('i64', '%table', _SLOT)}, i64 %most"
+    f.emit(f"ret i64 {f.op(f'call i64 @rl_program_run({given})')}")
     f.finish()
 
 

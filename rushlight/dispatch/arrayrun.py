@@ -64,7 +64,7 @@ def _specialised(row: Row, body: Run, rules: Rules | None, otherwise: Run, gener
                   f"    if _body is None:\n        _body = _keep(_WAYS, _key, _way({arguments}))",
                   f"    if _body is NotImplemented:\n        return _otherwise({names})"]
         arguments = ", ".join(_array(p) if p.is_list or p.type == "Tensor" else
-                              f"*(() if {p.name} is None else ({p.name}._a,))" for p in tensors)
+                              f"*(({p.name}._a,) if isinstance({p.name}, _Tensor) else ())" for p in tensors)
         how = {"_WAYS": {}, "_keep": keep, "_way": body.way, "PLAIN": PLAIN,
                **{f"_default_{p.name}": p.default for p in row.params}}
         forget(how["_WAYS"])

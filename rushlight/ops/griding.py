@@ -85,7 +85,7 @@ def _cubic_taps(m: Any, x: Any, size: Any, padding: str, align: bool, a: float =
     def far(d: Any) -> Any:
         return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
     weights = (far(part + 1), near(part), near(1 - part), far(2 - part))
-    return [(_inside(m, low + k, size, padding, align), w) for k, w in zip((-1, 0, 1, 2), weights, strict=True)]
+    return [(_inside(m, low + k, size, padding, align), w) for k, w in enumerate(weights, -1)]
 
 
 # --- values ---------------------------------------------------------------------------------------
@@ -160,11 +160,11 @@ def _grid_sample(input, grid, mode: "str", padding: "str", align: "bool"):
 def _(input: Array, grid: Array, *how: Any) -> Way:
     _check(input, grid, how[0])
     sizes, of, points = input.shape[2:], input.dtype, math.prod(grid.shape[1:-1])
-    if of.char not in "fd" or not input.flags.c_contiguous or not 0 < input.size < 1 << 31 or 1 in sizes:
+    fits = machine("tiles", "suits")(input, grid) and input.flags.c_contiguous and 0 < input.size < 1 << 31
+    if not fits or 1 in sizes or not grid.size:
         return NotImplemented
     kernel, lead, shape = _kernel(of.name, len(sizes), *how), input.shape[:2], grid.shape[1:-1]
-    if not kernel.compile_now():
-        return NotImplemented
+    kernel.compile_now()
     offsets = np.arange(math.prod(lead)).reshape(*lead, 1) * (math.prod(sizes) * of.itemsize)
     given, address = [np.array(n, np.int32) for n in sizes], machine("team", "pointer")
     run, order = kernel.large if offsets.size * points >= BIG else kernel.fn, (3, 0, 1, 2)

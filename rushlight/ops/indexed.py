@@ -11,13 +11,10 @@ from rushlight.base.accumulate import add_at
 from rushlight.base.convert import number
 from rushlight.base.errors import wrap_dim
 from rushlight.ops.along import at_least_1d, check_bounds, in_front, legacy, on_dense
-from rushlight.ops.machine import machine
 from rushlight.ops.scatter import reduce_into, reduce_rule, writes
 from rushlight.ops.table import ROWS, Row, composite
 
 Array = np.ndarray[Any, Any]
-# Elements up to which a position for each of them costs little.
-_FEW = 1 << 16
 
 
 def _rows(a: Array, d: int) -> Array:
@@ -58,11 +55,6 @@ def index_add(input, dim: "int", index, source, *, alpha: "Number" = 1) -> None:
     """input with alpha * source's slices added to the slices at `index` along dim."""
     d = wrap_dim(dim, input.ndim)
     _check_add("index_add", input, d, index, source)
-    if alpha == 1 and 0 < source.size < _FEW and source.ndim:
-        places = np.empty(source.shape, np.int64)
-        in_front(places, d).T[...] = index
-        if machine("along", "along")("sum", input, d, places, source):
-            return
     check_bounds(index, 0, at_least_1d(input).shape[d])
     values = _rows(source, d)
     if alpha != 1:

@@ -11,6 +11,7 @@ from rushlight.base.accumulate import add_at
 from rushlight.ops.along import take_along
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.machine import machine
+from rushlight.ops.scalar import symbol
 from rushlight.ops.table import composite, opaque
 from rushlight.ops.ways import Way, resolved
 from rushlight.ops.windows import (
@@ -201,7 +202,17 @@ def _avg_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", out: "Ints", c
         for cut in others:
             np.add(total, a[cut], total)
         return np.divide(total, share, total).astype(of, copy=False)
-    return run
+    if len(others) >= _FEW or wide_of.char not in "fd":
+        return run
+    names = [str(i) for i in range(len(others) + 2)]
+    share_of, *taps = map(symbol, names)
+    kernel = machine("pointwise", "pointwise")((sum(taps[1:], taps[0]) / share_of,), tuple(
+        (n, wide_of.name) for n in names), (of.name,))
+
+    def fused(a: Array) -> Array:
+        a = wide(a.astype(wide_of, copy=False))
+        return kernel.fn(share, a[first], *[a[cut] for cut in others])  # type: ignore[no-any-return]
+    return fused
 
 
 @_avg_pool.gradient

@@ -39,7 +39,7 @@ def at(x: Expr, i: Operand) -> Expr:
 
 
 def fetch(of: str, address: Expr, i: Expr) -> Expr:
-    """Element `i` of memory that holds numbers of a dtype, of kernels that are machine code from the first."""
+    """Element `i` of numbers of a dtype at an address, for kernels that are machine code from the first."""
     return intern("fetch", (address, i), of)
 
 
