@@ -18,10 +18,9 @@ from rushlight.ops.machine import machine
 from rushlight.ops.rowexpr import fetch
 from rushlight.ops.rowkernels import BIG
 from rushlight.ops.scalar import m, symbol
-from rushlight.ops.table import ROWS, composite
+from rushlight.ops.table import ROWS, Array, composite
 from rushlight.ops.ways import Way, resolved
 
-Array = np.ndarray[Any, Any]
 _MODES, _PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
 _WARNING = ("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
             "Please specify align_corners=True if the old behavior is desired. See the documentation of "
@@ -117,7 +116,8 @@ def _sampled(input: Any, grid: Any, mode: str, *how: Any) -> Any:
         values = flat.gather(-1, index.unsqueeze(1).expand(-1, flat.shape[1], -1))
         values = values.masked_fill(~inside.unsqueeze(1), 0)
         # The grid takes part in the graph with a gradient of 0, where there are no weights.
-        part = values + points[0].sgn().unsqueeze(1) * 0 if mode == "nearest" else values * weight.unsqueeze(1)
+        nothing = points[0].sgn().unsqueeze(1) * 0 if mode == "nearest" else None
+        part = values * weight.unsqueeze(1) if nothing is None else values + nothing
         total = part if total is None else total + part
     return total.reshape(*input.shape[:2], *grid.shape[1:-1]).to(kept)  # type: ignore[union-attr]
 

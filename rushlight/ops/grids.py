@@ -10,10 +10,8 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.layout import broadcast_shapes
-from rushlight.ops.table import ROWS, composite, opaque
+from rushlight.ops.table import ROWS, Array, composite, opaque
 from rushlight.ops.ways import Way, resolved
-
-Array = np.ndarray[Any, Any]
 
 
 def _spread(tensors: Any) -> Sequence[Any]:
