@@ -58,9 +58,8 @@ def write(module: Module, name: str, how: str, kind: str) -> None:
     i64 size)`: whether a position was outside."""
     f = Function(module, f"define i64 @{name}(ptr %a, ptr %index, ptr %other, i64 %outer, i64 %n, i64 %m, "
                          "i64 %line, i64 %step, i64 %unit, i64 %size)")
-    none = [f.const("i64", 0)]
-    with f.vectors("%outer", none) as (o, t0, u0), f.vectors("%n", t0) as (i, t1, u1), f.vectors(
-            "%m", t1) as (k, outside, updated):
+    with f.vectors("%outer", [f.const("i64", 0)]) as (o, t0, u0), f.vectors("%n", t0) as (i, t1, u1), \
+            f.vectors("%m", t1) as (k, outside, updated):
         place = f.i64("add", f.i64("mul", f.i64("add", f.i64("mul", o, "%n"), i), "%m"), k)
         j = f.load("i64", "%index", f.i64("mul", place, 8))
         line = f.i64("add", f.i64("mul", o, "%line"), f.i64("mul", k, "%unit"))

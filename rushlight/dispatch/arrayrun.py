@@ -64,7 +64,7 @@ def _specialised(row: Row, body: Run, rules: Rules | None, otherwise: Run, gener
                   f"    if _body is None:\n        _body = _keep(_WAYS, _key, _way({arguments}))",
                   f"    if _body is NotImplemented:\n        return _otherwise({names})"]
         arguments = ", ".join(_array(p) if p.is_list or p.type == "Tensor" else
-                              f"*(({p.name}._a,) if isinstance({p.name}, _Tensor) else ())" for p in tensors)
+                              f"*(() if {p.name} is None else ({p.name}._a,))" for p in tensors)
         how = {"_WAYS": {}, "_keep": keep, "_way": body.way, "PLAIN": PLAIN,
                **{f"_default_{p.name}": p.default for p in row.params}}
         forget(how["_WAYS"])
@@ -125,10 +125,7 @@ def by_keyword(row: Row, body: Run) -> Run:
     names = [p.name for p in row.params][count:]
     if not names:
         return body
-    call: Any = lambda *values: body(*values[:count], **dict(zip(names, values[count:], strict=True)))
-    if hasattr(body, "way"):
-        call.way = by_keyword(row, body.way)
-    return call  # type: ignore[no-any-return]
+    return lambda *values: body(*values[:count], **dict(zip(names, values[count:], strict=True)))
 
 
 def _general(row: Row, body: Run, rules: Rules | None, otherwise: Run) -> Run:

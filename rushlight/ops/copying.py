@@ -16,7 +16,6 @@ from rushlight.ops.machine import machine
 from rushlight.ops.rowkernels import BIG
 from rushlight.ops.scalar import Expr, m
 from rushlight.ops.table import ROWS, Array, composite, opaque, pointwise, view
-from rushlight.ops.ways import Way, resolved
 
 
 def arranged(sizes: tuple[int, ...], strides: tuple[int, ...], dtype: Any, memory_format: Any) -> Array:
@@ -68,14 +67,14 @@ def _way(source: Any, to: Any) -> Callable[..., Any] | None:
     return (lambda a, out: assign(out, convert(a, to))) if needs_care(source, to) else None
 
 
-def _copying(a: Array, dtype: Any, memory_format: Any) -> Way:
+def _copy(a: Array, dtype: Any, memory_format: Any) -> Array:
     way, whole = _way(a.dtype, dtype), a.flags.c_contiguous or a.ndim == 1
     if way is None and (memory_format is None and whole or memory_format is not None
                         and memory_format.name == "contiguous_format" and a.size < _LARGE):
-        return lambda a: a.astype(dtype, "C")
-    if memory_format is None and whole:
-        return lambda a: converted(a, np.empty(a.shape, dtype))
-    return lambda a: converted(a, arranged(a.shape, strides_of(a), dtype, memory_format))
+        return a.astype(dtype, "C")
+    plain = memory_format is None and whole
+    out = np.empty(a.shape, dtype) if plain else arranged(a.shape, strides_of(a), dtype, memory_format)
+    return converted(a, out)
 
 
 # Conversions that NumPy does element by element, in software.
@@ -102,17 +101,15 @@ def _as_it_is(s: Any, grad: Any) -> Any:
 
 
 @opaque(vjp=_as_it_is, quiet=True)
-@resolved
-def clone(input, *, memory_format: "memory_format | None" = None) -> Way:
+def clone(input, *, memory_format: "memory_format | None" = None) -> Array:
     """A copy with its own memory."""
-    return _copying(input, input.dtype, memory_format)
+    return _copy(input, input.dtype, memory_format)
 
 
 @opaque(where=("aten",), node="to_copy", vjp=_as_it_is)
-@resolved
-def _to_dtype(input, dtype: "dtype", memory_format: "memory_format | None" = None) -> Way:
+def _to_dtype(input, dtype: "dtype", memory_format: "memory_format | None" = None) -> Array:
     """A copy converted to another dtype; C's conversions for floats out of range."""
-    return _copying(input, dtype.np, memory_format)
+    return _copy(input, dtype.np, memory_format)
 
 
 @opaque(name="_overwritten", where=("aten",), node="copy")
