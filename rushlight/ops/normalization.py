@@ -8,15 +8,17 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.layout import as_tuple
+from rushlight.base.tape import TAPE
+from rushlight.ops.machine import machine
 from rushlight.ops.rowexpr import extent, reduce_
-from rushlight.ops.rowkernels import RowKernel
+from rushlight.ops.rowkernels import BIG, RowKernel
 from rushlight.ops.scalar import Expr, m, symbol
 from rushlight.ops.oneatom import NOT_FLOATING, not_for
 from rushlight.ops.statistics import distances
 from rushlight.ops.table import ROWS, composite, pointwise
 
 _X, _G, _EPS = symbol("x"), symbol("g"), symbol("eps")
-_MEAN, _RSTD = symbol("mean"), symbol("rstd")
+_MEAN, _RSTD, _WEIGHT, _BIAS = symbol("mean"), symbol("rstd"), symbol("weight"), symbol("bias")
 
 
 def _moments() -> tuple[Any, Any]:
@@ -25,33 +27,49 @@ def _moments() -> tuple[Any, Any]:
     return center, m.rsqrt(reduce_("add", apart * apart) / extent() + _EPS)
 
 
-def _normalised() -> tuple[Any, ...]:
+def _normalised(scaled: bool, shifted: bool) -> tuple[Any, ...]:
     center, rstd = _moments()
-    return (_X - center) * rstd, center, rstd
+    found = (_X - center) * rstd
+    found = found * _WEIGHT if scaled else found
+    return found + _BIAS if shifted else found, center, rstd
 
 
-def _input_gradient() -> tuple[Any, ...]:
-    hat = (_X - _MEAN) * _RSTD
-    return (_RSTD * (_G - reduce_("add", _G) / extent() - hat * reduce_("add", _G * hat) / extent()),)
+def _input_gradient(scaled: bool) -> tuple[Any, ...]:
+    g, hat = _G * _WEIGHT if scaled else _G, (_X - _MEAN) * _RSTD
+    return (_RSTD * (g - reduce_("add", g) / extent() - hat * reduce_("add", g * hat) / extent()),)
 
 
-_forward = RowKernel(_normalised, ("x", "eps"), ("eps",))
-_backward = RowKernel(_input_gradient, ("g", "x", "mean", "rstd"), ("mean", "rstd"))
+@lru_cache(maxsize=None)
+def _forward(*given: str) -> RowKernel:
+    return RowKernel(lambda: _normalised("weight" in given, "bias" in given), ("x", "eps", *given), ("eps",))
+
+
+@lru_cache(maxsize=None)
+def _backward(*given: str) -> RowKernel:
+    inputs = ("g", "x", "mean", "rstd", *given)
+    return RowKernel(lambda: _input_gradient("weight" in given), inputs, ("mean", "rstd"))
+
+
+def _given(**arrays: Any) -> dict[str, Any]:
+    return {name: a for name, a in arrays.items() if a is not None}
 
 
 @composite(name="_normalize_rows", where=("aten",), node="native_layer_norm",
            refuse=not_for("LayerNormKernelImpl", *NOT_FLOATING))
-def _normalize_rows(input, eps: "float"):
-    """(x - mean) / sqrt(var + eps) along the last dim, with mean and 1 / sqrt(var + eps)."""
+def _normalize_rows(input, eps: "float", weight: "Tensor | None" = None, bias: "Tensor | None" = None):
+    """(x - mean) / sqrt(var + eps) * weight + bias along the last dim, with mean and 1 / sqrt(var + eps)."""
     center = input.mean(-1, True)
     apart = input - center
     rstd = (apart * apart).mean(-1, True).add(eps).rsqrt()
-    return apart * rstd, center, rstd
+    found = apart * rstd
+    found = found if weight is None else found * weight
+    return found if bias is None else found + bias, center, rstd
 
 
 @_normalize_rows.kernel
-def _(a: Any, eps: float) -> Any:
-    found = _forward(-1, a, _constant(a.dtype, eps))
+def _(a: Any, eps: float, weight: Any, bias: Any) -> Any:
+    more = _given(weight=weight, bias=bias)
+    found = _forward(*more)(-1, a, _constant(a.dtype, eps), *more.values())
     if found is NotImplemented:
         return found
     hat, center, rstd = found
@@ -65,23 +83,53 @@ def _constant(of: Any, eps: float) -> Any:
 
 @_normalize_rows.gradient
 def _(s: Any, grad: Any, grad_mean: Any, grad_rstd: Any) -> Any:
-    # The moments are handed over for the kernel alone: gradients of this gradient recompute them.
-    _, center, rstd = s.result
-    return _rows_backward(grad, s.input, center.detach(), rstd.detach(), s.eps)
+    x, (_, center, rstd) = s.input, s.result
+    to_input = to_weight = to_bias = None
+    if grad is not None:
+        to_input = _rows_backward(grad, x, center, rstd, s.weight) if s.needs("input") else None
+        shape = next((s.shape(name) for name in ("weight", "bias") if s.needs(name)), None)
+        if shape is not None:
+            to_weight, to_bias = _affine_gradients(grad, x, center, rstd, shape)
+    # By the moments come gradients of gradients and forward mode.
+    if grad_rstd is not None:
+        more = grad_rstd * rstd ** 3 * (center - x) / x.shape[-1]
+        to_input = more if to_input is None else to_input + more
+    if grad_mean is not None:
+        more = (grad_mean / x.shape[-1]).expand_as(x)
+        to_input = more if to_input is None else to_input + more
+    return to_input, to_weight, to_bias
 
 
 @composite(name="_rows_backward", where=("aten",))
-def _rows_backward(grad, input, center, rstd, eps: "float"):
-    """rstd * (g - mean(g) - xhat * mean(g * xhat)) along the last dim."""
-    apart = input - input.mean(-1, True)
-    rstd = (apart * apart).mean(-1, True).add(eps).rsqrt()
-    hat = apart * rstd
-    return rstd * (grad - grad.mean(-1, True) - hat * (grad * hat).mean(-1, True))
+def _rows_backward(grad, input, center, rstd, weight: "Tensor | None" = None):
+    """rstd * (g - mean(g) - xhat * mean(g * xhat)) along the last dim, g = grad * weight."""
+    hat = (input - center) * rstd
+    g = grad if weight is None else grad * weight
+    return rstd * (g - g.mean(-1, True) - hat * (g * hat).mean(-1, True))
 
 
 @_rows_backward.kernel
-def _(g: Any, x: Any, center: Any, rstd: Any, eps: float) -> Any:
-    return _backward(-1, g, x, center, rstd)
+def _(g: Any, x: Any, center: Any, rstd: Any, weight: Any) -> Any:
+    more = _given(weight=weight)
+    return _backward(*more)(-1, g, x, center, rstd, *more.values())
+
+
+@composite(name="_affine_gradients", where=("aten",))
+def _affine_gradients(grad, input, center, rstd, shape: "Ints"):
+    """The sums to a shape of grad * xhat and of grad: the gradients of weight and bias."""
+    return (grad * ((input - center) * rstd)).sum_to_size(shape), grad.sum_to_size(shape)
+
+
+@_affine_gradients.kernel
+def _(g: Any, x: Any, center: Any, rstd: Any, shape: tuple[int, ...]) -> Any:
+    d = x.dtype.name
+    # A program that is being recorded fuses the rows instead.
+    if TAPE or len(shape) > 1 or x.size < BIG or x.dtype.char not in "fd" or g.dtype != x.dtype:
+        return NotImplemented
+    kernel = machine("columns", "columns")(
+        (_G * ((_X - _MEAN) * _RSTD), _G), (("g", d, "matrix"), ("x", d, "matrix"), ("mean", d, "perrow"),
+                                           ("rstd", d, "perrow")), (d, d))
+    return kernel.large(*[a.reshape(-1, *shape) for a in (g, x)], center.reshape(-1), rstd.reshape(-1))
 
 
 def _check_shape(input: Any, normalized_shape: Any, weight: Any, bias: Any) -> tuple[int, ...]:
@@ -125,19 +173,11 @@ def _layer_norm(input: Any, shape: tuple[int, ...], weight: Any, bias: Any,
         found, *moments = _layer_norm(input.float(), shape, weight, bias, eps)
         return found.to(input.dtype), *moments
     flat = input if len(shape) == 1 else input.flatten(input.ndim - len(shape))
-    found, center, rstd = _normalize_rows(flat, eps)
+    found, center, rstd = _normalize_rows(flat, eps, *[p if p is None or len(shape) == 1 else p.flatten()
+                                                       for p in (weight, bias)])
     if len(shape) > 1:
         found = found.reshape(input.shape)
-    if weight is not None:
-        found = found.mul(weight) if bias is None else scale_shift(found, weight, bias)
-    elif bias is not None:
-        found = found + bias
     return found.to(input.dtype) if found.dtype is not input.dtype else found, center, rstd
-
-
-def scale_shift(x: Any, weight: Any, bias: Any) -> Any:
-    """x * weight + bias in one pass."""
-    return bias.addcmul(x, weight) if x.dtype is weight.dtype else x * weight + bias
 
 
 @composite(where=("torch", "nn.functional"), planned=True)
