@@ -46,6 +46,8 @@ def _fastest(a: Array) -> int:
 
 def assign(out: Array, a: Array) -> Array:
     """out[...] = a, of equal shapes; transposed in strips, so that lines of memory are used up at once."""
+    if a.size >= _LARGE and a.dtype == out.dtype and machine("copies", "copy")(out, a):
+        return out
     if a.size >= _LARGE and _fastest(a) != (axis := _fastest(out)):
         to, source = np.moveaxis(out, axis, -1), np.moveaxis(a, axis, -1)
         for low in range(0, to.shape[-1], _STRIP):
@@ -53,6 +55,12 @@ def assign(out: Array, a: Array) -> Array:
     else:
         out[...] = a
     return out
+
+
+def duplicate(a: Array, order: Any = "C") -> Array:
+    """A copy in C order, or "K", the operand's."""
+    plain = a.size < _LARGE or order == "K" and not a.flags.c_contiguous
+    return np.array(a, order=order) if plain else assign(np.empty(a.shape, a.dtype), a)
 
 
 def contiguous(a: Array) -> Array:
@@ -71,8 +79,8 @@ def _way(source: Any, to: Any) -> Callable[..., Any] | None:
 
 def _copy(a: Array, dtype: Any, memory_format: Any) -> Array:
     way, whole = _way(a.dtype, dtype), a.flags.c_contiguous or a.ndim == 1
-    if way is None and (memory_format is None and whole or memory_format is not None
-                        and memory_format.name == "contiguous_format" and a.size < _LARGE):
+    if way is None and a.size < _LARGE and (memory_format is None and whole or memory_format is not None
+                                            and memory_format.name == "contiguous_format"):
         return a.astype(dtype, "C")
     plain = memory_format is None and whole
     out = np.empty(a.shape, dtype) if plain else arranged(a.shape, strides_of(a), dtype, memory_format)
