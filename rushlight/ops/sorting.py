@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base.accumulate import lowest
 from rushlight.base.errors import wrap_dim
 from rushlight.base.results import named
 from rushlight.ops.along import at_least_1d, legacy, take_along
+from rushlight.ops.machine import machine
 from rushlight.ops.scanning import put_back
 from rushlight.ops.table import composite, opaque
 
@@ -38,7 +38,7 @@ def stable_order(a: Array, d: int, descending: bool) -> Array:
 # NumPy sorts uint64 by vector instructions, several times faster than it finds a stable order. An
 # element of up to four bytes and its position fit into one: equal values keep their order then.
 
-_FEW = 256
+_FEW, _MANY = 256, 1 << 14
 
 
 def _packs(a: Array) -> bool:
@@ -136,31 +136,16 @@ def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool
 def _first(a: Array, k: int, d: int, largest: bool) -> Array:
     """Positions of the k first elements of the order along d."""
     size = a.shape[d]
-    if largest and 0 < k <= _MAXIMA and k < size and a.size >= _FEW:
-        found = _maxima(comparable(a).swapaxes(d, -1), k)
+    if a.size >= _MANY:
+        wider = "f4" if a.dtype.kind in "fV" else "i4"
+        known = a.astype(wider) if a.itemsize < 4 else a
+        found = machine("leaders", "leaders")(known.swapaxes(d, -1), k, largest)
         if found is not None:
-            return found.swapaxes(-1, d)
+            return found.swapaxes(-1, d)  # type: ignore[no-any-return]
     if _packs(a) and 0 < k < size:
         keys = np.partition(packed(a, d, largest), k - 1, -1)[..., :k]
         return _positions(np.sort(keys, -1)).swapaxes(-1, d)
     return stable_order(a, d, largest)[(slice(None),) * d + (slice(k),)]
-
-
-_MAXIMA = 24  # so many of a row are found one by one
-
-
-def _maxima(rows: Array, k: int) -> Array | None:
-    """The positions of each row's k largest, each of which then leaves; None where the least number is."""
-    places, least = np.empty((*rows.shape[:-1], k), np.int64), lowest(rows.dtype)
-    left, lines = rows.reshape(-1, rows.shape[-1]), np.arange(places.size // k)
-    for step, to in enumerate(places.reshape(-1, k).T):
-        left.argmax(-1, out=to)
-        if step == k - 1 and (left[lines, to] == least).any():
-            return None
-        if step == 0:
-            left = left.copy()
-        left[lines, to] = least
-    return places
 
 
 @opaque(out=True, out_apart=True, vjp=put_back)
