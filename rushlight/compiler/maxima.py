@@ -10,6 +10,7 @@ import numpy as np
 
 from rushlight.compiler import maximacode, native, pool, team
 from rushlight.compiler.tiles import offsets, suits
+from rushlight.ops.windows import reach
 
 Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
@@ -33,28 +34,32 @@ def threads(*operands: Array) -> int:
     return pool.get_num_threads() if max(a.size for a in operands) >= _PARALLEL else 1
 
 
-def maxima(a: Array, space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints,
-           out: Ints) -> tuple[Array, Array] | None:
-    """(maxima, places) of the windows of dense planes (*lead, *wide), of which `space` is not padding.
+def maxima(a: Array, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints,
+           placed: bool = True) -> tuple[Array, Array] | None:
+    """(maxima, places) of the windows of dense planes (*lead, *space); places hold anything unless `placed`.
 
     None where there is no machine code.
     """
     if not suits(a) or not a.size or not prod(out) or not a.flags.c_contiguous or not team.possible():
         return None
-    lead = a.shape[:a.ndim - len(space)]
-    found, places = np.empty((*lead, *out), a.dtype), np.empty((*lead, *out), np.int64)
-    call = pooling(a.dtype, a.shape, *map(tuple, (space, kernel, stride, pad, dilation, out)))
-    call(threads(a), a, found, places)
+    shape = *a.shape[:a.ndim - len(kernel)], *out
+    found, places = np.empty(shape, a.dtype), np.empty(shape, np.int64)
+    pooling(a.dtype, a.shape, placed, *map(tuple, (kernel, stride, pad, dilation, out)))(
+        threads(a), a, found, places)
     return found, places
 
 
 @lru_cache(maxsize=64)
-def pooling(of: Any, shape: Ints, space: Ints, kernel: Ints, *how: Ints) -> team.Call:
+def pooling(of: Any, shape: Ints, placed: bool, kernel: Ints, *how: Ints) -> team.Call:
     """What `maxima` runs, of the planes, the maxima and the places."""
-    planes, wide, out = shape[:-len(space)], shape[-len(space):], prod(how[-1])
-    tables = _tables(wide, of.itemsize, space, kernel, *how)
-    return _call(maximacode.maxima, of, prod(planes), (prod(wide) * of.itemsize, out * of.itemsize, out * 8),
-                 tables, (out, prod(kernel)))
+    n, out, item = len(kernel), prod(how[-1]), of.itemsize
+    space, pads = shape[-n:], reach(shape[-n:], kernel, *how)
+    wide = tuple([low + size + high for size, (low, high) in zip(space, pads, strict=True)])
+    steps = [item * prod(wide[k + 1:]) for k in range(n)]
+    lines = offsets(space[:-1], steps[:-1]) + sum(low * step for (low, _), step in zip(pads, steps, strict=True))
+    sizes, tables = (prod(space) * item, out * item, out * 8), _tables(wide, item, space, kernel, *how)
+    return _call(maximacode.maxima, of, prod(shape[:-n]), sizes, (*tables, lines), (
+        out, prod(kernel), placed, len(lines), space[-1] * item, prod(wide) * (wide != space)))
 
 
 def _tables(wide: Ints, item: int, space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints,
