@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.accumulate import highest, lowest
 from rushlight.base.errors import wrap_dim
 from rushlight.base.results import named
 from rushlight.ops.along import at_least_1d, legacy, take_along
@@ -38,7 +39,7 @@ def stable_order(a: Array, d: int, descending: bool) -> Array:
 # NumPy sorts uint64 by vector instructions, several times faster than it finds a stable order. An
 # element of up to four bytes and its position fit into one: equal values keep their order then.
 
-_FEW, _MANY = 256, 1 << 14
+_FEW = 256
 
 
 def _packs(a: Array) -> bool:
@@ -133,19 +134,46 @@ def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool
     return named("topk")(values, order)
 
 
+# Elements from which on, and in how many parts of a row for each of the k, a row's first are looked for.
+_MANY, _GROUPS, _PARTS = 1 << 14, 4, 64
+
+
 def _first(a: Array, k: int, d: int, largest: bool) -> Array:
     """Positions of the k first elements of the order along d."""
-    size = a.shape[d]
-    if a.size >= _MANY:
-        wider = "f4" if a.dtype.kind in "fV" else "i4"
-        known = a.astype(wider) if a.itemsize < 4 else a
-        found = machine("leaders", "leaders")(known.swapaxes(d, -1), k, largest)
-        if found is not None:
-            return found.swapaxes(-1, d)  # type: ignore[no-any-return]
-    if _packs(a) and 0 < k < size:
+    groups = max(_GROUPS * k, _PARTS)
+    if k and a.size >= _MANY and a.shape[d] >= 4 * groups:
+        rows = np.ascontiguousarray(comparable(a).swapaxes(d, -1))
+        found = np.empty((*rows.shape[:-1], k), np.int64)
+        machine("pool", "split")(lambda part, out: np.copyto(out[0], _likely(part, k, largest, groups)), (rows,),
+                                 (True, True), (), found)
+        return found.swapaxes(-1, d)
+    return _partly(a, k, d, largest)
+
+
+def _partly(a: Array, k: int, d: int, largest: bool) -> Array:
+    if _packs(a) and 0 < k < a.shape[d]:
         keys = np.partition(packed(a, d, largest), k - 1, -1)[..., :k]
         return _positions(np.sort(keys, -1)).swapaxes(-1, d)
     return stable_order(a, d, largest)[(slice(None),) * d + (slice(k),)]
+
+
+def _likely(a: Array, k: int, largest: bool, groups: int) -> Array:
+    """The same along rows, where few elements are beyond the k-th of the extremes of `groups` parts of a row."""
+    rows, n = a.reshape(-1, a.shape[-1]), a.shape[-1]
+    extreme, place = (np.maximum, groups - k) if largest else (np.minimum, k - 1)
+    best = extreme.reduce(rows[:, :n - n % groups].reshape(len(rows), -1, groups), 1)
+    best.partition(place, -1)
+    least = best[:, place:place + 1]
+    flat = np.flatnonzero(~(rows < least if largest else rows > least))  # also what is nan
+    line, place = np.divmod(flat, n)
+    counts = np.bincount(line, minlength=len(rows))
+    shape = len(rows), int(counts.max())
+    if shape[1] > n // 4:
+        return _partly(a, k, a.ndim - 1, largest)
+    column = np.arange(len(flat)) - (np.cumsum(counts) - counts)[line]
+    found, places = np.full(shape, (lowest if largest else highest)(a.dtype)), np.zeros(shape, np.int64)
+    found[line, column], places[line, column] = rows.reshape(-1)[flat], place
+    return take_along(places, 1, stable_order(found, 1, largest)[:, :k]).reshape(*a.shape[:-1], k)
 
 
 @opaque(out=True, out_apart=True, vjp=put_back)
