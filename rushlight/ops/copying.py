@@ -46,9 +46,11 @@ def _fastest(a: Array) -> int:
 
 def assign(out: Array, a: Array) -> Array:
     """out[...] = a, of equal shapes; transposed in strips, so that lines of memory are used up at once."""
-    if a.size >= _LARGE and a.dtype == out.dtype and machine("copies", "copy")(out, a):
+    if a.size < _LARGE:
+        out[...] = a
+    elif a.dtype == out.dtype and machine("copies", "copy")(out, a):
         return out
-    if a.size >= _LARGE and _fastest(a) != (axis := _fastest(out)):
+    elif _fastest(a) != (axis := _fastest(out)):
         to, source = np.moveaxis(out, axis, -1), np.moveaxis(a, axis, -1)
         for low in range(0, to.shape[-1], _STRIP):
             to[..., low:low + _STRIP] = source[..., low:low + _STRIP]
@@ -65,7 +67,7 @@ def duplicate(a: Array, order: Any = "C") -> Array:
 
 def contiguous(a: Array) -> Array:
     """np.ascontiguousarray, by strips."""
-    return a if a.flags.c_contiguous else assign(np.empty(a.shape, a.dtype), a)
+    return a if a.flags.c_contiguous else duplicate(a)
 
 
 @lru_cache(maxsize=None)

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -21,37 +21,23 @@ _X, _G, _EPS = symbol("x"), symbol("g"), symbol("eps")
 _MEAN, _RSTD, _WEIGHT, _BIAS = symbol("mean"), symbol("rstd"), symbol("weight"), symbol("bias")
 
 
-def _moments() -> tuple[Any, Any]:
+def _normalised(*given: str) -> tuple[Any, ...]:
     center = reduce_("add", _X) / extent()
     apart = _X - center
-    return center, m.rsqrt(reduce_("add", apart * apart) / extent() + _EPS)
+    rstd = m.rsqrt(reduce_("add", apart * apart) / extent() + _EPS)
+    found = apart * rstd * _WEIGHT if "weight" in given else apart * rstd
+    return found + _BIAS if "bias" in given else found, center, rstd
 
 
-def _normalised(scaled: bool, shifted: bool) -> tuple[Any, ...]:
-    center, rstd = _moments()
-    found = (_X - center) * rstd
-    found = found * _WEIGHT if scaled else found
-    return found + _BIAS if shifted else found, center, rstd
-
-
-def _input_gradient(scaled: bool) -> tuple[Any, ...]:
-    g, hat = _G * _WEIGHT if scaled else _G, (_X - _MEAN) * _RSTD
+def _input_gradient(*given: str) -> tuple[Any, ...]:
+    g, hat = _G * _WEIGHT if given else _G, (_X - _MEAN) * _RSTD
     return (_RSTD * (g - reduce_("add", g) / extent() - hat * reduce_("add", g * hat) / extent()),)
 
 
-@lru_cache(maxsize=None)
-def _forward(*given: str) -> RowKernel:
-    return RowKernel(lambda: _normalised("weight" in given, "bias" in given), ("x", "eps", *given), ("eps",))
-
-
-@lru_cache(maxsize=None)
-def _backward(*given: str) -> RowKernel:
-    inputs = ("g", "x", "mean", "rstd", *given)
-    return RowKernel(lambda: _input_gradient("weight" in given), inputs, ("mean", "rstd"))
-
-
-def _given(**arrays: Any) -> dict[str, Any]:
-    return {name: a for name, a in arrays.items() if a is not None}
+_forward = {given: RowKernel(partial(_normalised, *given), ("x", "eps", *given), ("eps",))
+            for given in ((), ("weight",), ("bias",), ("weight", "bias"))}
+_backward = {given: RowKernel(partial(_input_gradient, *given), ("g", "x", "mean", "rstd", *given), (
+    "mean", "rstd")) for given in ((), ("weight",))}
 
 
 @composite(name="_normalize_rows", where=("aten",), node="native_layer_norm",
@@ -61,15 +47,14 @@ def _normalize_rows(input, eps: "float", weight: "Tensor | None" = None, bias: "
     center = input.mean(-1, True)
     apart = input - center
     rstd = (apart * apart).mean(-1, True).add(eps).rsqrt()
-    found = apart * rstd
-    found = found if weight is None else found * weight
+    found = apart * rstd if weight is None else apart * rstd * weight
     return found if bias is None else found + bias, center, rstd
 
 
 @_normalize_rows.kernel
 def _(a: Any, eps: float, weight: Any, bias: Any) -> Any:
-    more = _given(weight=weight, bias=bias)
-    found = _forward(*more)(-1, a, _constant(a.dtype, eps), *more.values())
+    more = {name: p for name, p in (("weight", weight), ("bias", bias)) if p is not None}
+    found = _forward[*more,](-1, a, _constant(a.dtype, eps), *more.values())
     if found is NotImplemented:
         return found
     hat, center, rstd = found
@@ -90,12 +75,9 @@ def _(s: Any, grad: Any, grad_mean: Any, grad_rstd: Any) -> Any:
         shape = next((s.shape(name) for name in ("weight", "bias") if s.needs(name)), None)
         if shape is not None:
             to_weight, to_bias = _affine_gradients(grad, x, center, rstd, shape)
-    # By the moments come gradients of gradients and forward mode.
-    if grad_rstd is not None:
-        more = grad_rstd * rstd ** 3 * (center - x) / x.shape[-1]
-        to_input = more if to_input is None else to_input + more
-    if grad_mean is not None:
-        more = (grad_mean / x.shape[-1]).expand_as(x)
+    if grad_mean is not None or grad_rstd is not None:  # of gradients of gradients, and in forward mode
+        of_mean, of_rstd = (0 if g is None else g for g in (grad_mean, grad_rstd))
+        more = (of_mean + of_rstd * rstd ** 3 * (center - x)) / x.shape[-1]
         to_input = more if to_input is None else to_input + more
     return to_input, to_weight, to_bias
 
@@ -110,8 +92,8 @@ def _rows_backward(grad, input, center, rstd, weight: "Tensor | None" = None):
 
 @_rows_backward.kernel
 def _(g: Any, x: Any, center: Any, rstd: Any, weight: Any) -> Any:
-    more = _given(weight=weight)
-    return _backward(*more)(-1, g, x, center, rstd, *more.values())
+    return _backward[() if weight is None else ("weight",)](
+        -1, g, x, center, rstd, *(() if weight is None else (weight,)))
 
 
 @composite(name="_affine_gradients", where=("aten",))
@@ -213,11 +195,8 @@ def group_norm(input, num_groups: "int", weight: "Tensor | None" = None,
             raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels "
                                f"in input, but got {name} of shape {list(p.shape)} and input of shape "
                                f"{list(input.shape)}")
-    if _mixed(input, weight, bias):
-        return group_norm(input.float(), num_groups, weight, bias, eps).to(input.dtype)
-    each = channels // num_groups * math.prod(input.shape[2:])
-    found = _normalize_rows(input.reshape(input.shape[0], num_groups, each), eps)[0]
-    return _per_channel(found.reshape(input.shape), weight, bias)
+    return native_group_norm(input, weight, bias, input.shape[0], channels, math.prod(input.shape[2:]), num_groups,
+                             eps)[0]
 
 
 @composite(where=("torch",))
@@ -228,11 +207,8 @@ def native_group_norm(input, weight: "Tensor | None", bias: "Tensor | None", N: 
         like = input if weight is None else weight
         found, *moments = native_group_norm(input.float(), weight, bias, N, C, HxW, group, eps)
         return found.to(input.dtype), *[t.to(like.dtype) for t in moments]
-    flat = input.reshape(N, group, C // group * HxW)
-    center = flat.mean(-1)
-    apart = flat - center.unsqueeze(-1)
-    found = _normalize_rows(flat, eps)[0].reshape(input.shape)
-    return _per_channel(found, weight, bias), center, (apart * apart).mean(-1).add(eps).rsqrt()
+    found, center, rstd = _normalize_rows(input.reshape(N, group, C // group * HxW), eps)
+    return _per_channel(found.reshape(input.shape), weight, bias), center.squeeze(-1), rstd.squeeze(-1)
 
 
 def _mixed(input: Any, *params: Any) -> bool:

@@ -9,7 +9,6 @@ from rushlight.base.accumulate import highest, lowest
 from rushlight.base.errors import wrap_dim
 from rushlight.base.results import named
 from rushlight.ops.along import at_least_1d, legacy, take_along
-from rushlight.ops.machine import machine
 from rushlight.ops.scanning import put_back
 from rushlight.ops.table import composite, opaque
 
@@ -135,7 +134,7 @@ def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool
 
 
 # Elements from which on, and in how many parts of a row for each of the k, a row's first are looked for.
-_MANY, _GROUPS, _PARTS = 1 << 14, 4, 64
+_MANY, _GROUPS, _PARTS = 1 << 14, 4, 128
 
 
 def _first(a: Array, k: int, d: int, largest: bool) -> Array:
@@ -143,10 +142,7 @@ def _first(a: Array, k: int, d: int, largest: bool) -> Array:
     groups = max(_GROUPS * k, _PARTS)
     if k and a.size >= _MANY and a.shape[d] >= 4 * groups:
         rows = np.ascontiguousarray(comparable(a).swapaxes(d, -1))
-        found = np.empty((*rows.shape[:-1], k), np.int64)
-        machine("pool", "split")(lambda part, out: np.copyto(out[0], _likely(part, k, largest, groups)), (rows,),
-                                 (True, True), (), found)
-        return found.swapaxes(-1, d)
+        return _likely(rows, k, largest, groups).swapaxes(-1, d)
     return _partly(a, k, d, largest)
 
 
