@@ -1,6 +1,6 @@
 """Adding rows at given places: the gradient of a table look-up, and index_add.
 
-Rows are added in order, so that the result is always the same; threads share out the rows that they go to.
+Rows are added in order, so that the result is always the same; threads share out the rows they go to.
 """
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from rushlight.base import dtype as dt
 from rushlight.base.config import knobs
 from rushlight.compiler import native, pool, team
 from rushlight.compiler.meaning import Meaning
-from rushlight.compiler.team import pointer
 from rushlight.ops.scalar import symbol
 
 Array = np.ndarray[Any, Any]
-_LARGE, _WORD = 1 << 17, 1 << 16
+LARGE = 1 << 17
 
 
 @lru_cache(maxsize=None)
@@ -38,20 +37,23 @@ def add_rows(out: Array, index: Array, values: Array) -> bool:
     """
     if np.maximum.reduce(index.view(np.uint64)) >= out.shape[0]:
         raise IndexError(f"add_rows: expected indices from 0 to {out.shape[0] - 1}, got {index.tolist()}")
-    found = None if knobs.kernels == "numpy" else _descriptor(dt.from_numpy_dtype(out.dtype).name)
-    if found is None:
-        return False
-    (rows, columns), threads = out.shape, pool.get_num_threads() if values.size >= _LARGE else 1
-    if threads > 1:
-        # NumPy sorts short words several times faster.
-        order = np.argsort(index.astype(np.uint16) if rows <= _WORD else index, kind="stable")
-        pieces = pool.pieces_for(rows, threads)
-        cuts = np.searchsorted(index[order], np.arange(pieces + 1) * rows // pieces)
-    else:
-        order, cuts = np.arange(len(index)), np.array([0, len(index)])
-    jobs = np.empty((len(cuts) - 1, 7), np.int64)
-    jobs[:] = found, *map(pointer, (out, order, index, values)), 0, columns
-    jobs[:, 2] += cuts[:-1] * order.itemsize
-    jobs[:, 5] = np.diff(cuts)
-    steps = [out.strides[0], index.strides[0], values.strides[0], out.strides[1], values.strides[1]]
-    return team.run_loop(native.runtime_address("rl_add_rows"), jobs, 5, np.array(steps, np.int64), threads)
+    threads = pool.get_num_threads() if values.size >= LARGE else 1
+    call = None if knobs.kernels == "numpy" or not team.possible() else adding(
+        out.dtype, (*out.strides, *index.strides, *values.strides), len(index), *out.shape, threads)
+    if call is not None:
+        call(threads, out, index, values)
+    return call is not None
+
+
+@lru_cache(maxsize=256)
+def adding(of: Any, strides: tuple[int, ...], count: int, rows: int, columns: int, threads: int) -> Any:
+    """The team.Call, or None, that adds `count` rows to `rows` others where all is in range.
+
+    strides: of out, index and values.
+    """
+    found, (down, across, number, line, along) = _descriptor(dt.from_numpy_dtype(of).name), strides
+    pieces = pool.pieces_for(rows, threads) if threads > 1 else 1
+    cuts = [rows * i // pieces for i in range(pieces + 1)]
+    jobs = [[0, 0, 0, found, count, columns, low, high - low] for low, high in zip(cuts, cuts[1:], strict=False)]
+    return found and team.Call((native.runtime_address("rl_add_rows"), np.array(jobs, np.int64), range(3), 4,
+                                np.array([down, number, line, across, along], np.int64)))
