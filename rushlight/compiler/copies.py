@@ -21,9 +21,8 @@ _BITS = {1: "int8", 2: "int16", 4: "int32", 8: "int64"}
 
 def copy(out: Array, a: Array) -> bool:
     """out[...] = a, of one shape and dtype; False, with nothing done, where that is left to NumPy."""
-    of = _BITS.get(a.itemsize)
-    if of is None or knobs.kernels == "numpy" or not target.available() or not team.possible() \
-            or np.may_share_memory(out, a):
+    of, usual = _BITS.get(a.itemsize), knobs.kernels != "numpy" and target.available() and team.possible()
+    if of is None or not usual or np.may_share_memory(out, a):
         return False
     call = _tiles(of, a.itemsize, a.shape, a.strides, out.strides)
     if call is not None:

@@ -89,12 +89,11 @@ def convolution(room: Scratch, out: Array, which: str, a: Array, b: Array, *how:
     return joined([*filled, _stages(plan.call, plan.threads(), b, packed, wide, out)])
 
 
-def max_pool(outs: Sequence[Array], input: Array, kernel: Any, *how: Any) -> Stages | None:
-    """ops/pooling.py's _max_pool; of one result, its _greatest."""
-    if not suits(input) or not input.flags.c_contiguous:
-        return None
-    call = maxima.pooling(input.dtype, input.shape, len(outs) > 1, *map(tuple, (kernel, *how)))
-    return _stages(call, maxima.threads(input), input, outs[0], outs[-1])
+def max_pool(found: Array, places: Array, input: Array, *how: Any) -> Stages | None:
+    """ops/pooling.py's _max_pool."""
+    call = maxima.pooling(input.dtype, input.shape, *map(tuple, how)) if suits(
+        input) and input.flags.c_contiguous else None
+    return call and _stages(call, maxima.threads(input), input, found, places)
 
 
 def spread(out: Array, input: Array, places: Array, size: int) -> Stages | None:

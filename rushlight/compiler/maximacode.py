@@ -2,8 +2,8 @@
 
 `maxima`: for each window i of a plane, the greatest A[ai[i] + at[t]] (a nan is, the last of them), and its
 place pi[i] + pt[t]. A window begins with its tap first[i]; of equal elements the first is found.
-    args: A, maxima, places, ai, at, pi, pt, first, lines    dims: how many i, t, 0 for no places, then how
-    many lines of how many bytes go to where `lines` says of a padded plane of how many elements, 0 for none
+    args: A, maxima, places, ai, at, pi, pt, first, lines    dims: how many i, t, then how many lines of how
+    many bytes go to where `lines` says of a padded plane of how many elements, 0 for none
 `spread`: out[places[i]] += g[i], in order.
     args: g, places, out                              dims: how many i
 Both have the team's ABI; tables hold bytes (ai, at), numbers (pi, pt, first), and go on for a vector.
@@ -26,10 +26,9 @@ class _Maxima(Writer):
     def __init__(self, module: Module, name: str, kind: str, lanes: int) -> None:
         super().__init__(module, name, kind, lanes)
         f = self.f
-        pointers = [f.load("ptr", "%args", SLOT * k) for k in range(9)]
-        self.a, self.maxima, self.places, self.ai, self.at, self.pi, self.pt, self.first, self.lines = pointers
-        self.count, self.taps, placed, *self.plane = (f.load("i64", "%dims", SLOT * k) for k in range(6))
-        self.placed = f.i64("icmp ne", placed, 0)
+        self.a, self.maxima, self.places, self.ai, self.at, self.pi, self.pt, self.first, self.lines = (
+            f.load("ptr", "%args", SLOT * k) for k in range(9))
+        self.count, self.taps, *self.plane = (f.load("i64", "%dims", SLOT * k) for k in range(5))
 
     def widened(self) -> str:
         """Let A be a padded copy, where padding is asked for; the copy's memory."""
@@ -70,9 +69,8 @@ class _Maxima(Writer):
         f, start = self.f, self.f.at(self.a, self.entry(self.ai, begin))
         most, which = self._greatest(begin, lambda t: self._apart(f.at(start, self.entry(self.at, t)), step))
         self.write(most, self.maxima, f.i64("mul", begin, self.size))
-        with f.when(self.placed):
-            for k in range(f.width):
-                self._place(f.i64("add", begin, k), which, k)
+        for k in range(f.width):
+            self._place(f.i64("add", begin, k), which, k)
 
     def _apart(self, p: str, step: int) -> Lane:
         one, wide = self.read(p), self.lanes

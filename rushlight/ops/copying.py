@@ -44,11 +44,9 @@ def _fastest(a: Array) -> int:
 
 def assign(out: Array, a: Array) -> Array:
     """out[...] = a, of equal shapes; transposed in strips, so that lines of memory are used up at once."""
-    if a.size < _LARGE:
-        out[...] = a
-    elif a.dtype == out.dtype and machine("copies", "copy")(out, a):
+    if a.size >= _LARGE and a.dtype == out.dtype and machine("copies", "copy")(out, a):
         return out
-    elif _fastest(a) != (axis := _fastest(out)):
+    if a.size >= _LARGE and _fastest(a) != (axis := _fastest(out)):
         to, source = np.moveaxis(out, axis, -1), np.moveaxis(a, axis, -1)
         for low in range(0, to.shape[-1], _STRIP):
             to[..., low:low + _STRIP] = source[..., low:low + _STRIP]
@@ -58,9 +56,8 @@ def assign(out: Array, a: Array) -> Array:
 
 
 def duplicate(a: Array, order: Any = "C") -> Array:
-    """A copy in C order, or "K", the operand's."""
-    plain = a.size < _LARGE or order == "K" and not a.flags.c_contiguous
-    return np.array(a, order=order) if plain else assign(np.empty(a.shape, a.dtype), a)
+    """A copy in NumPy's order "C" or "K"."""
+    return assign(np.empty_like(a, order=order), a)
 
 
 def contiguous(a: Array) -> Array:

@@ -122,13 +122,7 @@ def _greatest(input, kernel: "Ints", stride: "Ints", pad: "Ints", dilation: "Int
 @resolved
 def _(x: Array, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Way:
     if math.prod(kernel) > _FEW or x.size > _LARGE:
-        split = _split(x.shape, out, kernel)
-        even = stride == kernel and math.prod(split) == x.size and not any(pad) and {*dilation} == {1}
-        inner = tuple(range(1 - 2 * len(out), 0, 2))
-        if even and x.size <= _LARGE:
-            return lambda a: a.reshape(split).max(inner)
-        how = kernel, stride, pad, dilation, out
-        return lambda a: (machine("maxima", "maxima")(a, *how, False) or (NotImplemented,))[0]
+        return NotImplemented
     first, *others = offsets(kernel, stride, dilation, out)
     wide, shape = _widened(x, kernel, stride, pad, dilation, out), (*x.shape[:-len(out)], *out)
 
