@@ -153,8 +153,8 @@ def write(module: Module) -> None:
 def _add_rows(module: Module) -> None:
     """rl_add_rows, with the team's ABI: out[index[i]] += values[i], where index[i] is one of a span.
 
-    args: out, index, values, the descriptor of an addition; dims: m, n, the span's first and size; steps: bytes
-    of out, index and values along rows, then of out and values along n.
+    args: out, index, values, the descriptor of an addition; dims: m, n, the span's first and size; steps:
+    bytes of out, index and values along rows, then of out and values along n.
     """
     f = Function(module, "define i32 @rl_add_rows(ptr %x, ptr %args, ptr %dims, ptr %steps, ptr %d)")
     out, index, values, desc = (f.load("ptr", "%args", SLOT * k) for k in range(4))

@@ -16,37 +16,44 @@ from rushlight.compiler.tiles import offsets
 
 Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
-_BITS = {1: "int8", 2: "int16", 4: "int32", 8: "int64"}
 
 
 def copy(out: Array, a: Array) -> bool:
     """out[...] = a, of one shape and dtype; False, with nothing done, where that is left to NumPy."""
-    of, usual = _BITS.get(a.itemsize), knobs.kernels != "numpy" and target.available() and team.possible()
-    if of is None or not usual or np.may_share_memory(out, a):
+    usual = knobs.kernels != "numpy" and target.available() and team.possible()
+    if not usual or np.may_share_memory(out, a):
         return False
-    call = _tiles(of, a.itemsize, a.shape, a.strides, out.strides)
-    if call is not None:
+    found = _tiles(a.itemsize, a.shape, a.strides, out.strides)
+    if found is not None:
+        call, axes, (i, j) = found
         call(pool.get_num_threads(), a, out)
-    elif out.flags.c_contiguous and (a.flags.c_contiguous or not any(a.strides)):
-        kernel = conversion(of, of)
-        return kernel.compile_now() and kernel.parallel(a.view(of), out=out.view(of)) is not None
-    return call is not None
+        # What is left of the tiles.
+        to, source = (np.moveaxis(x, axes, (0, 1)) for x in (out, a))
+        to[i:], to[:i, j:] = source[i:], source[:i, j:]
+        return True
+    straight = a.itemsize <= 8 and out.flags.c_contiguous and (a.flags.c_contiguous or not any(a.strides))
+    if straight:
+        of = f"int{8 * a.itemsize}"
+        conversion(of, of).large(a.view(of), out=out.view(of))
+    return straight
 
 
 @lru_cache(maxsize=256)
-def _tiles(of: str, item: int, shape: Ints, source: Ints, to: Ints) -> team.Call | None:
-    """What copies arrays that lie so, whose fastest axes differ and hold whole tiles: a job for each line of
-    tiles along the source's."""
+def _tiles(item: int, shape: Ints, source: Ints, to: Ints) -> tuple[team.Call, Ints, Ints] | None:
+    """What copies most of arrays that lie so: a job for each line of tiles along the source's fastest axis.
+    Then both fastest axes, and how much of them it covers; None where they are one, or short."""
     if item not in source or item not in to or min(source + to) < 0:
         return None
-    i, j, lanes = source.index(item), to.index(item), target.lanes(of)
-    if i == j or shape[i] % lanes or shape[j] % (2 * lanes):
+    i, j, lanes, kind = source.index(item), to.index(item), target.lanes("int8") // item, f"i{8 * item}"
+    others, side = [k for k in range(len(shape)) if k not in (i, j)], 2 * lanes
+    if i == j or min(shape[i], shape[j]) < side or shape[i] * side < 512:  # elements of a job
         return None
-    others = [k for k in range(len(shape)) if k not in (i, j)]
-    starts = [offsets([*[shape[k] for k in others], shape[j] // (2 * lanes)],
-                      [*[steps[k] for k in others], steps[j] * 2 * lanes]) for steps in (source, to)]
+    sizes = [*[shape[k] for k in others], shape[j] // side]
+    starts = [offsets(sizes, [*[steps[k] for k in others], steps[j] * side]) for steps in (source, to)]
+    loop = native.address("turn", f"{kind} {lanes}", lambda module, name: turn(module, name, kind, lanes))
     jobs = np.stack([*starts, np.full(len(starts[0]), shape[i])], 1)
-    return team.Call((native.loop(turn, of), jobs, (0, 1), 2, np.array([to[i], source[j]], np.int64)))
+    return team.Call((loop, jobs, (0, 1), 2, np.array([to[i], source[j]], np.int64))), (i, j), (
+        shape[i] // lanes * lanes, shape[j] // side * side)
 
 
 def turn(module: Module, name: str, kind: str, lanes: int) -> None:

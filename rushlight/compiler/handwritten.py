@@ -9,7 +9,7 @@ import numpy as np
 
 from rushlight.compiler import attend, attentioncode, convolve, gather, maxima, pool, scatter, team
 from rushlight.compiler.full import Full
-from rushlight.compiler.stages import PARALLEL, Stage, Stages, add_reduce, copy, formula, joined
+from rushlight.compiler.stages import Stage, Stages, add_reduce, copy, formula, joined
 from rushlight.compiler.tiles import suits
 from rushlight.ops.scalar import symbol
 
@@ -91,9 +91,10 @@ def convolution(room: Scratch, out: Array, which: str, a: Array, b: Array, *how:
 
 def max_pool(found: Array, places: Array, input: Array, *how: Any) -> Stages | None:
     """ops/pooling.py's _max_pool."""
-    call = maxima.pooling(input.dtype, input.shape, *map(tuple, how)) if suits(
-        input) and input.flags.c_contiguous else None
-    return call and _stages(call, maxima.threads(input), input, found, places)
+    if not suits(input) or not input.flags.c_contiguous:
+        return None
+    call = maxima.pooling(input.dtype, input.shape, *map(tuple, how))
+    return _stages(call, maxima.threads(input), input, found, places)
 
 
 def spread(out: Array, input: Array, places: Array, size: int) -> Stages | None:
@@ -108,7 +109,7 @@ def look_up(out: Array, table: Array, numbers: Array, *how: Any) -> Stages | Non
     """Rows of a table: ops/embedding.py's embedding."""
     if not _numbered(out, table, numbers):
         return None
-    threads, call = _shared(out), gather.copying(numbers.size, table.strides[0])
+    threads, call = maxima.threads(out), gather.copying(numbers.size, table.strides[0])
     return [_inside(numbers, table), *_stages(call, threads, table, numbers, out)]
 
 
@@ -117,7 +118,7 @@ def look_up_backward(out: Array, grad: Array, numbers: Array, size: int, padding
     """ops/embedding.py's embedding_dense_backward."""
     if padding >= 0 or by_count or not _numbered(out, grad, numbers):
         return None
-    strides, threads = (*out.strides, 8, *out.strides), _shared(grad)
+    strides, threads = (*out.strides, 8, *out.strides), maxima.threads(grad)
     call = scatter.adding(out.dtype, strides, numbers.size, *out.shape, threads)
     added = call and _stages(call, threads, out, numbers, grad)
     return joined([[_inside(numbers, out)], *_zeros(out), added])
@@ -125,10 +126,6 @@ def look_up_backward(out: Array, grad: Array, numbers: Array, size: int, padding
 
 def _numbered(*arrays: Array) -> bool:
     return all(a.size and a.flags.c_contiguous for a in arrays) and arrays[-1].dtype == np.int64
-
-
-def _shared(a: Array) -> int:
-    return pool.get_num_threads() if a.size >= PARALLEL else 1
 
 
 def _inside(numbers: Array, table: Array) -> Stage:

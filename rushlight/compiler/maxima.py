@@ -48,7 +48,8 @@ def maxima(a: Array, kernel: Ints, *how: Ints) -> tuple[Array, Array] | None:
 
 
 @lru_cache(maxsize=64)
-def pooling(of: Any, shape: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> team.Call:
+def pooling(of: Any, shape: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints,
+            out: Ints) -> team.Call:
     """What `maxima` runs, of the planes, the maxima and the places."""
     n, item, count = len(kernel), of.itemsize, prod(out)
     space, pads = shape[-n:], reach(shape[-n:], kernel, stride, pad, dilation, out)

@@ -54,6 +54,6 @@ def adding(of: Any, strides: tuple[int, ...], count: int, rows: int, columns: in
     found, (down, across, number, line, along) = _descriptor(dt.from_numpy_dtype(of).name), strides
     pieces = pool.pieces_for(rows, threads) if threads > 1 else 1
     cuts = [rows * i // pieces for i in range(pieces + 1)]
-    jobs = [[0, 0, 0, found, count, columns, low, high - low] for low, high in zip(cuts, cuts[1:], strict=False)]
+    jobs = [[0, 0, 0, found, count, columns, low, cuts[k + 1] - low] for k, low in enumerate(cuts[:-1])]
     return found and team.Call((native.runtime_address("rl_add_rows"), np.array(jobs, np.int64), range(3), 4,
                                 np.array([down, number, line, across, along], np.int64)))

@@ -33,24 +33,12 @@ def strides_of(a: Array) -> tuple[int, ...]:
     return tuple(s // a.itemsize for s in a.strides)
 
 
-# From this many elements on, and so many at a time, neighbours in a copy that lie apart in what is copied.
-_LARGE, _STRIP = 1 << 17, 16
-
-
-def _fastest(a: Array) -> int:
-    steps = [abs(s) if n > 1 and s else 1 << 62 for n, s in zip(a.shape, a.strides, strict=True)]
-    return steps.index(min(steps))
+_LARGE = 1 << 17
 
 
 def assign(out: Array, a: Array) -> Array:
-    """out[...] = a, of equal shapes; transposed in strips, so that lines of memory are used up at once."""
-    if a.size >= _LARGE and a.dtype == out.dtype and machine("copies", "copy")(out, a):
-        return out
-    if a.size >= _LARGE and _fastest(a) != (axis := _fastest(out)):
-        to, source = np.moveaxis(out, axis, -1), np.moveaxis(a, axis, -1)
-        for low in range(0, to.shape[-1], _STRIP):
-            to[..., low:low + _STRIP] = source[..., low:low + _STRIP]
-    else:
+    """out[...] = a, of equal shapes; large ones by machine code."""
+    if a.size < _LARGE or a.dtype != out.dtype or not machine("copies", "copy")(out, a):
         out[...] = a
     return out
 
@@ -61,7 +49,7 @@ def duplicate(a: Array, order: Any = "C") -> Array:
 
 
 def contiguous(a: Array) -> Array:
-    """np.ascontiguousarray, by strips."""
+    """np.ascontiguousarray, by `assign`."""
     return a if a.flags.c_contiguous else duplicate(a)
 
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,16 +54,12 @@ def _normalize_rows(input, eps: "float", weight: "Tensor | None" = None, bias: "
 @_normalize_rows.kernel
 def _(a: Any, eps: float, weight: Any, bias: Any) -> Any:
     more = {name: p for name, p in (("weight", weight), ("bias", bias)) if p is not None}
-    found = _forward[*more,](-1, a, _constant(a.dtype, eps), *more.values())
+    number = np.array([eps], np.float32 if a.itemsize <= 2 else a.dtype)
+    found = _forward[*more,](-1, a, number, *more.values())
     if found is NotImplemented:
         return found
     hat, center, rstd = found
     return hat, np.asarray(center)[..., None], np.asarray(rstd)[..., None]
-
-
-@lru_cache(maxsize=32)
-def _constant(of: Any, eps: float) -> Any:
-    return np.array([eps], np.float32 if of.itemsize <= 2 else of)
 
 
 @_normalize_rows.gradient
@@ -195,8 +191,8 @@ def group_norm(input, num_groups: "int", weight: "Tensor | None" = None,
             raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels "
                                f"in input, but got {name} of shape {list(p.shape)} and input of shape "
                                f"{list(input.shape)}")
-    return native_group_norm(input, weight, bias, input.shape[0], channels, math.prod(input.shape[2:]), num_groups,
-                             eps)[0]
+    sizes = input.shape[0], channels, math.prod(input.shape[2:])
+    return native_group_norm(input, weight, bias, *sizes, num_groups, eps)[0]
 
 
 @composite(where=("torch",))

@@ -133,16 +133,14 @@ def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool
     return named("topk")(values, order)
 
 
-# Elements from which on, and in how many parts of a row for each of the k, a row's first are looked for.
-_MANY, _GROUPS, _PARTS = 1 << 14, 4, 128
+# Elements from which on, if there are so many in a row for each of the k, and how many are one of a group.
+_MANY, _SHARE, _GROUP = 1 << 14, 32, 8
 
 
 def _first(a: Array, k: int, d: int, largest: bool) -> Array:
     """Positions of the k first elements of the order along d."""
-    groups = max(_GROUPS * k, _PARTS)
-    if k and a.size >= _MANY and a.shape[d] >= 4 * groups:
-        rows = np.ascontiguousarray(comparable(a).swapaxes(d, -1))
-        return _likely(rows, k, largest, groups).swapaxes(-1, d)
+    if k and a.size >= _MANY and a.shape[d] >= _SHARE * k:
+        return _likely(np.ascontiguousarray(comparable(a).swapaxes(d, -1)), k, largest).swapaxes(-1, d)
     return _partly(a, k, d, largest)
 
 
@@ -153,13 +151,12 @@ def _partly(a: Array, k: int, d: int, largest: bool) -> Array:
     return stable_order(a, d, largest)[(slice(None),) * d + (slice(k),)]
 
 
-def _likely(a: Array, k: int, largest: bool, groups: int) -> Array:
-    """The same along rows, where few elements are beyond the k-th of the extremes of `groups` parts of a row."""
+def _likely(a: Array, k: int, largest: bool) -> Array:
+    """The same along rows, looked for among the few elements beyond the k-th of the extremes of groups."""
     rows, n = a.reshape(-1, a.shape[-1]), a.shape[-1]
-    extreme, place = (np.maximum, groups - k) if largest else (np.minimum, k - 1)
-    best = extreme.reduce(rows[:, :n - n % groups].reshape(len(rows), -1, groups), 1)
-    best.partition(place, -1)
-    least = best[:, place:place + 1]
+    extreme, place = (np.maximum, n // _GROUP - k) if largest else (np.minimum, k - 1)
+    best = extreme.reduce(rows[:, :n - n % _GROUP].reshape(len(rows), _GROUP, -1), 1)
+    least = np.partition(best, place, -1)[:, place:place + 1]
     flat = np.flatnonzero(~(rows < least if largest else rows > least))  # also what is nan
     line, place = np.divmod(flat, n)
     counts = np.bincount(line, minlength=len(rows))
