@@ -20,11 +20,10 @@ Ints = tuple[int, ...]
 
 def copy(out: Array, a: Array) -> bool:
     """out[...] = a, of one shape and dtype; False, with nothing done, where that is left to NumPy."""
-    usual = knobs.kernels != "numpy" and target.available() and team.possible()
-    if not usual or np.may_share_memory(out, a):
+    if knobs.kernels == "numpy" or not target.available() or np.may_share_memory(out, a):
         return False
     found = _tiles(a.itemsize, a.shape, a.strides, out.strides)
-    if found is not None:
+    if found is not None and team.possible():
         call, axes, (i, j) = found
         call(pool.get_num_threads(), a, out)
         # What is left of the tiles.

@@ -86,7 +86,7 @@ def _machine(module: str, name: str) -> Callable[..., Any]:
     return lambda *given: machine.find(module, name)(*given)
 
 
-machine.find = lru_cache(None)(lambda module, name: getattr(import_module(f"rushlight.compiler.{module}"), name))
+machine.find = lru_cache(None)(lambda room, name: getattr(import_module(f"rushlight.compiler.{room}"), name))
 accumulate.machine = _machine("scatter", "add_rows")
 products.machine = _machine("gemm", "multiplier")
 RowKernel.compile = staticmethod(_machine("rows", "rows"))
