@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rushlight.base import dtype as dt
-from rushlight.compiler.atoms import (EMITTERS, LLVM, Unsupported, convert, largest, pow_constant)
+from rushlight.compiler.atoms import EMITTERS, LLVM, Unsupported, convert, largest
 from rushlight.compiler.ir import BITS, Function
 from rushlight.compiler.lanes import Lane
 from rushlight.compiler.meaning import Meaning
@@ -23,7 +23,7 @@ from rushlight.ops.scalar import Expr, toposort
 
 # Of these many bytes of the widest element is a body's vector: two to four registers.
 VECTOR_BYTES = 64
-_STAY_IN_LOOP = frozenset({"sin", "cos"})
+_STAY_IN_LOOP = frozenset("sin cos tan fmod remainder floor_divide power".split())
 
 
 def storage_kind(d: str) -> str:
@@ -139,10 +139,6 @@ class Body:
             raise Unsupported(node.op)
         operands = [self.operand(node, i) for i in range(len(node.src))]
         d = operand_type(node, self.types, len(node.src) - 1)
-        if node.op == "pow" and node.src[1].op == "const":
-            cheap = pow_constant(d, operands[0], float(node.src[1].arg))
-            if cheap is not None:
-                return cheap
         return emitter(d, *operands)
 
     def _largest(self, node: Expr, own: str) -> Lane:

@@ -197,11 +197,13 @@ def variant(row: Row, given: dict[str, Any]) -> Formula:
     if found is None:
         promoting = [p.name for p in row.params if p.is_tensor
                      and p.name not in row.options.get("not_promoting", ())]
+        wide = row.options.get("wide", ())
+        narrow = {p.name for p in row.params if p.takes_number}.intersection(promoting).difference(wide)
         root = row.body(**call)
         found = _variants[tuple(key)] = Formula(
             row.options.get("node", row.name), root, operands, row.dtypes, row.result, row.refuse,
             promoting, names.label(row), {n: v for n, v in call.items() if n not in operands},
-            row.options.get("narrow", ()))
+            narrow.union(row.options.get("narrow", ())), wide)
     return found
 
 

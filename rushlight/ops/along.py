@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from rushlight.base import dtype as dt
+from rushlight.base.layout import contiguous_strides
 from rushlight.ops.machine import machine
 
 Array = np.ndarray[Any, Any]
@@ -43,10 +45,24 @@ def wrap_positions(index: Array, size: int) -> Array:
 
 def take_along(a: Array, dim: int, index: Array) -> Array:
     """a[.., index[.., i, ..], ..], at positions that are all inside."""
+    if index.size <= FEW and a.flags.c_contiguous:
+        step, begin = _lines(a.shape, dim, index.shape)
+        return np.asarray(a.take((index if step == 1 else index * step) + begin))
     out = np.empty(index.shape, a.dtype)
     if not machine("along", "along")("read", a, dim, index, out):
         out[...] = a[places_along(dim, index)]
     return out
+
+
+FEW = 1 << 12  # so many positions are cheaply reckoned with
+
+
+@lru_cache(maxsize=256)
+def _lines(shape: tuple[int, ...], dim: int, wanted: tuple[int, ...]) -> tuple[int, Any]:
+    """The step along dim in a contiguous array, and where the lines of `wanted` positions begin."""
+    steps = contiguous_strides(shape)
+    grid = np.indices(wanted, sparse=True)
+    return steps[dim], sum([g * s for i, (g, s) in enumerate(zip(grid, steps, strict=True)) if i != dim])
 
 
 def places_along(dim: int, index: Array) -> tuple[Array, ...]:

@@ -26,9 +26,9 @@ def stable_order(a: Array, d: int, descending: bool) -> Array:
         return _positions(np.sort(packed(a, d, descending), -1)).swapaxes(-1, d)
     a = comparable(a)
     if not descending:
-        return np.argsort(a, d, kind="stable")
+        return a.argsort(d, "stable")
     if a.dtype.kind in "iub":
-        return np.argsort(~a, d, kind="stable")     # ~a falls where a rises, without overflow
+        return (~a).argsort(d, "stable")     # ~a falls where a rises, without overflow
     turned = (slice(None),) * d + (slice(None, None, -1),)
     return a.shape[d] - 1 - a[turned].argsort(d, "stable")[turned]  # type: ignore[no-any-return]
 
@@ -96,19 +96,19 @@ def sort(input, dim: "int" = -1, descending: "bool" = False, stable: "bool | Non
 def _like(found: Array, a: Array) -> Array:
     """Results in the memory order of the operand."""
     if a.flags.c_contiguous:
-        return np.ascontiguousarray(found).reshape(a.shape)
+        return np.asarray(found, order="C").reshape(a.shape)
     out = np.empty_like(a, found.dtype)
     out[...] = found
     return out
 
 
-@composite
+@composite(planned=True)
 def argsort(input, dim: "int" = -1, descending: "bool" = False, *, stable: "bool" = False):
     """The positions that sort the elements along dim."""
     return sort(input, dim, descending, stable)[1]
 
 
-@composite(out=True)
+@composite(out=True, planned=True)
 def msort(input):
     """The elements in order along the first dim."""
     return sort(input, 0)[0]
@@ -126,8 +126,8 @@ def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool
     source = at_least_1d(input)
     if not 0 <= k <= source.shape[d]:
         raise RuntimeError(f"selected index k out of range: expected 0 <= k <= {source.shape[d]}, got {k}")
-    order = np.ascontiguousarray(_first(source, k, d, largest))
-    values = np.ascontiguousarray(take_along(source, d, order))
+    order = np.asarray(_first(source, k, d, largest), order="C")
+    values = np.asarray(take_along(source, d, order), order="C")
     if not input.ndim:
         values, order = values.reshape(values.shape[1:]), order.reshape(order.shape[1:])
     return named("topk")(values, order)
@@ -203,8 +203,7 @@ def pick(a: Array, order: Array, d: int, keepdim: bool) -> tuple[Array, Array]:
         return values.reshape(()), order.reshape(())
     if not keepdim:
         values, order = values.squeeze(d), order.squeeze(d)
-    return np.ascontiguousarray(values).reshape(values.shape), np.ascontiguousarray(
-        order).reshape(order.shape)
+    return np.asarray(values, order="C"), np.asarray(order, order="C")
 
 
 # --- median ---------------------------------------------------------------------------------------
