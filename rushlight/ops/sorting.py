@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base.accumulate import lowest
+from rushlight.base.accumulate import highest, lowest
 from rushlight.base.errors import wrap_dim
 from rushlight.base.results import named
 from rushlight.ops.along import at_least_1d, legacy, take_along
@@ -133,34 +133,40 @@ def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool
     return named("topk")(values, order)
 
 
+# Elements from which on, if there are so many in a row for each of the k, and how many are one of a group.
+_MANY, _SHARE, _GROUP = 1 << 14, 32, 8
+
+
 def _first(a: Array, k: int, d: int, largest: bool) -> Array:
     """Positions of the k first elements of the order along d."""
-    size = a.shape[d]
-    if largest and 0 < k <= _MAXIMA and k < size and a.size >= _FEW:
-        found = _maxima(comparable(a).swapaxes(d, -1), k)
-        if found is not None:
-            return found.swapaxes(-1, d)
-    if _packs(a) and 0 < k < size:
+    if k and a.size >= _MANY and a.shape[d] >= _SHARE * k:
+        return _likely(np.ascontiguousarray(comparable(a).swapaxes(d, -1)), k, largest).swapaxes(-1, d)
+    return _partly(a, k, d, largest)
+
+
+def _partly(a: Array, k: int, d: int, largest: bool) -> Array:
+    if _packs(a) and 0 < k < a.shape[d]:
         keys = np.partition(packed(a, d, largest), k - 1, -1)[..., :k]
         return _positions(np.sort(keys, -1)).swapaxes(-1, d)
     return stable_order(a, d, largest)[(slice(None),) * d + (slice(k),)]
 
 
-_MAXIMA = 24  # so many of a row are found one by one
-
-
-def _maxima(rows: Array, k: int) -> Array | None:
-    """The positions of each row's k largest, each of which then leaves; None where the least number is."""
-    places, least = np.empty((*rows.shape[:-1], k), np.int64), lowest(rows.dtype)
-    left, lines = rows.reshape(-1, rows.shape[-1]), np.arange(places.size // k)
-    for step, to in enumerate(places.reshape(-1, k).T):
-        left.argmax(-1, out=to)
-        if step == k - 1 and (left[lines, to] == least).any():
-            return None
-        if step == 0:
-            left = left.copy()
-        left[lines, to] = least
-    return places
+def _likely(a: Array, k: int, largest: bool) -> Array:
+    """The same along rows, looked for among the few elements beyond the k-th of the extremes of groups."""
+    rows, n = a.reshape(-1, a.shape[-1]), a.shape[-1]
+    extreme, place = (np.maximum, n // _GROUP - k) if largest else (np.minimum, k - 1)
+    best = extreme.reduce(rows[:, :n - n % _GROUP].reshape(len(rows), _GROUP, -1), 1)
+    least = np.partition(best, place, -1)[:, place:place + 1]
+    flat = np.flatnonzero(~(rows < least if largest else rows > least))  # also what is nan
+    line, place = np.divmod(flat, n)
+    counts = np.bincount(line, minlength=len(rows))
+    shape = len(rows), int(counts.max())
+    if shape[1] > n // 4:
+        return _partly(a, k, a.ndim - 1, largest)
+    column = np.arange(len(flat)) - (np.cumsum(counts) - counts)[line]
+    found, places = np.full(shape, (lowest if largest else highest)(a.dtype)), np.zeros(shape, np.int64)
+    found[line, column], places[line, column] = rows.reshape(-1)[flat], place
+    return take_along(places, 1, stable_order(found, 1, largest)[:, :k]).reshape(*a.shape[:-1], k)
 
 
 @opaque(out=True, out_apart=True, vjp=put_back)
