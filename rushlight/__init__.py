@@ -28,7 +28,7 @@ torch = sys.modules[__name__]  # as PyTorch's own attribute of that name
 # Sub-packages, imported at first mention.
 _PACKAGES = frozenset((
     "_dynamo", "_functorch", "accelerator", "amp", "array_api", "autograd", "backends", "compiler", "cpu",
-    "cuda", "fft", "func", "linalg", "masked", "mps", "nn", "ops", "optim", "profiler", "random",
+    "cuda", "fft", "func", "linalg", "masked", "mps", "nn", "ops", "optim", "overrides", "profiler", "random",
     "return_types", "serialization", "signal", "sparse", "special", "storage", "testing", "utils",
     "version", "xpu",
 ))
@@ -52,6 +52,7 @@ _NAMES = {
         is_inference_mode_enabled""",
     "tensor.geometry": """memory_format layout strided sparse_coo sparse_csr channels_last
         channels_last_3d contiguous_format preserve_format""",
+    "base.absent": "OutOfMemoryError AcceleratorError",
     "random": "manual_seed seed initial_seed get_rng_state set_rng_state default_generator",
     "tensor.bridge": "from_numpy from_dlpack to_dlpack",
     "tensor.queries": """is_tensor is_storage numel is_floating_point is_complex is_nonzero is_signed

@@ -4,6 +4,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+# Programs catch them; nothing here raises them.
+OutOfMemoryError, AcceleratorError = (type(name, (RuntimeError,), {"__module__": "torch"})
+                                      for name in ("OutOfMemoryError", "AcceleratorError"))
 Answer = Callable[[str], Any]
 
 
