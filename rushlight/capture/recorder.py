@@ -33,12 +33,10 @@ _RANDOM = frozenset("_keep dropout _dropout native_dropout alpha_dropout rrelu m
 class Entry:
     """One thing to do again: `function(*operands)`, its result put into `outs` if there are any."""
 
-    __slots__ = ("function", "operands", "outs", "kind", "where", "inner")
+    __slots__ = ("function", "operands", "outs", "kind", "where")
 
     def __init__(self, kind: str, function: Any, operands: tuple[Any, ...],
-                 outs: tuple[Array, ...] = (), where: str = "", inner: bool = False) -> None:
-        # Whether the results are part of a recorded op, which never handed them out.
-        self.inner = inner
+                 outs: tuple[Array, ...] = (), where: str = "") -> None:
         self.kind, self.function, self.operands, self.outs, self.where = kind, function, operands, outs, where
 
     @property
@@ -156,8 +154,8 @@ class Recorder:
                 add_gradient(leaf, grad, own)
         else:  # the call made it: at a replay, too, it begins without a gradient
             operands = (own._a, grad._a, *arrays(getattr(leaf, "_grad", None)))
-            self.write(_total, operands, (grad,))
-            _total(*operands)
+            self.write(gathered, operands, (grad,))
+            gathered(*operands)
             leaf._grad = own
         if node.hooks is not None:
             self.escape("a hook on a gradient runs")
@@ -197,7 +195,7 @@ class Recorder:
 
 def add_gradient(leaf: Tensor, grad: Tensor, own: Tensor) -> None:
     """What backward() does at a leaf; `own` is where every replay leaves the leaf's gradient."""
-    _total(own._a, grad._a, *arrays(getattr(leaf, "_grad", None)))
+    gathered(own._a, grad._a, *arrays(getattr(leaf, "_grad", None)))
     take([(leaf, own)])
 
 
@@ -209,7 +207,8 @@ def take(pairs: Sequence[tuple[Tensor, Tensor]]) -> None:
             own._s.version += 1
 
 
-def _total(own: Array, grad: Array, held: Array | None = None) -> None:
+def gathered(own: Array, grad: Array, held: Array | None = None) -> None:
+    """A leaf's gradient: what it holds, if anything, and what comes."""
     if held is None:
         np.copyto(own, grad, "unsafe")
     else:

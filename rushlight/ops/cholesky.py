@@ -101,6 +101,7 @@ def cholesky_solve(input, input2, upper: "bool" = False):
             raise RuntimeError(f"{name} should have at least 2 dimensions, but has {t.ndim} dimensions "
                                "instead")
     check_older("cholesky_solve", input, input2)
+    check_kernel("cholesky_solve_cpu", input2._a)
     solve = ROWS["linalg_solve_triangular"]
     lower = dagger(input2) if upper else input2
     return solve(dagger(lower), solve(lower, input, upper=False), upper=True)

@@ -9,9 +9,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.convert import number
 from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.along import legacy
-from rushlight.ops.table import composite, opaque
-
-Array = np.ndarray[Any, Any]
+from rushlight.ops.table import ROWS, Array, composite, opaque
 
 
 def _check_mask(op: str, mask: Array) -> None:
@@ -100,8 +98,6 @@ def _fill_front(values: Any, shape: tuple[int, ...]) -> Any:
     if values._a.size < size:
         # Added, not written: the sum of a part and zeros keeps its gradient.
         behind = values.new_zeros(size - values._a.size)
-        from rushlight.ops.table import ROWS
-
         values = ROWS["cat"]((values, behind))
     return values.reshape(shape)
 

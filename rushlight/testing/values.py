@@ -12,10 +12,8 @@ if TYPE_CHECKING:
     from rushlight.testing.comparison import Rules
 
 # Default (rtol, atol) by dtype; all others are compared exactly.
-_TOLERANCES = {
-    torch.float16: (1e-3, 1e-5), torch.bfloat16: (1.6e-2, 1e-5), torch.float32: (1.3e-6, 1e-5),
-    torch.float64: (1e-7, 1e-7), torch.complex64: (1.3e-6, 1e-5), torch.complex128: (1e-7, 1e-7),
-}
+_TOLERANCES = {torch.float16: (1e-3, 1e-5), torch.bfloat16: (1.6e-2, 1e-5), torch.float32: (1.3e-6, 1e-5),
+               torch.float64: (1e-7, 1e-7), torch.complex64: (1.3e-6, 1e-5), torch.complex128: (1e-7, 1e-7)}
 _NUMBERS = {float: torch.float64, complex: torch.complex128}
 _WIDE_UNSIGNED = (torch.uint16, torch.uint32, torch.uint64)
 

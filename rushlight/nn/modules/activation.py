@@ -5,8 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from rushlight.nn import functional as F
-from rushlight.nn import init
+from rushlight.nn import functional as F, init
 from rushlight.nn.modules.function_module import FunctionModule
 from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.multihead import MultiheadAttention

@@ -5,8 +5,7 @@ import math
 from typing import Any
 
 import rushlight as torch
-from rushlight.nn import functional as F
-from rushlight.nn import init
+from rushlight.nn import functional as F, init
 from rushlight.nn.modules.function_module import FunctionModule
 from rushlight.nn.modules.lazy import LazyModuleMixin
 from rushlight.nn.modules.module import Module

@@ -4,8 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 import rushlight as torch
-from rushlight.nn import functional as F
-from rushlight.nn import init
+from rushlight.nn import functional as F, init
 from rushlight.nn.modules.linear import NonDynamicallyQuantizableLinear
 from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.utils import each_once, register_empty

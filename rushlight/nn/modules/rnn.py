@@ -37,8 +37,7 @@ class RNNBase(Module):
         if mode not in _GATES:
             raise ValueError("Unrecognized RNN mode: " + mode)
         self._all_weights = [self._make_weights(layer, direction, device, dtype)
-                             for layer in range(num_layers)
-                             for direction in range(self._directions())]
+                             for layer in range(num_layers) for direction in range(self._directions())]
         self.reset_parameters()
 
     def _directions(self) -> int:

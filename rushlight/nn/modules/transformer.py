@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
-from rushlight.nn import functional as F
-from rushlight.nn import init
-from rushlight.nn.modules.activation import MultiheadAttention
+from rushlight.nn import functional as F, init
+from rushlight.nn.modules.activation import GELU, MultiheadAttention, ReLU
 from rushlight.nn.modules.container import ModuleList
 from rushlight.nn.modules.dropout import Dropout
 from rushlight.nn.modules.linear import Linear
@@ -240,8 +239,6 @@ class TransformerEncoderLayer(_Layer):
 
 def _relu_or_gelu(activation: Any) -> int:
     """1 for relu, 2 for gelu, 0 for others."""
-    from rushlight.nn.modules.activation import GELU, ReLU
-
     if activation is F.relu or isinstance(activation, ReLU):
         return 1
     return 2 if activation is F.gelu or isinstance(activation, GELU) else 0

@@ -151,4 +151,3 @@ def _count_steps(optimizer: Any) -> None:
 
 
 _LRScheduler = LRScheduler
-__all__ = ["EPOCH_WARNING", "LRScheduler", "copy_lr", "set_lr"]
