@@ -79,8 +79,7 @@ class Buffer(torch.Tensor, metaclass=_Marked):
         if data is None:
             data = torch.empty(0)
         marked = data.detach().requires_grad_(data.requires_grad)
-        marked.persistent = persistent
-        marked._is_buffer = True
+        marked.persistent, marked._is_buffer = persistent, True
         return marked
 
 
@@ -162,6 +161,5 @@ class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):
     def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None,
                 persistent: bool = True) -> Any:
         made = torch.Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
-        made.persistent = persistent
-        made._is_buffer = True
+        made.persistent, made._is_buffer = persistent, True
         return made

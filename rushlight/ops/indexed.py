@@ -113,9 +113,7 @@ def index_copy(input, dim: "int", index, source) -> None:
 @index_copy.gradient
 def _(s: Any, grad: Any) -> Any:
     own = index_fill(grad, s.dim, s.index, 0) if s.needs("input") else None
-    source = None
-    if s.needs("source"):
-        source = grad.index_select(s.dim, s.index).reshape(s.shape("source"))
+    source = grad.index_select(s.dim, s.index).reshape(s.shape("source")) if s.needs("source") else None
     return own, None, source
 
 

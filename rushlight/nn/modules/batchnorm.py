@@ -168,8 +168,7 @@ class _LazyNormBase(LazyModuleMixin):
                  bias: bool = True) -> None:
         # Nothing is allocated until the first input: num_features is 0.
         super().__init__(0, eps, momentum, False, False, device, dtype)
-        self.affine = affine
-        self.track_running_stats = track_running_stats
+        self.affine, self.track_running_stats = affine, track_running_stats
         where = {"device": device, "dtype": dtype}
         if affine:
             self.weight = UninitializedParameter(**where)

@@ -28,16 +28,10 @@ class _ConvNd(FunctionModule, function=None):
                  padding_mode: str, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         _check(in_channels, out_channels, groups, stride, padding, padding_mode)
-        self.in_channels = in_channels
-        self.out_channels = out_channels
-        self.kernel_size = kernel_size
-        self.stride = stride
-        self.padding = padding
-        self.dilation = dilation
-        self.transposed = transposed
-        self.output_padding = output_padding
-        self.groups = groups
-        self.padding_mode = padding_mode
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
+        self.dilation, self.transposed, self.output_padding = dilation, transposed, output_padding
+        self.groups, self.padding_mode = groups, padding_mode
         self._reversed_padding_repeated_twice = _pad_widths(padding, kernel_size, dilation)
         shape = ((in_channels, out_channels // groups) if transposed
                  else (out_channels, in_channels // groups))

@@ -37,8 +37,7 @@ class Linear(Module):
     def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None,
                  dtype: Any = None) -> None:
         super().__init__()
-        self.in_features = in_features
-        self.out_features = out_features
+        self.in_features, self.out_features = in_features, out_features
         register_empty(self, device, dtype, weight=(out_features, in_features),
                        bias=out_features if bias else None)
         self.reset_parameters()
