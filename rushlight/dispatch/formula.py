@@ -111,7 +111,7 @@ class Formula:
 
     def _open_fast(self, entry: Entry, values: Sequence[Any]) -> None:
         kinds = [v._k if isinstance(v, Tensor) else v.__class__ for v in values]
-        if entry.kind.on_meta:
+        if entry.kind.on_meta or any(isinstance(k, Kind) and k.lazy for k in kinds):
             return
         if isinstance(kinds[0], Kind) and all(k is kinds[0] for k in kinds):
             self.fast[kinds[0]] = entry

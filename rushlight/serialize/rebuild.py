@@ -19,6 +19,7 @@ from rushlight.serialize.names import resolve
 from rushlight.tensor import geometry
 from rushlight.tensor.bridge import from_numpy
 from rushlight.tensor.copying import meta_tensor, tensor_over
+from rushlight.tensor.lazyviews import mark
 from rushlight.tensor.tensor import Tensor, as_subclass, wrap
 from rushlight.tensor.typed import BY_DTYPE, TypedStorage
 from rushlight.tensor.untyped import UntypedStorage
@@ -63,16 +64,17 @@ def _tensor_form(t: Tensor) -> tuple[Any, ...]:
 
 
 def _plain_form(t: Tensor) -> tuple[Any, tuple[Any, ...]]:
-    of, sizes, strides = t._k.dtype, tuple(t._a.shape), t.stride()
+    of, sizes, strides = t._k.dtype, tuple(t._m.shape), t.stride()
     if t._k.on_meta:
         return _rebuild_meta_tensor_no_storage, (of, sizes, strides, t.requires_grad)
     # PyTorch's reader expects an (empty) table of backward hooks; hooks are not written.
     place: tuple[Any, ...] = (t.storage_offset(), sizes, strides, t.requires_grad, OrderedDict())
     _warn_of_hooks(t)
     bytes_ = UntypedStorage._of(t)
+    marks = {name: True for name in ("neg", "conj") if getattr(t._k, name)}
     if of in BY_DTYPE:
-        return _rebuild_tensor_v2, (TypedStorage(wrap_storage=bytes_, dtype=of), *place)
-    return _rebuild_tensor_v3, (bytes_, *place, of)
+        return _rebuild_tensor_v2, (TypedStorage(wrap_storage=bytes_, dtype=of), *place, *[marks] * bool(marks))
+    return _rebuild_tensor_v3, (bytes_, *place, of, *[marks] * bool(marks))
 
 
 def _warn_of_hooks(t: Tensor) -> None:
@@ -147,22 +149,10 @@ def _see(held: Any, of: dtype, layout: Layout) -> Tensor:
     return tensor_over(untyped._shared, of, layout)
 
 
-def _finish(t: Tensor, requires_grad: bool, held: Any, metadata: Any) -> Tensor:
+def _finish(t: Tensor, requires_grad: bool, metadata: Any) -> Tensor:
     if metadata:
-        # PyTorch marks a conjugated or negated view; here its values are written out.
-        t = _written_out(t, metadata, getattr(held, "waiting", None))
+        mark(t, bool(metadata.get("conj")), bool(metadata.get("neg")))
     return t.requires_grad_() if requires_grad else t
-
-
-def _written_out(seen: Tensor, metadata: dict[str, bool], waiting: list[Callable[[], None]] | None) -> Tensor:
-    def values() -> Any:
-        found = np.conj(seen._a) if metadata.get("conj") else seen._a
-        return np.negative(found) if metadata.get("neg") else found.copy()
-
-    made = wrap(values())
-    if waiting is not None:  # the storage has no bytes yet
-        waiting.append(lambda: np.copyto(made._a, values()))
-    return made
 
 
 def _rebuild_tensor(held: Any, storage_offset: int, size: Ints, stride: Ints) -> Tensor:
@@ -172,13 +162,13 @@ def _rebuild_tensor(held: Any, storage_offset: int, size: Ints, stride: Ints) ->
 def _rebuild_tensor_v2(held: Any, storage_offset: int, size: Ints, stride: Ints, requires_grad: bool = False,
                        backward_hooks: Any = None, metadata: Any = None) -> Tensor:
     made = _rebuild_tensor(held, storage_offset, size, stride)
-    return _finish(made, requires_grad, held, metadata)
+    return _finish(made, requires_grad, metadata)
 
 
 def _rebuild_tensor_v3(held: Any, storage_offset: int, size: Ints, stride: Ints,
                        requires_grad: bool, backward_hooks: Any, of: dtype, metadata: Any = None) -> Tensor:
     made = _see(held, of, Layout(tuple(size), tuple(stride), storage_offset))
-    return _finish(made, requires_grad, held, metadata)
+    return _finish(made, requires_grad, metadata)
 
 
 def _rebuild_meta_tensor_no_storage(of: dtype, size: Ints, stride: Ints, requires_grad: bool) -> Tensor:

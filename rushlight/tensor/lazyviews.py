@@ -1,0 +1,77 @@
+"""Lazy views: x.conj(), x.mH, x.conj().imag share memory and are conjugated or negated when they are read.
+
+Their kind is marked, so that no table of kernels knows it, and they have no `_a`: the slot is empty, and
+`_hidden` holds the memory. Whoever reads `_a` gets the values in a fresh array that NumPy lets nobody write
+to, so code that knows nothing of lazy views is right about them, or raises. `_m` reads the memory as it lies:
+that is for sizes, strides, addresses, and for the few places that make views or write.
+"""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rushlight.base.tape import TAPE
+from rushlight.tensor.kind import Kind, kind
+
+Array = np.ndarray[Any, Any]
+
+
+def values(t: Any) -> Array:
+    """What `_a` of a lazy view answers."""
+    if t._k.on_meta:
+        return t._hidden  # type: ignore[no-any-return]
+    found: Array = read(memory(t), t._k)._a
+    found.flags.writeable = bool(TAPE)
+    return found
+
+
+def read(t: Any, of: Kind) -> Any:
+    """A tensor outside the graph, conjugated and negated as `of` says: a fresh one."""
+    from rushlight.tensor.tensor import lookup, wrap
+
+    if not TAPE:
+        found = np.conjugate(t._a) if of.conj else t._a
+        return wrap(np.negative(found) if of.neg else found)
+    for marked, name in ((of.conj, "conj_physical"), (of.neg, "neg")):  # rows, which the recorder sees
+        t = lookup("torch", name)(t) if marked else t
+    return t
+
+
+def memory(t: Any) -> Any:
+    """The same memory, as it lies, outside the graph."""
+    from rushlight.tensor.tensor import wrap
+
+    made = wrap(t._m, t._k)
+    made._s = t._s
+    return made
+
+
+def place(t: Any, array: Array, of: Kind) -> None:
+    """Let `t` see this memory, read as `of` says."""
+    t._k = of
+    if not of.lazy:
+        t._a = array
+        return
+    t._a = None  # so that there is something to delete
+    del t._a
+    t._hidden = array
+
+
+def mark(t: Any, conj: bool, neg: bool) -> Any:
+    """`t`, which nobody else holds, its memory read conjugated or negated."""
+    if conj or neg:
+        t._storage().bytes(t._m)  # found while an array lies in it
+        place(t, t._m[...], kind(t._k.dtype, t._k.device, conj, neg))
+    return t
+
+
+def resolved(t: Any) -> Any:
+    """The values of a lazy view, in its place in the graph; another tensor as it is."""
+    from rushlight.tensor.tensor import wrap
+
+    if not t._k.lazy:
+        return t
+    made = wrap(t._a, t._k)
+    made._g, made._i = t._g, t._i
+    return made
