@@ -17,7 +17,6 @@ import numpy as np
 from rushlight.base import advanced
 from rushlight.base.tape import TAPE
 from rushlight.dispatch import state
-from rushlight.tensor.lazyviews import resolved
 from rushlight.tensor.tensor import Tensor, wrap
 
 Array = np.ndarray[Any, Any]
@@ -147,7 +146,7 @@ class Recorder:
         leaf = node.variable
         if leaf is None or not self._mine():
             return
-        grad = resolved(grad)
+        grad = grad.clone() if grad._k.lazy else grad
         if create:
             self.escape("a gradient is itself tracked (create_graph=True)")
         own = wrap(np.empty_like(leaf._a), leaf._k)

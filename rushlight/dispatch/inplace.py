@@ -228,13 +228,14 @@ def _generic(row: Row) -> Callable[..., Any]:
 
 def free(t: Any) -> bool:
     """Whether anybody may write to a plain tensor, and nobody need know."""
-    return (t.__class__ is Tensor and t._g is None and not t._k.special and not TAPE and 0 not in t._a.strides
-            and (t._s is None or not t._s.inference))
+    return (t.__class__ is Tensor and t._g is None and not t._k.special and not TAPE
+            and 0 not in t._a.strides and (t._s is None or not t._s.inference))
 
 
 def through(run: Callable[[Tensor], Any], target: Tensor, *operands: Any) -> Tensor:
     """A write into a lazy view: run(a copy of its values), which are written back."""
-    check_writable(target, LOCAL.enabled and any(isinstance(v, Tensor) and v._g is not None for v in operands))
+    tracked = any(isinstance(v, Tensor) and v._g is not None for v in operands)
+    check_writable(target, LOCAL.enabled and tracked)
     own = _copied(target)
     run(own)
     write(target, own)

@@ -23,7 +23,7 @@ from rushlight.dispatch.methods import copy_, fill_
 from rushlight.dispatch.state import MODES, PLAIN, STACK, interpret
 from rushlight.ops.table import ROWS
 from rushlight.tensor.indexing import FULL, WHOLE, Plan, parse
-from rushlight.tensor.lazyviews import mark, resolved
+from rushlight.tensor.lazyviews import mark
 from rushlight.tensor.meta import meta_array
 from rushlight.tensor.tensor import Tensor, storage, wrap, wrap_view
 
@@ -244,7 +244,7 @@ def _write_plain(self: Tensor, index: Any, value: Any) -> bool:
 def _setitem(self: Tensor, index: Any, value: Any) -> None:
     if not isinstance(value, (Tensor, *_NUMBERS)):
         _refuse_value(self, value)
-    value = resolved(value) if isinstance(value, Tensor) else value
+    value = value.clone() if isinstance(value, Tensor) and value._k.lazy else value
     plan = parse(index, self._m.shape)
     target = _by_rows(self, plan._replace(advanced=())) if MODES and _interpreted() else self
     if target is self and (plan.basic != WHOLE or plan.ones):

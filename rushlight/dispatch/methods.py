@@ -126,8 +126,9 @@ def view(self: Tensor, *size: Any, dtype: Any = None) -> Tensor:
 
 def _view_dtype(self: Tensor, dtype: dt.dtype) -> Tensor:
     if self._k.lazy:
-        what = "conjugate view tensors" if self._k.conj else "tensors with negative bit set"
-        raise RuntimeError(f"torch.Tensor.view is not supported for {what} when converting to a different dtype.")
+        which = "conjugate view tensors" if self._k.conj else "tensors with negative bit set"
+        raise RuntimeError(f"torch.Tensor.view is not supported for {which} when converting to a different "
+                           "dtype.")
     a = self._a
     if a.itemsize == dtype.itemsize:
         array = a.view(dtype.np)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.autograd.mode import LOCAL, no_grad
+from rushlight.autograd.mode import LOCAL
 from rushlight.base.layout import check_apart_from_itself
 from rushlight.base.promotion import can_cast
 from rushlight.base.tape import TAPE
@@ -84,10 +84,9 @@ def write(op: str, out: Tensor, result: Tensor) -> None:
 
 def overwrite(target: Tensor, result: Tensor) -> None:
     """The memory of `target` takes the values of `result`."""
-    if target._k.lazy:
-        with no_grad():
-            target, result = memory(target), read(result, target._k)
     if not target._k.on_meta:
+        if target._k.lazy:
+            target, result = memory(target), read(result, target._k)
         with np.errstate(all="ignore"):
             target._a[...] = result._a
         if TAPE:

@@ -145,7 +145,7 @@ def adjoint(input):
 
 @composite(aliases=("_conj",))
 def conj(input):
-    """The complex conjugate, as a view that is conjugated when it is read; a real tensor is returned as it is."""
+    """The complex conjugate, as a view that is conjugated when it is read; a real tensor itself."""
     return _conj_view(input) if input._k.dtype.is_complex else input
 
 
@@ -217,7 +217,9 @@ def imag(input):
     """The imaginary part, as a view."""
     if not input._k.dtype.is_complex:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
-    return _neg_view(_complex_part(_conj_view(input), "imag")) if input._k.conj else _complex_part(input, "imag")
+    if input._k.conj:
+        return _neg_view(_complex_part(_conj_view(input), "imag"))
+    return _complex_part(input, "imag")
 
 
 def _view_real(a: Array) -> Array:
@@ -232,9 +234,8 @@ def _view_real(a: Array) -> Array:
 
 def _unconjugated(k: Any) -> tuple[bool, bool]:
     if k.conj:
-        raise RuntimeError("view_as_real doesn't work on unresolved conjugated tensors.  To resolve the conjugate "
-                           "tensor so you can view it as real, use self.resolve_conj(); however, be warned that "
-                           "the resulting tensor will NOT alias the original.")
+        raise RuntimeError("view_as_real doesn't work on unresolved conjugated tensors.  To resolve the "
+                           "conjugate tensor so you can view it as real, use self.resolve_conj(), a copy")
     return False, k.neg
 
 

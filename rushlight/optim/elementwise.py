@@ -40,8 +40,8 @@ class Plan:
         self.rest = [*chain.from_iterable(map(dict.values, states))]
         self.tensors = [*params, *[s[n] for s in states for n in names], *[s["step"] for s in counted]]
         if any(t._k.lazy for t in self.tensors):
-            raise NotImplementedError("optimizers step memory that holds the values themselves, and a parameter is "
-                                      "a view that is conjugated or negated when it is read: resolve_conj() it first")
+            raise NotImplementedError("optimizers step memory that holds values; a parameter is conjugated"
+                                      " or negated when it is read: resolve_conj() or resolve_neg() it first")
         self.held = [*map(_memory, self.tensors)]
         self.fixed = [[*map(_real, (p._a, *[s[n]._a for n in names]))]
                       for p, s in zip(params, states, strict=True)]

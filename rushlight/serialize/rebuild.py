@@ -6,7 +6,6 @@ Functions whose names begin with `_rebuild_` appear in files under PyTorch's mod
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,7 @@ from rushlight.tensor import geometry
 from rushlight.tensor.bridge import from_numpy
 from rushlight.tensor.copying import meta_tensor, tensor_over
 from rushlight.tensor.lazyviews import mark
-from rushlight.tensor.tensor import Tensor, as_subclass, wrap
+from rushlight.tensor.tensor import Tensor, as_subclass
 from rushlight.tensor.typed import BY_DTYPE, TypedStorage
 from rushlight.tensor.untyped import UntypedStorage
 
@@ -73,8 +72,10 @@ def _plain_form(t: Tensor) -> tuple[Any, tuple[Any, ...]]:
     bytes_ = UntypedStorage._of(t)
     marks = {name: True for name in ("neg", "conj") if getattr(t._k, name)}
     if of in BY_DTYPE:
-        return _rebuild_tensor_v2, (TypedStorage(wrap_storage=bytes_, dtype=of), *place, *[marks] * bool(marks))
-    return _rebuild_tensor_v3, (bytes_, *place, of, *[marks] * bool(marks))
+        place = (TypedStorage(wrap_storage=bytes_, dtype=of), *place)
+    else:
+        place = (bytes_, *place, of)
+    return _rebuild_tensor_v2 if of in BY_DTYPE else _rebuild_tensor_v3, (*place, marks) if marks else place
 
 
 def _warn_of_hooks(t: Tensor) -> None:
@@ -120,15 +121,6 @@ def make_meta_storage(nbytes: int) -> UntypedStorage:
 
     made = make_storage(meta_array((nbytes,), np.uint8))
     made.device = META
-    return made
-
-
-def typed(untyped: UntypedStorage, of: dtype,
-          waiting: list[Callable[[], None]] | None = None) -> TypedStorage:
-    """The storage with its dtype; `waiting` collects what must be done once its bytes are there."""
-    made = TypedStorage(wrap_storage=untyped, dtype=of)
-    if waiting is not None:
-        made.waiting = waiting  # type: ignore[attr-defined]
     return made
 
 

@@ -50,12 +50,10 @@ def memory(t: Any) -> Any:
 def place(t: Any, array: Array, of: Kind) -> None:
     """Let `t` see this memory, read as `of` says."""
     t._k = of
-    if not of.lazy:
-        t._a = array
-        return
-    t._a = None  # so that there is something to delete
-    del t._a
-    t._hidden = array
+    t._a = array
+    if of.lazy:
+        t._hidden = array
+        del t._a
 
 
 def mark(t: Any, conj: bool, neg: bool) -> Any:
@@ -64,14 +62,3 @@ def mark(t: Any, conj: bool, neg: bool) -> Any:
         t._storage().bytes(t._m)  # found while an array lies in it
         place(t, t._m[...], kind(t._k.dtype, t._k.device, conj, neg))
     return t
-
-
-def resolved(t: Any) -> Any:
-    """The values of a lazy view, in its place in the graph; another tensor as it is."""
-    from rushlight.tensor.tensor import wrap
-
-    if not t._k.lazy:
-        return t
-    made = wrap(t._a, t._k)
-    made._g, made._i = t._g, t._i
-    return made

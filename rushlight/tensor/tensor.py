@@ -64,7 +64,7 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
         if name == "_a":
             return values(self)
         if name == "_m":  # a wrapped tensor's `_a` is no slot
-            return self._hidden if self._k.lazy else self._a
+            return self._hidden if hasattr(self, "_hidden") else self._a
         if name not in _UNSET:
             if lookup("Tensor", name) is not None:
                 getattr(Tensor, name)
@@ -93,7 +93,7 @@ WRAPPED: set[type] = set()
 _UNSET = frozenset({"_b", "_grad", "_hidden", "__array_struct__", "__array_interface__", "__array_ufunc__",
                     "__torch_function__", "__cuda_array_interface__"})
 
-# The same slot by another name: as fast to read, but where it is empty, __getattr__ can tell which was asked for.
+# The same slot by another name: as fast to read, but where it is empty __getattr__ knows which was asked for.
 Tensor._m = Tensor.__dict__["_a"]
 
 _new = object.__new__
