@@ -21,9 +21,16 @@ def values(t: Any) -> Array:
     """What `_a` of a lazy view answers."""
     if t._k.on_meta:
         return t._hidden  # type: ignore[no-any-return]
-    found: Array = read(memory(t), t._k)._a
-    found.flags.writeable = bool(TAPE)
+    if TAPE:
+        return read(memory(t), t._k)._a  # type: ignore[no-any-return]
+    found = np.asarray(_turned(t._hidden, t._k))
+    found.setflags(False)
     return found
+
+
+def _turned(a: Array, of: Kind) -> Any:
+    a = np.conjugate(a) if of.conj else a
+    return np.negative(a) if of.neg else a
 
 
 def read(t: Any, of: Kind) -> Any:
@@ -31,8 +38,7 @@ def read(t: Any, of: Kind) -> Any:
     from rushlight.tensor.tensor import lookup, wrap
 
     if not TAPE:
-        found = np.conjugate(t._a) if of.conj else t._a
-        return wrap(np.negative(found) if of.neg else found)
+        return wrap(_turned(t._a, of))
     for marked, name in ((of.conj, "conj_physical"), (of.neg, "neg")):  # rows, which the recorder sees
         t = lookup("torch", name)(t) if marked else t
     return t
