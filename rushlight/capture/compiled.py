@@ -11,7 +11,7 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from contextlib import nullcontext
 from typing import Any
 
@@ -229,6 +229,8 @@ class _State:
         """How the program's results differ from the second record's; empty if they do not."""
         if [e.name for e in program.entries] != [e.name for e in second.entries]:
             return "two calls with arguments of one kind did different things"
+        if [a.tobytes() for a in program.constants] != [a.tobytes() for a in second.constants]:
+            return "what seemed to be constant depends on something that cannot be repeated"
         after = [(a, a.copy()) for a, _ in self.held]
         drawn = default_generator.get_state()
         try:
@@ -239,7 +241,7 @@ class _State:
             for part, other, arrays in zip(program.parts, second.parts, given, strict=True):
                 for own, a in zip(part.inputs, arrays, strict=True):
                     own[...] = a
-                why = _compared(part, other, write)
+                why = _compared(part, other, second.known, write)
                 if why:
                     return why
             if not any(e.kind == "call" for e in program.entries) and any(
@@ -252,7 +254,7 @@ class _State:
             default_generator.set_state(drawn)
 
 
-def _compared(part: Part, other: Part, write: bool) -> str:
+def _compared(part: Part, other: Part, known: Container[int], write: bool) -> str:
     """How a part's results differ from another record's, up to the first step of an optimizer.
 
     Memory that is written to later is looked at after the last write: the record has no earlier state.
@@ -267,9 +269,8 @@ def _compared(part: Part, other: Part, write: bool) -> str:
             return ""
         with np.errstate(all="ignore"):
             step()
-        pairs = () if entry.inner else zip(entry.outs, second.outs, strict=True)
-        for out, values in pairs:
-            if id(root(values)) in changed:
+        for out, values in zip(entry.outs, second.outs, strict=True):
+            if id(root(values)) in changed or id(root(values)) not in known:
                 continue
             due.setdefault(max(i, last.get(id(root(values)), i)), []).append((entry, out, values))
         for made, out, values in due.pop(i, ()):

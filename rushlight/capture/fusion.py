@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Container, Sequence
 from typing import Any
 
-from rushlight.capture.kernelnode import Array, Kernel, lowered, node
+from rushlight.capture.kernelnode import Array, Kernel, node
+from rushlight.capture.lowering import lowered
 from rushlight.capture.recorder import Entry, root, roots
 from rushlight.compiler.team import pointer
 from rushlight.ops.rowexpr import COSTLY

@@ -30,7 +30,7 @@ from rushlight.compiler.meaning import InvalidIR
 from rushlight.compiler.team import pointer
 from rushlight.tensor.tensor import Tensor
 
-_ENTRY = re.compile(r"(inner )?(run|write|call) (?:(%.*) = )?([^(]*)\((.*)\)  # ?(.*)")
+_ENTRY = re.compile(r"(run|write|call) (?:(%.*) = )?([^(]*)\((.*)\)  # ?(.*)")
 _ARRAY = re.compile(r"%(\d+)(?:\+(\d+))?:(\w+)\[([\d,]*)\](?:/([-\d,]+))?")
 _WORD = re.compile(r"[\w.+-]+|<[\w.]*>")
 _PLAIN = (bool, int, float, type(None), dt.dtype)
@@ -75,7 +75,7 @@ def text(entries: Sequence[Entry]) -> str:
         outs = ", ".join(map(shown, e.outs))
         body = "".join(f"\n  {line}" for line in kernel.text().splitlines()) if kernel else ""
         name, given = kernel.form if kernel else e.name, ", ".join(map(shown, flat(e.given)))
-        first = f"{'inner ' * e.inner}{e.kind} {outs and f'{outs} = '}{name}({given})  # {e.where}"
+        first = f"{e.kind} {outs and f'{outs} = '}{name}({given})  # {e.where}"
         lines.append(first.rstrip() + body)
     return "\n".join(lines)
 
@@ -98,9 +98,9 @@ def parse(source: str) -> list[Entry]:
         found = _ENTRY.fullmatch(first)
         if found is None:
             raise InvalidIR(f"{first!r}: expected {_ENTRY.pattern}")
-        outs, given = ([value(word) for word in (found[k] or "").split(", ") if word] for k in (3, 5))
-        function: Any = Product() if found[4] == Product.label else Op(label=found[4])
+        outs, given = ([value(word) for word in (found[k] or "").split(", ") if word] for k in (2, 4))
+        function: Any = Product() if found[3] == Product.label else Op(label=found[3])
         if body:
             function, given = Kernel.parse(re.sub("(?m)^  ", "", body)), [given]
-        entries.append(Entry(found[2], function, tuple(given), tuple(outs), found[6], bool(found[1])))
+        entries.append(Entry(found[1], function, tuple(given), tuple(outs), found[5]))
     return entries

@@ -19,6 +19,7 @@ from rushlight.capture.memory import Plan, Room
 from rushlight.capture.recompute import within
 from rushlight.capture.recorder import Entry, Recorder, arrays, root, roots
 from rushlight.capture.regions import CompiledBackward, Traced, nodes
+from rushlight.capture.simplify import fold, once
 from rushlight.capture.verify import sources, unmoved, verify
 from rushlight.tensor.tensor import Tensor, storage, wrap
 
@@ -62,6 +63,8 @@ class Program:
         tracked = [] if traced is None else [t for t in flatten(output)[0] if is_tracked(t)]
         self.numbers = {id(t): n for n, t in enumerate(tracked)}
         self.memory, self.share = recorder.owned, share
+        # What the recorded call handed out; passes make memory of their own.
+        self.known = (recorder if traced is None else traced.recorder).owned
         self.backward: Part | None = None
         later: list[Entry] = []
         if traced is not None:
@@ -73,8 +76,10 @@ class Program:
             self.backward = Part(traced.given, later, found)
         live = output, [e.given for e in later]
         self.forward = Part(inputs, gradients.straight(_needed(recorder.entries, live), live), output)
+        # What is the same at every replay.
+        self.constants: list[Array] = []
         self.parts = [self.forward] if self.backward is None else [self.forward, self.backward]
-        self.fused = self._improved(Fusing(recorder.owned, until))
+        self.fused = self._improved(Fusing(self.known, until))
         # Memory of others that a run writes to.
         self.written: list[Array] = []
         self.plan: Plan | None = None
@@ -87,12 +92,17 @@ class Program:
         def verified(after: str, entries: Sequence[Sequence[Entry]], before: Any = None) -> None:
             if knobs.verify:
                 verify(whole(self.parts, entries), after, before and whole(self.parts, before))
-        recorded = [part.entries for part in self.parts]
-        verified("recorded", recorded)
+        outputs = [part.output for part in self.parts]
+        verified("recorded", [part.entries for part in self.parts])
+        recorded, self.constants = fold([part.entries for part in self.parts], outputs, self.known)
+        verified("constants", recorded, [part.entries for part in self.parts])
         lower = [fusing.lower(part) for part in recorded]
         verified("lowered", lower, recorded)
-        kept = within(self.share, lower, [part.output for part in self.parts])
-        verified("recompute", kept, lower)
+        read = [outputs, [e.given for e in lower[-1]] if self.backward else ()]
+        single = [once(part, live) for part, live in zip(lower, (read, outputs), strict=False)]
+        verified("once", single, lower)
+        kept = within(self.share, single, outputs)
+        verified("recompute", kept, single)
         fused, live = [], []
         for part, entries in zip(self.parts[::-1], kept[::-1], strict=True):
             live.append(part.output)

@@ -47,7 +47,7 @@ def _keep(budget: float, entries: list[Entry], mark: int, live: set[int]) -> Non
     kernels, size = [], {key: int(made[key].nbytes) for e in entries[:mark] for key in roots(e.outs) & read}
     for e in entries[:mark]:
         saved = sum(size.get(key, 0) for key in roots(e.outs))
-        if saved and isinstance(e.function, Kernel) and e.function.form != "full" and not e.inner:
+        if saved and isinstance(e.function, Kernel) and e.function.form != "full":
             kernels.append((saved / len(toposort(e.function.exprs)), saved, e))
     left = most = sum(size.values())
     for _, saved, e in sorted(kernels, key=lambda found: found[0], reverse=True):
@@ -66,8 +66,6 @@ def _again(e: Entry, entries: list[Entry], mark: int, made: dict[int, Array]) ->
         return False
     again = Moved({key: (np.empty(made[key].nbytes, np.uint8), 0) for key in wanted})
     copy = Entry("run", e.function, e.operands, again(e.outs), e.where)
-    for o, own in zip(e.outs, copy.outs, strict=True):
-        own[...] = o  # what a record of another call is compared with
-    entries[first:] = [copy, *[Entry(o.kind, o.function, again(o.operands), o.outs, o.where, o.inner)
+    entries[first:] = [copy, *[Entry(o.kind, o.function, again(o.operands), o.outs, o.where)
                                if o.reads() & wanted else o for o in entries[first:]]]
     return True

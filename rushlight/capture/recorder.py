@@ -33,12 +33,10 @@ _RANDOM = frozenset("_keep dropout _dropout native_dropout alpha_dropout rrelu m
 class Entry:
     """One thing to do again: `function(*operands)`, its result put into `outs` if there are any."""
 
-    __slots__ = ("function", "operands", "outs", "kind", "where", "inner")
+    __slots__ = ("function", "operands", "outs", "kind", "where")
 
     def __init__(self, kind: str, function: Any, operands: tuple[Any, ...],
-                 outs: tuple[Array, ...] = (), where: str = "", inner: bool = False) -> None:
-        # Whether the results are part of a recorded op, which never handed them out.
-        self.inner = inner
+                 outs: tuple[Array, ...] = (), where: str = "") -> None:
         self.kind, self.function, self.operands, self.outs, self.where = kind, function, operands, outs, where
 
     @property

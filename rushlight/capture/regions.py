@@ -36,8 +36,10 @@ class Traced:
 
 
 def _values(t: Tensor) -> Any:
-    """Numbers that are unlike each other: a gradient program is compared on them."""
-    return np.cos(np.arange(t._a.size, dtype=np.float64)).reshape(t._a.shape).astype(t._a.dtype)
+    """Numbers unlike each other, as a gradient program is compared on them, in the result's order."""
+    found = np.empty_like(t._a)
+    found[...] = np.cos(np.arange(t._a.size, dtype=np.float64)).reshape(t._a.shape)
+    return found
 
 
 def nodes(roots: Sequence[Any]) -> Iterator[Node]:

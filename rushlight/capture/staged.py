@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base import dtype as dt
 from rushlight.base.config import knobs
 from rushlight.base.rng import default_engine
-from rushlight.capture.kernelnode import Kernel, Product, checked, total
+from rushlight.capture.kernelnode import Kernel, Product
+from rushlight.capture.lowering import checked, total
 from rushlight.capture.recorder import Entry
 from rushlight.compiler import handwritten, mersenne, stages
 from rushlight.compiler.handwritten import Scratch
@@ -26,7 +28,7 @@ from rushlight.dispatch.methods import assign
 from rushlight.dispatch.reducing import BIG, X, Reducer
 from rushlight.ops import recurrences
 from rushlight.ops.rowexpr import reduce_
-from rushlight.ops.scalar import Expr, toposort
+from rushlight.ops.scalar import Expr, symbol, toposort
 
 Array = np.ndarray[Any, Any]
 Step = Callable[[], Any]
@@ -170,36 +172,37 @@ def _in_place(entry: Any, of: Any, arrays: Sequence[Array], out: Array) -> Stage
 
 def _reduction(reducer: Reducer, out: Array, a: Array, axes: tuple[int, ...], keepdim: bool,
                compute: Any, result: Any) -> Stages | None:
-    finish, map_ = reducer.finish, reducer.meaning.map
-    total = out if finish is None else np.empty_like(out)
-    if reducer.meaning.combine != "add" or not a.dtype == compute.np == result.np or not (
-            a.dtype.char in "fd" and a.flags.c_contiguous) or any(
+    finish, map_, work = reducer.finish, reducer.meaning.map, dt.opmath(compute)
+    # Sums of two-byte floats are rounded at the end.
+    small = a.size < BIG and work is not compute
+    if small or reducer.meaning.combine != "add" or not a.dtype == compute.np == result.np or not (
+            work.np.char in "fd" and a.flags.c_contiguous) or any(
             e.op not in _EXACT for e in toposort((map_, map_ if finish is None else finish))):
         return None
-    found = [_sum(a, map_, axes, total)]
-    if finish is not None:
-        count = np.array(a.size // max(out.size, 1), a.dtype)
-        found.append(stages.formula(finish, ("combined", "count"), (total, count, out)))
-    return joined(found)
+    if finish is None and work is compute:
+        return _sum(a, map_, axes, out)
+    total, count = np.empty(out.shape, work.np), np.array(a.size // max(out.size, 1), work.np)
+    return joined([_sum(a, map_, axes, total), stages.formula(
+        symbol("combined") if finish is None else finish, ("combined", "count"), (total, count, out))])
 
 
 def _sum(a: Array, map_: Expr, axes: tuple[int, ...], out: Array) -> Stages | None:
     """The sum of an expression over axes, as eager calls add it up."""
-    k, over, of = len(axes), sorted(axes), a.dtype.name
+    k, over, of, to = len(axes), sorted(axes), a.dtype.name, out.dtype.name
     first, last = over == [*range(k)], over == [*range(a.ndim - k, a.ndim)]
-    if a.size < BIG or not first and not last:
+    if a.dtype == out.dtype and (a.size < BIG or not first and not last):
         source = a if map_ is X else np.empty_like(a)
         mapped = [] if map_ is X else stages.formula(map_, ("input",), (a, source))
         return joined([mapped, stages.add_reduce(source, axes, out)])
     if last and (k < a.ndim or a.size <= CHUNK):
-        each = rows((reduce_("add", map_),), (("input", of, "vector"),), (of,))
+        each = rows((reduce_("add", map_),), (("input", of, "vector"),), (to,))
         lead = a.shape[:a.ndim - k]
         return stages.kernel(each.fn, (a.reshape(*lead, -1), out.reshape(lead)), (True, False)) \
             if each.compile_now() else None
     if last:
-        return handwritten.everything(full("add", map_, (("input", of),), of), (a,), out)
-    made = columns((map_,), (("input", of, "matrix"),), (of,))
-    if not made.compile_now():
+        return handwritten.everything(full("add", map_, (("input", of),), to), (a,), out)
+    made = columns((map_,), (("input", of, "matrix"),), (to,)) if first else None
+    if made is None or not made.compile_now():
         return None
     return stages.columns(made, a.reshape(prod(a.shape[:k]), -1), out)
 
@@ -218,13 +221,15 @@ def _clone(out: Array, a: Array, *options: Any) -> Stages | None:
 
 
 def _keep(out: Array, input: Array, p: float, channels: bool, share: float) -> Stages | None:
-    value = out.dtype.type(1) / out.dtype.type(share)
+    one = dt.opmath(dt.from_numpy_dtype(out.dtype)).np.type(1)
+    value = (one / one.dtype.type(share)).astype(out.dtype)
     return mersenne.bernoulli(default_engine(), 1 - p, value, out) if input.flags.c_contiguous else None
 
 
 # Functions of an entry's results and operands, and those that need room for what is padded.
 _ROWS: dict[str, Callable[..., Stages | None]] = {
     "_cat": _cat, "_stack": _stack, "clone": _clone, "_keep": _keep, "_spread": handwritten.spread,
+    "embedding": handwritten.look_up, "embedding_dense_backward": handwritten.look_up_backward,
     "_attention": handwritten.attention, "_attention_backward": handwritten.attention_backward}
 _WIDENED: dict[str, Callable[..., Stages | None]] = {
     "_convolution": lambda room, outs, x, w, *how: handwritten.convolution(

@@ -1,4 +1,5 @@
-"""The graph is verified after each pass: recorded, lowered, recompute, fused, memory plan.
+"""The graph is verified after each pass: recorded, constants, lowered, once, recompute, fused,
+memory plan.
 
 Kernels must fit their arrays, and what is read must have been made before. A pass must leave each result
 and each effect computed from the same values of the same memory: so nothing has moved past a write. Where
@@ -89,12 +90,27 @@ def _same(before: Sequence[Entry], entries: Sequence[Entry], after: str) -> None
     if effects[0] != effects[1]:
         raise InvalidIR(f"after the pass {after!r}: expected the effects {effects[0]}, got {effects[1]}")
     allowed: dict[int, set[Any]] = {}
+    alike = _alike(before)
     for key in now.keys() & was.keys():
         allowed.setdefault(now[key][0], set()).update(was[key][1])
     for number, of in now.values():
-        strange = {key for key, _ in of - allowed.get(number, of)} & known
+        right = {(alike.get(key, key), n) for key, n in allowed.get(number, of)}
+        strange = {key for key, n in of if (alike.get(key, key), n) not in right} & known
         _check(bool(strange) and "it is computed from other values than before: it, or what it reads, has "
                "moved past a write", entries[number], number, after)
+
+
+def _alike(entries: Sequence[Entry]) -> dict[int, int]:
+    """For memory that is made, the first that was made by the same from the same."""
+    found, first, writes = dict[int, int](), dict[Any, int](), Counter[int]()
+    for e in entries:
+        read = [(found.get(key, key), writes[key], a.dtype, a.shape, a.strides) for a in arrays(e.given)
+                for key in [id(root(a))]]
+        for k, o in enumerate(e.outs):
+            found[id(root(o))] = first.setdefault((e.name, *read, k), id(root(o)))
+        if e.kind != "run":
+            writes.update(e.reads())
+    return found
 
 
 def _computed(entries: Sequence[Entry], ends: set[int]) -> dict[Any, tuple[int, set[tuple[int, int]]]]:

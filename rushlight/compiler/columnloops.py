@@ -153,11 +153,11 @@ def write(module: Module) -> None:
 def _add_rows(module: Module) -> None:
     """rl_add_rows, with the team's ABI: out[index[i]] += values[i].
 
-    args: the descriptor of an addition, out, index, values; dims: m, n; steps: bytes of out, index and
+    args: out, index, values, the descriptor of an addition; dims: m, n; steps: bytes of out, index and
     values along rows, then of out and values along n.
     """
     f = Function(module, "define i32 @rl_add_rows(ptr %x, ptr %args, ptr %dims, ptr %steps, ptr %d)")
-    desc, out, index, values = (f.load("ptr", "%args", SLOT * k) for k in range(4))
+    out, index, values, desc = (f.load("ptr", "%args", SLOT * k) for k in range(4))
     m, n = (f.load("i64", "%dims", SLOT * k) for k in range(2))
     frame, bases, widths = (f.op(f"alloca i64, i64 {k}, align 16") for k in (7, 3, 3))
     f.store("ptr", "null", frame)

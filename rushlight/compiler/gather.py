@@ -27,14 +27,22 @@ def rows(a: Array, index: Array) -> Array | None:
     # As numbers without a sign, those below 0 are too large.
     if np.maximum.reduce(index.view(np.uint64), None) >= len(a):
         return None
+    if not team.possible():
+        return None
     out = np.empty((*index.shape, *a.shape[1:]), a.dtype)
-    starts = np.arange(0, index.size, _ROWS)
+    copying(index.size, size)(pool.get_num_threads(), a, index, out)
+    return out
+
+
+@lru_cache(maxsize=256)
+def copying(count: int, size: int) -> team.Call:
+    """Of a table, numbers and a result, rows of `size` bytes."""
+    starts = np.arange(0, count, _ROWS)
     jobs = np.empty((len(starts), 5), np.int64)
-    for column, (operand, step) in enumerate(((a, 0), (index, index.itemsize), (out, size))):
-        jobs[:, column] = team.pointer(operand) + starts * step
-    jobs[:, 3], jobs[:, 4] = np.minimum(_ROWS, index.size - starts), size
-    done = team.run_loop(_loop(), jobs, 3, np.zeros(1, np.int64), pool.get_num_threads())
-    return out if done else None
+    for column, step in enumerate((0, 8, size)):
+        jobs[:, column] = starts * step
+    jobs[:, 3], jobs[:, 4] = np.minimum(_ROWS, count - starts), size
+    return team.Call((_loop(), jobs, range(3), 3, np.zeros(1, np.int64)))
 
 
 @lru_cache(maxsize=None)

@@ -1,4 +1,4 @@
-"""Stages of kernels that are written by hand: attention, convolutions, maxima, sums of everything."""
+"""Stages of kernels that are written by hand: attention, convolutions, maxima, tables, sums of everything."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.compiler import attend, attentioncode, convolve, maxima, pool, team
+from rushlight.compiler import attend, attentioncode, convolve, gather, maxima, pool, scatter, team
 from rushlight.compiler.full import Full
-from rushlight.compiler.stages import Stage, Stages, add_reduce, copy, formula, joined
+from rushlight.compiler.stages import PARALLEL, Stage, Stages, add_reduce, copy, formula, joined
 from rushlight.compiler.tiles import suits
 from rushlight.ops.scalar import symbol
 from rushlight.ops.windows import reach
@@ -112,6 +112,38 @@ def spread(out: Array, input: Array, places: Array, size: int) -> Stages | None:
         return None
     call = maxima.spreading(input.dtype, input.shape, size)
     return joined([*_zeros(out), _stages(call, maxima.threads(input, out), input, places, out)])
+
+
+def look_up(out: Array, table: Array, numbers: Array, *how: Any) -> Stages | None:
+    """Rows of a table: ops/embedding.py's embedding."""
+    if not _numbered(out, table, numbers):
+        return None
+    threads, call = _shared(out), gather.copying(numbers.size, table.strides[0])
+    return [_inside(numbers, table), *_stages(call, threads, table, numbers, out)]
+
+
+def look_up_backward(out: Array, grad: Array, numbers: Array, size: int, padding: int,
+                     by_count: bool) -> Stages | None:
+    """ops/embedding.py's embedding_dense_backward."""
+    if padding >= 0 or by_count or not _numbered(out, grad, numbers):
+        return None
+    strides, width, threads = (*out.strides, 8, *out.strides), out.shape[1], _shared(grad)
+    call = scatter.adding(out.dtype, strides, numbers.size, width, threads)
+    added = call and _stages(call, threads, out, numbers, grad)
+    return joined([[_inside(numbers, out)], *_zeros(out), added])
+
+
+def _numbered(*arrays: Array) -> bool:
+    return all(a.size and a.flags.c_contiguous for a in arrays) and arrays[-1].dtype == np.int64
+
+
+def _shared(a: Array) -> int:
+    return pool.get_num_threads() if a.size >= PARALLEL else 1
+
+
+def _inside(numbers: Array, table: Array) -> Stage:
+    """Refuses if one is out of range."""
+    return Stage("rl_inside", [[team.pointer(numbers), numbers.size, len(table)]], 1, [], 1, numbers)
 
 
 def everything(made: Full, arrays: Sequence[Array], out: Array) -> Stages | None:

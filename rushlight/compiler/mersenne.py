@@ -135,7 +135,7 @@ def bernoulli(engine: Engine, p: float, value: float, out: Array) -> Any:
     from rushlight.compiler.stages import Stage, formula
 
     w = symbol("w")
-    if out.dtype.char not in "fd" or not (out.flags.c_contiguous and words().compile_now()):
+    if not (out.flags.c_contiguous and words().compile_now()):
         return None
     # Of a pair of words the first is the upper half; 53 bits of the pair count.
     drawn = m.bitwise_or(m.bitwise_and(m.shift_left(w, 32), (1 << 53) - (1 << 32)),

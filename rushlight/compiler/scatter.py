@@ -13,11 +13,10 @@ from rushlight.base import dtype as dt
 from rushlight.base.config import knobs
 from rushlight.compiler import native, pool, team
 from rushlight.compiler.meaning import Meaning
-from rushlight.compiler.team import pointer
 from rushlight.ops.scalar import symbol
 
 Array = np.ndarray[Any, Any]
-_LARGE, _COLUMNS = 1 << 17, 256
+LARGE, _COLUMNS = 1 << 17, 256
 
 
 @lru_cache(maxsize=None)
@@ -38,15 +37,23 @@ def add_rows(out: Array, index: Array, values: Array) -> bool:
     """
     if np.maximum.reduce(index.view(np.uint64)) >= out.shape[0]:
         raise IndexError(f"add_rows: expected indices from 0 to {out.shape[0] - 1}, got {index.tolist()}")
-    found = None if knobs.kernels == "numpy" else _descriptor(dt.from_numpy_dtype(out.dtype).name)
-    if found is None:
-        return False
-    columns = out.shape[1]
-    threads = pool.get_num_threads() if values.size >= _LARGE else 1
+    threads = pool.get_num_threads() if values.size >= LARGE else 1
+    call = None if knobs.kernels == "numpy" or not team.possible() else adding(
+        out.dtype, (*out.strides, *index.strides, *values.strides), *values.shape, threads)
+    if call is not None:
+        call(threads, out, index, values)
+    return call is not None
+
+
+@lru_cache(maxsize=256)
+def adding(of: Any, strides: tuple[int, ...], count: int, columns: int, threads: int) -> Any:
+    """The team.Call, or None, that adds `count` rows to others where all is in range.
+
+    strides: of out, index and values.
+    """
+    found, (down, across, number, line, along) = _descriptor(dt.from_numpy_dtype(of).name), strides
     step = -(-columns // max(1, min(threads, columns // _COLUMNS)))
-    to, across, source, along = pointer(out), out.strides[1], pointer(values), values.strides[1]
-    jobs = [[found, to + low * across, pointer(index), source + low * along, len(index),
-             min(step, columns - low)] for low in range(0, columns, step)]
-    steps = [out.strides[0], index.strides[0], values.strides[0], across, along]
-    return team.run_loop(native.runtime_address("rl_add_rows"), np.array(jobs, np.int64), 4,
-                         np.array(steps, np.int64), threads)
+    jobs = [[low * across, 0, low * along, found, count, min(step, columns - low)]
+            for low in range(0, columns, step)]
+    return found and team.Call((native.runtime_address("rl_add_rows"), np.array(jobs, np.int64), range(3), 4,
+                                np.array([down, number, line, across, along], np.int64)))

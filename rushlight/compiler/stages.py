@@ -32,6 +32,8 @@ _THREADED = 1 << 18
 _MOST_JOBS = 4096
 # Lines of fewer elements are better taken together.
 LINE = 1024
+# What elements are copied as: there is a number in every bit pattern.
+_WORDS = {1: "int8", 2: "int16", 4: "int32", 8: "int64"}
 
 
 class Stage:
@@ -150,10 +152,11 @@ class Noted:
 
 
 def copy(to: Array, source: Array) -> Stages | None:
-    """to[...] = source, of one dtype that has a number in every bit pattern."""
-    x, of = symbol("x"), to.dtype.name
-    if of not in ("float32", "float64", "int64") or source.dtype != to.dtype:
+    """to[...] = source, of one dtype."""
+    if source.dtype != to.dtype or to.itemsize not in _WORDS:
         return None
+    x, of = symbol("x"), _WORDS[to.itemsize]
+    source, to = source.view(of), to.view(of)
     found = formula(x, ("x",), (source, to))
     if (found is None or len(found[0].jobs) > to.size // LINE) and to.ndim > 1 and to.shape == source.shape:
         made = rows((x,), (("x", of, "vector"),), (of,))
@@ -199,7 +202,7 @@ def columns(made: Columns, a: Array, out: Array) -> Stages | None:
     # The kernel adds up chunks of many short rows apart.
     if loop is None or m >= 2 * CHUNK and n < 1024:
         return None
-    cuts = [n * i // threads * a.itemsize for i in range(threads + 1)]
-    jobs = [[pointer(a) + low, pointer(out) + low, 1, m, (high - low) // a.itemsize]
+    cuts = [n * i // threads for i in range(threads + 1)]
+    jobs = [[pointer(a) + low * a.itemsize, pointer(out) + low * out.itemsize, 1, m, high - low]
             for low, high in zip(cuts, cuts[1:], strict=False) if high > low]
-    return [Stage(loop, jobs, 2, [0, 0, *a.strides, a.itemsize], threads, (a, out))]
+    return [Stage(loop, jobs, 2, [0, 0, *a.strides, out.itemsize], threads, (a, out))]

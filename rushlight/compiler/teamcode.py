@@ -203,12 +203,13 @@ def write(module: Module) -> None:
 #   rl_update   rl_multi. dims: part, parts. steps: its other arguments, in order
 #   rl_words    the next random words. args: state, words. dims: n. steps: the function of mersenne.py
 #   rl_refuse   gives what its argument points to: other than 0 ends the run of a program
-NAMES = ("rl_program_run", "rl_numpy", "rl_update", "rl_words", "rl_refuse")
+#   rl_inside   gives 1 if a number is below 0 or beyond. args: numbers. dims: how many, from where on beyond
+NAMES = ("rl_program_run", "rl_numpy", "rl_update", "rl_words", "rl_refuse", "rl_inside")
 _LOOP = "define i32 @rl_{}(ptr %c, ptr %args, ptr %dims, ptr %steps, ptr %d)"
 
 
 def _write_stages(module: Module) -> None:
-    for each in (_numpy, _update, _words, _refuse):
+    for each in (_numpy, _update, _words, _refuse, _inside):
         f = Function(module, _LOOP.format(each.__name__[1:]))
         f.emit(f"ret i32 {each(f)}")
         f.finish()
@@ -266,3 +267,13 @@ def _words(f: Function) -> "str | int":
 
 def _refuse(f: Function) -> "str | int":
     return f.op(f"zext i8 {f.load('i8', f.load('ptr', '%args'))} to i32")
+
+
+def _inside(f: Function) -> "str | int":
+    outside, numbers, (count, limit) = f.var(0), f.load("ptr", "%args"), [
+        f.load("i64", "%dims", _SLOT * k) for k in range(2)]
+    with f.loop(count) as i:
+        # As numbers without a sign, those below 0 are too large.
+        wrong = f.i64("icmp uge", f.load("i64", numbers, f.i64("mul", i, _SLOT)), limit)
+        outside.set(f.i64("or", outside.get(), f.op(f"zext i1 {wrong} to i64")))
+    return f.op(f"trunc i64 {outside.get()} to i32")

@@ -113,10 +113,10 @@ def test_verify_writes_down_a_kernel_that_differs(monkeypatch):
     import subprocess
     import sys
 
-    from rushlight.capture import kernelnode
+    from rushlight.capture import lowering
 
-    node = kernelnode.node
-    monkeypatch.setattr(kernelnode, "node", lambda form, exprs, *rest, **how: node(
+    node = lowering.node
+    monkeypatch.setattr(lowering, "node", lambda form, exprs, *rest, **how: node(
         form, [e + e for e in exprs], *rest, **how))
     compiled = torch.compile(lambda x: x.exp(), mode="reduce-overhead", verify=True)
     x = torch.ones(3)

@@ -41,6 +41,9 @@ UNARY = [
     lambda a: a.masked_fill(a < -1, 0.25), inplace("add_", 1.0), inplace("clamp_", -1, 1), inplace("exp_"),
     lambda a: a.amax(0) + a, lambda a: a.unsqueeze(1).expand(6, 3, 8).sum(1), lambda a: (a * 3).round().int() + a,
     lambda a: a.bfloat16().float() * 0.5, lambda a: a.logsumexp(1, True) - a,
+    lambda a: F.linear(a.bfloat16(), torch.ones(8, 8).bfloat16()).float(), lambda a: (a.half() @ a.half().t() @ a.half()).float(),
+    lambda a: F.embedding(torch.arange(6) % 3, a), lambda a: (a @ a.t()).sin() @ a + (a @ a.t()).cos() @ a,
+    lambda a: a.bfloat16().sum(0).float() + a * torch.linspace(0, 1, 8),
 ]
 BINARY = [
     torch.add, torch.sub, torch.mul, lambda a, b: a / (b.abs() + 1), torch.maximum, lambda a, b: a.addcmul(a, b, value=0.1),
