@@ -236,7 +236,7 @@ def _record(plan: Plan, formula: updates.Formula, scalars: list[Any]) -> None:
     import rushlight
 
     for p, state in zip(plan.params, plan.states, strict=True):
-        tensors = {"p": p, "g": p.grad, **{name: state[name] for name in plan.names}}
+        tensors = {"p": p, "g": p.grad.resolve_conj(), **{name: state[name] for name in plan.names}}
         if p.is_complex():
             tensors = {name: rushlight.view_as_real(t) for name, t in tensors.items()}
         env = {name: t.clone() for name, t in tensors.items()}

@@ -257,6 +257,20 @@ def test_gradients_and_their_marks():
     assert torch.allclose(torch.autograd.grad(g.abs().square().sum(), w)[0], 8 * w)
 
 
+@pytest.mark.parametrize("name", ["SGD", "Adam", "Adagrad", "RMSprop", "Rprop", "LBFGS"])
+def test_optimizers_take_lazy_gradients(name):
+    found = []
+    for conj in (torch.conj, torch.conj_physical):
+        p = X.clone().requires_grad_()
+        optimizer = getattr(torch.optim, name)([p], lr=0.1)
+        for _ in range(2):
+            p.grad = None
+            conj(p).backward(X)
+            optimizer.step(lambda: 1.0)
+        found.append(p.detach())
+    assert torch.allclose(*found)
+
+
 def test_saved_versions():
     w = X.clone().requires_grad_()
     y = w * 1
