@@ -11,7 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Iterable
 from importlib import import_module
-from importlib.machinery import ModuleSpec, SourceFileLoader, SourcelessFileLoader
+from importlib.machinery import BuiltinImporter, ModuleSpec, SourceFileLoader, SourcelessFileLoader
 from importlib.util import find_spec
 from types import ModuleType, TracebackType
 from typing import Any
@@ -187,8 +187,6 @@ def _code(text: str) -> Callable[[], Any]:
 
 
 def _compiled(text: str | bytes, name: str) -> Callable[[], Any]:
-    from importlib.machinery import BuiltinImporter
-
     namespace = _fresh_main(__loader__=BuiltinImporter)
     return lambda: exec(compile(text, name, "exec", dont_inherit=True), namespace)
 

@@ -8,4 +8,5 @@ from __future__ import annotations
 from rushlight.base.lazy import lazy_names
 
 __version__ = "0.28.0+rushlight"
-__getattr__, __dir__ = lazy_names(globals(), {}, ("datasets", "transforms", "tv_tensors", "utils"))
+__getattr__, __dir__ = lazy_names(globals(), dict.fromkeys(
+    ("datasets", "transforms", "tv_tensors", "utils"), "."))

@@ -18,10 +18,9 @@ __array_api_version__ = "2024.12"
 _SAME = frozenset((
     "abs acos acosh asin asinh atan atanh ceil cos cosh exp expm1 floor imag isfinite isinf isnan log "
     "log1p log2 log10 logical_not negative positive real reciprocal signbit sin sinh sqrt "
-    "square tan tanh trunc empty_like full_like ones_like zeros_like from_dlpack searchsorted "
-    "broadcast_to stack tile e inf nan newaxis pi asarray").split())
-_RENAMED = {"bitwise_invert": "bitwise_not", "conj": "conj_physical", "permute_dims": "permute",
-            "sign": "sgn", "moveaxis": "movedim"}
+    "square tan tanh trunc empty_like full_like ones_like zeros_like from_dlpack searchsorted tile "
+    "e inf nan newaxis pi asarray").split())
+_RENAMED = {"bitwise_invert": "bitwise_not", "conj": "conj_physical", "moveaxis": "movedim"}
 # Functions of two arrays: these first take the standard's common dtype, whatever their dims.
 _PAIRS = {**{name: name for name in (
     "add atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor copysign divide "

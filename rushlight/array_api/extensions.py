@@ -24,8 +24,12 @@ def vector_norm(x: Tensor, /, *, axis: Any = None, keepdims: bool = False, ord: 
     return torch.linalg.vector_norm(x, ord, axis, keepdims)
 
 
+def _over_axis(f: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, /, *, n=None, axis=-1, norm="backward": f(x, n, axis, norm)
+
+
 def _over_axes(f: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda x, /, *, axes=None, **options: f(x, dim=axes, **options)
+    return lambda x, /, *, s=None, axes=None, norm="backward": f(x, s, axes, norm)
 
 
 linalg = SimpleNamespace(**{
@@ -43,6 +47,8 @@ linalg = SimpleNamespace(**{
         torch.linalg.diagonal(x, offset=offset), axis=-1, dtype=dtype),
 })
 fft = SimpleNamespace(
-    **{name: getattr(torch.fft, name) for name in "fft ifft rfft irfft hfft ihfft fftfreq rfftfreq".split()},
-    **{name: _over_axes(getattr(torch.fft, name)) for name in (
-        "fftn", "ifftn", "rfftn", "irfftn", "fftshift", "ifftshift")})
+    **{name: _over_axis(getattr(torch.fft, name)) for name in "fft ifft rfft irfft hfft ihfft".split()},
+    **{name: _over_axes(getattr(torch.fft, name)) for name in "fftn ifftn rfftn irfftn".split()},
+    fftshift=lambda x, /, *, axes=None: torch.fft.fftshift(x, axes),
+    ifftshift=lambda x, /, *, axes=None: torch.fft.ifftshift(x, axes),
+    fftfreq=torch.fft.fftfreq, rfftfreq=torch.fft.rfftfreq)

@@ -6,8 +6,11 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+import numpy as np
+
 import rushlight as torch
 from rushlight.array_api.info import named
+from rushlight.base.dtype import from_numpy_dtype
 from rushlight.tensor.tensor import Tensor
 
 Axes = int | tuple[int, ...] | None
@@ -21,7 +24,14 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
         raise ValueError("result_type: at least one array or dtype is required")
     numbers = [v for v in arrays_and_dtypes if isinstance(v, _NUMBERS)]
     return functools.reduce(lambda d, v: torch.result_type(torch.empty(1, dtype=d), v), numbers,
-                            functools.reduce(torch.promote_types, known))
+                            functools.reduce(_promoted, known))
+
+
+def _promoted(a: Any, b: Any) -> Any:
+    if isdtype(a, ("bool", "integral")) and isdtype(b, ("bool", "integral")):
+        return from_numpy_dtype(np.promote_types(a.np, b.np))
+    # Of kinds, not of sizes: that PyTorch refuses to promote wide unsigned integers means nothing here.
+    return torch.promote_types(*(torch.int64 if isdtype(d, "unsigned integer") else d for d in (a, b)))
 
 
 def common(*values: Any) -> list[Tensor]:
@@ -56,7 +66,7 @@ def arange(start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None,
            device: Any = None) -> Tensor:
     """Numbers from start to stop; none where the step leads away from stop."""
     start, stop = (0, start) if stop is None else (start, stop)
-    stop = start if (stop - start) * step < 0 else stop
+    stop = start + 0 * stop if (stop - start) * step < 0 else stop
     exact = torch.int64 if dtype is not None and isdtype(dtype, "integral") else dtype
     return torch.arange(start, stop, step, dtype=exact, device=device).to(dtype or exact)
 
@@ -77,8 +87,11 @@ def linspace(start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: A
 
 
 def _made(make: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda shape, *value, dtype=None, device=None: make(
-        (shape,) if isinstance(shape, int) else shape, *value, dtype=dtype, device=device)
+    return lambda shape, *, dtype=None, device=None: make(_shape(shape), dtype=dtype, device=device)
+
+
+def _shape(shape: int | tuple[int, ...]) -> tuple[int, ...]:
+    return (shape,) if isinstance(shape, int) else shape
 
 
 # --- reductions ---------------------------------------------------------------------------------
@@ -95,7 +108,7 @@ def _reduction(f: Callable[..., Any]) -> Callable[..., Any]:
         if not axes:
             return f(x.unsqueeze(-1), (-1,), False, **options)
         return f(x, axes, keepdims, **options)
-    return functools.wraps(f)(reduction)
+    return reduction
 
 
 def _flat(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -106,7 +119,7 @@ def _flat(f: Callable[..., Any]) -> Callable[..., Any]:
         for axis in sorted(a % x.ndim for a in axes) if keepdims else ():
             out = out.unsqueeze(axis)
         return out
-    return functools.wraps(f)(flat)
+    return flat
 
 
 def _summing(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -114,16 +127,20 @@ def _summing(f: Callable[..., Any]) -> Callable[..., Any]:
     def summing(x: Tensor, *rest: Any, dtype: Any = None) -> Tensor:
         unsigned = dtype is None and isdtype(x.dtype, "unsigned integer")
         return f(x, *rest, dtype=torch.uint64 if unsigned else dtype)
-    return functools.wraps(f)(summing)
+    return summing
 
 
-def _truth(f: Callable[..., Any]) -> Callable[..., Any]:
-    return functools.wraps(f)(lambda x, *rest: f(x != 0, *rest))
+def _accumulation(f: Callable[..., Any]) -> Callable[..., Any]:
+    over = _reduction(_summing(f))
+    return lambda x, /, *, axis=None, dtype=None, keepdims=False: over(
+        x, axis=axis, keepdims=keepdims, dtype=dtype)
 
 
 def _spread(f: Callable[..., Any]) -> Callable[..., Any]:
-    return functools.wraps(f)(lambda x, axes, keepdims, correction=0.0: f(
+    over = _reduction(lambda x, axes, keepdims, correction: f(
         x, axes, correction=correction, keepdim=keepdims))
+    return lambda x, /, *, axis=None, correction=0.0, keepdims=False: over(
+        x, axis=axis, keepdims=keepdims, correction=correction)
 
 
 def _cumulative(f: Callable[..., Any], first: int) -> Callable[..., Any]:
@@ -132,7 +149,7 @@ def _cumulative(f: Callable[..., Any], first: int) -> Callable[..., Any]:
         out = _summing(f)(x, axis := _only(x, axis), dtype=dtype)
         start = torch.full_like(torch.sum(out, axis, keepdim=True, dtype=out.dtype), first)
         return torch.cat([start, out], axis) if include_initial else out
-    return functools.wraps(f)(cumulative)
+    return cumulative
 
 
 def _only(x: Tensor, axis: int | None) -> int:
@@ -152,7 +169,10 @@ UniqueInverse = NamedTuple("UniqueInverse", [("values", Any), ("inverse_indices"
 def unique_all(x: Tensor, /) -> UniqueAll:
     """Distinct values (every nan is one), where each is first, which one each is, how often."""
     flat = x.flatten()
-    order = torch.argsort(flat, stable=True)
+    parts = (flat.imag, flat.real) if flat.is_complex() else (flat,)
+    order = torch.arange(flat.numel())
+    for part in parts:
+        order = order[torch.argsort(part[order], stable=True)]
     ranked = flat[order]
     new = torch.ones_like(order, dtype=torch.bool)
     new[1:] = ranked[1:] != ranked[:-1]
@@ -219,13 +239,16 @@ PUBLIC: dict[str, Callable[..., Any]] = {
     "iinfo": _limits(torch.iinfo, "bits", "max", "min"),
     "can_cast": lambda from_, to, /: result_type(from_, to) is to,
     "astype": lambda x, dtype, /, *, copy=True, device=None: x.to(device=device, dtype=dtype, copy=copy),
-    **{f.__name__: _made(f) for f in (torch.empty, torch.full, torch.ones, torch.zeros)},
+    **{f.__name__: _made(f) for f in (torch.empty, torch.ones, torch.zeros)},
+    "full": lambda shape, fill_value, *, dtype=None, device=None: torch.full(
+        _shape(shape), fill_value, dtype=dtype, device=device),
     "meshgrid": lambda *arrays, indexing="xy": list(torch.meshgrid(*arrays, indexing=indexing)),
     "tril": lambda x, /, *, k=0: torch.tril(x, k), "triu": lambda x, /, *, k=0: torch.triu(x, k),
     "max": _reduction(torch.amax), "min": _reduction(torch.amin), "mean": _reduction(torch.mean),
-    "sum": _reduction(_summing(torch.sum)), "prod": _reduction(_flat(_summing(torch.prod))),
-    "all": _reduction(_truth(torch.all)), "any": _reduction(_truth(torch.any)),
-    "std": _reduction(_spread(torch.std)), "var": _reduction(_spread(torch.var)),
+    "sum": _accumulation(torch.sum), "prod": _accumulation(_flat(torch.prod)),
+    "all": _reduction(lambda x, *rest: torch.all(x != 0, *rest)),
+    "any": _reduction(lambda x, *rest: torch.any(x != 0, *rest)),
+    "std": _spread(torch.std), "var": _spread(torch.var),
     "argmax": _reduction(_flat(torch.argmax)), "argmin": _reduction(_flat(torch.argmin)),
     "count_nonzero": _reduction(lambda x, axes, keepdims: torch.sum(x != 0, axes, keepdims)),
     "cumulative_sum": _cumulative(torch.cumsum, 0), "cumulative_prod": _cumulative(torch.cumprod, 1),
@@ -238,8 +261,13 @@ PUBLIC: dict[str, Callable[..., Any]] = {
     "unique_inverse": lambda x, /: UniqueInverse(*unique_all(x)[::2]),
     "unique_values": lambda x, /: unique_all(x).values,
     "broadcast_arrays": lambda *arrays: list(torch.broadcast_tensors(*arrays)),
-    "expand_dims": lambda x, /, *, axis=0: x.unsqueeze(axis),
+    "broadcast_to": lambda x, /, shape: torch.broadcast_to(x, shape),
+    "expand_dims": lambda x, /, axis=0: x.unsqueeze(axis),
+    "permute_dims": lambda x, /, axes: torch.permute(x, axes),
+    "stack": lambda arrays, /, *, axis=0: torch.stack(common(*arrays), axis),
     "flip": lambda x, /, *, axis=None: x.flip(_axes(axis, x.ndim)),
+    "sign": lambda x, /: torch.where(x == x, torch.sgn(x), x * torch.nan) if isdtype(
+        x.dtype, ("real floating", "complex floating")) else torch.sgn(x),
     "roll": lambda x, /, shift, *, axis=None: torch.roll(x, shift, axis),
     "round": lambda x, /: torch.complex(x.real.round(), x.imag.round()) if x.is_complex() else torch.round(x),
     "repeat": lambda x, repeats, /, *, axis=None: torch.repeat_interleave(

@@ -7,8 +7,11 @@ schedule. Nothing recurses, so depth is no limit.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from heapq import heappop, heappush
 from importlib import import_module
+from threading import get_ident
+from time import perf_counter_ns
 from typing import Any
 
 import numpy as np
@@ -18,6 +21,7 @@ from rushlight.autograd.edges import GradientEdge, listed
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad, Node, freed
 from rushlight.autograd.packing import Packed
+from rushlight.base.spans import SPANS
 from rushlight.base.tape import TAPE, constant, escape
 from rushlight.tensor.geometry import strided
 from rushlight.tensor.gradient import Gradient
@@ -90,7 +94,7 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
          wanted: _Wanted | None, accumulate: bool) -> None:
     buffers: dict[Node, Any] = {}
     heap: list[tuple[int, Node]] = []
-    through = _through if hooks.WATCH is None else hooks.WATCH(_through)
+    through = partial(_timed, [log.note for log in SPANS if log.thread == get_ident()]) if SPANS else _through
     for node, number, grad in roots:
         _receive(buffers, heap, node, number, grad)
     while heap:
@@ -147,6 +151,19 @@ def _through(node: Node, grad: Any) -> Sequence[Any]:
         results = node.apply(grad)
     if node.hooks is not None:
         results = hooks.after(node, results, grad)
+    return results
+
+
+def _timed(notes: list[Any], node: Node, grad: Any) -> Sequence[Any]:
+    """The same under a profiler; names that need more than the class and shapes are made at once."""
+    begin = perf_counter_ns()
+    results = _through(node, grad)
+    end = perf_counter_ns()
+    place: Any = node.__class__
+    if place.by_shapes is not None:
+        place = (place, getattr(node.saved, "_shapes", None)) if place.by_shapes else node.name()
+    for note in notes:
+        note((place, begin, end))
     return results
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 import rushlight as torch
-from rushlight.func.derivatives import Func, Pullback
-from rushlight.func.derivatives import jvp as push
+from rushlight.func.derivatives import Func, Pullback, jvp as push
 from rushlight.func.jacobians import jacfwd
 from rushlight.func.vmapping import vmap
 
@@ -65,8 +64,7 @@ def vjp(func: Func, inputs: Any, v: Any = None, create_graph: bool = False, stri
     point = _Point(func, inputs, "vjp", strict)
     vs = _like(v, point.outs, "vjp", "user-provided function returns")
     found = point.back(list(vs), "The output of the user-provided function is independent of input {}. "
-                                 f"{_STRICT}."
-                       if strict else "")
+                       f"{_STRICT}." if strict else "")
     return (_left(point.value(), create_graph, point.single),
             _left(found, create_graph, not isinstance(inputs, tuple)))
 

@@ -14,8 +14,6 @@ from rushlight.tensor.tensor import wrap
 
 # Anomaly mode's wrapper around Node.apply, or None.
 GUARD: Callable[[Node, Any], Any] | None = None
-# A profiler's: makes what runs a node from what would run it, for a run of the engine; or None.
-WATCH: Callable[[Callable[[Node, Any], Any]], Callable[[Node, Any], Any]] | None = None
 _ids = itertools.count()
 
 

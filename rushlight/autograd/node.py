@@ -32,7 +32,7 @@ class Node:
 
     __slots__ = ("next", "seq", "saved", "hooks", "metadata_", "trace", "__weakref__")
     multi = False
-    by_shapes = False  # whether its name depends on shapes of tensors and nothing else
+    by_shapes: bool | None = None  # whether its name depends on shapes of tensors alone; None: on nothing
     next: tuple[Edge | None, ...]
     saved: Any
     hooks: Any

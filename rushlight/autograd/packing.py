@@ -80,10 +80,9 @@ def pack(node: Node, t: Tensor, number: int) -> PackedTensor:
     with no_grad():
         value = hook(given)
     if storage(given).version != version:
-        raise RuntimeError(
-            "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack "
-            "hook cannot be modified by in-place operations as this can lead to unexpected side-effects. "
-            "Write to a clone() of it instead.")
+        raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as "
+                           "input to pack hook cannot be modified by in-place operations as this can lead to "
+                           "unexpected side-effects. Write to a clone() of it instead.")
     if value is given and number >= 0:
         given._g, given._i = None, 0      # a node that holds its own result would be a cycle
     return PackedTensor(value, unpack, (None, 0) if number >= 0 else (t._g, t._i), number)

@@ -1,31 +1,32 @@
-"""What the modules of devices that are not there answer: PyTorch's build for CPUs has their names, too."""
+"""What the modules of devices that are not there answer: PyTorch's build for CPUs has their names, too.
+
+absent.tsv says what: module, the type that is made or raised, the words of an exception, names of functions.
+"""
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import builtins
+import os
+from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
-Answer = Callable[[str], Any]
+with open(os.path.join(os.path.dirname(__file__), "absent.tsv"), encoding="utf-8") as _file:
+    _LINES = [line.rstrip("\n").split("\t") for line in _file]
+_TYPES = {**vars(builtins), "None": type(None), "OrderedDict": OrderedDict}
 
 
-def anew(kind: type) -> Answer:
-    """Nothing, none or nothing in it: kind()."""
-    return lambda name: kind()
+def _function(module: str, name: str, kind: type, words: str) -> Callable[..., Any]:
+    def run(*args: Any, **kwargs: Any) -> Any:
+        """As PyTorch's without such a device."""
+        if not words:
+            return kind()
+        raise kind(f"{words}: torch.{module}.{name} needs a device that is not there. Rushlight computes on "
+                   f"the CPU; ask torch.{module.partition('.')[0]}.is_available() first")
+    run.__name__ = name
+    return run
 
 
-def refusal(error: type[Exception], text: str) -> Answer:
-    """Raise `error` with PyTorch's words, and what to do."""
-    def refuse(name: str) -> Any:
-        raise error(f"{text}: torch.{name} needs a device that is not there. Rushlight computes on the CPU; "
-                    f"ask torch.{name.partition('.')[0]}.is_available() first")
-    return refuse
-
-
-def functions(module: str, table: Sequence[tuple[Answer, str]]) -> dict[str, Callable[..., Any]]:
-    """The functions of a module: `table` says which names have which answer, whatever the arguments."""
-    def function(name: str, answer: Answer) -> Callable[..., Any]:
-        def run(*args: Any, **kwargs: Any) -> Any:
-            """As PyTorch's without such a device."""
-            return answer(f"{module}.{name}")
-        run.__name__ = name
-        return run
-    return {name: function(name, answer) for answer, names in table for name in names.split()}
+def functions(module: str) -> dict[str, Callable[..., Any]]:
+    """The functions of a module; none looks at its arguments."""
+    return {name: _function(module, name, _TYPES[kind], words) for of, kind, words, names in _LINES
+            if of == module for name in names.split()}

@@ -13,10 +13,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rushlight.base.accumulate import add_at
+from rushlight.base.accumulate import Array, add_at
 from rushlight.base.layout import overlaps_itself
 
-Array = np.ndarray[Any, Any]
 Indices = Sequence[Any]
 _POSITIONS = frozenset({np.dtype(np.int64), np.dtype(np.int32)})
 _BOOL, _BYTE = np.dtype(np.bool_), np.dtype(np.uint8)
@@ -174,9 +173,7 @@ def _gather(a: Array, plan: Read) -> Array:
         merged = a.reshape(*a.shape[:plan.front], math.prod(sizes), *a.shape[len(plan.indices):])
         return merged.take(flat_positions(arrays, sizes), plan.front)
     found = a[_key(plan)]
-    if plain:
-        return np.ascontiguousarray(found)
-    return _laid_out(found, a, plan)
+    return np.ascontiguousarray(found) if plain else _laid_out(found, a, plan)
 
 
 def flat_positions(arrays: Sequence[Array], sizes: Sequence[int]) -> Array:

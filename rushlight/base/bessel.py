@@ -10,6 +10,7 @@ zeta = 2/3 |x|^(3/2).
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -42,28 +43,17 @@ def _modified(x: Any, order: int, scaled: bool) -> Any:
     return np.copysign(found, x) if order else found
 
 
-@lifted
-def i0e(x: Any) -> Any:
-    """exp(-|x|) times i0(x)."""
-    return _modified(x, 0, True)
+def _named(name: str, doc: str, form: Callable[..., Any], order: int, scaled: bool) -> Callable[..., Any]:
+    def function(x: Any) -> Any:
+        return form(x, order, scaled)
+    function.__name__, function.__doc__ = name, doc
+    return lifted(function)
 
 
-@lifted
-def i1e(x: Any) -> Any:
-    """exp(-|x|) times i1(x)."""
-    return _modified(x, 1, True)
-
-
-@lifted
-def i0(x: Any) -> Any:
-    """The modified Bessel function of order 0."""
-    return _modified(x, 0, False)
-
-
-@lifted
-def i1(x: Any) -> Any:
-    """The modified Bessel function of order 1."""
-    return _modified(x, 1, False)
+i0 = _named("i0", "The modified Bessel function of order 0.", _modified, 0, False)
+i1 = _named("i1", "The modified Bessel function of order 1.", _modified, 1, False)
+i0e = _named("i0e", "exp(-|x|) times i0(x).", _modified, 0, True)
+i1e = _named("i1e", "exp(-|x|) times i1(x).", _modified, 1, True)
 
 
 # --- first and second kind ------------------------------------------------------------------------
@@ -142,28 +132,10 @@ def _third(x: Any, order: int, scaled: bool) -> Any:
     return np.where(x > 0, found, np.where(x == 0, np.inf, np.nan))
 
 
-@lifted
-def bessel_k0(x: Any) -> Any:
-    """The modified Bessel function of the second kind, order 0."""
-    return _third(x, 0, False)
-
-
-@lifted
-def bessel_k1(x: Any) -> Any:
-    """The modified Bessel function of the second kind, order 1."""
-    return _third(x, 1, False)
-
-
-@lifted
-def bessel_k0e(x: Any) -> Any:
-    """exp(x) times bessel_k0(x)."""
-    return _third(x, 0, True)
-
-
-@lifted
-def bessel_k1e(x: Any) -> Any:
-    """exp(x) times bessel_k1(x)."""
-    return _third(x, 1, True)
+bessel_k0 = _named("bessel_k0", "The modified Bessel function of the second kind, order 0.", _third, 0, False)
+bessel_k1 = _named("bessel_k1", "The modified Bessel function of the second kind, order 1.", _third, 1, False)
+bessel_k0e = _named("bessel_k0e", "exp(x) times bessel_k0(x).", _third, 0, True)
+bessel_k1e = _named("bessel_k1e", "exp(x) times bessel_k1(x).", _third, 1, True)
 
 
 # --- Airy's ---------------------------------------------------------------------------------------

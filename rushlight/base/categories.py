@@ -1,15 +1,13 @@
 """Draws of categories by weight: torch.multinomial on arrays."""
 from __future__ import annotations
 
-from typing import Any
 
 import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.distributions import exponential, in_memory_order, standard64
-from rushlight.base.rng import Engine
+from rushlight.base.rng import Array, Engine
 
-Array = np.ndarray[Any, Any]
 
 _FEW = 8  # rows, each of which is a call of NumPy's
 _MOST = 1 << 24  # PyTorch counts categories in float32

@@ -15,12 +15,11 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.boxmuller import GROUP, LOW_24, UNIT_24, normal32, normal64
-from rushlight.base.convert import convert, largest
+from rushlight.base.convert import Array, convert, largest
 from rushlight.base.dtype import dtype
 from rushlight.base.fused import fma32, fma64
 from rushlight.base.rng import Engine, paired
 
-Array = np.ndarray[Any, Any]
 
 FLOATS = frozenset({dt.float16, dt.bfloat16, dt.float32, dt.float64})
 _NUMBERS = FLOATS | {dt.uint8, dt.int8, dt.int16, dt.int32, dt.int64}

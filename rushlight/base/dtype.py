@@ -64,10 +64,8 @@ bool_ = dtype("bool", np.bool_, "Bool")
 
 ALL: tuple[dtype, ...] = tuple(d for d in list(globals().values()) if isinstance(d, dtype))
 BY_NAME: dict[str, dtype] = {d.name: d for d in ALL}
-ALIASES: dict[str, dtype] = {
-    "float": float32, "double": float64, "half": float16, "short": int16, "int": int32,
-    "long": int64, "cfloat": complex64, "cdouble": complex128,
-}
+ALIASES: dict[str, dtype] = {"float": float32, "double": float64, "half": float16, "short": int16,
+                             "int": int32, "long": int64, "cfloat": complex64, "cdouble": complex128}
 # Every dtype by its public names.
 NAMED: dict[str, dtype] = {**{d.name: d for d in ALL}, **ALIASES}
 # What Python's number types stand for where a dtype is asked for.

@@ -4,18 +4,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from functools import lru_cache
-from typing import Any
 
 import ml_dtypes
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.base.convert import convert, overflow
+from rushlight.base.convert import Array, convert, overflow
 from rushlight.base.distributions import DIGITS, not_implemented
 from rushlight.base.dtype import dtype
 from rushlight.base.rng import Engine
 
-Array = np.ndarray[Any, Any]
 
 LOWEST = -(1 << 63)
 # PyTorch spends 64 bits on ranges from here on: the remainder of 32 would favour small numbers.

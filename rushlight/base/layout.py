@@ -137,10 +137,9 @@ def extent(layout: Layout) -> int:
 
 def beyond_storage(layout: Layout, itemsize: int, needed: int, available: int) -> RuntimeError:
     """The error for a view of more bytes than its storage has."""
-    return RuntimeError(
-        f"setStorage: sizes {list(layout.sizes)}, strides {list(layout.strides)}, storage offset "
-        f"{layout.offset}, and itemsize {itemsize} requiring a storage size of {needed} are out of bounds "
-        f"for storage of size {available}")
+    return RuntimeError(f"setStorage: sizes {list(layout.sizes)}, strides {list(layout.strides)}, storage "
+                        f"offset {layout.offset}, and itemsize {itemsize} requiring a storage size of "
+                        f"{needed} are out of bounds for storage of size {available}")
 
 
 def overlaps_itself(sizes: Sequence[int], strides: Sequence[int]) -> bool:

@@ -1,32 +1,51 @@
-"""Packages whose names are found at first mention: importing the package stays cheap."""
+"""Packages whose names are found at first mention: importing the package stays cheap.
+
+homes.tsv says where: package, module within it, names; "." stands before names that are modules themselves.
+"""
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+import os
 from importlib import import_module
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # not loaded by `import rushlight`
+    from collections.abc import Callable, Mapping
+    from typing import Any
+
+with open(os.path.join(os.path.dirname(__file__), "homes.tsv"), encoding="utf-8") as _file:
+    _LINES = [line.split() for line in _file]
 
 
-def lazy_names(names: dict[str, Any], homes: Mapping[str, str], modules: Collection[str] = ()
+def homes(package: str) -> dict[str, str]:
+    """The module within `package` that each of its names comes from, or "."."""
+    return {name: home for where, home, *names in _LINES if where == package for name in names}
+
+
+def public(homes: Mapping[str, str]) -> list[str]:
+    """The names that are no modules, in order."""
+    return sorted(name for name, home in homes.items() if home != ".")
+
+
+def lazy_names(names: dict[str, Any], homes: Mapping[str, str]
                ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """The functions __getattr__ and __dir__ of a package, whose globals() are `names`.
 
-    homes: the file, within the package, of each name that comes from one. modules: the files and
-    packages that are names themselves. AttributeError, as PyTorch words it, for other names.
+    AttributeError, as PyTorch words it, for names that `homes` does not know.
     """
     package: str = names["__name__"]
 
     def __getattr__(name: str) -> Any:
-        if name in homes:
-            found = getattr(import_module(f"{package}.{homes[name]}"), name)
-        elif name in modules:
-            found = import_module(f"{package}.{name}")
-        else:
+        if name not in homes:
             public = package.replace("rushlight", "torch", 1)
             raise AttributeError(f"module {public!r} has no attribute {name!r}")
+        if homes[name] == ".":
+            found = import_module(f"{package}.{name}")
+        else:
+            found = getattr(import_module(f"{package}.{homes[name]}"), name)
         names[name] = found
         return found
 
     def __dir__() -> list[str]:
-        return sorted({*names, *homes, *modules})
+        return sorted({*names, *homes})
 
     return __getattr__, __dir__

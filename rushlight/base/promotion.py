@@ -33,9 +33,7 @@ def promote_types(a: dtype, b: dtype) -> dtype:
                            f"to promote {a.legacy} and {b.legacy}; convert one of them with .to()")
     if a.category != b.category:
         high, low = (a, b) if a.category > b.category else (b, a)
-        if high.category == dt.COMPLEX and low is dt.float64:
-            return dt.complex128
-        return high
+        return dt.complex128 if high.category == dt.COMPLEX and low is dt.float64 else high
     if {a, b} == {dt.float16, dt.bfloat16}:
         return dt.float32
     if dt.bfloat16 in (a, b):

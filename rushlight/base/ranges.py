@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.base.convert import convert, number
+from rushlight.base.convert import Array, convert, number
 from rushlight.base.dtype import dtype
 
-Array = np.ndarray[Any, Any]
 
 _REGISTER_BYTES = 32
 _LIMIT, _BLOCK = 2**62, 1 << 14
@@ -25,9 +24,8 @@ _COMPUTED: dict[dtype, Any] = {dt.float32: np.float64, dt.float64: np.float64,
                                dt.float16: np.float32, dt.bfloat16: np.float32}
 _FUSED: dict[dtype, Any] = {dt.float32: np.longdouble, dt.float64: np.longdouble,
                             dt.float16: np.float64, dt.bfloat16: np.float64}
-_LINSPACE_FUSED: dict[dtype, Any] = {
-    dt.float32: np.float64, dt.float64: np.longdouble,
-    dt.complex64: np.complex128, dt.complex128: np.clongdouble}
+_LINSPACE_FUSED: dict[dtype, Any] = {dt.float32: np.float64, dt.float64: np.longdouble,
+                                     dt.complex64: np.complex128, dt.complex128: np.clongdouble}
 _COUNTABLE = frozenset({dt.uint8, dt.int8, dt.int16, dt.int32, dt.int64, dt.float16, dt.bfloat16,
                         dt.float32, dt.float64})
 

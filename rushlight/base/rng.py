@@ -30,12 +30,9 @@ FEW = 128
 machine: Callable[[], Callable[[Array, Array], bool]] | None = None
 
 _STATE = np.dtype({
-    "names": ["seed", "left", "seeded", "next", "words", "normal", "has_normal",
-              "normal32", "has_normal32"],
+    "names": ["seed", "left", "seeded", "next", "words", "normal", "has_normal", "normal32", "has_normal32"],
     "formats": ["<u8", "<i4", "<i4", "<u8", ("<u8", _WORDS), "<f8", "<i4", "<f4", "u1"],
-    "offsets": [0, 8, 12, 16, 24, 5024, 5040, 5048, 5052],
-    "itemsize": STATE_BYTES,
-})
+    "offsets": [0, 8, 12, 16, 24, 5024, 5040, 5048, 5052], "itemsize": STATE_BYTES})
 
 
 class Engine:

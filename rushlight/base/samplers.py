@@ -13,11 +13,10 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.base.convert import convert
+from rushlight.base.convert import Array, convert
 from rushlight.base.distributions import FLOATS, not_implemented, one_normal
 from rushlight.base.rng import Engine
 
-Array = np.ndarray[Any, Any]
 Draw = Callable[[], float]
 
 _WIDE = frozenset({dt.float32, dt.float64})

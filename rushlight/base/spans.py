@@ -16,7 +16,7 @@ OP, BACKWARD, USER = 0, 1, 7  # scopes, numbered as PyTorch's RecordScope
 class Log:
     """Records of one thread's time, a flat list: (place, start, end) each, in nanoseconds of perf_counter_ns.
 
-    A place is (scope, name, suffix), or a node: its name, or what named() in dispatch/names.py takes.
+    A place is (scope, name, suffix), or a node: its name, its class, or what dispatch/names.py's named takes.
     `details` are those of the records that have more, by their index.
     """
 
@@ -45,6 +45,7 @@ class span:
         return self
 
     def __exit__(self, *error: object) -> None:
+        end = perf_counter_ns()
         for log in SPANS:
             if log.thread == get_ident():
-                log.note(((USER, self.name, ""), self.start, perf_counter_ns()))
+                log.note(((USER, self.name, ""), self.start, end))

@@ -155,8 +155,8 @@ class Recorder:
                 add_gradient(leaf, grad, own)
         else:  # the call made it: at a replay, too, it begins without a gradient
             operands = (own._a, grad._a, *arrays(getattr(leaf, "_grad", None)))
-            self.write(_total, operands, (grad,))
-            _total(*operands)
+            self.write(gathered, operands, (grad,))
+            gathered(*operands)
             leaf._grad = own
         if node.hooks is not None:
             self.escape("a hook on a gradient runs")
@@ -196,7 +196,7 @@ class Recorder:
 
 def add_gradient(leaf: Tensor, grad: Tensor, own: Tensor) -> None:
     """What backward() does at a leaf; `own` is where every replay leaves the leaf's gradient."""
-    _total(own._a, grad._a, *arrays(getattr(leaf, "_grad", None)))
+    gathered(own._a, grad._a, *arrays(getattr(leaf, "_grad", None)))
     take([(leaf, own)])
 
 
@@ -208,7 +208,8 @@ def take(pairs: Sequence[tuple[Tensor, Tensor]]) -> None:
             own._s.version += 1
 
 
-def _total(own: Array, grad: Array, held: Array | None = None) -> None:
+def gathered(own: Array, grad: Array, held: Array | None = None) -> None:
+    """A leaf's gradient: what it holds, if anything, and what comes."""
     if held is None:
         np.copyto(own, grad, "unsafe")
     else:

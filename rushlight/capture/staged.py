@@ -14,7 +14,7 @@ from rushlight.base.config import knobs
 from rushlight.base.rng import default_engine
 from rushlight.capture.kernelnode import Kernel, Product
 from rushlight.capture.lowering import checked, total
-from rushlight.capture.recorder import Entry
+from rushlight.capture.recorder import Entry, gathered
 from rushlight.compiler import handwritten, mersenne, stages
 from rushlight.compiler.handwritten import Scratch
 from rushlight.compiler.columns import columns
@@ -115,6 +115,9 @@ def staged(entry: Entry, room: Scratch) -> Stages | None:
     bound = getattr(getattr(function, "func", function), "__func__", getattr(function, "func", None))
     if bound is Formula.write:
         return _in_place(*operands)
+    if function is gathered:
+        return stages.copy(*operands) if len(operands) == 2 else stages.formula(
+            symbol("x") + symbol("y"), "xy", (operands[2], operands[1], operands[0]))
     if entry.kind == "write":
         plain = function is assign and isinstance(operands[1], np.ndarray)
         return stages.copy(*operands) if plain and not np.may_share_memory(*operands) else None

@@ -44,20 +44,24 @@ def identity() -> str:
     """A text that differs between processors and LLVM versions, found without loading LLVM."""
     import llvmlite
 
+    return "\n".join([llvmlite.__version__, platform.machine(), _processor() or str(host())])
+
+
+@lru_cache(maxsize=None)
+def _processor() -> str:
+    """What the system says of the processor, save for the clock's present rate and the core's number."""
     try:
         with open("/proc/cpuinfo") as file:
             first = file.read(8192).split("\n\n")[0]
     except OSError:
-        return str(host())
-    # Neither the clock's present rate nor the core's number says what code suits.
-    lines = [line for line in first.splitlines() if not line.startswith(_VARYING)]
-    return "\n".join([llvmlite.__version__, platform.machine(), *lines])
+        return ""
+    return "\n".join([line for line in first.splitlines() if not line.startswith(_VARYING)])
 
 
 @lru_cache(maxsize=None)
 def lanes(dtype: str) -> int:
     """How many numbers a vector register holds, found without loading LLVM."""
-    words = set(re.findall(r"\w+", identity()))
+    words = set(re.findall(r"\w+", _processor() or available() and str(host()) or ""))
     width = 512 if "avx512f" in words else 256 if "avx2" in words else 128
     return width // (8 * BY_NAME[dtype].itemsize)
 

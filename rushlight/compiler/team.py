@@ -99,7 +99,7 @@ def _team(threads: int) -> _Team | None:
         try:
             # The count of threads seldom changes.
             found = _Current.team = _Team(max(threads - 1, 8), found)
-        except (OSError, AttributeError):
+        except (OSError, AttributeError, ImportError):
             _Current.possible = False
     return found
 

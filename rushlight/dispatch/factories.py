@@ -114,7 +114,7 @@ def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:
 def _prologue(row: Row, general: Callable[..., Any], direct: Callable[..., Any]) -> Callable[..., Any]:
     params = row.params
     varargs = next((p.name for p in params if p.varargs), None)
-    checks = ["extra", "MODES", "DEFAULT.value not in HERE"]
+    checks = ["extra", "DEFAULT.value not in HERE"]
     checks += [check for p in params for check in _checks(p)]
     checks += [f"not {varargs}"] if varargs else []
     checks += ["out is not None"] if row.out else []
@@ -140,7 +140,7 @@ def _prologue(row: Row, general: Callable[..., Any], direct: Callable[..., Any])
             f"    made = wrap(made.array() if made.__class__ is Fill else made)\n"
             f"    return track(made) if {tracks} else made\n")
     scope: dict[str, Any] = {
-        "MODES": state.MODES, "PLAIN": state.PLAIN, "DEFAULT": Default, "DTYPE": dt.dtype,
+        "PLAIN": state.PLAIN, "DEFAULT": Default, "DTYPE": dt.dtype,
         "HERE": _HERE, "track": track, "general": general,
         "SIMPLE": frozenset({int, tuple}), "TUPLES": frozenset({tuple, list, Size}),
         "NUMBERS": NUMBERS, "body": row.body, "wrap": wrap,

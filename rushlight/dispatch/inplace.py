@@ -26,7 +26,7 @@ from rushlight.tensor.tensor import Tensor, storage
 # Plain tensors of one kind that are outside the graph; whatever else comes takes the general way.
 _FAST = '''
 def {name}({sig}):
-    if MODES or {a}.__class__ not in PLAIN{plain}:
+    if {a}.__class__ not in PLAIN{plain}:
         return general({call})
     {operand}
     x, s = {a}._a, {a}._s

@@ -20,7 +20,7 @@ from rushlight.base.tape import TAPE, constant
 from rushlight.dispatch import itemnodes, overrides
 from rushlight.dispatch.inplace import through
 from rushlight.dispatch.methods import copy_, fill_
-from rushlight.dispatch.state import MODES, PLAIN, STACK, interpret
+from rushlight.dispatch.state import LONE, MODES, PLAIN, STACK, interpret
 from rushlight.ops.table import ROWS
 from rushlight.tensor.indexing import FULL, WHOLE, Plan, parse
 from rushlight.tensor.lazyviews import mark
@@ -126,7 +126,10 @@ def _noted(public: Any, args: Any) -> Any:
     gathers = any(isinstance(i, (Tensor, list, np.ndarray)) for i in index)
     read = "select" if int in map(type, index[:1]) else "slice"
     names = (read, "index") if public is operator.getitem else ("_overwritten", "index_put")
-    return interpret(ROWS[names[gathers]], _PLAIN[public], args, {})
+    row, run = ROWS[names[gathers]], _PLAIN[public]
+    if TAPE or STACK.modes != LONE:
+        return interpret(row, run, args, {})
+    return LONE[0].timed(overrides.place(row, run), run, args, {})
 
 
 def _by_rows(self: Tensor, plan: Plan) -> Any:

@@ -51,53 +51,40 @@ def place(row: Row, direct: Callable[..., Any]) -> tuple[int, str, str]:
     return OP, row.name, "_" if getattr(direct, "writes", False) else ""
 
 
-# Where interpreters stand: a thread without one, or with a profiler alone, runs the op as if there were none.
-_PASS = '''        if MODES and not TAPE{extra}:
-            _modes = STACK.modes
-            if not _modes:
-                return _plain[0]({names})
-            if _modes == LONE:
-                _start = clock()
-                _found = _plain[0]({names})
-                _end = clock()
-                if LONE[0].detailed:
-                    LONE[0].detail(({shown}), {kept}, _found)
-                LONE[0].note((PLACE, _start, _end))
-                return _found
+# A thread without interpreters runs the op as if there were none, and so does one with a profiler alone: what
+# computes the result notes when. Whoever hands the op on to `general` leaves that to it.
+_PASS = '''    _watch = None
+    if MODES:
+        _modes = STACK.modes
+        if TAPE or _modes and _modes != LONE:
+            {away}
+        if _modes:
+            _watch, _begin = _modes[0], clock()
 '''
+_NOTE = '''{indent}_found = {value}
+{indent}if _watch is not None:
+{indent}    _end = clock()
+{indent}    if _watch.detailed:
+{indent}        _watch.detail(({shown}), {kept}, _found)
+{indent}    _watch.note((PLACE, _begin, _end))
+{indent}return _found'''
 
 
 def compile_door(text: str, row: Row, scope: dict[str, Any], direct: Callable[..., Any],
                  suffix: str = "") -> Callable[..., Any]:
-    """A generated function that calls scope's `general` first of all where MODES says so, or mistakes.
-
-    `plain()` of it makes it without that question, and with no arguments but by position.
-    """
-    name, general = row.name + suffix, scope["general"]
+    """A generated function that hands mistakes to scope's `general`, and interpreters the op."""
     head, body = text.split("):\n", 1)
     order = re.findall(r"[(,] ?\*?(\w+)", head)
-    names = "".join(f"{n}, " for n in order)
+    shown = "".join(f"{n}, " for n in order if n not in ("out", "extra"))
+    kept = "{'out': out}" if "out" in order else "{}"
+    away = re.search(r"return general\(.*", body)[0]  # type: ignore[index]
 
-    @lru_cache(maxsize=None)
-    def plain() -> Callable[..., Any]:
-        past = general.plain() if hasattr(general, "plain") else past_interpreters(row, direct)
-        return compile_function(f"def {name}({names}):\n{body}", name, {
-            **scope, "MODES": (), "extra": {}, "general": past,
-            "WATCHED": () if row.kind == "view" else MODES}, f"{name} watched")  # a view calls no other rows
-
-    def first(*args: Any) -> Any:
-        found[0] = plain()
-        return found[0](*args)
-    found = [first]
-    check = _PASS.format(
-        names=names, extra=" and not extra" if "**extra" in head else "",
-        shown="".join(f"{n}, " for n in order if n != "out"), kept="{'out': out}" if "out" in order else "{}")
-    away = "        return general("
-    made: Any = compile_function(text.replace(away, check + away, 1), name, {
-        **scope, "STACK": STACK, "TAPE": TAPE, "LONE": LONE, "clock": perf_counter_ns, "_plain": found,
-        "PLACE": place(row, direct)})
-    made.plain = plain
-    return made  # type: ignore[no-any-return]
+    def noted(exit: Any) -> str:
+        return _NOTE.format(indent=exit[1], value=exit[2], shown=shown, kept=kept)
+    body = re.sub(r"^( +)return (?!general\(|learn\()(.*)", noted, body, flags=re.M)
+    return compile_function(f"{head}):\n{_PASS.format(away=away)}{body}", row.name + suffix, {
+        **scope, "MODES": MODES, "STACK": STACK, "TAPE": TAPE, "LONE": LONE, "clock": perf_counter_ns,
+        "DETAILED": state.DETAILED, "PLACE": place(row, direct)})
 
 
 def _foreign(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:

@@ -25,7 +25,7 @@ from rushlight.tensor.tensor import Tensor
 _TEMPLATE = {
     1: '''
 def {name}({sig}):
-    if MODES or out is not None or {a}.__class__ not in PLAIN{plain}:
+    if out is not None or {a}.__class__ not in PLAIN{plain}:
         return general({call})
     entry = FAST.get({a}._k)
     if entry is None:
@@ -44,7 +44,7 @@ def {name}({sig}):
 ''',
     2: '''
 def {name}({sig}):
-    if MODES or out is not None or {a}.__class__ not in PLAIN{plain}:
+    if out is not None or {a}.__class__ not in PLAIN{plain}:
         return general({call})
     c = {b}.__class__
     if c in PLAIN:
@@ -78,19 +78,21 @@ def {name}({sig}):
 
 _PLANNED = '''
 def {name}({sig}):
-    if MODES or extra or out is not None:
+    if extra or out is not None:
         return general({call})
     try:
         plan = PLANS.get(({key},))
     except TypeError:
         return general({call})
-    return learn(({key},), ({values}), general({call})) if plan is None else plan({values})
+    if plan is None:
+        return learn(({key},), ({values}), general({call}))
+    return plan({values})
 '''
 
 
 # What the generated functions see beside their own row.
 SCOPE: dict[str, Any] = {
-    "MODES": state.MODES, "PLAIN": state.PLAIN, "BIG": BIG, "new": object.__new__, "Tensor": Tensor,
+    "PLAIN": state.PLAIN, "BIG": BIG, "new": object.__new__, "Tensor": Tensor,
     "ndarray": np.ndarray, "asarray": np.asarray, "LOCAL": LOCAL, "NUMBERS": NUMBERS,
     "scalar": scalar, "INFERRING": INFERRING, "fresh": fresh}
 

@@ -64,7 +64,7 @@ def _spread_prologue(row: Row, run: Callable[..., Any], general: Callable[..., A
     rest = {p.name: f"_default_{p.name}" for p in params[2:]}
     absent = "" if params[1].default is signature.REQUIRED else f" and _default_{params[1].name} is not None"
     text = (f"def {row.name}({name}, *ints, **extra):\n"
-            f"    if extra or MODES or {name}.__class__ not in PLAIN or not ints{absent}:\n"
+            f"    if extra or {name}.__class__ not in PLAIN or not ints{absent}:\n"
             f"        return general({name}, *ints, **extra)\n"
             f"    if not ints:\n"
             f"        ints = _default_{params[1].name}\n"
@@ -83,10 +83,10 @@ def _spread_prologue(row: Row, run: Callable[..., Any], general: Callable[..., A
 def _door(text: str, row: Row, run: Callable[..., Any], general: Callable[..., Any],
           params: tuple[signature.Param, ...], direct: Callable[..., Any]) -> Callable[..., Any]:
     return overrides.compile_door(text, row, {
-        "MODES": state.MODES, "PLAIN": state.PLAIN, "general": general, "run": run, "NUMBERS": NUMBERS,
+        "PLAIN": state.PLAIN, "general": general, "run": run, "NUMBERS": NUMBERS,
         "LISTS": frozenset({list, tuple}), "INT": frozenset({int}), "TUPLES": frozenset({tuple, list, Size}),
         "DTYPE": dtype, "PLANS": getattr(run, "plans", None), "learn": getattr(run, "learn", None),
-        "WATCHED": state.MODES, "LOCAL": LOCAL, "whole": whole,
+        "LOCAL": LOCAL, "whole": whole,
         **{f"_default_{p.name}": p.default for p in params}}, direct)
 
 
@@ -106,7 +106,7 @@ def _planned(row: Row, run: Callable[..., Any], params: tuple[signature.Param, .
             tracked.append(f"{here}{here and ' and '}{n}._g is not None")
     whole = f" and whole({tensors[0]})" if row.name == "as_strided" else ""
     names = ", ".join(spelled.get(p.name, p.name) for p in params)
-    return (f"    if not WATCHED and not (({' or '.join(tracked)}) and LOCAL.enabled){whole}:\n"
+    return (f"    if not DETAILED and not (({' or '.join(tracked)}) and LOCAL.enabled){whole}:\n"
             f"        key = ({', '.join(keys)},)\n"
             f"        try:\n            plan = PLANS.get(key)\n"
             f"        except TypeError:\n            return run({names})\n"
@@ -141,7 +141,7 @@ def _checks(p: signature.Param) -> list[str]:
 
 def _prologue(row: Row, run: Callable[..., Any], general: Callable[..., Any],
               params: tuple[signature.Param, ...], direct: Callable[..., Any]) -> Callable[..., Any]:
-    checks = ["extra", "MODES"] + (["out is not None"] if row.out else []) + [
+    checks = ["extra"] + (["out is not None"] if row.out else []) + [
         f"({c})" if " and " in c else c for p in params for c in _checks(p)]
     names = ", ".join(p.name for p in params)
     call = ", ".join(f"{p.name}={p.name}" for p in params) + (", out=out" if row.out else "")

@@ -14,6 +14,8 @@ from rushlight.tensor.tensor import WRAPPED, Tensor
 MODES: list[Any] = []
 # The one profiler that doors leave records with; it stands in its thread's stack.
 LONE: list[Any] = [None]
+# The profilers that are to see operands, and so every op that an op consists of.
+DETAILED: list[Any] = []
 # Classes whose instances need no look at __torch_function__; nn.Parameter joins them.
 PLAIN: set[type] = {Tensor}
 

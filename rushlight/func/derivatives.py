@@ -10,7 +10,6 @@ from rushlight.base.pytree import flatten, tree_map
 from rushlight.transforms import pullback
 from rushlight.transforms.tangents import Forward, dual
 
-__all__ = ["grad", "grad_and_value", "jvp", "linearize", "vjp"]
 Argnums = int | tuple[int, ...]
 Func = Callable[..., Any]
 _VJP, _JVP = "vjp(f, *primals)", "jvp(f, primals, tangents)"

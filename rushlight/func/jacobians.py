@@ -10,8 +10,6 @@ from rushlight.func.derivatives import Argnums, Func, Pullback, chosen, jvp, onl
 from rushlight.func.vmapping import vmap
 from rushlight.transforms.batching import Batched
 
-__all__ = ["hessian", "jacfwd", "jacrev"]
-
 
 def _basis(tensors: list[Any]) -> list[Any]:
     """The identity, as one batch of tensors for each: its rows, over the elements of all of them."""

@@ -7,8 +7,6 @@ from typing import Any
 import rushlight as torch
 from rushlight.nn.utils.stateless import _functional_call
 
-__all__ = ["functional_call", "functionalize", "stack_module_state"]
-
 
 def functional_call(module: Any, parameter_and_buffer_dicts: Any, args: Any = None, kwargs: Any = None, *,
                     tie_weights: bool = True, strict: bool = False) -> Any:

@@ -9,8 +9,6 @@ import rushlight as torch
 from rushlight.base.pytree import LEAF, Tree, broadcast, flatten
 from rushlight.transforms.batching import Batching
 
-__all__ = ["vmap"]
-
 
 def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
          chunk_size: int | None = None) -> Callable[..., Any]:

@@ -6,18 +6,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from rushlight.base.lazy import lazy_names
+from rushlight.base.lazy import homes, lazy_names, public
 from rushlight.nn.modules import HOMES
 
-_HOMES = {
-    **{name: f"modules.{file}" for name, file in HOMES.items()},
-    **dict.fromkeys(("Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter"),
-                    "parameter"),
-    "DataParallel": "parallel",
-}
-__getattr__, __dir__ = lazy_names(globals(), _HOMES, (
-    "attention", "common_types", "functional", "grad", "init", "modules", "parallel", "parameter", "utils",
-    "_reduction"))
+_HOMES = {**{name: f"modules.{home}" for name, home in HOMES.items() if home != "."}, **homes("rushlight.nn")}
+__getattr__, __dir__ = lazy_names(globals(), _HOMES)
 
 
 def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
@@ -32,4 +25,4 @@ def factory_kwargs(kwargs: dict[str, Any] | None) -> dict[str, Any]:
     return given
 
 
-__all__ = sorted(_HOMES)  # noqa: PLE0605
+__all__ = public(_HOMES)  # noqa: PLE0605

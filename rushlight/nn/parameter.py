@@ -79,8 +79,7 @@ class Buffer(torch.Tensor, metaclass=_Marked):
         if data is None:
             data = torch.empty(0)
         marked = data.detach().requires_grad_(data.requires_grad)
-        marked.persistent = persistent
-        marked._is_buffer = True
+        marked.persistent, marked._is_buffer = persistent, True
         return marked
 
 
@@ -114,9 +113,8 @@ class UninitializedTensorMixin:
 
     def share_memory_(self) -> Any:
         """Not possible yet: RuntimeError."""
-        raise RuntimeError(
-            "Can't share memory on an uninitialized parameter or buffer. Call `forward` to "
-            "initialize the parameters before calling `module.share_memory()`.")
+        raise RuntimeError("Can't share memory on an uninitialized parameter or buffer. Call `forward` to "
+                           "initialize the parameters before calling `module.share_memory()`.")
 
     def __repr__(self) -> str:
         return f"<{self.__class__.__name__}>"
@@ -130,11 +128,10 @@ class UninitializedTensorMixin:
         if name in cls._ALLOWED or name in ("__get__", "__set__") or (
                 func.__class__.__name__ == "method-wrapper"):
             return super().__torch_function__(func, types, args, kwargs or {})
-        raise ValueError(
-            f"Attempted to use an uninitialized parameter in {func}. This error happens when you "
-            "are using a `LazyModule` or explicitly manipulating `torch.nn.parameter."
-            f"{cls.__name__}` objects. When using LazyModules Call `forward` with a dummy batch "
-            "to initialize the parameters before calling torch functions")
+        raise ValueError(f"Attempted to use an uninitialized parameter in {func}. This error happens when "
+                         "you are using a `LazyModule` or explicitly manipulating `torch.nn.parameter."
+                         f"{cls.__name__}` objects. When using LazyModules Call `forward` with a dummy batch "
+                         "to initialize the parameters before calling torch functions")
 
 
 def is_lazy(param: Any) -> bool:
@@ -164,6 +161,5 @@ class UninitializedBuffer(UninitializedTensorMixin, torch.Tensor):
     def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None,
                 persistent: bool = True) -> Any:
         made = torch.Tensor._make_subclass(cls, torch.empty(0, device=device, dtype=dtype), requires_grad)
-        made.persistent = persistent
-        made._is_buffer = True
+        made.persistent, made._is_buffer = persistent, True
         return made

@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rushlight.ops.oneatom import NOT_FLOATING, not_for
+from rushlight.ops.oneatom import NOT_FLOATING, ONE_BOOL_SUB, not_for
 from rushlight.ops.scalar import Expr, const, m
 from rushlight.ops.table import composite, pointwise
 
@@ -86,9 +86,7 @@ def softsign(input) -> Expr:
     return input / (1 + m.abs(input))
 
 
-@pointwise(where=_F, inplace=False, dtypes="float", refuse={
-    "bool": "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to "
-            "invert a mask, use the `~` or `logical_not()` operator instead."})
+@pointwise(where=_F, inplace=False, dtypes="float", refuse={"bool": ONE_BOOL_SUB})
 def tanhshrink(input) -> Expr:
     """x - tanh(x)."""
     return input - m.tanh(input)

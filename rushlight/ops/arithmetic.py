@@ -8,7 +8,7 @@ import numpy as np
 from rushlight.base import promotion
 from rushlight.base.dtype import bool_
 from rushlight.base.results import named
-from rushlight.ops.oneatom import NOT_FLOATING, NUMBER, binary, not_for, unary
+from rushlight.ops.oneatom import NOT_FLOATING, NUMBER, ONE_BOOL_SUB, binary, not_for, unary
 from rushlight.ops.scalar import Expr, const, m
 from rushlight.ops.table import composite, opaque, pointwise
 
@@ -31,15 +31,11 @@ def _check_alpha(bound: dict[str, Any]) -> None:
         raise RuntimeError("For non-complex input tensors, argument alpha must not be a complex number.")
 
 
-_ONE_BOOL_SUB = ("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to "
-                 "invert a mask, use the `~` or `logical_not()` operator instead.")
-
-
 def _check_sub(bound: dict[str, Any]) -> None:
     truths = [v is True or v is False or getattr(v, "dtype", None) is bool_
               for v in (bound["input"], bound["other"])]
     if any(truths) and not all(truths):
-        raise RuntimeError(_ONE_BOOL_SUB)
+        raise RuntimeError(ONE_BOOL_SUB)
     _check_alpha(bound)
 
 
@@ -144,9 +140,7 @@ def round(input, *, decimals: "int" = 0) -> Expr:
     if decimals == 0:
         return m.round(input)
     scale = const(10.0 ** (decimals if decimals > 0 else -decimals))
-    if decimals > 0:
-        return m.round(input * scale) / scale
-    return m.round(input / scale) * scale
+    return m.round(input * scale) / scale if decimals > 0 else m.round(input / scale) * scale
 
 
 def _ordered(name: str) -> dict[str, str]:

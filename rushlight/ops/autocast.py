@@ -30,9 +30,8 @@ def _recurrent(input: Any, *rest: Any, **more: Any) -> str:
     return "keep" if input._k.dtype.name in ("float32", "float64") else "lower"
 
 
-CHOSEN: dict[str, Callable[..., str]] = {
-    "_einsum": _einsum, "pad": _pad, "max_pool3d_function": _max_pool,
-    **dict.fromkeys(("gru", "lstm_cell", "gru_cell"), _recurrent)}
+CHOSEN: dict[str, Callable[..., str]] = {"_einsum": _einsum, "pad": _pad, "max_pool3d_function": _max_pool,
+                                         **dict.fromkeys(("gru", "lstm_cell", "gru_cell"), _recurrent)}
 with open(os.path.join(os.path.dirname(__file__), "autocast.tsv"), encoding="utf-8") as _file:
     POLICIES = {name: policy for policy, *names in map(str.split, _file) for name in names}
 POLICIES |= dict.fromkeys(CHOSEN, "by arguments")

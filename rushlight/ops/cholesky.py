@@ -19,7 +19,7 @@ _INDEFINITE = ("The factorization could not be completed because the input is no
 @opaque(name="_cholesky", where=("aten",), node="linalg_cholesky_ex")
 def _cholesky(A, upper: "bool") -> tuple[Array, Array]:
     """(L with A = L L^H, info), or U = L^H from A's upper triangle."""
-    lower = A.swapaxes(-1, -2).conj() if upper else A
+    lower = A.swapaxes(-1, -2) if upper else A  # conj(A) = U^T conj(U), so its L is U^T
     try:
         found, info = np.linalg.cholesky(lower), infos(A)
         fine = not np.isnan(np.diagonal(found, 0, -2, -1)).any()
@@ -27,7 +27,7 @@ def _cholesky(A, upper: "bool") -> tuple[Array, Array]:
         fine = False
     if not fine:
         found, info = _by_columns(lower)
-    return columns(found.swapaxes(-1, -2).conj() if upper else found), info
+    return columns(found.swapaxes(-1, -2) if upper else found), info
 
 
 def _by_columns(a: Array) -> tuple[Array, Array]:
@@ -101,6 +101,7 @@ def cholesky_solve(input, input2, upper: "bool" = False):
             raise RuntimeError(f"{name} should have at least 2 dimensions, but has {t.ndim} dimensions "
                                "instead")
     check_older("cholesky_solve", input, input2)
+    check_kernel("cholesky_solve_cpu", input2._a)
     solve = ROWS["linalg_solve_triangular"]
     lower = dagger(input2) if upper else input2
     return solve(dagger(lower), solve(lower, input, upper=False), upper=True)

@@ -13,9 +13,8 @@ from rushlight.ops.rowexpr import at, iota, reduce_
 from rushlight.ops.rowkernels import RowKernel
 from rushlight.ops.scalar import Expr, m, symbol
 from rushlight.ops.softmax import _log_softmax
-from rushlight.ops.table import composite, opaque
+from rushlight.ops.table import Array, composite, opaque
 
-Array = np.ndarray[Any, Any]
 _F = ("nn.functional",)
 
 
@@ -95,9 +94,7 @@ def nll_loss(input, target, weight: "Tensor | None" = None, size_average: "bool 
     reduction = reduction_of(reduction, size_average, reduce)
     _check_classes(input, target, weight)
     loss, share = _nll(input, target, weight, ignore_index)
-    if reduction == "mean":
-        return loss.sum() / share.sum()
-    return reduced(loss, reduction)
+    return loss.sum() / share.sum() if reduction == "mean" else reduced(loss, reduction)
 
 
 _X, _T, _IGNORE, _LSE = symbol("x"), symbol("t"), symbol("ignore"), symbol("lse")

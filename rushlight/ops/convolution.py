@@ -14,11 +14,9 @@ import numpy as np
 
 from rushlight.ops.machine import machine
 from rushlight.ops.products import product
-from rushlight.ops.table import composite, opaque
+from rushlight.ops.table import Array, composite, opaque
 from rushlight.ops.ways import Way, resolved
 from rushlight.ops.windows import Ints, add_windows, for_dims, out_size, padded, tuple_of, windows
-
-Array = np.ndarray[Any, Any]
 
 
 def _by_tiles(which: str, otherwise: Way, a: Array, b: Array, *how: Any) -> Way:
@@ -121,8 +119,7 @@ def _convolution_weight(grad, input, kernel: "Ints", stride: "Ints", padding: "I
 def _(s: Any, grad: Any) -> Any:
     how = s.stride, s.padding, s.dilation, s.groups
     return (_convolution(s.input, grad, *how) if s.needs("grad") else None,
-            _convolution_input(s.grad, grad, s.shape("input")[2:], *how)
-            if s.needs("input") else None)
+            _convolution_input(s.grad, grad, s.shape("input")[2:], *how) if s.needs("input") else None)
 
 
 # --- the public functions -------------------------------------------------------------------------
@@ -219,10 +216,8 @@ def _plain(n: int) -> None:
 
 def _transpose(op: str, n: int, x: Any, w: Any, bias: Any, stride: Any, padding: Any,
                output_padding: Any, groups: int, dilation: Any) -> Any:
-    stride, padding, extra, dilation = (
-        tuple_of(v, n, name, op) for v, name in ((stride, "stride"), (padding, "padding"),
-                                                 (output_padding, "output_padding"),
-                                                 (dilation, "dilation")))
+    stride, padding, extra, dilation = (tuple_of(v, n, name, op) for v, name in (
+        (stride, "stride"), (padding, "padding"), (output_padding, "output_padding"), (dilation, "dilation")))
     _check(op, n, x, w, bias, groups, transposed=True)
     _positive(stride, padding, dilation)
     for e, s, d in zip(extra, stride, dilation, strict=True):
@@ -255,8 +250,7 @@ def _transposed(n: int) -> None:
 def unfold(input, kernel_size: "Any", dilation: "Any" = 1, padding: "Any" = 0, stride: "Any" = 1):
     """Windows of (N, C, H, W) as columns: (N, C * kh * kw, L)."""
     how = [tuple_of(v, 2, name, "unfold") for v, name in (
-        (kernel_size, "kernel_size"), (dilation, "dilation"), (padding, "padding"),
-        (stride, "stride"))]
+        (kernel_size, "kernel_size"), (dilation, "dilation"), (padding, "padding"), (stride, "stride"))]
     unbatched = input.ndim == 3
     if input.ndim not in (3, 4):
         raise RuntimeError("Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other "

@@ -15,9 +15,7 @@ from rushlight.base.layout import contiguous_strides, format_strides
 from rushlight.ops.machine import machine
 from rushlight.ops.rowkernels import BIG
 from rushlight.ops.scalar import Expr, m
-from rushlight.ops.table import ROWS, composite, opaque, pointwise, view
-
-Array = np.ndarray[Any, Any]
+from rushlight.ops.table import ROWS, Array, composite, opaque, pointwise, view
 
 
 def arranged(sizes: tuple[int, ...], strides: tuple[int, ...], dtype: Any, memory_format: Any) -> Array:
@@ -276,9 +274,7 @@ def _(s: Any, grad: Any) -> Any:
 @composite(out=True)
 def angle(input):
     """The angle of a complex number; of a real one 0 or pi (nan stays)."""
-    if input._k.dtype.is_complex:
-        return _angle(input)
-    return _real_angle(input)
+    return _angle(input) if input._k.dtype.is_complex else _real_angle(input)
 
 
 @pointwise(name="_angle", where=(), result="real", inplace=False)

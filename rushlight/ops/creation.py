@@ -15,9 +15,8 @@ from rushlight.base import dtype as dt
 from rushlight.base.convert import number
 from rushlight.base.layout import Ints, Layout, as_tuple, contiguous_strides, extent, format_strides
 from rushlight.base.promotion import of_number
-from rushlight.ops.table import opaque
+from rushlight.ops.table import Array, opaque
 
-Array = np.ndarray[Any, Any]
 
 _LIMIT = 2**63
 

@@ -9,9 +9,7 @@ from rushlight.base.dtype import complex128, float64
 from rushlight.base.results import named
 from rushlight.ops.matrices import (check_floating, check_kernel, check_matrix, column_major, columns, dagger,
                                     diagonal_of)
-from rushlight.ops.table import ROWS, composite, opaque
-
-Array = np.ndarray[Any, Any]
+from rushlight.ops.table import ROWS, Array, composite, opaque
 
 
 def _check(op: str, a: Array) -> None:

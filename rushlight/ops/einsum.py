@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.ops.table import composite, opaque
-
-Array = np.ndarray[Any, Any]
+from rushlight.ops.table import Array, composite, opaque
 
 
 @opaque(name="_einsum", where=("aten",), node="einsum")
@@ -55,9 +53,7 @@ def _operand_gradient(labels: str, out: str, t: Any, grad: Any, others: Any) -> 
     if _larger(found.shape, full):
         found = found.sum_to_size(full)
     found = found.expand(full)
-    if unique == labels:
-        return found
-    return _on_diagonal(found, labels, unique, t)
+    return found if unique == labels else _on_diagonal(found, labels, unique, t)
 
 
 def _larger(shape: Any, full: list[int]) -> bool:

@@ -10,9 +10,7 @@ from rushlight.base.accumulate import add_at
 from rushlight.base.errors import wrap_dim
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.along import legacy, rows_of
-from rushlight.ops.table import ROWS, composite, opaque
-
-Array = np.ndarray[Any, Any]
+from rushlight.ops.table import ROWS, Array, composite, opaque
 
 
 @opaque(where=("torch",), quiet=True)

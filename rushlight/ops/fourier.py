@@ -13,15 +13,12 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.errors import wrap_dim
-from rushlight.base.layout import as_tuple
+from rushlight.base.layout import Ints, as_tuple
 from rushlight.ops.along import legacy
 from rushlight.ops.copying import strides_of
 from rushlight.ops.creation import factory
 from rushlight.ops.products import product
-from rushlight.ops.table import ROWS, composite, opaque
-
-Array = np.ndarray[Any, Any]
-Ints = tuple[int, ...]
+from rushlight.ops.table import ROWS, Array, composite, opaque
 
 
 # --- the kernels ----------------------------------------------------------------------------------

@@ -7,10 +7,8 @@ from typing import Any
 import numpy as np
 
 from rushlight.ops.pooling import _to_places
-from rushlight.ops.table import ROWS, composite, opaque
+from rushlight.ops.table import ROWS, Array, composite, opaque
 from rushlight.ops.windows import Ints, tuple_of
-
-Array = np.ndarray[Any, Any]
 
 
 def _first(samples: Array, size: int, out: int, kernel: int) -> Array:

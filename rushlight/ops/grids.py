@@ -10,9 +10,7 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.layout import broadcast_shapes
-from rushlight.ops.table import ROWS, composite, opaque
-
-Array = np.ndarray[Any, Any]
+from rushlight.ops.table import ROWS, Array, composite, opaque
 
 
 def _spread(tensors: Any) -> Sequence[Any]:

@@ -6,9 +6,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.results import named
-from rushlight.ops.table import ROWS, composite, opaque
-
-Array = np.ndarray[Any, Any]
+from rushlight.ops.table import ROWS, Array, composite, opaque
 
 
 @opaque(name="_histogram", where=("aten",))

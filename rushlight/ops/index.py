@@ -15,9 +15,7 @@ from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.along import (UNSIGNED, at_least_1d, check_bounds, check_dtype, legacy, places_along,
                                   rows_of, wrap_positions)
 from rushlight.ops.machine import machine
-from rushlight.ops.table import ROWS, composite, index, opaque, view
-
-Array = np.ndarray[Any, Any]
+from rushlight.ops.table import ROWS, Array, composite, index, opaque, view
 
 
 # --- x[...] ---------------------------------------------------------------------------------------
@@ -50,9 +48,8 @@ def _check_gather(a: Array, d: int, index: Array) -> None:
                            f"got {index.ndim} and {a.ndim}")
     for i, (n, size) in enumerate(() if index.shape == a.shape else zip(index.shape, a.shape, strict=False)):
         if i != d and n > size:
-            raise RuntimeError(f"Size does not match at dimension {i} expected index "
-                               f"{list(index.shape)} to be no larger than self {list(a.shape)} apart "
-                               f"from dimension {d}")
+            raise RuntimeError(f"Size does not match at dimension {i} expected index {list(index.shape)} to "
+                               f"be no larger than self {list(a.shape)} apart from dimension {d}")
     check_bounds(index, d, a.shape[d] if a.ndim else 1)
 
 
@@ -80,8 +77,7 @@ def _(s: Any, grad: Any) -> Any:
 def _index_select(a: Array, dim: int, index: Array) -> Array:
     d = wrap_dim(dim, a.ndim)
     if index.ndim > 1:
-        raise IndexError("index_select(): Index is supposed to be a vector, got "
-                         f"{index.ndim} dimensions")
+        raise IndexError(f"index_select(): Index is supposed to be a vector, got {index.ndim} dimensions")
     if index.dtype not in (np.int64, np.int32):
         raise RuntimeError("index_select(): Expected dtype int32 or int64 for index, got "
                            f"{legacy(index)}")

@@ -12,9 +12,7 @@ from rushlight.base.convert import number
 from rushlight.base.errors import wrap_dim
 from rushlight.ops.along import at_least_1d, check_bounds, in_front, legacy, on_dense
 from rushlight.ops.scatter import reduce_into, reduce_rule, writes
-from rushlight.ops.table import ROWS, Row, composite
-
-Array = np.ndarray[Any, Any]
+from rushlight.ops.table import ROWS, Array, Row, composite
 
 
 def _rows(a: Array, d: int) -> Array:
@@ -45,9 +43,8 @@ def _check_add(op: str, a: Array, d: int, index: Array, source: Array) -> None:
     own, other = list(a.shape), list(source.shape)
     del own[d:d + 1], other[d:d + 1]
     if own != other:
-        raise RuntimeError(f"source tensor shape must match self tensor shape, excluding the specified "
-                           f"dimension. Got self.shape = {list(a.shape)} source.shape = "
-                           f"{list(source.shape)}")
+        raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified "
+                           f"dimension. Got self.shape = {list(a.shape)} source.shape = {list(source.shape)}")
 
 
 @writes(out=True)
@@ -116,9 +113,7 @@ def index_copy(input, dim: "int", index, source) -> None:
 @index_copy.gradient
 def _(s: Any, grad: Any) -> Any:
     own = index_fill(grad, s.dim, s.index, 0) if s.needs("input") else None
-    source = None
-    if s.needs("source"):
-        source = grad.index_select(s.dim, s.index).reshape(s.shape("source"))
+    source = grad.index_select(s.dim, s.index).reshape(s.shape("source")) if s.needs("source") else None
     return own, None, source
 
 
@@ -206,12 +201,15 @@ def _(s: Any, grad: Any) -> Any:
 def _written_back(input: Any, src: Any, view: Any, *where: Any) -> Any:
     """A copy of input in which the part that `view` takes is src."""
     out = input.clone()
-    part = view(out, *where)
+    _put(view(out, *where), src)
+    return out
+
+
+def _put(part: Any, src: Any) -> None:
     if part._a.shape != src._a.shape:
         raise RuntimeError("expected src to have a size equal to the slice of self. src size = "
                            f"{list(src._a.shape)}, slice size = {list(part._a.shape)}")
     part.copy_(src)
-    return out
 
 
 @composite
@@ -239,11 +237,7 @@ def as_strided_scatter(input, src, size: "Ints", stride: "Ints", storage_offset:
     show, geometry = ROWS["as_strided"], _geometry(input)
     offset = input.storage_offset() if storage_offset is None else storage_offset
     flat = show(input, (input.untyped_storage().nbytes() // input.itemsize,), (1,), 0).clone()
-    part = show(flat, size, stride, offset)
-    if part._a.shape != src._a.shape:
-        raise RuntimeError("expected src to have a size equal to the slice of self. src size = "
-                           f"{list(src._a.shape)}, slice size = {list(part._a.shape)}")
-    part.copy_(src)
+    _put(show(flat, size, stride, offset), src)
     return show(flat, *geometry)
 
 

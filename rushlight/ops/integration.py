@@ -49,9 +49,7 @@ def _parts(name: str, y: Any, x: Any, dx: Any, dim: int) -> tuple[Any, int]:
 def trapezoid(y, x: "Tensor | None" = None, *, dx: "Number | None" = None, dim: "int" = -1):
     """The integral along dim of samples y, at points x or at distances dx (1)."""
     doubled, d = _parts("trapezoid", y, x, dx, dim)
-    if doubled is None:
-        return y.sum(d) * 0.0
-    return doubled.sum(d) / 2.0
+    return y.sum(d) * 0.0 if doubled is None else doubled.sum(d) / 2.0
 
 
 @composite(where=("torch",))

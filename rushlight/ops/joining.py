@@ -10,9 +10,7 @@ import numpy as np
 from rushlight.base.errors import wrap_dim
 from rushlight.base.promotion import promote_types
 from rushlight.ops.ways import Way, resolved
-from rushlight.ops.table import ROWS, composite, opaque
-
-Array = np.ndarray[Any, Any]
+from rushlight.ops.table import ROWS, Array, composite, opaque
 
 
 def promoted(tensors: Sequence[Any]) -> Sequence[Any]:

@@ -13,6 +13,7 @@ import numpy as np
 from rushlight.base.results import named
 from rushlight.ops.along import legacy
 from rushlight.ops.matrices import Array, blame, check_floating, check_square, columns
+from rushlight.ops.solving import check_older
 from rushlight.ops.table import composite, opaque
 
 _ALPHA = (1 + sqrt(17)) / 8
@@ -177,15 +178,9 @@ def linalg_ldl_solve(LD, pivots, B, *, hermitian: "bool" = False):
     """X with A X = B, from A's LDL decomposition."""
     op = "torch.linalg.ldl_solve"
     check_square(op, LD._a)
-    if LD.dtype is not B.dtype:
-        raise RuntimeError(f"Expected b and A to have the same dtype, but found b of type {legacy(B._a)} and "
-                           f"A of type {legacy(LD._a)} instead.")
     if B.ndim < 2:
         raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got -2)")
-    if LD.shape[-1] != B.shape[-2]:
-        n = LD.shape[-1]
-        raise RuntimeError(f"Incompatible matrix sizes for {op}: each A matrix is {n} by {n} but each b "
-                           f"matrix is {B.shape[-2]} by {B.shape[-1]}")
+    check_older(op, B, LD)
     if tuple(pivots.shape) != tuple(LD.shape[:-1]):
         raise RuntimeError(f"{op}: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots "
                            f"with shape {list(pivots.shape)} instead")

@@ -9,9 +9,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.convert import number
 from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.along import legacy
-from rushlight.ops.table import composite, opaque
-
-Array = np.ndarray[Any, Any]
+from rushlight.ops.table import ROWS, Array, composite, opaque
 
 
 def _check_mask(op: str, mask: Array) -> None:
@@ -55,11 +53,8 @@ def masked_fill(input, mask, value: "Tensor | Number") -> Array:
 
 @masked_fill.gradient
 def _(s: Any, grad: Any) -> Any:
-    own = value = None
-    if s.needs("input"):
-        own = masked_fill(grad, s.mask, 0).sum_to_size(s.shape("input"))
-    if s.needs("value"):
-        value = masked_fill(grad, ~s.mask, 0).sum()
+    own = masked_fill(grad, s.mask, 0).sum_to_size(s.shape("input")) if s.needs("input") else None
+    value = masked_fill(grad, ~s.mask, 0).sum() if s.needs("value") else None
     return own, None, value
 
 
@@ -86,11 +81,8 @@ def masked_scatter(input, mask, source) -> Array:
 
 @masked_scatter.gradient
 def _(s: Any, grad: Any) -> Any:
-    own = source = None
-    if s.needs("input"):
-        own = grad.masked_fill(s.mask, 0).sum_to_size(s.shape("input"))
-    if s.needs("source"):
-        source = _fill_front(grad.masked_select(s.mask), s.shape("source"))
+    own = grad.masked_fill(s.mask, 0).sum_to_size(s.shape("input")) if s.needs("input") else None
+    source = _fill_front(grad.masked_select(s.mask), s.shape("source")) if s.needs("source") else None
     return own, None, source
 
 
@@ -100,8 +92,6 @@ def _fill_front(values: Any, shape: tuple[int, ...]) -> Any:
     if values._a.size < size:
         # Added, not written: the sum of a part and zeros keeps its gradient.
         behind = values.new_zeros(size - values._a.size)
-        from rushlight.ops.table import ROWS
-
         values = ROWS["cat"]((values, behind))
     return values.reshape(shape)
 

@@ -11,9 +11,8 @@ import numpy as np
 
 from rushlight.base.errors import LinAlgError
 from rushlight.base.layout import broadcast_shapes
-from rushlight.ops.along import legacy
+from rushlight.ops.along import Array, legacy
 
-Array = np.ndarray[Any, Any]
 
 SINGULAR = ("The diagonal element {} is zero, the inversion could not be completed because the input "
             "matrix is singular.")

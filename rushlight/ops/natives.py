@@ -18,9 +18,7 @@ from rushlight.ops.oneatom import NOT_FLOATING, not_for
 from rushlight.ops.padding import pad
 from rushlight.ops.searching import searchsorted
 from rushlight.ops.softmax import _log_softmax_backward, _softmax, _softmax_backward
-from rushlight.ops.table import composite, opaque
-
-Array = np.ndarray[Any, Any]
+from rushlight.ops.table import Array, composite, opaque
 
 
 # --- softmax --------------------------------------------------------------------------------------

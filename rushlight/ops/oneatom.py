@@ -5,6 +5,8 @@ from rushlight.ops.scalar import Expr, m
 from rushlight.ops.table import Row, pointwise
 
 NUMBER = "Tensor | Number"
+ONE_BOOL_SUB = ("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to "
+                "invert a mask, use the `~` or `logical_not()` operator instead.")
 # The kinds of dtypes that most kernels of neural networks do not take.
 NOT_FLOATING = ("bool", "int", "complex")
 

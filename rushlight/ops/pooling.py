@@ -11,12 +11,11 @@ from rushlight.base.accumulate import add_at
 from rushlight.ops.along import take_along
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.machine import machine
-from rushlight.ops.table import composite, opaque
+from rushlight.ops.table import Array, composite, opaque
 from rushlight.ops.ways import Way, resolved
 from rushlight.ops.windows import (
     Ints, add_windows, for_dims, mean_weights, offsets, out_size, padder, parts, reach, reads, tuple_of)
 
-Array = np.ndarray[Any, Any]
 _F = ("nn.functional",)
 
 
@@ -25,9 +24,8 @@ def _check_input(op: str, n: int, x: Any, out: Ints | None = None) -> None:
         raise RuntimeError(f"{op}: Expected {n + 1}D or {n + 2}D (batch mode) tensor with optional 0 dim "
                            f"batch size for input, but got: {list(x.shape)}")
     if out is not None and any(o < 1 for o in out):
-        raise RuntimeError(f"Given input size: ({'x'.join(map(str, x.shape[x.ndim - n - 1:]))}). "
-                           f"Calculated output size: ({'x'.join(map(str, out))}). Output size is too "
-                           "small")
+        raise RuntimeError(f"Given input size: ({'x'.join(map(str, x.shape[x.ndim - n - 1:]))}). Calculated "
+                           f"output size: ({'x'.join(map(str, out))}). Output size is too small")
 
 
 def _window(op: str, n: int, kernel_size: Any, stride: Any, padding: Any,

@@ -10,10 +10,8 @@ import numpy as np
 from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.copying import converted
 from rushlight.ops.machine import machine as by_name
-from rushlight.ops.table import composite, contract
+from rushlight.ops.table import Array, composite, contract
 from rushlight.ops.ways import Way, resolved
-
-Array = np.ndarray[Any, Any]
 
 
 def same_dtype(op: str, a: Array, b: Array) -> None:
@@ -82,9 +80,7 @@ def _(a: Array, b: Array) -> Way:
     same_dtype("expected scalar type", a, b)
     if a.dtype.kind == "b":
         raise NotImplementedError('"addmm_impl_cpu_" not implemented for \'Bool\'')
-    if a.shape[1] != b.shape[0]:
-        raise RuntimeError(f"mat1 and mat2 shapes cannot be multiplied ({a.shape[0]}x{a.shape[1]} and "
-                           f"{b.shape[0]}x{b.shape[1]})")
+    _check_inner(a, b)
     return multiplier(a, b)
 
 

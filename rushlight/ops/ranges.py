@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base import dtype as dt
-from rushlight.base import ranges
+from rushlight.base import dtype as dt, ranges
 from rushlight.ops.creation import factory
 
 Array = np.ndarray[Any, Any]

@@ -10,10 +10,8 @@ from rushlight.base.errors import wrap_dim, wrap_dims
 from rushlight.base.layout import as_tuple
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.along import at_least_1d
-from rushlight.ops.table import ROWS, Row, composite, opaque
+from rushlight.ops.table import ROWS, Array, Row, composite, opaque
 from rushlight.ops.ways import Way, resolved
-
-Array = np.ndarray[Any, Any]
 
 
 # --- turning --------------------------------------------------------------------------------------

@@ -146,9 +146,8 @@ class Forward:
             y, s = self.out[i:j] if projection is None else self.y[:n], self.s[:n]
             cells = [] if c is None else [c[:n]]
             do.run(self.packed, h[:n], s)
-            do.run(self.kernel,
-                   (*_parts(self.gates[i:j], self.count), *_parts(s, self.count), *self.bias,
-                    *([h[:n]] if self.mode == "GRU" else cells)),
+            do.run(self.kernel, (*_parts(self.gates[i:j], self.count), *_parts(s, self.count), *self.bias,
+                                 *([h[:n]] if self.mode == "GRU" else cells)),
                    (y, *cells, *([] if kept is None else kept[i:j].swapaxes(0, 1))))
             if projection is not None:
                 np.matmul(y, projection.T, self.out[i:j])
@@ -218,9 +217,8 @@ class Backward:
                 d, later = np.add(d, later, self.whole[i:j]) @ self.projection, self.nothing[:n]
             into_s = _parts(self.dy[i:j], self.count) if self.dy is not self.dx else []
             straight = [a[:n] for a in self.straight]
-            do.run(self.kernel,
-                   (d, later, *dc, *[a[i:j] for a in states],
-                    *([self.out[i:j]] if self.kept is None else self.kept[i:j].swapaxes(0, 1))),
+            do.run(self.kernel, (d, later, *dc, *[a[i:j] for a in states],
+                                 *([self.out[i:j]] if self.kept is None else self.kept[i:j].swapaxes(0, 1))),
                    (*_parts(self.dx[i:j], self.count), *into_s, *straight, *dc))
             do.run(self.packed, self.dy[i:j], self.dh[:n])
             for a in straight:

@@ -18,9 +18,8 @@ from rushlight.ops.dropout import dropout
 from rushlight.ops.elementary import sigmoid, tanh
 from rushlight.ops.joining import cat, stack
 from rushlight.ops.linear import linear
-from rushlight.ops.table import composite
+from rushlight.ops.table import Array, composite
 
-Array = np.ndarray[Any, Any]
 _FUSED = (np.float32, np.float64)
 
 

@@ -9,10 +9,8 @@ import numpy as np
 
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.products import narrow
-from rushlight.ops.table import composite
+from rushlight.ops.table import Array, composite
 from rushlight.ops.windows import mean_weights
-
-Array = np.ndarray[Any, Any]
 
 
 def _nearest(size: int, out: int, scale: float | None, exact: bool) -> Array:

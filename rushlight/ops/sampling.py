@@ -6,15 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base import categories, distributions, samplers
-from rushlight.base import dtype as dt
+from rushlight.base import categories, distributions, samplers, dtype as dt
 from rushlight.base.errors import missing
 from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.creation import Fill, factory, sizes_of
 from rushlight.ops.random import engine_of, fill, filled, no_gradient, normal_array
-from rushlight.ops.table import composite, opaque
-
-Array = np.ndarray[Any, Any]
+from rushlight.ops.table import Array, composite, opaque
 
 
 def _in_c_order(a: Array) -> Array:
@@ -121,7 +118,6 @@ def _no_rule(op: str) -> Any:
         missing(f"the gradient of {op} by its parameters",
                 "use the score function (log_prob of the sample, detached) instead of rsample")
     return rule
-
 
 
 @opaque(out=True, out_exact=True)

@@ -137,9 +137,7 @@ def _simplify_mul(a: Expr, b: Expr) -> Expr | None:
 
 
 def _simplify_div(a: Expr, b: Expr) -> Expr | None:
-    if is_const(b, 1):
-        return a
-    return None
+    return a if is_const(b, 1) else None
 
 
 def _simplify_neg(a: Expr) -> Expr | None:
@@ -174,8 +172,7 @@ def _simplify_conj(a: Expr) -> Expr | None:
 
 _SIMPLIFY: dict[str, Callable[..., Expr | None]] = {
     "add": _simplify_add, "sub": _simplify_sub, "mul": _simplify_mul, "div": _simplify_div,
-    "neg": _simplify_neg, "pow": _simplify_pow, "where": _simplify_where, "conj": _simplify_conj,
-}
+    "neg": _simplify_neg, "pow": _simplify_pow, "where": _simplify_where, "conj": _simplify_conj}
 
 
 class Atoms:

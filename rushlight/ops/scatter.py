@@ -7,17 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base import advanced
-from rushlight.base import dtype as dt
+from rushlight.base import advanced, dtype as dt
 from rushlight.base.accumulate import add_at, identity, reduce_at
 from rushlight.base.convert import number
 from rushlight.base.errors import wrap_dim
 from rushlight.ops.along import at_least_1d, check_bounds, check_dtype, legacy, on_dense, places_along
 from rushlight.ops.index import check_flat
 from rushlight.ops.machine import machine
-from rushlight.ops.table import ROWS, opaque
-
-Array = np.ndarray[Any, Any]
+from rushlight.ops.table import ROWS, Array, opaque
 
 
 def writes(into: Any = None, *, order: Any = "C", **facts: Any) -> Any:

@@ -13,9 +13,7 @@ from rushlight.ops.copying import tensor_of
 from rushlight.ops.along import legacy
 from rushlight.ops.oneatom import not_for
 from rushlight.ops.sorting import comparable
-from rushlight.ops.table import composite, opaque
-
-Array = np.ndarray[Any, Any]
+from rushlight.ops.table import Array, composite, opaque
 
 
 # --- searchsorted ---------------------------------------------------------------------------------

@@ -76,6 +76,7 @@ def triangular_solve(input, A, upper: "bool" = True, transpose: "bool" = False,
         raise RuntimeError(f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it "
                            f"has {t.ndim} dimensions instead")
     check_older("triangular_solve", input, A)
+    check_kernel("triangular_solve_cpu", A._a)
     x = _solve_triangular(A.mT if transpose else A, input, upper is not transpose, unitriangular)
     return named("triangular_solve")(x, column_major(A.clone()))
 
@@ -91,7 +92,6 @@ def check_older(op: str, b: Any, a: Any) -> None:
     if a.shape[-2] != b.shape[-2]:
         raise RuntimeError(f"Incompatible matrix sizes for {op}: each A matrix is {a.shape[-1]} by "
                            f"{a.shape[-1]} but each b matrix is {b.shape[-2]} by {b.shape[-1]}")
-    check_kernel(f"{op}_cpu", a._a)
 
 
 # --- general equations ----------------------------------------------------------------------------

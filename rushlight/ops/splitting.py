@@ -109,9 +109,7 @@ def chunk(input, chunks: "int", dim: "int" = 0):
     d = wrap_dim(dim, input.ndim)
     total = input._a.shape[d]
     size = -(-total // chunks)
-    if size == 0:
-        return split_with_sizes(input, (0,) * chunks, d)
-    return split(input, size, d)
+    return split_with_sizes(input, (0,) * chunks, d) if size == 0 else split(input, size, d)
 
 
 @composite(planned=True)

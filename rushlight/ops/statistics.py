@@ -20,9 +20,7 @@ from rushlight.ops.reduction import Reduction
 from rushlight.ops.rowexpr import extent, reduce_
 from rushlight.ops.rowkernels import RowKernel
 from rushlight.ops.scalar import m, symbol
-from rushlight.ops.table import ROWS, composite, opaque, reduce
-
-Array = np.ndarray[Any, Any]
+from rushlight.ops.table import ROWS, Array, composite, opaque, reduce
 
 
 def _check_floating(name: str, input: Any) -> None:

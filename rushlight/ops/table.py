@@ -20,9 +20,12 @@ from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
 from importlib import import_module
 from typing import Any, ClassVar, TypeVar
 
+import numpy as np
+
 from rushlight.ops.autocast import POLICIES
 from rushlight.ops import FAMILIES, signature
 
+Array = np.ndarray[Any, Any]
 KINDS = ("pointwise", "reduce", "view", "index", "contract", "composite", "opaque")
 
 _Key = TypeVar("_Key")
@@ -87,7 +90,7 @@ def complete() -> None:
         import_module(f"rushlight.ops.{family}")
 
 
-# Which family declares which rows and names: written by `python -m rushlight.ops --contents`, and
+# Which family declares which rows and names: written by `python tools/operators.py`, and
 # held to the table by a test. A line: family, namespace (none for the rows' own names), names.
 CONTENTS = os.path.join(os.path.dirname(__file__), "contents.tsv")
 # (namespace, public name) -> (row, variant); variants: "function", "inplace"

@@ -13,10 +13,8 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.bessel import i0
-from rushlight.base.convert import convert
+from rushlight.base.convert import Array, convert
 from rushlight.ops.creation import factory
-
-Array = np.ndarray[Any, Any]
 
 
 def _window(op: str, length: int, periodic: bool, of: dt.dtype | None,

@@ -167,8 +167,7 @@ def unfold(input: Layout, dimension: "int", size: "int", step: "int") -> Layout:
         return Layout((size,), (1,))
     count = (limit - size) // step + 1
     return Layout((*input.sizes[:d], count, *input.sizes[d + 1:], size),
-                  (*input.strides[:d], input.strides[d] * step, *input.strides[d + 1:],
-                   input.strides[d]))
+                  (*input.strides[:d], input.strides[d] * step, *input.strides[d + 1:], input.strides[d]))
 
 
 @view(where=("aten",), overlaps=True)

@@ -16,8 +16,7 @@ def formula(maximize: bool, decay: bool) -> Formula:
     below = stored(m.sqrt(stored(new + eps)))
     delta = stored(stored(stored(m.sqrt(stored(deltas + eps))) / below) * g)
     return Formula({"p": plus(P, delta, -lr), "square_avg": new,
-                    "acc_delta": mean_of_squares(deltas, delta, rho)},
-                   ("lr", "rho", "eps"))
+                    "acc_delta": mean_of_squares(deltas, delta, rho)}, ("lr", "rho", "eps"))
 
 
 class Adadelta(Elementwise):

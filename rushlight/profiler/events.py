@@ -118,8 +118,8 @@ def _names(scope: int, name: str, suffix: str) -> list[str]:
 
 
 def _place(place: Any) -> tuple[int, str, str]:
-    if isinstance(place, str):
-        return BACKWARD, place, ""
+    if isinstance(place, (str, type)):
+        return BACKWARD, place if isinstance(place, str) else place.__name__, ""
     return place if len(place) == 3 else (BACKWARD, named(*place), "")
 
 

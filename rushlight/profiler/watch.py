@@ -8,16 +8,14 @@ import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from threading import get_ident
 from time import perf_counter_ns
 from typing import Any
 
-from rushlight.autograd import hooks
 from rushlight.base.spans import OP, SPANS, Log
 from rushlight.base.tape import TAPE
 from rushlight.dispatch import state
 from rushlight.dispatch.overrides import past_interpreters, place
-from rushlight.dispatch.state import LONE, STACK
+from rushlight.dispatch.state import DETAILED, LONE, STACK
 from rushlight.tensor.tensor import Tensor
 
 _PACKAGE = str(Path(__file__).parent.parent)
@@ -73,13 +71,10 @@ def _noted(name: str, method: Any) -> Any:
 
     @wraps(method)
     def noted(*args: Any, **kwargs: Any) -> Any:
-        top = STACK.modes[-1:]
-        if not top or top[0].__class__ is not Watch:
+        watch = STACK.modes[-1] if STACK.modes else None
+        if watch.__class__ is not Watch:
             return method(*args, **kwargs)
-        start = perf_counter_ns()
-        found = method(*args, **kwargs)
-        top[0].keep(where, start, perf_counter_ns(), args, kwargs, found)
-        return found
+        return watch.timed(where, method, args, kwargs)  # type: ignore[union-attr]
     return noted
 
 
@@ -104,58 +99,44 @@ class Watch:
         """Begin to watch this thread."""
         _count(1)
         state.push(self)
+        DETAILED.extend([self] * self.detailed)
         LONE[0] = self
         SPANS.append(self.log)
-        self._outer, hooks.WATCH = hooks.WATCH, self.engine
 
     def stop(self) -> None:
         """End it."""
         _count(-1)
-        if hooks.WATCH == self.engine:
-            hooks.WATCH = self._outer
         SPANS.remove(self.log)
         if LONE[0] is self:
             LONE[0] = None
         state.pop(self)
+        DETAILED[:] = [watch for watch in DETAILED if watch is not self]
 
     def run(self, row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """Run an op and note when."""
-        modes = STACK.modes
-        start = perf_counter_ns()
-        if modes or TAPE:
-            found = state.interpret(row, call, args, kwargs)
-        else:
-            modes.append(self)
-            try:
-                found = past_interpreters(row, call)(*args, **kwargs)
-            finally:
-                modes.pop()
-        self.keep(place(row, call), start, perf_counter_ns(), args, kwargs, found)
-        return found
+        return self.timed(place(row, call), self._within, (row, call, args, kwargs), {}, (args, kwargs))
 
-    def keep(self, where: Any, start: int, end: int, args: Any, kwargs: Any, found: Any) -> None:
-        """Note an op that has run."""
+    def _within(self, row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
+        modes = STACK.modes
+        if modes or TAPE:
+            return state.interpret(row, call, args, kwargs)
+        modes.append(self)
+        try:
+            return past_interpreters(row, call)(*args, **kwargs)
+        finally:
+            modes.pop()
+
+    def timed(self, where: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any],
+              shown: Any = None) -> Any:
+        """call(*args, **kwargs), noted as an op; `shown`: what it was called with, if that is not it."""
+        start = perf_counter_ns()
+        found = call(*args, **kwargs)
+        end = perf_counter_ns()
         if self.detailed:
-            self.detail(args, kwargs, found)
+            self.detail(*(shown or (args, kwargs)), found)
         self.note((where, start, end))
+        return found
 
     def detail(self, args: Any, kwargs: Any, found: Any) -> None:
         """Note more of it, just before its record."""
         self.log.details[len(self.log.records)] = Detail(args, kwargs, found, self.stack)
-
-    def engine(self, through: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-        """What runs the nodes of a backward, from what would run them."""
-        if self._outer is not None:
-            through = self._outer(through)
-        if self.log.thread != get_ident():
-            return through
-        note, clock = self.note, perf_counter_ns
-
-        def noted(node: Any, grad: Any) -> Any:
-            start = clock()
-            found = through(node, grad)
-            end = clock()
-            place = (node.__class__, getattr(node.saved, "_shapes", None)) if node.by_shapes else node.name()
-            note((place, start, end))
-            return found
-        return noted

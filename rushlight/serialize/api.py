@@ -162,10 +162,9 @@ def load(f: Any, map_location: Any = None, pickle_module: Any = None, *,
         if _starts_as_zip(file):
             return load_archive(file, str(name), plan)
         if mmap:
-            raise RuntimeError(
-                "mmap can only be used with files saved with "
-                f"`torch.save({name}, _use_new_zipfile_serialization=True), please torch.save your "
-                "checkpoint with this option in order to use mmap.")
+            raise RuntimeError(f"mmap can only be used with files saved with `torch.save({name}, "
+                               "_use_new_zipfile_serialization=True), please torch.save your checkpoint with "
+                               "this option in order to use mmap.")
         return load_legacy(file, plan)
 
 
@@ -185,10 +184,9 @@ def _opened_for_reading(f: Any) -> Any:
         return open(f, "rb")
     for method in ("seek", "tell", "read"):
         if not hasattr(f, method):
-            raise AttributeError(
-                f"'{type(f).__name__}' object has no attribute '{method}'. You can only torch.load "
-                "from a file that is seekable. Please pre-load the data into a buffer like "
-                "io.BytesIO and try to load from it instead.")
+            raise AttributeError(f"'{type(f).__name__}' object has no attribute '{method}'. You can only "
+                                 "torch.load from a file that is seekable. Please pre-load the data into a "
+                                 "buffer like io.BytesIO and try to load from it instead.")
     try:
         f.seek(f.tell())
     except (io.UnsupportedOperation, OSError) as error:

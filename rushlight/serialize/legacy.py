@@ -15,10 +15,9 @@ import numpy as np
 from rushlight.base.dtype import dtype
 from rushlight.serialize.pickler import dump
 from rushlight.serialize.reading import Plan, location_of
-from rushlight.serialize.rebuild import make_storage, storage_dtype, swap_bytes
+from rushlight.serialize.rebuild import Array, make_storage, storage_dtype, swap_bytes
 from rushlight.tensor.typed import TypedStorage
 
-Array = np.ndarray[Any, Any]
 
 MAGIC = 0x1950A86A20F9469CFC6C
 PROTOCOL = 1001

@@ -78,10 +78,9 @@ def is_meta(map_location: Any) -> bool:
 
 def validate_cuda_device(location: str) -> int:
     """The index in "cuda:1"; RuntimeError, because this build has no CUDA devices."""
-    raise RuntimeError(
-        "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. "
-        "If you are running on a CPU-only machine, please use torch.load with "
-        "map_location=torch.device('cpu') to map your storages to the CPU.")
+    raise RuntimeError("Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is "
+                       "False. If you are running on a CPU-only machine, please use torch.load with "
+                       "map_location=torch.device('cpu') to map your storages to the CPU.")
 
 
 def _tag(kind: str) -> Tagger:

@@ -5,8 +5,7 @@ One table lists the places that differ; everything else differs by its first wor
 from __future__ import annotations
 
 import importlib
-from _compat_pickle import IMPORT_MAPPING as _PYTHON_2_MODULES
-from _compat_pickle import NAME_MAPPING as _PYTHON_2_NAMES
+from _compat_pickle import IMPORT_MAPPING as _PYTHON_2_MODULES, NAME_MAPPING as _PYTHON_2_NAMES
 from typing import Any
 
 # Rushlight's module -> PyTorch's, for what is not at the same path.

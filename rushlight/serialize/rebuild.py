@@ -13,7 +13,7 @@ import numpy as np
 from rushlight.base import dtype as dt
 from rushlight.base.device import META
 from rushlight.base.dtype import dtype
-from rushlight.base.layout import Layout
+from rushlight.base.layout import Ints, Layout
 from rushlight.serialize.names import resolve
 from rushlight.tensor import geometry
 from rushlight.tensor.bridge import from_numpy
@@ -24,7 +24,6 @@ from rushlight.tensor.typed import BY_DTYPE, TypedStorage
 from rushlight.tensor.untyped import UntypedStorage
 
 Array = np.ndarray[Any, Any]
-Ints = tuple[int, ...]
 
 is_storage_types = (TypedStorage, UntypedStorage)
 # Objects that are pickled as a name: they are singletons of Rushlight's modules.

@@ -19,14 +19,13 @@ from rushlight.tensor.untyped import UntypedStorage
 
 Path = str | os.PathLike[str]
 
-_DTYPES: dict[str, dtype] = {
-    name: BY_NAME[torch_name] for name, torch_name in (
-        ("F64", "float64"), ("F32", "float32"), ("F16", "float16"), ("BF16", "bfloat16"),
-        ("F8_E4M3", "float8_e4m3fn"), ("F8_E5M2", "float8_e5m2"),
-        ("F8_E4M3FNUZ", "float8_e4m3fnuz"), ("F8_E5M2FNUZ", "float8_e5m2fnuz"),
-        ("C64", "complex64"), ("I64", "int64"), ("I32", "int32"), ("I16", "int16"),
-        ("I8", "int8"), ("U64", "uint64"), ("U32", "uint32"), ("U16", "uint16"), ("U8", "uint8"),
-        ("BOOL", "bool"))}
+_DTYPES: dict[str, dtype] = {name: BY_NAME[torch_name] for name, torch_name in (
+    ("F64", "float64"), ("F32", "float32"), ("F16", "float16"), ("BF16", "bfloat16"),
+    ("F8_E4M3", "float8_e4m3fn"), ("F8_E5M2", "float8_e5m2"),
+    ("F8_E4M3FNUZ", "float8_e4m3fnuz"), ("F8_E5M2FNUZ", "float8_e5m2fnuz"),
+    ("C64", "complex64"), ("I64", "int64"), ("I32", "int32"), ("I16", "int16"),
+    ("I8", "int8"), ("U64", "uint64"), ("U32", "uint32"), ("U16", "uint16"), ("U8", "uint8"),
+    ("BOOL", "bool"))}
 
 
 def _package() -> Any:
@@ -194,10 +193,9 @@ def _duplicates(state: dict[str, Any], preferred: tuple[str, ...]) -> dict[str, 
             continue
         whole = sorted(name for name in names if _covers_its_storage(state[name]))
         if not whole:
-            raise RuntimeError(
-                "Error while trying to find names to remove to save state dict, but found no "
-                f"suitable name to keep for saving amongst: {set(names)}. None is covering the "
-                "entire storage. Clone the tensors that share memory.")
+            raise RuntimeError("Error while trying to find names to remove to save state dict, but found no "
+                               f"suitable name to keep for saving amongst: {set(names)}. None is covering "
+                               "the entire storage. Clone the tensors that share memory.")
         kept = next((name for name in whole if name in preferred), whole[0])
         found[kept] = sorted(name for name in names if name != kept)
     return found

@@ -7,19 +7,16 @@ from typing import Any
 from rushlight.serialize.names import full_name, is_torch, resolve
 from rushlight.serialize.unpickler import Load, WeightsUnpickler
 
-_REMEDY = (
-    "Weights only load failed. {advice}\n\t{reason}\n\nOnly tensors, numbers, text and plain "
-    "containers are read with weights_only=True. See the documentation of torch.load.")
-_ADVICE_GLOBAL = (
-    "This file can still be loaded, to do so you have two options, do those steps only if you "
-    "trust the source of the checkpoint.\n\t(1) Re-running `torch.load` with `weights_only` set to "
-    "`False` will likely succeed, but it can result in arbitrary code execution. Do it only if you "
-    "got the file from a trusted source.\n\t(2) Alternatively, to load with `weights_only=True` "
-    "please check the recommended steps in the following error message.")
-_ADVICE_OTHER = (
-    "The file is damaged, or holds more than weights. Re-running `torch.load` with `weights_only` "
-    "set to `False` can help in the second case, but it can result in arbitrary code execution. Do "
-    "it only if you got the file from a trusted source.")
+_REMEDY = ("Weights only load failed. {advice}\n\t{reason}\n\nOnly tensors, numbers, text and plain "
+           "containers are read with weights_only=True. See the documentation of torch.load.")
+_ADVICE_GLOBAL = ("This file can still be loaded, to do so you have two options, do those steps only if you "
+                  "trust the source of the checkpoint.\n\t(1) Re-running `torch.load` with `weights_only` "
+                  "set to `False` will likely succeed, but it can result in arbitrary code execution. Do it "
+                  "only if you got the file from a trusted source.\n\t(2) Alternatively, to load with "
+                  "`weights_only=True` please check the recommended steps in the following error message.")
+_ADVICE_OTHER = ("The file is damaged, or holds more than weights. Re-running `torch.load` with "
+                 "`weights_only` set to `False` can help in the second case, but it can result in arbitrary "
+                 "code execution. Do it only if you got the file from a trusted source.")
 
 
 def weights_only_error(error: pickle.UnpicklingError) -> pickle.UnpicklingError:

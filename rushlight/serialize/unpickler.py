@@ -1,4 +1,4 @@
-"""Reading pickles of files that nobody vouches for: an interpreter of opcodes that build data.
+"""Reading pickles of files that nobody vouches for: Python's own interpreter of opcodes, cut down.
 
 `WeightsUnpickler` executes nothing of theirs: it knows the opcodes that build plain data, calls
 functions of the allow-list only (safe_globals.py), and sets state on objects of listed classes.
@@ -6,6 +6,7 @@ functions of the allow-list only (safe_globals.py), and sets state on objects of
 from __future__ import annotations
 
 import collections
+import io
 import pickle
 import struct
 from collections.abc import Callable
@@ -16,75 +17,71 @@ from rushlight.serialize.safe_globals import BLOCKED_MODULES, added_by_name, all
 
 Load = Callable[[Any], Any]
 
-_OPCODES: list[Callable[["WeightsUnpickler"], None] | None] = [None] * 256
+_OPCODES = """NONE NEWTRUE NEWFALSE INT LONG LONG1 LONG4 BININT BININT1 BININT2 BINFLOAT BINUNICODE
+    SHORT_BINUNICODE BINUNICODE8 BINSTRING SHORT_BINSTRING BINBYTES SHORT_BINBYTES BINBYTES8 BYTEARRAY8
+    EMPTY_TUPLE EMPTY_LIST EMPTY_DICT EMPTY_SET TUPLE TUPLE1 TUPLE2 TUPLE3 FROZENSET APPEND APPENDS ADDITEMS
+    SETITEM SETITEMS BINGET LONG_BINGET BINPUT LONG_BINPUT MEMOIZE MARK POP POP_MARK DUP GLOBAL STACK_GLOBAL
+    REDUCE NEWOBJ NEWOBJ_EX BUILD BINPERSID PROTO FRAME STOP""".split()
+_DICTS = (dict, collections.OrderedDict, collections.Counter)
+_PythonUnpickler: Any = pickle._Unpickler  # type: ignore[attr-defined]
 
 
-class WeightsUnpickler:
+class WeightsUnpickler(_PythonUnpickler):  # type: ignore[misc]
     """Rebuilds the object in `data`, a pickle of protocols 1 to 5 that needs only allowed globals.
 
     persistent_load: called with each persistent id, a tuple that begins with "storage".
     Raises pickle.UnpicklingError for what is not allowed, EOFError where the data ends early.
+    The methods load_... are the opcodes that are narrower here than in Python.
     """
 
+    stack: list[Any]
+
     def __init__(self, data: bytes, persistent_load: Load, encoding: str = "utf-8") -> None:
-        self.data, self.encoding = data, encoding
-        self.persistent_load = persistent_load
-        self.position = 0
-        self.stack: list[Any] = []
-        self.marks: list[list[Any]] = []
-        self.memo: dict[int, Any] = {}
-        self.callable_ids: set[int] = set()
-        self.added = {id(found): found for found in added_by_name().values()}
-        self.stopped = False
+        self._file, self._length = io.BytesIO(data), len(data)
+        super().__init__(self._file, encoding=encoding)
+        self._load_storage = persistent_load
+        self._callable_ids: set[int] = set()
+        self._added = {id(found): found for found in added_by_name().values()}
+
+    @property
+    def position(self) -> int:
+        """The first byte that has not been read."""
+        return self._file.tell()
 
     def load(self) -> Any:
         """The object; `position` is then the first byte behind it."""
-        opcodes, data = _OPCODES, self.data
+        next_code, opcodes = self._file.read, self.dispatch
+        self.metastack: list[list[Any]] = []
+        self.stack = []
+        self.append = self.stack.append
         try:
-            while not self.stopped:
-                run = opcodes[data[self.position]]
-                self.position += 1
-                if run is None:
-                    raise pickle.UnpicklingError(f"Unsupported operand {data[self.position - 1]}")
-                run(self)
-            return self.stack.pop()
+            while True:
+                code = next_code(1)[0]
+                if code not in opcodes:
+                    raise pickle.UnpicklingError(f"Unsupported operand {code}")
+                opcodes[code](self)
+        except pickle._Stop as stop:  # type: ignore[attr-defined]
+            return stop.value
         except IndexError as error:
-            if self.position >= len(data):
+            if self.position >= self._length:
                 raise EOFError("Ran out of input: the pickled data is cut off") from None
             raise pickle.UnpicklingError(f"the pickled data is damaged ({error})") from error
         except (struct.error, KeyError, ValueError, TypeError, AttributeError, OverflowError) as error:
             raise pickle.UnpicklingError(f"the pickled data is damaged: {error}") from error
 
-    def take(self, count: int) -> bytes:
-        """The next `count` bytes."""
-        end = self.position + count
-        if end > len(self.data):
-            raise EOFError("Ran out of input: the pickled data is cut off")
-        found = self.data[self.position:end]
-        self.position = end
-        return found
+    def read(self, count: int) -> bytes:
+        """The next `count` bytes, not fewer."""
+        found = self._file.read(count)
+        return found if len(found) == count else _ended()
 
-    def line(self) -> bytes:
-        """The bytes up to the next line end."""
-        end = self.data.find(b"\n", self.position)
-        if end < 0:
-            raise EOFError("Ran out of input: the pickled data is cut off")
-        found = self.data[self.position:end]
-        self.position = end + 1
-        return found
+    def readline(self) -> bytes:
+        """The bytes up to the next line end, with it."""
+        found = self._file.readline()
+        return found if found.endswith(b"\n") else _ended()
 
-    def integer(self, count: int) -> int:
-        """The next `count` bytes as an unsigned number."""
-        return int.from_bytes(self.take(count), "little")
-
-    def since_mark(self) -> list[Any]:
-        """Take the items above the last mark off the stack."""
-        items = self.stack
-        self.stack = self.marks.pop()
-        return items
-
-    def find(self, module: str, name: str) -> Any:
+    def find_class(self, module: str, name: str) -> Any:
         """The object of an allowed global."""
+        module = torch_module(module, name)
         if module in BLOCKED_MODULES:
             raise pickle.UnpicklingError(f"Trying to load unsupported GLOBAL {module}.{name} whose "
                                          f"module {module} is blocked.")
@@ -96,256 +93,101 @@ class WeightsUnpickler:
                 f"use `torch.serialization.add_safe_globals([{full}])` or the "
                 f"`torch.serialization.safe_globals([{full}])` context manager to allowlist this "
                 "global if you trust this class/function.")
-        self.callable_ids.add(id(found))
+        self._callable_ids.add(id(found))
         return found
 
-    def call(self, function: Any, args: Any) -> Any:
-        """Call an allowed function."""
-        if id(function) not in self.callable_ids or not callable(function):
+    def _call(self, function: Any, args: Any) -> None:
+        if id(function) not in self._callable_ids or not callable(function):
             raise pickle.UnpicklingError(f"Trying to call reduce for unrecognized function {function}")
         if type(args) is not tuple:
             raise pickle.UnpicklingError(f"expected a tuple of arguments, got {type(args)}")
-        return function(*args)
-
-
-def _op(code: bytes) -> Callable[[Callable[[WeightsUnpickler], None]], Any]:
-    def register(function: Callable[[WeightsUnpickler], None]) -> Any:
-        _OPCODES[code[0]] = function
-        return function
-    return register
-
-
-def _constant(code: bytes, value: Any) -> None:
-    _op(code)(lambda u: u.stack.append(value))
-
-
-def _number(code: bytes, layout: str) -> None:
-    packed = struct.Struct(layout)
-    _op(code)(lambda u: u.stack.append(packed.unpack(u.take(packed.size))[0]))
-
-
-def _counted(code: bytes, width: int, make: Callable[[WeightsUnpickler, bytes], Any]) -> None:
-    """An item whose length stands before it in `width` bytes."""
-    _op(code)(lambda u: u.stack.append(make(u, u.take(u.integer(width)))))
-
-
-_constant(pickle.NONE, None)
-_constant(pickle.NEWTRUE, True)
-_constant(pickle.NEWFALSE, False)
-_constant(pickle.EMPTY_TUPLE, ())
-_number(pickle.BININT, "<i")
-_number(pickle.BININT1, "<B")
-_number(pickle.BININT2, "<H")
-_number(pickle.BINFLOAT, ">d")
-_op(pickle.EMPTY_LIST)(lambda u: u.stack.append([]))
-_op(pickle.EMPTY_DICT)(lambda u: u.stack.append({}))
-_op(pickle.EMPTY_SET)(lambda u: u.stack.append(set()))
-
-
-def _text(u: WeightsUnpickler, data: bytes) -> str:
-    return data.decode("utf-8", "surrogatepass")
-
-
-def _python_2_text(u: WeightsUnpickler, data: bytes) -> Any:
-    return data if u.encoding == "bytes" else data.decode(u.encoding)
-
-
-def _long(u: WeightsUnpickler, data: bytes) -> int:
-    return int.from_bytes(data, "little", signed=True)
-
-
-_counted(pickle.BINUNICODE, 4, _text)
-_counted(pickle.SHORT_BINUNICODE, 1, _text)
-_counted(pickle.BINUNICODE8, 8, _text)
-_counted(pickle.BINSTRING, 4, _python_2_text)
-_counted(pickle.SHORT_BINSTRING, 1, _python_2_text)
-_counted(pickle.BINBYTES, 4, lambda u, data: data)
-_counted(pickle.SHORT_BINBYTES, 1, lambda u, data: data)
-_counted(pickle.BINBYTES8, 8, lambda u, data: data)
-_counted(pickle.BYTEARRAY8, 8, lambda u, data: bytearray(data))
-_counted(pickle.LONG1, 1, _long)
-_counted(pickle.LONG4, 4, _long)
-
-
-@_op(pickle.INT)
-def _text_int(u: WeightsUnpickler) -> None:
-    text = u.line()  # protocol 1 spells bools this way
-    u.stack.append({b"00": False, b"01": True}[text] if text in (b"00", b"01") else int(text))
-
-
-_op(pickle.LONG)(lambda u: u.stack.append(int(u.line().rstrip(b"L"))))
-
-
-@_op(pickle.PROTO)
-def _protocol(u: WeightsUnpickler) -> None:
-    if u.integer(1) > pickle.HIGHEST_PROTOCOL:
-        raise pickle.UnpicklingError(f"unsupported pickle protocol {u.data[u.position - 1]}")
-
-
-_op(pickle.FRAME)(lambda u: None if u.take(8) else None)
-
-
-@_op(pickle.STOP)
-def _stop(u: WeightsUnpickler) -> None:
-    u.stopped = True
-
-
-@_op(pickle.MARK)
-def _mark(u: WeightsUnpickler) -> None:
-    u.marks.append(u.stack)
-    u.stack = []
-
-
-_op(pickle.POP)(lambda u: None if u.stack.pop() is None else None)
-_op(pickle.POP_MARK)(lambda u: None if u.since_mark() else None)
-_op(pickle.DUP)(lambda u: u.stack.append(u.stack[-1]))
-
-
-@_op(pickle.TUPLE)
-def _tuple(u: WeightsUnpickler) -> None:
-    items = u.since_mark()
-    u.stack.append(tuple(items))
-
-
-def _short_tuple(code: bytes, count: int) -> None:
-    @_op(code)
-    def build(u: WeightsUnpickler) -> None:
-        if len(u.stack) < count:
-            raise IndexError("too few items for a tuple")
-        u.stack[-count:] = [tuple(u.stack[-count:])]
-
-
-_short_tuple(pickle.TUPLE1, 1)
-_short_tuple(pickle.TUPLE2, 2)
-_short_tuple(pickle.TUPLE3, 3)
-
-
-def _expect(value: Any, kinds: tuple[type, ...], what: str) -> Any:
-    if type(value) not in kinds:
-        raise pickle.UnpicklingError(f"Can only {what}, but got {type(value)}")
-    return value
-
-
-_DICTS = (dict, collections.OrderedDict, collections.Counter)
-
-
-@_op(pickle.APPEND)
-def _append(u: WeightsUnpickler) -> None:
-    item = u.stack.pop()
-    _expect(u.stack[-1], (list,), "append to lists").append(item)
-
-
-@_op(pickle.APPENDS)
-def _appends(u: WeightsUnpickler) -> None:
-    items = u.since_mark()
-    _expect(u.stack[-1], (list,), "extend lists").extend(items)
-
-
-@_op(pickle.ADDITEMS)
-def _add_items(u: WeightsUnpickler) -> None:
-    items = u.since_mark()
-    _expect(u.stack[-1], (set,), "add to sets").update(items)
-
-
-def _settable(u: WeightsUnpickler) -> Any:
-    target = u.stack[-1]
-    if type(target) in _DICTS or (id(type(target)) in u.added and isinstance(target, dict)):
-        return target
-    raise pickle.UnpicklingError("Can only SETITEM for dict, collections.OrderedDict, "
-                                 f"collections.Counter, but got {type(target)}")
-
-
-@_op(pickle.SETITEM)
-def _set_item(u: WeightsUnpickler) -> None:
-    value, key = u.stack.pop(), u.stack.pop()
-    _settable(u)[key] = value
-
-
-@_op(pickle.SETITEMS)
-def _set_items(u: WeightsUnpickler) -> None:
-    items = u.since_mark()
-    target = _settable(u)
-    for key, value in zip(items[::2], items[1::2], strict=True):
-        target[key] = value
-
-
-@_op(pickle.FROZENSET)
-def _frozen_set(u: WeightsUnpickler) -> None:
-    items = u.since_mark()
-    u.stack.append(frozenset(items))
-
-
-def _memory(get: bytes, put: bytes, width: int) -> None:
-    _op(get)(lambda u: u.stack.append(u.memo[u.integer(width)]))
-    _op(put)(lambda u: u.memo.__setitem__(u.integer(width), u.stack[-1]))
-
-
-_memory(pickle.BINGET, pickle.BINPUT, 1)
-_memory(pickle.LONG_BINGET, pickle.LONG_BINPUT, 4)
-_op(pickle.MEMOIZE)(lambda u: u.memo.__setitem__(len(u.memo), u.stack[-1]))
-
-
-@_op(pickle.GLOBAL)
-def _global(u: WeightsUnpickler) -> None:
-    module, name = u.line().decode("utf-8"), u.line().decode("utf-8")
-    u.stack.append(u.find(module, name))
-
-
-@_op(pickle.STACK_GLOBAL)
-def _stack_global(u: WeightsUnpickler) -> None:
-    name, module = u.stack.pop(), u.stack.pop()
-    if type(name) is not str or type(module) is not str:
-        raise pickle.UnpicklingError("STACK_GLOBAL requires str")
-    u.stack.append(u.find(torch_module(module, name), name))
-
-
-@_op(pickle.REDUCE)
-def _reduce(u: WeightsUnpickler) -> None:
-    args, function = u.stack.pop(), u.stack.pop()
-    u.stack.append(u.call(function, args))
-
-
-@_op(pickle.NEWOBJ)
-def _new_object(u: WeightsUnpickler) -> None:
-    args, cls = u.stack.pop(), u.stack.pop()
-    if cls is collections.OrderedDict or cls is collections.Counter or cls is set:
-        u.stack.append(u.call(cls, args))
-    elif id(cls) in u.added and isinstance(cls, type):
-        u.stack.append(cls.__new__(cls, *args))
-    else:
-        raise pickle.UnpicklingError("Can only create new object for nn.Parameter or classes "
-                                     f"allowlisted via `add_safe_globals` but got {cls}")
-
-
-@_op(pickle.NEWOBJ_EX)
-def _new_object_by_name(u: WeightsUnpickler) -> None:
-    keywords, args, cls = u.stack.pop(), u.stack.pop(), u.stack.pop()
-    if id(cls) not in u.added or not isinstance(cls, type):
-        raise pickle.UnpicklingError("Can only create new object for classes allowlisted via "
-                                     f"`add_safe_globals` but got {cls}")
-    u.stack.append(cls.__new__(cls, *args, **keywords))
-
-
-@_op(pickle.BUILD)
-def _build(u: WeightsUnpickler) -> None:
-    from rushlight.serialize.rebuild import is_tensor, set_state
-
-    state, target = u.stack.pop(), u.stack[-1]
-    if type(target) is collections.OrderedDict:
-        target.__dict__.update(state)
-    elif is_tensor(target) or id(type(target)) in u.added:
-        set_state(target, state)
-    else:
-        raise pickle.UnpicklingError(
-            "Can only build Tensor, Parameter, OrderedDict or types allowlisted via "
-            f"`add_safe_globals`, but got {type(target)}")
-
-
-@_op(pickle.BINPERSID)
-def _persistent(u: WeightsUnpickler) -> None:
-    key = u.stack.pop()
-    if type(key) is not tuple or not key:
-        raise pickle.UnpicklingError(f"persistent_load id must be tuple or int, but got {type(key)}")
-    if key[0] not in ("storage", b"storage"):
-        raise pickle.UnpicklingError(f"Only persistent_load of storage is allowed, but got {key[0]}")
-    u.stack.append(u.persistent_load(key))
+        self.append(function(*args))
+
+    def load_reduce(self) -> None:
+        args, function = self.stack.pop(), self.stack.pop()
+        self._call(function, args)
+
+    def load_newobj(self) -> None:
+        args, cls = self.stack.pop(), self.stack.pop()
+        if cls is collections.OrderedDict or cls is collections.Counter or cls is set:
+            self._call(cls, args)
+        elif id(cls) in self._added and isinstance(cls, type):
+            self.append(cls.__new__(cls, *args))
+        else:
+            raise pickle.UnpicklingError("Can only create new object for nn.Parameter or classes "
+                                         f"allowlisted via `add_safe_globals` but got {cls}")
+
+    def load_newobj_ex(self) -> None:
+        keywords, args, cls = self.stack.pop(), self.stack.pop(), self.stack.pop()
+        if id(cls) not in self._added or not isinstance(cls, type):
+            raise pickle.UnpicklingError("Can only create new object for classes allowlisted via "
+                                         f"`add_safe_globals` but got {cls}")
+        self.append(cls.__new__(cls, *args, **keywords))
+
+    def load_build(self) -> None:
+        from rushlight.serialize.rebuild import is_tensor, set_state
+
+        state, target = self.stack.pop(), self.stack[-1]
+        if type(target) is collections.OrderedDict:
+            target.__dict__.update(state)
+        elif is_tensor(target) or id(type(target)) in self._added:
+            set_state(target, state)
+        else:
+            raise pickle.UnpicklingError("Can only build Tensor, Parameter, OrderedDict or types allowlisted "
+                                         f"via `add_safe_globals`, but got {type(target)}")
+
+    def _top(self, kind: type, what: str) -> Any:
+        if type(self.stack[-1]) is not kind:
+            raise pickle.UnpicklingError(f"Can only {what}, but got {type(self.stack[-1])}")
+        return self.stack[-1]
+
+    def load_append(self) -> None:
+        item = self.stack.pop()
+        self._top(list, "append to lists").append(item)
+
+    def load_appends(self) -> None:
+        items = self.pop_mark()
+        self._top(list, "extend lists").extend(items)
+
+    def load_additems(self) -> None:
+        items = self.pop_mark()
+        self._top(set, "add to sets").update(items)
+
+    def _settable(self) -> Any:
+        target = self.stack[-1]
+        if type(target) in _DICTS or (id(type(target)) in self._added and isinstance(target, dict)):
+            return target
+        raise pickle.UnpicklingError("Can only SETITEM for dict, collections.OrderedDict, "
+                                     f"collections.Counter, but got {type(target)}")
+
+    def load_setitem(self) -> None:
+        value, key = self.stack.pop(), self.stack.pop()
+        self._settable()[key] = value
+
+    def load_setitems(self) -> None:
+        items, target = self.pop_mark(), self._settable()
+        for key, value in zip(items[::2], items[1::2], strict=True):
+            target[key] = value
+
+    def load_binpersid(self) -> None:
+        key = self.stack.pop()
+        if type(key) is not tuple or not key:
+            raise pickle.UnpicklingError(f"persistent_load id must be tuple or int, but got {type(key)}")
+        if key[0] not in ("storage", b"storage"):
+            raise pickle.UnpicklingError(f"Only persistent_load of storage is allowed, but got {key[0]}")
+        self.append(self._load_storage(key))
+
+    def load_bytearray8(self) -> None:
+        self.append(bytearray(self.read(int.from_bytes(self.read(8), "little"))))
+
+    def load_frame(self) -> None:
+        self.read(8)  # how long the frame is: all of it is in memory
+
+
+def _ended() -> bytes:
+    raise EOFError("Ran out of input: the pickled data is cut off")
+
+
+WeightsUnpickler.dispatch = {
+    code[0]: getattr(WeightsUnpickler, _PythonUnpickler.dispatch[code[0]].__name__)
+    for code in (getattr(pickle, name) for name in _OPCODES)}

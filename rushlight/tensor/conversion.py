@@ -67,10 +67,12 @@ class Conversion:
             return array.copy() if copy else array
         return array.astype(dtype, copy=bool(copy))
 
-    def __dlpack__(self, **options: Any) -> Any:
+    def __dlpack__(self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None,
+                   copy: bool | None = None) -> Any:
         from rushlight.tensor.bridge import dlpack
 
-        return dlpack(self, **options)  # type: ignore[arg-type]
+        return dlpack(self, stream=stream, max_version=max_version,  # type: ignore[arg-type]
+                      dl_device=dl_device, copy=copy)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         from rushlight.tensor.bridge import dlpack_device

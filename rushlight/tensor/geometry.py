@@ -293,6 +293,10 @@ class Geometry:
             raise ValueError(f"array API version {api_version!r} is not known; up to '2024.12' are")
         return import_module("rushlight.array_api")
 
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
+        """The array API standard's name of `to(device)`."""
+        return self.to(device)  # type: ignore[attr-defined]
+
     def __len__(self) -> int:
         if not self._m.ndim:
             raise TypeError("len() of a 0-d tensor")

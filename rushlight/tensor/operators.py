@@ -39,7 +39,10 @@ class Operators:
 
     __slots__ = ()
     _operators = frozenset(OPERATORS)
-    __getitem__, __setitem__ = _late("__getitem__"), _late("__setitem__")
+    __getitem__ = _late("__getitem__")
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        _late("__setitem__")(self, index, value)
 
     def __rdiv__(self, other: Any) -> Any:
         """other / self under Python 2's name, which PyTorch has kept."""

@@ -32,11 +32,10 @@ class Rules:
     check_stride: bool
 
 
-def assert_close(
-    actual: Any, expected: Any, *, allow_subclasses: bool = True, rtol: float | None = None,
-    atol: float | None = None, equal_nan: bool = False, check_device: bool = True, check_dtype: bool = True,
-    check_layout: bool = True, check_stride: bool = False, msg: str | Callable[[str], str] | None = None,
-) -> None:
+def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, rtol: float | None = None,
+                 atol: float | None = None, equal_nan: bool = False, check_device: bool = True,
+                 check_dtype: bool = True, check_layout: bool = True, check_stride: bool = False,
+                 msg: str | Callable[[str], str] | None = None) -> None:
     """Raise AssertionError unless `|actual - expected| <= atol + rtol * |expected|` in every element.
 
     Takes tensors, NumPy arrays, numbers, booleans, None, and sequences and mappings of these. Infinities

@@ -10,11 +10,9 @@ import rushlight as torch
 _FLOAT8 = (torch.float8_e4m3fn, torch.float8_e5m2, torch.float8_e4m3fnuz, torch.float8_e5m2fnuz)
 
 
-def make_tensor(
-    *shape: Any, dtype: Any, device: Any, low: float | None = None, high: float | None = None,
-    requires_grad: bool = False, noncontiguous: bool = False, exclude_zero: bool = False,
-    memory_format: Any = None,
-) -> Any:
+def make_tensor(*shape: Any, dtype: Any, device: Any, low: float | None = None, high: float | None = None,
+                requires_grad: bool = False, noncontiguous: bool = False, exclude_zero: bool = False,
+                memory_format: Any = None) -> Any:
     """A tensor of `shape` with values drawn uniformly from [low, high).
 
     shape: sizes, or one sequence of them.
@@ -71,10 +69,9 @@ def _limits(dtype: Any, low: Any, high: Any) -> tuple[Any, Any]:
         raise ValueError(f"`low` and `high` cannot be NaN, but got low={low} and high={high}")
     inexact = (dtype.is_floating_point or dtype.is_complex) and dtype not in _FLOAT8
     if low == high and inexact:
-        warnings.warn(
-            "Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is deprecated "
-            "since 2.1 and will be removed in 2.3. Use `torch.full(...)` instead.",
-            FutureWarning, stacklevel=3)
+        warnings.warn("Passing `low==high` to `torch.testing.make_tensor` for floating or complex types is "
+                      "deprecated since 2.1 and will be removed in 2.3. Use `torch.full(...)` instead.",
+                      FutureWarning, stacklevel=3)
     elif low >= high:
         raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
     elif high < lowest or low >= end:

@@ -12,10 +12,8 @@ if TYPE_CHECKING:
     from rushlight.testing.comparison import Rules
 
 # Default (rtol, atol) by dtype; all others are compared exactly.
-_TOLERANCES = {
-    torch.float16: (1e-3, 1e-5), torch.bfloat16: (1.6e-2, 1e-5), torch.float32: (1.3e-6, 1e-5),
-    torch.float64: (1e-7, 1e-7), torch.complex64: (1.3e-6, 1e-5), torch.complex128: (1e-7, 1e-7),
-}
+_TOLERANCES = {torch.float16: (1e-3, 1e-5), torch.bfloat16: (1.6e-2, 1e-5), torch.float32: (1.3e-6, 1e-5),
+               torch.float64: (1e-7, 1e-7), torch.complex64: (1.3e-6, 1e-5), torch.complex128: (1e-7, 1e-7)}
 _NUMBERS = {float: torch.float64, complex: torch.complex128}
 _WIDE_UNSIGNED = (torch.uint16, torch.uint32, torch.uint64)
 
@@ -49,9 +47,14 @@ def tensors(actual: Any, expected: Any, rules: Rules) -> str | None:
     if text is not None or "meta" in (left.device.type, right.device.type):
         return text
     rtol, atol = _tolerances(rules, left.dtype, right.dtype)
-    if left.dtype == right.dtype and left.dtype.is_floating_point and left.dtype.itemsize == 1:
-        return _float8(left, right, rtol, atol, rules)
-    if left.dtype != right.dtype:
+    # Eight bits tell so few numbers apart that a tolerance would mean nothing: equal or not.
+    float8 = left.dtype == right.dtype and left.dtype.is_floating_point and left.dtype.itemsize == 1
+    if float8 and (rtol or atol):
+        return (f"Rtol={rtol} and atol={atol} are not supported for bitwise comparison of low dimensional "
+                "floats. Please use rtol=0.0 and atol=0.0.")
+    if float8:
+        left, right = left.float(), right.float()
+    elif left.dtype != right.dtype:
         left, right = (x.long() if x.dtype in _WIDE_UNSIGNED else x for x in (left, right))
         common = torch.promote_types(left.dtype, right.dtype)
         left, right = left.to(common), right.to(common)
@@ -62,7 +65,7 @@ def tensors(actual: Any, expected: Any, rules: Rules) -> str | None:
         return None
     if left.ndim == 0:
         return _scalars_differ(left.item(), right.item(), rtol, atol)
-    return _tensors_differ(left, right, matches, rtol, atol)
+    return _bits_differ(matches) if float8 else _tensors_differ(left, right, matches, rtol, atol)
 
 
 def _tolerances(rules: Rules, *dtypes: Any) -> tuple[float, float]:
@@ -84,17 +87,7 @@ def _attributes_differ(left: Any, right: Any, rules: Rules) -> str | None:
     return None
 
 
-def _float8(left: Any, right: Any, rtol: float, atol: float, rules: Rules) -> str | None:
-    """Eight bits tell so few numbers apart that a tolerance would mean nothing: equal or not."""
-    if rtol or atol:
-        return (f"Rtol={rtol} and atol={atol} are not supported for bitwise comparison of low dimensional "
-                "floats. Please use rtol=0.0 and atol=0.0.")
-    left, right = left.float(), right.float()
-    matches = torch.isclose(left, right, rtol=0.0, atol=0.0, equal_nan=rules.equal_nan)
-    if bool(matches.all()):
-        return None
-    if left.ndim == 0:
-        return _scalars_differ(left.item(), right.item(), rtol, atol)
+def _bits_differ(matches: Any) -> str:
     first = int((~matches).flatten().int().argmax())
     return (f"Tensor-likes are not 'equal'!\n\n{_count(matches)}\n"
             f"The first mismatched element is at index {_index(first, matches.shape)}.")

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.dtype import BOOL
+from rushlight.base.errors import wrap_dim
 from rushlight.dispatch.arrayrun import by_keyword
 from rushlight.ops.table import ROWS, Row
 from rushlight.tensor.tensor import Tensor, wrap
@@ -29,11 +30,7 @@ def shifted(dim: Any, ndim: int) -> Any:
     """Dims of an example as dims of the batch."""
     if isinstance(dim, (tuple, list)):
         return tuple([shifted(d, ndim) for d in dim])
-    n = max(ndim, 1)
-    if not -n <= dim < n:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-n}, {n - 1}], but got "
-                         f"{dim})")
-    return dim % n + 1
+    return wrap_dim(dim, ndim) + 1
 
 
 def front(level: Any, row: Row, bound: Bound) -> Any:
@@ -293,18 +290,15 @@ REWRITES: dict[str, Any] = {
     "t": lambda x: x.transpose(0, 1) if x.ndim > 1 else x.view_as(x),
     "squeeze": lambda x, dim: x.view([n for i, n in enumerate(x.shape) if n != 1 or dim is not None and
                                       i + 1 not in shifted(sizes(dim), x.ndim)]),
-    "_sum_of_outers": _matrix_of_outers, "_median_all": _median, "masked_fill": _masked_fill,
-}
+    "_sum_of_outers": _matrix_of_outers, "_median_all": _median, "masked_fill": _masked_fill}
 RULES: dict[Any, Any] = {
     **dict.fromkeys(REWRITES, lambda level, row, bound: level.inside(REWRITES[row.name], *bound.values())),
     "front": front, "align": align, "along": along, "reduce": reduce, "_as_strided": strided,
-    "contract": product,
-    "linear": linear, "body": body, "_einsum": einsum, "_convolution_weight": filters, "index": index,
-    "index_put": index_put, "embedding": embedding, "fill": fill, "masked_select": masked_select,
-    **dict.fromkeys(("permute", "_basic"), permute), **dict.fromkeys(("_convolution", "_convolution_input"),
-                                                                     convolution),
+    "contract": product, "linear": linear, "body": body, "_einsum": einsum, "_convolution_weight": filters,
+    "index": index, "index_put": index_put, "embedding": embedding, "fill": fill,
+    "masked_select": masked_select, **dict.fromkeys(("permute", "_basic"), permute),
+    **dict.fromkeys(("_convolution", "_convolution_input"), convolution),
     **dict.fromkeys(("_nll", "im2col", "col2im"), folded),
     **dict.fromkeys(("index_select", "index_add", "index_copy", "index_fill"), along_index),
     **dict.fromkeys(("bucketize", "searchsorted", "isin"), same_for_all),
-    **dict.fromkeys(("expand", "_view", "new_zeros", "new_ones", "new_full", "new_empty"), sized),
-}
+    **dict.fromkeys(("expand", "_view", "new_zeros", "new_ones", "new_full", "new_empty"), sized)}

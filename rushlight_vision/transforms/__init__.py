@@ -7,5 +7,5 @@ __all__ = ["CenterCrop", "ColorJitter", "Compose", "ConvertImageDtype", "Graysca
            "Lambda", "Normalize", "PILToTensor", "Pad", "RandomAffine", "RandomApply", "RandomChoice",
            "RandomCrop", "RandomErasing", "RandomGrayscale", "RandomHorizontalFlip", "RandomOrder",
            "RandomResizedCrop", "RandomRotation", "RandomVerticalFlip", "Resize", "ToPILImage", "ToTensor"]
-__getattr__, __dir__ = lazy_names(globals(), dict.fromkeys(__all__, "transforms"),
-                                  ("functional", "transforms", "v2"))
+__getattr__, __dir__ = lazy_names(globals(), {
+    **dict.fromkeys(__all__, "transforms"), **dict.fromkeys(("functional", "transforms", "v2"), ".")})

@@ -78,6 +78,34 @@ def test_promotion_ignores_dims_and_python_numbers():
         array_api.result_type(1, 2)
 
 
+@pytest.mark.parametrize(("a", "b", "both"), [
+    ("uint8", "uint16", "uint16"), ("uint16", "uint64", "uint64"), ("int8", "uint16", "int32"),
+    ("int16", "uint32", "int64"), ("bool", "bool", "bool")])
+def test_wide_unsigned_integers_promote(a, b, both):
+    x, y = (torch.ones(2, dtype=getattr(torch, d)) for d in (a, b))
+    wanted = getattr(torch, both)
+    assert array_api.result_type(x.dtype, y) is array_api.result_type(y, x.dtype) is wanted
+    assert array_api.concat([x, y]).dtype is array_api.stack([x, y]).dtype is wanted
+    assert array_api.where(x == x, y, x).dtype is wanted
+    assert array_api.can_cast(a := x.dtype, wanted) and not array_api.can_cast(torch.complex64, a)
+
+
+def test_arange_of_nothing_keeps_the_dtype():
+    assert array_api.arange(5, -1.0, 1).dtype is torch.float32
+    assert array_api.arange(5, -1, 1).dtype is torch.int64
+
+
+def test_signs_of_nan():
+    x = torch.tensor([torch.nan, -2.0, 0.0])
+    assert array_api.isnan(array_api.sign(x)).tolist() == [True, False, False]
+    assert array_api.isnan(array_api.sign(x.to(torch.complex64)).imag).tolist() == [True, False, False]
+
+
+def test_upper_cholesky_has_no_negative_zeros():
+    found = array_api.linalg.cholesky(array_api.eye(3, dtype=torch.complex128), upper=True)
+    assert not array_api.any(array_api.signbit(found.imag)) and not array_api.any(array_api.signbit(found.real))
+
+
 def test_dtypes_and_inspection():
     info = array_api.__array_namespace_info__()
     assert set(info.dtypes()) == set(ALL)
@@ -94,6 +122,12 @@ def test_dtypes_and_inspection():
 def test_every_nan_is_a_value_of_its_own():
     found = array_api.unique_all(torch.tensor([float("nan"), 1.0, float("nan")]))
     assert found.counts.tolist() == [1, 1, 1]
+
+
+def test_unique_complex_values():
+    found = array_api.unique_all(torch.tensor([1j, 2, 1j, -0.0, complex(torch.nan, 1), 0]))
+    assert found.values[:3].tolist() == [0, 1j, 2] and found.counts.tolist() == [2, 2, 1, 1]
+    assert found.indices.tolist() == [3, 0, 1, 4] and found.inverse_indices.tolist() == [1, 2, 1, 0, 3, 0]
 
 
 def test_a_tensor_knows_its_namespace():

@@ -194,6 +194,33 @@ def test_without_llvmlite(tmp_path):
     np.testing.assert_allclose(float(found[2]), 3 * np.e, rtol=1e-6)
 
 
+EVERYTHING = """
+import sys
+sys.modules["llvmlite"] = None
+import rushlight as torch
+from rushlight.nn import functional as F
+torch.manual_seed(0)
+x = torch.randn(300, 400, requires_grad=True)
+F.cross_entropy(x, torch.zeros(300, dtype=torch.long)).backward()
+table = torch.nn.Embedding(500, 200)
+table(torch.randint(500, (64, 64))).sum().backward()
+half = torch.randn(300, 300).bfloat16()
+found = [x.grad.sum(), table.weight.grad.sum(), F.softmax(x, -1).sum(), x @ x.T, half @ half, x.cumsum(0),
+         x.topk(5)[0], x.sort()[0], x.gather(1, x.argsort()), F.layer_norm(x, (400,)), x.var(0), x.t().contiguous(),
+         F.max_pool2d(x[None], 2), F.conv2d(x[None, None], torch.randn(8, 1, 3, 3)), F.dropout(x), torch.randperm(9),
+         torch.nn.LSTM(20, 30)(torch.randn(5, 3, 20))[0], F.grid_sample(x[None, None], torch.rand(1, 9, 9, 2)),
+         F.scaled_dot_product_attention(*[torch.randn(2, 4, 64, 32)] * 3), x.index_add(0, torch.arange(300), x)]
+made = torch.compile(lambda x: F.gelu(x) * 2, mode="reduce-overhead")
+assert all(torch.equal(made(x.detach()), F.gelu(x.detach()) * 2) for _ in range(4))
+print(all(bool(f.isfinite().all()) for f in found))
+"""
+
+
+def test_everything_works_without_llvmlite(tmp_path):
+    process = run(tmp_path, EVERYTHING)
+    assert answer(process) == ["True"]
+
+
 def test_keys_depend_on_all_that_decides_the_code():
     one = cache.key("pointwise", "a")
     assert cache.key("rows", "a") != one and cache.key("pointwise", "b") != one

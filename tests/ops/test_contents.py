@@ -2,18 +2,17 @@
 import subprocess
 import sys
 
-from rushlight.derive import manual
-from rushlight.ops import __main__ as command
 from rushlight.ops import table
+from tools import operators
 
 
 def test_contents_are_those_of_the_families():
     with open(table.CONTENTS, encoding="utf-8") as file:
-        assert file.read() == command.written(), "run: python -m rushlight.ops --contents"
+        assert file.read() == operators.contents(), "run: python tools/operators.py"
 
 
 def test_the_page_of_operators_is_current():
-    assert manual.PAGE.read_text(encoding="utf-8") == manual.page(), "run: python -m rushlight.ops --docs"
+    assert operators.PAGE.read_text(encoding="utf-8") == operators.page(), "run: python tools/operators.py"
 
 
 def loaded(code):

@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 import rushlight as torch
-from rushlight.derive.cases import cases
 from rushlight.dispatch.door import function, lookup
 from rushlight.ops.table import NAMES, ROWS
+from tests.ops.cases import cases
 from tests.ops.samples import SAMPLES, Sample
 
 SMOOTH_EXCEPTIONS = {

@@ -79,8 +79,7 @@ class BlockMask:
 
     def __init__(self, mask: Any, block_size: tuple[int, int], mask_mod: Any) -> None:
         self.seq_lengths = (mask.size(2), mask.size(3))
-        self.BLOCK_SIZE = block_size
-        self.mask_mod = mask_mod
+        self.BLOCK_SIZE, self.mask_mod = block_size, mask_mod
         any_left, all_left = _blocks(mask, block_size)
         partial = any_left & ~all_left
         self.kv_num_blocks, self.kv_indices = _ordered(partial)

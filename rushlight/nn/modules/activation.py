@@ -5,8 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from rushlight.nn import functional as F
-from rushlight.nn import init
+from rushlight.nn import functional as F, init
 from rushlight.nn.modules.function_module import FunctionModule
 from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.multihead import MultiheadAttention
@@ -141,8 +140,7 @@ class PReLU(FunctionModule, function="prelu"):
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None,
                  dtype: Any = None) -> None:
         super().__init__()
-        self.num_parameters = num_parameters
-        self.init = init
+        self.num_parameters, self.init = num_parameters, init
         register_empty(self, device, dtype, weight=num_parameters)
         self.reset_parameters()
 

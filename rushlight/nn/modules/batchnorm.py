@@ -76,10 +76,9 @@ class _BatchNorm(_NormBase):
                 factor = 1.0 / float(self.num_batches_tracked)
         by_batch = self.training or (self.running_mean is None and self.running_var is None)
         use_running = not self.training or tracked
-        return F.batch_norm(
-            input, self.running_mean if use_running else None,
-            self.running_var if use_running else None, self.weight, self.bias, by_batch, factor,
-            self.eps)
+        return F.batch_norm(input, self.running_mean if use_running else None,
+                            self.running_var if use_running else None, self.weight, self.bias, by_batch,
+                            factor, self.eps)
 
 
 class _Dims:
@@ -169,8 +168,7 @@ class _LazyNormBase(LazyModuleMixin):
                  bias: bool = True) -> None:
         # Nothing is allocated until the first input: num_features is 0.
         super().__init__(0, eps, momentum, False, False, device, dtype)
-        self.affine = affine
-        self.track_running_stats = track_running_stats
+        self.affine, self.track_running_stats = affine, track_running_stats
         where = {"device": device, "dtype": dtype}
         if affine:
             self.weight = UninitializedParameter(**where)

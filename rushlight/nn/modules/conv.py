@@ -4,8 +4,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rushlight.nn import functional as F
-from rushlight.nn import init
+from rushlight.nn import functional as F, init
 from rushlight.nn.modules.function_module import FunctionModule
 from rushlight.nn.modules.lazy import LazyModuleMixin, lazy_forms
 from rushlight.nn.modules.linear import _init_bias
@@ -29,16 +28,10 @@ class _ConvNd(FunctionModule, function=None):
                  padding_mode: str, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         _check(in_channels, out_channels, groups, stride, padding, padding_mode)
-        self.in_channels = in_channels
-        self.out_channels = out_channels
-        self.kernel_size = kernel_size
-        self.stride = stride
-        self.padding = padding
-        self.dilation = dilation
-        self.transposed = transposed
-        self.output_padding = output_padding
-        self.groups = groups
-        self.padding_mode = padding_mode
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.kernel_size, self.stride, self.padding = kernel_size, stride, padding
+        self.dilation, self.transposed, self.output_padding = dilation, transposed, output_padding
+        self.groups, self.padding_mode = groups, padding_mode
         self._reversed_padding_repeated_twice = _pad_widths(padding, kernel_size, dilation)
         shape = ((in_channels, out_channels // groups) if transposed
                  else (out_channels, in_channels // groups))
@@ -101,10 +94,9 @@ class _Conv(_ConvNd, function="conv{}d"):
                  padding: Any = 0, dilation: Any = 1, groups: int = 1, bias: bool = True,
                  padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:
         sizes = _ntuple(self._dims)
-        super().__init__(
-            in_channels, out_channels, sizes(kernel_size), sizes(stride),
-            padding if isinstance(padding, str) else sizes(padding), sizes(dilation), False,
-            sizes(0), groups, bias, padding_mode, device, dtype)
+        super().__init__(in_channels, out_channels, sizes(kernel_size), sizes(stride),
+                         padding if isinstance(padding, str) else sizes(padding), sizes(dilation), False,
+                         sizes(0), groups, bias, padding_mode, device, dtype)
 
     def _conv_forward(self, input: Any, weight: Any, bias: Any) -> Any:
         padding = self.padding
@@ -145,7 +137,7 @@ class _ConvTransposeNd(_ConvNd, function="conv_transpose{}d"):
                  dilation: Any = 1, padding_mode: str = "zeros", device: Any = None,
                  dtype: Any = None) -> None:
         if padding_mode != "zeros":
-            raise ValueError('Only "zeros" padding mode is supported for ' f"{self.__class__.__name__}")
+            raise ValueError(f'Only "zeros" padding mode is supported for {self.__class__.__name__}')
         sizes = _ntuple(self._dims)
         super().__init__(in_channels, out_channels, sizes(kernel_size), sizes(stride),
                          sizes(padding), sizes(dilation), True, sizes(output_padding), groups, bias,
@@ -240,9 +232,8 @@ class _LazyConvXdMixin(LazyModuleMixin):
     def _get_in_channels(self, input: Any) -> int:
         dims = self._get_num_spatial_dims()
         if input.dim() not in (dims + 1, dims + 2):
-            raise RuntimeError(
-                f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to "
-                f"{self.__class__.__name__}, but got input of size: {input.shape}")
+            raise RuntimeError(f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to "
+                               f"{self.__class__.__name__}, but got input of size: {input.shape}")
         return input.shape[-dims - 1]
 
 

@@ -18,10 +18,9 @@ class _InstanceNorm(_NormBase, function=None, num_features=int, eps=1e-5, moment
         return self._spatial + 1
 
     def _apply_instance_norm(self, input: Any) -> Any:
-        return F.instance_norm(
-            input, self.running_mean, self.running_var, self.weight, self.bias,
-            self.training or not self.track_running_stats,
-            0.0 if self.momentum is None else self.momentum, self.eps)
+        return F.instance_norm(input, self.running_mean, self.running_var, self.weight, self.bias,
+                               self.training or not self.track_running_stats,
+                               0.0 if self.momentum is None else self.momentum, self.eps)
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Any, strict: Any,
                               missing_keys: Any, unexpected_keys: Any, error_msgs: Any) -> None:

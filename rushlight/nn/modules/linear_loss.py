@@ -43,8 +43,7 @@ class LinearCrossEntropyLoss(Module):
                              device=device, dtype=dtype)
         self.num_classes = num_classes
         self.out_features = tuple(out_features)
-        self.ignore_index = ignore_index
-        self.label_smoothing = label_smoothing
+        self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
         self.options = options
 
     def forward(self, input: Any, target: Any) -> Any:

@@ -83,8 +83,7 @@ class GaussianNLLLoss(_Loss, function="gaussian_nll_loss", inputs="input, target
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(None, None, reduction)
-        self.full = full
-        self.eps = eps
+        self.full, self.eps = full, eps
 
 
 class KLDivLoss(_Loss, function="kl_div", size_average=None, reduce=None, reduction="mean", log_target=False):
@@ -208,8 +207,7 @@ class TripletMarginWithDistanceLoss(_Loss, function="triplet_margin_with_distanc
                  margin: float = 1.0, swap: bool = False, reduction: str = "mean") -> None:
         super().__init__(None, None, reduction)
         self.distance_function = (PairwiseDistance() if distance_function is None else distance_function)
-        self.margin = margin
-        self.swap = swap
+        self.margin, self.swap = margin, swap
         _check_margin(self)
 
 

@@ -77,10 +77,9 @@ class Module(Tree, Hooks, State, Conversion):
     # --- the call ---------------------------------------------------------------------------------
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks
-                or self._backward_pre_hooks or _global_forward_hooks or _global_forward_pre_hooks
-                or _global_backward_hooks or _global_backward_pre_hooks
-                or self._compiled_call_impl is not None):
+        if (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
+                or _global_forward_hooks or _global_forward_pre_hooks or _global_backward_hooks
+                or _global_backward_pre_hooks or self._compiled_call_impl is not None):
             return self._wrapped_call_impl(*args, **kwargs)
         return self.forward(*args, **kwargs)
 

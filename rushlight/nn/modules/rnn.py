@@ -24,21 +24,15 @@ class RNNBase(Module):
                  batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
                  proj_size: int = 0, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
-        self.mode = mode
-        self.input_size = input_size
-        self.hidden_size = hidden_size
-        self.num_layers = num_layers
-        self.bias = bias
-        self.batch_first = batch_first
+        self.mode, self.input_size, self.hidden_size = mode, input_size, hidden_size
+        self.num_layers, self.bias, self.batch_first = num_layers, bias, batch_first
         self.dropout = float(dropout) if _is_probability(dropout) else dropout
-        self.bidirectional = bidirectional
-        self.proj_size = proj_size
+        self.bidirectional, self.proj_size = bidirectional, proj_size
         _check_sizes(self)
         if mode not in _GATES:
             raise ValueError("Unrecognized RNN mode: " + mode)
         self._all_weights = [self._make_weights(layer, direction, device, dtype)
-                             for layer in range(num_layers)
-                             for direction in range(self._directions())]
+                             for layer in range(num_layers) for direction in range(self._directions())]
         self.reset_parameters()
 
     def _directions(self) -> int:

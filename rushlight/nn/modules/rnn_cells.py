@@ -27,9 +27,7 @@ class RNNCellBase(Module):
     def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int,
                  device: Any = None, dtype: Any = None) -> None:
         super().__init__()
-        self.input_size = input_size
-        self.hidden_size = hidden_size
-        self.bias = bias
+        self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
         rows = num_chunks * hidden_size
         register_empty(self, device, dtype, weight_ih=(rows, input_size), weight_hh=(rows, hidden_size),
                        bias_ih=rows if bias else None, bias_hh=rows if bias else None)

@@ -4,8 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 import rushlight as torch
-from rushlight.nn import functional as F
-from rushlight.nn import init
+from rushlight.nn import functional as F, init
 from rushlight.nn.modules.function_module import FunctionModule
 from rushlight.nn.modules.utils import changed
 from rushlight.nn.parameter import Parameter

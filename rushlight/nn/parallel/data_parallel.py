@@ -15,8 +15,7 @@ class DataParallel(Module):
 
     def __init__(self, module: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
         super().__init__()
-        self.dim = dim
-        self.module = module
+        self.dim, self.module = dim, module
         self.device_ids: list[Any] = []
         if torch.cuda.device_count() > 1 and (device_ids is None or len(device_ids) > 1):
             raise NotImplementedError("DataParallel over several GPUs is not available; use one "

@@ -33,13 +33,13 @@ def get_total_norm(tensors: Any, norm_type: float = 2.0, error_if_nonfinite: boo
         if not tensors:
             return torch.tensor(0.0)
         first = tensors[0].device
-        norms = [torch.linalg.vector_norm(t, norm_type).to(first) for t in tensors]
+        norms = [torch.linalg.vector_norm(t, norm_type) for t in tensors]
+        norms = [norm if norm.device == first else norm.to(first) for norm in norms]
         total = torch.linalg.vector_norm(torch.stack(norms), norm_type)
         if error_if_nonfinite and not math.isfinite(total.item()):
-            raise RuntimeError(
-                f"The total norm of order {norm_type} for gradients from `parameters` is "
-                "non-finite, so it cannot be clipped. To disable this error and scale the gradients "
-                "by the non-finite norm anyway, set `error_if_nonfinite=False`")
+            raise RuntimeError(f"The total norm of order {norm_type} for gradients from `parameters` is "
+                               "non-finite, so it cannot be clipped. To disable this error and scale the "
+                               "gradients by the non-finite norm anyway, set `error_if_nonfinite=False`")
         return total
 
 
@@ -50,7 +50,7 @@ def clip_grads_with_norm_(parameters: Any, max_norm: float, total_norm: Any,
         # Clamping instead of asking saves a read of the value (and a wait, on a GPU).
         factor = torch.clamp(float(max_norm) / (total_norm + 1e-6), max=1.0)
         for grad in _gradients(parameters):
-            grad.mul_(factor.to(grad.device))
+            grad.mul_(factor if grad.device == factor.device else factor.to(grad.device))
 
 
 def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0,

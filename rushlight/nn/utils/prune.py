@@ -262,8 +262,7 @@ class LnStructured(_Structured):
 
     def __init__(self, amount: Any, n: Any, dim: int = -1) -> None:
         super().__init__(amount)
-        self.n = n
-        self.dim = dim
+        self.n, self.dim = n, dim
 
     def _kept(self, t: Any, size: int, count: int) -> Any:
         dims = [d for d in range(t.dim()) if d != self.dim % t.dim()]

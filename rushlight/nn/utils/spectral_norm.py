@@ -19,10 +19,8 @@ class SpectralNorm:
         if n_power_iterations <= 0:
             raise ValueError("Expected n_power_iterations to be positive, but got "
                              f"n_power_iterations={n_power_iterations}")
-        self.name = name
-        self.n_power_iterations = n_power_iterations
-        self.dim = dim
-        self.eps = eps
+        self.name, self.n_power_iterations = name, n_power_iterations
+        self.dim, self.eps = dim, eps
 
     def reshape_weight_to_matrix(self, weight: Any) -> Any:
         """(size of `dim`, all the rest)."""

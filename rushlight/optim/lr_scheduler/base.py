@@ -58,8 +58,7 @@ class LRScheduler:
         self._initial_step()
 
     def _initial_step(self) -> None:
-        self._step_count = 0
-        self._is_initial = True
+        self._step_count, self._is_initial = 0, True
         try:
             self.step()
         finally:
@@ -151,4 +150,3 @@ def _count_steps(optimizer: Any) -> None:
 
 
 _LRScheduler = LRScheduler
-__all__ = ["EPOCH_WARNING", "LRScheduler", "copy_lr", "set_lr"]

@@ -94,10 +94,7 @@ class ChainedScheduler(_Many):
 
     def __init__(self, schedulers: Any, optimizer: Any = None) -> None:
         schedulers = list(schedulers)
-        if len(schedulers) < 1:
-            raise ValueError("ChainedScheduler expects at least one scheduler to be chained, but got no "
-                             "scheduler.")
-        optimizer = schedulers[0].optimizer if optimizer is None else optimizer
+        optimizer = schedulers[0].optimizer if optimizer is None and schedulers else optimizer
         _check_same(schedulers, optimizer, "ChainedScheduler")
         self._schedulers, self.optimizer = schedulers, optimizer
         self._last_lr = self._rates()
@@ -174,9 +171,6 @@ class ReduceLROnPlateau(LRScheduler):
 
     def is_better(self, a: float, best: float) -> bool:
         """Whether `a` improves on `best` by the threshold."""
-        sign = 1 if self.mode == "max" else -1
-        if self.threshold_mode == "rel":
-            wanted = best * (1 + sign * self.threshold)
-        else:
-            wanted = best + sign * self.threshold
+        gain = self.threshold if self.mode == "max" else -self.threshold
+        wanted = best * (1 + gain) if self.threshold_mode == "rel" else best + gain
         return a > wanted if self.mode == "max" else a < wanted

@@ -96,8 +96,7 @@ class _Scaled(LRScheduler):
         return [group["lr"] * factor for group in self.optimizer.param_groups]
 
     def _get_closed_form_lr(self) -> list[Any]:
-        share = self._share()
-        return [base * share for base in self.base_lrs]
+        return [base * self._share() for base in self.base_lrs]
 
 
 class StepLR(_Scaled):

@@ -1,7 +1,6 @@
 """torch.utils.benchmark: time statements, and set measurements side by side."""
-from rushlight.utils.benchmark.utils.common import (
-    Measurement, TaskSpec, ordered_unique, select_unit, set_torch_threads, trim_sigfig, unit_to_english,
-)
+from rushlight.utils.benchmark.utils.common import (Measurement, TaskSpec, ordered_unique, select_unit,
+                                                    set_torch_threads, trim_sigfig, unit_to_english)
 from rushlight.utils.benchmark.utils.compare import Colorize, Compare
 from rushlight.utils.benchmark.utils.timer import Language, Timer, timer
 

@@ -24,9 +24,7 @@ def default_convert(data: Any) -> Any:
     if isinstance(data, torch.Tensor):
         return data
     if isinstance(data, (np.ndarray, np.generic)):
-        if _STRINGS.search(np.asarray(data).dtype.str):
-            return data
-        return torch.as_tensor(data)
+        return data if _STRINGS.search(np.asarray(data).dtype.str) else torch.as_tensor(data)
     if isinstance(data, collections.abc.Mapping):
         return _rebuilt(data, {key: default_convert(data[key]) for key in data})
     if isinstance(data, tuple) and hasattr(data, "_fields"):
@@ -127,9 +125,8 @@ def collate_str_fn(batch: Any, *, collate_fn_map: Collaters | None = None) -> An
 
 default_collate_fn_map: dict[Any, Collater] = {
     torch.Tensor: collate_tensor_fn, np.ndarray: collate_numpy_array_fn,
-    (np.bool_, np.number, np.object_): collate_numpy_scalar_fn, float: collate_float_fn,
-    int: collate_int_fn, str: collate_str_fn, bytes: collate_str_fn,
-}
+    (np.bool_, np.number, np.object_): collate_numpy_scalar_fn, float: collate_float_fn, int: collate_int_fn,
+    str: collate_str_fn, bytes: collate_str_fn}
 
 
 def default_collate(batch: Any) -> Any:

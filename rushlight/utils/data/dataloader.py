@@ -5,18 +5,16 @@ import multiprocessing
 import os
 import warnings
 from collections.abc import Iterator
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic
 
 from rushlight.utils.data import resume
 from rushlight.utils.data.collate import default_collate, default_convert
-from rushlight.utils.data.dataset import IterableDataset
+from rushlight.utils.data.dataset import IterableDataset, T_co
 from rushlight.utils.data.iterator import (_BaseDataLoaderIter, _MultiProcessingDataLoaderIter,
                                            _SingleProcessDataLoaderIter)
 from rushlight.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
-from rushlight.utils.data.worker import WorkerInfo as WorkerInfo
-from rushlight.utils.data.worker import get_worker_info as get_worker_info
+from rushlight.utils.data.worker import WorkerInfo as WorkerInfo, get_worker_info as get_worker_info
 
-T_co = TypeVar("T_co", covariant=True)
 # What an iteration relies on is chosen once.
 _FIXED = ("batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers")
 
@@ -167,12 +165,11 @@ class DataLoader(Generic[T_co]):
         most = len(affinity(0)) if affinity else os.cpu_count() or 1
         if self.num_workers > most and self.worker == "process":
             doubt = "" if affinity else " (`cpuset` is not taken into account)"
-            warnings.warn(
-                f"This DataLoader will create {self.num_workers} worker processes in total. Our suggested "
-                f"max number of worker in current system is {most}{doubt}, which is smaller than what this "
-                "DataLoader is going to create. Please be aware that excessive worker creation might get "
-                "DataLoader running slow or even freeze, lower the worker number to avoid potential "
-                "slowness/freeze if necessary.", stacklevel=3)
+            warnings.warn(f"This DataLoader will create {self.num_workers} worker processes in total. Our "
+                          f"suggested max number of worker in current system is {most}{doubt}, which is "
+                          "smaller than what this DataLoader is going to create. Please be aware that "
+                          "excessive worker creation might get DataLoader running slow or even freeze, lower "
+                          "the worker number to avoid potential slowness/freeze if necessary.", stacklevel=3)
 
 
 def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None,

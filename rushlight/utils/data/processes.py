@@ -61,10 +61,9 @@ class Processes:
         except BaseException as error:
             self.stop()
             if isinstance(error, (TypeError, AttributeError, pickle.PicklingError)):
-                warnings.warn(
-                    "Got pickle error when attempting to start a worker Process. This might be because the "
-                    "worker Process arguments are not picklable. You can also try "
-                    "multiprocessing.set_start_method('fork').", stacklevel=2)
+                warnings.warn("Got pickle error when attempting to start a worker Process. This might be "
+                              "because the worker Process arguments are not picklable. You can also try "
+                              "multiprocessing.set_start_method('fork').", stacklevel=2)
             raise
         self._by_descriptor = {m.channel.fileno(): k for k, m in enumerate(self._members)}
         for descriptor in self._by_descriptor:

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.utils.tensorboard.wire import message
+from rushlight.utils.tensorboard.wire import Array, message
 
-Array = np.ndarray[Any, Any]
 _CHANNELS = {1: 0, 2: 4, 3: 2, 4: 6}  # PNG's color types
 
 

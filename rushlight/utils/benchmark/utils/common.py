@@ -173,9 +173,7 @@ def unit_to_english(u: str) -> str:
 
 def trim_sigfig(x: float, n: int) -> float:
     """`x` rounded to `n` significant digits."""
-    if not x:
-        return x
-    return float(round(x, n - ceil(log10(abs(x)))))
+    return float(round(x, n - ceil(log10(abs(x))))) if x else x
 
 
 def ordered_unique(elements: Iterable[Any]) -> list[Any]:

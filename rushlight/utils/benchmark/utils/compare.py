@@ -5,9 +5,8 @@ import enum
 from collections.abc import Iterable
 from math import ceil, log10
 
-from rushlight.utils.benchmark.utils.common import (
-    Measurement, ordered_unique, select_unit, trim_sigfig, unit_to_english,
-)
+from rushlight.utils.benchmark.utils.common import (Measurement, ordered_unique, select_unit, trim_sigfig,
+                                                    unit_to_english)
 
 _BEST, _GOOD, _POOR, _BAD = "\x1b[92m\x1b[1m", "\x1b[34m\x1b[1m", "\x1b[2m\x1b[91m", "\x1b[31m\x1b[1m"
 _END = "\x1b[0m\x1b[0m"

@@ -1,17 +1,45 @@
-"""The page of all ops, docs/operators.md: its words are written by hand, its list by this file."""
+"""What is written from the rows of the table: rushlight/ops/contents.tsv, and the list in docs/operators.md.
+
+    python tools/operators.py     writes both anew, which a row that is added, renamed or reworded needs
+"""
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from rushlight.derive.card import dtype_rule, meaning
-from rushlight.ops import FAMILIES, signature
-from rushlight.ops.table import ROWS, Row, public
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "operators.md"
-MARK = "<!-- From here on: `python -m rushlight.ops --docs` -->\n"
+from rushlight.derive.card import dtype_rule, meaning  # noqa: E402
+from rushlight.ops import FAMILIES, signature  # noqa: E402
+from rushlight.ops.table import CONTENTS, ROWS, Row, public  # noqa: E402
+
+PAGE = ROOT / "docs" / "operators.md"
+MARK = "<!-- From here on: `python tools/operators.py` -->\n"
+
+
+def contents() -> str:
+    """contents.tsv: a family's rows, in order, then its public names by namespace."""
+    lines = []
+    for family in FAMILIES:
+        spaces: dict[str, list[str]] = {"": []}
+        for row in ROWS.values():
+            if _family(row) == family:
+                spaces[""].append(row.name)
+                for space, name, _ in public(row):
+                    spaces.setdefault(space, []).append(name)
+        lines += [f"{family}\t{space}\t{' '.join(names)}\n" for space, names in spaces.items()]
+    return "".join(lines)
+
+
+def _family(row: Row) -> str:
+    """Which family a row comes from; a body written elsewhere does not say."""
+    made = row.body.__module__.rpartition(".")[2]
+    return made if made in FAMILIES else next(
+        f for f in FAMILIES if row in vars(import_module(f"rushlight.ops.{f}")).values())
 
 
 def page() -> str:
@@ -58,3 +86,8 @@ def _spellings(row: Row) -> list[str]:
 
 def _line(text: str) -> str:
     return " ".join(text.split())
+
+
+if __name__ == "__main__":
+    Path(CONTENTS).write_text(contents(), encoding="utf-8")
+    PAGE.write_text(page(), encoding="utf-8")
