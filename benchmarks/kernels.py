@@ -42,6 +42,16 @@ def kernel_layer_norm(torch: Any) -> Call:
     return lambda: torch.nn.functional.layer_norm(x, (1024,), weight, bias)
 
 
+@kernel("layer_norm, 4096 x 1024, forward and backward")
+def kernel_layer_norm_both(torch: Any) -> Call:
+    layer, x, g = torch.nn.LayerNorm(1024), torch.randn(*LARGE, requires_grad=True), torch.randn(*LARGE)
+
+    def call() -> None:
+        x.grad = layer.weight.grad = layer.bias.grad = None
+        layer(x).backward(g)
+    return call
+
+
 @kernel("cross_entropy, 4096 x 1024")
 def kernel_cross_entropy(torch: Any) -> Call:
     x, target = torch.randn(*LARGE), torch.randint(1024, (4096,))

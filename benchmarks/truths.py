@@ -67,7 +67,7 @@ _CHEBYSHEV = {kind: _polynomial(first, lambda i, x, a, b: 2 * x * a - b) for kin
     "t": lambda x: x, "u": lambda x: 2 * x, "v": lambda x: 2 * x - 1, "w": lambda x: 2 * x + 1}.items()}
 _EXACT: dict[str, Callable[..., Any]] = {
     **{name: getattr(operator, name) for name in "add sub mul neg eq ne lt le gt ge".split()},
-    "div": operator.truediv,
+    "div": operator.truediv, "fma": lambda a, b, c: a * b + c,
     "reciprocal": lambda a: 1 / a, "pow": mp.power, "abs": abs, "sgn": _sign, "hypot": mp.hypot,
     "floor_divide": _exactly(operator.floordiv), "remainder": _exactly(operator.mod),
     "fmod": lambda a, b: _sign(a) * _exactly(operator.mod)(abs(a), abs(b)),

@@ -229,8 +229,13 @@ than 2 units and a fifth, or else how many combinations of zeros, infinities, na
 smallest numbers come out in another class (nan, infinite, zero of one sign or the other), and the first of
 them: ours, PyTorch's. The ops after `true_divide` are all other pointwise rows of the table, their true
 values derived from their scalar expressions (`benchmarks/truths.py`), and losses. Relative errors near a zero
-of a function (digamma, Bessel functions, sums of products) are unbounded for everybody; PyTorch's are the
-smaller there where its kernels round a product and a sum once (addcmul, lerp).
+of a function (digamma, Bessel functions, sums) are unbounded for everybody. Sums of a product (addcmul, lerp,
+add with alpha) are rounded once, in PyTorch's order.
+
+What stays other than PyTorch's of specials: it flushes subnormals in log1p and in quotients of remainder and
+fmod, overflows early in exp of sigmoid and silu, in Bessel functions and in polynomials (where the true value
+is finite, or has a sign), and takes the sign of a zero from another operand in strided arrays than in dense
+ones (maximum, minimum, clamp by tensors, lerp, softshrink): Rushlight's is the dense one, but for clamp.
 
 """
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rushlight.autograd.node import AccumulateGrad, Node
+from rushlight.ops.copying import duplicate
 from rushlight.tensor.lazyviews import mark, memory
 from rushlight.tensor.tensor import wrap
 
@@ -149,7 +150,7 @@ def own(grad: Any, leaf: Any) -> Any:
     if grad.is_sparse:
         return grad.detach()
     order: Any = "C" if leaf._a.flags.c_contiguous else "K"
-    return wrap(a.copy(order), grad._k)
+    return wrap(duplicate(a, order), grad._k)
 
 
 def _calibrate() -> int:

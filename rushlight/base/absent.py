@@ -8,11 +8,15 @@ import builtins
 import os
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 with open(os.path.join(os.path.dirname(__file__), "absent.tsv"), encoding="utf-8") as _file:
     _LINES = [line.rstrip("\n").split("\t") for line in _file]
-_TYPES = {**vars(builtins), "None": type(None), "OrderedDict": OrderedDict}
+_TYPES = {**vars(builtins), "None": type(None), "OrderedDict": OrderedDict, "nullcontext": nullcontext}
+# Programs catch them; nothing here raises them.
+OutOfMemoryError, AcceleratorError = (type(name, (RuntimeError,), {"__module__": "torch"})
+                                      for name in ("OutOfMemoryError", "AcceleratorError"))
 
 
 def _function(module: str, name: str, kind: type, words: str) -> Callable[..., Any]:

@@ -90,7 +90,7 @@ def bessel_j0(x: Any) -> Any:
 @lifted
 def bessel_j1(x: Any) -> Any:
     """The Bessel function of the first kind, order 1."""
-    return np.where(x < 0, -1.0, 1.0) * _j1(np.abs(x))
+    return np.copysign(1.0, x) * _j1(np.abs(x))
 
 
 @lifted

@@ -22,17 +22,17 @@ def choose(engine: Engine, weights: Array, k: int, replacement: bool) -> Array:
     shape = (*weights.shape[:-1], k)
     if 0 in shape:
         return np.empty(shape, np.int64)
-    rows = weights.reshape(-1, weights.shape[-1])
     if replacement and k > 1:
-        return _with_replacement(engine, rows, k).reshape(shape)
-    return _race(engine, rows, k).reshape(shape)
+        # Running totals of the half precisions are kept in float32.
+        totals = _totals(weights.astype(np.float32) if weights.dtype.itemsize == 2 else weights)
+        return _search(totals, standard64(engine, *shape))
+    return _race(engine, weights.reshape(-1, weights.shape[-1]), k).reshape(shape)
 
 
 def _check_request(weights: Array, k: int, replacement: bool) -> None:
     if not 0 < weights.ndim <= 2:
         raise RuntimeError(f"prob_dist must be 1 or 2 dim, got {weights.ndim}")
-    of = dt.from_numpy_dtype(weights.dtype)
-    if not of.is_floating_point:
+    if weights.dtype.kind != "f" and not (of := dt.from_numpy_dtype(weights.dtype)).is_floating_point:
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {of.legacy}")
     if k <= 0:
         raise RuntimeError(f"cannot sample n_sample <= 0 samples, got {k}")
@@ -62,18 +62,17 @@ def _race(engine: Engine, weights: Array, k: int) -> Array:
     return np.argsort(-times, axis=-1, kind="stable")[:, :k].copy()
 
 
-def _with_replacement(engine: Engine, weights: Array, k: int) -> Array:
-    # Running totals of the half precisions are kept in float32.
-    wide = weights.astype(np.float32) if weights.dtype.itemsize == 2 else weights
-    totals = np.add.accumulate(wide, -1, wide.dtype)
-    last = totals[:, -1:]
-    if not (np.minimum.reduce(wide, None) >= 0 and np.maximum.reduce(last, None) < np.inf):
-        _check_weights(wide)
-    if not np.minimum.reduce(last, None) > 0:
+def _totals(weights: Array) -> Array:
+    """Running totals along the last axis, the last of which is 1."""
+    totals = np.add.accumulate(weights, -1, weights.dtype)
+    last = totals[..., -1:]
+    if not (weights.item(weights.argmin()) >= 0 and last.item(last.argmax()) < np.inf):  # a nan is either
+        _check_weights(weights)
+    if not last.item(last.argmin()) > 0:
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-    totals = totals / last
-    totals[:, -1] = 1
-    return _search(totals, standard64(engine, len(weights) * k).reshape(len(weights), k))
+    np.divide(totals, last.copy(), totals)
+    last.fill(1)
+    return totals
 
 
 def _check_weights(weights: Array) -> None:
@@ -86,6 +85,8 @@ def _check_weights(weights: Array) -> None:
 
 def _search(totals: Array, samples: Array) -> Array:
     """Per row, the first category whose running total is not below the sample, by bisection."""
+    if totals.ndim == 1:
+        return totals.searchsorted(samples)
     if len(totals) <= _FEW:
         return np.array([row.searchsorted(keys) for row, keys in zip(totals, samples, strict=True)])
     low = np.zeros(samples.shape, np.int64)

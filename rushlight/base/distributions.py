@@ -18,7 +18,7 @@ from rushlight.base.boxmuller import GROUP, LOW_24, UNIT_24, normal32, normal64
 from rushlight.base.convert import Array, convert, largest
 from rushlight.base.dtype import dtype
 from rushlight.base.fused import fma32, fma64
-from rushlight.base.rng import Engine, paired
+from rushlight.base.rng import Engine, Few, paired
 
 
 FLOATS = frozenset({dt.float16, dt.bfloat16, dt.float32, dt.float64})
@@ -73,10 +73,10 @@ def _in_blocks(draw: Callable[..., Array]) -> Callable[..., Array]:
     return drawn
 
 
-def standard32(engine: Engine, n: int) -> Array:
+def standard32(engine: Engine, *sizes: int) -> Array:
     """float32 uniforms of [0, 1): the low 24 bits of a word each."""
-    found = engine.few(units32, n, 1)
-    return units32(engine.words32(n)) if found is None else found.copy()
+    found = engine.cut(UNITS, sizes)
+    return units32(engine.words32(math.prod(sizes))).reshape(sizes) if found is None else found.copy()
 
 
 def units32(words: Array) -> Array:
@@ -87,10 +87,10 @@ def units32(words: Array) -> Array:
     return floats
 
 
-def standard64(engine: Engine, n: int) -> Array:
+def standard64(engine: Engine, *sizes: int) -> Array:
     """float64 uniforms of [0, 1): the low 53 bits of a pair each."""
-    found = engine.few(_units_of_pairs, 2 * n, 2)
-    return _units64(engine.words64(n)) if found is None else found.copy()
+    found = engine.cut(UNITS_OF_PAIRS, sizes)
+    return _units64(engine.words64(math.prod(sizes))).reshape(sizes) if found is None else found.copy()
 
 
 def _units_of_pairs(words: Array) -> Array:
@@ -102,6 +102,9 @@ def _units64(words: Array) -> Array:
     floats = words.view(np.int64).astype(np.float64)
     floats *= 2.0**-53
     return floats
+
+
+UNITS, UNITS_OF_PAIRS = Few(units32), Few(_units_of_pairs, 2, 2)
 
 
 @_in_blocks
@@ -290,9 +293,9 @@ def bernoulli_each(engine: Engine, p: Array, of: dtype) -> Array:
         return np.empty(p.shape, of.np)
     _need(of, _NUMBERS | {dt.bool_}, "bernoulli_tensor_cpu_self_")
     _need(dt.from_numpy_dtype(p.dtype), FLOATS, "bernoulli_tensor_cpu_p_")
-    if np.count_nonzero((p >= 0) & (p <= 1)) < p.size:
+    exact = np.float64 if p.dtype == np.float64 else np.float32
+    p = p.astype(exact, copy=False)
+    if not (p.item(p.argmin()) >= 0 and p.item(p.argmax()) <= 1):  # a nan is either
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false. bernoulli: "
                            "probabilities must be in [0, 1]")
-    if p.dtype == np.float64:
-        return (standard64(engine, p.size).reshape(p.shape) < p).astype(of.np)
-    return (standard32(engine, p.size).reshape(p.shape) < p.astype(np.float32, copy=False)).astype(of.np)
+    return ((standard64 if exact is np.float64 else standard32)(engine, *p.shape) < p).astype(of.np)

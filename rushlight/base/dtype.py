@@ -85,8 +85,9 @@ REDUCED = frozenset({float16, bfloat16}) | FLOAT8
 def from_numpy_dtype(np_dtype: Any) -> dtype:
     """The dtype of a NumPy array; TypeError names the supported ones."""
     found = _FROM_NUMPY.get(np_dtype)
-    if found is None:
-        found = _FROM_NUMPY.get(np.dtype(np_dtype).newbyteorder("="))
+    if found is not None:
+        return found
+    found = _FROM_NUMPY.get(np.dtype(np_dtype).newbyteorder("="))
     if found is None or not np.dtype(np_dtype).isnative:
         if found is not None:
             raise ValueError("given numpy array has byte order different from the native byte order."

@@ -12,7 +12,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.convert import Array, convert, overflow
 from rushlight.base.distributions import DIGITS, not_implemented
 from rushlight.base.dtype import dtype
-from rushlight.base.rng import Engine
+from rushlight.base.rng import Engine, Few
 
 
 LOWEST = -(1 << 63)
@@ -32,9 +32,9 @@ def integers(engine: Engine, n: int, of: dtype, low: int, high: int | None) -> A
         words = engine.words64(n)
         words %= np.uint64(span % (1 << 64) or 1)
         return _shifted(words.view(np.int64), low, of)
-    words = engine.words32(n)
-    words %= np.uint32(span)
-    return _shifted(words.astype(np.int64), low, of)
+    few = _remainders(of, low, span)
+    found = engine.cut(few, (n,))
+    return few.make(engine.words32(n)) if found is None else found.copy()
 
 
 @lru_cache(maxsize=64)
@@ -43,6 +43,11 @@ def _range(of: dtype, low: int, high: int | None) -> tuple[int, int]:
     low, last = _narrowed(of, low, high)
     _check_fits(of, low, last)
     return low, last - low + 1
+
+
+@lru_cache(maxsize=64)
+def _remainders(of: dtype, low: int, span: int) -> Few:
+    return Few(lambda words: _shifted((words % np.uint32(span)).astype(np.int64), low, of))
 
 
 def _shifted(offsets: Array, low: int, of: dtype) -> Array:

@@ -1,8 +1,8 @@
 """Orthogonal polynomials of NumPy arrays: values for arrays of arguments and of degrees.
 
 By their three-term recurrences (DLMF 18.9), degree by degree for all elements at once, in a wider dtype than
-the operands' (C's compilers round a product and a sum once); Chebyshev's of higher degrees inside (-1, 1) by
-their trigonometric forms. Degrees are truncated; a negative one gives 0.
+the operands', a product and a sum rounded once, so that zeros at short numbers are exact; Chebyshev's of
+higher degrees inside (-1, 1) by their trigonometric forms. Degrees are truncated; a negative one gives 0.
 """
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.fused import fma
+
 Array = np.ndarray[Any, Any]
-# first(x) is the polynomial of degree 1; following(k, x, p, q) that of degree k + 1 from k and k - 1.
-First = Callable[[Array], Array]
-Following = Callable[[int, Array, Array, Array], Array]
+# first(x) is the polynomial of degree 1; those of degrees k + 1, k and k - 1 are r = (a p - b q) / c, p and
+# q for a, b, c = factors(k, x).
 
 
 def _operands(x: Any, n: Any) -> tuple[Array, Array]:
@@ -24,28 +25,21 @@ def _operands(x: Any, n: Any) -> tuple[Array, Array]:
     return x, np.where(np.isfinite(n), np.trunc(n), -1)
 
 
-def _recurrence(x: Array, n: Array, first: First, following: Following) -> Array:
+def _recurrence(x: Array, n: Array, first: Any, factors: Any) -> Array:
     wide = x.astype(np.longdouble if x.dtype.itemsize == 8 else np.float64)
     before, now = np.ones_like(wide), first(wide)
     found = np.where(n < 0, np.zeros_like(wide), np.where(n == 0, before, now))
     for k in range(1, int(np.max(n, initial=0))):
-        before, now = now, following(k, wide, now, before)
+        a, b, c = factors(k, wide)
+        before, now = now, fma(a, now, before * -b) / c
         found = np.where(n == k + 1, now, found)
     return found.astype(x.dtype, copy=False)
-
-
-def _chebyshev_next(k: int, x: Array, p: Array, q: Array) -> Array:
-    return (x + x) * p - q
-
-
-def _even(n: Array) -> Array:
-    return np.fmod(n, 2) == 0
 
 
 def _sizes(x: Array, n: Array, kind: str) -> Array:
     """The values at 1, and at -1."""
     odd_many = 2 * n + 1
-    sign = np.where(_even(n), 1, -1)
+    sign = np.where(np.fmod(n, 2) == 0, 1, -1)
     ends: dict[str, tuple[Any, Any]] = {"t": (1, sign), "u": (n + 1, sign * (n + 1)),
                                         "v": (1, sign * odd_many), "w": (odd_many, sign)}
     return np.where(x > 0, *ends[kind])
@@ -62,7 +56,7 @@ def _waves(x: Array, n: Array, kind: str) -> Array:
     return np.cos(half) / np.cos(angle / 2) if kind == "v" else np.sin(half) / np.sin(angle / 2)
 
 
-_FIRST: dict[str, First] = {"t": lambda x: x, "u": lambda x: x + x, "v": lambda x: x + x - 1,
+_FIRST = {"t": lambda x: x, "u": lambda x: x + x, "v": lambda x: x + x - 1,
                             "w": lambda x: x + x + 1}
 _WAVES_FROM = {"t": 6, "u": 8, "v": 8, "w": 8}
 
@@ -70,7 +64,7 @@ _WAVES_FROM = {"t": 6, "u": 8, "v": 8, "w": 8}
 def _chebyshev(x: Array, n: Array, kind: str) -> Array:
     edge, inside = np.abs(x) == 1, (np.abs(x) < 1) & (n > _WAVES_FROM[kind])
     easy = (n < 0) | edge | inside
-    plain = _recurrence(x, np.where(easy, 0, n), _FIRST[kind], _chebyshev_next)
+    plain = _recurrence(x, np.where(easy, 0, n), _FIRST[kind], lambda k, x: (x + x, 1, 1))
     found = np.where(inside, _waves(np.where(inside, x, 0), n, kind), plain)
     found = np.where(edge, _sizes(x, n, kind), found)
     return np.where(n < 0, 0, found).astype(x.dtype, copy=False)
@@ -85,24 +79,18 @@ def chebyshev(kind: str, shifted: bool = False) -> Callable[[Any, Any], Array]:
     return evaluate
 
 
-def _plain(first: First, following: Following, most: Any = None) -> Callable[[Any, Any], Array]:
+def _plain(first: Any, factors: Any, most: float = np.inf) -> Callable[[Any, Any], Array]:
     def evaluate(x: Any, n: Any) -> Array:
         x, n = _operands(x, n)
         with np.errstate(all="ignore"):
-            if most is None:
-                return _recurrence(x, n, first, following)
             # Higher degrees overflow.
-            beyond = n > most(x.dtype)
-            return np.where(beyond, np.nan, _recurrence(x, np.where(beyond, 0, n), first, following)).astype(
+            beyond = n > most * (1 if x.dtype.itemsize <= 4 else 4)
+            return np.where(beyond, np.nan, _recurrence(x, np.where(beyond, 0, n), first, factors)).astype(
                 x.dtype, copy=False)
     return evaluate
 
 
-def _hermite_limit(dtype: np.dtype[Any]) -> int:
-    return 128 if dtype.itemsize <= 4 else 512
-
-
-hermite_h = _plain(lambda x: x + x, lambda k, x, p, q: (x + x) * p - 2 * k * q, _hermite_limit)
-hermite_he = _plain(lambda x: x, lambda k, x, p, q: x * p - k * q, _hermite_limit)
-laguerre_l = _plain(lambda x: 1 - x, lambda k, x, p, q: ((2 * k + 1 - x) * p - k * q) / (k + 1))
-legendre_p = _plain(lambda x: x, lambda k, x, p, q: ((2 * k + 1) * x * p - k * q) / (k + 1))
+hermite_h = _plain(lambda x: x + x, lambda k, x: (x + x, 2 * k, 1), 128)
+hermite_he = _plain(lambda x: x, lambda k, x: (x, k, 1), 128)
+laguerre_l = _plain(lambda x: 1 - x, lambda k, x: (2 * k + 1 - x, k, k + 1))
+legendre_p = _plain(lambda x: x, lambda k, x: ((2 * k + 1) * x, k, k + 1))

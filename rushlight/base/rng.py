@@ -10,6 +10,8 @@ import os
 import sys
 import threading
 from collections.abc import Callable
+from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -35,6 +37,20 @@ _STATE = np.dtype({
     "offsets": [0, 8, 12, 16, 24, 5024, 5040, 5048, 5052], "itemsize": STATE_BYTES})
 
 
+@dataclass(frozen=True, eq=False)
+class Few:
+    """How numbers are made of words: by `make`, of many of them, as many of each group.
+
+    words: to a number.  standard: the parameters that fills get them by.
+    """
+
+    make: Callable[[Array], Array]
+    words: int = 1
+    group: int = 1
+    standard: tuple[float, ...] = (0, 1)
+
+
+
 class Engine:
     """A stream of random words, its seed, and the second normal of the last Box-Muller pair.
 
@@ -42,7 +58,7 @@ class Engine:
     """
 
     __slots__ = ("initial_seed", "normal", "normal32", "lock", "memory", "_bits", "_bulk", "_position",
-                 "_stamp", "_block", "_tables")
+                 "_stamp", "_block", "_tables", "_rows")
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
         self._bits = np.random.MT19937(0)
@@ -53,7 +69,8 @@ class Engine:
         self.memory = np.frombuffer(block, np.uint32)
         self._position = ctypes.c_uint32.from_address(address + 4 * _WORDS)
         self._stamp = ctypes.c_uint64.from_address(address)  # two words of a block tell it from others
-        self._block, self._tables = -1, dict[Any, tuple[int, int, Array]]()
+        self._block, self._tables = -1, dict[Few, tuple[int, Array]]()
+        self._rows = dict[Any, tuple[list[Array], int, int]]()  # tables cut into numbers of one shape
         self.lock = threading.RLock()
         self.normal32: float | None = None  # PyTorch keeps one; only its state carries it
         self.manual_seed(seed)
@@ -78,8 +95,7 @@ class Engine:
     def words32(self, n: int) -> Array:
         """The next `n` words, uint32."""
         if n < _BULK:
-            found = self.few(np.copy, n, 1)
-            return self.single_words(n) if found is None else found.copy()
+            return self.single_words(n)
         words = np.empty(n, np.uint32)
         return words if self._fill(words) else self._bulk.integers(0, 1 << 32, n, np.uint32)
 
@@ -96,36 +112,40 @@ class Engine:
             words |= second
         return words
 
-    def few(self, make: Callable[[Array], Array], n: int, group: int) -> Array | None:
-        """What `make` makes of the next `n` words, a part of what it makes of their block; None: draw them.
+    def cut(self, few: Few, sizes: tuple[int, ...]) -> Array | None:
+        """The next numbers in these sizes, which may be a part of a table; None where there are many.
 
-        make: numbers of uint32 words, as many of every `group` of them.  Programs that draw few at a time
-        thus spend their time on 624 words at once; whose first blocks are used up by others makes no table.
+        Programs that draw few at a time thus spend their time on 624 words at once, and on cutting them up.
         """
-        if not 0 < n <= FEW:
-            return None
         with self._bits.lock:
-            at = self._position.value
-            if at == _WORDS:
-                self._bits.random_raw()
-                at = 0
-                self._position.value = 0
-            if at + n > _WORDS:
+            at, known = self._position.value, self._stamp.value == self._block
+            rows, first, step = known and self._rows.get((few, sizes)) or ([], 0, 1)
+            row, off = divmod(at - first, step)
+            if not off and 0 <= row < len(rows):
+                self._position.value = at + step
+                return rows[row]
+            size = prod(sizes)
+            n = size * few.words
+            if not 0 < n <= FEW or n % few.group:
                 return None
-            if self._stamp.value != self._block:
-                self._block, former, self._tables = self._stamp.value, self._tables, {}
-                if not former:
-                    return None
-            found = self._tables.get(make)
-            if found is None or (at - found[0]) % group:
-                self._position.value = first = at % group
-                words = self.single_words((_WORDS - first) // group * group)
-                table = make(words)
-                found = self._tables[make] = first, words.size // table.size, table
+            if at + n > _WORDS:
+                return few.make(self.single_words(n)).reshape(sizes)
+            rest = self._rest(few, at)
+            if not rows:
+                self._rows[few, sizes] = list(rest[:rest.size // size * size].reshape(-1, *sizes)), at, n
             self._position.value = at + n
-        first, per, table = found
-        at -= first
-        return table[at // per:(at + n) // per]
+            return rest[:size].reshape(sizes)
+
+    def _rest(self, few: Few, at: int) -> Array:
+        """The numbers of the block's words from `at` on."""
+        if self._stamp.value != self._block:
+            self._block, self._tables, self._rows = self._stamp.value, {}, {}
+        first, numbers = self._tables.get(few, (at, None))
+        if numbers is None or (at - first) % few.group:
+            self._position.value = first = at % few.group
+            numbers = few.make(self.single_words((_WORDS - first) // few.group * few.group))
+            self._tables[few] = first, numbers
+        return numbers[(at - first) // few.words:]
 
     def single_words(self, n: int) -> Array:
         """The next `n` words, uint32, made by NumPy one at a time."""

@@ -45,7 +45,6 @@ class span:
         return self
 
     def __exit__(self, *error: object) -> None:
-        end = perf_counter_ns()
         for log in SPANS:
             if log.thread == get_ident():
-                log.note(((USER, self.name, ""), self.start, end))
+                log.note(((USER, self.name, ""), self.start, perf_counter_ns()))

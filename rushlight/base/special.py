@@ -156,19 +156,17 @@ _ZETA_TAIL = (12.0, -720.0, 30240.0, -1209600.0, 47900160.0, -1892437580.3183792
               -7.166165256175667e18)
 
 
-def _zeta_positive(s: Any, q: Any) -> Any:
-    total = q**-s
-    for _ in range(_ASYMPTOTIC_FROM - 1):
-        q = q + 1
-        total = total + q**-s
-    last = q**-s
-    total = total + last * q / (s - 1) - last / 2
+def _zeta_positive(s: Any, q: Any) -> list[Any]:
+    """What to sum up, the largest last."""
+    terms = [(q + k)**-s for k in range(_ASYMPTOTIC_FROM - 1, -1, -1)]
+    last, q = terms[0], q + (_ASYMPTOTIC_FROM - 1)
+    total = last * q / (s - 1) - last / 2
     rising, power = np.ones_like(s), last
     for k, denominator in enumerate(_ZETA_TAIL):
         rising, power = rising * (s + 2 * k), power / q
         total = total + np.where(last == 0, 0, rising * power / denominator)  # not inf * 0
         rising, power = rising * (s + 2 * k + 1), power / q
-    return total
+    return [total, *terms]
 
 
 @lifted
@@ -176,13 +174,16 @@ def zeta(s: Any, q: Any) -> Any:
     """Hurwitz' zeta: the sum of (k + q)^-s over k = 0, 1, ...; inf at its poles, nan for s < 1."""
     whole = s == np.floor(s)
     mirror = (q < 0) & whole
-    fraction = np.where(mirror, q - np.floor(q), q)
-    total = _zeta_positive(s, fraction)
+    # Sums through 0 cancel: they are done in more digits than they are kept in.
+    fraction = np.where(mirror, q - np.floor(q), q).astype(np.longdouble if mirror.any() else np.float64)
+    terms = _zeta_positive(s, fraction)
     if mirror.any():
         # The two-sided sum through q has its lower half at 1 - fraction, less what lies below q.
-        sign = np.where(np.fmod(s, 2.0) == 0, 1.0, -1.0)
-        below = _zeta_positive(s, np.ceil(q) - q) - _zeta_positive(s, 1 - q)
-        total = np.where(mirror, total + sign * below, total)
+        sign = np.where(mirror, np.where(np.fmod(s, 2.0) == 1, -1.0, 1.0), 0.0)
+        lower, beyond = (_zeta_positive(s, np.where(mirror, x, np.longdouble(1)))
+                         for x in (np.ceil(q) - q, 1 - q))
+        terms = [-sign * t for t in beyond] + [t + sign * u for t, u in zip(terms, lower, strict=True)]
+    total = np.asarray(sum(terms), np.float64)
     total = np.where(q <= 0, np.where(q == np.floor(q), np.inf, np.where(whole, total, np.nan)), total)
     return np.where(s == 1, np.inf, np.where(s < 1, np.nan, total))
 
@@ -196,5 +197,5 @@ def polygamma(x: Any, arg: int) -> Any:
     x = np.asarray(x)
     wide = zeta(np.float64(arg + 1), x.astype(np.float64))
     with np.errstate(all="ignore"):
-        scaled = (-1.0) ** (arg + 1) * np.exp(np.float64(math.lgamma(arg + 1))) * wide
+        scaled = (-1.0) ** (arg + 1) * np.prod(np.arange(1.0, arg + 1)) * wide
         return narrow(scaled, result_dtype(x))

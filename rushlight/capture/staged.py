@@ -232,6 +232,8 @@ def _keep(out: Array, input: Array, p: float, channels: bool, share: float) -> S
 # Functions of an entry's results and operands, and those that need room for what is padded.
 _ROWS: dict[str, Callable[..., Stages | None]] = {
     "_cat": _cat, "_stack": _stack, "clone": _clone, "_keep": _keep, "_spread": handwritten.spread,
+    "_max_pool": handwritten.max_pool,
+    "_greatest": lambda found, *how: handwritten.max_pool(found, np.empty(found.shape, np.int64), *how),
     "embedding": handwritten.look_up, "embedding_dense_backward": handwritten.look_up_backward,
     "_attention": handwritten.attention, "_attention_backward": handwritten.attention_backward}
 _WIDENED: dict[str, Callable[..., Stages | None]] = {
@@ -239,6 +241,4 @@ _WIDENED: dict[str, Callable[..., Stages | None]] = {
         room, outs[0], "forward", x, w, *how, outs[0].shape[2:]),
     "_convolution_input": lambda room, outs, *how: handwritten.convolution(room, outs[0], "to_input", *how),
     "_convolution_weight": lambda room, outs, g, x, *how: handwritten.convolution(
-        room, outs[0], "to_weight", x, g, *how),
-    "_max_pool": handwritten.max_pool,
-    "_greatest": handwritten.greatest}
+        room, outs[0], "to_weight", x, g, *how)}

@@ -58,8 +58,8 @@ def write(module: Module, name: str, how: str, kind: str) -> None:
     i64 size)`: whether a position was outside."""
     f = Function(module, f"define i64 @{name}(ptr %a, ptr %index, ptr %other, i64 %outer, i64 %n, i64 %m, "
                          "i64 %line, i64 %step, i64 %unit, i64 %size)")
-    outside = f.var(0)
-    with f.loop("%outer") as o, f.loop("%n") as i, f.loop("%m") as k:
+    with f.vectors("%outer", [f.const("i64", 0)]) as (o, t0, u0), f.vectors("%n", t0) as (i, t1, u1), \
+            f.vectors("%m", t1) as (k, outside, updated):
         place = f.i64("add", f.i64("mul", f.i64("add", f.i64("mul", o, "%n"), i), "%m"), k)
         j = f.load("i64", "%index", f.i64("mul", place, 8))
         line = f.i64("add", f.i64("mul", o, "%line"), f.i64("mul", k, "%unit"))
@@ -71,8 +71,11 @@ def write(module: Module, name: str, how: str, kind: str) -> None:
             moved, old = (f.lanes(kind, f"load {f.type(kind)}, ptr {p}, align 1") for p in (source, to))
             moved = _COMBINE[how](f, old, moved) if how in _COMBINE else moved
             f.emit(f"store {moved!r}, ptr {to}, align 1")
-        outside.set(f.i64("or", outside.get(), f.op(f"zext i1 {f.op(f'xor i1 {inside}, true')} to i64")))
-    f.emit(f"ret i64 {outside.get()}")
+        wrong = f.op(f"zext i1 {f.op(f'xor i1 {inside}, true')} to i64")
+        updated.append(outside[0].bits("or", f.splat("i64", wrong)))
+        u1 += outside
+        u0 += t1
+    f.emit(f"ret i64 {f.op(f'extractelement {t0[0]!r}, i64 0')}")
     f.finish()
 
 

@@ -13,6 +13,7 @@ from rushlight.compiler import vectormath as vm
 from rushlight.compiler.ir import BITS
 from rushlight.compiler.lanes import Lane, is_float
 from rushlight.compiler.polynomials import PRECISIONS
+from rushlight.ops.atoms import POWERS
 
 Emitter = Callable[..., Lane]
 
@@ -27,17 +28,6 @@ class Unsupported(Exception):
 def unsigned(d: str) -> bool:
     """Whether integers of dtype `d` have no sign."""
     return d.startswith("uint") or d == "bool"
-
-
-# Largest errors in units in the last place, (float32, float64), of the vector functions; operators,
-# comparisons, roots and roundings are exact to half a unit, and the C library's to one or two.
-ULP: dict[str, tuple[float, float]] = {
-    "exp": (1.1, 1.1), "exp2": (1.1, 1.5), "expm1": (2, 2), "log": (1.2, 1.2), "log2": (2, 2),
-    "log10": (2, 2), "log1p": (1.5, 2), "sigmoid": (2.6, 2.6), "tanh": (2.6, 3), "sin": (2, 2),
-    "cos": (2, 2), "tan": (2, 2), "asin": (2.5, 2), "acos": (2.5, 2.5), "atan": (3, 2),
-    "atan2": (1.5, 2), "sinh": (2.6, 3), "cosh": (2, 2.5), "asinh": (3, 3), "acosh": (3, 3.5),
-    "atanh": (3, 3.5), "erf": (1.5, 2), "erfc": (1, 5), "erfinv": (1, 5), "pow": (1, 2),
-    "lgamma": (2, 4), "hypot": (1, 1), "rsqrt": (1.5, 1.5)}
 
 
 # --- conversions ----------------------------------------------------------------------------------
@@ -202,8 +192,7 @@ def _fmod(d: str, a: Lane, b: Lane) -> Lane:
 
 def _remainder(d: str, a: Lane, b: Lane) -> Lane:
     rest = _fmod(d, a, b)
-    rest = _opposed(d, rest, b).where(rest + b, rest)
-    return rest.equal(0).where(rest.other(0.0).copysign(b), rest)
+    return _opposed(d, rest, b).where(rest + b, rest)
 
 
 def _abs(d: str, x: Lane) -> Lane:
@@ -228,32 +217,23 @@ def _pow(d: str, a: Lane, b: Lane) -> Lane:
     return _libm("pow")(d, a, b)
 
 
-def pow_constant(d: str, a: Lane, exponent: float) -> Lane | None:
-    """The cheap exponents; None for any other."""
-    if exponent == 3:
-        return a * a * a
-    if not is_float(a.kind):
-        return None
-    if abs(exponent) == 0.5:
-        # PyTorch's choice: nan for -inf, where C's pow gives inf or 0.
-        return a.sqrt() if exponent > 0 else 1 / a.sqrt()
-    if exponent == -1:
-        return 1 / a
-    return 1 / (a * a) if exponent == -2 else None
+def _power(d: str, a: Lane, b: Lane) -> Lane:
+    """To one number, in all lanes: products, then quotients and roots, then any other power."""
+    def among(exponents: list[float], otherwise: Callable[[], Lane]) -> Lane:
+        found, fits = a, a.f.const("i1", 0)
+        for exponent in exponents:
+            here = b.equal(exponent)
+            found, fits = here.where(POWERS[exponent](a, Lane.sqrt), found), fits | here
+        return _mostly(fits, found, otherwise)
+    _floating(a, "power")
+    return among([*POWERS][:3], lambda: among([*POWERS][3:], lambda: _pow(d, a, b)))
 
 
-def _extreme(relation: str) -> Emitter:
+def _extreme(relation: str, numbers: bool = False) -> Emitter:
+    """The larger or smaller; `numbers`: it prefers them to nan."""
     def emit(d: str, a: Lane, b: Lane) -> Lane:
         best = a.compare(relation, b, unsigned(d)).where(a, b)
-        return a.is_nan().where(a, best) if is_float(a.kind) else best
-    return emit
-
-
-def _number_extreme(relation: str) -> Emitter:
-    """The extreme that prefers a number to nan."""
-    def emit(d: str, a: Lane, b: Lane) -> Lane:
-        best = a.compare(relation, b, unsigned(d)).where(a, b)
-        return b.is_nan().where(a, best) if is_float(a.kind) else best
+        return (b if numbers else a).is_nan().where(a, best) if is_float(a.kind) else best
     return emit
 
 
@@ -261,11 +241,11 @@ def _relu(d: str, x: Lane) -> Lane:
     return x if unsigned(d) else (x < 0).where(0, x)
 
 
-_maximum, _minimum = _extreme("gt"), _extreme("lt")
+_at_least, _at_most = _extreme("ge"), _extreme("le")
 
 
 def _hardtanh(d: str, x: Lane, low: Lane, high: Lane) -> Lane:
-    return _minimum(d, _maximum(d, x, low), high)
+    return _at_most(d, _at_least(d, x, low), high)
 
 
 def _shift(op: str, signed_op: str) -> Emitter:
@@ -282,26 +262,15 @@ def _shift(op: str, signed_op: str) -> Emitter:
 # --- classification -------------------------------------------------------------------------------
 
 
-def _never(x: Lane) -> Lane:
-    return x.f.const("i1", 0)
-
-
-def _isnan(d: str, x: Lane) -> Lane:
-    return x.is_nan() if is_float(x.kind) else _never(x)
-
-
-def _isinf(d: str, x: Lane) -> Lane:
-    return x.abs().equal(vm.INF) if is_float(x.kind) else _never(x)
-
-
-def _isfinite(d: str, x: Lane) -> Lane:
-    return x.abs() < vm.INF if is_float(x.kind) else x.f.const("i1", 1)
+def _floats(test: Callable[[Lane], Lane], others: bool) -> Emitter:
+    """A test of floats, and what it says of all other numbers."""
+    return lambda d, x: test(x) if is_float(x.kind) else x.f.const("i1", others)
 
 
 def _signbit(d: str, x: Lane) -> Lane:
     if is_float(x.kind):
         return x.cast("bitcast", PRECISIONS[x.kind].integer) < 0
-    return _never(x) if unsigned(d) else x < 0
+    return x.f.const("i1", 0) if unsigned(d) else x < 0
 
 
 def _trigonometric(name: str, moderate: Callable[[Lane], Lane]) -> Emitter:
@@ -321,7 +290,7 @@ def _mostly(fits: Lane, small: Lane, otherwise: Callable[[], Lane]) -> Lane:
     f.emit(f"br i1 {f.any(~fits)}, label %{slow}, label %{done}, !prof !0")
     f.start(slow)
     # A lane's neighbours, which may be leftovers behind the end of an array, must not change its bits.
-    full = fits.where(small, otherwise())
+    full, slow = fits.where(small, otherwise()), f.block
     f.emit(f"br label %{done}")
     f.start(done)
     return f.lanes(small.kind, f"phi {small.type} [{small.name}, %{before}], [{full.name}, %{slow}]")
@@ -336,9 +305,13 @@ def _tan(d: str, x: Lane) -> Lane:
     return _mostly(x.abs() <= PRECISIONS["float"].trig_limit, found, lambda: _libm("tan")(d, x))
 
 
+def _fma(d: str, a: Lane, b: Lane, c: Lane) -> Lane:
+    return a.fma(b, c) if is_float(a.kind) else EMITTERS["add"](d, EMITTERS["mul"](d, a, b), c)
+
+
 EMITTERS: dict[str, Emitter] = {"add": _on_bool("or")(_operator("__add__")), "sub": _operator("__sub__"),
-    "mul": _on_bool("and")(_operator("__mul__")), "div": _div, "neg": lambda d, x: -x,
-    "reciprocal": lambda d, x: _div(d, x.other(1), x), "pow": _pow, "abs": _abs, "sgn": _sgn,
+    "mul": _on_bool("and")(_operator("__mul__")), "div": _div, "neg": lambda d, x: -x, "fma": _fma,
+    "reciprocal": lambda d, x: _div(d, x.other(1), x), "pow": _pow, "power": _power, "abs": _abs, "sgn": _sgn,
     "floor_divide": _floor_divide, "trunc_divide": _trunc_divide, "remainder": _remainder,
     "fmod": _fmod, "copysign": lambda d, a, b: a.copysign(b), "nextafter": _libm("nextafter"),
     "hypot": _libm("hypot"), "floor": _intrinsic("llvm.floor"), "ceil": _intrinsic("llvm.ceil"),
@@ -355,14 +328,15 @@ EMITTERS: dict[str, Emitter] = {"add": _on_bool("or")(_operator("__add__")), "su
     "asinh": _vector("asinh", vm.asinh), "acosh": _vector("acosh", vm.acosh),
     "atanh": _vector("atanh", vm.atanh), "erf": _vector("erf", vm.erf), "erfc": _erfc,
     "erfinv": _through_double(vm.erfinv), "lgamma": _through_double(lambda x: x.f.scalars("lgamma", x)),
-    "maximum": _maximum, "minimum": _minimum, "clamp_min": _maximum, "clamp_max": _minimum,
-    "fmax": _number_extreme("gt"), "fmin": _number_extreme("lt"), "relu": _relu,
+    "maximum": _extreme("gt"), "minimum": _extreme("lt"), "clamp_min": _at_least, "clamp_max": _at_most,
+    "fmax": _extreme("ge", True), "fmin": _extreme("le", True), "relu": _relu,
     "hardtanh": _hardtanh, "where": lambda d, c, a, b: _truth(c).where(a, b),
     "eq": _compare("eq"), "ne": _compare("ne"), "lt": _compare("lt"), "le": _compare("le"),
     "gt": _compare("gt"), "ge": _compare("ge"),
     "logical_and": _logical("and"), "logical_or": _logical("or"), "logical_xor": _logical("xor"),
-    "logical_not": lambda d, x: ~_truth(x), "isnan": _isnan, "isinf": _isinf,
-    "isfinite": _isfinite, "signbit": _signbit,
+    "logical_not": lambda d, x: ~_truth(x), "isnan": _floats(Lane.is_nan, False),
+    "isinf": _floats(lambda x: x.abs().equal(vm.INF), False), "signbit": _signbit,
+    "isfinite": _floats(lambda x: x.abs() < vm.INF, True),
     "bitwise_and": _bitwise("and"), "bitwise_or": _bitwise("or"), "bitwise_xor": _bitwise("xor"),
     "bitwise_not": lambda d, x: ~x, "shift_left": _shift("shl", "shl"), "shift_right": _shift("lshr", "ashr"),
     "conj": lambda d, x: x, "real": lambda d, x: x, "imag": lambda d, x: x.other(0)}

@@ -151,14 +151,14 @@ def write(module: Module) -> None:
 
 
 def _add_rows(module: Module) -> None:
-    """rl_add_rows, with the team's ABI: out[index[i]] += values[i].
+    """rl_add_rows, with the team's ABI: out[index[i]] += values[i], where index[i] is one of a span.
 
-    args: out, index, values, the descriptor of an addition; dims: m, n; steps: bytes of out, index and
-    values along rows, then of out and values along n.
+    args: out, index, values, the descriptor of an addition; dims: m, n, the span's first and size; steps:
+    bytes of out, index and values along rows, then of out and values along n.
     """
     f = Function(module, "define i32 @rl_add_rows(ptr %x, ptr %args, ptr %dims, ptr %steps, ptr %d)")
     out, index, values, desc = (f.load("ptr", "%args", SLOT * k) for k in range(4))
-    m, n = (f.load("i64", "%dims", SLOT * k) for k in range(2))
+    m, n, low, span = (f.load("i64", "%dims", SLOT * k) for k in range(4))
     frame, bases, widths = (f.op(f"alloca i64, i64 {k}, align 16") for k in (7, 3, 3))
     f.store("ptr", "null", frame)
     to, pick, take, across, along = (f.load("i64", "%steps", SLOT * k) for k in range(5))
@@ -166,10 +166,11 @@ def _add_rows(module: Module) -> None:
         f.store("i64", step, widths, SLOT * k)
     with f.loop(m) as i:
         row = f.load("i64", index, f.i64("mul", i, pick))
-        target = f.at(out, f.i64("mul", row, to))
-        f.store("ptr", target, bases)
-        f.store("ptr", f.at(values, f.i64("mul", i, take)), bases, SLOT)
-        f.store("ptr", target, bases, 2 * SLOT)
-        f.emit(f"call void @rl_strip(ptr {desc}, ptr {frame}, ptr {bases}, ptr {widths}, i64 {n})")
+        with f.when(f.i64("icmp ult", f.i64("sub", row, low), span)):
+            target = f.at(out, f.i64("mul", row, to))
+            f.store("ptr", target, bases)
+            f.store("ptr", f.at(values, f.i64("mul", i, take)), bases, SLOT)
+            f.store("ptr", target, bases, 2 * SLOT)
+            f.emit(f"call void @rl_strip(ptr {desc}, ptr {frame}, ptr {bases}, ptr {widths}, i64 {n})")
     f.emit("ret i32 0")
     f.finish()

@@ -28,6 +28,8 @@ Pads = Sequence[tuple[int, int]]
 _FEWEST, _MOST = 2 * STRIP, 10 * STRIP
 # Places up to which a plan is kept: its tables have 16 bytes for each.
 _KEPT = 1 << 17
+# Words of a plan that the way holds, which knows it for longer.
+_SMALL = 1 << 10
 # Bytes of a packed gradient.
 _ROOM = 1 << 27
 
@@ -40,8 +42,10 @@ def convolution(which: str, a: Array, b: Array, *how: Any) -> Callable[[Array, A
         half = len(a) // 2
         one, two = (convolution(which, a[s], b[s], *how) for s in (slice(half), slice(half, None)))
         return one and two and (lambda a, b: np.add(one(a[:half], b[:half]), two(a[half:], b[half:])))
-    known = team.possible() and planned(which, a, b, *how) is not None
-    return (lambda a, b: planned(which, a, b, *how).run(a, b)) if known else None  # type: ignore[union-attr]
+    plan = planned(which, a, b, *how) if team.possible() else None
+    if plan is None or plan.call.words.size <= _SMALL:
+        return None if plan is None else plan.run
+    return lambda a, b: planned(which, a, b, *how).run(a, b)  # type: ignore[union-attr]
 
 
 def divided(which: str, a: Array, b: Array) -> bool:

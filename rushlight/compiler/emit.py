@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from rushlight.base import dtype as dt
-from rushlight.compiler.atoms import (EMITTERS, LLVM, Unsupported, convert, largest, pow_constant)
+from rushlight.compiler.atoms import EMITTERS, LLVM, Unsupported, convert, largest
 from rushlight.compiler.ir import BITS, Function
 from rushlight.compiler.lanes import Lane
 from rushlight.compiler.meaning import Meaning
@@ -23,7 +23,7 @@ from rushlight.ops.scalar import Expr, toposort
 
 # Of these many bytes of the widest element is a body's vector: two to four registers.
 VECTOR_BYTES = 64
-_STAY_IN_LOOP = frozenset({"sin", "cos"})
+_STAY_IN_LOOP = frozenset("sin cos tan fmod remainder floor_divide power".split())
 
 
 def storage_kind(d: str) -> str:
@@ -134,16 +134,28 @@ class Body:
             return rounded_through(found, node.arg)
         if node.op == "largest":
             return self._largest(node, own)
+        if node.op == "fetch":
+            return self._fetched(node.arg, *[self.values[s] for s in node.src])
         emitter = EMITTERS.get(node.op)
         if emitter is None or node.arg is not None:
             raise Unsupported(node.op)
         operands = [self.operand(node, i) for i in range(len(node.src))]
         d = operand_type(node, self.types, len(node.src) - 1)
-        if node.op == "pow" and node.src[1].op == "const":
-            cheap = pow_constant(d, operands[0], float(node.src[1].arg))
-            if cheap is not None:
-                return cheap
         return emitter(d, *operands)
+
+    def _fetched(self, storage: str, base: Lane, index: Lane) -> Lane:
+        """Elements in memory; lanes of the last vector that do not count read the first lane's."""
+        f, kind, whole = self.f, storage_kind(storage), "poison"
+        at = base + index * (BITS[kind] // 8)
+        first = f.splat("i64", f.op(f"extractelement {at!r}, i64 0"))
+        last = f.i64("icmp eq", f.i64("add", "%i", 1), "%vectors")
+        valid = f.splat("i64", f.op(f"select i1 {last}, i64 %valid, i64 {f.width}"))
+        line = Lane(f, "i64", f"<{', '.join(f'i64 {k}' for k in range(f.width))}>")
+        at = (line < valid).where(at, first)
+        for k in range(f.width):
+            one = f.load(kind, f.op(f"inttoptr i64 {f.op(f'extractelement {at!r}, i64 {k}')} to ptr"))
+            whole = f.op(f"insertelement {f.type(kind)} {whole}, {kind} {one}, i64 {k}")
+        return widen(Lane(f, kind, whole), storage)
 
     def _largest(self, node: Expr, own: str) -> Lane:
         source = node.src[0]

@@ -9,10 +9,9 @@ import numpy as np
 
 from rushlight.compiler import attend, attentioncode, convolve, gather, maxima, pool, scatter, team
 from rushlight.compiler.full import Full
-from rushlight.compiler.stages import PARALLEL, Stage, Stages, add_reduce, copy, formula, joined
+from rushlight.compiler.stages import Stage, Stages, add_reduce, copy, formula, joined
 from rushlight.compiler.tiles import suits
 from rushlight.ops.scalar import symbol
-from rushlight.ops.windows import reach
 
 Array = np.ndarray[Any, Any]
 _ALIGNED = 64
@@ -52,16 +51,15 @@ def _zeros(*arrays: Array) -> list[Stages | None]:
     return [copy(a, np.zeros((), a.dtype)) for a in arrays]
 
 
-def _widened(room: Scratch, a: Array, pads: Sequence[tuple[int, int]],
-             value: float) -> tuple[Array, list[Stages | None]]:
-    """An array with room before and behind its last dims, and what fills it in."""
+def _widened(room: Scratch, a: Array, pads: Sequence[tuple[int, int]]) -> tuple[Array, list[Stages | None]]:
+    """An array with zeros before and behind its last dims, and what fills it in."""
     if not any(any(p) for p in pads):
         return a, []
     space = a.shape[a.ndim - len(pads):]
     wide = room.empty((*a.shape[:a.ndim - len(pads)], *[low + n + high for n, (low, high) in zip(
         space, pads, strict=True)]), a.dtype)
     inside: Any = ..., *[slice(low, low + n) for n, (low, _) in zip(space, pads, strict=True)]
-    return wide, [copy(wide, np.array(value, a.dtype)), copy(wide[inside], a)]
+    return wide, [*_zeros(wide), copy(wide[inside], a)]
 
 
 def attention(result: Array, kept: Array, q: Array, k: Array, v: Array, causal: bool, scale: float) -> Stages:
@@ -86,24 +84,17 @@ def convolution(room: Scratch, out: Array, which: str, a: Array, b: Array, *how:
     plan = None if convolve.divided(which, a, b) else convolve.planned(which, a, b, *how)
     if plan is None or plan.strides != out.strides or a.dtype != out.dtype:
         return None
-    wide, filled = _widened(room, a, plan.pads, 0.0)
+    wide, filled = _widened(room, a, plan.pads)
     packed = room.empty((plan.size,), np.uint8)
     return joined([*filled, _stages(plan.call, plan.threads(), b, packed, wide, out)])
 
 
-def max_pool(room: Scratch, outs: Sequence[Array], input: Array, kernel: Any, *how: Any) -> Stages | None:
+def max_pool(found: Array, places: Array, input: Array, *how: Any) -> Stages | None:
     """ops/pooling.py's _max_pool."""
     if not suits(input) or not input.flags.c_contiguous:
         return None
-    space = input.shape[input.ndim - len(kernel):]
-    wide, filled = _widened(room, input, reach(space, kernel, *how), -np.inf)
-    call = maxima.pooling(wide.dtype, wide.shape, *map(tuple, (space, kernel, *how)))
-    return joined([*filled, _stages(call, maxima.threads(wide), wide, *outs)])
-
-
-def greatest(room: Scratch, outs: Sequence[Array], *operands: Any) -> Stages | None:
-    """ops/pooling.py's _greatest."""
-    return max_pool(room, (outs[0], room.empty(outs[0].shape, np.int64)), *operands)
+    call = maxima.pooling(input.dtype, input.shape, *map(tuple, how))
+    return _stages(call, maxima.threads(input), input, found, places)
 
 
 def spread(out: Array, input: Array, places: Array, size: int) -> Stages | None:
@@ -118,7 +109,7 @@ def look_up(out: Array, table: Array, numbers: Array, *how: Any) -> Stages | Non
     """Rows of a table: ops/embedding.py's embedding."""
     if not _numbered(out, table, numbers):
         return None
-    threads, call = _shared(out), gather.copying(numbers.size, table.strides[0])
+    threads, call = maxima.threads(out), gather.copying(numbers.size, table.strides[0])
     return [_inside(numbers, table), *_stages(call, threads, table, numbers, out)]
 
 
@@ -127,18 +118,14 @@ def look_up_backward(out: Array, grad: Array, numbers: Array, size: int, padding
     """ops/embedding.py's embedding_dense_backward."""
     if padding >= 0 or by_count or not _numbered(out, grad, numbers):
         return None
-    strides, width, threads = (*out.strides, 8, *out.strides), out.shape[1], _shared(grad)
-    call = scatter.adding(out.dtype, strides, numbers.size, width, threads)
+    strides, threads = (*out.strides, 8, *out.strides), maxima.threads(grad)
+    call = scatter.adding(out.dtype, strides, numbers.size, *out.shape, threads)
     added = call and _stages(call, threads, out, numbers, grad)
     return joined([[_inside(numbers, out)], *_zeros(out), added])
 
 
 def _numbered(*arrays: Array) -> bool:
     return all(a.size and a.flags.c_contiguous for a in arrays) and arrays[-1].dtype == np.int64
-
-
-def _shared(a: Array) -> int:
-    return pool.get_num_threads() if a.size >= PARALLEL else 1
 
 
 def _inside(numbers: Array, table: Array) -> Stage:

@@ -10,6 +10,7 @@ import numpy as np
 
 from rushlight.compiler import maximacode, native, pool, team
 from rushlight.compiler.tiles import offsets, suits
+from rushlight.ops.windows import reach
 
 Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
@@ -33,44 +34,40 @@ def threads(*operands: Array) -> int:
     return pool.get_num_threads() if max(a.size for a in operands) >= _PARALLEL else 1
 
 
-def maxima(a: Array, space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints,
-           out: Ints) -> tuple[Array, Array] | None:
-    """(maxima, places) of the windows of dense planes (*lead, *wide), of which `space` is not padding.
+def maxima(a: Array, kernel: Ints, *how: Ints) -> tuple[Array, Array] | None:
+    """(maxima, places) of windows of dense planes (*lead, *space); how: stride, padding, dilation, how many.
 
     None where there is no machine code.
     """
-    if not suits(a) or not a.size or not prod(out) or not a.flags.c_contiguous or not team.possible():
+    if not suits(a) or not a.size or not prod(how[-1]) or not a.flags.c_contiguous or not team.possible():
         return None
-    lead = a.shape[:a.ndim - len(space)]
-    found, places = np.empty((*lead, *out), a.dtype), np.empty((*lead, *out), np.int64)
-    call = pooling(a.dtype, a.shape, *map(tuple, (space, kernel, stride, pad, dilation, out)))
-    call(threads(a), a, found, places)
+    shape = *a.shape[:a.ndim - len(kernel)], *how[-1]
+    found, places = np.empty(shape, a.dtype), np.empty(shape, np.int64)
+    pooling(a.dtype, a.shape, *map(tuple, (kernel, *how)))(threads(a), a, found, places)
     return found, places
 
 
 @lru_cache(maxsize=64)
-def pooling(of: Any, shape: Ints, space: Ints, kernel: Ints, *how: Ints) -> team.Call:
+def pooling(of: Any, shape: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints,
+            out: Ints) -> team.Call:
     """What `maxima` runs, of the planes, the maxima and the places."""
-    planes, wide, out = shape[:-len(space)], shape[-len(space):], prod(how[-1])
-    tables = _tables(wide, of.itemsize, space, kernel, *how)
-    return _call(maximacode.maxima, of, prod(planes), (prod(wide) * of.itemsize, out * of.itemsize, out * 8),
-                 tables, (out, prod(kernel)))
-
-
-def _tables(wide: Ints, item: int, space: Ints, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints,
-            out: Ints) -> tuple[Array, ...]:
-    """ai, at, pi, pt and first of maximacode.py."""
-    steps = [(item * prod(wide[k + 1:]), prod(space[k + 1:])) for k in range(len(wide))]
+    n, item, count = len(kernel), of.itemsize, prod(out)
+    space, pads = shape[-n:], reach(shape[-n:], kernel, stride, pad, dilation, out)
+    wide = tuple([low + size + high for size, (low, high) in zip(space, pads, strict=True)])
+    # Of each dim: bytes in the padded plane, and places in the space.
+    steps = [(item * prod(wide[k + 1:]), prod(space[k + 1:])) for k in range(n)]
     (ai, pi), (at, pt) = ([offsets(extents, [s[which] * f for s, f in zip(steps, factors, strict=True)])
                            for which in (0, 1)] for extents, factors in ((out, stride), (kernel, dilation)))
-    pi = pi - sum(p * s for p, (_, s) in zip(pad, steps, strict=True))
+    before, places = (sum(p * s[which] for p, s in zip(pad, steps, strict=True)) for which in (0, 1))
     # A window's first tap that is not padding, dim by dim.
     first = np.zeros(1, np.int64)
     for k, o, s, p, d in zip(kernel, out, stride, pad, dilation, strict=True):
-        before = np.maximum(0, -((np.arange(o) * s - p) // d))
-        first = (first[:, None] * k + before).ravel()
-    beyond = np.zeros(16, np.int64)
-    return np.append(ai, beyond), at, np.append(pi, beyond), pt, np.append(first, beyond)
+        first = (first[:, None] * k + np.maximum(0, -((np.arange(o) * s - p) // d))).ravel()
+    ai, pi, first = (np.append(table, np.zeros(16, np.int64)) for table in (ai, pi - places, first))
+    lines = before + offsets(space[:-1], [s for s, _ in steps[:-1]])
+    return _call(maximacode.maxima, of, prod(shape[:-n]), (prod(space) * item, count * item, count * 8),
+                 (ai, at, pi, pt, first, lines), (count, prod(kernel), len(lines), space[-1] * item,
+                                                  prod(wide) * (wide != space)))
 
 
 def spread(g: Array, places: Array, size: int) -> Array | None:

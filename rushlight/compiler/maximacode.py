@@ -2,7 +2,8 @@
 
 `maxima`: for each window i of a plane, the greatest A[ai[i] + at[t]] (a nan is, the last of them), and its
 place pi[i] + pt[t]. A window begins with its tap first[i]; of equal elements the first is found.
-    args: A, maxima, places, ai, at, pi, pt, first    dims: how many i, t
+    args: A, maxima, places, ai, at, pi, pt, first, lines    dims: how many i, t, then how many lines of how
+    many bytes go to where `lines` says of a padded plane of how many elements, 0 for none
 `spread`: out[places[i]] += g[i], in order.
     args: g, places, out                              dims: how many i
 Both have the team's ABI; tables hold bytes (ai, at), numbers (pi, pt, first), and go on for a vector.
@@ -15,6 +16,7 @@ from math import inf
 from rushlight.compiler.ir import BITS, Function, Module
 from rushlight.compiler.lanes import Lane
 from rushlight.compiler.runtime import SLOT, slot
+from rushlight.compiler.teamcode import MEMCPY
 from rushlight.compiler.tilecode import HEADER, Writer
 
 
@@ -24,13 +26,29 @@ class _Maxima(Writer):
     def __init__(self, module: Module, name: str, kind: str, lanes: int) -> None:
         super().__init__(module, name, kind, lanes)
         f = self.f
-        pointers = [f.load("ptr", "%args", SLOT * k) for k in range(8)]
-        self.a, self.maxima, self.places, self.ai, self.at, self.pi, self.pt, self.first = pointers
-        self.count, self.taps = (f.load("i64", "%dims", SLOT * k) for k in range(2))
+        self.a, self.maxima, self.places, self.ai, self.at, self.pi, self.pt, self.first, self.lines = (
+            f.load("ptr", "%args", SLOT * k) for k in range(9))
+        self.count, self.taps, *self.plane = (f.load("i64", "%dims", SLOT * k) for k in range(5))
+
+    def widened(self) -> str:
+        """Let A be a padded copy, where padding is asked for; the copy's memory."""
+        f, (lines, width, size) = self.f, self.plane
+        for text in (MEMCPY[1], "declare ptr @malloc(i64)", "declare void @free(ptr)"):
+            f.module.declare(text, text)
+        # Filled in whole vectors.
+        room = f.op(f"call ptr @malloc(i64 {f.i64('mul', f.i64('add', size, self.lanes), self.size)})")
+        with f.counted(self.over(size, self.lanes)) as block:
+            self.write(f.const(self.kind, -inf), room, f.i64("mul", block, self.lanes * self.size))
+        some = f.i64("icmp ne", size, 0)
+        with f.counted(f.op(f"select i1 {some}, i64 {lines}, i64 0")) as line:
+            to, source = f.at(room, self.entry(self.lines, line)), f.at(self.a, f.i64("mul", line, width))
+            f.emit(f"call void {MEMCPY[0]}(ptr {to}, ptr {source}, i64 {width}, i1 false)")
+        self.a = f.op(f"select i1 {some}, ptr {room}, ptr {self.a}")
+        return room
 
     def whole(self) -> None:
         """Vector by vector of windows, quickly where they lie side by side or with one between."""
-        f, wide = self.f, self.lanes
+        f, wide, room = self.f, self.lanes, self.widened()
         with f.counted(self.over(self.count, wide)) as block:
             begin = f.i64("mul", block, wide)
             whole = f.i64("icmp sle", f.i64("add", begin, wide), self.count)
@@ -42,6 +60,7 @@ class _Maxima(Writer):
                     self.side_by_side(begin, step)
             with f.when(slow):
                 self.one_by_one(begin)
+        f.emit(f"call void @free(ptr {room})")
         f.emit("ret i32 0")
         f.finish()
 

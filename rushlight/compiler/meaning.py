@@ -22,7 +22,7 @@ from rushlight.ops.rowexpr import REDUCTIONS
 from rushlight.ops.scalar import Expr, intern, toposort
 
 # Of ops that are no atoms: on how many operands they work.
-_OPERANDS = {"in": 0, "const": 0, "reduce": 1, "extent": 0, "iota": 0, "at": 2}
+_OPERANDS = {"in": 0, "const": 0, "reduce": 1, "extent": 0, "iota": 0, "at": 2, "fetch": 2}
 _HEAD = re.compile(r"\((.*)\) work (\w+)")
 _NODE = re.compile(r"(%\d+): (\w+) = (\w+)(?:\[(.*)\])?((?: %\d+)*)")
 _STORE = re.compile(r"store (%\d+) as (\w+)")

@@ -20,10 +20,8 @@ from rushlight.compiler import pool
 from rushlight.compiler.meaning import Meaning
 from rushlight.compiler.tier import READY, Tiered
 from rushlight.derive.reference import evaluate
-from rushlight.ops.scalar import Expr, m, make, substitute, toposort
+from rushlight.ops.scalar import Expr, m, round_stored, substitute, toposort
 
-# The target of casts to "the dtype of the arrays": where a step of several ops would round.
-STORED = "stored"
 # From how many elements in all an update is split over threads.
 LARGE = 1 << 17
 
@@ -76,18 +74,6 @@ class _Kernel(Tiered):
         entry, dtype, self.descriptor = _entry(), id(self.dtype.np), found
         return lambda scalars, arrays, tensors, part, parts: entry(
             found, scalars, arrays, tensors, part, parts, dtype)
-
-
-def round_stored(roots: Sequence[Expr], dtype: str | None) -> tuple[Expr, ...]:
-    """Casts to STORED as casts to `dtype`; None: values go on unrounded."""
-    built: dict[Expr, Expr] = {}
-    for node in toposort(roots):
-        src = [built[s] for s in node.src]
-        if node.op == "cast" and node.arg == STORED:
-            built[node] = src[0] if dtype is None else m.cast(src[0], arg=dtype)
-        else:
-            built[node] = make(node.op, *src, arg=node.arg) if src else node
-    return tuple(built[root] for root in roots)
 
 
 def _scalars_in_double(roots: tuple[Expr, ...], scalars: Sequence[str], work: str) -> tuple[Expr, ...]:

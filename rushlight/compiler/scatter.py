@@ -1,6 +1,6 @@
 """Adding rows at given places: the gradient of a table look-up, and index_add.
 
-Rows are added in order, so that the result is always the same; threads share out the columns.
+Rows are added in order, so that the result is always the same; threads share out the rows they go to.
 """
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rushlight.compiler.meaning import Meaning
 from rushlight.ops.scalar import symbol
 
 Array = np.ndarray[Any, Any]
-LARGE, _COLUMNS = 1 << 17, 256
+LARGE = 1 << 17
 
 
 @lru_cache(maxsize=None)
@@ -39,21 +39,21 @@ def add_rows(out: Array, index: Array, values: Array) -> bool:
         raise IndexError(f"add_rows: expected indices from 0 to {out.shape[0] - 1}, got {index.tolist()}")
     threads = pool.get_num_threads() if values.size >= LARGE else 1
     call = None if knobs.kernels == "numpy" or not team.possible() else adding(
-        out.dtype, (*out.strides, *index.strides, *values.strides), *values.shape, threads)
+        out.dtype, (*out.strides, *index.strides, *values.strides), len(index), *out.shape, threads)
     if call is not None:
         call(threads, out, index, values)
     return call is not None
 
 
 @lru_cache(maxsize=256)
-def adding(of: Any, strides: tuple[int, ...], count: int, columns: int, threads: int) -> Any:
-    """The team.Call, or None, that adds `count` rows to others where all is in range.
+def adding(of: Any, strides: tuple[int, ...], count: int, rows: int, columns: int, threads: int) -> Any:
+    """The team.Call, or None, that adds `count` rows to `rows` others where all is in range.
 
     strides: of out, index and values.
     """
     found, (down, across, number, line, along) = _descriptor(dt.from_numpy_dtype(of).name), strides
-    step = -(-columns // max(1, min(threads, columns // _COLUMNS)))
-    jobs = [[low * across, 0, low * along, found, count, min(step, columns - low)]
-            for low in range(0, columns, step)]
+    pieces = pool.pieces_for(rows, threads) if threads > 1 else 1
+    cuts = [rows * i // pieces for i in range(pieces + 1)]
+    jobs = [[0, 0, 0, found, count, columns, low, cuts[k + 1] - low] for k, low in enumerate(cuts[:-1])]
     return found and team.Call((native.runtime_address("rl_add_rows"), np.array(jobs, np.int64), range(3), 4,
                                 np.array([down, number, line, across, along], np.int64)))

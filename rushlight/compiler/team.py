@@ -30,6 +30,8 @@ _SYMBOLS = ("sem_init", "sem_wait", "sem_post", "sched_yield")
 
 # Where NumPy's array object has its data; `__array_interface__` costs five times as much.
 _DATA = ARRAY_FIELDS[0]
+# Where a tuple has its first item.
+_ITEMS = tuple.__basicsize__
 _fields = Struct("8q").pack
 word = ctypes.c_int64.from_address
 
@@ -138,23 +140,22 @@ class Call:
     def __init__(self, *stages: Any) -> None:
         """stages: (the loop, its jobs, the operand that each of their first columns is relative to, how many
         columns are pointers, steps, and whatever they point to)."""
-        # What a word is relative to: 0, or one more than the operand's number.
-        which = [np.tile((*np.add(of, 1), *[0] * (jobs.shape[1] - len(of))), len(jobs))
-                 for _, jobs, of, *_ in stages]
-        self.words, self.which = np.concatenate([s[1].ravel() for s in stages]), np.concatenate(which)
-        self.kept, self.parts, start, self.jobs = stages, list[Any](), 0, max(len(s[1]) for s in stages)
+        start, heads, which, self.kept = 64 * len(stages), list[int](), list[int](), stages
         for loop, jobs, _, before, steps, *_ in stages:
-            self.parts.append((loop, start, len(jobs), jobs.shape[1] * 8, before * 8, pointer(steps)))
+            (count, width), which = jobs.shape, [*which, 0, _ITEMS, *[0] * 6]
+            heads += loop, start, count, width * 8, before * 8, pointer(steps), count - 1, 0
             start += 8 * jobs.size
+        # What a word is relative to: 0, or the place in the tuple of rl_call's operands.
+        own = [np.tile((*[_ITEMS + 8 + 8 * k for k in of], *[0] * (jobs.shape[1] - len(of))), len(jobs))
+               for _, jobs, of, *_ in stages]
+        self.words = np.concatenate([heads, *[s[1].ravel() for s in stages]])
+        self.which = np.concatenate([[len(self.words), len(stages)], which, *own])
+        self.table = pointer(self.which)
 
-    def __call__(self, threads: int, *operands: Array) -> None:
-        """Run all; only where `possible`."""
-        words = np.array([0, *[word(id(a) + _DATA).value for a in operands]]).take(self.which)
-        words += self.words
-        at, threads = word(id(words) + _DATA).value, min(threads, self.jobs)
-        stages = [_fields(loop, at + start, count, width, before, steps, min(threads, count) - 1, 0)
-                  for loop, start, count, width, before, steps in self.parts]
-        run_stages(b"".join(stages), 0, len(stages), threads)
+    def __call__(self, threads: int, *operands: Array) -> bool:
+        """Run all, only where `possible`; whether no loop has refused."""
+        given = self.words.copy(), *operands
+        return _run(threads, _native()[1], self.table, id(given)) == len(self.kept)
 
 
 def possible() -> bool:
@@ -163,23 +164,29 @@ def possible() -> bool:
 
 
 @lru_cache(maxsize=None)
-def _stages() -> Callable[..., int]:
+def _native() -> tuple[Callable[..., int], Callable[..., int]]:
     address, number = ctypes.c_void_p, ctypes.c_int64
-    return ctypes.CFUNCTYPE(number, address, address, number, number, number)(_address("rl_program_run"))
+    return (ctypes.CFUNCTYPE(number, address, address, number, number, number)(_address("rl_program_run")),
+            ctypes.CFUNCTYPE(number, address, address, address, number)(_address("rl_call")))
 
 
 def run_stages(stages: "int | bytes", first: int, count: int, threads: int) -> int:
     """Run a table's stages from `first` on; how many there are, or the number of one that refused."""
-    held = threads > 1 and _busy.acquire(blocking=False)
+    return _run(threads, _native()[0], stages, first, count)
+
+
+def _run(threads: int, function: Callable[..., int], *given: Any) -> int:
+    """A function of the team, what is given, and how many members may help; alone if they are busy."""
+    if threads < 2 or not _busy.acquire(blocking=False):
+        return function(None, *given, 0)
     try:
-        team = _team(threads) if held else None
+        team = _team(threads)
         if team is None:
-            return _stages()(None, stages, first, count, 0)
+            return function(None, *given, 0)
         team.grow(threads - 1)
-        return _stages()(team.address, stages, first, count, threads - 1)
+        return function(team.address, *given, threads - 1)
     finally:
-        if held:
-            _busy.release()
+        _busy.release()
 
 
 def split(function: Any, operands: Sequence[Array], cores: tuple[bool, ...],

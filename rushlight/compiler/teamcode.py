@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 
 from rushlight.compiler.ir import Function, Module
+from rushlight.compiler.runtime import ARRAY_FIELDS, slot
 
 MEMBERS, MEMBER, SEMAPHORE, QUEUE, _SLOT = 32, 16, 8, 8, 8
 MEMCPY = "@llvm.memcpy.p0.p0.i64", "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
@@ -204,7 +205,7 @@ def write(module: Module) -> None:
 #   rl_words    the next random words. args: state, words. dims: n. steps: the function of mersenne.py
 #   rl_refuse   gives what its argument points to: other than 0 ends the run of a program
 #   rl_inside   gives 1 if a number is below 0 or beyond. args: numbers. dims: how many, from where on beyond
-NAMES = ("rl_program_run", "rl_numpy", "rl_update", "rl_words", "rl_refuse", "rl_inside")
+NAMES = ("rl_program_run", "rl_call", "rl_numpy", "rl_update", "rl_words", "rl_refuse", "rl_inside")
 _LOOP = "define i32 @rl_{}(ptr %c, ptr %args, ptr %dims, ptr %steps, ptr %d)"
 
 
@@ -217,6 +218,23 @@ def _write_stages(module: Module) -> None:
                          "i64 %most)")
     _program(f)
     f.emit("ret i64 %count")
+    f.finish()
+    _call(Function(module, "define i64 @rl_call(ptr %team, ptr %table, ptr %operands, i64 %most)"))
+
+
+def _call(f: Function) -> None:
+    """team.Call's stages and jobs, the first of the operands (a tuple of arrays): until here their pointers
+    count from the operands' beginnings, as the table says."""
+    def data(place: "str | int") -> str:
+        return f.load("ptr", f.load("ptr", "%operands", place), ARRAY_FIELDS[0])
+    words, own = data(tuple.__basicsize__), f.at("%table", 2 * _SLOT)
+    with f.loop(f.load("i64", "%table")) as i:
+        place = f.load("i64", slot(f, own, i))
+        with f.when(f.i64("icmp ne", place, 0)):
+            at = slot(f, words, i)
+            f.store("ptr", f.at(data(place), f.load("i64", at)), at)
+    given = f"ptr %team, ptr {words}, i64 0, i64 {f.load('i64', '%table', _SLOT)}, i64 %most"
+    f.emit(f"ret i64 {f.op(f'call i64 @rl_program_run({given})')}")
     f.finish()
 
 

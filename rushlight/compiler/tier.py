@@ -133,11 +133,10 @@ class Tiered:
             self._install(self._made)
 
     def on_ready(self, callback: Callable[[Any], None]) -> None:
-        """Call back with the machine code's callable: when there is one, or now if there is."""
+        """Call back with what stays the best callable: when it is known, or now if it is."""
         with _lock:
-            if self._state != READY:
-                if self._state != NUMPY_ONLY:
-                    self._waiting.append(callback)
+            if self._state not in (READY, NUMPY_ONLY):
+                self._waiting.append(callback)
                 return
         callback(self.fn)
 
@@ -154,9 +153,8 @@ class Tiered:
             self._state = NUMPY_ONLY if made is None else READY
             self.fn = self.reference if made is None else made
             waiting, self._waiting = self._waiting, []
-        if made is not None:
-            for callback in waiting:
-                callback(made)
+        for callback in waiting:
+            callback(self.fn)
 
 
 def _enqueue(kernel: Tiered) -> None:

@@ -5,11 +5,13 @@ exceptions (AttributeError where its own module says by accident that something 
 """
 from __future__ import annotations
 
+from contextlib import nullcontext
 from importlib import import_module
 from typing import Any
 
-from rushlight.base.absent import functions
+from rushlight.base.absent import AcceleratorError, OutOfMemoryError, functions  # noqa: F401
 
+stream = StreamContext = type("StreamContext", (nullcontext,), {"__doc__": "Of no stream."})
 globals().update(functions("cuda"))
 
 

@@ -24,7 +24,7 @@ _FLOATING_ONLY = frozenset(
 # Operands whose dtype says nothing about the result's.
 _CONDITIONS = {"where": 1}
 _OPERANDS_APART = frozenset({"logical_and", "logical_or", "logical_xor", "logical_not", "cast",
-                             "shift_left", "shift_right"})
+                             "shift_left", "shift_right", "fetch"})
 _EXTENT_OPS = {"extent": "work", "iota": "int64"}
 
 
@@ -79,7 +79,7 @@ def _forward(node: Expr, known: Mapping[Expr, dt.dtype | None], inputs: Mapping[
         return None
     if node.op == "at":
         return known[node.src[0]]
-    rule = _result(node)
+    rule = "arg" if node.op == "fetch" else _result(node)
     if rule == "bool" or (node.op == "reduce" and node.arg in ("any", "all")):
         return dt.bool_
     if rule == "arg":

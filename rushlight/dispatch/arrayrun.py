@@ -174,7 +174,7 @@ def wrapped(found: Any) -> Any:
     if isinstance(found, (np.ndarray, np.generic)):
         return wrap(found)
     if isinstance(found, tuple) and type(found) is not tuple:
-        return type(found)(*[wrapped(f) for f in found])
+        return tuple.__new__(type(found), [wrap(f) if type(f) is np.ndarray else wrapped(f) for f in found])
     if isinstance(found, (tuple, list)):
         return type(found)(wrapped(f) for f in found)
     return found

@@ -81,37 +81,15 @@ def namespace(space: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]
     return find, lambda: names(space)
 
 
-def _machine(module: str, name: str) -> Callable[[], Any]:
-    """A kernel of the compiler, imported when it is first asked for."""
-    return lru_cache(maxsize=None)(lambda: getattr(_compiler(module), name)())
+def _machine(module: str, name: str) -> Callable[..., Any]:
+    """A function of the compiler, imported when it is first called."""
+    return lambda *given: machine.find(module, name)(*given)
 
 
-def _compiler(module: str) -> Any:
-    return import_module(f"rushlight.compiler.{module}")
-
-
-def _add_rows(out: Any, positions: Any, rows: Any) -> Any:
-    from rushlight.compiler.scatter import add_rows
-
-    return add_rows(out, positions, rows)
-
-
-def _multiplier(a: Any, b: Any) -> Any:
-    from rushlight.compiler.gemm import multiplier
-
-    return multiplier(a, b)
-
-
-def _rows(*meaning: Any) -> Any:
-    from rushlight.compiler.rows import rows
-
-    return rows(*meaning)
-
-
-accumulate.machine = _add_rows
-products.machine = _multiplier
-machine.find = lru_cache(maxsize=None)(lambda module, name: getattr(_compiler(module), name))
-RowKernel.compile = staticmethod(_rows)
+machine.find = lru_cache(None)(lambda room, name: getattr(import_module(f"rushlight.compiler.{room}"), name))
+accumulate.machine = _machine("scatter", "add_rows")
+products.machine = _machine("gemm", "multiplier")
+RowKernel.compile = staticmethod(_machine("rows", "rows"))
 rng.machine = _machine("mersenne", "words")
 boxmuller.machine = _machine("boxmuller", "normals")
 integers.machine = _machine("shuffle", "exchanges")

@@ -114,7 +114,7 @@ def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:
 def _prologue(row: Row, general: Callable[..., Any], direct: Callable[..., Any]) -> Callable[..., Any]:
     params = row.params
     varargs = next((p.name for p in params if p.varargs), None)
-    checks = ["extra", "DEFAULT.value not in HERE"]
+    checks = ["extra", "DEFAULT.value is not CPU"]
     checks += [check for p in params for check in _checks(p)]
     checks += [f"not {varargs}"] if varargs else []
     checks += ["out is not None"] if row.out else []
@@ -141,7 +141,7 @@ def _prologue(row: Row, general: Callable[..., Any], direct: Callable[..., Any])
             f"    return track(made) if {tracks} else made\n")
     scope: dict[str, Any] = {
         "PLAIN": state.PLAIN, "DEFAULT": Default, "DTYPE": dt.dtype,
-        "HERE": _HERE, "track": track, "general": general,
+        "HERE": _HERE, "CPU": CPU, "track": track, "general": general,
         "SIMPLE": frozenset({int, tuple}), "TUPLES": frozenset({tuple, list, Size}),
         "NUMBERS": NUMBERS, "body": row.body, "wrap": wrap,
         "Fill": Fill, **{f"_default_{p.name}": p.default for p in params}}

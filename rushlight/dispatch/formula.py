@@ -26,7 +26,7 @@ from rushlight.dispatch.formulanodes import apply, keep, keep_result, place
 from rushlight.dispatch.literals import NUMBERS, scalar
 from rushlight.dispatch.state import MODES, interpret, wrapped
 from rushlight.ops.atoms import ATOMS
-from rushlight.ops.scalar import Expr, inputs, m, substitute, symbol
+from rushlight.ops.scalar import Expr, inputs, m, round_stored, substitute, symbol, toposort
 from rushlight.tensor.kind import Kind, kind
 from rushlight.tensor.tensor import Tensor, wrap
 
@@ -73,13 +73,15 @@ class Formula:
     def __init__(self, name: str, root: Expr, operands: Sequence[str], dtypes: str = "same",
                  result: str = "same", refuse: dict[str, str] | None = None,
                  promoting: Sequence[str] | None = None, label: Any = None,
-                 fixed: dict[str, Any] | None = None, narrow: Sequence[str] = ()) -> None:
+                 fixed: dict[str, Any] | None = None, narrow: Sequence[str] = (),
+                 wide: Sequence[str] = ()) -> None:
         self.name, self.root, self.operands = name, root, tuple(operands)
         self.dtypes, self.result, self.refuse = dtypes, result, refuse or {}
         # Operands that take part in promotion: all but conditions and plain scalars.
         self.promoting = frozenset(self.operands if promoting is None else promoting)
-        # Plain scalars that PyTorch rounds to the dtype of the computation, however narrow.
-        self.narrow = frozenset(narrow)
+        # Numbers that PyTorch rounds to the dtype of the computation, however narrow, and operands that keep
+        # the digits of the arithmetic where they are numbers or of no dims.
+        self.narrow, self.wide = frozenset(narrow), frozenset(wide)
         self.entries: dict[Any, Entry] = {}
         # The generated door's own table: one kind, or (kind, number class), for same-kind operands.
         self.fast: dict[Any, Entry] = {}
@@ -121,16 +123,22 @@ class Formula:
     def _make(self, values: Sequence[Any]) -> Entry:
         compute = self.compute_dtype(values)
         result = cast.result_dtype(self.result, compute)
-        ins, mapping = [], {}
+        ins, mapping, below = [], {}, compute.name if compute is not dt.opmath(compute) else None
         for name, value in zip(self.operands, values, strict=True):
             own = value._k.dtype if isinstance(value, Tensor) else dt.opmath(compute)
             if name not in self.promoting and not isinstance(value, Tensor):
                 own = dt.opmath(compute)
+            if name in self.wide and not getattr(value, "ndim", 0):
+                below = None
             if own is not compute and (name in self.narrow or name in self.promoting
                                        and isinstance(value, Tensor)):
-                mapping[symbol(name)] = m.cast(symbol(name), arg=compute.name)
+                mapping[symbol(name)] = m.cast(symbol(name), arg=below or dt.opmath(compute).name)
             ins.append((name, own.name))
         root = substitute(self.root, mapping) if mapping else self.root
+        root, = round_stored((root,), below)
+        numbers = {name for name, v in zip(self.operands, values, strict=True) if not isinstance(v, Tensor)}
+        powers = [n for n in toposort([root]) if n.op == "pow" and numbers.issuperset(inputs([n.src[1]]))]
+        root = substitute(root, {n: m.power(*n.src) for n in powers})
         from rushlight.compiler.pointwise import pointwise
 
         kernel = pointwise((root,), tuple(ins), (result.name,))

@@ -10,6 +10,7 @@ import numpy as np
 from rushlight.autograd.inplace import check_writable, rebase, refuse_overlap
 from rushlight.autograd.mode import LOCAL
 from rushlight.base.promotion import can_cast
+from rushlight.base.rng import default_engine
 from rushlight.base.tape import TAPE
 from rushlight.dispatch import arguments, overrides, pointwise
 from rushlight.dispatch.arrayrun import arrays_of, by_keyword, silent
@@ -61,7 +62,7 @@ def build(row: Row) -> Callable[..., Any]:
     if row.kind == "view" or row.options.get("is_view"):
         return _intercepted(row, _geometric(row))
     if row.options.get("fill"):
-        return _filling(silent(row, row.body), _intercepted(row, _generic(row)))
+        return _filling(silent(row, row.body), row.options["few"], _intercepted(row, _generic(row)))
     if row.kind != "pointwise":
         return _intercepted(row, _generic(row))
     direct = _pointwise(row)
@@ -85,13 +86,16 @@ def build(row: Row) -> Callable[..., Any]:
     return made
 
 
-def _filling(body: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
+def _filling(body: Callable[..., Any], few: Any, general: Callable[..., Any]) -> Callable[..., Any]:
     """A fill: by plain numbers nothing is asked but whether the memory is free."""
     @wraps(general)
     def fill(input: Tensor, *numbers: Any, **named: Any) -> Tensor:
-        if MODES or named or not free(input) or not NUMBERS.issuperset(map(type, numbers)):
+        if MODES or named or not free(input) or numbers and not NUMBERS.issuperset(map(type, numbers)):
             return general(input, *numbers, **named)  # type: ignore[no-any-return]
-        input._a[...] = body(input._a, *numbers)
+        a = input._a
+        fits = few and (not numbers or numbers == few.standard) and a.dtype.char == "f" and a.flags.contiguous
+        drawn = default_engine().cut(few, a.shape) if fits else None
+        a[...] = body(a, *numbers) if drawn is None else drawn
         storage(input).version += 1
         return input
     return fill

@@ -8,7 +8,7 @@ import numpy as np
 
 from rushlight.ops.table import NAMES, Row
 from rushlight.tensor.operators import OPERATORS
-from rushlight.tensor.tensor import Tensor
+from rushlight.tensor.tensor import Tensor, wrap
 
 _NUMBERS = (int, float, complex, np.number, np.bool_)
 
@@ -25,28 +25,23 @@ def build(name: str) -> Callable[..., Any] | None:
     return _FORMS[form](NAMES["torch", row_name][0], name)
 
 
-def _usable(other: Any) -> bool:
-    return isinstance(other, (Tensor, *_NUMBERS)) or hasattr(type(other), "__torch_function__")
+def _operand(other: Any) -> Any:
+    """What a row takes for `other`; None if it is no operand."""
+    if isinstance(other, (Tensor, *_NUMBERS)) or hasattr(type(other), "__torch_function__"):
+        return other
+    return wrap(other) if isinstance(other, np.ndarray) else None
 
 
-def _convert(other: Any) -> Any:
-    if isinstance(other, np.ndarray):
-        from rushlight.tensor.tensor import wrap
-
-        return wrap(other)
-    return None
-
-
-def _forward(row: Row, name: str) -> Callable[..., Any]:
+def _forward(row: Row, name: str, call: Callable[..., Any] | None = None) -> Callable[..., Any]:
     from rushlight.dispatch.door import function
 
-    call = function(row)
+    call = call or function(row)
     fast = (Tensor, float, int)
 
     def operator(self: Any, other: Any) -> Any:
-        if other.__class__ in fast or _usable(other):
+        if other.__class__ in fast:
             return call(self, other)
-        other = _convert(other)
+        other = _operand(other)
         return NotImplemented if other is None else call(self, other)
     operator.__name__ = name
     return operator
@@ -62,35 +57,22 @@ def _reflected(row: Row, name: str) -> Callable[..., Any]:
         if not isinstance(self, Tensor):
             raise TypeError(f"descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a "
                             f"'{type(self).__name__}' object; its first operand must be a Tensor")
-        if not _usable(other):
-            other = _convert(other)
-            if other is None:
-                return NotImplemented
+        other = _operand(other)
+        if other is None:
+            return NotImplemented
+        if name == "__rtruediv__":
+            return self.__rdiv__(other)
         if swap:
             return call(self, other)
-        return call(_as_tensor(other, self), self) if not isinstance(other, Tensor) else call(other, self)
+        return call(other.item() if isinstance(other, np.generic) else other, self)
     operator.__name__ = name
     return operator
-
-
-def _as_tensor(number: Any, beside: Tensor) -> Any:
-    """A Python number as first operand: left as it is, the row takes wrapped numbers there too."""
-    return number.item() if isinstance(number, np.generic) else number
 
 
 def _in_place(row: Row, name: str) -> Callable[..., Any]:
     from rushlight.dispatch.door import lookup
 
-    call = lookup("Tensor", f"{row.name}_")
-    if call is None:
-        return _forward(row, name)
-
-    def operator(self: Any, other: Any) -> Any:
-        if not _usable(other):
-            other = _convert(other)
-        return NotImplemented if other is None else call(self, other)
-    operator.__name__ = name
-    return operator
+    return _forward(row, name, lookup("Tensor", f"{row.name}_"))
 
 
 def _unary(row: Row, name: str) -> Callable[..., Any]:

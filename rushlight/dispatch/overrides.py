@@ -39,9 +39,9 @@ def entrance(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
 def past_interpreters(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
     """`entrance` without interpreters; what the op calls meets them."""
     def general(*args: Any, **kwargs: Any) -> Any:
-        foreign = _foreign(args, kwargs)
-        if foreign:
-            return _ask(row, direct, foreign, args, without_missing(kwargs))
+        classes = foreign(args, kwargs)
+        if classes:
+            return ask(public(row, direct), direct, classes, args, without_missing(kwargs))
         return direct(*args, **kwargs)
     return general
 
@@ -87,7 +87,8 @@ def compile_door(text: str, row: Row, scope: dict[str, Any], direct: Callable[..
         "DETAILED": state.DETAILED, "PLACE": place(row, direct)})
 
 
-def _foreign(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+def foreign(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+    """One instance of each class among arguments that may take an op over, subclasses first."""
     found: list[Any] = []
     for value in (*args, *kwargs.values()):
         items = value if isinstance(value, (list, tuple)) else (value,)
@@ -97,28 +98,32 @@ def _foreign(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
                 continue
             if getattr(cls, "__torch_function__", None) and not any(type(f) is cls for f in found):
                 found.append(item)
-    # Subclasses are asked before their bases.
     return sorted(found, key=lambda item: -len(type(item).__mro__))
 
 
 _SIMPLE = {int, float, bool, str, type(None), complex}
 
 
-def _ask(row: Row, direct: Callable[..., Any], foreign: list[Any], args: tuple[Any, ...],
-         kwargs: dict[str, Any]) -> Any:
+def public(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
+    """An op as classes and modes get to see it."""
     from rushlight.dispatch.door import function, lookup
 
-    public = lookup("Tensor", f"{row.name}_") if getattr(direct, "writes", False) else function(row)
-    types = tuple(type(f) for f in foreign)
-    for item in foreign:
+    return lookup("Tensor", f"{row.name}_") if getattr(direct, "writes", False) else function(row)  # type: ignore[no-any-return]
+
+
+def ask(op: Callable[..., Any], direct: Callable[..., Any] | None, classes: list[Any], args: tuple[Any, ...],
+        kwargs: dict[str, Any]) -> Any:
+    """op(*args, **kwargs) by the first class that answers; `direct`: what PyTorch's default would run."""
+    types = tuple(type(f) for f in classes)
+    for item in classes:
         hook = type(item).__torch_function__
-        if getattr(hook, "__func__", None) is default.__func__:  # type: ignore[attr-defined]
+        if direct is not None and getattr(hook, "__func__", None) is default.__func__:  # type: ignore[attr-defined]
             found = as_class(direct(*args, **kwargs), type(item))
         else:
-            found = hook(public, types, args, kwargs)
+            found = hook(op, types, args, kwargs)
         if found is not NotImplemented:
             return found
-    raise TypeError(f"no implementation found for 'torch.{row.name}' on types that implement "
+    raise TypeError(f"no implementation found for 'torch.{op.__name__}' on types that implement "
                     f"__torch_function__: {[t.__name__ for t in types]}")
 
 

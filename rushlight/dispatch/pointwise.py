@@ -22,6 +22,14 @@ from rushlight.ops.table import Row
 from rushlight.tensor.storage import INFERRING, fresh
 from rushlight.tensor.tensor import Tensor
 
+# A tensor around r.
+_MADE = '''    t = new(Tensor)
+    t._a = r if r.__class__ is ndarray else asarray(r)
+    t._k = entry.kind
+    t._g = None
+    t._s = fresh() if INFERRING else None
+    t._i = 0
+'''
 _TEMPLATE = {
     1: '''
 def {name}({sig}):
@@ -32,13 +40,7 @@ def {name}({sig}):
         return general({call})
     x = {a}._a
     r = entry.fn(x) if x.size < BIG else entry.large(x)
-    t = new(Tensor)
-    t._a = r if r.__class__ is ndarray else asarray(r)
-    t._k = entry.kind
-    t._g = None
-    t._s = fresh() if INFERRING else None
-    t._i = 0
-    if {a}._g is not None and LOCAL.enabled:
+{made}    if {a}._g is not None and LOCAL.enabled:
         record(entry, t, ({a},))
     return t
 ''',
@@ -64,13 +66,7 @@ def {name}({sig}):
         r = entry.fn(x, y) if x.size < BIG and y.size < BIG else entry.large(x, y)
     except ValueError:
         return general({call})
-    t = new(Tensor)
-    t._a = r if r.__class__ is ndarray else asarray(r)
-    t._k = entry.kind
-    t._g = None
-    t._s = fresh() if INFERRING else None
-    t._i = 0
-    if (g is not None or {a}._g is not None) and LOCAL.enabled:
+{made}    if (g is not None or {a}._g is not None) and LOCAL.enabled:
         record_pair(entry, t, {a}, {b}, g)
     return t
 '''}
@@ -121,7 +117,7 @@ def build(row: Row) -> Callable[..., Any]:
         name=row.name, sig=signature.source(params, out=True) + ", **extra",
         plain="".join(f" or {p.name} is not _default_{p.name}" for p in others) + " or extra",
         call=", ".join(f"{p.name}={p.name}" for p in params) + ", out=out, **extra",
-        a=operands[0].name, b=operands[-1].name)
+        a=operands[0].name, b=operands[-1].name, made=_MADE)
     scope = {**SCOPE, "general": general, "FAST": formula.fast, "record": formula.record,
              "record_pair": formula.record_pair, **{f"_default_{p.name}": p.default for p in params}}
     return overrides.compile_door(text, row, scope, direct)
@@ -197,11 +193,13 @@ def variant(row: Row, given: dict[str, Any]) -> Formula:
     if found is None:
         promoting = [p.name for p in row.params if p.is_tensor
                      and p.name not in row.options.get("not_promoting", ())]
+        wide = row.options.get("wide", ())
+        narrow = {p.name for p in row.params if p.takes_number}.intersection(promoting).difference(wide)
         root = row.body(**call)
         found = _variants[tuple(key)] = Formula(
             row.options.get("node", row.name), root, operands, row.dtypes, row.result, row.refuse,
             promoting, names.label(row), {n: v for n, v in call.items() if n not in operands},
-            row.options.get("narrow", ()))
+            narrow.union(row.options.get("narrow", ())), wide)
     return found
 
 

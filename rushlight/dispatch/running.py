@@ -107,11 +107,11 @@ def _planned(row: Row, run: Callable[..., Any], params: tuple[signature.Param, .
     whole = f" and whole({tensors[0]})" if row.name == "as_strided" else ""
     names = ", ".join(spelled.get(p.name, p.name) for p in params)
     return (f"    if not DETAILED and not (({' or '.join(tracked)}) and LOCAL.enabled){whole}:\n"
-            f"        key = ({', '.join(keys)},)\n"
-            f"        try:\n            plan = PLANS.get(key)\n"
+            f"        _key = ({', '.join(keys)},)\n"
+            f"        try:\n            plan = PLANS.get(_key)\n"
             f"        except TypeError:\n            return run({names})\n"
             f"        if plan is not None:\n            return plan({', '.join(tensors)})\n"
-            f"        found = learn(key, {names})\n"
+            f"        found = learn(_key, {names})\n"
             f"        if found is not NotImplemented:\n            return found\n")
 
 

@@ -25,8 +25,8 @@ def key(p: Any, n: str) -> str:
         return f"tuple([({of.format('t')}) for t in {n}])"
     if p.is_tensor:
         return of.format(n) if p.type == "Tensor" else \
-            f"({of.format(n)}) if {n}.__class__ in PLAIN else ({n}.__class__, {n})"
-    return n if p.plain_type in _EXACT else f"{n}, {n}.__class__, {n} is _default_{p.name}"
+            f"({of.format(n)}) if {n}.__class__ in PLAIN else ({n}.__class__, {n} or repr({n}))"
+    return n if p.plain_type in _EXACT else f"{n} or repr({n}), {n}.__class__, {n} is _default_{p.name}"
 
 
 # Attributes that are equal only if they are the same (0.0 and -0.0 are not).

@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 from rushlight.ops.oneatom import NOT_FLOATING, ONE_BOOL_SUB, not_for
-from rushlight.ops.scalar import Expr, const, m
+from rushlight.ops.scalar import Expr, const, m, stored
 from rushlight.ops.table import composite, pointwise
 
 _F = ("nn.functional",)
@@ -83,13 +83,17 @@ def logsigmoid(input) -> Expr:
 @pointwise(where=_F, inplace=False, dtypes="float", refuse=not_for("abs_cpu", "bool"))
 def softsign(input) -> Expr:
     """x / (1 + |x|)."""
-    return input / (1 + m.abs(input))
+    return input / stored(1 + m.abs(input))
 
 
 @pointwise(where=_F, inplace=False, dtypes="float", refuse={"bool": ONE_BOOL_SUB})
 def tanhshrink(input) -> Expr:
-    """x - tanh(x)."""
-    return input - m.tanh(input)
+    """x - tanh(x); near 0 by the continued fraction of tanh, without the difference."""
+    square, rest = input * input, const(0.0)
+    for k in range(17, 1, -2):
+        rest = square / (k + rest)
+    near = m.lt(m.abs(input), 1) & m.ne(input, 0)  # PyTorch's of -0 is 0
+    return m.where(near, input * rest / (1 + rest), input - m.tanh(input))
 
 
 @pointwise(where=_F, inplace=False, out=True, check=_check_shrink,
@@ -100,7 +104,8 @@ def softshrink(input, lambd: "Number" = 0.5) -> Expr:
     return m.where(m.gt(input, lambd), input - lambd, small)
 
 
-@pointwise(where=_BOTH, inplace=False, out=True, refuse=not_for("hardshrink_cpu", *NOT_FLOATING))
+@pointwise(where=_BOTH, inplace=False, out=True, narrow=("lambd",),
+           refuse=not_for("hardshrink_cpu", *NOT_FLOATING))
 def hardshrink(input, lambd: "Number" = 0.5) -> Expr:
     """x, 0 where |x| <= lambd."""
     inside = m.ge(input, -lambd) & m.le(input, lambd)
@@ -144,14 +149,19 @@ def hardsigmoid(input) -> Expr:
 @pointwise(where=_F, refuse=not_for("hardswish_cpu", *NOT_FLOATING))
 def hardswish(input) -> Expr:
     """x * hardsigmoid(x)."""
-    middle = input * (input + 3) / 6
-    return m.where(m.le(input, -3), 0, m.where(m.ge(input, 3), input, middle))
+    return input * m.hardtanh(input + 3, const(0.0), const(6.0)) / 6
 
 
 @pointwise(where=_F, refuse=not_for("threshold_cpu", "bool", "complex"))
 def threshold(input, threshold: "Number", value: "Number") -> Expr:
     """x above threshold, else value."""
     return m.where(m.le(input, threshold), value, input)  # nan stays nan
+
+
+@pointwise(name="_gated", where=("aten",), inplace=False, out=False, node="glu")
+def _gated(first, gate) -> Expr:
+    """first * sigmoid(gate)."""
+    return first * m.sigmoid(gate)
 
 
 @composite(where=("nn.functional",), refuse=not_for("glu_cpu", *NOT_FLOATING), planned=True)
@@ -162,8 +172,7 @@ def glu(input, dim: "int" = -1):
     if input.shape[dim] % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim % input.ndim} is size "
                            f"{input.shape[dim]}")
-    first, gate = input.chunk(2, dim)
-    return first * gate.sigmoid()
+    return _gated(*input.chunk(2, dim))
 
 
 @pointwise(name="_prelu_kernel", where=("aten",), inplace=False, out=False,

@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from rushlight.base import dtype as dt
+from rushlight.base.layout import contiguous_strides
 from rushlight.ops.machine import machine
 
 Array = np.ndarray[Any, Any]
@@ -43,10 +45,24 @@ def wrap_positions(index: Array, size: int) -> Array:
 
 def take_along(a: Array, dim: int, index: Array) -> Array:
     """a[.., index[.., i, ..], ..], at positions that are all inside."""
+    if index.size <= FEW and a.flags.c_contiguous:
+        step, begin = _lines(a.shape, dim, index.shape)
+        return np.asarray(a.take((index if step == 1 else index * step) + begin))
     out = np.empty(index.shape, a.dtype)
     if not machine("along", "along")("read", a, dim, index, out):
         out[...] = a[places_along(dim, index)]
     return out
+
+
+FEW = 1 << 12  # so many positions are cheaply reckoned with
+
+
+@lru_cache(maxsize=256)
+def _lines(shape: tuple[int, ...], dim: int, wanted: tuple[int, ...]) -> tuple[int, Any]:
+    """The step along dim in a contiguous array, and where the lines of `wanted` positions begin."""
+    steps = contiguous_strides(shape)
+    grid = np.indices(wanted, sparse=True)
+    return steps[dim], sum([g * s for i, (g, s) in enumerate(zip(grid, steps, strict=True)) if i != dim])
 
 
 def places_along(dim: int, index: Array) -> tuple[Array, ...]:
@@ -76,12 +92,16 @@ def on_dense(out: Array, write: Callable[[Array], None]) -> None:
         out[...] = dense
 
 
-# Bytes from which on rows are copied by several threads.
-_MANY = 1 << 20
+# Bytes of all, and of a row, from which on rows are copied by several threads: NumPy's take does it in one.
+_MANY, _ROW = 1 << 20, 128
 
 
 def rows_of(a: Array, index: Array) -> Array:
     """a[index], copied; IndexError for a number out of range."""
-    large = index.size * a.strides[0] >= _MANY
-    found = machine("gather", "rows")(a, index) if large else None
-    return np.asarray(a.take(index, 0)) if found is None else found
+    step = a.strides[0] if a.flags.c_contiguous and index.dtype == np.int64 else 0
+    if step < _ROW or index.size * step < _MANY or machine("pool", "get_num_threads")() < 2 or (
+            np.maximum.reduce(index.view(np.uint64), None) >= len(a)):  # those below 0 are too large
+        return np.asarray(a.take(index, 0))
+    out, flat = np.empty((index.size, *a.shape[1:]), a.dtype), index.reshape(-1)
+    machine("pool", "ranges")(lambda low, high: a.take(flat[low:high], 0, out[low:high], "clip"), index.size)
+    return out.reshape(*index.shape, *a.shape[1:])

@@ -9,7 +9,7 @@ from rushlight.base import promotion
 from rushlight.base.dtype import bool_
 from rushlight.base.results import named
 from rushlight.ops.oneatom import NOT_FLOATING, NUMBER, ONE_BOOL_SUB, binary, not_for, unary
-from rushlight.ops.scalar import Expr, const, m
+from rushlight.ops.scalar import STORED, Expr, const, m
 from rushlight.ops.table import composite, opaque, pointwise
 
 _NO_BOOL_SUB = ("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
@@ -42,29 +42,30 @@ def _check_sub(bound: dict[str, Any]) -> None:
 @pointwise(commutative=True, verify=_check_alpha, narrow=("alpha",))
 def add(input: "Tensor | Number", other: "Tensor | Number", *, alpha: "Number" = 1) -> Expr:
     """input + alpha * other."""
-    return input + alpha * other
+    return m.fma(alpha, other, input)
 
 
 @pointwise(aliases=("subtract",), verify=_check_sub, narrow=("alpha",), refuse={"bool": _NO_BOOL_SUB})
 def sub(input: "Tensor | Number", other: "Tensor | Number", *, alpha: "Number" = 1) -> Expr:
     """input - alpha * other."""
-    return input - alpha * other
+    return m.fma(-alpha, other, input)
 
 
 @pointwise(verify=_check_sub, narrow=("alpha",), refuse={"bool": _NO_BOOL_SUB}, inplace=False, out=False)
 def rsub(input: "Tensor", other: "Tensor | Number", *, alpha: "Number" = 1) -> Expr:
     """other - alpha * input."""
-    return other - alpha * input
+    return m.fma(-alpha, input, other)
 
 
-mul = binary("mul", "input * other.", "multiply", first=NUMBER, second=NUMBER, commutative=True)
+mul = binary("mul", "input * other.", "multiply", first=NUMBER, second=NUMBER, commutative=True,
+             wide=("input", "other"))
 _true_divide = binary("_true_divide", "input / other.", atom="div", first=NUMBER, second=NUMBER,
-                      where=(), dtypes="float", node="div")
+                      where=(), dtypes="float", node="div", wide=("other",))
 _trunc_divide = binary("_trunc_divide", "The quotient rounded towards zero.", atom="trunc_divide",
-                       first=NUMBER, second=NUMBER, where=(), node="div",
+                       first=NUMBER, second=NUMBER, where=(), node="div", wide=("other",), arg=STORED,
                        refuse=not_for("div_trunc_cpu", "bool", "complex"))
 floor_divide = binary("floor_divide", "The quotient rounded towards minus infinity.", first=NUMBER,
-    second=NUMBER, refuse=not_for("div_floor_cpu", "bool", "complex"))
+    second=NUMBER, wide=("other",), refuse=not_for("div_floor_cpu", "bool", "complex"))
 remainder = binary("remainder", "The remainder with the sign of the divisor, as Python's %.",
                    first=NUMBER, second=NUMBER, refuse=not_for("remainder_cpu", "bool", "complex"))
 fmod = binary("fmod", "The remainder with the sign of the dividend, as C's fmod.", second=NUMBER,
@@ -190,13 +191,13 @@ def clamp_max(input, max: "Tensor | Number") -> Expr:
 def lerp(input, end, weight: "Tensor | Number") -> Expr:
     """input + weight * (end - input), exact at both ends."""
     near = m.lt(m.abs(weight), 0.5)
-    return m.where(near, input + weight * (end - input), end - (end - input) * (1 - weight))
+    return m.fma(m.where(near, weight, weight - 1), end - input, m.where(near, input, end))
 
 
 @pointwise(refuse=not_for("addcmul_cpu_out", "bool"))
 def addcmul(input, tensor1, tensor2, *, value: "Number" = 1) -> Expr:
     """input + value * tensor1 * tensor2."""
-    return input + value * tensor1 * tensor2
+    return m.fma(value * tensor1, tensor2, input)
 
 
 @pointwise(refuse=dict.fromkeys(
@@ -206,7 +207,7 @@ def addcmul(input, tensor1, tensor2, *, value: "Number" = 1) -> Expr:
     "value * tensor1 / tensor2) for float inputs."))
 def addcdiv(input, tensor1, tensor2, *, value: "Number" = 1) -> Expr:
     """input + value * tensor1 / tensor2."""
-    return input + value * (tensor1 / tensor2)
+    return input + value * tensor1 / tensor2
 
 
 @pointwise(name="_where", where=("aten",), inplace=False, node="where", not_promoting=("condition",))
@@ -239,7 +240,7 @@ copysign = binary("copysign", "The size of input with the sign of other.", secon
                   dtypes="float", refuse=not_for("copysign_cpu", "complex"))
 hypot = binary("hypot", "sqrt(input ** 2 + other ** 2) without overflow.",
                refuse=not_for("hypot_cpu", *NOT_FLOATING))
-nextafter = binary("nextafter", "The next floating-point number from input towards other.",
+nextafter = binary("nextafter", "The next floating-point number from input towards other.", arg=STORED,
                    refuse=not_for("nextafter_cpu", *NOT_FLOATING))
 gcd = binary("gcd", "The greatest common divisor.", refuse=not_for("gcd_cpu", "bool", "float", "complex"))
 lcm = binary("lcm", "The least common multiple.", refuse=not_for("lcm_cpu", "bool", "float", "complex"))

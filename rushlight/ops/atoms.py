@@ -16,7 +16,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from rushlight.base import bessel, incomplete, orthogonal, special
+from rushlight.base import bessel, fused, incomplete, orthogonal, special
 from rushlight.ops.scalar import Expr, const, m
 
 Rule = Callable[..., tuple[Expr | None, ...]]
@@ -106,6 +106,18 @@ def _numpy_pow(a: Any, b: Any) -> Any:
     return np.where(b < 0, tiny, np.power(a, np.maximum(b, 0)))
 
 
+# What powers to these numbers are: PyTorch's choice, nan for (-inf) ** 0.5, where C's pow gives inf.
+POWERS: dict[float, Callable[[Any, Callable[[Any], Any]], Any]] = {
+    1.0: lambda a, root: a, 2.0: lambda a, root: a * a, 3.0: lambda a, root: a * a * a,
+    -1.0: lambda a, root: 1 / a, -2.0: lambda a, root: 1 / (a * a), 0.5: lambda a, root: root(a),
+    -0.5: lambda a, root: 1 / root(a)}
+
+
+def _numpy_power(a: Any, b: Any) -> Any:
+    cheap = POWERS.get(b.item()) if a.dtype.kind == "f" and not b.ndim else None
+    return _numpy_pow(a, b) if cheap is None else cheap(a, np.sqrt)
+
+
 def _numpy_sgn(a: Any) -> Any:
     if np.iscomplexobj(a):
         size = np.abs(a)
@@ -139,17 +151,28 @@ def _lcm(a: Any, b: Any) -> Any:
 
 def _whole(divide: Callable[..., Any]) -> Callable[..., Any]:
     """A division that refuses integers by 0, as PyTorch's kernels do."""
-    def checked(a: Any, b: Any) -> Any:
+    def checked(a: Any, b: Any, **arg: Any) -> Any:
         if b.dtype.kind in "iu" and a.dtype.kind in "iub" and a.size and np.count_nonzero(b) < b.size:
             raise RuntimeError("ZeroDivisionError")
-        return divide(a, b)
+        return divide(a, b, **arg)
     return checked
 
 
-def _numpy_trunc_divide(a: Any, b: Any) -> Any:
+def _remainder(a: Any, b: Any) -> Any:
+    if a.dtype.kind not in "f":
+        return np.remainder(a, b)
+    rest = np.fmod(a, b)  # a zero keeps the dividend's sign, as PyTorch's does and Python's does not
+    return np.where((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest)
+
+
+def _nextafter(a: Any, b: Any, arg: str | None = None) -> Any:
+    return np.nextafter(a.astype(arg or a.dtype), b.astype(arg or a.dtype)).astype(a.dtype)
+
+
+def _numpy_trunc_divide(a: Any, b: Any, arg: str | None = None) -> Any:
     dtype = np.result_type(a, b)
     if dtype.kind not in "iu":
-        return np.trunc(np.true_divide(a, b))
+        return np.trunc(np.true_divide(a, b).astype(arg or dtype)).astype(dtype)
     quotient = np.floor_divide(a, b)
     # Floor and truncation differ by one where the signs differ and the division is not exact.
     return quotient + ((quotient < 0) & (quotient * b != a)).astype(dtype)
@@ -190,17 +213,18 @@ ATOMS: dict[str, Atom] = {
     "sub": Atom(np.subtract, lambda g, y, a, b: (g, -g)),
     "mul": Atom(np.multiply, lambda g, y, a, b: (g * b, g * a)),
     "div": Atom(np.true_divide, lambda g, y, a, b: (g / b, -g * (y / b))),
+    "fma": Atom(fused.fma, lambda g, y, a, b, c: (g * b, g * a, g)),  # a * b + c, rounded once
     "neg": Atom(np.negative, lambda g, y, a: (-g,)),
     "reciprocal": Atom(np.reciprocal, lambda g, y, a: (-g * y * y,)),
-    "pow": Atom(_numpy_pow, _d_pow),
+    "pow": Atom(_numpy_pow, _d_pow), "power": Atom(_numpy_power, _d_pow),  # to a number
     "abs": Atom(np.abs, _d_abs, "real", _d_abs),
     "sgn": Atom(_numpy_sgn, _no_gradient(1), "same", _d_sgn_complex),
     "floor_divide": _flat(_whole(np.floor_divide), 2),
     "trunc_divide": _flat(_whole(_numpy_trunc_divide), 2),
-    "remainder": Atom(_whole(np.remainder), lambda g, y, a, b: (g, -g * m.floor(a / b))),
+    "remainder": Atom(_whole(_remainder), lambda g, y, a, b: (g, -g * m.floor(a / b))),
     "fmod": Atom(_whole(np.fmod), lambda g, y, a, b: (g, -g * m.trunc(a / b))),
     "copysign": Atom(np.copysign, _d_copysign),
-    "nextafter": Atom(np.nextafter, lambda g, y, a, b: (g, const(0))),
+    "nextafter": Atom(_nextafter, lambda g, y, a, b: (g, const(0))),
     "hypot": Atom(np.hypot, lambda g, y, a, b: (g * (a / y), g * (b / y))),
     "gcd": _flat(np.gcd, 2),
     "lcm": _flat(_lcm, 2),
@@ -269,17 +293,20 @@ ATOMS: dict[str, Atom] = {
     # choice
     "maximum": Atom(np.maximum, lambda g, y, a, b: _d_extreme(g, a, b, m.gt)),
     "minimum": Atom(np.minimum, lambda g, y, a, b: _d_extreme(g, a, b, m.lt)),
-    "fmax": Atom(np.fmax, lambda g, y, a, b: _d_chosen(g, m.ge(a, b) | m.isnan(b))),
-    "fmin": Atom(np.fmin, lambda g, y, a, b: _d_chosen(g, m.le(a, b) | m.isnan(b))),
-    # bounds: the operand keeps the gradient where it meets the bound
-    "clamp_min": Atom(np.maximum, lambda g, y, a, b: (m.where(m.lt(a, b), 0, g),
+    "fmax": Atom(lambda a, b: np.where((a >= b) | np.isnan(b), a, b),
+                 lambda g, y, a, b: _d_chosen(g, m.ge(a, b) | m.isnan(b))),
+    "fmin": Atom(lambda a, b: np.where((a <= b) | np.isnan(b), a, b),
+                 lambda g, y, a, b: _d_chosen(g, m.le(a, b) | m.isnan(b))),
+    # bounds: the operand keeps its sign of zero and the gradient where it meets the bound (NumPy's extremes
+    # take the second of two zeros)
+    "clamp_min": Atom(lambda a, b: np.maximum(b, a), lambda g, y, a, b: (m.where(m.lt(a, b), 0, g),
                                                       m.where(m.lt(a, b), g, 0))),
-    "clamp_max": Atom(np.minimum, lambda g, y, a, b: (m.where(m.gt(a, b), 0, g),
+    "clamp_max": Atom(lambda a, b: np.minimum(b, a), lambda g, y, a, b: (m.where(m.gt(a, b), 0, g),
                                                       m.where(m.gt(a, b), g, 0))),
     # strict bounds: at a bound the gradient is 0 (relu's and hardtanh's convention)
-    "relu": Atom(lambda a: np.maximum(a, np.zeros((), a.dtype)),
+    "relu": Atom(lambda a: np.maximum(np.zeros((), a.dtype), a),
                  lambda g, y, a: (m.where(m.gt(y, 0), g, 0),)),
-    "hardtanh": Atom(lambda a, low, high: np.minimum(np.maximum(a, low), high),
+    "hardtanh": Atom(lambda a, low, high: np.minimum(high, np.maximum(low, a)),
                      lambda g, y, a, low, high: (
                          m.where(m.gt(a, low) & m.lt(a, high), g, 0), ZERO, ZERO)),
     "largest": _flat(_numpy_largest),  # the largest finite number of the operand's dtype

@@ -6,14 +6,15 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.dtype import float32, float64
+from rushlight.ops.along import FEW, take_along
 from rushlight.ops.arithmetic import where
-from rushlight.ops.machine import machine
 from rushlight.ops.losses import reduced, reduction_of
 from rushlight.ops.rowexpr import at, iota, reduce_
 from rushlight.ops.rowkernels import RowKernel
 from rushlight.ops.scalar import Expr, m, symbol
 from rushlight.ops.softmax import _log_softmax
 from rushlight.ops.table import Array, composite, opaque
+from rushlight.ops.ways import resolved
 
 _F = ("nn.functional",)
 
@@ -44,8 +45,7 @@ def _check_classes(input: Any, target: Any, weight: Any) -> None:
 def in_range(target: Array, classes: int, ignore_index: int) -> Array:
     """Which targets count; IndexError for one that is no class."""
     counted = target != ignore_index
-    if target.dtype == np.int64 and (
-            not target.size or np.maximum.reduce(target.view(np.uint64), None) < classes):
+    if _plain(target, classes, -1):
         return counted  # type: ignore[no-any-return]
     wrong = counted & ((target < 0) | (target >= classes))
     if wrong.any():
@@ -58,10 +58,9 @@ def _nll(input, target, weight: "Tensor | None", ignore_index: "int") -> tuple[A
     """-(log-probability of the target) * its class weight, and that weight; 0 where ignored."""
     rows = input[None] if input.ndim == 1 else input
     places = target.reshape(1) if input.ndim == 1 else target
-    found = np.empty((len(rows), 1, *places.shape[1:]), input.dtype)
-    if weight is None and not 0 <= ignore_index < rows.shape[1] and (
-            machine("along", "along")("read", rows, 1, places[:, None], found)):
-        return np.negative(found, out=found).reshape(target.shape), np.full(target.shape, 1, input.dtype)
+    if weight is None and _plain(places, rows.shape[1], ignore_index):
+        picked = take_along(rows, 1, places[:, None])
+        return -picked.reshape(target.shape), np.full(target.shape, 1, input.dtype)
     counted = in_range(places, rows.shape[1], ignore_index)
     safe = np.where(counted, places, 0)
     picked = np.take_along_axis(rows, safe[:, None].astype(np.int64), 1)[:, 0]
@@ -70,6 +69,13 @@ def _nll(input, target, weight: "Tensor | None", ignore_index: "int") -> tuple[A
     loss = np.where(counted, -picked * share, np.zeros((), input.dtype)).astype(input.dtype)
     shape = target.shape
     return loss.reshape(shape), np.asarray(share, input.dtype).reshape(shape)
+
+
+def _plain(target: Array, classes: int, ignore_index: int) -> bool:
+    """Whether all are classes that count."""
+    seen = target.view(np.uint64) if target.dtype == np.int64 else target  # a negative one is huge there
+    return (seen is not target and seen.size > 0 and not 0 <= ignore_index < classes
+            and bool(seen.item(seen.argmax()) < classes))
 
 
 @_nll.gradient
@@ -87,12 +93,35 @@ def _(s: Any, grad: Any, unused: Any = None) -> Any:
     return grad.new_zeros(shape).scatter(1 if len(shape) > 1 else 0, places, value), None, None
 
 
+@composite(name="_nll_mean", where=("aten",), node="nll_loss")
+def _nll_mean(input, target, ignore_index: "int"):
+    """The mean of _nll over what counts, without weights."""
+    loss, share = _nll(input, target, None, ignore_index)
+    return loss.sum() / share.sum()
+
+
+@_nll_mean.kernel
+@resolved
+def _(input: Array, target: Array, ignore_index: int) -> Any:
+    n, classes = target.size, input.shape[-1]
+    simple = input.ndim == 2 and n <= FEW and input.flags.c_contiguous
+    lines, over = np.arange(n if simple else 0) * classes, input.dtype.type(-n)
+
+    def run(x: Array, t: Array) -> Array:
+        if simple and _plain(t, classes, ignore_index):
+            return np.asarray(np.add.reduce(x.take(t + lines)) / over)
+        return np.asarray(np.divide(*[np.add.reduce(a, None) for a in _nll.body(x, t, None, ignore_index)]))
+    return run
+
+
 @composite(where=_F, planned=True)
 def nll_loss(input, target, weight: "Tensor | None" = None, size_average: "bool | None" = None,
              ignore_index: "int" = -100, reduce: "bool | None" = None, reduction: "str" = "mean"):
     """-input[target] of log-probabilities (N, C, *), weighted by class; the mean is over weights."""
     reduction = reduction_of(reduction, size_average, reduce)
     _check_classes(input, target, weight)
+    if reduction == "mean" and weight is None and input.dtype in (float32, float64):
+        return _nll_mean(input, target, ignore_index)
     loss, share = _nll(input, target, weight, ignore_index)
     return loss.sum() / share.sum() if reduction == "mean" else reduced(loss, reduction)
 
@@ -130,15 +159,12 @@ def _rows_loss(input, target, ignore_index: "int", reduction: "str"):
 
 @_rows_loss.kernel
 def _(x: Array, t: Array, ignore_index: int, reduction: str) -> Any:
-    counted = in_range(t, x.shape[1], ignore_index)
-    ignore = np.array([[ignore_index]], np.int64)
-    found = loss_of_rows(1, x, t[:, None], ignore)
+    count = t.size if _plain(t, x.shape[1], ignore_index) else in_range(t, x.shape[1], ignore_index).sum()
+    found = loss_of_rows(1, x, t[:, None], np.array([[ignore_index]], np.int64))
     if found is NotImplemented or reduction == "none":
         return found
-    total = np.add.reduce(found[0])
-    if reduction == "mean":
-        total = total / x.dtype.type(np.count_nonzero(counted))
-    return np.asarray(total), found[1]
+    total = np.add.reduce(found[0], None)
+    return np.asarray(total / x.dtype.type(count) if reduction == "mean" else total), found[1]
 
 
 @_rows_loss.gradient

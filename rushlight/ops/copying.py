@@ -33,29 +33,24 @@ def strides_of(a: Array) -> tuple[int, ...]:
     return tuple(s // a.itemsize for s in a.strides)
 
 
-# From this many elements on, and so many at a time, neighbours in a copy that lie apart in what is copied.
-_LARGE, _STRIP = 1 << 17, 16
-
-
-def _fastest(a: Array) -> int:
-    steps = [abs(s) if n > 1 and s else 1 << 62 for n, s in zip(a.shape, a.strides, strict=True)]
-    return steps.index(min(steps))
+_LARGE = 1 << 17
 
 
 def assign(out: Array, a: Array) -> Array:
-    """out[...] = a, of equal shapes; transposed in strips, so that lines of memory are used up at once."""
-    if a.size >= _LARGE and _fastest(a) != (axis := _fastest(out)):
-        to, source = np.moveaxis(out, axis, -1), np.moveaxis(a, axis, -1)
-        for low in range(0, to.shape[-1], _STRIP):
-            to[..., low:low + _STRIP] = source[..., low:low + _STRIP]
-    else:
+    """out[...] = a, of equal shapes; large ones by machine code."""
+    if a.size < _LARGE or a.dtype != out.dtype or not machine("copies", "copy")(out, a):
         out[...] = a
     return out
 
 
+def duplicate(a: Array, order: Any = "C") -> Array:
+    """A copy in NumPy's order "C" or "K"."""
+    return assign(np.empty_like(a, order=order), a)
+
+
 def contiguous(a: Array) -> Array:
-    """np.ascontiguousarray, by strips."""
-    return a if a.flags.c_contiguous else assign(np.empty(a.shape, a.dtype), a)
+    """np.ascontiguousarray, by `assign`."""
+    return a if a.flags.c_contiguous else duplicate(a)
 
 
 @lru_cache(maxsize=None)
@@ -69,8 +64,8 @@ def _way(source: Any, to: Any) -> Callable[..., Any] | None:
 
 def _copy(a: Array, dtype: Any, memory_format: Any) -> Array:
     way, whole = _way(a.dtype, dtype), a.flags.c_contiguous or a.ndim == 1
-    if way is None and (memory_format is None and whole or memory_format is not None
-                        and memory_format.name == "contiguous_format" and a.size < _LARGE):
+    if way is None and a.size < _LARGE and (memory_format is None and whole or memory_format is not None
+                                            and memory_format.name == "contiguous_format"):
         return a.astype(dtype, "C")
     plain = memory_format is None and whole
     out = np.empty(a.shape, dtype) if plain else arranged(a.shape, strides_of(a), dtype, memory_format)

@@ -64,11 +64,11 @@ def factory(body: Any = None, **facts: Any) -> Any:
 def sizes_of(size: Any, op: str = "") -> Ints:
     """A size argument as a tuple; RuntimeError for sizes that no memory has."""
     found = as_tuple(size)
-    for n in found:
-        if n < 0:
-            raise RuntimeError(f"{op or 'size'}: Dimension size must be non-negative. Trying to "
-                               f"create tensor with negative dimension {n}: {list(found)}")
-    if found and math.prod(found) >= _LIMIT // 4:
+    if min(found, default=0) < 0:
+        n = next(n for n in found if n < 0)
+        raise RuntimeError(f"{op or 'size'}: Dimension size must be non-negative. Trying to "
+                           f"create tensor with negative dimension {n}: {list(found)}")
+    if math.prod(found) >= _LIMIT // 4:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(found)}")
     return found
 

@@ -5,7 +5,7 @@ from functools import partial
 
 from rushlight.ops.copying import view_as_complex, view_as_real
 from rushlight.ops.oneatom import NOT_FLOATING, binary, not_for, unary
-from rushlight.ops.scalar import Expr, const, m
+from rushlight.ops.scalar import Expr, const, m, stored
 from rushlight.ops.table import composite, pointwise
 
 
@@ -54,8 +54,9 @@ def logit(input, eps: "float | None" = None) -> Expr:
     """log(x / (1 - x)); with eps, x is first clamped to [eps, 1 - eps]."""
     x = input
     if eps is not None:
-        x = m.clamp_max(m.clamp_min(x, const(eps)), const(1 - eps))
-    return m.log(x / (1 - x))
+        low = stored(const(eps))
+        x = m.clamp_max(m.clamp_min(x, low), stored(1 - low))
+    return m.log(stored(x / stored(1 - x)))
 
 
 @pointwise(dtypes="float", inplace=False, refuse=not_for("logaddexp_cpu", "bool", "int"))
@@ -72,13 +73,13 @@ def logaddexp2(input, other) -> Expr:
     """log2(2 ** input + 2 ** other) without overflow."""
     same = m.eq(input, other) & m.isinf(input)
     high = m.maximum(input, other)
-    return m.where(same, input, high + m.log1p(m.exp2(-m.abs(input - other))) * 1.4426950408889634)
+    return m.where(same, input, m.fma(m.log1p(m.exp2(-m.abs(input - other))), 1.4426950408889634, high))
 
 
 @pointwise(dtypes="float", aliases=("special.xlogy",), refuse=not_for("xlogy_cpu", "complex"))
 def xlogy(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
     """input * log(other), 0 where input is 0 (unless other is nan)."""
-    plain = input * m.log(other)
+    plain = input * stored(m.log(other))
     return m.where(m.isnan(other), other, m.where(m.eq(input, 0), 0 * input, plain))
 
 

@@ -5,12 +5,21 @@ is a weighted sum of gathered neighbours.
 """
 from __future__ import annotations
 
-import itertools
+import math
 import warnings
+from functools import lru_cache
 from typing import Any
 
+import numpy as np
+
 from rushlight.base import dtype as dt
-from rushlight.ops.table import ROWS, composite
+from rushlight.ops.along import legacy
+from rushlight.ops.machine import machine
+from rushlight.ops.rowexpr import fetch
+from rushlight.ops.rowkernels import BIG
+from rushlight.ops.scalar import m, symbol
+from rushlight.ops.table import ROWS, Array, composite
+from rushlight.ops.ways import Way, resolved
 
 _MODES, _PADDINGS = ("bilinear", "nearest", "bicubic"), ("zeros", "border", "reflection")
 _WARNING = ("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
@@ -21,67 +30,52 @@ _WARNING = ("Default grid_sample and affine_grid behavior has changed to align_c
 # --- points ---------------------------------------------------------------------------------------
 
 
-def _unnormalized(x: Any, size: int, align: bool) -> Any:
+class _Rows:
+    """What points are computed by, of tensors; expressions have atoms. Whole numbers have no gradient."""
+
+    __getattr__ = staticmethod(ROWS.__getitem__)
+    floor, cast = staticmethod(lambda x: x.detach().floor()), staticmethod(lambda x, arg: x.long())
+
+
+def _unnormalized(x: Any, size: Any, align: bool) -> Any:
     """From [-1, 1] to places of elements; align: -1 and 1 are the centers of the outermost ones."""
     return (x + 1) / 2 * (size - 1) if align else ((x + 1) * size - 1) / 2
 
 
-def _reflected(x: Any, size: int, align: bool) -> Any:
-    low, span = (0.0, float(size - 1)) if align else (-0.5, float(size))
-    if not span:
+def _reflected(m: Any, x: Any, size: Any, align: bool) -> Any:
+    low, span = (0.0, size - 1) if align else (-0.5, size)
+    if size.__class__ is float and not span:
         return x * 0
-    apart = (x - low).abs()
-    rest, turns = apart.fmod(span), (apart.detach() / span).floor()
-    return ROWS["where"](turns.fmod(2) == 0, rest, span - rest) + low
+    apart = m.abs(x - low)
+    rest, turns = m.fmod(apart, span), m.floor(apart / span)
+    return m.where(m.fmod(turns, 2.0) < 1, rest, span - rest) + low
 
 
-def _inside(x: Any, size: int, padding: str, align: bool) -> Any:
+def _inside(m: Any, x: Any, size: Any, padding: str, align: bool) -> Any:
     """Points brought into the image, as `padding` says."""
     if padding == "reflection":
-        x = _reflected(x, size, align)
+        x = _reflected(m, x, size, align)
     if padding == "zeros":
         return x
-    return ROWS["hardtanh"](x.masked_fill(x.isnan(), 0), 0.0, float(size - 1))
+    return m.hardtanh(m.where(m.isnan(x), 0.0, x), 0.0, size - 1)
 
 
-# --- values ---------------------------------------------------------------------------------------
-
-
-def _gathered(flat: Any, places: list[Any], sizes: Any) -> Any:
-    """The values (N, C, P) at whole places, one (N, P) tensor a dim; 0 outside of the image."""
-    index, valid = None, None
-    for place, size in zip(places, sizes, strict=True):
-        place = place.detach()
-        within = (place >= 0) & (place <= size - 1)
-        whole = place.long().clamp(0, size - 1)
-        index = whole if index is None else index * size + whole
-        valid = within if valid is None else valid & within
-    values = flat.gather(-1, index.unsqueeze(1).expand(-1, flat.shape[1], -1))
-    return values.masked_fill(~valid.unsqueeze(1), 0)
-
-
-def _weighted(flat: Any, taps: list[list[tuple[Any, Any]]], sizes: Any) -> Any:
-    """The sum over all combinations of each dim's (place, weight)."""
-    total = None
-    for chosen in itertools.product(*taps):
-        values = _gathered(flat, [place for place, _ in chosen], sizes)
-        weight = chosen[0][1]
-        for _, other in chosen[1:]:
-            weight = weight * other
-        part = values * weight.unsqueeze(1)
-        total = part if total is None else total + part
-    return total
-
-
-def _linear_taps(x: Any) -> list[tuple[Any, Any]]:
-    low = x.detach().floor()
+def _taps(m: Any, x: Any, size: Any, mode: str, padding: str, align: bool) -> list[tuple[Any, Any]]:
+    """The places (whole numbers) that a dim's coordinates x in [-1, 1] read, each with its weight."""
+    x = _unnormalized(x, size, align)
+    if mode == "bicubic":
+        return _cubic_taps(m, x, size, padding, align)
+    x = _inside(m, x, size, padding, align)
+    if mode == "nearest":
+        return [(m.round(x), 1.0)]
+    low = m.floor(x)
     part = x - low
     return [(low, 1 - part), (low + 1, part)]
 
 
-def _cubic_taps(x: Any, size: int, padding: str, align: bool, a: float = -0.75) -> list[tuple[Any, Any]]:
+def _cubic_taps(m: Any, x: Any, size: Any, padding: str, align: bool, a: float = -0.75) -> list[Any]:
     """Keys' cubic convolution over four neighbours."""
-    low = x.detach().floor()
+    low = m.floor(x)
     part = x - low
 
     def near(d: Any) -> Any:
@@ -90,43 +84,55 @@ def _cubic_taps(x: Any, size: int, padding: str, align: bool, a: float = -0.75) 
     def far(d: Any) -> Any:
         return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
     weights = (far(part + 1), near(part), near(1 - part), far(2 - part))
-    return [(_inside(low + k, size, padding, align), w) for k, w in zip((-1, 0, 1, 2), weights, strict=True)]
+    return [(_inside(m, low + k, size, padding, align), w) for k, w in enumerate(weights, -1)]
 
 
-def _sampled(input: Any, grid: Any, mode: str, padding: str, align: bool) -> Any:
-    kept, sizes = input.dtype, input.shape[2:]
+# --- values ---------------------------------------------------------------------------------------
+
+
+def _reads(m: Any, points: Any, sizes: Any, extents: Any, *how: Any) -> list[tuple[Any, Any, Any]]:
+    """(index, whether it is inside, weight) of each element of a channel that points read: all combinations
+    of the dims' taps. extents: the sizes as floats."""
+    found: list[tuple[Any, Any, Any]] = [(0, True, 1.0)]
+    for x, size, extent in zip(points, sizes, extents, strict=True):
+        own = []
+        for place, weight in _taps(m, x, extent, *how):
+            inside = (place >= 0) & (place <= extent - 1)
+            own.append((m.cast(m.where(inside, place, 0.0), arg="int32"), inside, weight))
+        found = [(before * size + index, inside & within, share * weight)
+                 for before, within, share in found for index, inside, weight in own]
+    return found
+
+
+def _sampled(input: Any, grid: Any, mode: str, *how: Any) -> Any:
+    _check(input._a, grid._a, mode)
+    kept, sizes, total = input.dtype, input.shape[2:], None
     if kept.itemsize < 4:
         input, grid = input.float(), grid.float()
     flat = input.reshape(*input.shape[:2], -1)
-    points = grid.reshape(grid.shape[0], -1, len(sizes))
     # A point is (x, y, z), the dims are (depth, height, width).
-    places = [_unnormalized(points.select(-1, len(sizes) - 1 - i), n, align) for i, n in enumerate(sizes)]
-    if mode == "bicubic":
-        taps = [_cubic_taps(x, n, padding, align) for x, n in zip(places, sizes, strict=True)]
-    else:
-        places = [_inside(x, n, padding, align) for x, n in zip(places, sizes, strict=True)]
-        if mode == "bilinear":
-            taps = [_linear_taps(x) for x in places]
-    if mode == "nearest":
-        values = _gathered(flat, [x.detach().round() for x in places], sizes)
-        # The grid takes part in the graph with a gradient of 0.
-        found = values + places[0].sgn().unsqueeze(1) * 0
-    else:
-        found = _weighted(flat, taps, sizes)
-    return found.reshape(*input.shape[:2], *grid.shape[1:-1]).to(kept)
+    points = grid.reshape(grid.shape[0], -1, len(sizes)).unbind(-1)[::-1]
+    for index, inside, weight in _reads(_Rows(), points, sizes, map(float, sizes), mode, *how):
+        values = flat.gather(-1, index.unsqueeze(1).expand(-1, flat.shape[1], -1))
+        values = values.masked_fill(~inside.unsqueeze(1), 0)
+        # The grid takes part in the graph with a gradient of 0, where there are no weights.
+        nothing = points[0].sgn().unsqueeze(1) * 0 if mode == "nearest" else None
+        part = values * weight.unsqueeze(1) if nothing is None else values + nothing
+        total = part if total is None else total + part
+    return total.reshape(*input.shape[:2], *grid.shape[1:-1]).to(kept)  # type: ignore[union-attr]
 
 
 # --- rows -----------------------------------------------------------------------------------------
 
 
-def _check(input: Any, grid: Any, mode: str) -> None:
+def _check(input: Array, grid: Array, mode: str) -> None:
     shapes = f"input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
     if input.ndim not in (4, 5) or input.ndim != grid.ndim:
         raise RuntimeError("grid_sampler(): expected 4D or 5D input and grid with same number of dimensions, "
                            f"but got {shapes}")
-    if input.dtype is not grid.dtype:
-        raise RuntimeError(f"grid_sampler(): expected scalar type {input.dtype.legacy} but found "
-                           f"{grid.dtype.legacy}; input and grid must have the same dtype")
+    if input.dtype != grid.dtype:
+        raise RuntimeError(f"grid_sampler(): expected scalar type {legacy(input)} but found "
+                           f"{legacy(grid)}; input and grid must have the same dtype")
     if input.shape[0] != grid.shape[0]:
         raise RuntimeError("grid_sampler(): expected grid and input to have same batch size, but got "
                            f"{shapes}")
@@ -138,12 +144,48 @@ def _check(input: Any, grid: Any, mode: str) -> None:
                            f"has sizes {list(input.shape)}")
     if mode == "bicubic" and input.ndim == 5:
         raise RuntimeError("grid_sampler(): bicubic interpolation only supports 4D input")
-    if input.dtype.category != dt.FLOATING:
+    if dt.from_numpy_dtype(input.dtype).category != dt.FLOATING:
         raise NotImplementedError(f"\"grid_sampler_{input.ndim - 2}d_cpu_kernel_impl\" not implemented for "
-                                  f"'{input.dtype.legacy}'")
+                                  f"'{legacy(input)}'")
 
 
-@composite(where=("nn.functional",), planned=True)
+@composite(where=("aten",), planned=True)
+def _grid_sample(input, grid, mode: "str", padding: "str", align: "bool"):
+    """grid_sample."""
+    return _sampled(input, grid, mode, padding, align)
+
+
+@_grid_sample.kernel
+@resolved
+def _(input: Array, grid: Array, *how: Any) -> Way:
+    _check(input, grid, how[0])
+    sizes, of, points = input.shape[2:], input.dtype, math.prod(grid.shape[1:-1])
+    fits = machine("tiles", "suits")(input, grid) and input.flags.c_contiguous and 0 < input.size < 1 << 31
+    if not fits or 1 in sizes or not grid.size:
+        return NotImplemented
+    kernel, lead, shape = _kernel(of.name, len(sizes), *how), input.shape[:2], grid.shape[1:-1]
+    kernel.compile_now()
+    offsets = np.arange(math.prod(lead)).reshape(*lead, 1) * (math.prod(sizes) * of.itemsize)
+    given, address = [np.array(n, np.int32) for n in sizes], machine("team", "pointer")
+    run, order = kernel.large if offsets.size * points >= BIG else kernel.fn, (3, 0, 1, 2)
+
+    def sample(input: Array, grid: Array) -> Array:
+        at = grid.reshape(len(grid), 1, points, len(sizes)).transpose(order)[::-1]
+        return run(offsets + address(input), *at, *given).reshape(lead + shape)  # type: ignore[no-any-return]
+    return sample
+
+
+@lru_cache(maxsize=None)
+def _kernel(of: str, dims: int, *how: Any) -> Any:
+    """The sum of what a point reads: of addresses of channels, coordinates dim by dim, and sizes."""
+    points, sizes = ([symbol(f"{what}{i}") for i in range(dims)] for what in "xn")
+    parts = [m.where(inside, fetch(of, symbol("base"), m.cast(index, arg="int64")), 0.0) * weight
+             for index, inside, weight in _reads(m, points, sizes, [m.cast(n, arg=of) for n in sizes], *how)]
+    inputs = [("base", "int64"), *[(x.arg, of) for x in points], *[(n.arg, "int32") for n in sizes]]
+    return machine("pointwise", "pointwise")((sum(parts[1:], parts[0]),), tuple(inputs), (of,))
+
+
+@composite(where=("nn.functional",))
 def grid_sample(input, grid, mode: "str" = "bilinear", padding_mode: "str" = "zeros",
                 align_corners: "bool | None" = None):
     """The values (N, C, *out) of input (N, C, *space) at the points of grid (N, *out, dims).
@@ -159,8 +201,7 @@ def grid_sample(input, grid, mode: "str" = "bilinear", padding_mode: "str" = "ze
                          f"'reflection', but got: '{padding_mode}'")
     if align_corners is None:
         warnings.warn(_WARNING, UserWarning, stacklevel=5)
-    _check(input, grid, mode)
-    return _sampled(input, grid, mode, padding_mode, bool(align_corners))
+    return _grid_sample(input, grid, mode, padding_mode, bool(align_corners))
 
 
 def _numbered(name: str, ndim: int | None) -> None:
@@ -170,8 +211,7 @@ def _numbered(name: str, ndim: int | None) -> None:
         if ndim is not None and input.ndim != ndim + 2:
             raise RuntimeError(f"{name}(): expected {ndim + 2}D input, but got input with sizes "
                                f"{list(input.shape)}")
-        _check(input, grid, mode)
-        return _sampled(input, grid, mode, _PADDINGS[padding_mode], align_corners)
+        return _grid_sample(input, grid, mode, _PADDINGS[padding_mode], align_corners)
     composite(body, name=name, where=("torch",), doc="grid_sample, with numbers for the modes.")
 
 

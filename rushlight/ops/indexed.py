@@ -201,15 +201,12 @@ def _(s: Any, grad: Any) -> Any:
 def _written_back(input: Any, src: Any, view: Any, *where: Any) -> Any:
     """A copy of input in which the part that `view` takes is src."""
     out = input.clone()
-    _put(view(out, *where), src)
-    return out
-
-
-def _put(part: Any, src: Any) -> None:
+    part = view(out, *where)
     if part._a.shape != src._a.shape:
         raise RuntimeError("expected src to have a size equal to the slice of self. src size = "
                            f"{list(src._a.shape)}, slice size = {list(part._a.shape)}")
     part.copy_(src)
+    return out
 
 
 @composite
@@ -236,9 +233,8 @@ def as_strided_scatter(input, src, size: "Ints", stride: "Ints", storage_offset:
     """input with the elements of its storage that as_strided shows replaced by src."""
     show, geometry = ROWS["as_strided"], _geometry(input)
     offset = input.storage_offset() if storage_offset is None else storage_offset
-    flat = show(input, (input.untyped_storage().nbytes() // input.itemsize,), (1,), 0).clone()
-    _put(show(flat, size, stride, offset), src)
-    return show(flat, *geometry)
+    flat = show(input, (input.untyped_storage().nbytes() // input.itemsize,), (1,), 0)
+    return show(_written_back(flat, src, show, size, stride, offset), *geometry)
 
 
 def _geometry(x: Any) -> tuple[Any, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 from rushlight.ops.activations import logsigmoid
 from rushlight.ops.arithmetic import where
 from rushlight.ops.oneatom import NOT_FLOATING, not_for
-from rushlight.ops.scalar import Expr, m
+from rushlight.ops.scalar import Expr, m, stored
 from rushlight.ops.table import composite, pointwise
 
 _F = ("nn.functional",)
@@ -74,7 +74,7 @@ def _elementwise(name: str, doc: str, formula: Any, **facts: Any) -> Any:
 
 def _square(input, target) -> Expr:
     """(input - target) ** 2."""
-    apart = input - target
+    apart = stored(input - target)
     return apart * apart
 
 

@@ -1,7 +1,7 @@
 """Losses of distances and margins, the distances themselves, and of sequences (CTC)."""
 from __future__ import annotations
 
-from functools import partial, reduce as fold
+from functools import partial
 from math import inf
 from typing import Any
 
@@ -188,12 +188,11 @@ def ctc_loss(log_probs, targets, input_lengths: "Any", target_lengths: "Any", bl
     times, labels = _lengths(input_lengths), _lengths(target_lengths)
     if not 0 <= blank < logs.shape[2]:
         raise RuntimeError("blank must be in label range")
-    extended, counts = _with_blanks(targets, labels, blank)
-    losses = -_alignments(logs, *map(tensor_of, (extended, counts, times)))
+    losses = _alignments(logs, targets, times, labels, blank)
     if losses.requires_grad:
         # PyTorch's gradient assumes that log_probs are log_softmax's: it has exp(log_probs) besides the
         # derivative of the alignments. This term of value 0 adds that.
-        part, counted = logs.exp(), np.arange(logs.shape[0])[:, None] < times[None, :]
+        part, counted = logs.exp(), np.arange(logs.shape[0])[:, None] < np.array(times)
         losses = losses + ((part - part.detach()).sum(2) * tensor_of(counted.astype(logs._a.dtype))).sum(0)
     if zero_infinity:
         losses = where(losses == inf, 0.0, losses)
@@ -203,50 +202,53 @@ def ctc_loss(log_probs, targets, input_lengths: "Any", target_lengths: "Any", bl
     return found.squeeze(0) if single and reduction == "none" else found
 
 
-def _lengths(value: Any) -> np.ndarray[Any, Any]:
+def _lengths(value: Any) -> tuple[int, ...]:
     value = value.tolist() if hasattr(value, "tolist") else value
-    return np.atleast_1d(np.asarray(value, np.int64))
-
-
-def _with_blanks(targets: Any, lengths: Any, blank: int) -> tuple[Any, Any]:
-    """(N, 2 S + 1) labels with blanks between and around, and how many of each row count."""
-    flat, ends = targets._a, np.cumsum(lengths)
-    longest = int(lengths.max(initial=0))
-    rows = np.full((len(lengths), 2 * longest + 1), blank, np.int64)
-    for i, n in enumerate(lengths):
-        row = flat[i] if flat.ndim == 2 else flat[ends[i] - n:ends[i]]
-        rows[i, 1:2 * n:2] = row[:n]
-    return rows, 2 * lengths + 1
+    return (value,) if isinstance(value, int) else tuple(map(int, value))
 
 
 @composite(name="_ctc_alignments", where=("aten",))
-def _alignments(logs, labels, counts, times):
-    """log of the sum over alignments."""
-    return _forward(logs, logs._a.dtype, labels._a, counts._a, times._a, tensor_of, ROWS["cat"],
-                    lambda ways: ROWS["logsumexp"](ROWS["stack"](ways, 0), 0))
+def _alignments(logs, targets, times: "Ints", lengths: "Ints", blank: "int"):
+    """-log of the sum over alignments."""
+    labels, barred, start, ends, only, batch = map(tensor_of, _trellis(logs._a, targets._a, lengths, blank))
+    emitted, cat = logs[:, batch, labels], ROWS["cat"]
+    alpha = start + emitted[0]
+    gone, kept = alpha.detach().new_full((len(lengths), 2), -inf), [alpha[None]]
+    for t in range(1, len(logs)):
+        wide = cat([gone, alpha], 1)
+        alpha = _merged([alpha, wide[:, 1:-1], wide[:, :-2] + barred]) + emitted[t]
+        kept.append(alpha[None])
+    return -_merged((cat(kept, 0)[tensor_of(np.array(times)[:, None] - 1), batch, ends] + only).unbind(1))
+
+
+def _merged(ways: Any) -> Any:
+    return ROWS["logsumexp"](ROWS["stack"](ways, 0), 0)
 
 
 @_alignments.kernel
-def _(logs: Any, labels: Any, counts: Any, times: Any) -> Any:
-    return _forward(logs, logs.dtype, labels, counts, times, np.asarray, np.concatenate,
-                    lambda ways: fold(np.logaddexp, ways))
+def _(logs: Any, targets: Any, times: Any, lengths: Any, blank: int) -> Any:
+    labels, barred, start, ends, only, batch = _trellis(logs, targets, lengths, blank)
+    wide = np.full((len(logs), len(labels), labels.shape[1] + 2), -inf, logs.dtype)
+    emitted = logs.reshape(len(logs), -1).take(labels + batch * logs.shape[2], 1)
+    found, (one, two) = wide[:, :, 2:], np.empty((2, *labels.shape), logs.dtype)
+    merge = np.logaddexp
+    np.add(start, emitted[0], found[0])
+    for to, now, stay, step, leap in zip(found[1:], emitted[1:], found, wide[:, :, 1:-1], wide):
+        np.add(merge(merge(stay, step, one), np.add(leap[:, :-2], barred, two), one), now, to)
+    final = wide[np.array(times)[:, None] - 1, batch, ends + 2] + only
+    return -merge(final[:, 0], final[:, 1])
 
 
-def _forward(logs: Any, of: Any, labels: Any, counts: Any, times: Any, lift: Any, cat: Any, merge: Any):
-    """The forward variables, one time step after the other, on tensors or arrays; what they end with."""
-    (n, width), batch = labels.shape, np.arange(len(labels))[:, None]
-    emitted = logs[:, lift(batch), lift(labels)]
-    # A label may be reached from two before it unless that is the same label (or a blank).
-    skip, start = np.full((2, n, width), -inf, of)
-    skip[:, 2:][(labels[:, 2:] != labels[:, :-2]) & (np.arange(2, width) % 2 == 1)] = 0
+def _trellis(logs: Any, targets: Any, lengths: tuple[int, ...], blank: int) -> tuple[Any, ...]:
+    """Labels with blanks around; 0, else -inf, where one may be reached from two before it, for states to
+    start in, and for those to end in (they come before it); the rows."""
+    n, ends, counts = len(lengths), np.cumsum(lengths), 2 * np.array(lengths, np.int64)[:, None]
+    labels = np.full((n, 2 * max(lengths, default=0) + 1), blank, np.int64)
+    for i, k in enumerate(lengths):
+        labels[i, 1:2 * k:2] = targets[i, :k] if targets.ndim == 2 else targets[ends[i] - k:ends[i]]
+    barred, start = np.full((2, *labels.shape), -inf, logs.dtype)
+    barred[:, 3::2][labels[:, 3::2] != labels[:, 1:-2:2]] = 0  # unless it is the same label, or a blank
     start[:, :2] = 0
-    gone, barred, alpha = lift(np.full((n, 2), -inf, of)), lift(skip), lift(start) + emitted[0]
-    kept = [alpha[None]]
-    for t in range(1, len(logs)):
-        wide = cat([gone, alpha], 1)
-        alpha = merge([alpha, wide[:, 1:-1], wide[:, :-2] + barred]) + emitted[t]
-        kept.append(alpha[None])
-    ends = np.stack([counts - 1, np.maximum(counts - 2, 0)], 1)
-    final = cat(kept, 0)[lift(times[:, None] - 1), lift(batch), lift(ends)]
-    only = lift(np.where(np.stack([counts > 0, counts > 1], 1), 0.0, -inf).astype(of))
-    return merge(list((final + only).T))
+    last = counts - np.arange(2)
+    only = np.where(last < 0, -inf, 0.0).astype(logs.dtype)
+    return labels, barred, start, np.maximum(last, 0), only, np.arange(n)[:, None]

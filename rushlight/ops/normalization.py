@@ -2,86 +2,112 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from rushlight.base.layout import as_tuple
+from rushlight.base.tape import TAPE
+from rushlight.ops.machine import machine
 from rushlight.ops.rowexpr import extent, reduce_
-from rushlight.ops.rowkernels import RowKernel
+from rushlight.ops.rowkernels import BIG, RowKernel
 from rushlight.ops.scalar import Expr, m, symbol
 from rushlight.ops.oneatom import NOT_FLOATING, not_for
 from rushlight.ops.statistics import distances
 from rushlight.ops.table import ROWS, composite, pointwise
 
 _X, _G, _EPS = symbol("x"), symbol("g"), symbol("eps")
-_MEAN, _RSTD = symbol("mean"), symbol("rstd")
+_MEAN, _RSTD, _WEIGHT, _BIAS = symbol("mean"), symbol("rstd"), symbol("weight"), symbol("bias")
 
 
-def _moments() -> tuple[Any, Any]:
+def _normalised(*given: str) -> tuple[Any, ...]:
     center = reduce_("add", _X) / extent()
     apart = _X - center
-    return center, m.rsqrt(reduce_("add", apart * apart) / extent() + _EPS)
+    rstd = m.rsqrt(reduce_("add", apart * apart) / extent() + _EPS)
+    found = apart * rstd * _WEIGHT if "weight" in given else apart * rstd
+    return found + _BIAS if "bias" in given else found, center, rstd
 
 
-def _normalised() -> tuple[Any, ...]:
-    center, rstd = _moments()
-    return (_X - center) * rstd, center, rstd
+def _input_gradient(*given: str) -> tuple[Any, ...]:
+    g, hat = _G * _WEIGHT if given else _G, (_X - _MEAN) * _RSTD
+    return (_RSTD * (g - reduce_("add", g) / extent() - hat * reduce_("add", g * hat) / extent()),)
 
 
-def _input_gradient() -> tuple[Any, ...]:
-    hat = (_X - _MEAN) * _RSTD
-    return (_RSTD * (_G - reduce_("add", _G) / extent() - hat * reduce_("add", _G * hat) / extent()),)
-
-
-_forward = RowKernel(_normalised, ("x", "eps"), ("eps",))
-_backward = RowKernel(_input_gradient, ("g", "x", "mean", "rstd"), ("mean", "rstd"))
+_forward = {given: RowKernel(partial(_normalised, *given), ("x", "eps", *given), ("eps",))
+            for given in ((), ("weight",), ("bias",), ("weight", "bias"))}
+_backward = {given: RowKernel(partial(_input_gradient, *given), ("g", "x", "mean", "rstd", *given), (
+    "mean", "rstd")) for given in ((), ("weight",))}
 
 
 @composite(name="_normalize_rows", where=("aten",), node="native_layer_norm",
            refuse=not_for("LayerNormKernelImpl", *NOT_FLOATING))
-def _normalize_rows(input, eps: "float"):
-    """(x - mean) / sqrt(var + eps) along the last dim, with mean and 1 / sqrt(var + eps)."""
+def _normalize_rows(input, eps: "float", weight: "Tensor | None" = None, bias: "Tensor | None" = None):
+    """(x - mean) / sqrt(var + eps) * weight + bias along the last dim, with mean and 1 / sqrt(var + eps)."""
     center = input.mean(-1, True)
     apart = input - center
     rstd = (apart * apart).mean(-1, True).add(eps).rsqrt()
-    return apart * rstd, center, rstd
+    found = apart * rstd if weight is None else apart * rstd * weight
+    return found if bias is None else found + bias, center, rstd
 
 
 @_normalize_rows.kernel
-def _(a: Any, eps: float) -> Any:
-    found = _forward(-1, a, _constant(a.dtype, eps))
+def _(a: Any, eps: float, weight: Any, bias: Any) -> Any:
+    more = {name: p for name, p in (("weight", weight), ("bias", bias)) if p is not None}
+    number = np.array([eps], np.float32 if a.itemsize <= 2 else a.dtype)
+    found = _forward[*more,](-1, a, number, *more.values())
     if found is NotImplemented:
         return found
     hat, center, rstd = found
     return hat, np.asarray(center)[..., None], np.asarray(rstd)[..., None]
 
 
-@lru_cache(maxsize=32)
-def _constant(of: Any, eps: float) -> Any:
-    return np.array([eps], np.float32 if of.itemsize <= 2 else of)
-
-
 @_normalize_rows.gradient
 def _(s: Any, grad: Any, grad_mean: Any, grad_rstd: Any) -> Any:
-    # The moments are handed over for the kernel alone: gradients of this gradient recompute them.
-    _, center, rstd = s.result
-    return _rows_backward(grad, s.input, center.detach(), rstd.detach(), s.eps)
+    x, (_, center, rstd) = s.input, s.result
+    to_input = to_weight = to_bias = None
+    if grad is not None:
+        to_input = _rows_backward(grad, x, center, rstd, s.weight) if s.needs("input") else None
+        shape = next((s.shape(name) for name in ("weight", "bias") if s.needs(name)), None)
+        if shape is not None:
+            to_weight, to_bias = _affine_gradients(grad, x, center, rstd, shape)
+    if grad_mean is not None or grad_rstd is not None:  # of gradients of gradients, and in forward mode
+        of_mean, of_rstd = (0 if g is None else g for g in (grad_mean, grad_rstd))
+        more = (of_mean + of_rstd * rstd ** 3 * (center - x)) / x.shape[-1]
+        to_input = more if to_input is None else to_input + more
+    return to_input, to_weight, to_bias
 
 
 @composite(name="_rows_backward", where=("aten",))
-def _rows_backward(grad, input, center, rstd, eps: "float"):
-    """rstd * (g - mean(g) - xhat * mean(g * xhat)) along the last dim."""
-    apart = input - input.mean(-1, True)
-    rstd = (apart * apart).mean(-1, True).add(eps).rsqrt()
-    hat = apart * rstd
-    return rstd * (grad - grad.mean(-1, True) - hat * (grad * hat).mean(-1, True))
+def _rows_backward(grad, input, center, rstd, weight: "Tensor | None" = None):
+    """rstd * (g - mean(g) - xhat * mean(g * xhat)) along the last dim, g = grad * weight."""
+    hat = (input - center) * rstd
+    g = grad if weight is None else grad * weight
+    return rstd * (g - g.mean(-1, True) - hat * (g * hat).mean(-1, True))
 
 
 @_rows_backward.kernel
-def _(g: Any, x: Any, center: Any, rstd: Any, eps: float) -> Any:
-    return _backward(-1, g, x, center, rstd)
+def _(g: Any, x: Any, center: Any, rstd: Any, weight: Any) -> Any:
+    return _backward[() if weight is None else ("weight",)](
+        -1, g, x, center, rstd, *(() if weight is None else (weight,)))
+
+
+@composite(name="_affine_gradients", where=("aten",))
+def _affine_gradients(grad, input, center, rstd, shape: "Ints"):
+    """The sums to a shape of grad * xhat and of grad: the gradients of weight and bias."""
+    return (grad * ((input - center) * rstd)).sum_to_size(shape), grad.sum_to_size(shape)
+
+
+@_affine_gradients.kernel
+def _(g: Any, x: Any, center: Any, rstd: Any, shape: tuple[int, ...]) -> Any:
+    d = x.dtype.name
+    # A program that is being recorded fuses the rows instead.
+    if TAPE or len(shape) > 1 or x.size < BIG or x.dtype.char not in "fd" or g.dtype != x.dtype:
+        return NotImplemented
+    kernel = machine("columns", "columns")(
+        (_G * ((_X - _MEAN) * _RSTD), _G), (("g", d, "matrix"), ("x", d, "matrix"), ("mean", d, "perrow"),
+                                           ("rstd", d, "perrow")), (d, d))
+    return kernel.large(*[a.reshape(-1, *shape) for a in (g, x)], center.reshape(-1), rstd.reshape(-1))
 
 
 def _check_shape(input: Any, normalized_shape: Any, weight: Any, bias: Any) -> tuple[int, ...]:
@@ -125,19 +151,11 @@ def _layer_norm(input: Any, shape: tuple[int, ...], weight: Any, bias: Any,
         found, *moments = _layer_norm(input.float(), shape, weight, bias, eps)
         return found.to(input.dtype), *moments
     flat = input if len(shape) == 1 else input.flatten(input.ndim - len(shape))
-    found, center, rstd = _normalize_rows(flat, eps)
+    found, center, rstd = _normalize_rows(flat, eps, *[p if p is None or len(shape) == 1 else p.flatten()
+                                                       for p in (weight, bias)])
     if len(shape) > 1:
         found = found.reshape(input.shape)
-    if weight is not None:
-        found = found.mul(weight) if bias is None else scale_shift(found, weight, bias)
-    elif bias is not None:
-        found = found + bias
     return found.to(input.dtype) if found.dtype is not input.dtype else found, center, rstd
-
-
-def scale_shift(x: Any, weight: Any, bias: Any) -> Any:
-    """x * weight + bias in one pass."""
-    return bias.addcmul(x, weight) if x.dtype is weight.dtype else x * weight + bias
 
 
 @composite(where=("torch", "nn.functional"), planned=True)
@@ -173,11 +191,8 @@ def group_norm(input, num_groups: "int", weight: "Tensor | None" = None,
             raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels "
                                f"in input, but got {name} of shape {list(p.shape)} and input of shape "
                                f"{list(input.shape)}")
-    if _mixed(input, weight, bias):
-        return group_norm(input.float(), num_groups, weight, bias, eps).to(input.dtype)
-    each = channels // num_groups * math.prod(input.shape[2:])
-    found = _normalize_rows(input.reshape(input.shape[0], num_groups, each), eps)[0]
-    return _per_channel(found.reshape(input.shape), weight, bias)
+    sizes = input.shape[0], channels, math.prod(input.shape[2:])
+    return native_group_norm(input, weight, bias, *sizes, num_groups, eps)[0]
 
 
 @composite(where=("torch",))
@@ -188,11 +203,8 @@ def native_group_norm(input, weight: "Tensor | None", bias: "Tensor | None", N: 
         like = input if weight is None else weight
         found, *moments = native_group_norm(input.float(), weight, bias, N, C, HxW, group, eps)
         return found.to(input.dtype), *[t.to(like.dtype) for t in moments]
-    flat = input.reshape(N, group, C // group * HxW)
-    center = flat.mean(-1)
-    apart = flat - center.unsqueeze(-1)
-    found = _normalize_rows(flat, eps)[0].reshape(input.shape)
-    return _per_channel(found, weight, bias), center, (apart * apart).mean(-1).add(eps).rsqrt()
+    found, center, rstd = _normalize_rows(input.reshape(N, group, C // group * HxW), eps)
+    return _per_channel(found.reshape(input.shape), weight, bias), center.squeeze(-1), rstd.squeeze(-1)
 
 
 def _mixed(input: Any, *params: Any) -> bool:

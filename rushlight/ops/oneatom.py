@@ -24,9 +24,9 @@ def unary(name: str, doc: str, *aliases: str, atom: str = "", **facts: object) -
 
 
 def binary(name: str, doc: str, *aliases: str, atom: str = "", first: str = "Tensor",
-           second: str = "Tensor", **facts: object) -> Row:
+           second: str = "Tensor", arg: str | None = None, **facts: object) -> Row:
     """The row NAME(input, other); `first` and `second` are the schema types of its operands."""
     def body(input, other) -> Expr:
-        return getattr(m, atom or name)(input, other)
+        return getattr(m, atom or name)(input, other, arg=arg)
     body.__annotations__ = {"input": first, "other": second}
     return pointwise(body, name=name, doc=doc, aliases=aliases, **facts)

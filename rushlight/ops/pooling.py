@@ -87,10 +87,10 @@ def _max_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", dilation: "Int
     cuts = [*offsets(kernel, stride, dilation, out)]
 
     def run(a: Array) -> tuple[Array, Array]:
-        a = wide(a)
-        done = machine("maxima", "maxima")(a, space, *how)
+        done = machine("maxima", "maxima")(a, *how)
         if done is not None:
             return done  # type: ignore[no-any-return]
+        a = wide(a)
         read = np.stack([a[cut].reshape(-1, math.prod(out)) for cut in cuts], 1)
         places, lost = reads(space, *how), read != read
         # Padding is no window's maximum.
@@ -122,10 +122,7 @@ def _greatest(input, kernel: "Ints", stride: "Ints", pad: "Ints", dilation: "Int
 @resolved
 def _(x: Array, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints) -> Way:
     if math.prod(kernel) > _FEW or x.size > _LARGE:
-        split = _split(x.shape, out, kernel)
-        even = stride == kernel and math.prod(split) == x.size and not any(pad) and {*dilation} == {1}
-        inner = tuple(range(1 - 2 * len(out), 0, 2))
-        return (lambda a: a.reshape(split).max(inner)) if even and x.size <= _LARGE else NotImplemented
+        return NotImplemented
     first, *others = offsets(kernel, stride, dilation, out)
     wide, shape = _widened(x, kernel, stride, pad, dilation, out), (*x.shape[:-len(out)], *out)
 

@@ -17,7 +17,7 @@ from rushlight.base import distributions, integers
 from rushlight.base import dtype as dt
 from rushlight.base.boxmuller import GROUP, normal32
 from rushlight.base.distributions import in_memory_order
-from rushlight.base.rng import FEW, Engine, default_engine
+from rushlight.base.rng import Engine, Few, default_engine
 from rushlight.ops.creation import Fill, factory, like, sizes_of
 from rushlight.ops.table import opaque
 
@@ -46,20 +46,8 @@ def _drawn(distribution: Callable[..., Array], engine: Engine, a: Array, *parame
     return in_memory_order(distribution(engine, a.size, _of(a), *parameters), a)
 
 
-def _few(make: Any, group: int, engine: Engine, a: Array, standard: bool) -> Array | None:
-    """A float32 array's standard numbers out of a table, where there are few; None: draw them."""
-    if not standard or a.dtype.char != "f" or not a.flags.c_contiguous:
-        return None
-    n = a.size * group if group == 2 else a.size
-    found = None if n % group else engine.few(make, n, group)
-    return None if found is None else found.reshape(a.shape)
-
-
 def uniform_array(engine: Engine, a: Array, parameters: tuple[float, float]) -> Array:
     """Uniforms for a's elements; for the parts of complex ones."""
-    found = _few(distributions.units32, 1, engine, a, parameters == (0, 1))
-    if found is not None:
-        return found
     of = _of(a)
     parts = distributions.uniform(engine, a.size * (1 + of.is_complex), of.to_real(), *parameters)
     return in_memory_order(parts.view(a.dtype), a)
@@ -67,9 +55,6 @@ def uniform_array(engine: Engine, a: Array, parameters: tuple[float, float]) -> 
 
 def normal_array(engine: Engine, a: Array, parameters: tuple[float, float]) -> Array:
     """Normals for a's elements; a complex one's parts have half the variance each."""
-    found = _few(normal32, GROUP, engine, a, parameters == (0, 1))
-    if found is not None:
-        return found
     of, (mean, std) = _of(a), parameters
     std = std / math.sqrt(2) if of.is_complex else std
     parts = distributions.normal(engine, a.size * (1 + of.is_complex), of.to_real(), mean, std,
@@ -82,10 +67,10 @@ def _random_array(engine: Engine, a: Array, parameters: tuple[Any, ...]) -> Arra
     return in_memory_order(make(engine, a.size, _of(a), *parameters), a)
 
 
-def fill(name: str) -> Callable[[Callable[..., Array]], Any]:
+def fill(name: str, few: Few | None = None) -> Callable[[Callable[..., Array]], Any]:
     """An opaque row for Tensor.NAME, which writes what the body draws and gives no gradient."""
     def decorate(body: Callable[..., Array]) -> Any:
-        row = opaque(body, where=(f"Tensor.{name}",), inplace=True, node=name.rstrip("_"), fill=True)
+        row = opaque(body, where=(f"Tensor.{name}",), inplace=True, node=name.rstrip("_"), fill=True, few=few)
         row.shape_rule(lambda input, *rest: input)
         row.gradient(no_gradient)
         return row
@@ -97,24 +82,25 @@ def no_gradient(s: Any, grad: Any) -> Any:
     return grad.new_zeros(s.shape("input"))
 
 
-@fill("uniform_")
+NORMALS = Few(normal32, 1, GROUP)
+
+
+@fill("uniform_", distributions.UNITS)
 def uniform(input, from_: "float" = 0.0, to: "float" = 1.0, *, generator: "Any" = None) -> Array:
     """Uniforms of [from, to)."""
     return uniform_array(engine_of("uniform_", generator), input, (from_, to))
 
 
-@fill("normal_")
+@fill("normal_", NORMALS)
 def normal_fill(input, mean: "float" = 0.0, std: "float" = 1.0, *, generator: "Any" = None) -> Array:
     """Normals."""
     return normal_array(engine_of("normal_", generator), input, (mean, std))
 
 
-@fill("exponential_")
+@fill("exponential_", Few(distributions.exponentials32, 2, 2, (1,)))
 def exponential(input, lambd: "float" = 1.0, *, generator: "Any" = None) -> Array:
     """Exponential numbers of rate lambd."""
-    engine = engine_of("exponential_", generator)
-    found = _few(distributions.exponentials32, 2, engine, input, lambd == 1)
-    return _drawn(distributions.exponential, engine, input, lambd) if found is None else found
+    return _drawn(distributions.exponential, engine_of("exponential_", generator), input, lambd)
 
 
 @fill("geometric_")
@@ -162,18 +148,19 @@ def _whole(op: str, name: str, value: Any) -> int:
 
 
 def _made(draw: Callable[..., Array], size: Any, dtype: dt.dtype | None, op: str, generator: Any,
-          parameters: tuple[Any, ...], on: Any) -> Array | Fill:
+          parameters: tuple[Any, ...], on: Any, few: Few | None = None) -> Array | Fill:
     of = dt.get_default_dtype() if dtype is None else dtype
-    return filled(Fill(sizes_of(size), of.np), draw, op, generator, parameters, on)
+    return filled(Fill(sizes_of(size), of.np), draw, op, generator, parameters, on, few)
 
 
 def filled(memory: Fill, draw: Callable[..., Array], op: str, generator: Any,
-           parameters: tuple[Any, ...], on: Any) -> Array | Fill:
+           parameters: tuple[Any, ...], on: Any, few: Few | None = None) -> Array | Fill:
     """Random numbers for `memory`; just the memory on the meta device, where none are drawn."""
     if _no_data(on):
         return memory
-    made = draw(engine_of(op, generator), memory.array(), parameters)
-    return made if made.base is None or made.size > FEW else made.copy("K")  # a table's part
+    engine, plain = engine_of(op, generator), few and memory.strides is None and memory.np.char == "f"
+    made = engine.cut(few, memory.sizes) if plain else None  # type: ignore[arg-type]
+    return draw(engine, memory.array(), parameters) if made is None else made.copy()
 
 
 def _no_data(on: Any) -> bool:
@@ -209,26 +196,26 @@ def randperm(n: "int", *, generator: "Any" = None, dtype: "dtype | None" = None,
 
 
 def _like(draw: Callable[..., Array], input: Array, dtype: dt.dtype | None, memory_format: Any,
-          op: str, generator: Any, parameters: tuple[Any, ...], on: Any) -> Array | Fill:
-    memory = like(input, None, dtype, memory_format)
-    return filled(memory, draw, op, generator, parameters, on)
+          op: str, generator: Any, parameters: tuple[Any, ...], on: Any,
+          few: Few | None = None) -> Array | Fill:
+    return filled(like(input, None, dtype, memory_format), draw, op, generator, parameters, on, few)
 
 
-def _standard(name: str, draw: Callable[..., Array], doc: str) -> None:
+def _standard(name: str, draw: Callable[..., Array], few: Few, doc: str) -> None:
     """The rows NAME and NAME_like."""
     def sized(size: "*Ints", *, generator: "Any" = None, dtype: "dtype | None" = None,
               device: "device | None" = None) -> Array | Fill:
-        return _made(draw, size, dtype, name, generator, (0.0, 1.0), device)
+        return _made(draw, size, dtype, name, generator, (0.0, 1.0), device, few)
 
     def alike(input, *, generator: "Any" = None, dtype: "dtype | None" = None,
              device: "device | None" = None, memory_format: "Any" = None) -> Array | Fill:
-        return _like(draw, input, dtype, memory_format, f"{name}_like", generator, (0.0, 1.0), device)
+        return _like(draw, input, dtype, memory_format, f"{name}_like", generator, (0.0, 1.0), device, few)
     factory(sized, name=name, doc=f"{doc}.")
     factory(alike, name=f"{name}_like", doc=f"{doc} in input's shape, dtype and strides.", out=False)
 
 
-_standard("rand", uniform_array, "Uniforms of [0, 1)")
-_standard("randn", normal_array, "Normals of mean 0 and variance 1")
+_standard("rand", uniform_array, distributions.UNITS, "Uniforms of [0, 1)")
+_standard("randn", normal_array, NORMALS, "Normals of mean 0 and variance 1")
 
 
 @factory(out=False)

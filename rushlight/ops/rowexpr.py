@@ -38,6 +38,11 @@ def at(x: Expr, i: Operand) -> Expr:
     return intern("at", (x, lift(i)), None)
 
 
+def fetch(of: str, address: Expr, i: Expr) -> Expr:
+    """Element `i` of numbers of a dtype at an address, for kernels that are machine code from the first."""
+    return intern("fetch", (address, i), of)
+
+
 def iota() -> Expr:
     """The position of the element in its row, an int64."""
     return intern("iota", (), None)

@@ -37,8 +37,9 @@ class RowKernel:
             return NotImplemented
         last = dim == -1 or dim == first.ndim - 1
         dim = dim if last else wrap_dim(dim, first.ndim)
-        rows = arrays if last and not self.scalars else [
-            self._row(name, a, dim, last) for name, a in zip(self.inputs, arrays, strict=True)]
+        rows: Sequence[Array] = arrays if last else [a.swapaxes(dim, -1) for a in arrays]
+        if self.scalars:
+            rows = [a[..., 0] if n in self.scalars else a for n, a in zip(self.inputs, rows, strict=True)]
         run = kernel.large if first.size >= BIG else kernel.fn
         found = run(*rows)
         for thread, calls in _watchers:
@@ -57,10 +58,6 @@ class RowKernel:
     def of_row(self, *values: Any) -> Any:
         """The kernel as a row (*arrays, dim) calls it."""
         return self(values[-1], *values[:-1])
-
-    def _row(self, name: str, a: Array, dim: int, last: bool) -> Array:
-        turned = a if last else a.swapaxes(dim, -1)
-        return turned[..., 0] if name in self.scalars else turned
 
     def _make(self, arrays: Sequence[Array]) -> Any:
         dtypes = [a.dtype.name for a in arrays]

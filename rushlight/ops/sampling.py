@@ -10,7 +10,7 @@ from rushlight.base import categories, distributions, samplers, dtype as dt
 from rushlight.base.errors import missing
 from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.creation import Fill, factory, sizes_of
-from rushlight.ops.random import engine_of, fill, filled, no_gradient, normal_array
+from rushlight.ops.random import NORMALS, engine_of, fill, filled, no_gradient, normal_array
 from rushlight.ops.table import Array, composite, opaque
 
 
@@ -24,8 +24,7 @@ def _in_c_order(a: Array) -> Array:
 @opaque(out=True)
 def bernoulli(input, p: "float | None" = None, *, generator: "Any" = None) -> Array:
     """Ones with the probabilities in input (or all with probability p), else zeros."""
-    engine = engine_of("bernoulli", generator)
-    of = dt.from_numpy_dtype(input.dtype)
+    engine, of = engine_of("bernoulli", generator), dt.from_numpy_dtype(input.dtype)
     if p is not None:
         return distributions.bernoulli(engine, input.size, of, p).reshape(input.shape)
     return distributions.bernoulli_each(engine, _in_c_order(input), of)
@@ -61,7 +60,9 @@ def _normal_around(input: "Tensor | Number", std: "Tensor | Number", generator: 
     shape = broadcast_shapes(np.shape(input), np.shape(std))
     engine = engine_of("normal", generator)
     spread = 1.0 if isinstance(std, np.ndarray) else float(std)
-    made = normal_array(engine, np.empty(shape, like.dtype), (0.0, spread))
+    made = engine.cut(NORMALS, shape) if spread == 1 and like.dtype.char == "f" else None
+    if made is None:
+        made = normal_array(engine, np.empty(shape, like.dtype), (0.0, spread))
     if isinstance(std, np.ndarray):
         if made.ndim and not std.ndim:  # a single number takes no part in promotion
             std = std.astype(dt.opmath(dt.from_numpy_dtype(made.dtype).to_real()).np)

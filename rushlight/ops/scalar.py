@@ -9,11 +9,13 @@ Interpretations live elsewhere: NumPy evaluation and differentiation in derive/,
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Union
 
 Operand = Union["Expr", bool, int, float, complex]
 
+# The argument of atoms that stands for "the dtype of the arrays".
+STORED = "stored"
 _interned: dict[tuple[Any, ...], "Expr"] = {}
 
 
@@ -153,6 +155,13 @@ def _simplify_pow(a: Expr, b: Expr) -> Expr | None:
         return a
     if is_const(b, 2):
         return make("mul", a, a)
+    return make("power", a, b) if b.op == "const" else None
+
+
+def _simplify_fma(a: Expr, b: Expr, c: Expr) -> Expr | None:
+    for one, other in ((a, b), (b, a)):
+        if is_const(one, 1) or is_const(one, -1):
+            return make("add" if is_const(one, 1) else "sub", c, other)
     return None
 
 
@@ -172,7 +181,8 @@ def _simplify_conj(a: Expr) -> Expr | None:
 
 _SIMPLIFY: dict[str, Callable[..., Expr | None]] = {
     "add": _simplify_add, "sub": _simplify_sub, "mul": _simplify_mul, "div": _simplify_div,
-    "neg": _simplify_neg, "pow": _simplify_pow, "where": _simplify_where, "conj": _simplify_conj}
+    "neg": _simplify_neg, "pow": _simplify_pow, "where": _simplify_where, "fma": _simplify_fma,
+    "conj": _simplify_conj}
 
 
 class Atoms:
@@ -223,15 +233,28 @@ def inputs(roots: Iterable[Expr]) -> list[str]:
 
 def substitute(root: Expr, mapping: dict[Expr, Expr]) -> Expr:
     """`root` with nodes replaced (inputs renamed, say), simplified again on the way up."""
-    built: dict[Expr, Expr] = {}
+    built = dict(mapping)
     for node in toposort([root]):
-        if node in mapping:
-            built[node] = mapping[node]
-        elif node.src:
-            built[node] = make(node.op, *(built[s] for s in node.src), arg=node.arg)
-        else:
-            built[node] = node
+        if node not in mapping:
+            built[node] = make(node.op, *[built[s] for s in node.src], arg=node.arg) if node.src else node
     return built[root]
+
+
+def stored(e: Expr) -> Expr:
+    """A value that PyTorch rounds to the arrays' dtype on the way, which two-byte dtypes feel."""
+    return make("cast", e, arg=STORED)
+
+
+def round_stored(roots: Sequence[Expr], dtype: str | None) -> tuple[Expr, ...]:
+    """Atoms of STORED as atoms of `dtype`; None: casts to it are none, and the others have no argument."""
+    built: dict[Expr, Expr] = {}
+    for node in toposort(roots):
+        src = [built[s] for s in node.src]
+        if node.op == "cast" and node.arg == STORED and dtype is None:
+            built[node] = src[0]
+        else:
+            built[node] = make(node.op, *src, arg=dtype if node.arg == STORED else node.arg) if src else node
+    return tuple(built[root] for root in roots)
 
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/", "pow": "**", "lt": "<", "le": "<=",

@@ -12,6 +12,7 @@ from rushlight.ops.copying import tensor_of
 from rushlight.ops.along import at_least_1d, legacy
 from rushlight.ops.machine import machine
 from rushlight.ops.table import ROWS, composite, opaque
+from rushlight.ops.ways import Way, resolved
 
 Array = np.ndarray[Any, Any]
 
@@ -19,41 +20,43 @@ Array = np.ndarray[Any, Any]
 _WIDER = {"float32": np.float64, "complex64": np.complex128, "float16": np.float32, "bfloat16": np.float32}
 
 
-def _scan(ufunc: Any, a: Array, dim: int, result: dt.dtype) -> Array:
-    d = wrap_dim(dim, a.ndim)
-    if a.dtype != result.np:
-        a = a.real.astype(result.np) if a.dtype.kind == "c" and not result.is_complex else a.astype(result.np)
-    work = np.dtype(_WIDER.get(result.name, result.np))
-    out = np.empty(at_least_1d(a).shape, result.np)
-    if a.ndim and a.dtype == out.dtype and a.dtype.char in "fd" and a.size and a.flags.c_contiguous:
-        along = "rows" if d == a.ndim - 1 else "columns"
-        if machine("scan", "scan")(_OPS[ufunc], along, result.name)(a, out, d):
-            return out
-    if work == out.dtype:
-        ufunc.accumulate(at_least_1d(a), d, out=out)
-    else:
-        out[...] = ufunc.accumulate(at_least_1d(a), d, dtype=work) if work.kind == "c" or (
-            a.dtype.kind == "f") else ufunc.accumulate(at_least_1d(a).astype(work), d)
-    return out.reshape(a.shape)
+def _scan(op: str, a: Array, dim: int, result: dt.dtype | None) -> Way:
+    if result is None:
+        result = dt.int64 if a.dtype.kind in "iub" else dt.from_numpy_dtype(a.dtype)
+    ufunc, d, shape, of = _UFUNCS[op], wrap_dim(dim, a.ndim), a.shape, result.np
+    work = np.dtype(_WIDER.get(result.name, of))
+
+    def run(a: Array) -> Array:
+        if a.dtype != of:
+            a = a.real.astype(of) if a.dtype.kind == "c" and of.kind != "c" else a.astype(of)
+        out = np.empty(at_least_1d(a).shape, of)
+        if work == of:
+            ufunc.accumulate(at_least_1d(a), d, out=out)
+        else:
+            out[...] = ufunc.accumulate(at_least_1d(a), d, dtype=work) if work.kind == "c" or (
+                a.dtype.kind == "f") else ufunc.accumulate(at_least_1d(a).astype(work), d)
+        return out.reshape(shape)
+    if not (a.ndim and a.dtype == of and of.char in "fd" and a.size and a.flags.c_contiguous):
+        return run
+    kernel = machine("scan", "scan")(op, "rows" if d == a.ndim - 1 else "columns", result.name)
+
+    def fast(a: Array) -> Array:
+        out = np.empty(shape, of)
+        return out if kernel.fn(a, out, d) else run(a)
+    return fast
 
 
-_OPS = {np.add: "add", np.multiply: "mul"}
-
-
-def _result(a: Array, dtype: dt.dtype | None) -> dt.dtype:
-    own = dt.from_numpy_dtype(a.dtype)
-    if dtype is not None:
-        return dtype
-    return dt.int64 if own.category < dt.FLOATING else own
+_UFUNCS = {"add": np.add, "mul": np.multiply}
 
 
 # --- cumsum, cumprod ------------------------------------------------------------------------------
 
 
 @opaque(inplace=True, out=True)
-def cumsum(input, dim: "int", *, dtype: "dtype | None" = None) -> Array:
+@resolved
+def cumsum(input, dim: "int", *, dtype: "dtype | None" = None) -> Way:
     """The sums of the elements up to each one along dim; integers are added in int64."""
-    return _scan(np.add, input, dim, _result(input, dtype))
+    return _scan("add", input, dim, dtype)
 
 
 def _from_behind(t: Any, dim: int) -> Any:
@@ -69,9 +72,10 @@ def _(s: Any, grad: Any) -> Any:
 
 
 @opaque(inplace=True, out=True)
-def cumprod(input, dim: "int", *, dtype: "dtype | None" = None) -> Array:
+@resolved
+def cumprod(input, dim: "int", *, dtype: "dtype | None" = None) -> Way:
     """The products of the elements up to each one along dim."""
-    return _scan(np.multiply, input, dim, _result(input, dtype))
+    return _scan("mul", input, dim, dtype)
 
 
 @cumprod.gradient

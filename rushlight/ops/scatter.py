@@ -12,6 +12,7 @@ from rushlight.base.accumulate import add_at, identity, reduce_at
 from rushlight.base.convert import number
 from rushlight.base.errors import wrap_dim
 from rushlight.ops.along import at_least_1d, check_bounds, check_dtype, legacy, on_dense, places_along
+from rushlight.ops.copying import duplicate
 from rushlight.ops.index import check_flat
 from rushlight.ops.machine import machine
 from rushlight.ops.table import ROWS, Array, opaque
@@ -27,7 +28,7 @@ def writes(into: Any = None, *, order: Any = "C", **facts: Any) -> Any:
 
     @wraps(into)
     def functional(input: Array, *rest: Any, **named: Any) -> Array:
-        out = np.array(input, order=order)
+        out = duplicate(input, order)
         into(out, *rest, **named)
         return out
     return opaque(functional, inplace=True, into=into, **facts)

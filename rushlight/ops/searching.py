@@ -54,10 +54,10 @@ def _search(edges: Array, values: Any, from_right: bool, out_int32: bool) -> Arr
         values = np.array(values)
     edges, values = comparable(edges), comparable(values)
     if edges.ndim == 1:
-        found = np.searchsorted(edges, values, "right" if from_right else "left")
+        found = edges.searchsorted(values, "right" if from_right else "left")
     else:
         found = _search_rows(edges, values, from_right)
-    return np.asarray(found).astype(np.int32 if out_int32 else np.int64)
+    return np.asarray(found, np.int32 if out_int32 else np.int64)
 
 
 def _search_rows(edges: Array, values: Array, from_right: bool) -> Array:
@@ -83,7 +83,7 @@ _NOT_ORDERED = not_for("searchsorted_out_cpu", "complex")
 def searchsorted(sorted_sequence, input: "Tensor | Number", *, out_int32: "bool" = False,
                  right: "bool" = False, side: "str | None" = None, sorter: "Tensor | None" = None) -> Array:
     """Where each value would be put into the sorted last dim of sorted_sequence."""
-    if np.iscomplexobj(input):
+    if input.dtype.kind == "c" if isinstance(input, np.ndarray) else isinstance(input, complex):
         raise NotImplementedError(_NOT_ORDERED["complex"].format(dtype=legacy(np.asarray(input))))
     from_right = _check_search(sorted_sequence, input, right, side, sorter)
     edges = sorted_sequence if sorter is None else np.take_along_axis(sorted_sequence, sorter, -1)
@@ -228,19 +228,20 @@ def isin(elements: "Tensor | Number", test_elements: "Tensor | Number", *,
     if not isinstance(elements, np.ndarray) and not isinstance(test_elements, np.ndarray):
         raise TypeError("isin() received an invalid combination of arguments: elements or "
                         "test_elements must be a Tensor")
-    common = promote_types(*map(_dtype_of, (elements, test_elements)))
-    for side in (elements, test_elements):
-        own = _dtype_of(side)
+    kinds = [dt.from_numpy_dtype(v.dtype) if isinstance(v, np.ndarray) else of_number(v)
+             for v in (elements, test_elements)]
+    for own in kinds:
         if own.category in (dt.BOOL, dt.COMPLEX):
             raise RuntimeError(f"Unsupported input type encountered for isin(): {own.legacy}")
-    a, b = (comparable(np.asarray(v).astype(common.np, copy=False)) for v in (elements, test_elements))
-    if a.size * b.size <= 1 << 12:  # all pairs are compared before NumPy has chosen its way
-        return np.asarray(np.logical_or.reduce(a[..., None] == b.reshape(-1), -1) != invert)
-    return np.asarray(np.isin(a, b, invert=invert))
-
-
-def _dtype_of(value: Any) -> dt.dtype:
-    return dt.from_numpy_dtype(value.dtype) if isinstance(value, np.ndarray) else of_number(value)
+    to = promote_types(*kinds).np
+    a, b = [comparable(v if own.np is to and isinstance(v, np.ndarray) else np.asarray(v).astype(to))
+            for v, own in zip((elements, test_elements), kinds, strict=True)]
+    if not 0 < a.size * b.size <= 1 << 12:
+        return np.asarray(np.isin(a, b, invert=invert))
+    b = b.reshape(-1).copy()
+    b.sort()
+    nearest = b.take(b.searchsorted(a), mode="clip")  # for few before NumPy has chosen its way
+    return np.asarray(a != nearest if invert else a == nearest)
 
 
 @opaque(where=("nn.functional",))

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base.accumulate import lowest
+from rushlight.base.accumulate import highest, lowest
 from rushlight.base.errors import wrap_dim
 from rushlight.base.results import named
 from rushlight.ops.along import at_least_1d, legacy, take_along
@@ -26,9 +26,9 @@ def stable_order(a: Array, d: int, descending: bool) -> Array:
         return _positions(np.sort(packed(a, d, descending), -1)).swapaxes(-1, d)
     a = comparable(a)
     if not descending:
-        return np.argsort(a, d, kind="stable")
+        return a.argsort(d, "stable")
     if a.dtype.kind in "iub":
-        return np.argsort(~a, d, kind="stable")     # ~a falls where a rises, without overflow
+        return (~a).argsort(d, "stable")     # ~a falls where a rises, without overflow
     turned = (slice(None),) * d + (slice(None, None, -1),)
     return a.shape[d] - 1 - a[turned].argsort(d, "stable")[turned]  # type: ignore[no-any-return]
 
@@ -96,19 +96,19 @@ def sort(input, dim: "int" = -1, descending: "bool" = False, stable: "bool | Non
 def _like(found: Array, a: Array) -> Array:
     """Results in the memory order of the operand."""
     if a.flags.c_contiguous:
-        return np.ascontiguousarray(found).reshape(a.shape)
+        return np.asarray(found, order="C").reshape(a.shape)
     out = np.empty_like(a, found.dtype)
     out[...] = found
     return out
 
 
-@composite
+@composite(planned=True)
 def argsort(input, dim: "int" = -1, descending: "bool" = False, *, stable: "bool" = False):
     """The positions that sort the elements along dim."""
     return sort(input, dim, descending, stable)[1]
 
 
-@composite(out=True)
+@composite(out=True, planned=True)
 def msort(input):
     """The elements in order along the first dim."""
     return sort(input, 0)[0]
@@ -126,41 +126,47 @@ def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool
     source = at_least_1d(input)
     if not 0 <= k <= source.shape[d]:
         raise RuntimeError(f"selected index k out of range: expected 0 <= k <= {source.shape[d]}, got {k}")
-    order = np.ascontiguousarray(_first(source, k, d, largest))
-    values = np.ascontiguousarray(take_along(source, d, order))
+    order = np.asarray(_first(source, k, d, largest), order="C")
+    values = np.asarray(take_along(source, d, order), order="C")
     if not input.ndim:
         values, order = values.reshape(values.shape[1:]), order.reshape(order.shape[1:])
     return named("topk")(values, order)
 
 
+# Elements from which on, if there are so many in a row for each of the k, and how many are one of a group.
+_MANY, _SHARE, _GROUP = 1 << 14, 32, 8
+
+
 def _first(a: Array, k: int, d: int, largest: bool) -> Array:
     """Positions of the k first elements of the order along d."""
-    size = a.shape[d]
-    if largest and 0 < k <= _MAXIMA and k < size and a.size >= _FEW:
-        found = _maxima(comparable(a).swapaxes(d, -1), k)
-        if found is not None:
-            return found.swapaxes(-1, d)
-    if _packs(a) and 0 < k < size:
+    if k and a.size >= _MANY and a.shape[d] >= _SHARE * k:
+        return _likely(np.ascontiguousarray(comparable(a).swapaxes(d, -1)), k, largest).swapaxes(-1, d)
+    return _partly(a, k, d, largest)
+
+
+def _partly(a: Array, k: int, d: int, largest: bool) -> Array:
+    if _packs(a) and 0 < k < a.shape[d]:
         keys = np.partition(packed(a, d, largest), k - 1, -1)[..., :k]
         return _positions(np.sort(keys, -1)).swapaxes(-1, d)
     return stable_order(a, d, largest)[(slice(None),) * d + (slice(k),)]
 
 
-_MAXIMA = 24  # so many of a row are found one by one
-
-
-def _maxima(rows: Array, k: int) -> Array | None:
-    """The positions of each row's k largest, each of which then leaves; None where the least number is."""
-    places, least = np.empty((*rows.shape[:-1], k), np.int64), lowest(rows.dtype)
-    left, lines = rows.reshape(-1, rows.shape[-1]), np.arange(places.size // k)
-    for step, to in enumerate(places.reshape(-1, k).T):
-        left.argmax(-1, out=to)
-        if step == k - 1 and (left[lines, to] == least).any():
-            return None
-        if step == 0:
-            left = left.copy()
-        left[lines, to] = least
-    return places
+def _likely(a: Array, k: int, largest: bool) -> Array:
+    """The same along rows, looked for among the few elements beyond the k-th of the extremes of groups."""
+    rows, n = a.reshape(-1, a.shape[-1]), a.shape[-1]
+    extreme, place = (np.maximum, n // _GROUP - k) if largest else (np.minimum, k - 1)
+    best = extreme.reduce(rows[:, :n - n % _GROUP].reshape(len(rows), _GROUP, -1), 1)
+    least = np.partition(best, place, -1)[:, place:place + 1]
+    flat = np.flatnonzero(~(rows < least if largest else rows > least))  # also what is nan
+    line, place = np.divmod(flat, n)
+    counts = np.bincount(line, minlength=len(rows))
+    shape = len(rows), int(counts.max())
+    if shape[1] > n // 4:
+        return _partly(a, k, a.ndim - 1, largest)
+    column = np.arange(len(flat)) - (np.cumsum(counts) - counts)[line]
+    found, places = np.full(shape, (lowest if largest else highest)(a.dtype)), np.zeros(shape, np.int64)
+    found[line, column], places[line, column] = rows.reshape(-1)[flat], place
+    return take_along(places, 1, stable_order(found, 1, largest)[:, :k]).reshape(*a.shape[:-1], k)
 
 
 @opaque(out=True, out_apart=True, vjp=put_back)
@@ -197,8 +203,7 @@ def pick(a: Array, order: Array, d: int, keepdim: bool) -> tuple[Array, Array]:
         return values.reshape(()), order.reshape(())
     if not keepdim:
         values, order = values.squeeze(d), order.squeeze(d)
-    return np.ascontiguousarray(values).reshape(values.shape), np.ascontiguousarray(
-        order).reshape(order.shape)
+    return np.asarray(values, order="C"), np.asarray(order, order="C")
 
 
 # --- median ---------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 from rushlight.ops.oneatom import NUMBER, binary, not_for
-from rushlight.ops.scalar import Expr, const, m
+from rushlight.ops.scalar import Expr, const, m, stored
 from rushlight.ops.table import pointwise
 
 _SPECIAL: dict[str, Any] = {"where": ("special",), "inplace": False, "dtypes": "float"}
@@ -36,7 +36,7 @@ def ndtr(input) -> Expr:
 @pointwise(refuse=not_for("xlog1py_cpu", "complex"), node="special_xlog1py", **_SPECIAL)
 def xlog1py(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
     """input * log1p(other), 0 where input is 0 (unless other is nan)."""
-    plain = input * m.log1p(other)
+    plain = input * stored(m.log1p(other))
     return m.where(m.isnan(other), other, m.where(m.eq(input, 0), 0 * input, plain))
 
 

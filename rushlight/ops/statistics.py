@@ -42,28 +42,29 @@ def _squares(name: str, input: Any, dim: Any, unbiased: Any, correction: Any, ke
     if isinstance(dim, bool):
         dim, unbiased = None, dim  # var(False): over all elements
     axes = wrap_dims(dim, input.ndim)
-    center, total = distances(input, axes)
-    total = total if keepdim else total.squeeze(axes)
+    center, total = distances(input, axes, keepdim)
     freedom = max(prod_of([input.shape[i] for i in axes]) - _correction(unbiased, correction), 0)
     found = total * (1.0 / freedom) if freedom else total / 0.0
     return found, center if keepdim else center.reshape(found.shape)
 
 
-def distances(input: Any, axes: tuple[int, ...]) -> tuple[Any, Any]:
-    """(the mean over dims, the sum of squared distances from it), with the dims kept."""
+def distances(input: Any, axes: tuple[int, ...], keepdim: bool = True) -> tuple[Any, Any]:
+    """(the mean over dims, which are kept; the sum of squared distances from it)."""
     last = input.ndim - 1
-    if last in axes and input.dtype.name in ("float32", "float64") and input.shape[last] >= _ROW:
+    if last in axes and input.dtype.name in ("float32", "float64") and (
+            input.shape[last] >= (_ROW if axes[1:] else 2)):
         center, total = _row_distances(input)
         rest = tuple(i for i in axes if i != last)
         if not rest:
-            return center, total
+            return center, total if keepdim else total.squeeze(last)
         # Rows are of one length, so the mean of their means is the mean.
         whole, apart = distances(center, rest)
-        return whole, total.sum(rest, True) + apart * input.shape[last]
+        total = total.sum(rest, True) + apart * input.shape[last]
+        return whole, total if keepdim else total.squeeze(axes)
     center = mean(input, axes or None, True)
     apart = input - center
     size = apart * apart if not input.dtype.is_complex else (apart * apart.conj()).real
-    return center, sum(size, axes or None, True)
+    return center, sum(size, axes or None, keepdim)
 
 
 _X = symbol("x")
@@ -95,8 +96,9 @@ def _(a: Array) -> Any:
 
 @_row_distances.gradient
 def _(s: Any, grad_center: Any, grad: Any) -> Any:
-    to_center = grad_center / s.input.shape[-1]
-    return to_center + grad * 2 * (s.input - s.result[0])
+    center = None if grad_center is None else (grad_center / s.input.shape[-1]).expand(s.input.shape)
+    apart = None if grad is None else grad * 2 * (s.input - s.result[0])
+    return apart if center is None else center if apart is None else center + apart
 
 
 def _moment(name: str, doc: str, answer: Any, **facts: Any) -> None:

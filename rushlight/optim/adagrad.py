@@ -15,9 +15,9 @@ def formula(maximize: bool, decay: bool) -> Formula:
     """`rate` is lr / (1 + (t - 1) * lr_decay)."""
     total, rate, eps = symbols("sum rate eps")
     g = gradient(maximize, decay)
-    new = stored(total + g * g)
+    new = stored(m.fma(g, g, total))
     below = stored(stored(m.sqrt(new)) + eps)
-    return Formula({"p": P - rate * (g / below), "sum": new}, ("rate", "eps"))
+    return Formula({"p": P - rate * g / below, "sum": new}, ("rate", "eps"))
 
 
 class Adagrad(Elementwise):

@@ -20,7 +20,7 @@ def formula(decoupled: bool, decay: bool, amsgrad: bool, maximize: bool) -> Form
     first, second = lerp(mean, g, 1 - beta1), mean_of_squares(square, g, beta2)
     largest = m.maximum(peak, second) if amsgrad else second
     denominator = stored(stored(stored(m.sqrt(largest)) / root) + eps)
-    new = {"p": p - step_size * (first / denominator), "exp_avg": first, "exp_avg_sq": second}
+    new = {"p": p - step_size * first / denominator, "exp_avg": first, "exp_avg_sq": second}
     if amsgrad:
         new["max_exp_avg_sq"] = largest
     return Formula(new, ("beta1", "beta2", "eps", "step_size", "root"))

@@ -14,7 +14,7 @@ def formula(maximize: bool, decay: bool) -> Formula:
     g = gradient(maximize, decay)
     first = lerp(mean, g, 1 - beta1)
     largest = m.maximum(stored(norm * beta2), stored(m.abs(g) + eps))
-    return Formula({"p": P - rate * (first / largest), "exp_avg": first, "exp_inf": largest},
+    return Formula({"p": P - rate * first / largest, "exp_avg": first, "exp_inf": largest},
                    ("beta1", "beta2", "eps", "rate"))
 
 

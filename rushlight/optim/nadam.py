@@ -19,7 +19,7 @@ def formula(maximize: bool, decay: bool, decoupled: bool) -> Formula:
     p = stored(P * shrink) if decay and decoupled else P
     first, second = lerp(mean, g, 1 - beta1), mean_of_squares(square, g, beta2)
     below = stored(stored(m.sqrt(stored(second / rise))) + eps)
-    return Formula({"p": stored(p - now * (g / below)) - ahead * (first / below), "exp_avg": first,
+    return Formula({"p": stored(p - now * g / below) - ahead * first / below, "exp_avg": first,
                     "exp_avg_sq": second}, ("beta1", "beta2", "eps", "rise", "now", "ahead"))
 
 

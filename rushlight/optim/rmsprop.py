@@ -17,10 +17,10 @@ def formula(maximize: bool, decay: bool, momentum: bool, centered: bool) -> Form
     new, variance = {"square_avg": second}, second
     if centered:
         new["grad_avg"] = first = lerp(mean, g, 1 - alpha)
-        variance = stored(second - first * first)
+        variance = stored(m.fma(-first, first, second))
     below = stored(stored(m.sqrt(variance)) + eps)
     if not momentum:
-        return Formula({"p": P - lr * (g / below), **new}, ("lr", "alpha", "eps"))
+        return Formula({"p": P - lr * g / below, **new}, ("lr", "alpha", "eps"))
     velocity = stored(stored(buffer * kept) + g / below)
     return Formula({"p": plus(P, velocity, -lr), "momentum_buffer": velocity, **new},
                    ("lr", "alpha", "eps", "momentum"))

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from rushlight.compiler.multi import STORED, Multi, multi, round_stored
-from rushlight.ops.scalar import Expr, m, symbol, toposort
+from rushlight.compiler.multi import Multi, multi
+from rushlight.ops.scalar import Expr, m, round_stored, stored, symbol, toposort
 from rushlight.tensor.tensor import Tensor, storage
 
 
@@ -34,14 +34,9 @@ def symbols(names: str) -> list[Expr]:
     return [symbol(name) for name in names.split()]
 
 
-def stored(e: Expr) -> Expr:
-    """A value that PyTorch writes to memory: rounded there, which two-byte dtypes feel."""
-    return m.cast(e, arg=STORED)
-
-
 def plus(a: Expr, b: Expr, alpha: Expr) -> Expr:
     """a + alpha * b as PyTorch's `add` has it, which rounds alpha to the arrays' dtype first."""
-    return stored(a + stored(alpha) * b)
+    return stored(m.fma(stored(alpha), b, a))
 
 
 def gradient(maximize: bool, decay: bool) -> Expr:
@@ -52,12 +47,12 @@ def gradient(maximize: bool, decay: bool) -> Expr:
 
 def lerp(start: Expr, end: Expr, weight: Expr) -> Expr:
     """From start to end; exactly `end` for a weight of 1."""
-    return stored(start + (end - start) * weight)
+    return stored(m.fma(weight, end - start, start))
 
 
 def mean_of_squares(mean: Expr, g: Expr, beta: Expr) -> Expr:
     """A running mean of squares, one step on."""
-    return stored(stored(mean * beta) + g * g * (1 - beta))
+    return stored(m.fma((1 - beta) * g, g, stored(mean * beta)))
 
 
 def touch(tensors: Any) -> None:
@@ -107,7 +102,7 @@ def with_ops(formula: Formula, env: Mapping[str, Any]) -> dict[str, Any]:
 
 _PYTHON: dict[str, Callable[..., Any]] = {
     "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
-    "div": lambda a, b: a / b, "neg": lambda a: -a,
+    "div": lambda a, b: a / b, "fma": lambda a, b, c: a * b + c, "neg": lambda a: -a,
     "lt": lambda a, b: a < b, "gt": lambda a, b: a > b, "eq": lambda a, b: a == b,
     "maximum": lambda a, b: a.maximum(b) if isinstance(b, Tensor) else a.clamp(min=b),
     "minimum": lambda a, b: a.minimum(b) if isinstance(b, Tensor) else a.clamp(max=b)}

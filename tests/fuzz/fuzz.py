@@ -412,20 +412,23 @@ def check(seed: int) -> tuple[str, str, str]:
 TIES = frozenset(("topk", "kthvalue", "median", "nanmedian", "mode"))
 
 
-def known(name: str, found: str) -> bool:
+def known(name: str, found: str, text: str) -> bool:
     """Whether a difference is of a kind that stays.
 
     Of two mistakes in one call either may be told; PyTorch lets a dtype that it refuses pass where nothing is to
     be computed; places of ties; complex32, which NumPy lacks; a view inside of kron; infinite complex numbers;
-    the least integer's divisors; bools clamped by two tensors; overlaps that a step in between hides there.
+    the least integer's divisors; bools clamped by two tensors; overlaps that a step in between hides there;
+    nansum, which adds up two-byte numbers of expanded tensors in two bytes there.
     """
+    infinite = "j" in found and ("inf" in found or "nan" in found)
+    narrow = name == "nansum" and "float16[" in text and found.startswith("values")
     unchecked = name in ("cummax", "cummin") and "raises IndexError" in found  # PyTorch does not, of no elements
     both_raise = found.startswith("raises ") and not found.startswith("raises None") and ", not None" not in found
     empty = "implemented for" in found and ", not None" in found
     odd = name in ("ldexp_", "ldexp", "conj_physical_", "nan_to_num_", "gcd_", "gcd") or (name, found[:12]) == ("clamp", "raises None,")
     tied = name in TIES and found.startswith("values")
-    return both_raise or empty or tied or odd or unchecked or any(text in found for text in (
-        "ComplexHalf", "complex32", "view size is not compatible", "c10::Half", "inf", "nan"))
+    return both_raise or empty or tied or odd or unchecked or infinite or narrow or any(part in found for part in (
+        "ComplexHalf", "complex32", "view size is not compatible", "c10::Half"))
 
 
 def _shown(a: Any) -> str:
@@ -449,7 +452,7 @@ def main() -> int:
         name, found, text = check(seed)
         if found == "strides":
             strides += 1
-        elif found and known(name, found):
+        elif found and known(name, found, text):
             passed += 1
         elif found:
             key = (name, " ".join(found.split()[:2]) if not found.startswith("values") else "values")

@@ -13,7 +13,7 @@ torch = pytest.importorskip("torch")
 MODULES = ("accelerator", "cpu", "cuda", "cuda.memory", "mps", "xpu")
 # Torch's own fail before they ask for the device.
 OTHERWISE = {"set_rng_state", "set_rng_state_all", "set_stream", "can_device_access_peer", "set_device",
-             "compile_shader", "set_per_process_memory_fraction", "change_current_allocator", "Event", "device_index"}
+             "device", "device_of", "compile_shader", "set_per_process_memory_fraction", "change_current_allocator", "Event", "device_index"}
 
 
 def module(t: Any, name: str) -> Any:

@@ -138,3 +138,13 @@ def test_nan_stays_nan_in_activations() -> None:
     x, F = torch.tensor([np.nan, 0.1, -0.7]), torch.nn.functional
     np.testing.assert_allclose(F.softshrink(x).numpy(), [np.nan, 0, -0.2], rtol=1e-6)
     np.testing.assert_allclose(F.threshold(x, 0.0, 5.0).numpy(), [np.nan, 0.1, 5])
+
+
+@pytest.mark.parametrize("length", [4, 20])
+@pytest.mark.parametrize("part", [0, 1])
+def test_each_moment_of_rows_has_a_gradient_of_its_own(length, part):
+    x = torch.randn(3, length, dtype=torch.float64, requires_grad=True)
+    torch.var_mean(x, -1)[part].sum().backward()
+    centered = (x - x.mean(-1, True)).detach()
+    wanted = 2 * centered / (length - 1) if part == 0 else torch.full_like(centered, 1 / length)
+    assert torch.allclose(x.grad, wanted)

@@ -26,7 +26,7 @@ def _stream() -> tuple[list[Any], Any]:
 
 def test_draws_out_of_tables_are_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
     short, state = _stream()
-    monkeypatch.setattr(Engine, "few", lambda self, make, n, group: None)
+    monkeypatch.setattr(Engine, "cut", lambda self, few, sizes: None)
     long, wanted = _stream()
     assert all(np.array_equal(a, b) for a, b in zip(short, long, strict=True))
     assert np.array_equal(state, wanted)

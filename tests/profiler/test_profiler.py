@@ -294,3 +294,27 @@ def test_ops_outside_of_their_fast_paths_are_seen_once():
             torch.tanh("x")
     assert [e.name for e in prof.events()] == ["aten::empty", "aten::add", "aten::view", "aten::zeros"]
     assert [s for s in prof.events()[1].input_shapes if s] == [[6], [6]]
+
+
+def test_planned_ops_keep_their_plans_and_show_what_they_consist_of_when_asked():
+    from rushlight.dispatch.state import DETAILED, LONE
+    x = torch.arange(6.0)
+    for _ in range(3):
+        x.reshape(2, 3)
+    with profile() as prof:
+        x.reshape(2, 3)
+        assert LONE[0] is not None and not DETAILED
+    assert names(prof) == {"aten::reshape"}
+    with profile(record_shapes=True) as prof:
+        x.reshape(2, 3)
+    assert names(prof) == {"aten::reshape", "aten::view"} and not DETAILED
+
+
+def test_a_profile_inside_of_another():
+    x = torch.ones(3, requires_grad=True)
+    with profile() as outer:
+        with profile() as inner:
+            torch.sin(x).sum().backward()
+        torch.cos(x)
+    assert names(inner) >= {"aten::sin", "aten::sum", "SinBackward0"} and "aten::cos" not in names(inner)
+    assert names(outer) >= {"aten::sin", "aten::sum", "SinBackward0", "aten::cos"} and not SPANS
