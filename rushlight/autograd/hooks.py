@@ -10,6 +10,7 @@ from typing import Any
 
 from rushlight.autograd.node import AccumulateGrad, Node
 from rushlight.ops.copying import duplicate
+from rushlight.tensor.lazyviews import mark, memory
 from rushlight.tensor.tensor import wrap
 
 # Anomaly mode's wrapper around Node.apply, or None.
@@ -140,6 +141,8 @@ def accumulated(node: Node, leaf: Any) -> None:
 
 def own(grad: Any, leaf: Any) -> Any:
     """`grad` as the leaf's own: itself where nobody else holds it or its memory, else a copy."""
+    if grad._k.lazy and sys.getrefcount(grad) <= _ALONE:
+        return mark(own(memory(grad), leaf), grad._k.conj, grad._k.neg)
     a = grad._a
     alone = (a.base is None and sys.getrefcount(grad) <= _ALONE and sys.getrefcount(a) <= _ALONE - 1)
     if alone and grad._g is None and (a.flags.c_contiguous or not leaf._a.flags.c_contiguous):

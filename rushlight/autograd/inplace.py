@@ -20,7 +20,7 @@ from rushlight.tensor.tensor import Tensor, storage
 
 def check_writable(target: Tensor, tracked: bool) -> None:
     """Refuse writes that PyTorch refuses: leaves that require grad, expanded memory, ..."""
-    a = target._a
+    a = target._m
     if 0 in a.strides:
         check_apart_from_itself(a.shape, a.strides)
     if LOCAL.enabled and target._g is not None:
@@ -39,8 +39,8 @@ def refuse_overlap(target: Tensor, values: Sequence[Any]) -> None:
     """Refuse to write to memory of which an operand reads a part, in another way."""
     for v in values:
         if v is not target and isinstance(v, Tensor) and v._s is not None and v._s is target._s:
-            a, b = (_reach(t._a) for t in (target, v))
-            same = a == b and target._a.strides == v._a.strides
+            a, b = (_reach(t._m) for t in (target, v))
+            same = a == b and target._m.strides == v._m.strides
             if a and b and not same and a[0] < b[1] and b[0] < a[1]:
                 raise RuntimeError("unsupported operation: some elements of the input tensor and the "
                                    "written-to tensor refer to a single memory location. Please clone() "

@@ -13,7 +13,7 @@ from typing import Any
 from rushlight.autograd.mode import LOCAL, no_grad
 from rushlight.autograd.node import TRACES, Node
 from rushlight.base.tape import escape
-from rushlight.tensor.tensor import Tensor, storage
+from rushlight.tensor.tensor import Tensor, alias, storage
 
 Hooks = tuple[Callable[[Tensor], Any], Callable[[Any], Tensor]]
 
@@ -62,7 +62,7 @@ class PackedTensor:
             raise TypeError("Output of saved tensor unpack_hook expected to be a Tensor but got result of "
                             f"type {type(found).__name__}")
         own = self._number >= 0 and LOCAL.enabled
-        return _placed(found, *((node, self._number) if own else self._edge))
+        return alias(found, *((node, self._number) if own else self._edge))
 
 
 def _tell(hook: Any) -> None:
@@ -71,17 +71,11 @@ def _tell(hook: Any) -> None:
         escape("a saved-tensor hook runs")
 
 
-def _placed(t: Tensor, node: Any, number: int) -> Tensor:
-    other: Tensor = object.__new__(Tensor)
-    other._a, other._k, other._g, other._i, other._s = t._a, t._k, node, number, storage(t)
-    return other
-
-
 def pack(node: Node, t: Tensor, number: int) -> PackedTensor:
     """Hand a tensor that `node` keeps to the innermost pack hook; number: which result of it, or -1."""
     hook, unpack = HOOKS.stack[-1]
     _tell(hook)
-    given = t if number < 0 else _placed(t, node, number)
+    given = t if number < 0 else alias(t, node, number)
     version = storage(given).version
     with no_grad():
         value = hook(given)

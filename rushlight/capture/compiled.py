@@ -112,6 +112,8 @@ class Compiled:
             plan = self.plans.setdefault(key, Plan())
             if key is None:
                 plan.refuse("an argument can be neither compared nor hashed")
+            elif any(t._k.lazy for t in tensors):
+                plan.refuse("an argument is conjugated or negated when it is read: resolve_conj() it first")
             elif len(self.plans) > MOST_PROGRAMS:
                 plan.refuse(f"more than {MOST_PROGRAMS} kinds of arguments have come")
         plan.calls += 1
@@ -188,7 +190,7 @@ class Compiled:
     def _handed_on(self, output: Any, back: dict[int, Tensor]) -> Any:
         """A recorded call's results for the caller: an argument's copy is the argument."""
         def own(t: Tensor) -> Tensor:
-            if id(t) in back or is_tracked(t):
+            if id(t) in back or is_tracked(t) or t._k.lazy:
                 return back.get(id(t), t)
             # A leaf's gradient, say, is memory of the program.
             made = wrap(t._a.copy("K"), t._k)
@@ -200,6 +202,8 @@ class Compiled:
 def _opaque(output: Any) -> str:
     """Which result a replay could not make anew; empty if it can make all."""
     for value in flatten(output)[0]:
+        if isinstance(value, Tensor) and value._k.lazy:
+            return "a result is conjugated or negated when it is read: return resolve_conj() of it"
         if not isinstance(value, (*SIMPLE, Tensor)) and not type(value).__module__.startswith("rushlight."):
             return (f"a result is a {type(value).__name__}, which a replay cannot make anew: return tensors "
                     "in tuples, lists or dicts")

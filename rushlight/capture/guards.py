@@ -37,7 +37,7 @@ def key_of(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[list[Tensor],
 
 def _describe(value: Any, tensors: list[Tensor], parts: list[Any]) -> None:
     if isinstance(value, Tensor):
-        parts.append((value._k, value._a.shape, value._a.strides, value._g is None))
+        parts.append((value._k, value._m.shape, value._m.strides, value._g is None))
         tensors.append(value)
     elif isinstance(value, (list, tuple)):
         parts.append((type(value), len(value)))
@@ -71,10 +71,10 @@ class Guards:
         if _modes() != self.modes:
             return "the mode of autograd, an interpreter or the default dtype has changed"
         for t, a, untracked in self.tensors:
-            if t._a is not a:
-                return f"a tensor of shape {tuple(t._a.shape)} has got other memory"
+            if t._m is not a:
+                return f"a tensor of shape {tuple(t._m.shape)} has got other memory"
             if (t._g is None) is not untracked:
-                return f"requires_grad of a tensor of shape {tuple(t._a.shape)} has changed"
+                return f"requires_grad of a tensor of shape {tuple(t._m.shape)} has changed"
         for owner, name, value in self.facts:
             held = owner.get(name, self)
             if held is not value and not (isinstance(value, SIMPLE) and type(held) is type(value)
@@ -105,7 +105,7 @@ class Guards:
             return
         self._seen.add(id(value))
         if isinstance(value, Tensor):
-            self.tensors.append((value, value._a, value._g is None))
+            self.tensors.append((value, value._m, value._g is None))
         elif isinstance(value, (list, tuple)):
             self.counts.append((value, len(value)))
             for item in value:

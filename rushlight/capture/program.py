@@ -124,7 +124,7 @@ class Program:
         known: the tensors that the function may use.
         """
         read = roots([e.given for part in self.parts[1:] for e in part.entries])
-        self.guarded = [t for t in known if id(root(t._a)) in read]
+        self.guarded = [t for t in known if id(root(t._m)) in read]
         listed = whole(self.parts)
         before = sources(listed) if knobs.verify else []
         self.plan = Plan(listed)

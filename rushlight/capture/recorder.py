@@ -88,10 +88,10 @@ class Recorder:
         self.thread = threading.get_ident()
         # Memory that a replay finds as it was: made here, handed in, or of a tensor that is guarded.
         self.owned: dict[int, Any] = {}
-        self.inputs = {id(root(t._a)) for t in given}
+        self.inputs = {id(root(t._m)) for t in given}
         self.outside = {id(t) for t in (*given, *known)}
         for t in (*given, *known):
-            self._own(t._a)
+            self._own(t._m)
 
     def _own(self, a: Array) -> None:
         found = root(a)
@@ -144,6 +144,7 @@ class Recorder:
         leaf = node.variable
         if leaf is None or not self._mine():
             return
+        grad = grad.clone() if grad._k.lazy else grad
         if create:
             self.escape("a gradient is itself tracked (create_graph=True)")
         own = wrap(np.empty_like(leaf._a), leaf._k)
@@ -186,11 +187,11 @@ class Recorder:
 
     def _check(self, values: Sequence[Any]) -> None:
         for t in _tensors(values):
-            if id(root(t._a)) not in self.owned:
+            if id(root(t._m)) not in self.owned:
                 self.escape(f"a tensor of shape {tuple(t._a.shape)} is read that is neither an argument, nor "
                             "of a module that the function uses, nor one of its variables: pass it as an "
                             "argument", breaks=False)
-                self._own(t._a)
+                self._own(t._m)
 
 
 def add_gradient(leaf: Tensor, grad: Tensor, own: Tensor) -> None:

@@ -31,7 +31,8 @@ class Traced:
             self.recorder.escape("a tensor requires grad that is neither an argument, nor of a module that "
                                  "the function uses, nor one of its variables", breaks=False)
         with recording(self.recorder):
-            self.found = grad(tracked, self.leaves, self.given, retain_graph=True, allow_unused=True)
+            found = grad(tracked, self.leaves, self.given, retain_graph=True, allow_unused=True)
+            self.found = [g.clone() if g is not None and g._k.lazy else g for g in found]
 
 
 def _values(t: Tensor) -> Any:

@@ -158,7 +158,7 @@ def _checks(p: signature.Param) -> list[str]:
     if p.takes_number:
         return [f"{p.name}.__class__ not in NUMBERS"]
     if p.is_tensor:
-        return [f"{p.name}.__class__ not in PLAIN or {p.name}._k.on_meta"]
+        return [f"{p.name}.__class__ not in PLAIN or {p.name}._k.special"]
     if p.varargs:
         return []
     if p.type == "Ints":

@@ -104,7 +104,7 @@ class Formula:
 
     def entry(self, values: Sequence[Any]) -> Entry:
         """The Entry for these operands, made at first need."""
-        key = tuple([(v._k, v._a.ndim == 0) if isinstance(v, Tensor) else v.__class__ for v in values])
+        key = tuple([(v._k, v._m.ndim == 0) if isinstance(v, Tensor) else v.__class__ for v in values])
         found = self.entries.get(key)
         if found is None:
             found = self.entries[key] = self._make(values)
@@ -113,7 +113,7 @@ class Formula:
 
     def _open_fast(self, entry: Entry, values: Sequence[Any]) -> None:
         kinds = [v._k if isinstance(v, Tensor) else v.__class__ for v in values]
-        if entry.kind.on_meta:
+        if entry.kind.on_meta or any(isinstance(k, Kind) and k.lazy for k in kinds):
             return
         if isinstance(kinds[0], Kind) and all(k is kinds[0] for k in kinds):
             self.fast[kinds[0]] = entry
@@ -156,7 +156,7 @@ class Formula:
             if name not in self.promoting:
                 continue
             if isinstance(v, Tensor):
-                ranks.append((cast.DIMS if v._a.ndim else cast.ZERO, v._k.dtype))
+                ranks.append((cast.DIMS if v._m.ndim else cast.ZERO, v._k.dtype))
             else:
                 ranks.append((cast.NUMBER, of_number(v)))
         common = cast.common_dtype(ranks)
@@ -236,7 +236,7 @@ class Formula:
                 else:
                     edges.append((g, v._i))
                     wanted |= bit
-                    if v._k is not of or v._a.shape != shape:
+                    if v._k is not of or v._m.shape != shape:
                         same = False
             bit += bit
         node.next = tuple(edges)
@@ -268,7 +268,7 @@ class Formula:
         plan = entry.plans.get(wanted)
         if plan is None:
             plan = entry.plans[wanted] = self._plan(node.next, entry.complex_)
-        same = a._k is t._k and a._a.shape == shape and (g is None or b._a.shape == shape)
+        same = a._k is t._k and a._m.shape == shape and (g is None or b._m.shape == shape)
         node.saved = (plan[0],
                       [keep((a, b)[i]) if i >= 0 else keep_result(t) for i in plan[1]] if plan[1] else (),
                       None if same else [place(v, shape) for v in (a, b)])

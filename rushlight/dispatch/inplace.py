@@ -16,9 +16,11 @@ from rushlight.dispatch import arguments, overrides, pointwise
 from rushlight.dispatch.arrayrun import arrays_of, by_keyword, silent
 from rushlight.dispatch.formula import Formula
 from rushlight.dispatch.literals import NUMBERS
+from rushlight.dispatch.outputs import overwrite
 from rushlight.dispatch.state import MODES
 from rushlight.ops import signature
 from rushlight.ops.table import Row
+from rushlight.tensor.lazyviews import place
 from rushlight.tensor.tensor import Tensor, storage
 
 
@@ -113,6 +115,8 @@ def _pointwise(row: Row) -> Callable[..., Any]:
         target = bound[row.params[0].name]
         if not isinstance(target, Tensor):
             raise TypeError(f"{row.name}_(): argument 'self' must be Tensor, not {type(target).__name__}")
+        if target._k.lazy:
+            return through(lambda own: run(**{**bound, row.params[0].name: own}), target, *bound.values())
         formula, values = pointwise.resolve(row, bound)
         tracked = LOCAL.enabled and any(isinstance(v, Tensor) and v._g is not None for v in values)
         check_writable(target, tracked)
@@ -175,7 +179,7 @@ def _own_copies(formula: Formula, target: Tensor, values: list[Any]) -> list[Any
 
 def _copied(t: Tensor) -> Tensor:
     other: Tensor = object.__new__(Tensor)
-    other._a, other._k, other._g, other._i, other._s = t._a.copy("K"), t._k, t._g, t._i, None
+    other._a, other._k, other._g, other._i, other._s = t._a.copy("K"), t._k.plain, t._g, t._i, None
     if TAPE:
         TAPE[-1].run(np.copy, (t._a,), other, (t,))
     return other
@@ -191,7 +195,7 @@ def _geometric(row: Row) -> Callable[..., Any]:
         if target._g is not None and LOCAL.enabled:
             check_writable(target, True)
             target._g, target._i = seen._g, seen._i
-        target._a = seen._a
+        place(target, seen._m, target._k)
         return target
     return run
 
@@ -205,6 +209,8 @@ def _generic(row: Row) -> Callable[..., Any]:
         target, rest = _target(row, args, kwargs)
         if not isinstance(target, Tensor):
             raise TypeError(f"{row.name}_(): argument 'self' must be Tensor, not {type(target).__name__}")
+        if target._k.lazy:
+            return through(lambda own: run(own, *rest, **kwargs), target, *rest, *kwargs.values())
         operands = [v for v in (*args, *kwargs.values()) if isinstance(v, Tensor)]
         tracked = LOCAL.enabled and any(v._g is not None for v in operands)
         check_writable(target, tracked)
@@ -226,8 +232,18 @@ def _generic(row: Row) -> Callable[..., Any]:
 
 def free(t: Any) -> bool:
     """Whether anybody may write to a plain tensor, and nobody need know."""
-    return (t.__class__ is Tensor and t._g is None and not t._k.on_meta and not TAPE and 0 not in t._a.strides
-            and (t._s is None or not t._s.inference))
+    return (t.__class__ is Tensor and t._g is None and not t._k.special and not TAPE
+            and 0 not in t._a.strides and (t._s is None or not t._s.inference))
+
+
+def through(run: Callable[[Tensor], Any], target: Tensor, *operands: Any) -> Tensor:
+    """A write into a lazy view: run(a copy of its values), which are written back."""
+    tracked = any(isinstance(v, Tensor) and v._g is not None for v in operands)
+    check_writable(target, LOCAL.enabled and tracked)
+    own = _copied(target)
+    run(own)
+    write(target, own)
+    return target
 
 
 def _written(into: Callable[..., Any], target: Tensor, bound: dict[str, Any]) -> Tensor:
@@ -251,11 +267,7 @@ def _target(row: Row, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[An
 
 def write(target: Tensor, result: Tensor) -> None:
     """`target` takes the values of `result`, and its place in the graph."""
-    if not target._k.on_meta:
-        with np.errstate(all="ignore"):
-            target._a[...] = result._a
-        if TAPE:
-            TAPE[-1].write(np.copyto, (target._a, result._a, "unsafe"), (target, result))
+    overwrite(target, result)
     storage(target).version += 1
     if LOCAL.enabled and (result._g is not None or target._g is not None):
         rebase(target, result)

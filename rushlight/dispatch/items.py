@@ -18,10 +18,12 @@ from rushlight.base.advanced import view
 from rushlight.base.convert import number
 from rushlight.base.tape import TAPE, constant
 from rushlight.dispatch import itemnodes, overrides
+from rushlight.dispatch.inplace import through
 from rushlight.dispatch.methods import copy_, fill_
 from rushlight.dispatch.state import LONE, MODES, PLAIN, STACK, interpret
 from rushlight.ops.table import ROWS
 from rushlight.tensor.indexing import FULL, WHOLE, Plan, parse
+from rushlight.tensor.lazyviews import mark
 from rushlight.tensor.meta import meta_array
 from rushlight.tensor.tensor import Tensor, storage, wrap, wrap_view
 
@@ -37,11 +39,11 @@ def getitem(self: Tensor, index: Any) -> Any:
     key = _plain_key(index)
     if key is not None:
         try:
-            return _view(self, self._a[key], key, (), None)
+            return _view(self, self._m[key], key, (), None)
         except (IndexError, OverflowError):
             pass                          # named by the parser
     elif index is None:
-        return _view(self, self._a.reshape((1, *self._a.shape)), WHOLE, (0,), "unsqueeze")
+        return _view(self, self._m.reshape((1, *self._m.shape)), WHOLE, (0,), "unsqueeze")
     else:
         indices = _plain_indices(index)
         if indices is not None:
@@ -87,12 +89,12 @@ def _plain_indices(index: Any) -> Indices | None:
 
 
 def _getitem(self: Tensor, index: Any) -> Any:
-    plan = parse(index, self._a.shape)
+    plan = parse(index, self._m.shape)
     if MODES and _interpreted():
         return _by_rows(self, plan)
     found = self
     if plan.basic != WHOLE or plan.ones or not plan.advanced:
-        found = _view(self, view(self._a, plan.basic, plan.ones), plan.basic, plan.ones, plan.last)
+        found = _view(self, view(self._m, plan.basic, plan.ones), plan.basic, plan.ones, plan.last)
     return _read(found, _tensors(plan)) if plan.advanced else found
 
 
@@ -150,17 +152,19 @@ def _by_rows(self: Tensor, plan: Plan) -> Any:
 
 def _view(self: Tensor, array: Any, basic: Basic, ones: tuple[int, ...], last: str | None) -> Tensor:
     out = wrap_view(array, self)
-    how = basic, ones
-    track_view(out, self, _again, how, (self._k, _again, how, advanced.view, how))
+    how, of = (basic, ones), self._k
+    if of.lazy:
+        mark(out, of.conj, of.neg)
+    track_view(out, self, _again, how, None if of.lazy else (of, _again, how, advanced.view, how))
     if self._g is not None and LOCAL.enabled:
-        last = last or parse(basic, self._a.shape).last
+        last = last or parse(basic, self._m.shape).last
         itemnodes.record_view(self, out, basic, ones, last)
     return out
 
 
 def _again(self: Tensor, basic: Basic, ones: tuple[int, ...]) -> Tensor:
     """The view taken anew, of a base that was written to."""
-    return _view(self, view(self._a, basic, ones), basic, ones, None)
+    return _view(self, view(self._m, basic, ones), basic, ones, None)
 
 
 # --- index tensors --------------------------------------------------------------------------------
@@ -215,8 +219,8 @@ def _refuse_value(self: Tensor, value: Any) -> None:
 
 def _write_plain(self: Tensor, index: Any, value: Any) -> bool:
     """The short way: no gradients, plain memory, a value that NumPy takes as it is; else False."""
-    a, shared = self._a, self._s
-    if 0 in a.strides or self._k.on_meta or shared is not None and shared.inference:
+    a, shared = self._m, self._s
+    if 0 in a.strides or self._k.special or shared is not None and shared.inference:
         return False
     if isinstance(value, Tensor):
         if value._k is not self._k or value._s is shared is not None:
@@ -243,10 +247,11 @@ def _write_plain(self: Tensor, index: Any, value: Any) -> bool:
 def _setitem(self: Tensor, index: Any, value: Any) -> None:
     if not isinstance(value, (Tensor, *_NUMBERS)):
         _refuse_value(self, value)
-    plan = parse(index, self._a.shape)
+    value = value.clone() if isinstance(value, Tensor) and value._k.lazy else value
+    plan = parse(index, self._m.shape)
     target = _by_rows(self, plan._replace(advanced=())) if MODES and _interpreted() else self
     if target is self and (plan.basic != WHOLE or plan.ones):
-        target = _view(self, view(self._a, plan.basic, plan.ones), plan.basic, plan.ones, plan.last)
+        target = _view(self, view(self._m, plan.basic, plan.ones), plan.basic, plan.ones, plan.last)
     if plan.advanced:
         _put(target, _tensors(plan), value)
     elif isinstance(value, Tensor):
@@ -277,6 +282,9 @@ def _without_leading_ones(value: Tensor, ndim: int) -> Tensor:
 
 
 def _put(target: Tensor, indices: Indices, value: Any) -> None:
+    if target._k.lazy:
+        through(lambda own: _put(own, indices, value), target, value)
+        return
     if not isinstance(value, Tensor):
         value = wrap(constant(number(value, target._k.dtype)), target._k)
     elif value._a.size == 1 and value._k is not target._k and _only_mask(indices):

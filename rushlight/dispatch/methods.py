@@ -20,6 +20,7 @@ from rushlight.ops.table import ROWS
 from rushlight.tensor.data import new_tensor
 from rushlight.tensor.geometry import MemoryFormat, contiguous_format, preserve_format
 from rushlight.tensor.kind import Kind, kind
+from rushlight.tensor.lazyviews import place
 from rushlight.tensor.legacy import new
 from rushlight.tensor.meta import meta_array
 from rushlight.tensor.storage import strided
@@ -34,6 +35,8 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
         raise TypeError(f"copy_(): argument 'other' (position 1) must be Tensor, not {type(src).__name__}")
     if MODES and wrapped((self, src)):
         return interpret(ROWS["_overwritten"], copy_, (self, src), {})  # type: ignore[no-any-return]
+    if self._k.lazy:
+        return inplace.through(lambda own: copy_(own, src), self, src)
     a, b = self._a, src._a
     tracked = LOCAL.enabled and (src._g is not None or self._g is not None)
     check_writable(self, tracked)
@@ -70,6 +73,8 @@ def _fill(self: Tensor, value: Any, node: str) -> Tensor:
         return self
     if MODES and wrapped((self, value)):
         return interpret(ROWS["fill"], fill_, (self, value), {})  # type: ignore[no-any-return]
+    if self._k.lazy:
+        return inplace.through(lambda own: _fill(own, value, node), self, value)
     if isinstance(value, Tensor):
         if value._a.ndim:
             raise RuntimeError("fill_ only supports 0-dimension value tensor but got tensor with "
@@ -120,6 +125,10 @@ def view(self: Tensor, *size: Any, dtype: Any = None) -> Tensor:
 
 
 def _view_dtype(self: Tensor, dtype: dt.dtype) -> Tensor:
+    if self._k.lazy:
+        which = "conjugate view tensors" if self._k.conj else "tensors with negative bit set"
+        raise RuntimeError(f"torch.Tensor.view is not supported for {which} when converting to a different "
+                           "dtype.")
     a = self._a
     if a.itemsize == dtype.itemsize:
         array = a.view(dtype.np)
@@ -249,7 +258,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = contiguous_format) -
     size = tuple(sizes[0]) if len(sizes) == 1 and not isinstance(sizes[0], int) else tuple(sizes)
     if self._g is not None and LOCAL.enabled:
         raise RuntimeError("cannot resize variables that require grad")
-    a = self._a
+    a = self._m
     if a.shape == size:
         return self
     flat = storage(self).bytes(a)
@@ -263,7 +272,7 @@ def resize_(self: Tensor, *sizes: Any, memory_format: Any = contiguous_format) -
         grown[:flat.size] = flat
         storage(self)._bytes = flat = grown
     strides = format_strides(size, contiguous_strides(size), memory_format)
-    self._a = strided(flat, a.dtype, size, strides, offset)
+    place(self, strided(flat, a.dtype, size, strides, offset), self._k)
     return self
 
 
@@ -276,17 +285,19 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
          stride: Any = None) -> Tensor:
     """Make this tensor see another tensor's (or a storage's) memory."""
     if source is None:
-        self._a, self._s = np.empty((0,), self._k.np), None
+        place(self, np.empty((0,), self._k.np), self._k.plain)
+        self._s = None
         return self
     if isinstance(source, Tensor) and size is None:
         storage(source)
-        self._a, self._s, self._k = source._a, source._s, source._k
+        self._s = source._s
+        place(self, source._m, kind(source._k.dtype, source._k.device, self._k.conj, self._k.neg))
         return self
-    flat = storage(source).bytes(source._a) if isinstance(source, Tensor) else source._bytes()
+    flat = storage(source).bytes(source._m) if isinstance(source, Tensor) else source._bytes()
     shared = storage(source) if isinstance(source, Tensor) else source._shared
     sizes = (flat.size // self._k.dtype.itemsize,) if size is None else tuple(size)
     steps = contiguous_strides(sizes) if stride is None else tuple(stride)
-    self._a = strided(flat, self._k.np, sizes, steps, storage_offset)
+    place(self, strided(flat, self._k.np, sizes, steps, storage_offset), self._k)
     self._s = shared
     return self
 

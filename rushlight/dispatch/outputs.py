@@ -12,6 +12,7 @@ from rushlight.base.layout import check_apart_from_itself
 from rushlight.base.promotion import can_cast
 from rushlight.base.tape import TAPE
 from rushlight.ops.table import ROWS
+from rushlight.tensor.lazyviews import memory, read
 from rushlight.tensor.tensor import Tensor, storage
 
 
@@ -48,7 +49,7 @@ def compute_into(op: str, out: Any, values: Sequence[Any], compute: Callable[[],
 
 def _check(options: Any, outs: Sequence[Tensor], results: Sequence[Any], values: Sequence[Any]) -> None:
     for o, r in zip(outs, results, strict=True):
-        a = o._a
+        a = o._m
         if 0 in a.strides:
             check_apart_from_itself(a.shape, a.strides)
         if options.get("out_exact") and o._k.dtype is not r._k.dtype:
@@ -61,7 +62,7 @@ def _check(options: Any, outs: Sequence[Tensor], results: Sequence[Any], values:
 def _check_apart(outs: Sequence[Tensor], values: Sequence[Any]) -> None:
     for v in values:
         for item in v if isinstance(v, (list, tuple)) else (v,):
-            if isinstance(item, Tensor) and any(np.may_share_memory(item._a, o._a) for o in outs):
+            if isinstance(item, Tensor) and any(np.may_share_memory(item._m, o._m) for o in outs):
                 raise RuntimeError("unsupported operation: some elements of the input tensor and the "
                                    "written-to tensor refer to a single memory location. Please "
                                    "clone() the tensor before performing the operation.")
@@ -77,11 +78,19 @@ def write(op: str, out: Tensor, result: Tensor) -> None:
                            f"devices, {result._k.device} and {out._k.device}!")
     if out._a.shape != result._a.shape:
         resize(out, result._a.shape)
-    with np.errstate(all="ignore"):
-        out._a[...] = result._a
-    if TAPE:
-        TAPE[-1].write(np.copyto, (out._a, result._a, "unsafe"), (out, result))
+    overwrite(out, result)
     storage(out).version += 1
+
+
+def overwrite(target: Tensor, result: Tensor) -> None:
+    """The memory of `target` takes the values of `result`."""
+    if not target._k.on_meta:
+        if target._k.lazy:
+            target, result = memory(target), read(result, target._k)
+        with np.errstate(all="ignore"):
+            target._a[...] = result._a
+        if TAPE:
+            TAPE[-1].write(np.copyto, (target._a, result._a, "unsafe"), (target, result))
 
 
 def resize(out: Tensor, sizes: tuple[int, ...]) -> None:

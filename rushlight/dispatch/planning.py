@@ -79,7 +79,7 @@ class Script:
         if isinstance(found, tuple):
             parts = "".join(f"{self.answer(f)}, " for f in found)
             return f"({parts})" if found.__class__ is tuple else f"{self._constant(type(found))}({parts})"
-        if not isinstance(found, Tensor):
+        if not isinstance(found, Tensor) or found._k.lazy:
             self.failed = True
             return ""
         self._know(found)
@@ -103,7 +103,9 @@ class Script:
 
     def _know(self, *values: Any) -> None:
         for value in values:
-            if isinstance(value, Tensor):
+            if isinstance(value, Tensor) and value._k.lazy:
+                self.failed = True
+            elif isinstance(value, Tensor):
                 self.tensors[id(value._a)] = value
             elif isinstance(value, (tuple, list)):
                 self._know(*value)
@@ -146,9 +148,9 @@ def planner(row: Row, run: Run) -> Run:
 def _plain(p: Param, value: Any) -> bool:
     """Whether a plan may hold for all arguments that look like this one."""
     if isinstance(value, Tensor):
-        return p.is_tensor and not value._k.on_meta
+        return p.is_tensor and not value._k.special
     if p.is_list:
-        return all(isinstance(t, Tensor) and not t._k.on_meta for t in value)
+        return all(isinstance(t, Tensor) and not t._k.special for t in value)
     return (value.__class__ in _PLAIN and (value.__class__ is not float or value != 0 or value is p.default)
             or value.__class__ is tuple and all(v.__class__ is int for v in value))
 

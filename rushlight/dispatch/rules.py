@@ -54,8 +54,8 @@ def _edge(p: Param) -> str:
 def _shape(p: Param) -> str:
     n = p.name
     if p.type == "Tensor":
-        return f"{n!r}: {n}._a.shape, ({n!r}, 0): {n}._k"
-    return f"**({{{n!r}: {n}._a.shape, ({n!r}, 0): {n}._k}} if isinstance({n}, Tensor) else {{}})"
+        return f"{n!r}: {n}._m.shape, ({n!r}, 0): {n}._k"
+    return f"**({{{n!r}: {n}._m.shape, ({n!r}, 0): {n}._k}} if isinstance({n}, Tensor) else {{}})"
 
 
 class Rules:
@@ -150,10 +150,10 @@ class Rules:
         for p in self.tensor_params:
             v = values[p.name]
             if isinstance(v, Tensor):
-                shapes[p.name] = v._a.shape
+                shapes[p.name] = v._m.shape
                 shapes[p.name, 0] = v._k  # type: ignore[index]
             elif v is not None and not isinstance(v, (int, float, complex)):
-                shapes[p.name] = [None if x is None else x._a.shape for x in v]
+                shapes[p.name] = [None if x is None else x._m.shape for x in v]
         return shapes
 
 

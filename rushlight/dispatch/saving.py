@@ -3,9 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rushlight.tensor.tensor import Tensor, storage
-
-_new = object.__new__
+from rushlight.tensor.tensor import Tensor, alias
 
 
 def version_of(t: Tensor) -> int:
@@ -22,18 +20,9 @@ def version_of(t: Tensor) -> int:
     return s.version
 
 
-def result_alias(t: Tensor) -> Tensor:
-    """A result to be kept by its own node: the same data without the node, to make no cycle."""
-    other: Tensor = _new(Tensor)
-    other._a, other._k, other._g, other._i, other._s = t._a, t._k, None, 0, storage(t)
-    return other
-
-
-def reattach(alias: Tensor, node: Any, number: int = 0) -> Tensor:
-    """A kept result with its place in the graph again, for gradients of gradients."""
-    other: Tensor = _new(Tensor)
-    other._a, other._k, other._g, other._i, other._s = (alias._a, alias._k, node, number, alias._s)
-    return other
+# A result to be kept by its own node: the same data without the node, to make no cycle. With its place in
+# the graph again it is what gradients of gradients need.
+result_alias = reattach = alias
 
 
 def check_version(node: Any, t: Tensor, version: int) -> Tensor:

@@ -19,6 +19,7 @@ from rushlight.dispatch.arrayrun import by_keyword
 from rushlight.dispatch.rules import Rules
 from rushlight.ops.table import Row
 from rushlight.tensor.kind import kind
+from rushlight.tensor.lazyviews import mark
 from rushlight.tensor.storage import INFERENCE, strided
 from rushlight.tensor.tensor import Tensor, storage
 
@@ -34,7 +35,7 @@ def see(step: Step, t: Tensor) -> Tensor:
         s = storage(t)
     out: Tensor = _new(Tensor)
     out._k, again, rest, function, args = step
-    out._a = function(t._a, *args)
+    out._a = function(t._m, *args)
     out._g = None
     out._i = 0
     out._s = s
@@ -53,16 +54,19 @@ def view_runner(row: Row) -> Run:
     rules = Rules(row, row.vjp or transposed.view_rule(row))
     body = by_keyword(row, row.body)
     native = body if row.options.get("native") else row.options.get("numpy")
+    marks = row.options.get("marks")
 
     def again(t: Any, *rest: Any) -> Any:
         return run(t, *rest)
 
     def run(t: Tensor, *rest: Any) -> Any:
-        way = NotImplemented if native is None else native(t._a, *rest)
+        way = NotImplemented if native is None else native(t._m, *rest)
         *way, lasting = _mapped(t, body, rest) if way is NotImplemented else (way[0], way[1:], True)
-        of = from_numpy_dtype(way[0](t._a, *way[1]).dtype)  # of complex numbers' parts it is another
-        out = see((t._k if of is t._k.dtype else kind(of, t._k.device), again, rest, *way), t)
-        if not lasting:
+        of = from_numpy_dtype(way[0](t._m, *way[1]).dtype)  # of complex numbers' parts it is another
+        out = see((t._k.plain if of is t._k.dtype else kind(of, t._k.device), again, rest, *way), t)
+        if marks is not None or t._k.lazy:
+            mark(out, *((t._k.conj, t._k.neg) if marks is None else marks(t._k, *rest)))
+        if not lasting or t._k.lazy or out._k.lazy:
             out._b = (t, again, rest, None)
         if t._g is not None and LOCAL.enabled:
             rules.record((t, *rest), out)
@@ -72,7 +76,7 @@ def view_runner(row: Row) -> Run:
 
 def _mapped(t: Tensor, body: Run, rest: tuple[Any, ...]) -> tuple[Run, tuple[Any, ...], bool]:
     """(function, its arguments, whether it holds for all arrays of this layout) of a layout's map."""
-    a = t._a
+    a = t._m
     step = a.itemsize
     layout = body(Layout(a.shape, tuple([s // step for s in a.strides])), *rest)
     strides = tuple([s * step for s in layout.strides])

@@ -138,8 +138,34 @@ def adjoint(input):
 
 @composite(aliases=("_conj",))
 def conj(input):
-    """The complex conjugate; a real tensor is returned as it is."""
-    return _conj(input) if input._k.dtype.is_complex else input
+    """The complex conjugate, as a view that is conjugated when it is read; a real tensor itself."""
+    return _conj_view(input) if input._k.dtype.is_complex else input
+
+
+@view(name="_conj_view", where=("aten",), native=True, node="conj", marks=lambda k: (not k.conj, k.neg))
+def _conj_view(input) -> Any:
+    """conj of a complex tensor."""
+    return (_same,)
+
+
+@_conj_view.gradient
+def _(s: Any, grad: Any) -> Any:
+    return grad.conj()
+
+
+@view(name="_neg_view", native=True, marks=lambda k: (k.conj, not k.neg))
+def _neg_view(input) -> Any:
+    """The negative, as a view that is negated when it is read."""
+    return (_same,)
+
+
+@_neg_view.gradient
+def _(s: Any, grad: Any) -> Any:
+    return -grad
+
+
+def _same(a: Array) -> Array:
+    return a[...]
 
 
 @pointwise(name="conj_physical", aliases=("_conj_physical",))
@@ -148,10 +174,16 @@ def _conj(input) -> Expr:
     return m.conj(input)
 
 
-@composite(aliases=("resolve_neg",))
+@composite
 def resolve_conj(input):
-    """The tensor itself: conjugation and negation are never lazy here."""
-    return input
+    """A copy of a view that is conjugated when it is read; another tensor as it is."""
+    return clone(input) if input._k.conj else input
+
+
+@composite
+def resolve_neg(input):
+    """A copy of a view that is negated when it is read; another tensor as it is."""
+    return clone(input) if input._k.neg else input
 
 
 @view(name="_complex_part", where=("aten",), native=True)
@@ -168,7 +200,9 @@ def _(s: Any, grad: Any) -> Any:
 @composite(where=("torch",))
 def real(input):
     """The real part, as a view; a real tensor is returned as it is."""
-    return _complex_part(input, "real") if input._k.dtype.is_complex else input
+    if not input._k.dtype.is_complex:
+        return input
+    return _complex_part(_conj_view(input) if input._k.conj else input, "real")
 
 
 @composite(where=("torch",))
@@ -176,6 +210,8 @@ def imag(input):
     """The imaginary part, as a view."""
     if not input._k.dtype.is_complex:
         raise RuntimeError("imag is not implemented for tensors with non-complex dtypes.")
+    if input._k.conj:
+        return _neg_view(_complex_part(_conj_view(input), "imag"))
     return _complex_part(input, "imag")
 
 
@@ -189,7 +225,14 @@ def _view_real(a: Array) -> Array:
     return np.lib.stride_tricks.as_strided(a.real, flat.shape, (*a.strides, a.itemsize // 2))
 
 
-@view(native=True)
+def _unconjugated(k: Any) -> tuple[bool, bool]:
+    if k.conj:
+        raise RuntimeError("view_as_real doesn't work on unresolved conjugated tensors.  To resolve the "
+                           "conjugate tensor so you can view it as real, use self.resolve_conj(), a copy")
+    return False, k.neg
+
+
+@view(native=True, marks=_unconjugated)
 def view_as_real(input) -> Any:
     """A complex tensor as a real one with a last dim of (real, imaginary)."""
     return (_view_real,)

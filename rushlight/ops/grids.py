@@ -68,7 +68,7 @@ def _check_mesh(parts: list[Any], indexing: str) -> None:
         if t.ndim > 1:
             raise RuntimeError("torch.meshgrid: Expected 0D or 1D tensor in the tensor list but "
                                f"got: a tensor of shape {list(t.shape)}")
-        if t._k is not parts[0]._k:
+        if t._k.plain is not parts[0]._k.plain:
             raise RuntimeError("torch.meshgrid expects all tensors to have the same dtype and "
                                f"device, got {t.dtype} and {parts[0].dtype}")
     if indexing not in ("ij", "xy"):

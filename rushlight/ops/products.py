@@ -175,7 +175,7 @@ def _(a: Array, b: Array) -> Way:
 @composite(out=True, aliases=("linalg.matmul",), planned=True)
 def matmul(input, other):
     """The matrix product with broadcast batch dims; vectors count as rows or columns."""
-    n, k = input._a.ndim, other._a.ndim
+    n, k = input._m.ndim, other._m.ndim
     if n == 2 and k == 2:
         return mm(input, other)
     if n == 1 and k == 1:

@@ -145,7 +145,7 @@ def limits(op: str, a: Array, largest: Array, atol: Any, rtol: Any) -> Array:
 
 def _array(t: Any) -> Any:
     """A tolerance as the array kernels take it."""
-    return t.detach().numpy() if hasattr(t, "_a") else t
+    return t.numpy(force=True) if hasattr(t, "_a") else t
 
 
 @opaque(name="_pinv", where=("aten",), node="linalg_pinv")

@@ -29,8 +29,8 @@ def _copy(view: str, **facts: Any) -> None:
     row = ROWS[view]
 
     @wraps(row.body)
-    def body(*args: Any, **named: Any) -> Any:
-        return _own(row(*args, **named))
+    def body(input: Any, *args: Any, **named: Any) -> Any:
+        return _own(row(input.resolve_conj(), *args, **named))
     return composite(body, name=f"{view}_copy", out=True, doc=f"{view}, copied.", where=_TORCH, **facts)
 
 
@@ -44,7 +44,7 @@ for _name in ("split", "split_with_sizes", "unbind"):
 @composite(where=_TORCH, out=True)
 def view_copy(input, size: "Ints | None" = None, *, dtype: "dtype | None" = None):
     """view, copied: in another shape, or its bytes as another dtype."""
-    return _own(input.view(dtype) if dtype is not None else input.view(size))
+    return _own(input.resolve_conj().resolve_neg().view(dtype) if dtype is not None else input.view(size))
 
 
 @composite(out=True)

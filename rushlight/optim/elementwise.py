@@ -39,6 +39,9 @@ class Plan:
         counted = [s for s in states if "step" in s]
         self.rest = [*chain.from_iterable(map(dict.values, states))]
         self.tensors = [*params, *[s[n] for s in states for n in names], *[s["step"] for s in counted]]
+        if any(t._k.lazy for t in self.tensors):
+            raise NotImplementedError("optimizers step memory that holds values; a parameter is conjugated"
+                                      " or negated when it is read: resolve_conj() or resolve_neg() it first")
         self.held = [*map(_memory, self.tensors)]
         self.fixed = [[*map(_real, (p._a, *[s[n]._a for n in names]))]
                       for p, s in zip(params, states, strict=True)]
@@ -233,7 +236,7 @@ def _record(plan: Plan, formula: updates.Formula, scalars: list[Any]) -> None:
     import rushlight
 
     for p, state in zip(plan.params, plan.states, strict=True):
-        tensors = {"p": p, "g": p.grad, **{name: state[name] for name in plan.names}}
+        tensors = {"p": p, "g": p.grad.resolve_conj(), **{name: state[name] for name in plan.names}}
         if p.is_complex():
             tensors = {name: rushlight.view_as_real(t) for name, t in tensors.items()}
         env = {name: t.clone() for name, t in tensors.items()}

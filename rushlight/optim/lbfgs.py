@@ -120,8 +120,8 @@ class _Run:
         return float(self.closure()), self._flat_grad()
 
     def _flat_grad(self) -> Tensor:
-        return rushlight.cat([_real(rushlight.zeros_like(p) if p.grad is None else p.grad).reshape(-1)
-                              for p in self.params])
+        grads = (rushlight.zeros_like(p) if p.grad is None else p.grad for p in self.params)
+        return rushlight.cat([_real(g.resolve_conj()).reshape(-1) for g in grads])
 
     def _add(self, t: Any, direction: Tensor) -> None:
         offset = 0

@@ -30,7 +30,7 @@ def _lerp(averaged: list[Tensor], current: list[Tensor], weight: float) -> None:
     """All averages towards the current values, in place; a native call for those of one dtype."""
     groups: dict[Any, list[tuple[Tensor, Tensor]]] = {}
     for a, c in zip(averaged, current, strict=True):
-        fits = a.is_floating_point() and a.dtype is c.dtype and a.shape == c.shape
+        fits = a.is_floating_point() and a.dtype is c.dtype and a.shape == c.shape and not a._k.lazy
         groups.setdefault(a.dtype if fits else None, []).append((a, c))
     for a, c in groups.pop(None, []):
         a.copy_(a + (c - a) * weight)

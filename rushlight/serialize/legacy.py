@@ -8,7 +8,6 @@ from __future__ import annotations
 import pickle
 import struct
 import sys
-from collections.abc import Callable
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -16,7 +15,8 @@ import numpy as np
 from rushlight.base.dtype import dtype
 from rushlight.serialize.pickler import dump
 from rushlight.serialize.reading import Plan, location_of
-from rushlight.serialize.rebuild import Array, make_storage, storage_dtype, swap_bytes, typed
+from rushlight.serialize.rebuild import Array, make_storage, storage_dtype, swap_bytes
+from rushlight.tensor.typed import TypedStorage
 
 
 MAGIC = 0x1950A86A20F9469CFC6C
@@ -79,7 +79,6 @@ class _Storages:
         self._plan, self._swapped = plan, little != (sys.byteorder == "little")
         self._flat: dict[str, tuple[Array, dtype]] = {}
         self._placed: dict[str, Any] = {}
-        self._waiting: list[Callable[[], None]] = []
 
     def load(self, key: tuple[Any, ...]) -> Any:
         """The object of a persistent id: a storage, or a module's class beside its source."""
@@ -95,11 +94,11 @@ class _Storages:
             placed = self._plan.place(flat, location_of(location))
             self._placed[record] = getattr(placed, "_untyped_storage", placed)
         if view is None:
-            return typed(self._placed[record], of, self._waiting)
+            return TypedStorage(wrap_storage=self._placed[record], dtype=of)
         _, offset, length = view
         step = of.itemsize
         part = self._flat[record][0][offset * step:(offset + length) * step]
-        return typed(make_storage(part), of, self._waiting)
+        return TypedStorage(wrap_storage=make_storage(part), dtype=of)
 
     def fill(self, file: Any, keys: list[str]) -> None:
         """Read the bytes of all storages, in the order of the file."""
@@ -115,8 +114,6 @@ class _Storages:
             flat[:] = np.frombuffer(_read(file, flat.size), np.uint8)
             if self._swapped:
                 swap_bytes(flat, of)
-        for finish in self._waiting:
-            finish()
 
 
 def _read(file: Any, count: int) -> bytes:

@@ -35,6 +35,7 @@ class Tensors(dict[str, Tensor]):
 
     def add(self, t: Tensor, name: str) -> str:
         """Keep a tensor; the name that it has here, which is another's if that is the same memory."""
+        t = t.resolve_conj().resolve_neg()
         a = t._a
         place = (a.__array_interface__["data"], a.strides, a.shape, t._k) if a.size else object()
         if place not in self._names:

@@ -11,7 +11,8 @@ import numpy as np
 from rushlight.base.dtype import dtype
 from rushlight.serialize.locations import Restorer, is_meta, restorer
 from rushlight.serialize.options import LoadEndianness, get_default_load_endianness, skipping_data
-from rushlight.serialize.rebuild import (make_meta_storage, make_storage, storage_dtype, swap_bytes, typed)
+from rushlight.serialize.rebuild import make_meta_storage, make_storage, storage_dtype, swap_bytes
+from rushlight.tensor.typed import TypedStorage
 from rushlight.serialize.trust import load_weights, trusting_unpickler
 from rushlight.serialize.zipfile_format import Reader
 
@@ -80,7 +81,7 @@ class _Storages:
         if record not in self._loaded:
             self._loaded[record] = self._make(str(record), of, location_of(location), count)
         found = self._loaded[record]
-        return typed(found, of)
+        return TypedStorage(wrap_storage=found, dtype=of)
 
     def _make(self, record: str, of: dtype, location: str, count: int) -> Any:
         length, name = count * of.itemsize, f"data/{record}"

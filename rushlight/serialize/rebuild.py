@@ -6,7 +6,6 @@ Functions whose names begin with `_rebuild_` appear in files under PyTorch's mod
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,8 @@ from rushlight.serialize.names import resolve
 from rushlight.tensor import geometry
 from rushlight.tensor.bridge import from_numpy
 from rushlight.tensor.copying import meta_tensor, tensor_over
-from rushlight.tensor.tensor import Tensor, as_subclass, wrap
+from rushlight.tensor.lazyviews import mark
+from rushlight.tensor.tensor import Tensor, as_subclass
 from rushlight.tensor.typed import BY_DTYPE, TypedStorage
 from rushlight.tensor.untyped import UntypedStorage
 
@@ -62,16 +62,19 @@ def _tensor_form(t: Tensor) -> tuple[Any, ...]:
 
 
 def _plain_form(t: Tensor) -> tuple[Any, tuple[Any, ...]]:
-    of, sizes, strides = t._k.dtype, tuple(t._a.shape), t.stride()
+    of, sizes, strides = t._k.dtype, tuple(t._m.shape), t.stride()
     if t._k.on_meta:
         return _rebuild_meta_tensor_no_storage, (of, sizes, strides, t.requires_grad)
     # PyTorch's reader expects an (empty) table of backward hooks; hooks are not written.
     place: tuple[Any, ...] = (t.storage_offset(), sizes, strides, t.requires_grad, OrderedDict())
     _warn_of_hooks(t)
     bytes_ = UntypedStorage._of(t)
+    marks = {name: True for name in ("neg", "conj") if getattr(t._k, name)}
     if of in BY_DTYPE:
-        return _rebuild_tensor_v2, (TypedStorage(wrap_storage=bytes_, dtype=of), *place)
-    return _rebuild_tensor_v3, (bytes_, *place, of)
+        place = (TypedStorage(wrap_storage=bytes_, dtype=of), *place)
+    else:
+        place = (bytes_, *place, of)
+    return _rebuild_tensor_v2 if of in BY_DTYPE else _rebuild_tensor_v3, (*place, marks) if marks else place
 
 
 def _warn_of_hooks(t: Tensor) -> None:
@@ -120,15 +123,6 @@ def make_meta_storage(nbytes: int) -> UntypedStorage:
     return made
 
 
-def typed(untyped: UntypedStorage, of: dtype,
-          waiting: list[Callable[[], None]] | None = None) -> TypedStorage:
-    """The storage with its dtype; `waiting` collects what must be done once its bytes are there."""
-    made = TypedStorage(wrap_storage=untyped, dtype=of)
-    if waiting is not None:
-        made.waiting = waiting  # type: ignore[attr-defined]
-    return made
-
-
 def swap_bytes(flat: Array, of: dtype) -> None:
     """Turn every element's bytes around, in place; a complex number's parts each for itself."""
     width = of.to_real().itemsize
@@ -146,22 +140,10 @@ def _see(held: Any, of: dtype, layout: Layout) -> Tensor:
     return tensor_over(untyped._shared, of, layout)
 
 
-def _finish(t: Tensor, requires_grad: bool, held: Any, metadata: Any) -> Tensor:
+def _finish(t: Tensor, requires_grad: bool, metadata: Any) -> Tensor:
     if metadata:
-        # PyTorch marks a conjugated or negated view; here its values are written out.
-        t = _written_out(t, metadata, getattr(held, "waiting", None))
+        mark(t, bool(metadata.get("conj")), bool(metadata.get("neg")))
     return t.requires_grad_() if requires_grad else t
-
-
-def _written_out(seen: Tensor, metadata: dict[str, bool], waiting: list[Callable[[], None]] | None) -> Tensor:
-    def values() -> Any:
-        found = np.conj(seen._a) if metadata.get("conj") else seen._a
-        return np.negative(found) if metadata.get("neg") else found.copy()
-
-    made = wrap(values())
-    if waiting is not None:  # the storage has no bytes yet
-        waiting.append(lambda: np.copyto(made._a, values()))
-    return made
 
 
 def _rebuild_tensor(held: Any, storage_offset: int, size: Ints, stride: Ints) -> Tensor:
@@ -171,13 +153,13 @@ def _rebuild_tensor(held: Any, storage_offset: int, size: Ints, stride: Ints) ->
 def _rebuild_tensor_v2(held: Any, storage_offset: int, size: Ints, stride: Ints, requires_grad: bool = False,
                        backward_hooks: Any = None, metadata: Any = None) -> Tensor:
     made = _rebuild_tensor(held, storage_offset, size, stride)
-    return _finish(made, requires_grad, held, metadata)
+    return _finish(made, requires_grad, metadata)
 
 
 def _rebuild_tensor_v3(held: Any, storage_offset: int, size: Ints, stride: Ints,
                        requires_grad: bool, backward_hooks: Any, of: dtype, metadata: Any = None) -> Tensor:
     made = _see(held, of, Layout(tuple(size), tuple(stride), storage_offset))
-    return _finish(made, requires_grad, held, metadata)
+    return _finish(made, requires_grad, metadata)
 
 
 def _rebuild_meta_tensor_no_storage(of: dtype, size: Ints, stride: Ints, requires_grad: bool) -> Tensor:

@@ -76,6 +76,9 @@ def dlpack(self: Tensor, *, stream: Any = None, max_version: Any = None, dl_devi
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
     if self._k.on_meta:
         raise BufferError("Can't export meta tensors: they have no memory")
+    if self._k.lazy:
+        raise BufferError(f"Can't export tensors with the {'conjugate' if self._k.conj else 'negative'} bit "
+                          "set: use tensor.resolve_conj().resolve_neg()")
     array = self._a.copy() if copy else self._a
     try:
         return array.__dlpack__(max_version=max_version)

@@ -52,6 +52,12 @@ class Conversion:
             raise TypeError(f"Got unsupported ScalarType {self._k.dtype.legacy}; NumPy has no such "
                             "type: convert with .float() first")
         escape(".numpy()")
+        if self._k.lazy and force:
+            return self._a.copy()
+        if self._k.lazy:
+            bit, way = ("conjugate", "conj") if self._k.conj else ("negative", "neg")
+            raise RuntimeError(f"Can't call numpy() on Tensor that has {bit} bit set. Use "
+                               f"tensor.resolve_{way}().numpy() instead.")
         # The view must keep later in-place NumPy writes visible, so it is handed out as it is.
         return self._a.view()
 

@@ -10,6 +10,7 @@ from rushlight.base.device import META
 from rushlight.base.dtype import dtype
 from rushlight.base.layout import Layout, beyond_storage, extent
 from rushlight.tensor.kind import kind
+from rushlight.tensor.lazyviews import mark
 from rushlight.tensor.meta import meta_array
 from rushlight.tensor.storage import Storage, strided
 from rushlight.tensor.tensor import Tensor, as_subclass, storage, wrap
@@ -60,18 +61,19 @@ def reduce_tensor(t: Tensor, protocol: Any) -> tuple[Any, ...]:
     memory = None
     if not t._k.on_meta:
         memory = storage(t)
-        memory.bytes(t._a)
-    built = (type(t), memory, t._k.dtype, tuple(t._a.shape), t.stride(),
-             0 if memory is None else t.storage_offset(), t.requires_grad)
+        memory.bytes(t._m)
+    built = (type(t), memory, t._k.dtype, tuple(t._m.shape), t.stride(),
+             0 if memory is None else t.storage_offset(), t.requires_grad, t._k.conj, t._k.neg)
     return (_rebuild, built, t.__dict__) if t.__dict__ else (_rebuild, built)
 
 
 def _rebuild(cls: type, memory: Storage | None, of: dtype, sizes: Ints, strides: Ints, offset: int,
-             requires_grad: bool) -> Any:
+             requires_grad: bool, conj: bool = False, neg: bool = False) -> Any:
     if memory is None:
         made = meta_tensor(of, sizes, strides)
     else:
         made = tensor_over(memory, of, Layout(sizes, strides, offset))
+    mark(made, conj, neg)
     if cls is not Tensor:
         made = as_subclass(made, cls)
     return made.requires_grad_() if requires_grad else made
@@ -90,10 +92,12 @@ def deepcopy_tensor(t: Tensor, memo: dict[int, Any]) -> Tensor:
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the "
             "moment. If you were attempting to deepcopy a module, this may be because it holds a computed "
             "tensor (torch.nn.utils.weight_norm does); copy t.detach() instead.")
-    if t._k.on_meta:
-        made = meta_tensor(t._k.dtype, tuple(t._a.shape), t.stride())
+    if t._k.lazy:
+        made = t.detach().clone()
+    elif t._k.on_meta:
+        made = meta_tensor(t._k.dtype, tuple(t._m.shape), t.stride())
     else:
-        layout = Layout(tuple(t._a.shape), t.stride(), t.storage_offset())
+        layout = Layout(tuple(t._m.shape), t.stride(), t.storage_offset())
         made = tensor_over(_deepcopy_storage(t, memo), t._k.dtype, layout)
     if type(t) is not Tensor:
         made = as_subclass(made, type(t))
@@ -111,5 +115,5 @@ def _deepcopy_storage(t: Tensor, memo: dict[int, Any]) -> Storage:
     memory = storage(t)
     found = memo.get(id(memory))
     if found is None:
-        found = memo[id(memory)] = storage_of(memory.bytes(t._a).copy())
+        found = memo[id(memory)] = storage_of(memory.bytes(t._m).copy())
     return found

@@ -60,14 +60,14 @@ class Geometry:
     """Sizes, strides, offset, memory: everything that can be told without reading the data."""
 
     __slots__ = ()
-    _a: Any
+    _m: Any
     _k: Any
     _s: Any
 
     @property
     def shape(self) -> Size:
         """The sizes of all dims."""
-        return Size(self._a.shape)
+        return Size(self._m.shape)
 
     @property
     def dtype(self) -> dt.dtype:
@@ -82,7 +82,7 @@ class Geometry:
     @property
     def ndim(self) -> int:
         """The number of dims."""
-        return self._a.ndim
+        return self._m.ndim
 
     @property
     def layout(self) -> StorageLayout:
@@ -97,21 +97,21 @@ class Geometry:
     @property
     def nbytes(self) -> int:
         """Bytes of all elements."""
-        return self._a.size * self._k.dtype.itemsize
+        return self._m.size * self._k.dtype.itemsize
 
     def size(self, dim: int | None = None) -> Any:
         """All sizes, or the size of one dim."""
         if dim is None:
-            return Size(self._a.shape)
-        return self._a.shape[_place("size", dim, self._a.ndim)]
+            return Size(self._m.shape)
+        return self._m.shape[_place("size", dim, self._m.ndim)]
 
     def dim(self) -> int:
         """The number of dims."""
-        return self._a.ndim
+        return self._m.ndim
 
     def numel(self) -> int:
         """The number of elements."""
-        return self._a.size
+        return self._m.size
 
     ndimension = dim
     nelement = numel
@@ -119,14 +119,14 @@ class Geometry:
     @property
     def T(self) -> Any:
         """The dims reversed; meant for matrices."""
-        if self._a.ndim not in (0, 2):
+        if self._m.ndim not in (0, 2):
             import warnings
 
             warnings.warn("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is "
                           "deprecated and it will throw an error in a future release. Consider `x.mT` to "
                           "transpose batches of matrices or `x.permute(*torch.arange(x.ndim - 1, -1, -1))` "
                           "to reverse the dimensions of a tensor.", UserWarning, stacklevel=2)
-        return self.permute(tuple(range(self._a.ndim))[::-1])  # type: ignore[attr-defined]
+        return self.permute(tuple(range(self._m.ndim))[::-1])  # type: ignore[attr-defined]
 
     @property
     def mT(self) -> Any:
@@ -136,9 +136,9 @@ class Geometry:
     @property
     def H(self) -> Any:
         """The conjugate transpose of a matrix."""
-        if self._a.ndim not in (0, 2):
+        if self._m.ndim not in (0, 2):
             raise RuntimeError("tensor.H is only supported on matrices (2-D tensors). Got "
-                               f"{self._a.ndim}-D tensor.")
+                               f"{self._m.ndim}-D tensor.")
         return self.T.conj()
 
     @property
@@ -147,9 +147,9 @@ class Geometry:
         return self._swapped("mH").conj()
 
     def _swapped(self, name: str) -> Any:
-        if self._a.ndim < 2:
+        if self._m.ndim < 2:
             raise RuntimeError(f"tensor.{name} is only supported on matrices or batches of matrices. "
-                               f"Got {self._a.ndim}-D tensor.")
+                               f"Got {self._m.ndim}-D tensor.")
         return self.transpose(-2, -1)  # type: ignore[attr-defined]
 
     @property
@@ -176,7 +176,7 @@ class Geometry:
 
     def stride(self, dim: int | None = None) -> Any:
         """Strides in elements: all, or of one dim."""
-        a = self._a
+        a = self._m
         step = a.itemsize
         strides = tuple([s // step for s in a.strides])
         if not a.size and not any(strides):
@@ -185,14 +185,14 @@ class Geometry:
 
     def storage_offset(self) -> int:
         """Elements from the start of the storage to the first element."""
-        start = self._storage().bytes(self._a)
+        start = self._storage().bytes(self._m)
         if not start.size:
             return 0
-        return (address(self._a) - address(start)) // self._a.itemsize
+        return (address(self._m) - address(start)) // self._m.itemsize
 
     def data_ptr(self) -> int:
         """The address of the first element; 0 for an empty tensor."""
-        return address(self._a) if self._a.size else 0
+        return address(self._m) if self._m.size else 0
 
     def _storage(self) -> Storage:
         return storage(self)
@@ -222,7 +222,7 @@ class Geometry:
 
     def is_contiguous(self, memory_format: MemoryFormat = contiguous_format) -> bool:
         """Whether the elements lie in the order of `memory_format` without gaps."""
-        a = self._a
+        a = self._m
         if memory_format in (contiguous_format, preserve_format):
             return bool(a.flags.c_contiguous)
         if a.ndim != (4 if memory_format is channels_last else 5):
@@ -259,17 +259,23 @@ class Geometry:
 
     def is_same_size(self, other: "Geometry") -> bool:
         """Whether the shapes are equal."""
-        return self._a.shape == other._a.shape
+        return self._m.shape == other._m.shape
 
     def is_set_to(self, other: "Geometry") -> bool:
         """Whether both see the same memory in the same way."""
         return (self.data_ptr(), self.shape, self.stride()) == (other.data_ptr(), other.shape, other.stride())
 
     def is_shared(self) -> bool:
-        """False: memory is private to the process; and nothing is conjugated or negated lazily."""
+        """False: memory is private to the process."""
         return False
 
-    is_conj = is_neg = is_shared
+    def is_conj(self) -> bool:
+        """Whether it is a view that is conjugated when it is read."""
+        return self._k.conj
+
+    def is_neg(self) -> bool:
+        """Whether it is a view that is negated when it is read."""
+        return self._k.neg
 
     def is_pinned(self, device: Any = None) -> bool:
         """False: there is no page-locked memory without CUDA."""
@@ -292,9 +298,9 @@ class Geometry:
         return self.to(device)  # type: ignore[attr-defined]
 
     def __len__(self) -> int:
-        if not self._a.ndim:
+        if not self._m.ndim:
             raise TypeError("len() of a 0-d tensor")
-        return self._a.shape[0]
+        return self._m.shape[0]
 
 
 def lookup_function(name: str) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 from rushlight.autograd.node import AccumulateGrad
 from rushlight.base import dtype as dt
 from rushlight.base.tape import TAPE
+from rushlight.tensor.lazyviews import place
 
 
 class Gradient:
@@ -116,9 +117,9 @@ class Gradient:
 
     def detach(self) -> Any:
         """The same data outside the graph: it shares memory and version, and tracks nothing."""
-        from rushlight.tensor.tensor import wrap_view
+        from rushlight.tensor.tensor import alias
 
-        return wrap_view(self._a, self)  # type: ignore[arg-type]
+        return alias(self)  # type: ignore[arg-type]
 
     def detach_(self) -> Any:
         """Cut this tensor off from its graph, in place."""
@@ -132,13 +133,14 @@ class Gradient:
         """The same data with its own version counter, so that autograd does not see writes."""
         from rushlight.tensor.tensor import wrap
 
-        return wrap(self._a, self._k)
+        return self.detach() if self._k.lazy else wrap(self._a, self._k)
 
     @data.setter
     def data(self, value: Any) -> None:
         if not isinstance(value, Gradient):
             raise TypeError(f"Variable data has to be a tensor, but got {type(value).__name__}")
-        self._a, self._k, self._s = value._a, value._k, value._s
+        place(self, value._m, value._k)
+        self._s = value._s
         if self.__dict__.get("_post"):
             self._post()
 

@@ -1,4 +1,4 @@
-"""Kinds: one interned object per (dtype, device), which the door's tables are keyed by."""
+"""Kinds: one interned object per (dtype, device, marks), which the door's tables are keyed by."""
 from __future__ import annotations
 
 from typing import Any
@@ -10,31 +10,38 @@ from rushlight.base.device import CPU, META, device
 
 
 class Kind:
-    """The dtype and device of a tensor; compare by identity."""
+    """The dtype and device of a tensor, and how its memory is read; compare by identity.
 
-    __slots__ = ("dtype", "device", "np", "on_meta")
+    conj, neg: the values are the conjugates, the negatives of what lies in memory (tensor/lazyviews.py);
+    lazy: either.  special: no short way takes such tensors.  plain: the kind without marks.
+    """
 
-    def __init__(self, dtype: dt.dtype, where: device) -> None:
+    __slots__ = ("dtype", "device", "np", "on_meta", "conj", "neg", "lazy", "special", "plain")
+
+    def __init__(self, dtype: dt.dtype, where: device, conj: bool, neg: bool) -> None:
         self.dtype, self.device, self.np = dtype, where, dtype.np
         self.on_meta = where.type == "meta"
+        self.conj, self.neg, self.lazy = conj, neg, conj or neg
+        self.special = self.on_meta or self.lazy
+        self.plain: Kind = kind(dtype, where) if self.lazy else self
 
     def __repr__(self) -> str:
         return f"Kind({self.dtype!r}, {self.device})"
 
 
-_kinds: dict[tuple[str, str], Kind] = {}
+_kinds: dict[tuple[str, str, bool, bool], Kind] = {}
 # NumPy dtype -> the CPU kind; the hot look-up of wrap()
 CPU_KINDS: dict[np.dtype[Any], Kind] = {}
 
 
-def kind(dtype: dt.dtype, where: device = CPU) -> Kind:
+def kind(dtype: dt.dtype, where: device = CPU, conj: bool = False, neg: bool = False) -> Kind:
     """The interned Kind."""
-    key = (dtype.name, str(where))
+    key = (dtype.name, str(where), conj, neg)
     found = _kinds.get(key)
     if found is None:
         if where.type not in ("cpu", "meta"):
             raise unavailable(where)
-        found = _kinds.setdefault(key, Kind(dtype, where))
+        found = _kinds.setdefault(key, Kind(dtype, where, conj, neg))
     return found
 
 

@@ -3,7 +3,8 @@
 Invariants: `_a` is the NumPy view that holds the data; `_k` its interned Kind; `_g` the autograd
 node that made it (the AccumulateGrad node of a leaf that requires grad, None where no gradient is
 tracked) and `_i` which of the node's results it is; `_s` its Storage, shared by all views, made
-when first needed. Views of tracked tensors also have `_b`, their View. Methods that are ops come
+when first needed. Views of tracked tensors also have `_b`, their View. Lazy views have no `_a`
+(lazyviews.py): what looks at memory and not at values reads `_m`. Methods that are ops come
 from the table: the first look-up of a name binds it to the class.
 """
 from __future__ import annotations
@@ -17,6 +18,7 @@ from rushlight.tensor.conversion import Conversion
 from rushlight.tensor.geometry import Geometry
 from rushlight.tensor.gradient import Gradient
 from rushlight.tensor.kind import CPU_KINDS, Kind, kind
+from rushlight.tensor.lazyviews import values
 from rushlight.tensor.operators import Operators
 from rushlight.tensor.storage import INFERRING, Storage, fresh, storage
 
@@ -46,9 +48,10 @@ class TensorMeta(type):
 class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
     """A multi-dimensional array; make one with torch.tensor, torch.zeros, torch.from_numpy, ..."""
 
-    __slots__ = ("_a", "_k", "_g", "_i", "_s", "_b", "_grad", "__dict__", "__weakref__")
+    __slots__ = ("_a", "_k", "_g", "_i", "_s", "_b", "_grad", "_hidden", "__dict__", "__weakref__")
     __array_priority__ = 1000
     _a: np.ndarray[Any, Any]
+    _m: np.ndarray[Any, Any]
     _k: Kind
     _s: Storage | None
 
@@ -58,6 +61,10 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
         return legacy_new(cls, args, kwargs)
 
     def __getattr__(self, name: str) -> Any:
+        if name == "_a":
+            return values(self)
+        if name == "_m":  # a wrapped tensor's `_a` is no slot
+            return self._hidden if hasattr(self, "_hidden") else self._a
         if name not in _UNSET:
             if lookup("Tensor", name) is not None:
                 getattr(Tensor, name)
@@ -83,8 +90,11 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
 
 # Classes of tensors that are wrapped in a level of vmap or of forward mode (transforms/levels.py).
 WRAPPED: set[type] = set()
-_UNSET = frozenset({"_b", "_grad", "__array_struct__", "__array_interface__", "__array_ufunc__",
+_UNSET = frozenset({"_b", "_grad", "_hidden", "__array_struct__", "__array_interface__", "__array_ufunc__",
                     "__torch_function__", "__cuda_array_interface__"})
+
+# The same slot by another name: as fast to read, but where it is empty __getattr__ knows which was asked for.
+Tensor._m = Tensor.__dict__["_a"]
 
 _new = object.__new__
 
@@ -95,7 +105,7 @@ def wrap(array: Any, of: Kind | None = None) -> Tensor:
         array = np.asarray(array)
     t: Tensor = _new(Tensor)
     t._a = array
-    t._k = CPU_KINDS[array.dtype] if of is None else of
+    t._k = CPU_KINDS[array.dtype] if of is None else of.plain
     t._g = None
     t._i = 0
     t._s = fresh() if INFERRING else None
@@ -103,21 +113,30 @@ def wrap(array: Any, of: Kind | None = None) -> Tensor:
 
 
 def wrap_view(array: np.ndarray[Any, Any], base: Tensor, of: Kind | None = None) -> Tensor:
-    """A tensor around a view of `base`'s memory: it shares the storage and its version."""
+    """A tensor around a view of `base`'s array: it shares the storage and its version."""
     t: Tensor = _new(Tensor)
     t._a = array
-    t._k = base._k if of is None else of
+    t._k = (base._k if of is None else of).plain
     t._g = None
     t._i = 0
     t._s = storage(base)
     return t
 
 
-def as_subclass(t: Tensor, cls: type) -> Tensor:
-    """The same data seen as an instance of `cls`."""
+def alias(t: Tensor, node: Any = None, number: int = 0, cls: type = Tensor) -> Tensor:
+    """The same memory, read in the same way, at another place in the graph: result `number` of `node`."""
     other: Tensor = _new(cls)
-    other._a, other._k, other._g, other._i, other._s = t._a, t._k, t._g, t._i, storage(t)
+    other._k, other._g, other._i, other._s = t._k, node, number, storage(t)
+    if t._k.lazy:
+        other._hidden = t._hidden
+    else:
+        other._a = t._a
     return other
 
 
-__all__ = ["WRAPPED", "Tensor", "as_subclass", "kind", "lookup", "storage", "wrap", "wrap_view"]
+def as_subclass(t: Tensor, cls: type) -> Tensor:
+    """The same data seen as an instance of `cls`."""
+    return alias(t, t._g, t._i, cls)
+
+
+__all__ = ["WRAPPED", "Tensor", "alias", "as_subclass", "kind", "lookup", "storage", "wrap", "wrap_view"]

@@ -31,7 +31,7 @@ class UntypedStorage:
     @classmethod
     def _of(cls, t: Tensor) -> "UntypedStorage":
         made: UntypedStorage = object.__new__(cls)
-        made._shared, made._view, made.device = storage(t), t._a, t._k.device
+        made._shared, made._view, made.device = storage(t), t._m, t._k.device
         return made
 
     @classmethod

@@ -116,7 +116,7 @@ def permute(level: Any, row: Row, bound: Bound) -> Any:
 def product(level: Any, row: Row, bound: Bound) -> Any:
     """Matrices, by matmul; the row's own errors come from a pair of examples."""
     a, b = bound.values()
-    if a._a.shape[-1] != b._a.shape[-2] or a._k is not b._k or row.name == "bmm" and len(a) != len(b):
+    if a._a.shape[-1] != b._a.shape[-2] or a.dtype is not b.dtype or row.name == "bmm" and len(a) != len(b):
         row(*[wrap(np.zeros(t._a.shape, t._a.dtype)) for t in (a, b)])
     return level.wrap(ROWS["matmul"](*[level.aligned(t, _rank(bound)) for t in (a, b)]))
 

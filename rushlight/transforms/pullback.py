@@ -16,7 +16,7 @@ from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad, Node, edge
 from rushlight.base.dtype import FLOATING
 from rushlight.ops.table import ROWS
-from rushlight.tensor.tensor import Tensor, wrap_view
+from rushlight.tensor.tensor import Tensor, alias
 from rushlight.transforms.batching import Batched, Batching
 from rushlight.transforms.levels import Wrapped, active, wrapper
 from rushlight.transforms.tangents import Dual, dual
@@ -43,12 +43,12 @@ def _entered(t: Any, levels: list[Any], nodes: list[Entry]) -> Any:
         if level.holds(t):
             return dual(_entered(t.value, rest, nodes), t.tangent, level)
         return _entered(t, rest, nodes)
-    alias = wrap_view(t._a, t)
+    entered = alias(t)
     node = Entry((edge(t) if LOCAL.enabled else None,))
     node.open = True
-    alias._g, alias._i = node, 0
+    entered._g = node
     nodes.append(node)
-    return alias
+    return entered
 
 
 def _sourced(starts: Iterable[Node]) -> bool:

@@ -18,7 +18,7 @@ from rushlight.base.dtype import FLOATING
 from rushlight.dispatch.arrayrun import by_keyword
 from rushlight.dispatch.formulanodes import fit
 from rushlight.ops.table import ROWS
-from rushlight.tensor.tensor import WRAPPED, Tensor, wrap_view
+from rushlight.tensor.tensor import WRAPPED, Tensor, alias
 from rushlight.transforms import policies
 from rushlight.transforms.levels import Level, Wrapped, active, mapped, operands, wrapper
 
@@ -192,8 +192,8 @@ def _promote(t: Any, tangent: Any, level: Any) -> None:
         if not level.holds(root):
             _promote(root, ROWS["zeros_like"](root), level)
         tangent = replay(root.tangent, views)
-    value = wrap_view(t._a, t)
-    value._g, value._i, value._b = t._g, t._i, getattr(t, "_b", None)
+    value = alias(t, t._g, t._i)
+    value._b = getattr(t, "_b", None)
     t.__class__ = Dual
     t.value, t.tangent, t.level = value, tangent, level
     WRAPPED.add(Dual)

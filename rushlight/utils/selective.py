@@ -48,8 +48,8 @@ class _Kept:
         self.tracked = [t.requires_grad for t in _tensors(found)]
         self.result, self.random = mapped(found, lambda t: t.detach()), random
         self.versions = self._versions()
-        places = {id(t._a): i for i, t in enumerate(_tensors([operands, found]))}
-        self.saved = [places.get(id(t._a), t.detach()) for t in saved]
+        places = {id(t._m): i for i, t in enumerate(_tensors([operands, found]))}
+        self.saved = [places.get(id(t._m), t.detach()) for t in saved]
 
     def _versions(self) -> list[int]:
         return [storage(t).version for t in _tensors(self.result)]
