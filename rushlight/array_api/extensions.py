@@ -25,7 +25,7 @@ def vector_norm(x: Tensor, /, *, axis: Any = None, keepdims: bool = False, ord: 
 
 
 def _over_axis(f: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda x, /, *, n=None, axis=-1, norm="backward": f(x, n, axis, norm)
+    return lambda x, /, *, n=None, axis=-1, norm="backward": f(x, n, axis, norm).resolve_conj()
 
 
 def _over_axes(f: Callable[..., Any]) -> Callable[..., Any]:
