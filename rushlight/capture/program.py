@@ -147,7 +147,7 @@ class Program:
             part.replay = staged.together(part.steps)
         if knobs.verify:
             unmoved(before, whole(self.parts), "memory plan")
-        self.numbers = numbers
+        self.numbers, self.known = numbers, {}
         own = {id(room.array)} | {id(root(a)) for part in self.parts for a in part.inputs}
         self.written = [a for e in self.entries if e.kind == "write" for a in arrays(e.operands)
                         if id(root(a)) not in own]

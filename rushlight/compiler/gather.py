@@ -1,18 +1,37 @@
-"""Rows of a table by number, copied by the team."""
+"""Rows of a table by number, copied by the team: NumPy's take does it in one thread."""
 from __future__ import annotations
 
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
-from rushlight.compiler import native, team
+from rushlight.base.config import knobs
+from rushlight.compiler import native, pool, target, team
 from rushlight.compiler.ir import Function, Module
 from rushlight.compiler.runtime import SLOT, slot
 from rushlight.compiler.teamcode import MEMCPY
 from rushlight.compiler.tilecode import HEADER
 
-# Rows of a job.
-_ROWS = 256
+Array = np.ndarray[Any, Any]
+# Bytes of a row from which on this is faster; rows of a job.
+_ROW, _ROWS = 128, 256
+
+
+def rows(a: Array, index: Array) -> Array | None:
+    """a[index] for a dense table and numbers in int64; None for others, or where NumPy is as good."""
+    size = a.strides[0] if a.ndim > 1 and a.flags.c_contiguous else 0
+    usual = size >= _ROW and index.size and index.dtype == np.int64 and index.flags.c_contiguous
+    if not usual or pool.get_num_threads() < 2 or knobs.kernels == "numpy" or not target.available():
+        return None
+    # As numbers without a sign, those below 0 are too large.
+    if np.maximum.reduce(index.view(np.uint64), None) >= len(a):
+        return None
+    if not team.possible():
+        return None
+    out = np.empty((*index.shape, *a.shape[1:]), a.dtype)
+    copying(index.size, size)(pool.get_num_threads(), a, index, out)
+    return out
 
 
 @lru_cache(maxsize=256)
@@ -23,7 +42,12 @@ def copying(count: int, size: int) -> team.Call:
     for column, step in enumerate((0, 8, size)):
         jobs[:, column] = starts * step
     jobs[:, 3], jobs[:, 4] = np.minimum(_ROWS, count - starts), size
-    return team.Call((native.address("gather", "", write), jobs, range(3), 3, np.zeros(1, np.int64)))
+    return team.Call((_loop(), jobs, range(3), 3, np.zeros(1, np.int64)))
+
+
+@lru_cache(maxsize=None)
+def _loop() -> int:
+    return native.address("gather", "", write)
 
 
 def write(module: Module, name: str) -> None:

@@ -93,15 +93,11 @@ def on_dense(out: Array, write: Callable[[Array], None]) -> None:
 
 
 # Bytes of all, and of a row, from which on rows are copied by several threads: NumPy's take does it in one.
-_MANY, _ROW = 1 << 20, 128
+_MANY = 1 << 20
 
 
 def rows_of(a: Array, index: Array) -> Array:
     """a[index], copied; IndexError for a number out of range."""
-    step = a.strides[0] if a.flags.c_contiguous and index.dtype == np.int64 else 0
-    if step < _ROW or index.size * step < _MANY or machine("pool", "get_num_threads")() < 2 or (
-            np.maximum.reduce(index.view(np.uint64), None) >= len(a)):  # those below 0 are too large
-        return np.asarray(a.take(index, 0))
-    out, flat = np.empty((index.size, *a.shape[1:]), a.dtype), index.reshape(-1)
-    machine("pool", "ranges")(lambda low, high: a.take(flat[low:high], 0, out[low:high], "clip"), index.size)
-    return out.reshape(*index.shape, *a.shape[1:])
+    large = index.size * a.strides[0] >= _MANY
+    found = machine("gather", "rows")(a, index) if large else None
+    return np.asarray(a.take(index, 0)) if found is None else found
