@@ -92,7 +92,7 @@ def on_dense(out: Array, write: Callable[[Array], None]) -> None:
         out[...] = dense
 
 
-# Bytes of all, and of a row, from which on rows are copied by several threads: NumPy's take does it in one.
+# Bytes from which on rows are copied by the team: NumPy's take does it in one thread.
 _MANY = 1 << 20
 
 
