@@ -67,8 +67,8 @@ def _trained(package: Any, text: str, dtype: str, steps: int = 50) -> tuple[list
 
 
 def _apart(losses: list[float], exact: list[float]) -> float:
-    """The greatest relative difference."""
-    return max(abs(a - b) / abs(b) for a, b in zip(losses, exact, strict=True))
+    """The root of the mean square of relative differences: the greatest is one step's luck."""
+    return math.sqrt(sum(((a - b) / b) ** 2 for a, b in zip(losses, exact, strict=True)) / len(exact))
 
 
 def _form(state: Any) -> Any:
@@ -85,7 +85,7 @@ def test_losses_over_fifty_steps(text: str, dtype: str) -> None:
         # Momentum carries roundings on: PyTorch's own losses are up to 2e-5 from those in float64. Where ours
         # round otherwise, they have to be as near to these as PyTorch's are.
         exact, _ = _trained(torch, text, "float64")
-        assert dtype == "float32" and _apart(got, exact) <= PRECISION[dtype] + 2.5 * _apart(wanted, exact)
+        assert dtype == "float32" and _apart(got, exact) <= PRECISION[dtype] + 1.5 * _apart(wanted, exact)
     assert _form(ours) == _form(theirs)
     assert plain(ours["param_groups"]) == plain(theirs["param_groups"])
 
