@@ -134,7 +134,7 @@ def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool
 
 
 # Elements from which on, if there are so many in a row for each of the k, and how many are one of a group.
-_MANY, _SHARE, _GROUP = 1 << 14, 32, 8
+_MANY, _SHARE, _GROUP = 1 << 14, 100, 8
 
 
 def _first(a: Array, k: int, d: int, largest: bool) -> Array:
