@@ -30,6 +30,18 @@ from rushlight.tensor.tensor import WRAPPED, wrap
 Tensor = Any
 
 
+def _below(roots: Sequence[Node], lowest: int = 0) -> set[Node]:
+    """The nodes that gradients flow to from the roots, of those with a number of at least `lowest`."""
+    seen: set[Node] = set()
+    stack = list(roots)
+    while stack:
+        node = stack.pop()
+        if node not in seen and node.seq >= lowest:
+            seen.add(node)
+            stack.extend(e[0] for e in node.next if e is not None)
+    return seen
+
+
 class _Wanted:
     """grad()'s order: which (node, output) gradients to keep, and which nodes lead to them."""
 
@@ -43,18 +55,8 @@ class _Wanted:
 
     def _ancestors(self, roots: list[Node]) -> set[Node]:
         lowest = min((node.seq for node in self.nodes), default=0)
-        order: list[Node] = []
-        seen: set[Node] = set()
-        stack = list(roots)
-        while stack:
-            node = stack.pop()
-            if node in seen or node.seq < lowest:
-                continue
-            seen.add(node)
-            order.append(node)
-            stack.extend(e[0] for e in node.next if e is not None)
         useful: set[Node] = set()
-        for node in sorted(order, key=lambda n: n.seq):
+        for node in sorted(_below(roots, lowest), key=lambda n: n.seq):
             if node in self.nodes or any(e is not None and e[0] in useful for e in node.next):
                 useful.add(node)
         return useful
@@ -79,7 +81,8 @@ def run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
     """Send gradients from the roots through the graph to the leaves (or to what is `wanted`)."""
     before = LOCAL.enabled
     LOCAL.enabled = create
-    current = hooks.begin_run(wanted is not None)
+    current = hooks.begin_run(wanted is not None, (
+        lambda: _below([node for node, _, _ in roots])) if wanted is None else lambda: wanted.useful)
     if TAPE:
         TAPE[-1].walk()
     try:
@@ -100,6 +103,8 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
     while heap:
         node = heappop(heap)[1]
         grad = buffers.pop(node)
+        if wanted is not None and node not in wanted.useful:
+            continue
         if node.hooks is not None:
             escape("a hook of the graph runs")
             grad = hooks.before(node, grad)

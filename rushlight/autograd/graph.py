@@ -1,17 +1,20 @@
 """torch.autograd.graph: hooks on what nodes keep, and edges of the graph."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from rushlight.autograd.edges import GradientEdge, get_gradient_edge
+from rushlight.autograd.hooks import Handle, Run, current_run
 from rushlight.autograd.node import Node
 from rushlight.autograd.packing import HOOKS, pop, push
 from rushlight.tensor.tensor import Tensor, storage
 
 __all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks",
-           "get_gradient_edge", "increment_version", "save_on_cpu", "saved_tensors_hooks"]
+           "get_gradient_edge", "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks"]
 
 
 class saved_tensors_hooks:
@@ -74,3 +77,46 @@ def increment_version(tensor: Any) -> None:
     """Count a write that autograd could not see into a tensor (or into each of several)."""
     for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
         storage(t).version += 1
+
+
+def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[[Any], None], *, mode: str = "all") -> Handle:
+    """Call `fn` in each backward when the gradients of several tensors are known; what it returns is left alone.
+
+    mode "all": fn(gradients) when the last of them is there that this backward computes, None for the others;
+    "any": fn(gradient) with the first. ValueError for another mode, AssertionError for a tensor without a node.
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    nodes = [t._g for t in tensors]
+    if None in nodes:
+        raise AssertionError("Expected gradient function to be set: all tensors must require grad")
+    found: WeakKeyDictionary[Run, list[Any]] = WeakKeyDictionary()
+    missing: WeakKeyDictionary[Run, int] = WeakKeyDictionary()
+
+    def receive(place: int, grad: Tensor) -> None:
+        run = current_run()
+        if run is None:
+            return
+        if run not in found:
+            reached = run.reached()
+            found[run], missing[run] = [None] * len(nodes), sum(node in reached for node in nodes)
+            if mode == "any":
+                fn(grad)
+        found[run][place] = grad
+        missing[run] -= 1
+        if mode == "all" and not missing[run]:
+            fn(found[run])
+    return _Together([t.register_hook(partial(receive, place)) for place, t in enumerate(tensors)])
+
+
+class _Together(Handle):
+    """The handle of several hooks."""
+
+    def __init__(self, handles: list[Handle]) -> None:
+        super().__init__({})
+        self._handles = handles
+
+    def remove(self) -> None:
+        """Take all of them away."""
+        for handle in self._handles:
+            handle.remove()

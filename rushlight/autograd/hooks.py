@@ -174,13 +174,16 @@ _ALONE = _calibrate()
 
 
 class Run:
-    """One run of the engine; `partial` where it looks for the gradients of given tensors only."""
+    """One run of the engine; `partial` where it looks for the gradients of given tensors only.
 
-    __slots__ = ("callbacks", "partial", "__weakref__")
+    reached() tells the nodes that get a gradient.
+    """
 
-    def __init__(self, partial: bool) -> None:
+    __slots__ = ("callbacks", "partial", "reached", "__weakref__")
+
+    def __init__(self, partial: bool, reached: Callable[[], set[Node]]) -> None:
         self.callbacks: list[Callable[[], None]] = []
-        self.partial = partial
+        self.partial, self.reached = partial, reached
 
 
 class _Runs(threading.local):
@@ -193,9 +196,9 @@ class _Runs(threading.local):
 _runs = _Runs()
 
 
-def begin_run(partial: bool) -> Run:
+def begin_run(partial: bool, reached: Callable[[], set[Node]]) -> Run:
     """Open a run; callbacks queued inside belong to it."""
-    run = Run(partial)
+    run = Run(partial, reached)
     _runs.stack.append(run)
     return run
 

@@ -46,6 +46,18 @@ def _stacked(tensors: list[Any]) -> Any:
     return torch.stack(tensors).detach().requires_grad_(tensors[0].requires_grad)
 
 
+def replace_all_batch_norm_modules_(root: Any) -> Any:
+    """Take the running statistics from all BatchNorm modules in `root`, so that vmap can run it; `root` itself.
+
+    Each normalises by its batch's own statistics then, in evaluation, too.
+    """
+    for module in root.modules():
+        if isinstance(module, torch.nn.modules.batchnorm._BatchNorm):
+            module.running_mean = module.running_var = module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root
+
+
 def functionalize(func: Callable[..., Any], *, remove: str = "mutations") -> Callable[..., Any]:
     """Refused: the transforms take in-place ops as they are, and there is no tracer that would not."""
     raise NotImplementedError("torch.func.functionalize rewrites in-place ops for tracers, of which there "

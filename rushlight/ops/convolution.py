@@ -14,7 +14,7 @@ import numpy as np
 
 from rushlight.ops.machine import machine
 from rushlight.ops.products import product
-from rushlight.ops.table import Array, composite, opaque
+from rushlight.ops.table import ROWS, Array, composite, opaque
 from rushlight.ops.ways import Way, resolved
 from rushlight.ops.windows import Ints, add_windows, for_dims, out_size, padded, tuple_of, windows
 
@@ -212,6 +212,29 @@ def _plain(n: int) -> None:
         return _convolve(f"conv{n}d", n, input, weight, bias, stride, padding, dilation, groups)
     composite(body, name=f"conv{n}d", where=("torch", "nn.functional"),
               doc=f"The {n}-d convolution: (N, C, *in) by (O, C / groups, *k) -> (N, O, *out).")
+
+
+@composite(where=("torch", "nn.functional"))
+def conv_tbc(input, weight, bias, pad: "int" = 0):
+    """The convolution of (time, N, C) by (k, C, O), with a bias (O,) and `pad` zeros at both ends -> (out, N, O)."""
+    for wrong, what in ((input.ndim != 3, "Input must have 3 dims: time, batch, in_channel"),
+                        (weight.ndim != 3, "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels"),
+                        (bias.ndim != 1, "Bias must be 1-D")):
+        if wrong:
+            raise RuntimeError(f"{what}; got {list(input.shape)}, {list(weight.shape)}, {list(bias.shape)}")
+    (time, n, channels), (taps, inner, outer) = input.shape, weight.shape
+    if channels != inner:
+        raise RuntimeError("Input dim 2 (input channels) is not == dim 1 in the weight tensor: got "
+                           f"{channels} and {inner}")
+    if bias.shape[0] != outer:
+        raise RuntimeError("Bias size must equal dim 2 in the weight tensor (output channels): got "
+                           f"{bias.shape[0]} and {outer}")
+    out = time + 2 * pad - taps + 1
+    wide = ROWS["constant_pad_nd"](input, (0, 0, 0, 0, pad, pad))
+    found = bias.to(input.dtype).expand(out * n, outer)
+    for k in range(taps):
+        found = ROWS["addmm"](found, wide[k:k + out].reshape(out * n, inner), weight[k])
+    return found.reshape(out, n, outer)
 
 
 def _transpose(op: str, n: int, x: Any, w: Any, bias: Any, stride: Any, padding: Any,

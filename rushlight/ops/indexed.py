@@ -231,6 +231,25 @@ def diagonal_scatter(input, src, offset: "int" = 0, dim1: "int" = 0, dim2: "int"
     return _written_back(input, src, ROWS["diagonal"], offset, dim1, dim2)
 
 
+@composite(name="fill_diagonal_", where=("Tensor",))
+def fill_diagonal_(input, fill_value: "Number", wrap: "bool" = False):
+    """A number written to the diagonal: where all coordinates are equal; if `wrap`, of each block of a tall matrix."""
+    if input.ndim < 2:
+        raise RuntimeError(f"dimensions must larger than 1, got a tensor of shape {list(input.shape)}")
+    if input.ndim > 2 and len(set(input.shape)) > 1:
+        raise RuntimeError(f"all dimensions of input must be of equal length, got {list(input.shape)}")
+    rest = input
+    if wrap and input.ndim == 2:
+        high = input.shape[1] + 1  # a row without a place lies between blocks
+        blocks = input.shape[0] // high
+        input[:blocks * high].unflatten(0, (blocks, high)).diagonal(0, 1, 2).fill_(fill_value)
+        rest = input[blocks * high:]
+    while rest.ndim > 1:
+        rest = rest.diagonal(0, 0, -1)
+    rest.fill_(fill_value)
+    return input
+
+
 @composite
 def as_strided_scatter(input, src, size: "Ints", stride: "Ints", storage_offset: "int | None" = None):
     """input with the elements of its storage that as_strided shows replaced by src."""

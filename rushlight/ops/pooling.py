@@ -157,7 +157,7 @@ def _max_rows(n: int) -> None:
     name = f"max_pool{n}d"
     doc = f"The maximum of each window of the last {n} dims (with its place, if return_indices)."
     composite(functional, name=f"{name}_function", doc=doc, where=(f"nn.functional.{name}",), planned=True)
-    composite(with_indices, name=f"{name}_with_indices", doc=doc, where=_F)
+    composite(with_indices, name=f"{name}_with_indices", doc=doc, where=("torch", *_F) if n == 1 else _F)
     composite(plain, name=f"_{name}_plain", doc=doc, where=(f"torch.{name}",), planned=True)
 
 
@@ -253,15 +253,15 @@ def _mean_row(n: int) -> None:
 def _adaptive_sizes(op: str, n: int, x: Any, output_size: Any) -> Ints:
     space = x.shape[x.ndim - n:]
     wanted = (output_size,) * n if isinstance(output_size, int) or output_size is None else tuple(output_size)
+    if n > 1 and isinstance(output_size, (list, tuple)) and x.ndim <= len(wanted):
+        raise ValueError(f"Input dimension should be at least {len(wanted) + 1}; {op}() got {list(x.shape)}")
     if len(wanted) != n:
         raise RuntimeError(f"{op}: internal error: output_size.size() must be {n}, got {list(wanted)}")
     if any(o is not None and o < 0 for o in wanted):
         raise RuntimeError(f"{op}(): elements of output_size must be greater than or equal to 0, but "
                            f"received {list(wanted)}")
     if x.ndim not in (n + 1, n + 2):
-        # PyTorch's Python wrappers of the 2-d and 3-d forms look at the rank first.
-        kind = RuntimeError if n == 1 or x.ndim > n else ValueError
-        raise kind(f"{op}(): Expected {n + 1}D or {n + 2}D tensor, but got {list(x.shape)}")
+        raise RuntimeError(f"{op}(): Expected {n + 1}D or {n + 2}D tensor, but got: {list(x.shape)}")
     return tuple(size if o is None else int(o) for o, size in zip(wanted, space, strict=True))
 
 
@@ -318,16 +318,23 @@ def _adaptive_max(input, out: "Ints") -> tuple[Array, Array]:
 
 @for_dims
 def _adaptive_max_row(n: int) -> None:
+    name = f"adaptive_max_pool{n}d"
+
     def body(input, output_size: "Any", return_indices: "bool" = False):
-        out = _adaptive_sizes(f"adaptive_max_pool{n}d", n, input, output_size)
+        out = _adaptive_sizes(name, n, input, output_size)
         kernel = _even(input.shape[input.ndim - n:], out)
         if kernel and 0 < math.prod(kernel) <= _MANY:
             how = kernel, kernel, (0,) * n, (1,) * n, out
             return _max_pool(input, *how) if return_indices else _greatest(input, *how)
         found = _adaptive_max(input, out)
         return found if return_indices else found[0]
-    composite(body, name=f"adaptive_max_pool{n}d", planned=True, where=_F,
-              doc=f"The maximum of windows that divide the last {n} dims into output_size parts.")
+
+    def with_indices(input, output_size: "Any", return_indices: "bool" = False):
+        return body(input, output_size, True)
+    doc = f"The maximum of windows that divide the last {n} dims into output_size parts"
+    composite(body, name=name, planned=True, where=_F, doc=f"{doc}.")
+    composite(with_indices, name=f"{name}_with_indices", doc=f"{doc}, and its place.",
+              where=(*_F, "torch.adaptive_max_pool1d") if n == 1 else _F)
 
 
 # --- norm -----------------------------------------------------------------------------------------

@@ -98,6 +98,10 @@ class Conversion:
             raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
         return bool(self.item())
 
+    def is_nonzero(self) -> bool:
+        """Whether the one element is not zero; RuntimeError for several or none."""
+        return self.__bool__()
+
     def __float__(self) -> float:
         return float(_real(self._single(), "double"))
 

@@ -34,18 +34,10 @@ def _asked(name: str) -> Callable[..., Any]:
 
 
 # Tensor's methods as functions.
-numel = _asked("numel")
+numel, is_nonzero, get_device = map(_asked, ("numel", "is_nonzero", "get_device"))
 is_floating_point, is_complex, is_signed = map(_asked, ("is_floating_point", "is_complex", "is_signed"))
 is_inference, is_same_size = map(_asked, ("is_inference", "is_same_size"))
 is_conj, is_neg = map(_asked, ("is_conj", "is_neg"))
-
-
-def is_nonzero(input: Tensor) -> bool:
-    """Whether a tensor of one element is not zero."""
-    if input.numel() != 1:
-        ambiguous = "no values" if input.numel() == 0 else "more than one value"
-        raise RuntimeError(f"Boolean value of Tensor with {ambiguous} is ambiguous")
-    return bool(input)
 
 
 def result_type(tensor1: Any, tensor2: Any) -> dt.dtype:
