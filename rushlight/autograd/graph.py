@@ -8,7 +8,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from rushlight.autograd.edges import GradientEdge, get_gradient_edge
-from rushlight.autograd.hooks import Handle, Run, current_run
+from rushlight.autograd.hooks import Handle, current_run
 from rushlight.autograd.node import Node
 from rushlight.autograd.packing import HOOKS, pop, push
 from rushlight.tensor.tensor import Tensor, storage
@@ -90,22 +90,18 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[[Any], None
     nodes = [t._g for t in tensors]
     if None in nodes:
         raise AssertionError("Expected gradient function to be set: all tensors must require grad")
-    found: WeakKeyDictionary[Run, list[Any]] = WeakKeyDictionary()
-    missing: WeakKeyDictionary[Run, int] = WeakKeyDictionary()
+    found: WeakKeyDictionary[Any, tuple[list[Any], list[int]]] = WeakKeyDictionary()
 
     def receive(place: int, grad: Tensor) -> None:
         run = current_run()
-        if run is None:
-            return
-        if run not in found:
-            reached = run.reached()
-            found[run], missing[run] = [None] * len(nodes), sum(node in reached for node in nodes)
-            if mode == "any":
-                fn(grad)
-        found[run][place] = grad
-        missing[run] -= 1
-        if mode == "all" and not missing[run]:
-            fn(found[run])
+        if first := run not in found:
+            reached = run.reached()  # type: ignore[union-attr]
+            found[run] = [None] * len(nodes), [i for i, node in enumerate(nodes) if node in reached]
+        grads, missing = found[run]
+        grads[place] = grad
+        missing.remove(place)
+        if first if mode == "any" else not missing:
+            fn(grad if mode == "any" else grads)
     return _Together([t.register_hook(partial(receive, place)) for place, t in enumerate(tensors)])
 
 
@@ -113,7 +109,6 @@ class _Together(Handle):
     """The handle of several hooks."""
 
     def __init__(self, handles: list[Handle]) -> None:
-        super().__init__({})
         self._handles = handles
 
     def remove(self) -> None:

@@ -6,6 +6,8 @@ from typing import Any
 
 from rushlight.cpu import amp, memory
 from rushlight.cpu.memory import max_memory_allocated, memory_allocated, memory_stats
+from rushlight.cpu.queue import CpuEvent as Event
+from rushlight.cpu.queue import CpuStream as Stream
 
 __all__ = ["Event", "Stream", "StreamContext", "amp", "current_device", "current_stream", "device_count",
            "is_available", "is_initialized", "max_memory_allocated", "memory", "memory_allocated",
@@ -38,39 +40,6 @@ def set_device(device: Any) -> None:
 
 def synchronize(device: Any = None) -> None:
     """Nothing: ops are done when they return."""
-
-
-class Stream:
-    """For programs that are written for any device; work on the CPU has no queue."""
-
-    def __init__(self, priority: int = -1) -> None:
-        pass
-
-    def wait_stream(self, stream: Any) -> None:
-        """Nothing to wait for."""
-
-    def record_event(self) -> None:
-        """Nothing to record."""
-
-    def wait_event(self, event: Any) -> None:
-        """Nothing to wait for."""
-
-
-class Event:
-    """For programs that are written for any device: everything has already happened."""
-
-    def query(self) -> bool:
-        """True."""
-        return True
-
-    def record(self, stream: Any = None) -> None:
-        """Nothing to record."""
-
-    def synchronize(self) -> None:
-        """Nothing to wait for."""
-
-    def wait(self, stream: Any = None) -> None:
-        """Nothing to wait for."""
 
 
 class StreamContext(nullcontext[Any]):

@@ -31,12 +31,11 @@ def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any]
 
 
 def _each(op: str, function: Any, out: Tensor, **others: Tensor) -> Tensor:
-    for place, (name, t) in enumerate(others.items(), 1):
+    for place, (name, t) in enumerate({"self": out, **others}.items()):
         if not isinstance(t, Tensor):
             raise TypeError(f"{op}(): argument '{name}' (position {place}) must be Tensor, not {type(t).__name__}")
-    if any(t.requires_grad for t in (out, *others.values())):
-        raise RuntimeError(f"Can't call {op}() on Variable that requires grad. Use var.detach().{op}() instead.")
-    for name, t in others.items():
+        if t.requires_grad:
+            raise RuntimeError(f"Can't call {op}() on Variable that requires grad. Use var.detach().{op}() instead.")
         if t.dtype is not out.dtype:
             raise TypeError(f"{op}: expected {out.type()} for '{name}' (got {t.type()})")
     if out._k.on_meta:

@@ -217,18 +217,17 @@ def _plain(n: int) -> None:
 @composite(where=("torch", "nn.functional"))
 def conv_tbc(input, weight, bias, pad: "int" = 0):
     """The convolution of (time, N, C) by (k, C, O), with a bias (O,) and `pad` zeros at both ends -> (out, N, O)."""
-    for wrong, what in ((input.ndim != 3, "Input must have 3 dims: time, batch, in_channel"),
-                        (weight.ndim != 3, "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels"),
-                        (bias.ndim != 1, "Bias must be 1-D")):
-        if wrong:
-            raise RuntimeError(f"{what}; got {list(input.shape)}, {list(weight.shape)}, {list(bias.shape)}")
+    shapes = f"got {list(input.shape)}, {list(weight.shape)}, {list(bias.shape)}"
+    if input.ndim != 3:
+        raise RuntimeError(f"Input must have 3 dims: time, batch, in_channel; {shapes}")
+    if weight.ndim != 3:
+        raise RuntimeError(f"Weight tensor must have 3 dims: kernel_width, in_channels, out_channels; {shapes}")
     (time, n, channels), (taps, inner, outer) = input.shape, weight.shape
     if channels != inner:
-        raise RuntimeError("Input dim 2 (input channels) is not == dim 1 in the weight tensor: got "
-                           f"{channels} and {inner}")
-    if bias.shape[0] != outer:
-        raise RuntimeError("Bias size must equal dim 2 in the weight tensor (output channels): got "
-                           f"{bias.shape[0]} and {outer}")
+        raise RuntimeError(f"Input dim 2 (input channels) is not == dim 1 in the weight tensor: {shapes}")
+    if bias.ndim != 1 or bias.shape[0] != outer:
+        raise RuntimeError("Bias must be 1-D" if bias.ndim != 1 else
+                           f"Bias size must equal dim 2 in the weight tensor (output channels): {shapes}")
     out = time + 2 * pad - taps + 1
     wide = ROWS["constant_pad_nd"](input, (0, 0, 0, 0, pad, pad))
     found = bias.to(input.dtype).expand(out * n, outer)
