@@ -103,9 +103,7 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
     while heap:
         node = heappop(heap)[1]
         grad = buffers.pop(node)
-        if wanted is not None and node not in wanted.useful:
-            continue
-        if node.hooks is not None:
+        if node.hooks is not None and (wanted is None or node in wanted.useful):
             escape("a hook of the graph runs")
             grad = hooks.before(node, grad)
         if wanted is not None and wanted.stops_at(node, grad, accumulate):

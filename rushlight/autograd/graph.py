@@ -14,7 +14,8 @@ from rushlight.autograd.packing import HOOKS, pop, push
 from rushlight.tensor.tensor import Tensor, storage
 
 __all__ = ["GradientEdge", "Node", "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks",
-           "get_gradient_edge", "increment_version", "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks"]
+           "get_gradient_edge", "increment_version", "register_multi_grad_hook", "save_on_cpu",
+           "saved_tensors_hooks"]
 
 
 class saved_tensors_hooks:
@@ -79,11 +80,13 @@ def increment_version(tensor: Any) -> None:
         storage(t).version += 1
 
 
-def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[[Any], None], *, mode: str = "all") -> Handle:
-    """Call `fn` in each backward when the gradients of several tensors are known; what it returns is left alone.
+def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[[Any], None], *,
+                             mode: str = "all") -> Handle:
+    """Call `fn` in each backward when gradients of several tensors are known; what it returns is left alone.
 
-    mode "all": fn(gradients) when the last of them is there that this backward computes, None for the others;
-    "any": fn(gradient) with the first. ValueError for another mode, AssertionError for a tensor without a node.
+    mode "all": fn(gradients) when the last of them is there that this backward computes, None for the
+    others; "any": fn(gradient) with the first. ValueError for another mode, AssertionError for a tensor that
+    requires no grad.
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")

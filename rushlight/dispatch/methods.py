@@ -1,6 +1,7 @@
 """Tensor methods that write or reinterpret memory: they are no ops, so they have no rows."""
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,10 +12,9 @@ from rushlight.autograd.mode import LOCAL
 from rushlight.base import dtype as dt
 from rushlight.base.convert import convert, needs_care, number
 from rushlight.base.device import device
-from rushlight.base.tape import TAPE, constant
+from rushlight.base.tape import TAPE, constant, escape
 from rushlight.base.layout import broadcast_shapes, contiguous_strides, format_strides
 from rushlight.dispatch import inplace, names
-from rushlight.dispatch.byhand import apply_, map2_, map_
 from rushlight.dispatch.literals import NUMBERS
 from rushlight.dispatch.state import MODES, interpret, wrapped
 from rushlight.ops.table import ROWS
@@ -304,13 +304,7 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
 
 
 def share_memory_(self: Tensor) -> Tensor:
-    """Move this tensor's storage, and all tensors that see it, into memory that other processes can see.
-
-    A forked process, or one that the tensor is sent to by torch.multiprocessing, reads and writes the same memory.
-    """
-    from rushlight.tensor.sharing import share
-
-    share(self)
+    """This tensor: worker processes get their own copies or shared blocks from the DataLoader."""
     return self
 
 
@@ -318,6 +312,44 @@ def pin_memory(self: Tensor, device: Any = None) -> Tensor:
     """Refused: page-locked memory needs CUDA."""
     raise RuntimeError("Cannot access accelerator device when none is available: pin_memory() needs "
                        "CUDA; leave it away on the CPU")
+
+
+def apply_(self: Tensor, callable: Callable[[Any], Any]) -> Tensor:
+    """Replace each element by callable(element), Python numbers both, in place: any dtype and shape; slow.
+
+    RuntimeError for a tensor that requires grad, TypeError for a result that is no number.
+    """
+    return _each("apply_", callable, self)
+
+
+def map_(self: Tensor, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+    """Replace each element a by callable(a, b), b from `other`: of the same dtype, expanded to this shape."""
+    return _each("map_", callable, self, other=other)
+
+
+def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any], Any]) -> Tensor:
+    """Replace each element a by callable(a, b, c), from `x` and `y` as in map_."""
+    return _each("map2_", callable, self, x=x, y=y)
+
+
+def _each(op: str, function: Any, out: Tensor, **others: Tensor) -> Tensor:
+    for i, (name, t) in enumerate({"self": out, **others}.items()):
+        if not isinstance(t, Tensor):
+            raise TypeError(f"{op}(): argument '{name}' (position {i}) must be Tensor, not {type(t).__name__}")
+        if t.requires_grad:
+            raise RuntimeError(f"Can't call {op}() on Variable that requires grad. Use var.detach().{op}() "
+                               "instead.")
+        if t.dtype is not out.dtype:
+            raise TypeError(f"{op}: expected {out.type()} for '{name}' (got {t.type()})")
+    escape(f".{op}()")
+    given = [out, *[t.expand(out.shape) for t in others.values()]]
+    # One after the other, as elements that lie in the same memory demand.
+    for at in np.ndindex(*out._m.shape) if not out._k.on_meta else ():
+        found = function(*[t[at].item() for t in given])
+        if not isinstance(found, (int, float, complex if out.is_complex() else int)):
+            found = math.ldexp(found, 0)  # what is no real number raises Python's TypeError
+        out._a[at] = number(found, out.dtype)
+    return out
 
 
 # For interpreters, which see the functional rows.

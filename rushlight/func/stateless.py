@@ -47,7 +47,7 @@ def _stacked(tensors: list[Any]) -> Any:
 
 
 def replace_all_batch_norm_modules_(root: Any) -> Any:
-    """Take the running statistics from all BatchNorm modules in `root`, so that vmap can run it; `root` itself.
+    """Take the running statistics from all BatchNorm modules in `root`, so that vmap can run it; `root`.
 
     Each normalises by its batch's own statistics then, in evaluation, too.
     """

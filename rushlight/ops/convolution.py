@@ -14,7 +14,7 @@ import numpy as np
 
 from rushlight.ops.machine import machine
 from rushlight.ops.products import product
-from rushlight.ops.table import ROWS, Array, composite, opaque
+from rushlight.ops.table import Array, composite, opaque
 from rushlight.ops.ways import Way, resolved
 from rushlight.ops.windows import Ints, add_windows, for_dims, out_size, padded, tuple_of, windows
 
@@ -216,24 +216,20 @@ def _plain(n: int) -> None:
 
 @composite(where=("torch", "nn.functional"))
 def conv_tbc(input, weight, bias, pad: "int" = 0):
-    """The convolution of (time, N, C) by (k, C, O), with a bias (O,) and `pad` zeros at both ends -> (out, N, O)."""
+    """The convolution of (time, N, C) by (k, C, O), a bias (O,), `pad` zeros at both ends -> (out, N, O)."""
     shapes = f"got {list(input.shape)}, {list(weight.shape)}, {list(bias.shape)}"
-    if input.ndim != 3:
-        raise RuntimeError(f"Input must have 3 dims: time, batch, in_channel; {shapes}")
-    if weight.ndim != 3:
-        raise RuntimeError(f"Weight tensor must have 3 dims: kernel_width, in_channels, out_channels; {shapes}")
-    (time, n, channels), (taps, inner, outer) = input.shape, weight.shape
-    if channels != inner:
-        raise RuntimeError(f"Input dim 2 (input channels) is not == dim 1 in the weight tensor: {shapes}")
-    if bias.ndim != 1 or bias.shape[0] != outer:
-        raise RuntimeError("Bias must be 1-D" if bias.ndim != 1 else
-                           f"Bias size must equal dim 2 in the weight tensor (output channels): {shapes}")
-    out = time + 2 * pad - taps + 1
-    wide = ROWS["constant_pad_nd"](input, (0, 0, 0, 0, pad, pad))
-    found = bias.to(input.dtype).expand(out * n, outer)
-    for k in range(taps):
-        found = ROWS["addmm"](found, wide[k:k + out].reshape(out * n, inner), weight[k])
-    return found.reshape(out, n, outer)
+    for wrong, what in (
+            (input.ndim != 3, "Input must have 3 dims: time, batch, in_channel"),
+            (bias.ndim != 1, "Bias must be 1-D"),
+            (weight.ndim != 3, "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels"),
+            (input.shape[-1] != weight.shape[-2:][0],
+             "Input dim 2 (input channels) is not == dim 1 in the weight tensor"),
+            (bias.shape[0] != weight.shape[-1],
+             "Bias size must equal dim 2 in the weight tensor (output channels)")):
+        if wrong:
+            raise RuntimeError(f"{what}; {shapes}")
+    found = _convolve("conv_tbc", 1, input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad, 1, 1)
+    return found.permute(2, 0, 1).contiguous()
 
 
 def _transpose(op: str, n: int, x: Any, w: Any, bias: Any, stride: Any, padding: Any,

@@ -233,7 +233,7 @@ def diagonal_scatter(input, src, offset: "int" = 0, dim1: "int" = 0, dim2: "int"
 
 @composite(name="fill_diagonal_", where=("Tensor",))
 def fill_diagonal_(input, fill_value: "Number", wrap: "bool" = False):
-    """A number written to the diagonal: where all coordinates are equal; if `wrap`, of each block of a tall matrix."""
+    """A number written where all coordinates are equal; if `wrap`, to each block of a tall matrix."""
     if input.ndim < 2:
         raise RuntimeError(f"dimensions must larger than 1, got a tensor of shape {list(input.shape)}")
     if input.ndim > 2 and len(set(input.shape)) > 1:

@@ -261,7 +261,7 @@ def _adaptive_sizes(op: str, n: int, x: Any, output_size: Any) -> Ints:
         raise RuntimeError(f"{op}(): elements of output_size must be greater than or equal to 0, but "
                            f"received {list(wanted)}")
     if x.ndim not in (n + 1, n + 2):
-        raise RuntimeError(f"{op}(): Expected {n + 1}D or {n + 2}D tensor, but got: {list(x.shape)}")
+        raise RuntimeError(f"{op}(): Expected {n + 1}D or {n + 2}D tensor, but got {list(x.shape)}")
     return tuple(size if o is None else int(o) for o, size in zip(wanted, space, strict=True))
 
 

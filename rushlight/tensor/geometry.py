@@ -8,7 +8,7 @@ from rushlight.base.device import device
 from rushlight.base.errors import wrap_dim
 from rushlight.base.layout import contiguous_strides, is_contiguous
 from rushlight.base.size import Size
-from rushlight.tensor.storage import SHARED, Storage, address, storage
+from rushlight.tensor.storage import Storage, address, storage
 
 
 def _place(asked: str, dim: Any, ndim: int) -> int:
@@ -266,8 +266,8 @@ class Geometry:
         return (self.data_ptr(), self.shape, self.stride()) == (other.data_ptr(), other.shape, other.stride())
 
     def is_shared(self) -> bool:
-        """Whether other processes can see the memory, after share_memory_() or a way through a queue."""
-        return self._s is not None and self._s in SHARED
+        """False: memory is private to the process."""
+        return False
 
     def is_conj(self) -> bool:
         """Whether it is a view that is conjugated when it is read."""

@@ -6,11 +6,12 @@ from averaging_behaviours import AVERAGING
 from data_behaviours import DATA
 from optim_behaviours import OPTIM
 from scheduler_behaviours import SCHEDULERS
+from tensor_behaviours import TENSOR
 
 
 def main() -> None:
     """Write the tables' JSON files next to this file."""
-    for table in (OPTIM, AVERAGING, SCHEDULERS, DATA):
+    for table in (OPTIM, AVERAGING, SCHEDULERS, DATA, TENSOR):
         table.record(torch)
 
 

@@ -4,6 +4,7 @@ import os
 import struct
 import subprocess
 import sys
+import wave
 import zlib
 
 import numpy as np
@@ -181,8 +182,6 @@ def test_text_hparams_and_graph(tmp_path, capsys):
         writer.add_hparams({"lr": 0.1, "bias": True, "kind": "sgd"}, {"accuracy": 0.5},
                            {"kind": ["sgd", "adam"]}, run_name="one")
         writer.add_graph(model, torch.randn(2, 4), verbose=True)
-        with pytest.raises(NotImplementedError, match="add_embedding"):
-            writer.add_embedding(torch.ones(2, 2))
         with pytest.raises(TypeError, match="dictionary"):
             writer.add_hparams([], {})
     text = values(tmp_path)["note/text_summary"][1]
@@ -252,3 +251,80 @@ def test_the_package_is_not_needed(tmp_path):
             f"SummaryWriter({str(tmp_path)!r}).close()")
     subprocess.run([sys.executable, "-c", code], check=True, timeout=60,
                    env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
+
+
+def floats(value):
+    """A TensorProto of floats as an array."""
+    proto = fields(value)
+    shape = [fields(dim)[1][0] for dim in fields(proto[2][0])[2]]
+    return np.frombuffer(proto[4][0], "<f4").reshape(shape)
+
+
+def test_sounds(tmp_path):
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_audio("tone", torch.tensor([[0.0, 0.5, -1.0, 3.0]]), 2, sample_rate=8000)
+        with pytest.raises(ValueError, match="1 dimensional"):
+            writer.add_audio("two", torch.zeros(2, 5))
+    step, value = values(tmp_path)["tone"]
+    sound = fields(value[6][0])
+    assert step == 2 and [sound[n] for n in (1, 2, 3, 5)] == [[8000.0], [1], [4], [b"audio/wav"]]
+    with wave.open(io.BytesIO(sound[4][0])) as file:
+        assert (file.getnchannels(), file.getsampwidth(), file.getframerate()) == (1, 2, 8000)
+        assert np.frombuffer(file.readframes(9), "<i2").tolist() == [0, 16383, -32767, 32767]
+
+
+def test_precision_and_recall(tmp_path):
+    labels, predictions = torch.tensor([0, 1, 1, 0, 1]), torch.tensor([0.1, 0.9, 0.4, 0.6, 1.0])
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_pr_curve("curve", labels, predictions, 1, num_thresholds=11)
+        writer.add_pr_curve("heavy", labels.bool(), predictions, num_thresholds=500, weights=torch.full((5,), 2.0))
+        writer.add_pr_curve_raw("raw", *torch.ones(6, 3), num_thresholds=3)
+    found = values(tmp_path)
+    table = floats(found["curve"][1][8][0])
+    for i, threshold in enumerate(np.arange(11) / 10):
+        above = np.floor(predictions.numpy() * 10) >= i
+        true = labels.numpy() == 1
+        counts = [(above & true).sum(), (above & ~true).sum(), (~above & ~true).sum(), (~above & true).sum()]
+        assert table[:4, i].tolist() == counts, threshold
+        assert np.allclose(table[4:, i], [counts[0] / max(1e-7, counts[0] + counts[1]), counts[0] / 3])
+    heavy = floats(found["heavy"][1][8][0])
+    assert heavy.shape == (6, 127) and heavy[0, 0] == 6 and floats(found["raw"][1][8][0]).shape == (6, 3)
+    plugin = fields(fields(found["heavy"][1][9][0])[1][0])
+    assert plugin[1] == [b"pr_curves"] and fields(plugin[2][0])[2] == [127]
+
+
+def test_meshes(tmp_path):
+    points, faces = torch.rand(1, 4, 3), torch.tensor([[[0, 1, 2], [1, 2, 3]]])
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_mesh("body", points, faces=faces, config_dict={"camera": {"fov": 75}}, global_step=5)
+        with pytest.raises(ValueError, match="BxNx3"):
+            writer.add_mesh("flat", points[0])
+    found = values(tmp_path)
+    assert sorted(found) == ["body_FACE", "body_VERTEX"]
+    assert np.array_equal(floats(found["body_VERTEX"][1][8][0]), points.numpy())
+    assert floats(found["body_FACE"][1][8][0]).tolist() == faces.tolist()
+    plugin = fields(fields(found["body_FACE"][1][9][0])[1][0])
+    about = fields(plugin[2][0])
+    assert plugin[1] == [b"mesh"] and about == {
+        2: [b"body"], 3: [2], 5: [b'{"camera": {"fov": 75}}'], 6: [1, 2, 3], 7: [0b110]}
+
+
+def test_embeddings(tmp_path):
+    rows = torch.randn(5, 3)
+    with SummaryWriter(tmp_path) as writer:
+        writer.add_embedding(rows, list("abcde"), torch.rand(5, 3, 4, 6), global_step=3, tag="x/y")
+        writer.add_embedding(rows, [[n, n * n] for n in range(5)], metadata_header=["n", "square"])
+        for wrong in ({"mat": rows[0]}, {"mat": rows, "metadata": ["a"]}, {"mat": rows, "label_img": torch.rand(2, 3, 4, 4)}):
+            with pytest.raises(ValueError, match="should"):
+                writer.add_embedding(**wrong)
+    first, second = (tmp_path / "projector_config.pbtxt").read_text().splitlines()
+    assert first == ('embeddings { tensor_name: "x/y:00003" tensor_path: "00003/x%2Fy/tensors.tsv" metadata_path: '
+                     '"00003/x%2Fy/metadata.tsv" sprite { image_path: "00003/x%2Fy/sprite.png" single_image_dim: 6 '
+                     'single_image_dim: 4 } }')
+    assert 'tensor_name: "default:00000"' in second
+    told = (tmp_path / "00000/default/tensors.tsv").read_text().splitlines()
+    assert np.array_equal(np.array([line.split("\t") for line in told], np.float32), rows.numpy())
+    assert (tmp_path / "00003/x%2Fy/metadata.tsv").read_text() == "a\nb\nc\nd\ne\n"
+    assert (tmp_path / "00000/default/metadata.tsv").read_text().splitlines()[:3] == ["n\tsquare", "0\t0", "1\t1"]
+    sprite = (tmp_path / "00003/x%2Fy/sprite.png").read_bytes()
+    assert struct.unpack(">II", sprite[16:24]) == (18, 12)   # three in a row, three rows

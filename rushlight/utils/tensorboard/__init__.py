@@ -1,11 +1,13 @@
 """torch.utils.tensorboard: SummaryWriter. It needs no package; TensorBoard itself reads what it writes."""
 from __future__ import annotations
 
+import json
 import os
 import socket
 import time
 from itertools import count
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 
@@ -138,10 +140,53 @@ class SummaryWriter:
         for name, metric in metric_dict.items():
             self._add({1: name, 2: np.float32(values.number(metric))}, global_step, None, folder)
 
-    def add_embedding(self, *args: Any, **kwargs: Any) -> None:
-        """Not there yet."""
-        raise NotImplementedError("add_embedding is not in Rushlight yet; project to two dims and use "
-                                  "add_figure with a scatter plot")
+    def add_audio(self, tag: str, snd_tensor: Any, global_step: Any = None, sample_rate: int = 44100,
+                  walltime: Any = None) -> None:
+        """A sound of one channel, (1, L) or (L,): floats in -1 .. 1; what lies beyond is clipped."""
+        self._add({1: tag, 6: values.audio(snd_tensor, sample_rate)}, global_step, walltime)
+
+    def add_pr_curve(self, tag: str, labels: Any, predictions: Any, global_step: Any = None,
+                     num_thresholds: int = 127, weights: Any = None, walltime: Any = None) -> None:
+        """Precision and recall of predictions (probabilities) for true or false labels of the same shape.
+
+        num_thresholds: 127 at most. weights: of each prediction, 1 by default.
+        """
+        table = values.pr_curve(labels, predictions, min(num_thresholds, 127), weights)
+        self.add_pr_curve_raw(tag, *table, global_step, num_thresholds, weights, walltime)
+
+    def add_pr_curve_raw(self, tag: str, true_positive_counts: Any, false_positive_counts: Any,
+                         true_negative_counts: Any, false_negative_counts: Any, precision: Any, recall: Any,
+                         global_step: Any = None, num_thresholds: int = 127, weights: Any = None,
+                         walltime: Any = None) -> None:
+        """The same from its six curves, num_thresholds numbers each; weights are for the other one."""
+        curves = (true_positive_counts, false_positive_counts, true_negative_counts, false_negative_counts,
+                  precision, recall)
+        content = {8: values.tensor(np.stack([values.array(v) for v in curves])),
+                   9: values.plugin("pr_curves", message({2: min(num_thresholds, 127)}))}
+        self._add({1: tag, **content}, global_step, walltime)
+
+    def add_mesh(self, tag: str, vertices: Any, colors: Any = None, faces: Any = None,
+                 config_dict: Any = None, global_step: Any = None, walltime: Any = None) -> None:
+        """Points (B, N, 3), if given with colors (B, N, 3) in 0 .. 255 and triangles (B, M, 3) of points.
+
+        config_dict: what three.js is to be told: camera, lights, material.
+        """
+        for value in values.mesh(tag, (vertices, faces, colors), json.dumps(config_dict or {})):
+            self._add(value, global_step, walltime)
+
+    def add_embedding(self, mat: Any, metadata: list[Any] | None = None, label_img: Any = None,
+                      global_step: Any = None, tag: str = "default",
+                      metadata_header: list[Any] | None = None) -> None:
+        """The rows of mat (N, D) for the projector, as files in a directory of their own.
+
+        metadata: a label of each row, or a list of labels under metadata_header; label_img: (N, C, H, W)
+        pictures in 0 .. 1. ValueError where their lengths differ from N.
+        """
+        step = str(global_step or 0).zfill(5)
+        folder = os.path.join(self.log_dir, step, quote(tag, ""))
+        config = values.embedding(folder, f"{tag}:{step}", (mat, metadata, label_img, metadata_header))
+        with open(os.path.join(self.log_dir, "projector_config.pbtxt"), "a", encoding="utf-8") as file:
+            file.write(config)
 
     def flush(self) -> None:
         """Hand all events to the system."""

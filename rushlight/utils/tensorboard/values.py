@@ -1,8 +1,12 @@
 """What TensorBoard shows, as fields of its Summary.Value message: numbers, histograms, pictures, texts."""
 from __future__ import annotations
 
+import io
+import os
 import struct
+import wave
 import zlib
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -55,8 +59,8 @@ def histogram(values: Any, bins: Any, most: int | None) -> dict[int, Any]:
             5: float(flat @ flat), 6: limits[used[0]:used[-1] + 2].astype(float), 7: counts}
 
 
-def image(value: Any, order: str) -> dict[int, Any]:
-    """A PNG of pixels in the order that `order` names: CHW, HWC, HW, or with N: a grid, eight in a row.
+def image(value: Any, order: str, most: int = 8, rows: int = 0) -> dict[int, Any]:
+    """A PNG of pixels in the order that `order` names: CHW, HWC, HW, or with N: a grid, `most` in a row, of `rows` or more.
 
     Floating values are in 0 .. 1, integers in 0 .. 255.
     """
@@ -68,8 +72,8 @@ def image(value: Any, order: str) -> dict[int, Any]:
         pixels, order = pixels[None], missing + order
     pixels = pixels.transpose([order.index(axis) for axis in "NHWC"])
     n, h, w, c = pixels.shape
-    across = min(n, 8)
-    grid = np.zeros((-(-n // across) * across, h, w, c), pixels.dtype)
+    across = min(n, most)
+    grid = np.zeros((max(-(-n // across), rows) * across, h, w, c), pixels.dtype)
     grid[:n] = pixels
     pixels = grid.reshape(-1, across, h, w, c).transpose(0, 2, 1, 3, 4).reshape(-1, across * w, c)
     if pixels.dtype != np.uint8:
@@ -107,6 +111,74 @@ def figure(figures: Any, close: bool) -> Array:
             pyplot.close(f)
         return np.asarray(canvas.buffer_rgba())[:, :, :3]
     return np.stack([drawn(f) for f in figures]) if isinstance(figures, list) else drawn(figures)
+
+
+def tensor(value: Array) -> dict[int, Any]:
+    """An array as a TensorProto of floats."""
+    return {1: 1, 2: {2: [{1: size} for size in value.shape]}, 4: value.astype("<f4").tobytes()}
+
+
+def audio(value: Any, rate: int) -> dict[int, Any]:
+    """A WAV file of samples in -1 .. 1. ValueError for several channels."""
+    samples = array(value).squeeze().clip(-1, 1)
+    if samples.ndim != 1:
+        raise ValueError(f"input tensor should be 1 dimensional: expected (1, L), got {np.shape(value)}")
+    with io.BytesIO() as file:
+        with wave.open(file, "wb") as out:
+            out.setparams((1, 2, rate, 0, "NONE", ""))
+            out.writeframes((samples * 32767).astype("<i2").tobytes())
+        return {1: np.float32(rate), 2: 1, 3: len(samples), 4: file.getvalue(), 5: "audio/wav"}
+
+
+def pr_curve(labels: Any, predictions: Any, count: int, weights: Any) -> list[Array]:
+    """(true positives, false ones, true negatives, false ones, precision, recall) at `count` even thresholds."""
+    truth, predicted = array(labels).astype(float).ravel(), array(predictions).ravel()
+    shares = np.broadcast_to(1.0 if weights is None else array(weights), truth.shape)
+    place = np.floor(predicted * (count - 1)).astype(int)
+    above = [np.bincount(place, share, count)[::-1].cumsum()[::-1] for share in (truth * shares, (1 - truth) * shares)]
+    found, wrong = above
+    return [found, wrong, wrong[0] - wrong, found[0] - found, found / np.maximum(1e-7, found + wrong),
+            found / max(1e-7, found[0])]
+
+
+def mesh(name: str, parts: tuple[Any, Any, Any], config: str) -> list[dict[int, Any]]:
+    """A value for each of (vertices, faces, colors) that is there."""
+    given = [(i, array(part)) for i, part in enumerate(parts, 1) if part is not None]
+    if wrong := [a.shape for _, a in given if a.ndim != 3]:
+        raise ValueError(f"Tensor shape should be of shape BxNx3, but got {wrong[0]}.")
+    about = {2: name, 5: config, 7: sum(1 << i for i, _ in given)}
+    return [{1: f"{name}_{('VERTEX', 'FACE', 'COLOR')[i - 1]}", 8: tensor(a),
+             9: plugin("mesh", message({**about, 3: i, 6: list(a.shape)}))} for i, a in given]
+
+
+def embedding(path: str, name: str, given: tuple[Any, Any, Any, Any]) -> str:
+    """Write the projector's files to `path`, whose last two parts its configuration names; that, as text."""
+    rows, labels, pictures, header = array(given[0]), *given[1:]
+    if rows.ndim != 2:
+        raise ValueError(f"mat should be 2D, where mat.size(0) is the number of data points; got {rows.shape}")
+    for what, more in (("labels", labels), ("images", pictures)):
+        if more is not None and len(more) != len(rows):
+            raise ValueError(f"#{what} should equal with #data points: expected {len(rows)}, got {len(more)}")
+    os.makedirs(path, exist_ok=True)
+    files = {"tensor_path": ("tensors.tsv", _lines(rows.tolist()))}
+    if labels is not None:
+        files["metadata_path"] = "metadata.tsv", _lines([*[header] * bool(header), *labels])
+    if pictures is not None:
+        side = ceil(len(rows) ** 0.5)
+        pixels = image(pictures, "NCHW", side, side)
+        files["image_path"] = "sprite.png", pixels[4]
+    config = f'tensor_name: "{name}"'
+    for field, (file, content) in files.items():
+        with open(os.path.join(path, file), "wb") as out:
+            out.write(content)
+        entry = f'{field}: "{"/".join(path.split(os.sep)[-2:])}/{file}"'
+        config += f" sprite {{ {entry} single_image_dim: {pictures.shape[3]} single_image_dim: {pictures.shape[2]} }}" \
+            if field == "image_path" else f" {entry}"
+    return f"embeddings {{ {config} }}\n"
+
+
+def _lines(rows: Any) -> bytes:
+    return "".join("\t".join(map(str, row if isinstance(row, list) else [row])) + "\n" for row in rows).encode()
 
 
 def hparams(given: dict[str, Any], metrics: dict[str, Any], domains: dict[str, Any]) -> list[dict[int, Any]]:
