@@ -205,10 +205,6 @@ class GradScaler:
         self._per_optimizer_states[id(optimizer)]["found_inf_per_device"] = found
         return found
 
-    def _found_inf_per_device(self, optimizer: Optimizer) -> dict[Any, Any]:
-        found: dict[Any, Any] = self._per_optimizer_states[id(optimizer)]["found_inf_per_device"]
-        return found
-
     # --- what it holds ----------------------------------------------------------------------------
 
     def is_enabled(self) -> bool:
@@ -220,9 +216,6 @@ class GradScaler:
         if not self._enabled:
             return 1.0
         return self._init_scale if self._scale is None else float(self._scale.item())
-
-    def _get_scale_async(self) -> Any:
-        return self._scale
 
     def _get_growth_tracker(self) -> int:
         if not self._enabled:
@@ -284,9 +277,6 @@ class GradScaler:
             state.update(_init_scale=self.get_scale(), _init_growth_tracker=self._get_growth_tracker(),
                          _scale=None, _growth_tracker=None)
         return state
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
 
 
 def _fused(optimizer: Optimizer) -> bool:

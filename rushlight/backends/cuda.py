@@ -4,14 +4,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from types import SimpleNamespace
 
+from rushlight.base.absent import functions
+
 matmul = SimpleNamespace(allow_tf32=False, allow_fp16_reduced_precision_reduction=True,
                          allow_bf16_reduced_precision_reduction=True)
 _kept = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True, "reduced": False}
-
-
-def is_built() -> bool:
-    """False: kernels run on the CPU."""
-    return False
+globals().update(functions("backends.cuda"))
 
 
 def _switch(name: str) -> tuple[Callable[[], bool], Callable[[bool], None]]:

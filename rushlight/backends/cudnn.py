@@ -4,17 +4,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from rushlight.base.absent import functions
+
 enabled, benchmark, deterministic, allow_tf32 = True, False, False, True
 benchmark_limit = 10
 
 
-def is_available() -> bool:
-    """False: kernels run on the CPU."""
-    return False
-
-
-def version() -> None:
-    """None."""
+globals().update(functions("backends.cudnn"))
 
 
 @contextmanager

@@ -1,9 +1,5 @@
 """torch.backends.mkldnn: oneDNN takes no part."""
-from __future__ import annotations
+from rushlight.base.absent import functions
 
+globals().update(functions("backends.mkldnn"))
 enabled = True
-
-
-def is_available() -> bool:
-    """False."""
-    return False

@@ -1,12 +1,4 @@
 """torch.backends.mps: Apple's Metal takes no part."""
-from __future__ import annotations
+from rushlight.base.absent import functions
 
-
-def is_available() -> bool:
-    """False."""
-    return False
-
-
-def is_built() -> bool:
-    """False."""
-    return False
+globals().update(functions("backends.mps"))

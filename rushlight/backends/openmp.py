@@ -1,7 +1,4 @@
 """torch.backends.openmp: OpenMP takes no part."""
-from __future__ import annotations
+from rushlight.base.absent import functions
 
-
-def is_available() -> bool:
-    """False."""
-    return False
+globals().update(functions("backends.openmp"))

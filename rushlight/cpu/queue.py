@@ -25,7 +25,8 @@ def _unsupported(*given: Any) -> NoReturn:
 
 
 class _Queued:
-    def __init__(self, device: Any) -> None:
+    def __init__(self, device: Any = None, *, enable_timing: bool = False, blocking: bool = False,
+                 interprocess: bool = False, priority: int = 0) -> None:
         if isinstance(device, int):
             raise RuntimeError("Cannot access accelerator device when none is available.")
         self.device = device_of(device_of("cpu" if device is None else device).type)
@@ -43,19 +44,12 @@ class Event(_Queued):
 
     event_id, wait, record, elapsed_time = 0, _nothing, _unsupported, _unsupported
 
-    def __init__(self, device: Any = None, *, enable_timing: bool = False, blocking: bool = False,
-                 interprocess: bool = False) -> None:
-        super().__init__(device)
-
 
 class Stream(_Queued):
     """A device's queue. device: "cpu" by default; RuntimeError for others. A context that changes nothing."""
 
     stream_id, device_index, device_type = 0, -1, 0
     wait_event, record_event, wait_stream, __exit__ = _nothing, _unsupported, _unsupported, _nothing
-
-    def __init__(self, device: Any = None, *, priority: int = 0) -> None:
-        super().__init__(device)
 
     def __enter__(self) -> Stream:
         return self

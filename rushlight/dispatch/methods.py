@@ -333,14 +333,13 @@ def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any]
 
 
 def _each(op: str, function: Any, out: Tensor, **others: Tensor) -> Tensor:
-    for i, (name, t) in enumerate({"self": out, **others}.items()):
+    for i, (n, t) in enumerate({"self": out, **others}.items()):
         if not isinstance(t, Tensor):
-            raise TypeError(f"{op}(): argument '{name}' (position {i}) must be Tensor, not {type(t).__name__}")
+            raise TypeError(f"{op}(): argument '{n}' (position {i}) must be Tensor, not {type(t).__name__}")
         if t.requires_grad:
-            raise RuntimeError(f"Can't call {op}() on Variable that requires grad. Use var.detach().{op}() "
-                               "instead.")
+            raise RuntimeError(f"Can't call {op}() on Variable that requires grad. Use var.detach().{op}()")
         if t.dtype is not out.dtype:
-            raise TypeError(f"{op}: expected {out.type()} for '{name}' (got {t.type()})")
+            raise TypeError(f"{op}: expected {out.type()} for '{n}' (got {t.type()})")
     escape(f".{op}()")
     given = [out, *[t.expand(out.shape) for t in others.values()]]
     # One after the other, as elements that lie in the same memory demand.

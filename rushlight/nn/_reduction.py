@@ -20,8 +20,3 @@ def get_enum(reduction: str) -> int:
         warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' "
                       "instead.", stacklevel=3)
     return numbers[reduction]
-
-
-def legacy_get_enum(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> int:
-    """get_enum of legacy_get_string."""
-    return get_enum(legacy_get_string(size_average, reduce, emit_warning))

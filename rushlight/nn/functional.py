@@ -108,9 +108,3 @@ def upsample_nearest(input: Any, size: Any = None, scale_factor: Any = None) -> 
 def upsample_bilinear(input: Any, size: Any = None, scale_factor: Any = None) -> Any:
     """Deprecated: use interpolate with align_corners=True."""
     return _upsample("upsample_bilinear", input, size, scale_factor, mode="bilinear", align_corners=True)
-
-
-def assert_int_or_pair(arg: Any, arg_name: str, message: str) -> None:
-    """AssertionError unless `arg` is an int or a pair."""
-    if not (isinstance(arg, int) or len(arg) == 2):
-        raise AssertionError(message.format(arg_name))

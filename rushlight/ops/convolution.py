@@ -220,12 +220,11 @@ def conv_tbc(input, weight, bias, pad: "int" = 0):
     shapes = f"got {list(input.shape)}, {list(weight.shape)}, {list(bias.shape)}"
     for wrong, what in (
             (input.ndim != 3, "Input must have 3 dims: time, batch, in_channel"),
-            (bias.ndim != 1, "Bias must be 1-D"),
             (weight.ndim != 3, "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels"),
+            (bias.ndim != 1, "Bias must be 1-D"),
             (input.shape[-1] != weight.shape[-2:][0],
              "Input dim 2 (input channels) is not == dim 1 in the weight tensor"),
-            (bias.shape[0] != weight.shape[-1],
-             "Bias size must equal dim 2 in the weight tensor (output channels)")):
+            (bias.shape != weight.shape[-1:], "Bias size must equal dim 2 in the weight tensor")):
         if wrong:
             raise RuntimeError(f"{what}; {shapes}")
     found = _convolve("conv_tbc", 1, input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad, 1, 1)

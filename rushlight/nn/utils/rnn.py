@@ -10,12 +10,12 @@ import rushlight as torch
 _Fields = namedtuple("PackedSequence", ["data", "batch_sizes", "sorted_indices", "unsorted_indices"])
 
 
-def _cast(dtype: str) -> Any:
-    def cast(self: Any) -> Any:
-        return self.to(dtype=getattr(torch, dtype))
+def _moved(name: str) -> Any:
+    def move(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return self._with(getattr(self.data, name)(*args, **kwargs))
 
-    cast.__doc__ = f"Cast to {dtype}."
-    return cast
+    move.__name__, move.__doc__ = name, f"The data put through Tensor.{name}()."
+    return move
 
 
 class PackedSequence(_Fields):
@@ -49,30 +49,8 @@ class PackedSequence(_Fields):
                  for index in (self.sorted_indices, self.unsorted_indices))
         return type(self)(data, self.batch_sizes, *moved)
 
-    def to(self, *args: Any, **kwargs: Any) -> "PackedSequence":
-        """The data put through Tensor.to()."""
-        return self._with(self.data.to(*args, **kwargs))
-
-    def pin_memory(self) -> "PackedSequence":
-        """The data in page-locked memory."""
-        return self._with(self.data.pin_memory())
-
-    def cuda(self, *args: Any, **kwargs: Any) -> "PackedSequence":
-        """Move to a GPU."""
-        return self._with(self.data.cuda(*args, **kwargs))
-
-    def cpu(self, *args: Any, **kwargs: Any) -> "PackedSequence":
-        """Move to the CPU."""
-        return self._with(self.data.cpu())
-
-    double = _cast("float64")
-    float = _cast("float32")
-    half = _cast("float16")
-    long = _cast("int64")
-    int = _cast("int32")
-    short = _cast("int16")
-    char = _cast("int8")
-    byte = _cast("uint8")
+    to, cpu, cuda, pin_memory, double, float, half, long, int, short, char, byte = map(
+        _moved, "to cpu cuda pin_memory double float half long int short char byte".split())
 
     @property
     def is_cuda(self) -> bool:

@@ -151,18 +151,9 @@ class SummaryWriter:
 
         num_thresholds: 127 at most. weights: of each prediction, 1 by default.
         """
-        table = values.pr_curve(labels, predictions, min(num_thresholds, 127), weights)
-        self.add_pr_curve_raw(tag, *table, global_step, num_thresholds, weights, walltime)
-
-    def add_pr_curve_raw(self, tag: str, true_positive_counts: Any, false_positive_counts: Any,
-                         true_negative_counts: Any, false_negative_counts: Any, precision: Any, recall: Any,
-                         global_step: Any = None, num_thresholds: int = 127, weights: Any = None,
-                         walltime: Any = None) -> None:
-        """The same from its six curves, num_thresholds numbers each; weights are for the other one."""
-        curves = (true_positive_counts, false_positive_counts, true_negative_counts, false_negative_counts,
-                  precision, recall)
-        content = {8: values.tensor(np.stack([values.array(v) for v in curves])),
-                   9: values.plugin("pr_curves", message({2: min(num_thresholds, 127)}))}
+        count = min(num_thresholds, 127)
+        content = {8: values.tensor(values.pr_curve(labels, predictions, count, weights)),
+                   9: values.plugin("pr_curves", message({2: count}))}
         self._add({1: tag, **content}, global_step, walltime)
 
     def add_mesh(self, tag: str, vertices: Any, colors: Any = None, faces: Any = None,

@@ -60,7 +60,9 @@ def histogram(values: Any, bins: Any, most: int | None) -> dict[int, Any]:
 
 
 def image(value: Any, order: str, most: int = 8, rows: int = 0) -> dict[int, Any]:
-    """A PNG of pixels in the order that `order` names: CHW, HWC, HW, or with N: a grid, `most` in a row, of `rows` or more.
+    """A PNG of pixels in the order that `order` names: CHW, HWC, HW, or with N: a grid.
+
+    It has `most` in a row, and `rows` or more of them.
 
     Floating values are in 0 .. 1, integers in 0 .. 255.
     """
@@ -130,15 +132,15 @@ def audio(value: Any, rate: int) -> dict[int, Any]:
         return {1: np.float32(rate), 2: 1, 3: len(samples), 4: file.getvalue(), 5: "audio/wav"}
 
 
-def pr_curve(labels: Any, predictions: Any, count: int, weights: Any) -> list[Array]:
-    """(true positives, false ones, true negatives, false ones, precision, recall) at `count` even thresholds."""
+def pr_curve(labels: Any, predictions: Any, count: int, weights: Any) -> Array:
+    """True and false positives, true and false negatives, precision, recall: (6, `count` even thresholds)."""
     truth, predicted = array(labels).astype(float).ravel(), array(predictions).ravel()
     shares = np.broadcast_to(1.0 if weights is None else array(weights), truth.shape)
     place = np.floor(predicted * (count - 1)).astype(int)
-    above = [np.bincount(place, share, count)[::-1].cumsum()[::-1] for share in (truth * shares, (1 - truth) * shares)]
-    found, wrong = above
-    return [found, wrong, wrong[0] - wrong, found[0] - found, found / np.maximum(1e-7, found + wrong),
-            found / max(1e-7, found[0])]
+    found, wrong = (np.bincount(place, share, count)[::-1].cumsum()[::-1]
+                    for share in (truth * shares, (1 - truth) * shares))
+    precision, recall = found / np.maximum(1e-7, found + wrong), found / max(1e-7, found[0])
+    return np.stack([found, wrong, wrong[0] - wrong, found[0] - found, precision, recall])
 
 
 def mesh(name: str, parts: tuple[Any, Any, Any], config: str) -> list[dict[int, Any]]:
@@ -155,7 +157,7 @@ def embedding(path: str, name: str, given: tuple[Any, Any, Any, Any]) -> str:
     """Write the projector's files to `path`, whose last two parts its configuration names; that, as text."""
     rows, labels, pictures, header = array(given[0]), *given[1:]
     if rows.ndim != 2:
-        raise ValueError(f"mat should be 2D, where mat.size(0) is the number of data points; got {rows.shape}")
+        raise ValueError(f"mat should be 2D, where mat.size(0) is the number of data points: {rows.shape}")
     for what, more in (("labels", labels), ("images", pictures)):
         if more is not None and len(more) != len(rows):
             raise ValueError(f"#{what} should equal with #data points: expected {len(rows)}, got {len(more)}")
@@ -166,19 +168,20 @@ def embedding(path: str, name: str, given: tuple[Any, Any, Any, Any]) -> str:
     if pictures is not None:
         side = ceil(len(rows) ** 0.5)
         pixels = image(pictures, "NCHW", side, side)
-        files["image_path"] = "sprite.png", pixels[4]
+        files["sprite { image_path"] = "sprite.png", pixels[4]
     config = f'tensor_name: "{name}"'
     for field, (file, content) in files.items():
         with open(os.path.join(path, file), "wb") as out:
             out.write(content)
-        entry = f'{field}: "{"/".join(path.split(os.sep)[-2:])}/{file}"'
-        config += f" sprite {{ {entry} single_image_dim: {pictures.shape[3]} single_image_dim: {pictures.shape[2]} }}" \
-            if field == "image_path" else f" {entry}"
+        config += f' {field}: "{"/".join(path.split(os.sep)[-2:])}/{file}"'
+    if pictures is not None:
+        config += "".join(f" single_image_dim: {n}" for n in pictures.shape[:1:-1]) + " }"
     return f"embeddings {{ {config} }}\n"
 
 
 def _lines(rows: Any) -> bytes:
-    return "".join("\t".join(map(str, row if isinstance(row, list) else [row])) + "\n" for row in rows).encode()
+    cells = ("\t".join(map(str, row if isinstance(row, list) else [row])) for row in rows)
+    return "".join(f"{line}\n" for line in cells).encode()
 
 
 def hparams(given: dict[str, Any], metrics: dict[str, Any], domains: dict[str, Any]) -> list[dict[int, Any]]:
