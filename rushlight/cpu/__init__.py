@@ -6,8 +6,7 @@ from typing import Any
 
 from rushlight.cpu import amp, memory
 from rushlight.cpu.memory import max_memory_allocated, memory_allocated, memory_stats
-from rushlight.cpu.queue import CpuEvent as Event
-from rushlight.cpu.queue import CpuStream as Stream
+from rushlight.cpu.queue import done, nothing
 
 __all__ = ["Event", "Stream", "StreamContext", "amp", "current_device", "current_stream", "device_count",
            "is_available", "is_initialized", "max_memory_allocated", "memory", "memory_allocated",
@@ -40,6 +39,21 @@ def set_device(device: Any) -> None:
 
 def synchronize(device: Any = None) -> None:
     """Nothing: ops are done when they return."""
+
+
+class Stream:
+    """For programs that are written for any device; work on the CPU has no queue."""
+
+    wait_stream = record_event = wait_event = nothing
+
+    def __init__(self, priority: int = -1) -> None:
+        pass
+
+
+class Event:
+    """For programs that are written for any device: everything has already happened."""
+
+    query, record, synchronize, wait = done, nothing, nothing, nothing
 
 
 class StreamContext(nullcontext[Any]):

@@ -10,11 +10,11 @@ from rushlight.base.device import device as device_of
 from rushlight.tensor.kind import unavailable
 
 
-def _nothing(*given: Any) -> None:
+def nothing(*given: Any) -> None:
     """Nothing to wait for."""
 
 
-def _done(queue: Any) -> bool:
+def done(queue: Any) -> bool:
     """True: everything has happened."""
     return True
 
@@ -33,7 +33,7 @@ class _Queued:
         if self.device.type != "cpu":
             raise unavailable(self.device)
 
-    query, synchronize = _done, _nothing
+    query, synchronize = done, nothing
 
 
 class Event(_Queued):
@@ -42,29 +42,14 @@ class Event(_Queued):
     enable_timing, blocking, interprocess: False by default, and without effect.
     """
 
-    event_id, wait, record, elapsed_time = 0, _nothing, _unsupported, _unsupported
+    event_id, wait, record, elapsed_time = 0, nothing, _unsupported, _unsupported
 
 
 class Stream(_Queued):
     """A device's queue. device: "cpu" by default; RuntimeError for others. A context that changes nothing."""
 
     stream_id, device_index, device_type = 0, -1, 0
-    wait_event, record_event, wait_stream, __exit__ = _nothing, _unsupported, _unsupported, _nothing
+    wait_event, record_event, wait_stream, __exit__ = nothing, _unsupported, _unsupported, nothing
 
     def __enter__(self) -> Stream:
         return self
-
-
-class CpuStream:
-    """torch.cpu.Stream: for programs that are written for any device; work on the CPU has no queue."""
-
-    wait_stream = record_event = wait_event = _nothing
-
-    def __init__(self, priority: int = -1) -> None:
-        pass
-
-
-class CpuEvent:
-    """torch.cpu.Event: everything has already happened."""
-
-    query, record, synchronize, wait = _done, _nothing, _nothing, _nothing

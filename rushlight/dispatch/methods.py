@@ -333,11 +333,11 @@ def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any]
 
 
 def _each(op: str, function: Any, out: Tensor, **others: Tensor) -> Tensor:
+    if any(getattr(t, "requires_grad", False) for t in (out, *others.values())):
+        raise RuntimeError(f"Can't call {op}() on Variable that requires grad. Use var.detach().{op}() instead.")
     for i, (n, t) in enumerate({"self": out, **others}.items()):
         if not isinstance(t, Tensor):
             raise TypeError(f"{op}(): argument '{n}' (position {i}) must be Tensor, not {type(t).__name__}")
-        if t.requires_grad:
-            raise RuntimeError(f"Can't call {op}() on Variable that requires grad. Use var.detach().{op}()")
         if t.dtype is not out.dtype:
             raise TypeError(f"{op}: expected {out.type()} for '{n}' (got {t.type()})")
     escape(f".{op}()")

@@ -278,7 +278,6 @@ def test_precision_and_recall(tmp_path):
     with SummaryWriter(tmp_path) as writer:
         writer.add_pr_curve("curve", labels, predictions, 1, num_thresholds=11)
         writer.add_pr_curve("heavy", labels.bool(), predictions, num_thresholds=500, weights=torch.full((5,), 2.0))
-        writer.add_pr_curve_raw("raw", *torch.ones(6, 3), num_thresholds=3)
     found = values(tmp_path)
     table = floats(found["curve"][1][8][0])
     for i, threshold in enumerate(np.arange(11) / 10):
@@ -288,7 +287,7 @@ def test_precision_and_recall(tmp_path):
         assert table[:4, i].tolist() == counts, threshold
         assert np.allclose(table[4:, i], [counts[0] / max(1e-7, counts[0] + counts[1]), counts[0] / 3])
     heavy = floats(found["heavy"][1][8][0])
-    assert heavy.shape == (6, 127) and heavy[0, 0] == 6 and floats(found["raw"][1][8][0]).shape == (6, 3)
+    assert heavy.shape == (6, 127) and heavy[0, 0] == 6
     plugin = fields(fields(found["heavy"][1][9][0])[1][0])
     assert plugin[1] == [b"pr_curves"] and fields(plugin[2][0])[2] == [127]
 
