@@ -334,7 +334,8 @@ def map2_(self: Tensor, x: Tensor, y: Tensor, callable: Callable[[Any, Any, Any]
 
 def _each(op: str, function: Any, out: Tensor, **others: Tensor) -> Tensor:
     if any(getattr(t, "requires_grad", False) for t in (out, *others.values())):
-        raise RuntimeError(f"Can't call {op}() on Variable that requires grad. Use var.detach().{op}() instead.")
+        use = f"Use var.detach().{op}() instead."
+        raise RuntimeError(f"Can't call {op}() on Variable that requires grad. {use}")
     for i, (n, t) in enumerate({"self": out, **others}.items()):
         if not isinstance(t, Tensor):
             raise TypeError(f"{op}(): argument '{n}' (position {i}) must be Tensor, not {type(t).__name__}")
