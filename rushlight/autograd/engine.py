@@ -11,7 +11,7 @@ from functools import partial
 from heapq import heappop, heappush
 from importlib import import_module
 from threading import get_ident
-from time import perf_counter_ns
+from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -159,12 +159,12 @@ def _through(node: Node, grad: Any) -> Sequence[Any]:
 
 def _timed(notes: list[Any], node: Node, grad: Any) -> Sequence[Any]:
     """The same under a profiler; names that need more than the class and shapes are made at once."""
-    begin = perf_counter_ns()
+    begin = perf_counter()
     results = _through(node, grad)
-    end = perf_counter_ns()
-    place: Any = node.__class__
-    if place.by_shapes is not None:
-        place = (place, getattr(node.saved, "_shapes", None)) if place.by_shapes else node.name()
+    end = perf_counter()
+    kind: Any = node.__class__
+    place = kind.__name__ if kind.by_shapes is None else (
+        kind, getattr(node.saved, "_shapes", None)) if kind.by_shapes else node.name()
     for note in notes:
         note((place, begin, end))
     return results

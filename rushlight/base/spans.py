@@ -7,16 +7,16 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from threading import get_ident
-from time import perf_counter_ns
+from time import perf_counter
 from typing import Any
 
 OP, BACKWARD, USER = 0, 1, 7  # scopes, numbered as PyTorch's RecordScope
 
 
 class Log:
-    """Records of one thread's time, a flat list: (place, start, end) each, in nanoseconds of perf_counter_ns.
+    """Records of one thread's time: (place, start, end) each, in seconds of perf_counter.
 
-    A place is (scope, name, suffix), or a node: its name, its class, or what dispatch/names.py's named takes.
+    A place is (scope, name, suffix), or a node: its name, or what dispatch/names.py's named takes.
     `details` are those of the records that have more, by their index.
     """
 
@@ -25,7 +25,7 @@ class Log:
     def __init__(self) -> None:
         self.records: list[Any] = []
         self.details: dict[int, Any] = {}
-        self.note, self.thread = self.records.extend, get_ident()
+        self.note, self.thread = self.records.append, get_ident()
 
 
 SPANS: list[Log] = []
@@ -41,10 +41,10 @@ class span:
         self.name = name
 
     def __enter__(self) -> span:
-        self.start = perf_counter_ns()
+        self.start = perf_counter()
         return self
 
     def __exit__(self, *error: object) -> None:
         for log in SPANS:
             if log.thread == get_ident():
-                log.note(((USER, self.name, ""), self.start, perf_counter_ns()))
+                log.note(((USER, self.name, ""), self.start, perf_counter()))

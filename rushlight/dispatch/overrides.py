@@ -4,7 +4,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from functools import lru_cache
-from time import perf_counter_ns
+from time import perf_counter
 from typing import Any
 
 from rushlight.base.spans import OP
@@ -83,7 +83,7 @@ def compile_door(text: str, row: Row, scope: dict[str, Any], direct: Callable[..
         return _NOTE.format(indent=exit[1], value=exit[2], shown=shown, kept=kept)
     body = re.sub(r"^( +)return (?!general\(|learn\()(.*)", noted, body, flags=re.M)
     return compile_function(f"{head}):\n{_PASS.format(away=away)}{body}", row.name + suffix, {
-        **scope, "MODES": MODES, "STACK": STACK, "TAPE": TAPE, "LONE": LONE, "clock": perf_counter_ns,
+        **scope, "MODES": MODES, "STACK": STACK, "TAPE": TAPE, "LONE": LONE, "clock": perf_counter,
         "DETAILED": state.DETAILED, "PLACE": place(row, direct)})
 
 

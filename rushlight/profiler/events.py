@@ -118,19 +118,19 @@ def _names(scope: int, name: str, suffix: str) -> list[str]:
 
 
 def _place(place: Any) -> tuple[int, str, str]:
-    if isinstance(place, (str, type)):
-        return BACKWARD, place if isinstance(place, str) else place.__name__, ""
+    if isinstance(place, str):
+        return BACKWARD, place, ""
     return place if len(place) == 3 else (BACKWARD, named(*place), "")
 
 
-def tree(log: Log, begin: int) -> EventList:
-    """The events of a log, each below the one that it lies in; `begin`: the profile's first nanosecond."""
+def tree(log: Log, begin: float) -> EventList:
+    """The events of a log, each below the one that it lies in; `begin`: when the profile began, in seconds."""
     r, events, open_ = log.records, EventList(), list[FunctionEvent]()
     # Inner calls end first, so of equal stretches the later record is the outer one.
-    for i in sorted(range(0, len(r), 3), key=lambda i: (r[i + 1], -r[i + 2], -i)):
-        start, end = r[i + 1:i + 3]
-        place = _place(r[i])
-        time = Interval((start - begin) / 1000, (end - begin) / 1000)
+    for i in sorted(range(len(r)), key=lambda i: (r[i][1], -r[i][2], -i)):
+        start, end = r[i][1:]
+        place = _place(r[i][0])
+        time = Interval((start - begin) * 1e6, (end - begin) * 1e6)
         for name in _names(*place) if start >= begin else ():
             event = FunctionEvent(len(events), name, time, place[0], log.details.get(i))
             while open_ and open_[-1].time_range.end < time.end:

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from contextlib import ContextDecorator, nullcontext
-from time import perf_counter_ns
+from time import perf_counter
 from typing import Any
 
 from rushlight.base.spans import SPANS, span
@@ -70,7 +70,7 @@ class profile(Results):
             if self._watch is not None:
                 raise RuntimeError("Profiler context manager is not reentrant")
             self._watch = Watch(self.record_shapes or self.with_flops or self.profile_memory, self.with_stack)
-            self._begin = perf_counter_ns()
+            self._begin = perf_counter()
             self._watch.start()
         return self
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from time import perf_counter_ns
+from time import perf_counter
 from typing import Any
 
 from rushlight.base.spans import OP, SPANS, Log
@@ -129,9 +129,9 @@ class Watch:
     def timed(self, where: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any],
               shown: Any = None) -> Any:
         """call(*args, **kwargs), noted as an op; `shown`: what it was called with, if that is not it."""
-        start = perf_counter_ns()
+        start = perf_counter()
         found = call(*args, **kwargs)
-        end = perf_counter_ns()
+        end = perf_counter()
         if self.detailed:
             self.detail(*(shown or (args, kwargs)), found)
         self.note((where, start, end))
