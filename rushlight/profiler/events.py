@@ -124,7 +124,7 @@ def _place(place: Any) -> tuple[int, str, str]:
 
 
 def tree(log: Log, begin: float) -> EventList:
-    """The events of a log, each below the one that it lies in; `begin`: when the profile began, in seconds."""
+    """The events of a log, each below the one that it lies in; `begin`: when the profile began (s)."""
     r, events, open_ = log.records, EventList(), list[FunctionEvent]()
     # Inner calls end first, so of equal stretches the later record is the outer one.
     for i in sorted(range(len(r)), key=lambda i: (r[i][1], -r[i][2], -i)):
