@@ -163,8 +163,7 @@ def _timed(notes: list[Any], node: Node, grad: Any) -> Sequence[Any]:
     results = _through(node, grad)
     end = perf_counter()
     kind: Any = node.__class__
-    place = kind.__name__ if kind.by_shapes is None else (
-        kind, getattr(node.saved, "_shapes", None)) if kind.by_shapes else node.name()
+    place = kind.__name__ if kind.by_shapes is None else kind.place(node)
     for note in notes:
         note((place, begin, end))
     return results

@@ -105,16 +105,7 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[[Any], None
         missing.remove(place)
         if first if mode == "any" else not missing:
             fn(grad if mode == "any" else grads)
-    return _Together([t.register_hook(partial(receive, place)) for place, t in enumerate(tensors)])
-
-
-class _Together(Handle):
-    """The handle of several hooks."""
-
-    def __init__(self, handles: list[Handle]) -> None:
-        self._handles = handles
-
-    def remove(self) -> None:
-        """Take all of them away."""
-        for handle in self._handles:
-            handle.remove()
+    handles = [t.register_hook(partial(receive, place)) for place, t in enumerate(tensors)]
+    together = Handle({})
+    together.remove = lambda: [handle.remove() for handle in handles]  # type: ignore
+    return together

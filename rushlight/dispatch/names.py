@@ -182,6 +182,14 @@ def name_of(node: Any) -> str:
     return named(type(node), getattr(node.saved, "_shapes", None), getattr(node.saved, "_values", ()))
 
 
+def place(node: Any) -> Any:
+    """What `named` takes to find the name later, where that keeps no tensor; else the name."""
+    saved, shapes = node.saved, getattr(node.saved, "_shapes", None)
+    if type(node).by_shapes:
+        return type(node), shapes
+    return name_of(node) if shapes is None or saved.tensors() else (type(node), shapes, saved._values)
+
+
 def named(cls: Any, shapes: Any, values: Any = ()) -> str:
     """The same without the node; `values` are not needed where it is named by_shapes."""
     plain = cls is cls.rules.nodes[cls.multi] and shapes is not None

@@ -76,7 +76,7 @@ class Rules:
         self.nodes = {multi: type(label, (Node,), {
             "__slots__": (), "apply": _apply_multi if multi else _apply, "multi": multi,
             "rules": self, **(
-                {"settle": names_of.settle, "name": names_of.name_of,
+                {"settle": names_of.settle, "name": names_of.name_of, "place": names_of.place,
                  "by_shapes": all(p.is_tensor for p in row.params)} if callable(naming) else {})})
             for multi in (False, True)}
         self.places = [(p.name, 0) for p in self.tensor_params]

@@ -217,7 +217,6 @@ def _plain(n: int) -> None:
 @composite(where=("torch", "nn.functional"))
 def conv_tbc(input, weight, bias, pad: "int" = 0):
     """The convolution of (time, N, C) by (k, C, O), a bias (O,), `pad` zeros at both ends -> (out, N, O)."""
-    shapes = f"got {list(input.shape)}, {list(weight.shape)}, {list(bias.shape)}"
     for wrong, what in (
             (input.ndim != 3, "Input must have 3 dims: time, batch, in_channel"),
             (weight.ndim != 3, "Weight tensor must have 3 dims: kernel_width, in_channels, out_channels"),
@@ -226,7 +225,7 @@ def conv_tbc(input, weight, bias, pad: "int" = 0):
              "Input dim 2 (input channels) is not == dim 1 in the weight tensor"),
             (bias.shape != weight.shape[-1:], "Bias size must equal dim 2 in the weight tensor")):
         if wrong:
-            raise RuntimeError(f"{what}; {shapes}")
+            raise RuntimeError(f"{what}; got {[list(t.shape) for t in (input, weight, bias)]}")
     found = _convolve("conv_tbc", 1, input.permute(1, 2, 0), weight.permute(2, 1, 0), bias, 1, pad, 1, 1)
     return found.permute(2, 0, 1).contiguous()
 

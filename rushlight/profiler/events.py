@@ -120,7 +120,7 @@ def _names(scope: int, name: str, suffix: str) -> list[str]:
 def _place(place: Any) -> tuple[int, str, str]:
     if isinstance(place, str):
         return BACKWARD, place, ""
-    return place if len(place) == 3 else (BACKWARD, named(*place), "")
+    return (BACKWARD, named(*place), "") if isinstance(place[0], type) else place
 
 
 def tree(log: Log, begin: float) -> EventList:
