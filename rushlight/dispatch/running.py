@@ -33,6 +33,8 @@ def build(row: Row) -> Callable[..., Any]:
     general = overrides.entrance(row, direct)
     if _spread_ints(params):
         return _spread_prologue(row, run, general, params, direct)
+    if params and params[0].type == "*Any" and not row.out:
+        return _any_prologue(row, run, general, params, direct)
     if any(p.varargs for p in params) or not params:
         return general
     return _prologue(row, run, general, params, direct)
@@ -77,6 +79,23 @@ def _spread_prologue(row: Row, run: Callable[..., Any], general: Callable[..., A
             f"        return general({name}, ints)\n"
             f"{_planned(row, run, params, {params[1].name: 'ints', **rest})}"
             f"    return run({', '.join((name, 'ints', *rest.values()))})\n")
+    return _door(text, row, run, general, params, direct)
+
+
+def _any_prologue(row: Row, run: Callable[..., Any], general: Callable[..., Any],
+                  params: tuple[signature.Param, ...], direct: Callable[..., Any]) -> Callable[..., Any]:
+    """For f(a, b) and f([a, b]) alike."""
+    first, *rest = params
+    kept = "".join(f", {p.name}=_default_{p.name}" for p in rest)
+    again = f"*{first.name}{''.join(f', {p.name}={p.name}' for p in rest)}"
+    checks = [f"({c})" for p in rest for c in _checks(p)]
+    text = (f"def {row.name}(*{first.name}{kept}, **extra):\n"
+            f"    given = {first.name}\n"
+            f"    if len(given) == 1 and given[0].__class__ in LISTS:\n"
+            f"        given = given[0]\n"
+            f"    if {' or '.join(['extra', 'not PLAIN.issuperset(map(type, given))', *checks])}:\n"
+            f"        return general({again}, **extra)\n"
+            f"    return run({', '.join(['given', *[p.name for p in rest]])})\n")
     return _door(text, row, run, general, params, direct)
 
 
