@@ -121,7 +121,7 @@ def _planned(row: Row, run: Callable[..., Any], params: tuple[signature.Param, .
         if p.is_list:
             tracked.append(f"any([t._g is not None for t in {n}])")
         elif p.is_tensor:
-            here = "" if p.type == "Tensor" else f"{n}.__class__ in PLAIN"
+            here = "" if p.type == "Tensor" else f"{n}.__class__ in PLAIN" if p.takes_number else f"{n} is not None"
             tracked.append(f"{here}{here and ' and '}{n}._g is not None")
     whole = f" and whole({tensors[0]})" if row.name == "as_strided" else ""
     names = ", ".join(spelled.get(p.name, p.name) for p in params)
