@@ -17,7 +17,6 @@ from rushlight.base.tape import TAPE
 from rushlight.dispatch import arguments, outputs, overrides, state
 from rushlight.dispatch.literals import NUMBERS
 from rushlight.dispatch.shapes import as_meta
-from rushlight.dispatch.source import forget, keep, key
 from rushlight.ops import signature
 from rushlight.ops.creation import Fill
 from rushlight.ops.table import Row
@@ -130,7 +129,6 @@ def _prologue(row: Row, general: Callable[..., Any], direct: Callable[..., Any])
         f"            return general({_again(params, row.out, '')})\n")
     sizes = varargs or next((p.name for p in params if p.type == "Ints"), None)
     plain = "" if sizes is None else (
-        f"    {sizes} = tuple({sizes})\n"
         f"    for n in {sizes}:\n"
         f"        if n.__class__ is not int:\n"
         f"            return general({_again(params, row.out, '')})\n")
@@ -138,28 +136,16 @@ def _prologue(row: Row, general: Callable[..., Any], direct: Callable[..., Any])
             f"    if {' or '.join(checks)}:\n"
             f"        return general({_again(params, row.out, '*')}, **extra)\n"
             f"{spread}{plain}"
-            f"{_kept(row, array)}"
+            f"    made = body({array})\n"
+            f"    made = wrap(made.array() if made.__class__ is Fill else made)\n"
             f"    return track(made) if {tracks} else made\n")
     scope: dict[str, Any] = {
         "PLAIN": state.PLAIN, "DEFAULT": Default, "DTYPE": dt.dtype,
         "HERE": _HERE, "CPU": CPU, "track": track, "general": general,
         "SIMPLE": frozenset({int, tuple}), "TUPLES": frozenset({tuple, list, Size}),
         "NUMBERS": NUMBERS, "body": row.body, "wrap": wrap,
-        "Fill": Fill, "MAKERS": {}, "keep": keep, **{f"_default_{p.name}": p.default for p in params}}
-    forget(scope["MAKERS"])
+        "Fill": Fill, **{f"_default_{p.name}": p.default for p in params}}
     return overrides.compile_door(text, row, scope, direct)
-
-
-def _kept(row: Row, array: str) -> str:
-    """Code for the tensor; where only memory is asked for, what makes it is kept for such arguments."""
-    if row.body.__annotations__.get("return") != "Fill":
-        return (f"    made = body({array})\n"
-                "    made = wrap(made.array() if made.__class__ is Fill else made)\n")
-    return (f"    _key = ({', '.join(key(p, p.name) for p in row.params if p.name not in _PLACEMENT | _GENERAL)},)\n"
-            "    made = MAKERS.get(_key)\n"
-            f"    if made is None:\n        made = keep(MAKERS, _key, body({array}).maker())\n"
-            "    try:\n        made = wrap(made())\n"
-            f"    except MemoryError:\n        return general({_again(row.params, row.out, '')})\n")
 
 
 def _checks(p: signature.Param) -> list[str]:

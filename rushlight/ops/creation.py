@@ -7,8 +7,6 @@ Fill, which costs no memory on the meta device.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,30 +29,24 @@ class Fill(NamedTuple):
     value: Any = None
     strides: Ints | None = None
 
-    def maker(self) -> Callable[[], Array]:
-        """What makes such memory; MemoryError where there is not so much."""
-        sizes, of, value, strides = self
-        if strides is not None and strides != contiguous_strides(sizes):
-            return partial(_filled_with, value, _strided, sizes, strides, of)
-        if value.__class__ is int and not value:
-            return partial(np.zeros, sizes, of)  # pages that are zero already, without touching them
-        return partial(np.empty, sizes, of) if value is None else partial(_filled_with, value, np.empty, sizes, of)
-
     def array(self) -> Array:
         """The memory, made."""
         try:
-            return self.maker()()
+            return self._made()
         except MemoryError:
             need = math.prod(self.sizes) * np.dtype(self.np).itemsize
             raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate "
                                f"{need} bytes for sizes {list(self.sizes)}.") from None
 
-
-def _filled_with(value: Any, make: Callable[..., Array], *how: Any) -> Array:
-    out = make(*how)
-    if value is not None:
-        out.fill(value)
-    return out
+    def _made(self) -> Array:
+        sizes, of, value, strides = self
+        dense = strides is None or strides == contiguous_strides(sizes)
+        if dense and value.__class__ is int and not value:
+            return np.zeros(sizes, of)  # pages that are zero already, without touching them
+        out = np.empty(sizes, of) if dense else _strided(sizes, strides, of)  # type: ignore[arg-type]
+        if value is not None:
+            out.fill(value)
+        return out
 
 
 def _strided(sizes: Ints, strides: Ints, of: Any) -> Array:
