@@ -28,7 +28,9 @@ def key(p: Any, n: str) -> str:
     if p.is_tensor:
         return \
             f"({of.format(n)}) if {n}.__class__ in PLAIN else ({n}.__class__, {n} or repr({n}))"
-    return n if p.plain_type in _EXACT else f"{n} or repr({n}), {n}.__class__, {n} is _default_{p.name}"
+    if p.plain_type in _EXACT:
+        return n
+    return f"{n} if {n} is None else ({n} or repr({n}), {n}.__class__, {n} is _default_{p.name})"
 
 
 # Attributes that are equal only if they are the same (0.0 and -0.0 are not).
