@@ -28,9 +28,7 @@ def key(p: Any, n: str) -> str:
     if p.is_tensor:
         return \
             f"({of.format(n)}) if {n}.__class__ in PLAIN else ({n}.__class__, {n} or repr({n}))"
-    if p.plain_type in _EXACT:
-        return n
-    return f"{n} if {n} is None else ({n} or repr({n}), {n}.__class__, {n} is _default_{p.name})"
+    return n if p.plain_type in _EXACT else f"{n} is _default_{p.name} or ({n} or repr({n}), {n}.__class__)"
 
 
 # Attributes that are equal only if they are the same (0.0 and -0.0 are not).
