@@ -83,6 +83,9 @@ def warm(worker: Worker, workload: str, seconds: float) -> int:
         if last < seconds / 2:
             count = min(count * 2, max(count + 1, int(count * seconds / max(last, 1e-9))))
     spent = worker.seconds(workload, count, settle=True)
+    while spent < seconds / 2:  # the first calls took so long since they planned and compiled
+        count = max(count + 1, min(count * 8, int(count * seconds / max(spent, 1e-9))))
+        spent = worker.seconds(workload, count, settle=True)
     return max(count, int(count * seconds / spent))
 
 
