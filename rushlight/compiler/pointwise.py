@@ -47,8 +47,8 @@ class Pointwise(Tiered):
             found = self._program(arrays)
             shape = arrays[0].shape if arrays else ()
             for a in arrays:
-                if a.shape != shape:
-                    shape = np.broadcast_shapes(shape, a.shape)
+                if a.shape != shape and a.shape:
+                    shape = np.broadcast_shapes(shape, a.shape) if shape else a.shape
             if out is None and len(found) == 1:
                 return _deliver(found[0], shape, self._out[0], None, arrays)
             wanted = [None] * len(found) if out is None else [out] if len(found) == 1 else out
