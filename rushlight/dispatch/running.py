@@ -33,9 +33,7 @@ def build(row: Row) -> Callable[..., Any]:
     general = overrides.entrance(row, direct)
     if _spread_ints(params):
         return _spread_prologue(row, run, general, params, direct)
-    if params and params[0].type == "*Any" and not row.out:
-        return _any_prologue(row, run, general, params, direct)
-    if any(p.varargs for p in params) or not params:
+    if not params or any(p.varargs and (i or p.type != "*Any" or row.out) for i, p in enumerate(params)):
         return general
     return _prologue(row, run, general, params, direct)
 
@@ -82,23 +80,6 @@ def _spread_prologue(row: Row, run: Callable[..., Any], general: Callable[..., A
     return _door(text, row, run, general, params, direct)
 
 
-def _any_prologue(row: Row, run: Callable[..., Any], general: Callable[..., Any],
-                  params: tuple[signature.Param, ...], direct: Callable[..., Any]) -> Callable[..., Any]:
-    """For f(a, b) and f([a, b]) alike."""
-    first, *rest = params
-    kept = "".join(f", {p.name}=_default_{p.name}" for p in rest)
-    again = f"*{first.name}{''.join(f', {p.name}={p.name}' for p in rest)}"
-    checks = [f"({c})" for p in rest for c in _checks(p)]
-    text = (f"def {row.name}(*{first.name}{kept}, **extra):\n"
-            f"    given = {first.name}\n"
-            f"    if len(given) == 1 and given[0].__class__ in LISTS:\n"
-            f"        given = given[0]\n"
-            f"    if {' or '.join(['extra', 'not PLAIN.issuperset(map(type, given))', *checks])}:\n"
-            f"        return general({again}, **extra)\n"
-            f"    return run({', '.join(['given', *[p.name for p in rest]])})\n")
-    return _door(text, row, run, general, params, direct)
-
-
 def _door(text: str, row: Row, run: Callable[..., Any], general: Callable[..., Any],
           params: tuple[signature.Param, ...], direct: Callable[..., Any]) -> Callable[..., Any]:
     return overrides.compile_door(text, row, {
@@ -137,6 +118,8 @@ def _planned(row: Row, run: Callable[..., Any], params: tuple[signature.Param, .
 def _checks(p: signature.Param) -> list[str]:
     """Conditions under which an argument is not plain."""
     n, exact = p.name, _EXACT.get(p.type.removesuffix(" | None"))
+    if p.varargs:  # f(a, b) and f([a, b]) alike
+        return [f"not PLAIN.issuperset(map(type, {n}[0] if len({n}) == 1 and {n}[0].__class__ in LISTS else {n}))"]
     given = "" if p.default is signature.REQUIRED else f"{n} is not _default_{n} and "
     if p.type.endswith("None"):
         given = f"{n} is not None and " + given * (p.default is not None)
@@ -163,7 +146,7 @@ def _prologue(row: Row, run: Callable[..., Any], general: Callable[..., Any],
     checks = ["extra"] + (["out is not None"] if row.out else []) + [
         f"({c})" if " and " in c else c for p in params for c in _checks(p)]
     names = ", ".join(p.name for p in params)
-    call = ", ".join(f"{p.name}={p.name}" for p in params) + (", out=out" if row.out else "")
+    call = ", ".join(f"*{p.name}" if p.varargs else f"{p.name}={p.name}" for p in params) + ", out=out" * row.out
     lists = "".join(f"    if {p.name}.__class__ is list:\n        {p.name} = tuple({p.name})\n"
                     for p in params if p.type.startswith("Ints"))
     text = (f"def {row.name}({signature.source(params, out=row.out)}, **extra):\n{lists}"

@@ -119,7 +119,8 @@ def source(params: tuple[Param, ...], *, out: bool = False) -> str:
         if p.keyword_only and not starred:
             parts.append("*")
             starred = True
-        parts.append(f"{p.name}=_default_{p.name}")
+        starred = starred or p.varargs
+        parts.append(f"*{p.name}" if p.varargs else f"{p.name}=_default_{p.name}")
     if out:
         parts += [] if starred else ["*"]
         parts.append("out=None")
