@@ -15,7 +15,7 @@ _MOST = 1 << 24  # PyTorch counts categories in float32
 
 
 def chooser(weights: Array, k: int, replacement: bool) -> Callable[[Engine, Array], Array]:
-    """What draws k categories for each row of arrays like `weights`, (categories,) or (rows, categories), as int64.
+    """What draws k categories (int64) for each row of arrays like `weights`, (categories,) or 2-d.
 
     Raises RuntimeError for a k that cannot be drawn; what it gives, for weights that are no distribution.
     """

@@ -293,14 +293,14 @@ def bernoulli(engine: Engine, n: int, of: dtype, p: float) -> Array:
 
 
 def bernoulli_each(like: Array, of: dtype) -> Callable[[Engine, Array], Array]:
-    """What draws ones with probability p[i], else zeros, of arrays p like one; double-precision p compare with
-    double draws."""
+    """What draws ones with probability p[i], else zeros; double-precision p compare with double draws."""
     if not like.size:
         return lambda engine, p: np.empty(p.shape, of.np)
     _need(of, _NUMBERS | {dt.bool_}, "bernoulli_tensor_cpu_self_")
     _need(dt.from_numpy_dtype(like.dtype), FLOATS, "bernoulli_tensor_cpu_p_")
-    exact, seen, draw, few = (np.float64, np.uint64, standard64, UNITS_OF_PAIRS) if like.dtype == np.float64 else (
-        np.float32, np.uint32, standard32, UNITS)
+    double = like.dtype == np.float64
+    exact, seen = np.dtype("f8" if double else "f4"), np.dtype("u8" if double else "u4")
+    draw, few = (standard64, UNITS_OF_PAIRS) if double else (standard32, UNITS)
     one = int(np.ones((), exact).view(seen))
 
     def run(engine: Engine, p: Array) -> Array:

@@ -22,7 +22,7 @@ try:
     hush = partial(_extobj_contextvar.set, _make_extobj(all="ignore"))
     restore = _extobj_contextvar.reset
 except ImportError:
-    def hush() -> Any:
+    def hush() -> Any:  # type: ignore[misc]
         """Ignore all floating-point errors from here on; gives what `restore` needs."""
         manager = np.errstate(all="ignore")
         manager.__enter__()

@@ -185,10 +185,11 @@ def _maker(classes: tuple[type | None, ...], checked: bool) -> Callable[..., Any
     numbers = [v for v, c in zip(given, classes, strict=True) if c in NUMBERS]
     tensors = [v for v in values if v not in numbers]
     arrays = {v: v.replace("v", "x") for v in values}
+    kinds = [f"({v}._k, not {arrays[v]}.shape)" if v in tensors else f"{v}.__class__" for v in values]
     text = _PLAN.format(
         given=", ".join(given), values=", ".join(values), check=f"check({', '.join(given)})" * checked,
         arrays="; ".join(f"{arrays[v]} = {v}._a" for v in tensors),
-        key=", ".join(f"{v}.__class__" if v in numbers else f"({v}._k, not {arrays[v]}.shape)" for v in values),
+        key=", ".join(kinds),
         scalars="; ".join(f"{arrays[v]} = scalar({v}, entry.scalar_np)" for v in numbers),
         operands=", ".join(arrays.values()), small=" and ".join(f"{arrays[v]}.size < BIG" for v in tensors),
         tracked=" or ".join(f"{v}._g is not None" for v in tensors),

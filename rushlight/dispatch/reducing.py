@@ -94,7 +94,7 @@ class Reducer:
         if a.size >= BIG and a.dtype == compute.np and compute.name in MACHINE:
             total = _machine_plan(self.meaning, a, axes, keepdim, compute)
         total, finish, to = total or self._by_numpy(a, axes, keepdim, compute), None, result.np
-        if self.finish is None and self.meaning.combine not in ("any", "all") and dt.opmath(compute) is result:
+        if self.finish is None and self.row.dtypes != "bool" and dt.opmath(compute) is result:
             return total
         if self.finish is not None:
             work = dt.opmath(compute)

@@ -171,17 +171,21 @@ def _(input: Array, grid: Array, *how: Any) -> Way:
     dims = [(slice(None), None, ..., k) for k in reversed(range(len(sizes)))]
 
     def sample(input: Array, grid: Array) -> Array:
-        return run(np.array(address(input)), offsets, *[grid[dim] for dim in dims], *given)  # type: ignore[no-any-return]
-    return sample if grid.flags.c_contiguous else lambda input, grid: sample(input, np.ascontiguousarray(grid))
+        at = [grid[dim] for dim in dims]
+        return run(np.array(address(input)), offsets, *at, *given)  # type: ignore[no-any-return]
+    whole = grid.flags.c_contiguous
+    return sample if whole else lambda input, grid: sample(input, np.ascontiguousarray(grid))
 
 
 @lru_cache(maxsize=None)
 def _kernel(of: str, dims: int, *how: Any) -> Any:
-    """The sum of what a point reads: of an address, where channels begin, coordinates dim by dim, and sizes."""
+    """The sum of what a point reads: of an address, channels' places, coordinates dim by dim, and sizes."""
     points, sizes = ([symbol(f"{what}{i}") for i in range(dims)] for what in "xn")
-    parts = [m.where(inside, fetch(of, symbol("base") + symbol("start"), m.cast(index, arg="int64")), 0.0) * weight
+    base = symbol("base") + symbol("start")
+    parts = [m.where(inside, fetch(of, base, m.cast(index, arg="int64")), 0.0) * weight
              for index, inside, weight in _reads(m, points, sizes, [m.cast(n, arg=of) for n in sizes], *how)]
-    inputs = [("base", "int64"), ("start", "int64"), *[(x.arg, of) for x in points], *[(n.arg, "int32") for n in sizes]]
+    inputs = [*[(n, "int64") for n in ("base", "start")], *[(x.arg, of) for x in points],
+              *[(n.arg, "int32") for n in sizes]]
     return machine("pointwise", "pointwise")((sum(parts[1:], parts[0]),), tuple(inputs), (of,))
 
 

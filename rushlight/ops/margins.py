@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.base.layout import broadcast_shapes
+from rushlight.base.layout import Ints, broadcast_shapes
 from rushlight.ops.activations import logsigmoid
 from rushlight.ops.arithmetic import where
 from rushlight.ops.copying import tensor_of
@@ -214,7 +214,7 @@ def _mean_of_each(losses, lengths: "Ints"):
 
 @_mean_of_each.kernel
 @resolved
-def _(losses: Any, lengths: tuple[int, ...]) -> Way:
+def _(losses: Any, lengths: Ints) -> Way:
     share, count = np.maximum(lengths, 1).astype(losses.dtype), losses.dtype.type(losses.size)
     return lambda losses: np.asarray(np.add.reduce(losses / share) / count)
 
@@ -252,7 +252,8 @@ def _(logs: Any, targets: Any, times: Any, lengths: Any, blank: int) -> Any:
     np.add(start, emitted[0], found[0])
     *given, to = found[:-1], wide[:-1, :, 1:-1], wide[:-1, :, :-2], barred, emitted[1:], found[1:]
     # One after the other in one call, where a row is no single state.
-    if labels.shape[1] == 1 or not machine("team", "split")(kernel.fn, (*given, to), (False,) * 6, to.shape, 1):
+    split = machine("team", "split")
+    if labels.shape[1] == 1 or not split(kernel.fn, (*given, to), (False,) * 6, to.shape, 1):
         given[3] = [barred] * len(to)
         for now, *states in zip(to, *given):
             kernel(*states, out=now)
@@ -262,7 +263,7 @@ def _(logs: Any, targets: Any, times: Any, lengths: Any, blank: int) -> Any:
 
 @lru_cache(maxsize=None)
 def _step(of: str) -> Any:
-    """The kernel of a step's states: by the three that lead to one, whether the last may, what is emitted."""
+    """The kernel of a state: by the three that lead to it, whether the last may, and what is emitted."""
     *ways, barred, now = operands = [symbol(n) for n in ("stay", "step", "leap", "barred", "now")]
     ways[2] = ways[2] + barred
     most = m.maximum(m.maximum(*ways[:2]), ways[2])
@@ -274,7 +275,7 @@ def _step(of: str) -> Any:
     return kernel
 
 
-def _trellis(logs: Any, targets: Any, times: tuple[int, ...], lengths: tuple[int, ...], blank: int) -> list[Any]:
+def _trellis(logs: Any, targets: Any, times: Ints, lengths: Ints, blank: int) -> list[Any]:
     """Labels with blanks around; 0, else -inf, where one may be reached from two before it, for states to
     start in, and for those to end in (they come before it); where these are."""
     places, *others = _layout(times, lengths, targets.shape, logs.dtype)
@@ -285,7 +286,7 @@ def _trellis(logs: Any, targets: Any, times: tuple[int, ...], lengths: tuple[int
 
 
 @lru_cache(maxsize=32)
-def _layout(times: tuple[int, ...], lengths: tuple[int, ...], shape: tuple[int, ...], of: Any) -> tuple[Any, ...]:
+def _layout(times: Ints, lengths: Ints, shape: Ints, of: Any) -> tuple[Any, ...]:
     """Where labels are among targets of a shape, after which comes the blank; and the rest of `_trellis`."""
     n, ends, counts = len(lengths), np.cumsum(lengths), 2 * np.array(lengths, np.int64)[:, None]
     places = np.full((n, 2 * max(lengths, default=0) + 1), prod(shape), np.int64)

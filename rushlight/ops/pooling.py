@@ -189,15 +189,16 @@ def _avg_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", out: "Ints", c
     wide = padder(input.shape, reach(space, kernel, stride, pad, ones, out))
     first, *others = cuts = offsets(kernel, stride, ones, out)
     share = _shares(space, kernel, stride, pad, out, count_pad, divisor, wide_of)
-    if 1 < math.prod(input.shape[:lead] + out) and input.size <= FEW and wide(input) is input and wide_of is of:
+    few = 1 < math.prod(input.shape[:lead] + out) and input.size <= FEW
+    if few and wide(input) is input and wide_of is of:
         places = np.arange(input.size).reshape(input.shape)
         table, even = np.array([places[cut] for cut in cuts]), (share == share.flat[0]).all()
         share = np.array(share.flat[0]) if even else share
 
-        def few(a: Array) -> Array:  # tap by tap, as below
+        def looked_up(a: Array) -> Array:  # tap by tap, as below
             total = np.add.reduce(a.take(table))
             return np.divide(total, share, total)
-        return few
+        return looked_up
 
     def run(a: Array) -> Array:
         a = wide(a.astype(wide_of, copy=False))

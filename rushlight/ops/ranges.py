@@ -76,14 +76,14 @@ def _line() -> Callable[..., Any]:
     i, half, rest, start, end = map(symbol, ("i", "half", "rest", "start", "end"))
     far, first, last, step = (m.cast(x, arg="float64") for x in (rest, start, end, (end - start) / rest))
     found = m.where(m.lt(i, half), first + step * i, last - step * (far - i))
-    kinds = (("i", "float64"), ("half", "float64"), ("rest", "float32"), ("start", "float32"), ("end", "float32"))
+    kinds = *[(n.arg, "float64") for n in (i, half)], *[(n.arg, "float32") for n in (rest, start, end)]
     return machine("pointwise", "pointwise")((found,), kinds, ("float32",))  # type: ignore[no-any-return]
 
 
 @lru_cache(maxsize=64)
 def _places(steps: int) -> tuple[Array, ...]:
     """Places, the first that is counted from the end, and the last."""
-    return np.arange(steps, dtype=np.float64), np.array(steps // 2, np.float64), np.array(steps - 1, np.float32)
+    return np.arange(float(steps)), np.array(float(steps // 2)), np.array(steps - 1, np.float32)
 
 
 @factory

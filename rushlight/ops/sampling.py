@@ -9,6 +9,7 @@ import numpy as np
 from rushlight.base import categories, distributions, samplers, dtype as dt
 from rushlight.base.errors import missing
 from rushlight.base.layout import broadcast_shapes
+from rushlight.base.rng import Engine
 from rushlight.ops.creation import Fill, factory, sizes_of
 from rushlight.ops.random import NORMALS, engine_of, fill, filled, no_gradient, normal_array
 from rushlight.ops.table import Array, composite, opaque
@@ -28,8 +29,10 @@ def bernoulli(input, p: "float | None" = None, *, generator: "Any" = None) -> Wa
     """Ones with the probabilities in input (or all with probability p), else zeros."""
     of = dt.from_numpy_dtype(input.dtype)
     if p is not None:
-        return lambda a: distributions.bernoulli(engine_of("bernoulli", generator), a.size, of, p).reshape(a.shape)
-    draw = distributions.bernoulli_each(input, of)
+        def draw(engine: Engine, a: Array) -> Array:
+            return distributions.bernoulli(engine, a.size, of, p).reshape(a.shape)
+    else:
+        draw = distributions.bernoulli_each(input, of)
     return lambda a: draw(engine_of("bernoulli", generator), a)
 
 
