@@ -97,3 +97,18 @@ def test_probabilities_of_bernoulli(of):
     for wrong in (-1e-6, 1.001, float("nan")):
         with pytest.raises(RuntimeError, match="probabilities must be"):
             torch.bernoulli(torch.tensor([0.5, wrong], dtype=of))
+
+
+def test_draws_keep_no_generator():
+    import gc
+    import weakref
+
+    p, found = torch.full((3, 4), 0.5), []
+    for draw in (torch.bernoulli, lambda p, generator: torch.multinomial(p, 3, generator=generator)):
+        for _ in range(3):
+            generator = torch.Generator().manual_seed(1)
+            found.append((weakref.ref(generator), draw(p, generator=generator)))
+    del generator
+    gc.collect()
+    assert not any(alive() for alive, _ in found)
+    assert torch.equal(found[0][1], found[2][1]) and torch.equal(found[3][1], found[5][1])
