@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import tomllib
@@ -83,7 +84,11 @@ def warm(worker: Worker, workload: str, seconds: float) -> int:
         spent += last
         if last < seconds / 2:
             count = min(count * 2, max(count + 1, int(count * seconds / max(last, 1e-9))))
-    spent = worker.seconds(workload, count, settle=True)
+    before, spent = math.inf, worker.seconds(workload, count, settle=True)
+    while spent < max(seconds, before) / 2:  # the first calls take long, since they plan and compile
+        if spent < seconds / 2:
+            count = max(count + 1, min(count * 8, int(count * seconds / max(spent, 1e-9))))
+        before, spent = spent, worker.seconds(workload, count, settle=True)
     return max(count, int(count * seconds / spent))
 
 

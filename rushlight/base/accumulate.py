@@ -15,7 +15,7 @@ Array = np.ndarray[Any, Any]
 # Set by dispatch: adds rows (out (m, n), positions, rows (k, n)) in machine code; whether it was done.
 machine: Callable[[Array, Array, Array], bool] | None = None
 # Fewer elements than this are added before machine code is even asked for.
-_MANY = 4096
+MANY = 4096
 
 _COMBINE = {"sum": np.add, "prod": np.multiply, "amax": np.maximum, "amin": np.minimum}
 
@@ -27,7 +27,7 @@ def add_at(target: Array, positions: Array, rows: Array) -> None:
     *target.shape[1:]) of target's dtype, or broadcast to it (strides of 0).
     """
     dense = target.flags.c_contiguous and target.dtype.kind in "fiV"
-    if machine is not None and target.ndim > 1 and rows.size >= _MANY and dense:
+    if machine is not None and target.ndim > 1 and rows.size >= MANY and dense:
         width = rows.size // len(positions)
         flat = target.reshape(len(target), width)
         if machine(flat, positions.astype(np.int64, copy=False),

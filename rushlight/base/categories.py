@@ -1,11 +1,12 @@
 """Draws of categories by weight: torch.multinomial on arrays."""
 from __future__ import annotations
 
+from collections.abc import Callable
 
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.base.distributions import exponential, in_memory_order, standard64
+from rushlight.base.distributions import UNITS_OF_PAIRS, exponential, in_memory_order, standard64
 from rushlight.base.rng import Array, Engine
 
 
@@ -13,20 +14,24 @@ _FEW = 8  # rows, each of which is a call of NumPy's
 _MOST = 1 << 24  # PyTorch counts categories in float32
 
 
-def choose(engine: Engine, weights: Array, k: int, replacement: bool) -> Array:
-    """k categories for each row of `weights`, (categories,) or (rows, categories), as int64.
+def chooser(weights: Array, k: int, replacement: bool) -> Callable[[Engine, Array], Array]:
+    """What draws k categories (int64) for each row of arrays like `weights`, (categories,) or 2-d.
 
-    Raises RuntimeError for weights that are no distribution, or k that cannot be drawn.
+    Raises RuntimeError for a k that cannot be drawn; what it gives, for weights that are no distribution.
     """
     _check_request(weights, k, replacement)
-    shape = (*weights.shape[:-1], k)
+    shape, count = (*weights.shape[:-1], k), weights.shape[-1]
     if 0 in shape:
-        return np.empty(shape, np.int64)
-    if replacement and k > 1:
-        # Running totals of the half precisions are kept in float32.
-        totals = _totals(weights.astype(np.float32) if weights.dtype.itemsize == 2 else weights)
-        return _search(totals, standard64(engine, *shape))
-    return _race(engine, weights.reshape(-1, weights.shape[-1]), k).reshape(shape)
+        return lambda engine, weights: np.empty(shape, np.int64)
+    if not replacement or k == 1:
+        return lambda engine, weights: _race(engine, weights.reshape(-1, count), k).reshape(shape)
+    # Running totals of the half precisions are kept in float32.
+    of = np.float32 if weights.dtype.itemsize == 2 else weights.dtype
+
+    def run(engine: Engine, weights: Array) -> Array:
+        totals, units = _totals(weights.astype(of, copy=False)), engine.cut(UNITS_OF_PAIRS, shape)
+        return _search(totals, standard64(engine, *shape) if units is None else units)
+    return run
 
 
 def _check_request(weights: Array, k: int, replacement: bool) -> None:
@@ -65,13 +70,14 @@ def _race(engine: Engine, weights: Array, k: int) -> Array:
 def _totals(weights: Array) -> Array:
     """Running totals along the last axis, the last of which is 1."""
     totals = np.add.accumulate(weights, -1, weights.dtype)
-    last = totals[..., -1:]
-    if not (weights.item(weights.argmin()) >= 0 and last.item(last.argmax()) < np.inf):  # a nan is either
+    last = totals[..., -1:].copy() if totals.ndim > 1 else np.array(totals[-1])
+    most = last.item(last.argmax()) if last.size > 1 else last.item()
+    if not (weights.item(weights.argmin()) >= 0 and most < np.inf):  # a nan is either
         _check_weights(weights)
-    if not last.item(last.argmin()) > 0:
+    if not (last.item(last.argmin()) if last.size > 1 else most) > 0:
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
-    np.divide(totals, last.copy(), totals)
-    last.fill(1)
+    np.divide(totals, last, totals)
+    totals[..., -1] = 1
     return totals
 
 

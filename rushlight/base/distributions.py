@@ -93,14 +93,18 @@ def standard64(engine: Engine, *sizes: int) -> Array:
     return _units64(engine.words64(math.prod(sizes))).reshape(sizes) if found is None else found.copy()
 
 
+# The digits of double precision, and the last one's worth: arrays, which NumPy takes faster than numbers.
+_DIGITS, _UNIT_53 = np.array((1 << 53) - 1, np.uint64), np.array(2.0**-53)
+
+
 def _units_of_pairs(words: Array) -> Array:
     return _units64(paired(words))
 
 
 def _units64(words: Array) -> Array:
-    words &= np.uint64((1 << 53) - 1)
+    words &= _DIGITS
     floats = words.view(np.int64).astype(np.float64)
-    floats *= 2.0**-53
+    floats *= _UNIT_53
     return floats
 
 
@@ -256,7 +260,8 @@ def _logs(units: Array) -> Array:
 
 def exponentials32(words: Array) -> Array:
     """float32 exponential numbers of rate 1 of these pairs of words."""
-    return (_logs(_units_of_pairs(words)) * -1.0).astype(np.float32)
+    logs = _logs(_units_of_pairs(words)).astype(np.float32)
+    return np.negative(logs, out=logs)
 
 
 @_in_blocks
@@ -287,15 +292,23 @@ def bernoulli(engine: Engine, n: int, of: dtype, p: float) -> Array:
     return (words < np.uint64(math.ceil(p * 2.0**53))).astype(of.np)
 
 
-def bernoulli_each(engine: Engine, p: Array, of: dtype) -> Array:
-    """Ones with probability p[i], else zeros; double-precision p compare with double draws."""
-    if not p.size:
-        return np.empty(p.shape, of.np)
+def bernoulli_each(like: Array, of: dtype) -> Callable[[Engine, Array], Array]:
+    """What draws ones with probability p[i], else zeros; double-precision p compare with double draws."""
+    if not like.size:
+        return lambda engine, p: np.empty(p.shape, of.np)
     _need(of, _NUMBERS | {dt.bool_}, "bernoulli_tensor_cpu_self_")
-    _need(dt.from_numpy_dtype(p.dtype), FLOATS, "bernoulli_tensor_cpu_p_")
-    exact = np.float64 if p.dtype == np.float64 else np.float32
-    p = p.astype(exact, copy=False)
-    if not (p.item(p.argmin()) >= 0 and p.item(p.argmax()) <= 1):  # a nan is either
-        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false. bernoulli: "
-                           "probabilities must be in [0, 1]")
-    return ((standard64 if exact is np.float64 else standard32)(engine, *p.shape) < p).astype(of.np)
+    _need(dt.from_numpy_dtype(like.dtype), FLOATS, "bernoulli_tensor_cpu_p_")
+    double = like.dtype == np.float64
+    exact, seen = np.dtype("f8" if double else "f4"), np.dtype("u8" if double else "u4")
+    draw, few = (standard64, UNITS_OF_PAIRS) if double else (standard32, UNITS)
+    one = int(np.ones((), exact).view(seen))
+
+    def run(engine: Engine, p: Array) -> Array:
+        p = p.astype(exact, "C", copy=False)
+        bits = p.view(seen)  # from 0 to 1 they rise; those of nan and of negative numbers are greater
+        if bits.item(bits.argmax()) > one and not ((p >= 0) & (p <= 1)).all():
+            raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false. bernoulli: "
+                               "probabilities must be in [0, 1]")
+        units = engine.cut(few, p.shape)
+        return ((draw(engine, *p.shape) if units is None else units) < p).astype(of.np)
+    return run

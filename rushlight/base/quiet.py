@@ -6,6 +6,7 @@
 """
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,15 +18,11 @@ try:
         _make_extobj,
     )
 
-    _IGNORE = _make_extobj(all="ignore")
-
-    def hush() -> Any:
-        """Ignore all floating-point errors from here on; gives what `restore` needs."""
-        return _extobj_contextvar.set(_IGNORE)
-
+    # Ignores all floating-point errors from here on; gives what `restore` needs.
+    hush = partial(_extobj_contextvar.set, _make_extobj(all="ignore"))
     restore = _extobj_contextvar.reset
 except ImportError:
-    def hush() -> Any:
+    def hush() -> Any:  # type: ignore[misc]
         """Ignore all floating-point errors from here on; gives what `restore` needs."""
         manager = np.errstate(all="ignore")
         manager.__enter__()

@@ -22,6 +22,7 @@ DEFAULT_SEED = 67280421310721  # what PyTorch gives a new generator
 STATE_BYTES = 5056
 _WORDS = 624
 _MASK_53 = (1 << 53) - 1
+_HALF = np.array(32, np.uint64)
 # Below this many words a bulk call costs more to set up than its faster loop wins back.
 _BULK = 1024
 # Up to so many words are cut out of what is made of a whole block.
@@ -102,7 +103,7 @@ class Engine:
     def words64(self, n: int) -> Array:
         """The next `n` pairs of words, uint64; the first word of a pair is the upper half."""
         if n < _BULK:
-            return paired(self._bits.random_raw(2 * n))
+            return paired(self.single_words(2 * n))
         words = np.empty(n, np.uint64)
         if not self._fill(words.view(np.uint32)):
             return self._bulk.integers(0, 1 << 64, n, np.uint64)
@@ -199,8 +200,9 @@ class Engine:
 
 
 def paired(words: Array) -> Array:
-    """Pairs of words, the first of which is the upper half."""
-    return (words[0::2].astype(np.uint64) << np.uint64(32)) | words[1::2]
+    """Pairs of words (uint32), the first of which is the upper half."""
+    pairs = words.view(np.uint64)
+    return pairs << _HALF | pairs >> _HALF if sys.byteorder == "little" else pairs.copy()
 
 
 _default: list[Engine] = []

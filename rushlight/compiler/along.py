@@ -21,15 +21,17 @@ _NUMBERS = {"f4": "float", "f8": "double", "i4": "i32", "i8": "i64"}
 _MOVED = {(how, bits // 8): f"i{bits}" for how in ("read", "write") for bits in (8, 16, 32, 64)}
 
 
-def along(how: str, a: Array, d: int, index: Array, other: Array) -> bool:
+def along(how: str, a: Array, d: int, index: Array, other: Array, slices: bool = False) -> bool:
     """other[.., i, ..] = a[.., index[.., i, ..], ..] for how "read"; else `other` goes there, as how says.
 
-    how: "write", or "sum", "prod", "amax" or "amin" with what is there.  Whether it was done: not where a
-    position is outside (others may be written already), nor for dtypes and layouts that NumPy is left to.
+    how: "write", or "sum", "prod", "amax" or "amin" with what is there.  slices: whether index is a vector,
+    of places of whole slices.  Whether it was done: not where a position is outside (others may be written
+    already), nor for dtypes and layouts that NumPy is left to.
     """
-    sizes, given, of = a.shape, index.shape, a.dtype
-    if (not sizes or len(given) != len(sizes) or given != other.shape or given != sizes and (
-            given[:d] != sizes[:d] or given[d + 1:] != sizes[d + 1:]) or of is not other.dtype or not a.size
+    sizes, given, of = a.shape, other.shape, a.dtype
+    if (not sizes or len(given) != len(sizes) or index.shape != (given[d:d + 1] if slices else given)
+            or given != sizes and (given[:d] != sizes[:d] or given[d + 1:] != sizes[d + 1:])
+            or of is not other.dtype or not a.size
             or not (index.flags.c_contiguous and a.flags.c_contiguous and other.flags.c_contiguous)):
         return False
     found = kernel(how, of, index.dtype)
@@ -38,30 +40,32 @@ def along(how: str, a: Array, d: int, index: Array, other: Array) -> bool:
 
 @lru_cache(maxsize=None)
 def kernel(how: str, of: Any, index: Any) -> Written | None:
-    """Called with (a, index, other, d)."""
+    """Called with (a, index, other, d), the last two of one shape or the index a vector."""
     kind = _NUMBERS.get(of.str[1:]) if how in _COMBINE else _MOVED.get((how, of.itemsize))
     if kind is None or index != np.int64:
         return None
     return Written("along", f"{how} {kind}", lambda module, name: write(module, name, how, kind),
-                   (ADDRESS,) * 3 + (INTEGER,) * 7, _arguments, cost=64)
+                   (ADDRESS,) * 3 + (INTEGER,) * 10, _arguments, cost=64)
 
 
 def _arguments(a: Array, index: Array, other: Array, d: int) -> tuple[int, ...]:
-    outer, size, n = prod(a.shape[:d]), a.shape[d], index.shape[d]
+    outer, size, n = prod(a.shape[:d]), a.shape[d], other.shape[d]
     inner = a.size // (outer * size)
     steps = (outer, 1, n, size, 1, 0) if inner == 1 else (outer, n, inner, size * inner, inner, 1)
-    return pointer(a), pointer(index), pointer(other), *steps, size
+    at = (n * inner, inner, 1) if index.shape == other.shape else (0, inner > 1, inner == 1)
+    return pointer(a), pointer(index), pointer(other), *steps, size, *at
 
 
 def write(module: Module, name: str, how: str, kind: str) -> None:
     """The IR of `i64 name(ptr a, ptr index, ptr other, i64 outer, i64 n, i64 m, i64 line, i64 step, i64 unit,
-    i64 size)`: whether a position was outside."""
+    i64 size, i64 i0, i64 i1, i64 i2)`: whether a position was outside."""
     f = Function(module, f"define i64 @{name}(ptr %a, ptr %index, ptr %other, i64 %outer, i64 %n, i64 %m, "
-                         "i64 %line, i64 %step, i64 %unit, i64 %size)")
+                         "i64 %line, i64 %step, i64 %unit, i64 %size, i64 %i0, i64 %i1, i64 %i2)")
     with f.vectors("%outer", [f.const("i64", 0)]) as (o, t0, u0), f.vectors("%n", t0) as (i, t1, u1), \
             f.vectors("%m", t1) as (k, outside, updated):
         place = f.i64("add", f.i64("mul", f.i64("add", f.i64("mul", o, "%n"), i), "%m"), k)
-        j = f.load("i64", "%index", f.i64("mul", place, 8))
+        parts = [f.i64("mul", n, f"%i{d}") for d, n in enumerate((o, i, k))]
+        j = f.load("i64", "%index", f.i64("mul", f.i64("add", f.i64("add", *parts[:2]), parts[2]), 8))
         line = f.i64("add", f.i64("mul", o, "%line"), f.i64("mul", k, "%unit"))
         at = f.i64("add", line, f.i64("mul", j, "%step"))
         both = [f.at(p, f.i64("mul", q, BITS[kind] // 8)) for p, q in (("%a", at), ("%other", place))]

@@ -45,10 +45,14 @@ class Pointwise(Tiered):
         token = hush()
         try:
             found = self._program(arrays)
-            shapes = {a.shape for a in arrays}
-            shape = shapes.pop() if len(shapes) == 1 else np.broadcast_shapes(*shapes)
+            shape = arrays[0].shape if arrays else ()
+            for a in arrays:
+                if a.shape != shape and a.shape:
+                    shape = np.broadcast_shapes(shape, a.shape) if shape else a.shape
+            if out is None and len(found) == 1:
+                return _deliver(found[0], shape, self._out[0], None, arrays)
             wanted = [None] * len(found) if out is None else [out] if len(found) == 1 else out
-            results = [_deliver(np.asarray(f), shape, d, o, arrays)
+            results = [_deliver(f, shape, d, o, arrays)
                        for f, d, o in zip(found, self._out, wanted, strict=True)]
         finally:
             restore(token)
@@ -83,7 +87,7 @@ class Pointwise(Tiered):
         return pool.split(self.fn, arrays, (False,) * (len(arrays) + len(self._out)), self._out, out)
 
 
-def _deliver(found: Array, shape: tuple[int, ...], dtype: np.dtype[Any], out: Array | None,
+def _deliver(found: Any, shape: tuple[int, ...], dtype: np.dtype[Any], out: Array | None,
              arrays: tuple[Any, ...]) -> Array:
     """A result in its dtype and shape, in `out` or in memory that is no operand's."""
     if out is not None:
@@ -91,7 +95,8 @@ def _deliver(found: Array, shape: tuple[int, ...], dtype: np.dtype[Any], out: Ar
         return out
     if found.dtype != dtype:
         found = found.astype(dtype)
-    if found.shape != shape or any(found is a for a in arrays) or not found.flags.owndata:
+    if found.__class__ is not np.ndarray or found.shape != shape or not found.flags.owndata or any(
+            [found is a for a in arrays]):
         return np.array(np.broadcast_to(found, shape))
     return found
 

@@ -54,7 +54,9 @@ def _specialised(row: Row, body: Run, rules: Rules | None, otherwise: Run, gener
     arguments = ", ".join(f"{p.name}={_array(p)}" if by_name and p.keyword_only else _array(p)
                           for p in row.params)
     plain = ", ".join(map(_array, row.params))
-    meta = " or ".join(_any_of(p, "_k.on_meta") for p in tensors) or "False"
+    # A way is kept for its arguments: not for a generator, which it would keep alive.
+    owned = [f"{p.name} is not None" for p in row.params if p.name == "generator" and hasattr(body, "way")]
+    meta = " or ".join([*owned, *[_any_of(p, "_k.on_meta") for p in tensors]]) or "False"
     grads = " or ".join(_any_of(p, "_g is not None") for p in tensors) or "False"
     lines = [f"def {row.name}({names}):", f"    if {meta}:", f"        return _general({names})"]
     how: dict[str, Any] = {"_body": body}

@@ -30,8 +30,7 @@ from rushlight.tensor.tensor import Tensor, wrap, wrap_view
 
 Run = Callable[..., Any]
 _PLAIN = frozenset((int, float, bool, str, type(None), dt.dtype))
-_SCOPE = {"see": see, "wrap": wrap, "hush": hush, "restore": restore,
-          "array": lambda r: r if r.__class__ is np.ndarray else np.asarray(r)}
+_SCOPE = {"see": see, "wrap": wrap, "hush": hush, "restore": restore, "array": np.asarray}
 
 
 class Script:

@@ -8,6 +8,7 @@ and other operands go by a plan that was learnt from a call with arguments of th
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from rushlight.autograd.mode import LOCAL
 from rushlight.dispatch import arguments, names, outputs, overrides, state
 from rushlight.dispatch.formula import BIG, Formula
 from rushlight.dispatch.literals import NUMBERS, scalar
+from rushlight.dispatch.source import compile_function
 from rushlight.ops import signature
 from rushlight.ops.scalar import const, symbol
 from rushlight.ops.table import Row
@@ -84,6 +86,26 @@ def {name}({sig}):
         return learn(({key},), ({values}), general({call}))
     return plan({values})
 '''
+# A plan for operands of these classes: x1 is the array of the tensor or number v1.
+_PLAN = '''
+def make(formula, entries, check):
+    record = formula.record
+    def plan({given}):
+        {check}
+        {arrays}
+        entry = entries.get(({key},))
+        if entry is None or entry.kind.on_meta:
+            return formula({values})
+        {scalars}
+        try:
+            r = entry.fn({operands}) if {small} else entry.large({operands})
+        except ValueError:
+            return formula({values})
+    {made}        if ({tracked}) and LOCAL.enabled:
+            record(entry, t, ({values},))
+        return t
+    return plan
+'''
 
 
 # What the generated functions see beside their own row.
@@ -138,13 +160,12 @@ def _planned(row: Row, direct: Callable[..., Any], general: Callable[..., Any],
             return found
         formula = variant(row, {p.name: given[p.name] for p in row.params
                                 if not p.is_tensor or given[p.name] is None})
-        places = [i for i, name in enumerate(order) if name in formula.operands]
+        classes = tuple([given[n].__class__ if n in formula.operands else None for n in order])
 
-        def plan(*values: Any) -> Any:
-            for check in checks:
-                check(dict(zip(order, values, strict=True)))
-            return formula(*[values[i] for i in places])
-        plans[key] = plan
+        def check(*values: Any) -> None:
+            for look in checks:
+                look(dict(zip(order, values, strict=True)))
+        plans[key] = _maker(classes, bool(checks))(formula, formula.entries, check)
         return found
 
     text = _PLANNED.format(
@@ -154,6 +175,26 @@ def _planned(row: Row, direct: Callable[..., Any], general: Callable[..., Any],
     scope = {**SCOPE, "general": general, "PLANS": plans, "learn": learn}
     return overrides.compile_door(text, row, {**scope, **{f"_default_{p.name}": p.default for p in params}},
                                   direct)
+
+
+@lru_cache(maxsize=None)
+def _maker(classes: tuple[type | None, ...], checked: bool) -> Callable[..., Any]:
+    """What makes plans for arguments of these classes; those of None are no operands."""
+    given = [f"v{i}" for i in range(len(classes))]
+    values = [v for v, c in zip(given, classes, strict=True) if c]
+    numbers = [v for v, c in zip(given, classes, strict=True) if c in NUMBERS]
+    tensors = [v for v in values if v not in numbers]
+    arrays = {v: v.replace("v", "x") for v in values}
+    kinds = [f"({v}._k, not {arrays[v]}.shape)" if v in tensors else f"{v}.__class__" for v in values]
+    text = _PLAN.format(
+        given=", ".join(given), values=", ".join(values), check=f"check({', '.join(given)})" * checked,
+        arrays="; ".join(f"{arrays[v]} = {v}._a" for v in tensors),
+        key=", ".join(kinds),
+        scalars="; ".join(f"{arrays[v]} = scalar({v}, entry.scalar_np)" for v in numbers),
+        operands=", ".join(arrays.values()), small=" and ".join(f"{arrays[v]}.size < BIG" for v in tensors),
+        tracked=" or ".join(f"{v}._g is not None" for v in tensors),
+        made=_MADE.replace("\n    ", "\n        "))
+    return compile_function(text, "make", dict(SCOPE), "plan")
 
 
 def _plain(p: signature.Param, value: Any) -> bool:

@@ -74,12 +74,12 @@ class Reducer:
         """The reduction of an array over `axes`."""
         token = hush()
         try:
-            return self.way(a, axes, keepdim, compute, result)(a)
+            return np.asarray(self.way(a, axes, keepdim, compute, result)(a))
         finally:
             restore(token)
 
     def way(self, a: Array, axes: tuple[int, ...], keepdim: bool, compute: dt.dtype, result: dt.dtype) -> Way:
-        """The plan of arrays laid out as `a`."""
+        """The plan of arrays laid out as `a`; it may give a number for an array of no dims."""
         key = a.dtype, a.shape, a.strides, axes, keepdim, compute, result
         found = self._plans.get(key)
         if found is None:
@@ -93,7 +93,9 @@ class Reducer:
         total: Way | None = None
         if a.size >= BIG and a.dtype == compute.np and compute.name in MACHINE:
             total = _machine_plan(self.meaning, a, axes, keepdim, compute)
-        total, finish, to = total or self._by_numpy(a.dtype, axes, keepdim, compute), None, result.np
+        total, finish, to = total or self._by_numpy(a, axes, keepdim, compute), None, result.np
+        if self.finish is None and self.row.dtypes != "bool" and dt.opmath(compute) is result:
+            return total
         if self.finish is not None:
             work = dt.opmath(compute)
             count = np.array(prod([a.shape[i] for i in axes]), work.np)
@@ -108,13 +110,18 @@ class Reducer:
             return acc if acc.dtype == to else acc.astype(to)
         return way
 
-    def _by_numpy(self, given: Any, axes: tuple[int, ...], keepdim: bool, compute: dt.dtype) -> Way:
+    def _by_numpy(self, like: Array, axes: tuple[int, ...], keepdim: bool, compute: dt.dtype) -> Way:
         """NumPy's reduction of what elements mean."""
         combine, work = self.meaning.combine, dt.opmath(compute)
         reduce, of = UFUNCS[combine].reduce, work.np if combine in ("add", "mul") else None
-        to = None if given == compute.np or combine in ("any", "all") else compute.np
+        to = None if like.dtype == compute.np or combine in ("any", "all") else compute.np
         mapped = None if self.meaning.map is X or combine in ("any", "all") else program(
             (self.meaning.map,), (("input", compute.name),), work.name)
+
+        if to is mapped is None:
+            if len(axes) == like.ndim and not keepdim:  # an array, not a number
+                return lambda a: reduce(a, axes, of, np.empty((), of or compute.np), False)
+            return lambda a: reduce(a, axes, of, None, keepdim)
 
         def total(a: Array) -> Any:
             a = a if to is None else a.astype(to)

@@ -33,7 +33,7 @@ def build(row: Row) -> Callable[..., Any]:
     general = overrides.entrance(row, direct)
     if _spread_ints(params):
         return _spread_prologue(row, run, general, params, direct)
-    if any(p.varargs for p in params) or not params:
+    if not params or any(p.varargs and (i or p.type != "*Any" or row.out) for i, p in enumerate(params)):
         return general
     return _prologue(row, run, general, params, direct)
 
@@ -102,8 +102,8 @@ def _planned(row: Row, run: Callable[..., Any], params: tuple[signature.Param, .
         if p.is_list:
             tracked.append(f"any([t._g is not None for t in {n}])")
         elif p.is_tensor:
-            here = "" if p.type == "Tensor" else f"{n}.__class__ in PLAIN"
-            tracked.append(f"{here}{here and ' and '}{n}._g is not None")
+            here = f"{n}.__class__ in PLAIN and " if p.takes_number else f"{n} is not None and "
+            tracked.append(f"{here * (p.type != 'Tensor')}{n}._g is not None")
     whole = f" and whole({tensors[0]})" if row.name == "as_strided" else ""
     names = ", ".join(spelled.get(p.name, p.name) for p in params)
     return (f"    if not DETAILED and not (({' or '.join(tracked)}) and LOCAL.enabled){whole}:\n"
@@ -118,6 +118,9 @@ def _planned(row: Row, run: Callable[..., Any], params: tuple[signature.Param, .
 def _checks(p: signature.Param) -> list[str]:
     """Conditions under which an argument is not plain."""
     n, exact = p.name, _EXACT.get(p.type.removesuffix(" | None"))
+    if p.varargs:  # f(a, b) and f([a, b]) alike
+        given = f"{n}[0] if len({n}) == 1 and {n}[0].__class__ in LISTS else {n}"
+        return [f"not PLAIN.issuperset(map(type, {given}))"]
     given = "" if p.default is signature.REQUIRED else f"{n} is not _default_{n} and "
     if p.type.endswith("None"):
         given = f"{n} is not None and " + given * (p.default is not None)
@@ -144,7 +147,8 @@ def _prologue(row: Row, run: Callable[..., Any], general: Callable[..., Any],
     checks = ["extra"] + (["out is not None"] if row.out else []) + [
         f"({c})" if " and " in c else c for p in params for c in _checks(p)]
     names = ", ".join(p.name for p in params)
-    call = ", ".join(f"{p.name}={p.name}" for p in params) + (", out=out" if row.out else "")
+    call = ", ".join([f"*{p.name}" if p.varargs else f"{p.name}={p.name}" for p in params]
+                     + ["out=out"] * row.out)
     lists = "".join(f"    if {p.name}.__class__ is list:\n        {p.name} = tuple({p.name})\n"
                     for p in params if p.type.startswith("Ints"))
     text = (f"def {row.name}({signature.source(params, out=row.out)}, **extra):\n{lists}"

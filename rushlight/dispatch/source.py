@@ -23,10 +23,12 @@ def key(p: Any, n: str) -> str:
     of = "{0}._k, {0}._m.shape, {0}._m.strides"
     if p.is_list:
         return f"tuple([({of.format('t')}) for t in {n}])"
+    if p.is_tensor and not p.takes_number:
+        return of.format(n) if p.type == "Tensor" else f"{n} if {n} is None else ({of.format(n)})"
     if p.is_tensor:
-        return of.format(n) if p.type == "Tensor" else \
+        return \
             f"({of.format(n)}) if {n}.__class__ in PLAIN else ({n}.__class__, {n} or repr({n}))"
-    return n if p.plain_type in _EXACT else f"{n} or repr({n}), {n}.__class__, {n} is _default_{p.name}"
+    return n if p.plain_type in _EXACT else f"{n} is _default_{p.name} or ({n} or repr({n}), {n}.__class__)"
 
 
 # Attributes that are equal only if they are the same (0.0 and -0.0 are not).

@@ -159,14 +159,11 @@ fmin = binary("fmin", "The smaller of two; a nan gives way to a number.", inplac
 _NO_CLAMP = {"complex": "clamp is not supported for complex types"}
 
 
-def _check_clamp(bound: dict[str, Any]) -> None:
-    if bound["min"] is None and bound["max"] is None:
-        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
-
-
-@pointwise(aliases=("clip",), check=_check_clamp, refuse=_NO_CLAMP)
+@pointwise(aliases=("clip",), refuse=_NO_CLAMP)
 def clamp(input, min: "Tensor | Number | None" = None, max: "Tensor | Number | None" = None) -> Expr:
     """input between min and max; where min > max, max."""
+    if min is None and max is None:
+        raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     found = input
     if min is not None:
         found = m.clamp_min(found, min)

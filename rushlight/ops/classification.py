@@ -10,7 +10,7 @@ from rushlight.ops.along import FEW, take_along
 from rushlight.ops.arithmetic import where
 from rushlight.ops.losses import reduced, reduction_of
 from rushlight.ops.rowexpr import at, iota, reduce_
-from rushlight.ops.rowkernels import RowKernel
+from rushlight.ops.rowkernels import BIG, RowKernel
 from rushlight.ops.scalar import Expr, m, symbol
 from rushlight.ops.softmax import _log_softmax
 from rushlight.ops.table import Array, composite, opaque
@@ -158,13 +158,21 @@ def _rows_loss(input, target, ignore_index: "int", reduction: "str"):
 
 
 @_rows_loss.kernel
+@resolved
 def _(x: Array, t: Array, ignore_index: int, reduction: str) -> Any:
-    count = t.size if _plain(t, x.shape[1], ignore_index) else in_range(t, x.shape[1], ignore_index).sum()
-    found = loss_of_rows(1, x, t[:, None], np.array([[ignore_index]], np.int64))
-    if found is NotImplemented or reduction == "none":
-        return found
-    total = np.add.reduce(found[0], None)
-    return np.asarray(total / x.dtype.type(count) if reduction == "mean" else total), found[1]
+    many, classes, of, ignore = t.size, x.shape[1], x.dtype.type, np.array([[ignore_index]], np.int64)
+    kernel, ignored = loss_of_rows.compiled(x, t, ignore), ignore.reshape(())
+    if kernel is NotImplemented or not x.size:
+        return NotImplemented
+
+    def run(x: Array, t: Array) -> tuple[Array, Array]:
+        count = many if _plain(t, classes, ignore_index) else in_range(t, classes, ignore_index).sum()
+        if reduction == "none":
+            return loss_of_rows(1, x, t[:, None], ignore)  # type: ignore[no-any-return]
+        losses, lse = (kernel.large if x.size >= BIG else kernel.fn)(x, t, ignored)
+        total = np.add.reduce(losses)
+        return np.asarray(total / of(count) if reduction == "mean" else total), lse
+    return run
 
 
 @_rows_loss.gradient

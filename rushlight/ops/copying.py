@@ -45,7 +45,7 @@ def assign(out: Array, a: Array) -> Array:
 
 def duplicate(a: Array, order: Any = "C") -> Array:
     """A copy in NumPy's order "C" or "K"."""
-    return assign(np.empty_like(a, order=order), a)
+    return assign(np.empty_like(a, order=order), a) if a.size >= _LARGE else a.copy(order)
 
 
 def contiguous(a: Array) -> Array:

@@ -163,29 +163,33 @@ def _(input: Array, grid: Array, *how: Any) -> Way:
     fits = machine("tiles", "suits")(input, grid) and input.flags.c_contiguous and 0 < input.size < 1 << 31
     if not fits or 1 in sizes or not grid.size:
         return NotImplemented
-    kernel, lead, shape = _kernel(of.name, len(sizes), *how), input.shape[:2], grid.shape[1:-1]
+    kernel, lead = _kernel(of.name, len(sizes), *how), input.shape[:2]
     kernel.compile_now()
-    offsets = np.arange(math.prod(lead)).reshape(*lead, 1) * (math.prod(sizes) * of.itemsize)
+    offsets = np.arange(math.prod(lead)).reshape(*lead, *[1] * len(sizes)) * (math.prod(sizes) * of.itemsize)
     given, address = [np.array(n, np.int32) for n in sizes], machine("team", "pointer")
-    run, order = kernel.large if offsets.size * points >= BIG else kernel.fn, (3, 0, 1, 2)
+    run = kernel.large if offsets.size * points >= BIG else kernel.fn
+    dims = [(slice(None), None, ..., k) for k in reversed(range(len(sizes)))]
 
     def sample(input: Array, grid: Array) -> Array:
-        at = grid.reshape(len(grid), 1, points, len(sizes)).transpose(order)[::-1]
-        return run(offsets + address(input), *at, *given).reshape(lead + shape)  # type: ignore[no-any-return]
-    return sample
+        at = [grid[dim] for dim in dims]
+        return run(np.array(address(input)), offsets, *at, *given)  # type: ignore[no-any-return]
+    whole = grid.flags.c_contiguous
+    return sample if whole else lambda input, grid: sample(input, np.ascontiguousarray(grid))
 
 
 @lru_cache(maxsize=None)
 def _kernel(of: str, dims: int, *how: Any) -> Any:
-    """The sum of what a point reads: of addresses of channels, coordinates dim by dim, and sizes."""
+    """The sum of what a point reads: of an address, channels' places, coordinates dim by dim, and sizes."""
     points, sizes = ([symbol(f"{what}{i}") for i in range(dims)] for what in "xn")
-    parts = [m.where(inside, fetch(of, symbol("base"), m.cast(index, arg="int64")), 0.0) * weight
+    base = symbol("base") + symbol("start")
+    parts = [m.where(inside, fetch(of, base, m.cast(index, arg="int64")), 0.0) * weight
              for index, inside, weight in _reads(m, points, sizes, [m.cast(n, arg=of) for n in sizes], *how)]
-    inputs = [("base", "int64"), *[(x.arg, of) for x in points], *[(n.arg, "int32") for n in sizes]]
+    inputs = [*[(n, "int64") for n in ("base", "start")], *[(x.arg, of) for x in points],
+              *[(n.arg, "int32") for n in sizes]]
     return machine("pointwise", "pointwise")((sum(parts[1:], parts[0]),), tuple(inputs), (of,))
 
 
-@composite(where=("nn.functional",))
+@composite(where=("nn.functional",), planned=True)
 def grid_sample(input, grid, mode: "str" = "bilinear", padding_mode: "str" = "zeros",
                 align_corners: "bool | None" = None):
     """The values (N, C, *out) of input (N, C, *space) at the points of grid (N, *out, dims).

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.base.accumulate import add_at
+from rushlight.base.accumulate import MANY, add_at
 from rushlight.base.convert import number
 from rushlight.base.errors import wrap_dim
 from rushlight.ops.along import at_least_1d, check_bounds, in_front, legacy, on_dense
+from rushlight.ops.machine import machine
 from rushlight.ops.scatter import reduce_into, reduce_rule, writes
 from rushlight.ops.table import ROWS, Array, Row, composite
 
@@ -51,6 +52,9 @@ def _check_add(op: str, a: Array, d: int, index: Array, source: Array) -> None:
 def index_add(input, dim: "int", index, source, *, alpha: "Number" = 1) -> None:
     """input with alpha * source's slices added to the slices at `index` along dim."""
     d = wrap_dim(dim, input.ndim)
+    if alpha == 1 and index.size and source.size < MANY and machine("along", "along")(
+            "sum", input, d, index, source, True):
+        return
     _check_add("index_add", input, d, index, source)
     check_bounds(index, 0, at_least_1d(input).shape[d])
     values = _rows(source, d)

@@ -1,19 +1,23 @@
 """Losses of distances and margins, the distances themselves, and of sequences (CTC)."""
 from __future__ import annotations
 
-from functools import partial
-from math import inf
+from functools import lru_cache, partial
+from math import inf, prod
 from typing import Any
 
 import numpy as np
 
-from rushlight.base.layout import broadcast_shapes
+from rushlight.base import dtype as dt
+from rushlight.base.layout import Ints, broadcast_shapes
 from rushlight.ops.activations import logsigmoid
 from rushlight.ops.arithmetic import where
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.losses import reduced, reduction_of
+from rushlight.ops.machine import machine
+from rushlight.ops.scalar import m, symbol
 from rushlight.ops.statistics import vector_norm
 from rushlight.ops.table import ROWS, composite
+from rushlight.ops.ways import Way, resolved
 
 _F = ("nn.functional",)
 
@@ -197,9 +201,22 @@ def ctc_loss(log_probs, targets, input_lengths: "Any", target_lengths: "Any", bl
     if zero_infinity:
         losses = where(losses == inf, 0.0, losses)
     if reduction == "mean":
-        return (losses / tensor_of(np.maximum(labels, 1).astype(logs._a.dtype))).mean()
+        return _mean_of_each(losses, labels)
     found = losses.sum() if reduction == "sum" else losses
     return found.squeeze(0) if single and reduction == "none" else found
+
+
+@composite(name="_ctc_mean", where=("aten",))
+def _mean_of_each(losses, lengths: "Ints"):
+    """The mean of losses over their lengths."""
+    return (losses / tensor_of(np.maximum(lengths, 1).astype(losses._a.dtype))).mean()
+
+
+@_mean_of_each.kernel
+@resolved
+def _(losses: Any, lengths: Ints) -> Way:
+    share, count = np.maximum(lengths, 1).astype(losses.dtype), losses.dtype.type(losses.size)
+    return lambda losses: np.asarray(np.add.reduce(losses / share) / count)
 
 
 def _lengths(value: Any) -> tuple[int, ...]:
@@ -210,15 +227,15 @@ def _lengths(value: Any) -> tuple[int, ...]:
 @composite(name="_ctc_alignments", where=("aten",))
 def _alignments(logs, targets, times: "Ints", lengths: "Ints", blank: "int"):
     """-log of the sum over alignments."""
-    labels, barred, start, ends, only, batch = map(tensor_of, _trellis(logs._a, targets._a, lengths, blank))
-    emitted, cat = logs[:, batch, labels], ROWS["cat"]
+    labels, barred, start, only, *last = map(tensor_of, _trellis(logs._a, targets._a, times, lengths, blank))
+    emitted, cat = logs[:, last[1], labels], ROWS["cat"]
     alpha = start + emitted[0]
     gone, kept = alpha.detach().new_full((len(lengths), 2), -inf), [alpha[None]]
     for t in range(1, len(logs)):
         wide = cat([gone, alpha], 1)
         alpha = _merged([alpha, wide[:, 1:-1], wide[:, :-2] + barred]) + emitted[t]
         kept.append(alpha[None])
-    return -_merged((cat(kept, 0)[tensor_of(np.array(times)[:, None] - 1), batch, ends] + only).unbind(1))
+    return -_merged((cat(kept, 0)[tuple(last)] + only).unbind(1))
 
 
 def _merged(ways: Any) -> Any:
@@ -227,28 +244,56 @@ def _merged(ways: Any) -> Any:
 
 @_alignments.kernel
 def _(logs: Any, targets: Any, times: Any, lengths: Any, blank: int) -> Any:
-    labels, barred, start, ends, only, batch = _trellis(logs, targets, lengths, blank)
-    wide = np.full((len(logs), len(labels), labels.shape[1] + 2), -inf, logs.dtype)
-    emitted = logs.reshape(len(logs), -1).take(labels + batch * logs.shape[2], 1)
-    found, (one, two) = wide[:, :, 2:], np.empty((2, *labels.shape), logs.dtype)
-    merge = np.logaddexp
+    labels, barred, start, only, *last = _trellis(logs, targets, times, lengths, blank)
+    wide = np.empty((len(logs), len(labels), labels.shape[1] + 2), logs.dtype)
+    wide[:, :, :2] = -inf
+    emitted = logs.reshape(len(logs), -1).take(labels + last[1] * logs.shape[2], 1)
+    found, kernel = wide[:, :, 2:], _step(dt.from_numpy_dtype(logs.dtype).name)
     np.add(start, emitted[0], found[0])
-    for to, now, stay, step, leap in zip(found[1:], emitted[1:], found, wide[:, :, 1:-1], wide):
-        np.add(merge(merge(stay, step, one), np.add(leap[:, :-2], barred, two), one), now, to)
-    final = wide[np.array(times)[:, None] - 1, batch, ends + 2] + only
-    return -merge(final[:, 0], final[:, 1])
+    *given, to = found[:-1], wide[:-1, :, 1:-1], wide[:-1, :, :-2], barred, emitted[1:], found[1:]
+    # One after the other in one call, where a row is no single state.
+    split = machine("team", "split")
+    if labels.shape[1] == 1 or not split(kernel.fn, (*given, to), (False,) * 6, to.shape, 1):
+        given[3] = [barred] * len(to)
+        for now, *states in zip(to, *given):
+            kernel(*states, out=now)
+    ends = found[tuple(last)] + only
+    return -np.logaddexp(ends[:, 0], ends[:, 1])
 
 
-def _trellis(logs: Any, targets: Any, lengths: tuple[int, ...], blank: int) -> tuple[Any, ...]:
+@lru_cache(maxsize=None)
+def _step(of: str) -> Any:
+    """The kernel of a state: by the three that lead to it, whether the last may, and what is emitted."""
+    *ways, barred, now = operands = [symbol(n) for n in ("stay", "step", "leap", "barred", "now")]
+    ways[2] = ways[2] + barred
+    most = m.maximum(m.maximum(*ways[:2]), ways[2])
+    base = m.where(m.eq(most, -inf), 0.0, most)  # nothing leads to some
+    parts = [m.exp(way - base) for way in ways]
+    total = m.log(parts[0] + parts[1] + parts[2]) + base + now
+    kernel = machine("pointwise", "pointwise")((total,), tuple((n.arg, of) for n in operands), (of,))
+    kernel.compile_now()
+    return kernel
+
+
+def _trellis(logs: Any, targets: Any, times: Ints, lengths: Ints, blank: int) -> list[Any]:
     """Labels with blanks around; 0, else -inf, where one may be reached from two before it, for states to
-    start in, and for those to end in (they come before it); the rows."""
+    start in, and for those to end in (they come before it); where these are."""
+    places, *others = _layout(times, lengths, targets.shape, logs.dtype)
+    labels = np.concatenate((targets.reshape(-1), [blank])).take(places)
+    barred = np.full(labels.shape, -inf, logs.dtype)
+    barred[:, 2:][labels[:, 2:] != labels[:, :-2]] = 0  # unless it is the same label, or a blank
+    return [labels, barred, *others]
+
+
+@lru_cache(maxsize=32)
+def _layout(times: Ints, lengths: Ints, shape: Ints, of: Any) -> tuple[Any, ...]:
+    """Where labels are among targets of a shape, after which comes the blank; and the rest of `_trellis`."""
     n, ends, counts = len(lengths), np.cumsum(lengths), 2 * np.array(lengths, np.int64)[:, None]
-    labels = np.full((n, 2 * max(lengths, default=0) + 1), blank, np.int64)
+    places = np.full((n, 2 * max(lengths, default=0) + 1), prod(shape), np.int64)
     for i, k in enumerate(lengths):
-        labels[i, 1:2 * k:2] = targets[i, :k] if targets.ndim == 2 else targets[ends[i] - k:ends[i]]
-    barred, start = np.full((2, *labels.shape), -inf, logs.dtype)
-    barred[:, 3::2][labels[:, 3::2] != labels[:, 1:-2:2]] = 0  # unless it is the same label, or a blank
+        places[i, 1:2 * k:2] = np.arange(k) + (i * shape[1] if len(shape) == 2 else ends[i] - k)
+    start = np.full(places.shape, -inf, of)
     start[:, :2] = 0
     last = counts - np.arange(2)
-    only = np.where(last < 0, -inf, 0.0).astype(logs.dtype)
-    return labels, barred, start, np.maximum(last, 0), only, np.arange(n)[:, None]
+    only = np.where(last < 0, -inf, 0.0).astype(of)
+    return places, start, only, np.array(times)[:, None] - 1, np.arange(n)[:, None], np.maximum(last, 0)

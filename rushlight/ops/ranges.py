@@ -5,14 +5,22 @@ The numbers are base/ranges.py's; here are signatures, dtype rules and refusals.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from rushlight.base import dtype as dt, ranges
+from rushlight.base.convert import number
 from rushlight.ops.creation import factory
+from rushlight.ops.machine import machine
+from rushlight.ops.scalar import m, symbol
 
 Array = np.ndarray[Any, Any]
+
+# So many numbers are counted at once.
+FEW = 1 << 14
 
 
 @factory
@@ -41,6 +49,8 @@ def range_(start: "Number" = 0, end: "Number | None" = None, step: "Number" = 1,
 
 def _bounds(op: str, start: Any, end: Any) -> tuple[Any, Any]:
     """The numbers behind start and end, each a number or a 0-d array."""
+    if not (hasattr(start, "tolist") or hasattr(end, "tolist")):
+        return start, end
     dims = [getattr(value, "ndim", 0) for value in (start, end)]
     if any(dims):
         raise RuntimeError(f"{op} only supports 0-dimensional start and end tensors, but got start "
@@ -54,7 +64,26 @@ def linspace(start: "Tensor | Number", end: "Tensor | Number", steps: "int", *,
              dtype: "dtype | None" = None) -> Array:
     """`steps` values from start to end, both included; numbers or 0-d tensors."""
     first, last = _bounds("linspace", start, end)
-    return ranges.linspace(first, last, steps, ranges.linspace_dtype("linspace", first, last, dtype))
+    of = ranges.linspace_dtype("linspace", first, last, dtype)
+    if of is not dt.float32 or not 1 < steps <= FEW:
+        return ranges.linspace(first, last, steps, of)
+    return _line()(*_places(steps), number(first, of), number(last, of))  # type: ignore[no-any-return]
+
+
+@lru_cache(maxsize=None)
+def _line() -> Callable[..., Any]:
+    """ranges.linspace of float32 as a kernel of `_places` and both ends."""
+    i, half, rest, start, end = map(symbol, ("i", "half", "rest", "start", "end"))
+    far, first, last, step = (m.cast(x, arg="float64") for x in (rest, start, end, (end - start) / rest))
+    found = m.where(m.lt(i, half), first + step * i, last - step * (far - i))
+    kinds = *[(n.arg, "float64") for n in (i, half)], *[(n.arg, "float32") for n in (rest, start, end)]
+    return machine("pointwise", "pointwise")((found,), kinds, ("float32",))  # type: ignore[no-any-return]
+
+
+@lru_cache(maxsize=64)
+def _places(steps: int) -> tuple[Array, ...]:
+    """Places, the first that is counted from the end, and the last."""
+    return np.arange(float(steps)), np.array(float(steps // 2)), np.array(steps - 1, np.float32)
 
 
 @factory

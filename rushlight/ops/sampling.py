@@ -9,9 +9,11 @@ import numpy as np
 from rushlight.base import categories, distributions, samplers, dtype as dt
 from rushlight.base.errors import missing
 from rushlight.base.layout import broadcast_shapes
+from rushlight.base.rng import Engine
 from rushlight.ops.creation import Fill, factory, sizes_of
 from rushlight.ops.random import NORMALS, engine_of, fill, filled, no_gradient, normal_array
 from rushlight.ops.table import Array, composite, opaque
+from rushlight.ops.ways import Way, resolved
 
 
 def _in_c_order(a: Array) -> Array:
@@ -21,13 +23,17 @@ def _in_c_order(a: Array) -> Array:
 # --- bernoulli ------------------------------------------------------------------------------------
 
 
-@opaque(out=True)
-def bernoulli(input, p: "float | None" = None, *, generator: "Any" = None) -> Array:
+@opaque(out=True, quiet=True)
+@resolved
+def bernoulli(input, p: "float | None" = None, *, generator: "Any" = None) -> Way:
     """Ones with the probabilities in input (or all with probability p), else zeros."""
-    engine, of = engine_of("bernoulli", generator), dt.from_numpy_dtype(input.dtype)
+    of = dt.from_numpy_dtype(input.dtype)
     if p is not None:
-        return distributions.bernoulli(engine, input.size, of, p).reshape(input.shape)
-    return distributions.bernoulli_each(engine, _in_c_order(input), of)
+        def draw(engine: Engine, a: Array) -> Array:
+            return distributions.bernoulli(engine, a.size, of, p).reshape(a.shape)
+    else:
+        draw = distributions.bernoulli_each(input, of)
+    return lambda a: draw(engine_of("bernoulli", generator), a)
 
 
 bernoulli.gradient(no_gradient)
@@ -45,7 +51,7 @@ def bernoulli_fill(input, p: "Tensor | Number" = 0.5, *, generator: "Any" = None
                            f"{list(input.shape)}: the number of sizes provided ({input.ndim}) must be "
                            f"greater or equal to the number of dimensions in the tensor ({p.ndim})")
     ordered = np.broadcast_to(p, input.shape).transpose(distributions.memory_order(input))
-    made = distributions.bernoulli_each(engine, _in_c_order(ordered), of)
+    made = distributions.bernoulli_each(ordered, of)(engine, ordered)
     return distributions.in_memory_order(made.reshape(-1), input)
 
 
@@ -122,9 +128,11 @@ def _no_rule(op: str) -> Any:
 
 
 @opaque(out=True, out_exact=True)
-def multinomial(input, num_samples: "int", replacement: "bool" = False, *, generator: "Any" = None) -> Array:
+@resolved
+def multinomial(input, num_samples: "int", replacement: "bool" = False, *, generator: "Any" = None) -> Way:
     """num_samples indices for each row of weights in input, drawn by them."""
-    return categories.choose(engine_of("multinomial", generator), input, num_samples, replacement)
+    draw = categories.chooser(input, num_samples, replacement)
+    return lambda a: draw(engine_of("multinomial", generator), a)
 
 
 @opaque(where=("torch",), vjp=_no_rule("binomial"))
