@@ -75,8 +75,7 @@ def _in_blocks(draw: Callable[..., Array]) -> Callable[..., Array]:
 
 def standard32(engine: Engine, *sizes: int) -> Array:
     """float32 uniforms of [0, 1): the low 24 bits of a word each."""
-    found = engine.cut(UNITS, sizes)
-    return units32(engine.words32(math.prod(sizes))).reshape(sizes) if found is None else found.copy()
+    return engine.take(UNITS, sizes)
 
 
 def units32(words: Array) -> Array:
@@ -104,7 +103,7 @@ def _units64(words: Array) -> Array:
     return floats
 
 
-UNITS, UNITS_OF_PAIRS = Few(units32), Few(_units_of_pairs, 2, 2)
+UNITS, UNITS_OF_PAIRS = Few(units32), Few(_units_of_pairs, 2, 2, of=np.dtype(np.float64))
 
 
 @_in_blocks

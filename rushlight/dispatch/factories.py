@@ -17,6 +17,7 @@ from rushlight.base.tape import TAPE
 from rushlight.dispatch import arguments, outputs, overrides, state
 from rushlight.dispatch.literals import NUMBERS
 from rushlight.dispatch.shapes import as_meta
+from rushlight.dispatch.source import forget, keep, key
 from rushlight.ops import signature
 from rushlight.ops.creation import Fill
 from rushlight.ops.table import Row
@@ -27,7 +28,7 @@ from rushlight.tensor.tensor import Tensor, wrap
 
 # Parameters that bodies do not see, and the ones that only `general` handles.
 _PLACEMENT = frozenset({"device", "layout", "pin_memory", "requires_grad"})
-_GENERAL = frozenset({"layout", "pin_memory", "memory_format"})
+_GENERAL = frozenset({"layout", "pin_memory", "memory_format", "generator"})
 _HERE = frozenset({None, "cpu", CPU})
 
 
@@ -80,10 +81,12 @@ def _record(row: Row, given: dict[str, Any], found: Any, out: Tensor) -> None:
 
 
 def _call(row: Row, given: dict[str, Any]) -> Any:
+    """An array, or a Fill."""
     unseen = {p.name for p in signature.placement_tail(row.body)}
     values = {name: v._a if isinstance(v, Tensor) else v for name, v in given.items() if name not in unseen}
     named = {p.name: values.pop(p.name) for p in row.params if p.keyword_only and p.name in values}
-    return row.body(*values.values(), **named)
+    found = row.body(*values.values(), **named)
+    return found if found.__class__ in (np.ndarray, Fill) else found()
 
 
 def _device(row: Row, given: dict[str, Any]) -> device:
@@ -113,39 +116,43 @@ def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:
 
 def _prologue(row: Row, general: Callable[..., Any], direct: Callable[..., Any]) -> Callable[..., Any]:
     params = row.params
-    varargs = next((p.name for p in params if p.varargs), None)
-    checks = ["extra", "DEFAULT.value is not CPU"]
-    checks += [check for p in params for check in _checks(p)]
-    checks += [f"not {varargs}"] if varargs else []
+    sizes = next((p for p in params if p.varargs or p.type == "Ints"), None)
+    checks = ["extra", "DEFAULT.value is not CPU", *[check for p in params for check in _checks(p)]]
     checks += ["out is not None"] if row.out else []
-    values = ", ".join(p.name if not p.keyword_only else f"{p.name}={p.name}" for p in params
-                       if p.name not in _PLACEMENT | _GENERAL)
-    array = _arrays(params, values)
+    own = [p for p in params if p.name not in _PLACEMENT | _GENERAL]
+    values = ", ".join(p.name if not p.keyword_only else f"{p.name}={p.name}" for p in own)
     tracks = "requires_grad" if any(p.name == "requires_grad" for p in params) else "False"
-    spread = "" if varargs is None else (
-        f"    if len({varargs}) == 1 and {varargs}[0].__class__ is not int:\n"
-        f"        {varargs} = {varargs}[0]\n"
-        f"        if {varargs}.__class__ not in TUPLES:\n"
-        f"            return general({_again(params, row.out, '')})\n")
-    sizes = varargs or next((p.name for p in params if p.type == "Ints"), None)
-    plain = "" if sizes is None else (
-        f"    for n in {sizes}:\n"
-        f"        if n.__class__ is not int:\n"
-        f"            return general({_again(params, row.out, '')})\n")
+    again = f"return general({_again(params, row.out)}"
     text = (f"def {row.name}({_source(params, row.out)}, **extra):\n"
-            f"    if {' or '.join(checks)}:\n"
-            f"        return general({_again(params, row.out, '*')}, **extra)\n"
-            f"{spread}{plain}"
-            f"    made = body({array})\n"
-            f"    made = wrap(made.array() if made.__class__ is Fill else made)\n"
+            f"    if {' or '.join(checks)}:\n        {again}, **extra)\n"
+            f"{_sized(sizes, again) if sizes else ''}"
+            f"    _key = ({', '.join(p.name if p.type == 'Any' else key(p, p.name) for p in own)},)\n"
+            f"    make = PLANS.get(_key)\n"
+            f"    if make is None:\n"
+            f"        make = learn(_key, body({_arrays(params, values)}))\n"
+            f"    made = wrap(make if make.__class__ is ndarray else make())\n"
             f"    return track(made) if {tracks} else made\n")
+    plans: dict[Any, Any] = {}
+    forget(plans)
+
+    def learn(key: Any, found: Any) -> Any:
+        found = found.array if found.__class__ is Fill else found
+        return found if found.__class__ is np.ndarray else keep(plans, key, found)
     scope: dict[str, Any] = {
         "PLAIN": state.PLAIN, "DEFAULT": Default, "DTYPE": dt.dtype,
         "HERE": _HERE, "CPU": CPU, "track": track, "general": general,
-        "SIMPLE": frozenset({int, tuple}), "TUPLES": frozenset({tuple, list, Size}),
-        "NUMBERS": NUMBERS, "body": row.body, "wrap": wrap,
-        "Fill": Fill, **{f"_default_{p.name}": p.default for p in params}}
+        "INT": frozenset({int}), "TUPLES": frozenset({tuple, list, Size}), "REAL": NUMBERS - {complex},
+        "body": row.body, "wrap": wrap, "ndarray": np.ndarray, "PLANS": plans, "learn": learn,
+        **{f"_default_{p.name}": p.default for p in params}}
     return overrides.compile_door(text, row, scope, direct)
+
+
+def _sized(p: signature.Param, again: str) -> str:
+    """Code that makes sizes, which may be spread, a tuple of ints."""
+    n = p.name
+    given = f"{n}[0] if len({n}) == 1 and {n}[0].__class__ in TUPLES else {n}" if p.varargs else n
+    return (f"    _sizes = {given}\n    if not INT.issuperset(map(type, _sizes)):\n        {again})\n"
+            f"    {n} = tuple(_sizes)\n")
 
 
 def _checks(p: signature.Param) -> list[str]:
@@ -156,19 +163,20 @@ def _checks(p: signature.Param) -> list[str]:
         return ["device not in HERE"]
     optional = "" if p.default is signature.REQUIRED else f"{p.name} is not _default_{p.name} and "
     if p.takes_number:
-        return [f"{p.name}.__class__ not in NUMBERS"]
+        return [f"{p.name}.__class__ not in REAL"]
     if p.is_tensor:
         return [f"{p.name}.__class__ not in PLAIN or {p.name}._k.special"]
     if p.varargs:
-        return []
+        return [f"not {p.name}"]
     if p.type == "Ints":
         return [f"{p.name}.__class__ not in TUPLES"]
     if p.type.startswith("dtype"):
         return [f"({optional}{p.name}.__class__ is not DTYPE)"]
     if p.is_number:
-        return [f"({optional}{p.name}.__class__ not in NUMBERS)"]
+        return [f"({optional}{p.name}.__class__ not in REAL)"]
     if p.type == "Any":
-        return [f"({optional}{p.name}.__class__ not in SIMPLE)"]
+        return [f"({optional}{p.name}.__class__ is not int and not "
+                f"({p.name}.__class__ is tuple and INT.issuperset(map(type, {p.name}))))"]
     exact = p.type.removesuffix(" | None")
     if exact in ("int", "bool", "float"):
         return [f"({optional}{p.name}.__class__ is not {exact})"]
@@ -192,14 +200,10 @@ def _source(params: Sequence[signature.Param], out: bool) -> str:
     return ", ".join(parts)
 
 
-def _again(params: Sequence[signature.Param], out: bool, star: str) -> str:
-    """The arguments handed on to `general`; star: the sizes are still spread."""
-    parts = []
-    for p in params:
-        if p.varargs:
-            parts.append(star + p.name)
-        else:
-            parts.append(f"{p.name}={p.name}" if p.keyword_only else p.name)
+def _again(params: Sequence[signature.Param], out: bool) -> str:
+    """The arguments handed on to `general`."""
+    parts = [f"*{p.name}" if p.varargs else f"{p.name}={p.name}" if p.keyword_only else p.name
+             for p in params]
     return ", ".join([*parts, *(["out=out"] if out else [])])
 
 

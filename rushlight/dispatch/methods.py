@@ -103,6 +103,10 @@ def _fill(self: Tensor, value: Any, node: str) -> Tensor:
 
 def zero_(self: Tensor) -> Tensor:
     """Write zeros everywhere."""
+    if not MODES and inplace.free(self):
+        self._a.fill(0)
+        storage(self).version += 1
+        return self
     return _fill(self, 0, "ZeroBackward0")
 
 

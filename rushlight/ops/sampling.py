@@ -91,7 +91,7 @@ def _(s: Any, grad: Any) -> Any:
 
 @factory(name="_normal_sized", where=("aten",), out=False)
 def _normal_sized(size: "Ints", mean: "float", std: "float", *, generator: "Any" = None,
-                  dtype: "dtype | None" = None, device: "device | None" = None) -> Array | Fill:
+                  dtype: "dtype | None" = None, device: "device | None" = None) -> Any:
     """Normals of one mean and one standard deviation."""
     of = dt.get_default_dtype() if dtype is None else dtype
     return filled(Fill(sizes_of(size), of.np), normal_array, "normal", generator, (mean, std), device)
