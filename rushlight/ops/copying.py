@@ -18,14 +18,14 @@ from rushlight.ops.scalar import Expr, m
 from rushlight.ops.table import ROWS, Array, composite, opaque, pointwise, view
 
 
-def arranged(sizes: tuple[int, ...], strides: tuple[int, ...], dtype: Any, memory_format: Any) -> Array:
-    """Fresh memory for a copy, in the order that `memory_format` asks for (None: preserve)."""
-    wanted = format_strides(sizes, strides, memory_format)
+def arranged(sizes: tuple[int, ...], strides: tuple[int, ...], dtype: Any, order: Any = None) -> Array:
+    """Fresh memory for a copy, in the order that a memory format asks for (None: preserve)."""
+    wanted = format_strides(sizes, strides, order)
     if wanted == contiguous_strides(sizes):
         return np.empty(sizes, dtype)
-    order = sorted(range(len(sizes)), key=lambda i: (-wanted[i], i))
-    fresh = np.empty([sizes[i] for i in order], dtype)
-    return fresh.transpose(sorted(range(len(sizes)), key=order.__getitem__))
+    dims = sorted(range(len(sizes)), key=lambda i: (-wanted[i], i))
+    fresh = np.empty([sizes[i] for i in dims], dtype)
+    return fresh.transpose(sorted(range(len(sizes)), key=dims.__getitem__))
 
 
 def strides_of(a: Array) -> tuple[int, ...]:
