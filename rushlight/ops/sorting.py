@@ -9,6 +9,7 @@ from rushlight.base.accumulate import highest, lowest
 from rushlight.base.errors import wrap_dim
 from rushlight.base.results import named
 from rushlight.ops.along import at_least_1d, legacy, take_along
+from rushlight.ops.machine import machine
 from rushlight.ops.scanning import put_back
 from rushlight.ops.table import composite, opaque
 
@@ -38,12 +39,12 @@ def stable_order(a: Array, d: int, descending: bool) -> Array:
 # NumPy sorts uint64 by vector instructions, several times faster than it finds a stable order. An
 # element of up to four bytes and its position fit into one: equal values keep their order then.
 
-_FEW = 256
+_LEAST = 256
 
 
 def _packs(a: Array) -> bool:
     """Whether packed keys are possible, and worth it."""
-    return a.itemsize <= 4 and a.size >= _FEW and a.size < 1 << 32 and a.dtype.kind != "c"
+    return a.itemsize <= 4 and a.size >= _LEAST and a.size < 1 << 32 and a.dtype.kind != "c"
 
 
 def packed(a: Array, d: int, descending: bool) -> Array:
@@ -126,11 +127,27 @@ def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool
     source = at_least_1d(input)
     if not 0 <= k <= source.shape[d]:
         raise RuntimeError(f"selected index k out of range: expected 0 <= k <= {source.shape[d]}, got {k}")
-    order = np.asarray(_first(source, k, d, largest), order="C")
-    values = np.asarray(take_along(source, d, order), order="C")
+    values, order = _found(source, k, d, largest)
     if not input.ndim:
         values, order = values.reshape(values.shape[1:]), order.reshape(order.shape[1:])
     return named("topk")(values, order)
+
+
+# So many are kept in order while rows are gone through.
+_FEW = 5
+
+
+def _found(a: Array, k: int, d: int, largest: bool) -> tuple[Array, Array]:
+    """The k first elements of the order along d, and where they are."""
+    if 0 < k <= _FEW:
+        rows = np.ascontiguousarray(comparable(a).swapaxes(d, -1))
+        shape = *rows.shape[:-1], k
+        values, places = np.empty(shape, rows.dtype), np.empty(shape, np.int64)
+        if machine("topk", "first")(rows, values, places, largest):
+            return (np.asarray(values.swapaxes(d, -1), a.dtype, order="C"),
+                    np.asarray(places.swapaxes(d, -1), order="C"))
+    order = np.asarray(_first(a, k, d, largest), order="C")
+    return np.asarray(take_along(a, d, order), order="C"), order
 
 
 # Elements from which on, if there are so many in a row for each of the k, and how many are one of a group.
