@@ -123,7 +123,7 @@ def _prologue(row: Row, general: Callable[..., Any], direct: Callable[..., Any])
     values = ", ".join(p.name if not p.keyword_only else f"{p.name}={p.name}" for p in own)
     tracks = "requires_grad" if any(p.name == "requires_grad" for p in params) else "False"
     again = f"return general({_again(params, row.out)}"
-    text = (f"def {row.name}({_source(params, row.out)}, **extra):\n"
+    text = (f"def {row.name}({signature.source(params, out=row.out)}, **extra):\n"
             f"    if {' or '.join(checks)}:\n        {again}, **extra)\n"
             f"{_sized(sizes, again) if sizes else ''}"
             f"    _key = ({', '.join(p.name if p.type == 'Any' else key(p, p.name) for p in own)},)\n"
@@ -181,23 +181,6 @@ def _checks(p: signature.Param) -> list[str]:
     if exact in ("int", "bool", "float"):
         return [f"({optional}{p.name}.__class__ is not {exact})"]
     return [f"{p.name} is not _default_{p.name}"]
-
-
-def _source(params: Sequence[signature.Param], out: bool) -> str:
-    parts, starred = [], False
-    for p in params:
-        if p.keyword_only and not starred:
-            parts += ["*"]
-            starred = True
-        if p.varargs:
-            parts.append(f"*{p.name}")
-            starred = True
-        else:
-            default = "" if p.default is signature.REQUIRED else f"=_default_{p.name}"
-            parts.append(p.name + default)
-    if out:
-        parts += ([] if starred else ["*"]) + ["out=None"]
-    return ", ".join(parts)
 
 
 def _again(params: Sequence[signature.Param], out: bool) -> str:

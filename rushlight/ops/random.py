@@ -147,12 +147,6 @@ def _whole(op: str, name: str, value: Any) -> int:
 # --- factories ------------------------------------------------------------------------------------
 
 
-def _made(draw: Callable[..., Array], size: Any, dtype: dt.dtype | None, op: str, generator: Any,
-          parameters: tuple[Any, ...], on: Any, few: Few | None = None) -> Any:
-    of = dt.get_default_dtype() if dtype is None else dtype
-    return filled(Fill(sizes_of(size), of.np), draw, op, generator, parameters, on, few)
-
-
 def filled(memory: Fill, draw: Callable[..., Array], op: str, generator: Any,
            parameters: tuple[Any, ...], on: Any, few: Few | None = None) -> Any:
     """What draws numbers for `memory`; just the memory on the meta device, where none are drawn."""
@@ -185,7 +179,7 @@ def randint(low: "Any" = None, high: "Any" = None, size: "Any" = None, *, genera
     bounds = (_whole("randint", "low", 0 if low is None else low), _whole("randint", "high", high))
     sizes, of = tuple([_whole("randint", "size", n) for n in size]), dt.int64 if dtype is None else dtype
     *_, few = (None,) if of in integers.DIGITS or _no_data(device) else integers.ranged(of, *bounds)
-    return _made(_random_array, sizes, of, "randint", generator, bounds, device, few)
+    return filled(Fill(sizes_of(sizes), of.np), _random_array, "randint", generator, bounds, device, few)
 
 
 @factory
@@ -199,21 +193,17 @@ def randperm(n: "int", *, generator: "Any" = None, dtype: "dtype | None" = None,
     return integers.permutation(engine_of("randperm", generator), n, of)
 
 
-def _like(draw: Callable[..., Array], input: Array, dtype: dt.dtype | None, memory_format: Any,
-          op: str, generator: Any, parameters: tuple[Any, ...], on: Any,
-          few: Few | None = None) -> Any:
-    return filled(like(input, None, dtype, memory_format), draw, op, generator, parameters, on, few)
-
-
 def _standard(name: str, draw: Callable[..., Array], few: Few, doc: str) -> None:
     """The rows NAME and NAME_like."""
     def sized(size: "*Ints", *, generator: "Any" = None, dtype: "dtype | None" = None,
               device: "device | None" = None) -> Any:
-        return _made(draw, size, dtype, name, generator, (0.0, 1.0), device, few)
+        of = dt.get_default_dtype() if dtype is None else dtype
+        return filled(Fill(sizes_of(size), of.np), draw, name, generator, (0.0, 1.0), device, few)
 
     def alike(input, *, generator: "Any" = None, dtype: "dtype | None" = None,
              device: "device | None" = None, memory_format: "Any" = None) -> Any:
-        return _like(draw, input, dtype, memory_format, f"{name}_like", generator, (0.0, 1.0), device, few)
+        memory = like(input, None, dtype, memory_format)
+        return filled(memory, draw, f"{name}_like", generator, (0.0, 1.0), device, few)
     factory(sized, name=name, doc=f"{doc}.")
     factory(alike, name=f"{name}_like", doc=f"{doc} in input's shape, dtype and strides.", out=False)
 
@@ -230,4 +220,5 @@ def randint_like(input, low: "Any" = None, high: "Any" = None, *, generator: "An
     if high is None:
         low, high = 0, low
     bounds = (_whole("randint_like", "low", 0 if low is None else low), _whole("randint_like", "high", high))
-    return _like(_random_array, input, dtype, memory_format, "randint_like", generator, bounds, device)
+    memory = like(input, None, dtype, memory_format)
+    return filled(memory, _random_array, "randint_like", generator, bounds, device)

@@ -10,7 +10,7 @@ An unannotated parameter of a row is a Tensor.
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -114,30 +114,20 @@ def source(params: tuple[Param, ...], *, out: bool = False) -> str:
 
     What is required has REQUIRED as its default: it may come under another keyword (axis for dim).
     """
-    parts, starred = [], False
-    for p in params:
-        if p.keyword_only and not starred:
-            parts.append("*")
-            starred = True
-        parts.append(f"{p.name}=_default_{p.name}")
-    if out:
-        parts += [] if starred else ["*"]
-        parts.append("out=None")
-    return ", ".join(parts)
+    return _spelled(params, out, lambda p: f"*{p.name}" if p.varargs else f"{p.name}=_default_{p.name}")
 
 
 def text(name: str, params: tuple[Param, ...], out: bool = False) -> str:
     """The signature as documentation shows it."""
-    parts, starred = [], False
-    for p in params:
-        if p.keyword_only and not starred:
-            parts.append("*")
-            starred = True
-        default = "" if p.default is REQUIRED else f"={p.default!r}"
-        parts.append(f"{p.name}{default}")
-    if out:
-        parts += ([] if starred else ["*"]) + ["out=None"]
-    return f"{name}({', '.join(parts)})"
+    shown = _spelled(params, out, lambda p: p.name if p.default is REQUIRED else f"{p.name}={p.default!r}")
+    return f"{name}({shown})"
+
+
+def _spelled(params: Sequence[Param], out: bool, spell: Callable[[Param], str]) -> str:
+    parts = [spell(p) for p in params if not p.keyword_only]
+    by_name = [spell(p) for p in params if p.keyword_only] + ["out=None"] * out
+    star = ["*"] * (bool(by_name) and not any(part.startswith("*") for part in parts))
+    return ", ".join([*parts, *star, *by_name])
 
 
 def rename_keywords(params: tuple[Param, ...], op: str, extra: dict[str, Any]) -> dict[str, Any]:
