@@ -92,8 +92,7 @@ def _write_at(op: str, out: Array, dim: int, index: Array, source: Any, how: str
               include_self: bool = True) -> None:
     """Write (or combine by `how`) source at the positions of index along dim; `out` is changed."""
     d, array = wrap_dim(dim, out.ndim), source if isinstance(source, np.ndarray) else None
-    if not index.size or include_self and array is not None and (
-            machine("along", "along")(how or "write", out, d, index, source)):
+    if not index.size or include_self and array is not None and _along(how or "write", out, d, index, array):
         return
     _check_scatter(op, out, d, index, array)
     where, sizes = at_least_1d(index), at_least_1d(out).shape
@@ -110,6 +109,23 @@ def _write_at(op: str, out: Array, dim: int, index: Array, source: Any, how: str
             values = source if np.ndim(source) else np.broadcast_to(source, flat.shape)
             reduce_into(how, target, flat, values, include_self)
     on_dense(out, write)
+
+
+def _along(how: str, out: Array, d: int, index: Array, source: Array) -> bool:
+    """The same by machine code; whether it was done."""
+    run = machine("along", "along")
+    if how != "mean":
+        return bool(run(how, out, d, index, source))
+    done = run("sum", out, d, index, source)
+    if done:
+        count = np.ones_like(out)
+        run("sum", count, d, index, np.ones_like(source))
+        _divide(out, count)
+    return bool(done)
+
+
+def _divide(total: Array, count: Array) -> None:
+    (np.floor_divide if total.dtype.kind in "iu" else np.divide)(total, count, out=total)
 
 
 # --- scatter --------------------------------------------------------------------------------------
@@ -204,9 +220,7 @@ def reduce_into(reduce: str, flat: Array, where: Array, values: Array, include_s
     reduce_at(how, work, where, values.astype(work.dtype, copy=False))
     if reduce == "mean":
         count = np.bincount(where, minlength=len(flat)) + (1 if include_self else 0)
-        count = np.maximum(count, 1).reshape(-1, *[1] * (flat.ndim - 1))
-        divide = np.floor_divide if work.dtype.kind in "iu" else np.divide
-        divide(work, count.astype(work.dtype), out=work)
+        _divide(work, np.maximum(count, 1).reshape(-1, *[1] * (flat.ndim - 1)).astype(work.dtype))
     if work is not flat:
         flat[...] = work
 
