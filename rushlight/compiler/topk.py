@@ -13,6 +13,7 @@ from rushlight.compiler.written import ADDRESS, INTEGER, Written
 
 Array = np.ndarray[Any, Any]
 _FLOATS = {"f4": "float", "f8": "double"}
+_PARAMETERS = "ptr %a, ptr %values, ptr %places, i64 %rows, i64 %n, i64 %k, i64 %steps"
 
 
 def first(a: Array, values: Array, places: Array, largest: bool) -> bool:
@@ -32,12 +33,12 @@ def kernel(of: Any, largest: bool) -> Written | None:
         return None
     order = ("s" if of.kind == "i" else "u") + ("gt" if largest else "lt")
     return Written("topk", f"{order} {kind}", lambda module, name: write(module, name, order, kind),
-                   (ADDRESS,) * 3 + (INTEGER,) * 3, _arguments, cost=64)
+                   (ADDRESS,) * 3 + (INTEGER,) * 4, _arguments, cost=64)
 
 
 def _arguments(a: Array, values: Array, places: Array) -> tuple[int, ...]:
-    n = a.shape[-1]
-    return pointer(a), pointer(values), pointer(places), a.size // n, n, values.shape[-1]
+    n, k = a.shape[-1], values.shape[-1]
+    return pointer(a), pointer(values), pointer(places), a.size // n, n, k, k.bit_length()
 
 
 def _sooner(f: Function, order: str, kind: str, x: str, y: str, place: str) -> str:
@@ -51,26 +52,35 @@ def _sooner(f: Function, order: str, kind: str, x: str, y: str, place: str) -> s
 
 
 def write(module: Module, name: str, order: str, kind: str) -> None:
-    """The IR of `i64 name(ptr a, ptr values, ptr places, i64 rows, i64 n, i64 k)`."""
-    size, parameters = BITS[kind] // 8, "ptr %a, ptr %values, ptr %places, i64 %rows, i64 %n, i64 %k"
-    f = Function(module, f"define i64 @{name}({parameters})")
+    """The IR of `i64 name(ptr a, ptr values, ptr places, i64 rows, i64 n, i64 k, i64 steps)`."""
+    f, size = Function(module, f"define i64 @{name}({_PARAMETERS})"), BITS[kind] // 8
+    module.declare("memmove", "declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)")
     last = f.i64("sub", "%k", 1)
     with f.counted("%rows") as row:
         line, start = f.at("%a", f.i64("mul", row, f.i64("mul", "%n", size))), f.i64("mul", row, "%k")
-        values, places = (f.at(p, f.i64("mul", start, s)) for p, s in (("%values", size), ("%places", 8)))
+        found = [(of, s, f.at(p, f.i64("mul", start, s))) for of, s, p in (
+            (kind, size, "%values"), ("i64", 8, "%places"))]
+
+        def before(x: str, j: str) -> str:
+            return _sooner(f, order, kind, x, *[f.load(of, p, f.i64("mul", j, s)) for of, s, p in found])
         with f.counted("%k") as j:
-            f.store("i64", -1, places, f.i64("mul", j, 8))
+            f.store("i64", -1, found[1][2], f.i64("mul", j, 8))
         with f.counted("%n") as i:
             x = f.load(kind, line, f.i64("mul", i, size))
-            end = f.load(kind, values, f.i64("mul", last, size)), f.load("i64", places, f.i64("mul", last, 8))
-            with f.when(_sooner(f, order, kind, x, *end)):
-                held = f.var(x, kind), f.var(i)
-                with f.counted("%k") as j:
-                    to = f.at(values, f.i64("mul", j, size)), f.at(places, f.i64("mul", j, 8))
-                    new, old = [v.get() for v in held], (f.load(kind, to[0]), f.load("i64", to[1]))
-                    change = _sooner(f, order, kind, new[0], *old)
-                    for v, p, a, b in zip(held, to, new, old, strict=True):
-                        f.store(v.kind, f.op(f"select i1 {change}, {v.kind} {a}, {v.kind} {b}"), p)
-                        v.set(f.op(f"select i1 {change}, {v.kind} {b}, {v.kind} {a}"))
+            with f.when(before(x, last)):
+                low, left = f.var(0), f.var("%k")
+                with f.counted("%steps"):
+                    half = f.i64("lshr", left.get(), 1)
+                    middle = f.i64("add", low.get(), half)
+                    sooner = before(x, middle)
+                    low.set(f.op(f"select i1 {sooner}, i64 {low.get()}, i64 {f.i64('add', middle, 1)}"))
+                    rest = f.i64("sub", f.i64("sub", left.get(), half), 1)
+                    left.set(f.op(f"select i1 {sooner}, i64 {half}, i64 {rest}"))
+                to = low.get()
+                for (of, s, p), value in zip(found, (x, i), strict=True):
+                    here = f.at(p, f.i64("mul", to, s))
+                    moved = f"ptr {f.at(here, s)}, ptr {here}, i64 {f.i64('mul', f.i64('sub', last, to), s)}"
+                    f.emit(f"call void @llvm.memmove.p0.p0.i64({moved}, i1 false)")
+                    f.store(of, value, here)
     f.emit("ret i64 0")
     f.finish()

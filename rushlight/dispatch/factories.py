@@ -64,20 +64,15 @@ def place(row: Row, given: dict[str, Any]) -> Any:
     if where.type == "cpu":
         out = wrap(found.array() if found.__class__ is Fill else found)
         if TAPE:
-            _record(row, given, found, out)
+            how, operands, values = (found.array, (), ()) if found.__class__ is Fill else (
+                _call, (row, given), tuple(given.values()))
+            TAPE[-1].run(how, operands, out, values)
     elif found.__class__ is Fill:
         of = dt.from_numpy_dtype(np.dtype(found.np))
         out = wrap(meta_array(found.sizes, found.np, found.strides), kind(of, META))
     else:
         out = as_meta(found)
     return track(out) if given.get("requires_grad") else out
-
-
-def _record(row: Row, given: dict[str, Any], found: Any, out: Tensor) -> None:
-    if found.__class__ is Fill:
-        TAPE[-1].run(found.array, (), out, ())
-    else:
-        TAPE[-1].run(_call, (row, given), out, tuple(given.values()))
 
 
 def _call(row: Row, given: dict[str, Any]) -> Any:

@@ -92,7 +92,8 @@ def _write_at(op: str, out: Array, dim: int, index: Array, source: Any, how: str
               include_self: bool = True) -> None:
     """Write (or combine by `how`) source at the positions of index along dim; `out` is changed."""
     d, array = wrap_dim(dim, out.ndim), source if isinstance(source, np.ndarray) else None
-    if not index.size or include_self and array is not None and _along(how or "write", out, d, index, array):
+    if not index.size or include_self and array is not None and (
+            machine("along", "along")(how or "write", out, d, index, source)):
         return
     _check_scatter(op, out, d, index, array)
     where, sizes = at_least_1d(index), at_least_1d(out).shape
@@ -109,23 +110,6 @@ def _write_at(op: str, out: Array, dim: int, index: Array, source: Any, how: str
             values = source if np.ndim(source) else np.broadcast_to(source, flat.shape)
             reduce_into(how, target, flat, values, include_self)
     on_dense(out, write)
-
-
-def _along(how: str, out: Array, d: int, index: Array, source: Array) -> bool:
-    """The same by machine code; whether it was done."""
-    run = machine("along", "along")
-    if how != "mean":
-        return bool(run(how, out, d, index, source))
-    done = run("sum", out, d, index, source)
-    if done:
-        count = np.ones_like(out)
-        run("sum", count, d, index, np.ones_like(source))
-        _divide(out, count)
-    return bool(done)
-
-
-def _divide(total: Array, count: Array) -> None:
-    (np.floor_divide if total.dtype.kind in "iu" else np.divide)(total, count, out=total)
 
 
 # --- scatter --------------------------------------------------------------------------------------
@@ -208,7 +192,16 @@ def scatter_reduce(input, dim: "int", index, src, reduce: "str", *, include_self
     if (input.dtype.kind, reduce) in (("c", "amax"), ("c", "amin"), ("b", "mean")):
         raise NotImplementedError(f'"scatter_gather_tensor_cpu_reduce_{reduce}" not implemented for '
                                   f"'{legacy(input)}'")
-    _write_at("scatter", input, dim, index, src, reduce, include_self)
+    if reduce != "mean" or not include_self or input.itemsize <= 2:
+        return _write_at("scatter", input, dim, index, src, reduce, include_self)
+    count = np.ones_like(input)
+    for total, part in ((input, src), (count, np.ones_like(src))):
+        _write_at("scatter", total, dim, index, part, "sum")
+    return _divide(input, count)
+
+
+def _divide(total: Array, count: Array) -> None:
+    (np.floor_divide if total.dtype.kind in "iu" else np.divide)(total, count, out=total)
 
 
 def reduce_into(reduce: str, flat: Array, where: Array, values: Array, include_self: bool) -> None:
