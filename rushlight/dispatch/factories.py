@@ -112,8 +112,7 @@ def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:
 def _prologue(row: Row, general: Callable[..., Any], direct: Callable[..., Any]) -> Callable[..., Any]:
     params = row.params
     sizes = next((p for p in params if p.varargs or p.type == "Ints"), None)
-    checks = ["extra", "DEFAULT.value is not CPU", *[check for p in params for check in _checks(p)]]
-    checks += ["out is not None"] if row.out else []
+    checks = ["extra", "DEFAULT.value is not CPU", *map(_check, params)] + ["out is not None"] * row.out
     own = [p for p in params if p.name not in _PLACEMENT | _GENERAL]
     values = ", ".join(p.name if not p.keyword_only else f"{p.name}={p.name}" for p in own)
     tracks = "requires_grad" if any(p.name == "requires_grad" for p in params) else "False"
@@ -150,32 +149,22 @@ def _sized(p: signature.Param, again: str) -> str:
             f"    {n} = tuple(_sizes)\n")
 
 
-def _checks(p: signature.Param) -> list[str]:
-    """Conditions under which a parameter is not plain."""
-    if p.name in _GENERAL:
-        return [f"{p.name} is not _default_{p.name}"]
+# When an argument of a schema type is not plain.
+_ODD = {"Any": "{0}.__class__ is not int and not ({0}.__class__ is tuple and INT.issuperset(map(type, {0})))",
+        "Ints": "{0}.__class__ not in TUPLES", "dtype": "{0}.__class__ is not DTYPE",
+        "Tensor": "{0}.__class__ not in PLAIN or {0}._k.special",
+        **dict.fromkeys(("Number", "Tensor | Number"), "{0}.__class__ not in REAL"),
+        **{name: "{0}.__class__ is not " + name for name in ("int", "bool", "float")}}
+
+
+def _check(p: signature.Param) -> str:
+    """The condition under which a parameter is not plain."""
     if p.name == "device":
-        return ["device not in HERE"]
-    optional = "" if p.default is signature.REQUIRED else f"{p.name} is not _default_{p.name} and "
-    if p.takes_number:
-        return [f"{p.name}.__class__ not in REAL"]
-    if p.is_tensor:
-        return [f"{p.name}.__class__ not in PLAIN or {p.name}._k.special"]
+        return "device not in HERE"
     if p.varargs:
-        return [f"not {p.name}"]
-    if p.type == "Ints":
-        return [f"{p.name}.__class__ not in TUPLES"]
-    if p.type.startswith("dtype"):
-        return [f"({optional}{p.name}.__class__ is not DTYPE)"]
-    if p.is_number:
-        return [f"({optional}{p.name}.__class__ not in REAL)"]
-    if p.type == "Any":
-        return [f"({optional}{p.name}.__class__ is not int and not "
-                f"({p.name}.__class__ is tuple and INT.issuperset(map(type, {p.name}))))"]
-    exact = p.type.removesuffix(" | None")
-    if exact in ("int", "bool", "float"):
-        return [f"({optional}{p.name}.__class__ is not {exact})"]
-    return [f"{p.name} is not _default_{p.name}"]
+        return f"not {p.name}"
+    given = "" if p.default is signature.REQUIRED else f"{p.name} is not _default_{p.name} and "
+    return f"({given}({'True' if p.name in _GENERAL else _ODD.get(p.plain_type, 'True').format(p.name)}))"
 
 
 def _again(params: Sequence[signature.Param], out: bool) -> str:
