@@ -16,24 +16,17 @@ _FLOATS = {"f4": "float", "f8": "double"}
 _PARAMETERS = "ptr %a, ptr %values, ptr %places, i64 %rows, i64 %n, i64 %k, i64 %steps"
 
 
-def first(a: Array, values: Array, places: Array, largest: bool) -> bool:
-    """The k largest or smallest of each row (.., n), and where, into (.., k); whether it was done.
-
-    All are contiguous. Of equal ones the first come first; nan is larger than any number.
-    """
-    found = kernel(a.dtype, largest)
-    return found is not None and found.fn(a, values, places)
-
-
 @lru_cache(maxsize=None)
-def kernel(of: Any, largest: bool) -> Written | None:
-    """Called with (a, values, places)."""
+def first(of: Any, largest: bool) -> Written | None:
+    """Called with (a, values, places): the k first of each row (.., n), and where they are, into (.., k).
+
+    All are contiguous; largest: whether the order falls. Of equal ones the first come first; nan is larger than any number.
+    """
     kind = f"i{8 * of.itemsize}" if of.kind in "iu" else _FLOATS.get(of.str[1:])
-    if kind is None:
-        return None
     order = ("s" if of.kind == "i" else "u") + ("gt" if largest else "lt")
-    return Written("topk", f"{order} {kind}", lambda module, name: write(module, name, order, kind),
-                   (ADDRESS,) * 3 + (INTEGER,) * 4, _arguments, cost=64)
+    return None if kind is None else Written(
+        "topk", f"{order} {kind}", lambda module, name: write(module, name, order, kind),
+        (ADDRESS,) * 3 + (INTEGER,) * 4, _arguments, cost=64)
 
 
 def _arguments(a: Array, values: Array, places: Array) -> tuple[int, ...]:

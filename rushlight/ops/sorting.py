@@ -132,17 +132,18 @@ def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool
     return named("topk")(values, order)
 
 
-# So few are kept in order while rows are gone through, or one of so many.
-_FEW, _SHARE = 5, 100
+# So many are kept in order while rows are gone through, more of them only if they are one of so many.
+_FEW, _MOST, _SHARE = 5, 128, 100
 
 
 def _first(a: Array, k: int, d: int, largest: bool) -> tuple[Array, Array]:
     """The k first elements of the order along d, and where they are."""
-    if 0 < k <= max(_FEW, a.shape[d] // _SHARE):
+    if 0 < k <= max(_FEW, min(_MOST, a.shape[d] // _SHARE)):
         rows = np.ascontiguousarray(comparable(a).swapaxes(d, -1))
         shape = *rows.shape[:-1], k
         values, places = np.empty(shape, rows.dtype), np.empty(shape, np.int64)
-        if machine("topk", "first")(rows, values, places, largest):
+        found = machine("topk", "first")(rows.dtype, largest)
+        if found and found.fn(rows, values, places):
             return (np.asarray(values.swapaxes(d, -1), a.dtype, order="C"),
                     np.asarray(places.swapaxes(d, -1), order="C"))
     order = np.asarray(_partly(a, k, d, largest), order="C")
