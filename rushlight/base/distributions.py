@@ -73,13 +73,8 @@ def _in_blocks(draw: Callable[..., Array]) -> Callable[..., Array]:
     return drawn
 
 
-def standard32(engine: Engine, *sizes: int) -> Array:
-    """float32 uniforms of [0, 1): the low 24 bits of a word each."""
-    return engine.take(UNITS, sizes)
-
-
 def units32(words: Array) -> Array:
-    """standard32 of these words, which are changed."""
+    """float32 uniforms of [0, 1), the low 24 bits of a word each; the words are changed."""
     words &= np.uint32(LOW_24)
     floats = words.view(np.int32).astype(np.float32)
     floats *= np.float32(UNIT_24)
@@ -119,7 +114,7 @@ def uniform(engine: Engine, n: int, of: dtype, low: float = 0.0, high: float = 1
         scale = 2.0**64 if max(abs(low), abs(high)) > 2.0**900 else 1.0
         return fma64(wide, (high - low) / scale, low / scale) * scale
     start, end = np.float32(low), np.float32(high)
-    single = standard32(engine, n)
+    single = engine.take(UNITS, (n,))
     if (low, high) != (0, 1):
         single = fma32(single, end - start, start)
     if of is dt.float32:
@@ -297,4 +292,5 @@ def bernoulli_each(engine: Engine, p: Array, of: dtype) -> Array:
     if not (p.item(p.argmin()) >= 0 and p.item(p.argmax()) <= 1):  # a nan is either
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false. bernoulli: "
                            "probabilities must be in [0, 1]")
-    return ((standard64 if exact is np.float64 else standard32)(engine, *p.shape) < p).astype(of.np)
+    drawn = standard64(engine, *p.shape) if exact is np.float64 else engine.take(UNITS, p.shape)
+    return (drawn < p).astype(of.np)

@@ -20,7 +20,8 @@ _PARAMETERS = "ptr %a, ptr %values, ptr %places, i64 %rows, i64 %n, i64 %k, i64 
 def first(of: Any, largest: bool) -> Written | None:
     """Called with (a, values, places): the k first of each row (.., n), and where they are, into (.., k).
 
-    All are contiguous; largest: whether the order falls. Of equal ones the first come first; nan is larger than any number.
+    All are contiguous; largest: whether the order falls. Of equal ones the first come first; nan is larger
+    than any number.
     """
     kind = f"i{8 * of.itemsize}" if of.kind in "iu" else _FLOATS.get(of.str[1:])
     order = ("s" if of.kind == "i" else "u") + ("gt" if largest else "lt")

@@ -47,10 +47,7 @@ def build(row: Row) -> Callable[..., Any]:
             return _into(row, out, bound)
         return place(row, bound)
 
-    general = overrides.entrance(row, direct)
-    if any(p.is_list for p in row.params):
-        return general
-    return _prologue(row, general, direct)
+    return _prologue(row, overrides.entrance(row, direct), direct)
 
 
 def place(row: Row, given: dict[str, Any]) -> Any:
@@ -64,9 +61,8 @@ def place(row: Row, given: dict[str, Any]) -> Any:
     if where.type == "cpu":
         out = wrap(found.array() if found.__class__ is Fill else found)
         if TAPE:
-            how, operands, values = (found.array, (), ()) if found.__class__ is Fill else (
-                _call, (row, given), tuple(given.values()))
-            TAPE[-1].run(how, operands, out, values)
+            TAPE[-1].run(*((found.array, (), out, ()) if found.__class__ is Fill else
+                           (_call, (row, given), out, tuple(given.values()))))
     elif found.__class__ is Fill:
         of = dt.from_numpy_dtype(np.dtype(found.np))
         out = wrap(meta_array(found.sizes, found.np, found.strides), kind(of, META))
@@ -114,8 +110,7 @@ def _prologue(row: Row, general: Callable[..., Any], direct: Callable[..., Any])
     sizes = next((p for p in params if p.varargs or p.type == "Ints"), None)
     checks = ["extra", "DEFAULT.value is not CPU", *map(_check, params)] + ["out is not None"] * row.out
     own = [p for p in params if p.name not in _PLACEMENT | _GENERAL]
-    values = ", ".join(p.name if not p.keyword_only else f"{p.name}={p.name}" for p in own)
-    tracks = "requires_grad" if any(p.name == "requires_grad" for p in params) else "False"
+    values = ", ".join(f"{p.name}=" * p.keyword_only + p.name + "._a" * (p.type == "Tensor") for p in own)
     again = f"return general({_again(params, row.out)}"
     text = (f"def {row.name}({signature.source(params, out=row.out)}, **extra):\n"
             f"    if {' or '.join(checks)}:\n        {again}, **extra)\n"
@@ -123,9 +118,9 @@ def _prologue(row: Row, general: Callable[..., Any], direct: Callable[..., Any])
             f"    _key = ({', '.join(p.name if p.type == 'Any' else key(p, p.name) for p in own)},)\n"
             f"    make = PLANS.get(_key)\n"
             f"    if make is None:\n"
-            f"        make = learn(_key, body({_arrays(params, values)}))\n"
+            f"        make = learn(_key, body({values}))\n"
             f"    made = wrap(make if make.__class__ is ndarray else make())\n"
-            f"    return track(made) if {tracks} else made\n")
+            f"    return track(made) if requires_grad else made\n")
     plans: dict[Any, Any] = {}
     forget(plans)
 
@@ -172,10 +167,3 @@ def _again(params: Sequence[signature.Param], out: bool) -> str:
     parts = [f"*{p.name}" if p.varargs else f"{p.name}={p.name}" if p.keyword_only else p.name
              for p in params]
     return ", ".join([*parts, *(["out=out"] if out else [])])
-
-
-def _arrays(params: Sequence[signature.Param], values: str) -> str:
-    first = params[0]
-    if not first.is_tensor or first.takes_number:
-        return values
-    return values.replace(first.name, f"{first.name}._a", 1)

@@ -66,12 +66,9 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     return _fill(self, value, "FillBackward2")
 
 
-_ZERO = 0  # of each dtype
-
-
 def _fill(self: Tensor, value: Any, node: str) -> Tensor:
     if not MODES and value.__class__ in NUMBERS and inplace.free(self):
-        self._a.fill(0 if value is _ZERO else number(value, self._k.dtype))
+        self._a.fill(0 if value.__class__ is int and not value else number(value, self._k.dtype))
         storage(self).version += 1
         return self
     if MODES and wrapped((self, value)):
@@ -106,7 +103,7 @@ def _fill(self: Tensor, value: Any, node: str) -> Tensor:
 
 def zero_(self: Tensor) -> Tensor:
     """Write zeros everywhere."""
-    return _fill(self, _ZERO, "ZeroBackward0")
+    return _fill(self, 0, "ZeroBackward0")
 
 
 def contiguous(self: Tensor, memory_format: MemoryFormat = contiguous_format) -> Tensor:

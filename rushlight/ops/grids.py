@@ -11,7 +11,6 @@ import numpy as np
 from rushlight.base import dtype as dt
 from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.table import ROWS, Array, composite, opaque
-from rushlight.ops.ways import Way, resolved
 
 
 def _spread(tensors: Any) -> Sequence[Any]:
@@ -175,17 +174,13 @@ def _(s: Any, grad: Any) -> Any:
 
 
 @opaque(where=("torch",), out=True, out_exact=True)
-@resolved
-def polar(abs, angle) -> Way:
+def polar(abs, angle) -> Array:
     """abs * (cos(angle) + i * sin(angle)), of two real tensors of one dtype."""
-    of, shape = _check_parts(abs, angle, ("float32", "float64")), broadcast_shapes(abs.shape, angle.shape)
-
-    def way(abs: Array, angle: Array) -> Array:
-        out = np.empty(shape, of)
-        np.multiply(abs, np.cos(angle), out=out.real)
-        np.multiply(abs, np.sin(angle), out=out.imag)
-        return out
-    return way
+    of = _check_parts(abs, angle, ("float32", "float64"))
+    out = np.empty(broadcast_shapes(abs.shape, angle.shape), of)
+    np.multiply(abs, np.cos(angle), out=out.real)
+    np.multiply(abs, np.sin(angle), out=out.imag)
+    return out
 
 
 @polar.gradient
