@@ -18,7 +18,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.boxmuller import GROUP, normal32
 from rushlight.base.distributions import in_memory_order
 from rushlight.base.rng import Engine, Few, default_engine
-from rushlight.ops.creation import Fill, factory, like, numpy_dtype, sizes_of
+from rushlight.ops.creation import Fill, factory, like, np_dtype, sizes_of
 from rushlight.ops.table import opaque
 
 Array = np.ndarray[Any, Any]
@@ -197,7 +197,7 @@ def _standard(name: str, draw: Callable[..., Array], few: Few, doc: str) -> None
     """The rows NAME and NAME_like."""
     def sized(size: "*Ints", *, generator: "Any" = None, dtype: "dtype | None" = None,
               device: "device | None" = None) -> Any:
-        return filled(Fill(sizes_of(size), numpy_dtype(dtype)), draw, name, generator, (0.0, 1.0), device, few)
+        return filled(Fill(sizes_of(size), np_dtype(dtype)), draw, name, generator, (0.0, 1.0), device, few)
 
     def alike(input, *, generator: "Any" = None, dtype: "dtype | None" = None,
              device: "device | None" = None, memory_format: "Any" = None) -> Any:

@@ -9,7 +9,7 @@ import numpy as np
 from rushlight.base import categories, distributions, samplers, dtype as dt
 from rushlight.base.errors import missing
 from rushlight.base.layout import broadcast_shapes
-from rushlight.ops.creation import Fill, factory, numpy_dtype, sizes_of
+from rushlight.ops.creation import Fill, factory, np_dtype, sizes_of
 from rushlight.ops.random import NORMALS, engine_of, fill, filled, no_gradient, normal_array
 from rushlight.ops.table import Array, composite, opaque
 
@@ -93,7 +93,7 @@ def _(s: Any, grad: Any) -> Any:
 def _normal_sized(size: "Ints", mean: "float", std: "float", *, generator: "Any" = None,
                   dtype: "dtype | None" = None, device: "device | None" = None) -> Any:
     """Normals of one mean and one standard deviation."""
-    memory = Fill(sizes_of(size), numpy_dtype(dtype))
+    memory = Fill(sizes_of(size), np_dtype(dtype))
     return filled(memory, normal_array, "normal", generator, (mean, std), device)
 
 
