@@ -18,7 +18,7 @@ from rushlight.ops.scalar import Expr, m
 from rushlight.ops.table import ROWS, Array, composite, opaque, pointwise, view
 
 
-def arranged(sizes: tuple[int, ...], strides: tuple[int, ...], dtype: Any, order: Any) -> Array:
+def arranged(sizes: tuple[int, ...], strides: tuple[int, ...], dtype: Any, order: Any = None) -> Array:
     """Fresh memory for a copy, in the order that a memory format asks for (None: preserve)."""
     wanted = format_strides(sizes, strides, order)
     if wanted == contiguous_strides(sizes):

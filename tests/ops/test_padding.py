@@ -43,6 +43,14 @@ def test_gradients(mode, shape, pad):
     assert gradgradcheck(lambda t: F.pad(t, pad, mode=mode), (x,))
 
 
+def test_channels_last_stays_where_pytorch_keeps_it():
+    x = torch.randn(2, 3, 5, 6).to(memory_format=torch.channels_last)
+    for mode, last in (("reflect", True), ("replicate", True), ("circular", False)):
+        found = F.pad(x, (1, 1, 2, 2), mode=mode)
+        assert found.is_contiguous(memory_format=torch.channels_last) is last
+        assert torch.equal(found, F.pad(x.contiguous(), (1, 1, 2, 2), mode=mode))
+
+
 def test_under_vmap():
     x = torch.randn(3, 2, 4, 5)
     for mode in PLACES:
