@@ -73,14 +73,8 @@ def _in_blocks(draw: Callable[..., Array]) -> Callable[..., Array]:
     return drawn
 
 
-def standard32(engine: Engine, *sizes: int) -> Array:
-    """float32 uniforms of [0, 1): the low 24 bits of a word each."""
-    found = engine.cut(UNITS, sizes)
-    return units32(engine.words32(math.prod(sizes))).reshape(sizes) if found is None else found.copy()
-
-
 def units32(words: Array) -> Array:
-    """standard32 of these words, which are changed."""
+    """float32 uniforms of [0, 1), the low 24 bits of a word each; the words are changed."""
     words &= np.uint32(LOW_24)
     floats = words.view(np.int32).astype(np.float32)
     floats *= np.float32(UNIT_24)
@@ -108,7 +102,7 @@ def _units64(words: Array) -> Array:
     return floats
 
 
-UNITS, UNITS_OF_PAIRS = Few(units32), Few(_units_of_pairs, 2, 2)
+UNITS, UNITS_OF_PAIRS = Few(units32), Few(_units_of_pairs, 2, 2, of=np.dtype(np.float64))
 
 
 @_in_blocks
@@ -124,7 +118,7 @@ def uniform(engine: Engine, n: int, of: dtype, low: float = 0.0, high: float = 1
         scale = 2.0**64 if max(abs(low), abs(high)) > 2.0**900 else 1.0
         return fma64(wide, (high - low) / scale, low / scale) * scale
     start, end = np.float32(low), np.float32(high)
-    single = standard32(engine, n)
+    single = engine.take(UNITS, (n,))
     if (low, high) != (0, 1):
         single = fma32(single, end - start, start)
     if of is dt.float32:
@@ -300,7 +294,6 @@ def bernoulli_each(like: Array, of: dtype) -> Callable[[Engine, Array], Array]:
     _need(dt.from_numpy_dtype(like.dtype), FLOATS, "bernoulli_tensor_cpu_p_")
     double = like.dtype == np.float64
     exact, seen = np.dtype("f8" if double else "f4"), np.dtype("u8" if double else "u4")
-    draw, few = (standard64, UNITS_OF_PAIRS) if double else (standard32, UNITS)
     one = int(np.ones((), exact).view(seen))
 
     def run(engine: Engine, p: Array) -> Array:
@@ -309,6 +302,8 @@ def bernoulli_each(like: Array, of: dtype) -> Callable[[Engine, Array], Array]:
         if bits.item(bits.argmax()) > one and not ((p >= 0) & (p <= 1)).all():
             raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false. bernoulli: "
                                "probabilities must be in [0, 1]")
-        units = engine.cut(few, p.shape)
-        return ((draw(engine, *p.shape) if units is None else units) < p).astype(of.np)
+        units = engine.cut(UNITS_OF_PAIRS if double else UNITS, p.shape)
+        if units is None:
+            units = standard64(engine, *p.shape) if double else engine.take(UNITS, p.shape)
+        return (units < p).astype(of.np)
     return run

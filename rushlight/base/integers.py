@@ -27,27 +27,24 @@ def integers(engine: Engine, n: int, of: dtype, low: int, high: int | None) -> A
     """
     if high is None and low == LOWEST:
         return _all_64_bits(engine, n, of)
-    low, span = (_range.__wrapped__ if of in DIGITS else _range)(of, low, high)  # floating ones may warn
-    if span >= _WIDE_RANGE:
-        words = engine.words64(n)
-        words %= np.uint64(span % (1 << 64) or 1)
-        return _shifted(words.view(np.int64), low, of)
-    few = _remainders(of, low, span)
-    found = engine.cut(few, (n,))
-    return few.make(engine.words32(n)) if found is None else found.copy()
+    low, span, few = (ranged.__wrapped__ if of in DIGITS else ranged)(of, low, high)  # floating ones may warn
+    if few is not None:
+        return engine.take(few, (n,))
+    words = engine.words64(n)
+    words %= np.uint64(span % (1 << 64) or 1)
+    return _shifted(words.view(np.int64), low, of)
 
 
 @lru_cache(maxsize=64)
-def _range(of: dtype, low: int, high: int | None) -> tuple[int, int]:
-    """The first integer, and how many there are."""
-    low, last = _narrowed(of, low, high)
-    _check_fits(of, low, last)
-    return low, last - low + 1
+def ranged(of: dtype, low: int, high: int | None) -> tuple[int, int, Few | None]:
+    """The first integer, how many there are, and how they are made of single words, if so."""
+    first, last = _narrowed(of, low, high)
+    _check_fits(of, first, last)
+    span = last - first + 1
 
-
-@lru_cache(maxsize=64)
-def _remainders(of: dtype, low: int, span: int) -> Few:
-    return Few(lambda words: _shifted((words % np.uint32(span)).astype(np.int64), low, of))
+    def make(words: Array) -> Array:
+        return _shifted((words % np.uint32(span)).astype(np.int64), first, of)
+    return first, span, Few(make, of=of.np) if span < _WIDE_RANGE else None
 
 
 def _shifted(offsets: Array, low: int, of: dtype) -> Array:

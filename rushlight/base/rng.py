@@ -42,14 +42,14 @@ _STATE = np.dtype({
 class Few:
     """How numbers are made of words: by `make`, of many of them, as many of each group.
 
-    words: to a number.  standard: the parameters that fills get them by.
+    words: to a number.  standard: the parameters that fills get them by.  of: the numbers' dtype.
     """
 
     make: Callable[[Array], Array]
     words: int = 1
     group: int = 1
     standard: tuple[float, ...] = (0, 1)
-
+    of: Any = np.dtype(np.float32)
 
 
 class Engine:
@@ -71,7 +71,8 @@ class Engine:
         self._position = ctypes.c_uint32.from_address(address + 4 * _WORDS)
         self._stamp = ctypes.c_uint64.from_address(address)  # two words of a block tell it from others
         self._block, self._tables = -1, dict[Few, tuple[int, Array]]()
-        self._rows = dict[Any, tuple[list[Array], int, int]]()  # tables cut into numbers of one shape
+        # Tables cut into numbers of one shape: how many words each takes, and they by their first.
+        self._rows = dict[Any, tuple[int, dict[int, Array]]]()
         self.lock = threading.RLock()
         self.normal32: float | None = None  # PyTorch keeps one; only its state carries it
         self.manual_seed(seed)
@@ -119,12 +120,12 @@ class Engine:
         Programs that draw few at a time thus spend their time on 624 words at once, and on cutting them up.
         """
         with self._bits.lock:
-            at, known = self._position.value, self._stamp.value == self._block
-            rows, first, step = known and self._rows.get((few, sizes)) or ([], 0, 1)
-            row, off = divmod(at - first, step)
-            if not off and 0 <= row < len(rows):
-                self._position.value = at + step
-                return rows[row]
+            at = self._position.value
+            n, rows = self._stamp.value == self._block and self._rows.get((few, sizes)) or (0, {})
+            row = rows.get(at)
+            if row is not None:
+                self._position.value = at + n
+                return row
             size = prod(sizes)
             n = size * few.words
             if not 0 < n <= FEW or n % few.group:
@@ -132,10 +133,15 @@ class Engine:
             if at + n > _WORDS:
                 return few.make(self.single_words(n)).reshape(sizes)
             rest = self._rest(few, at)
-            if not rows:
-                self._rows[few, sizes] = list(rest[:rest.size // size * size].reshape(-1, *sizes)), at, n
+            made = rest[:rest.size // size * size].reshape(-1, *sizes)
+            self._rows[few, sizes] = n, dict(zip(range(at, _WORDS, n), made, strict=False))
             self._position.value = at + n
-            return rest[:size].reshape(sizes)
+            return made[0]
+
+    def take(self, few: Few, sizes: tuple[int, ...]) -> Array:
+        """The next numbers in these sizes, in memory of their own, made of single words."""
+        found = self.cut(few, sizes)
+        return few.make(self.words32(prod(sizes))).reshape(sizes) if found is None else found.copy()
 
     def _rest(self, few: Few, at: int) -> Array:
         """The numbers of the block's words from `at` on."""

@@ -7,6 +7,7 @@ floating-point flags) are spared NumPy's errstate. Parameters that may hold anyt
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -121,13 +122,14 @@ def silent(row: Row, body: Run) -> Run:
 # --- the general way ------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=None)
 def by_keyword(row: Row, body: Run) -> Run:
     """`body` called with the row's arguments in order, keyword-only ones by name."""
-    count = sum(not p.keyword_only for p in row.params)
-    names = [p.name for p in row.params][count:]
-    if not names:
+    if not any(p.keyword_only for p in row.params):
         return body
-    return lambda *values: body(*values[:count], **dict(zip(names, values[count:], strict=True)))
+    given = ", ".join([f"{p.name}={p.name}" if p.keyword_only else p.name for p in row.params])
+    text = f"def call({', '.join(p.name for p in row.params)}):\n    return _body({given})\n"
+    return compile_function(text, "call", {"_body": body}, f"arguments of {row.name}")
 
 
 def _general(row: Row, body: Run, rules: Rules | None, otherwise: Run) -> Run:

@@ -17,6 +17,7 @@ from rushlight.base.tape import TAPE
 from rushlight.dispatch import arguments, outputs, overrides, state
 from rushlight.dispatch.literals import NUMBERS
 from rushlight.dispatch.shapes import as_meta
+from rushlight.dispatch.source import forget, keep, key
 from rushlight.ops import signature
 from rushlight.ops.creation import Fill
 from rushlight.ops.table import Row
@@ -27,7 +28,7 @@ from rushlight.tensor.tensor import Tensor, wrap
 
 # Parameters that bodies do not see, and the ones that only `general` handles.
 _PLACEMENT = frozenset({"device", "layout", "pin_memory", "requires_grad"})
-_GENERAL = frozenset({"layout", "pin_memory", "memory_format"})
+_GENERAL = frozenset({"layout", "pin_memory", "memory_format", "generator"})
 _HERE = frozenset({None, "cpu", CPU})
 
 
@@ -46,10 +47,7 @@ def build(row: Row) -> Callable[..., Any]:
             return _into(row, out, bound)
         return place(row, bound)
 
-    general = overrides.entrance(row, direct)
-    if any(p.is_list for p in row.params):
-        return general
-    return _prologue(row, general, direct)
+    return _prologue(row, overrides.entrance(row, direct), direct)
 
 
 def place(row: Row, given: dict[str, Any]) -> Any:
@@ -63,7 +61,8 @@ def place(row: Row, given: dict[str, Any]) -> Any:
     if where.type == "cpu":
         out = wrap(found.array() if found.__class__ is Fill else found)
         if TAPE:
-            _record(row, given, found, out)
+            TAPE[-1].run(*((found.array, (), out, ()) if found.__class__ is Fill else
+                           (_call, (row, given), out, tuple(given.values()))))
     elif found.__class__ is Fill:
         of = dt.from_numpy_dtype(np.dtype(found.np))
         out = wrap(meta_array(found.sizes, found.np, found.strides), kind(of, META))
@@ -72,18 +71,13 @@ def place(row: Row, given: dict[str, Any]) -> Any:
     return track(out) if given.get("requires_grad") else out
 
 
-def _record(row: Row, given: dict[str, Any], found: Any, out: Tensor) -> None:
-    if found.__class__ is Fill:
-        TAPE[-1].run(found.array, (), out, ())
-    else:
-        TAPE[-1].run(_call, (row, given), out, tuple(given.values()))
-
-
 def _call(row: Row, given: dict[str, Any]) -> Any:
+    """An array, or a Fill."""
     unseen = {p.name for p in signature.placement_tail(row.body)}
     values = {name: v._a if isinstance(v, Tensor) else v for name, v in given.items() if name not in unseen}
     named = {p.name: values.pop(p.name) for p in row.params if p.keyword_only and p.name in values}
-    return row.body(*values.values(), **named)
+    found = row.body(*values.values(), **named)
+    return found if found.__class__ in (np.ndarray, Fill) else found()
 
 
 def _device(row: Row, given: dict[str, Any]) -> device:
@@ -113,98 +107,63 @@ def _into(row: Row, out: Any, given: dict[str, Any]) -> Tensor:
 
 def _prologue(row: Row, general: Callable[..., Any], direct: Callable[..., Any]) -> Callable[..., Any]:
     params = row.params
-    varargs = next((p.name for p in params if p.varargs), None)
-    checks = ["extra", "DEFAULT.value is not CPU"]
-    checks += [check for p in params for check in _checks(p)]
-    checks += [f"not {varargs}"] if varargs else []
-    checks += ["out is not None"] if row.out else []
-    values = ", ".join(p.name if not p.keyword_only else f"{p.name}={p.name}" for p in params
-                       if p.name not in _PLACEMENT | _GENERAL)
-    array = _arrays(params, values)
-    tracks = "requires_grad" if any(p.name == "requires_grad" for p in params) else "False"
-    spread = "" if varargs is None else (
-        f"    if len({varargs}) == 1 and {varargs}[0].__class__ is not int:\n"
-        f"        {varargs} = {varargs}[0]\n"
-        f"        if {varargs}.__class__ not in TUPLES:\n"
-        f"            return general({_again(params, row.out, '')})\n")
-    sizes = varargs or next((p.name for p in params if p.type == "Ints"), None)
-    plain = "" if sizes is None else (
-        f"    for n in {sizes}:\n"
-        f"        if n.__class__ is not int:\n"
-        f"            return general({_again(params, row.out, '')})\n")
-    text = (f"def {row.name}({_source(params, row.out)}, **extra):\n"
-            f"    if {' or '.join(checks)}:\n"
-            f"        return general({_again(params, row.out, '*')}, **extra)\n"
-            f"{spread}{plain}"
-            f"    made = body({array})\n"
-            f"    made = wrap(made.array() if made.__class__ is Fill else made)\n"
-            f"    return track(made) if {tracks} else made\n")
+    sizes = next((p for p in params if p.varargs or p.type == "Ints"), None)
+    checks = ["extra", "DEFAULT.value is not CPU", *map(_check, params)] + ["out is not None"] * row.out
+    own = [p for p in params if p.name not in _PLACEMENT | _GENERAL]
+    values = ", ".join(f"{p.name}=" * p.keyword_only + p.name + "._a" * (p.type == "Tensor") for p in own)
+    again = f"return general({_again(params, row.out)}"
+    text = (f"def {row.name}({signature.source(params, out=row.out)}, **extra):\n"
+            f"    if {' or '.join(checks)}:\n        {again}, **extra)\n"
+            f"{_sized(sizes, again) if sizes else ''}"
+            f"    _key = ({', '.join(p.name if p.type == 'Any' else key(p, p.name) for p in own)},)\n"
+            f"    make = PLANS.get(_key)\n"
+            f"    if make is None:\n"
+            f"        make = learn(_key, body({values}))\n"
+            f"    made = wrap(make if make.__class__ is ndarray else make())\n"
+            f"    return track(made) if requires_grad else made\n")
+    plans: dict[Any, Any] = {}
+    forget(plans)
+
+    def learn(key: Any, found: Any) -> Any:
+        found = found.array if found.__class__ is Fill else found
+        return found if found.__class__ is np.ndarray else keep(plans, key, found)
     scope: dict[str, Any] = {
         "PLAIN": state.PLAIN, "DEFAULT": Default, "DTYPE": dt.dtype,
         "HERE": _HERE, "CPU": CPU, "track": track, "general": general,
-        "SIMPLE": frozenset({int, tuple}), "TUPLES": frozenset({tuple, list, Size}),
-        "NUMBERS": NUMBERS, "body": row.body, "wrap": wrap,
-        "Fill": Fill, **{f"_default_{p.name}": p.default for p in params}}
+        "INT": frozenset({int}), "TUPLES": frozenset({tuple, list, Size}), "REAL": NUMBERS - {complex},
+        "body": row.body, "wrap": wrap, "ndarray": np.ndarray, "PLANS": plans, "learn": learn,
+        **{f"_default_{p.name}": p.default for p in params}}
     return overrides.compile_door(text, row, scope, direct)
 
 
-def _checks(p: signature.Param) -> list[str]:
-    """Conditions under which a parameter is not plain."""
-    if p.name in _GENERAL:
-        return [f"{p.name} is not _default_{p.name}"]
+def _sized(p: signature.Param, again: str) -> str:
+    """Code that makes sizes, which may be spread, a tuple of ints."""
+    n = p.name
+    given = f"{n}[0] if len({n}) == 1 and {n}[0].__class__ in TUPLES else {n}" if p.varargs else n
+    return (f"    _sizes = {given}\n    if not INT.issuperset(map(type, _sizes)):\n        {again})\n"
+            f"    {n} = tuple(_sizes)\n")
+
+
+# When an argument of a schema type is not plain.
+_ODD = {"Any": "{0}.__class__ is not int and not ({0}.__class__ is tuple and INT.issuperset(map(type, {0})))",
+        "Ints": "{0}.__class__ not in TUPLES", "dtype": "{0}.__class__ is not DTYPE",
+        "Tensor": "{0}.__class__ not in PLAIN or {0}._k.special",
+        **dict.fromkeys(("Number", "Tensor | Number"), "{0}.__class__ not in REAL"),
+        **{name: "{0}.__class__ is not " + name for name in ("int", "bool", "float")}}
+
+
+def _check(p: signature.Param) -> str:
+    """The condition under which a parameter is not plain."""
     if p.name == "device":
-        return ["device not in HERE"]
-    optional = "" if p.default is signature.REQUIRED else f"{p.name} is not _default_{p.name} and "
-    if p.takes_number:
-        return [f"{p.name}.__class__ not in NUMBERS"]
-    if p.is_tensor:
-        return [f"{p.name}.__class__ not in PLAIN or {p.name}._k.special"]
+        return "device not in HERE"
     if p.varargs:
-        return []
-    if p.type == "Ints":
-        return [f"{p.name}.__class__ not in TUPLES"]
-    if p.type.startswith("dtype"):
-        return [f"({optional}{p.name}.__class__ is not DTYPE)"]
-    if p.is_number:
-        return [f"({optional}{p.name}.__class__ not in NUMBERS)"]
-    if p.type == "Any":
-        return [f"({optional}{p.name}.__class__ not in SIMPLE)"]
-    exact = p.type.removesuffix(" | None")
-    if exact in ("int", "bool", "float"):
-        return [f"({optional}{p.name}.__class__ is not {exact})"]
-    return [f"{p.name} is not _default_{p.name}"]
+        return f"not {p.name}"
+    given = "" if p.default is signature.REQUIRED else f"{p.name} is not _default_{p.name} and "
+    return f"({given}({'True' if p.name in _GENERAL else _ODD.get(p.plain_type, 'True').format(p.name)}))"
 
 
-def _source(params: Sequence[signature.Param], out: bool) -> str:
-    parts, starred = [], False
-    for p in params:
-        if p.keyword_only and not starred:
-            parts += ["*"]
-            starred = True
-        if p.varargs:
-            parts.append(f"*{p.name}")
-            starred = True
-        else:
-            default = "" if p.default is signature.REQUIRED else f"=_default_{p.name}"
-            parts.append(p.name + default)
-    if out:
-        parts += ([] if starred else ["*"]) + ["out=None"]
-    return ", ".join(parts)
-
-
-def _again(params: Sequence[signature.Param], out: bool, star: str) -> str:
-    """The arguments handed on to `general`; star: the sizes are still spread."""
-    parts = []
-    for p in params:
-        if p.varargs:
-            parts.append(star + p.name)
-        else:
-            parts.append(f"{p.name}={p.name}" if p.keyword_only else p.name)
+def _again(params: Sequence[signature.Param], out: bool) -> str:
+    """The arguments handed on to `general`."""
+    parts = [f"*{p.name}" if p.varargs else f"{p.name}={p.name}" if p.keyword_only else p.name
+             for p in params]
     return ", ".join([*parts, *(["out=out"] if out else [])])
-
-
-def _arrays(params: Sequence[signature.Param], values: str) -> str:
-    first = params[0]
-    if not first.is_tensor or first.takes_number:
-        return values
-    return values.replace(first.name, f"{first.name}._a", 1)

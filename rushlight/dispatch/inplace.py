@@ -92,11 +92,11 @@ def _filling(body: Callable[..., Any], few: Any, general: Callable[..., Any]) ->
     def fill(input: Tensor, *numbers: Any, **named: Any) -> Tensor:
         if MODES or named or not free(input) or numbers and not NUMBERS.issuperset(map(type, numbers)):
             return general(input, *numbers, **named)  # type: ignore[no-any-return]
-        a = input._a
-        fits = few and (not numbers or numbers == few.standard) and a.dtype.char == "f" and a.flags.contiguous
+        a, s = input._a, input._s
+        fits = few and (not numbers or numbers == few.standard) and a.dtype is few.of and a.flags.c_contiguous
         drawn = default_engine().cut(few, a.shape) if fits else None
         a[...] = body(a, *numbers) if drawn is None else drawn
-        storage(input).version += 1
+        (storage(input) if s is None else s).version += 1
         return input
     return fill
 

@@ -69,7 +69,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 def _fill(self: Tensor, value: Any, node: str) -> Tensor:
     if not MODES and value.__class__ in NUMBERS and inplace.free(self):
-        self._a.fill(number(value, self._k.dtype))
+        self._a.fill(0 if value.__class__ is int and not value else number(value, self._k.dtype))
         storage(self).version += 1
         return self
     if MODES and wrapped((self, value)):

@@ -18,14 +18,14 @@ from rushlight.ops.scalar import Expr, m
 from rushlight.ops.table import ROWS, Array, composite, opaque, pointwise, view
 
 
-def arranged(sizes: tuple[int, ...], strides: tuple[int, ...], dtype: Any, memory_format: Any) -> Array:
-    """Fresh memory for a copy, in the order that `memory_format` asks for (None: preserve)."""
-    wanted = format_strides(sizes, strides, memory_format)
+def arranged(sizes: tuple[int, ...], strides: tuple[int, ...], dtype: Any, order: Any = None) -> Array:
+    """Fresh memory for a copy, in the order that a memory format asks for (None: preserve)."""
+    wanted = format_strides(sizes, strides, order)
     if wanted == contiguous_strides(sizes):
         return np.empty(sizes, dtype)
-    order = sorted(range(len(sizes)), key=lambda i: (-wanted[i], i))
-    fresh = np.empty([sizes[i] for i in order], dtype)
-    return fresh.transpose(sorted(range(len(sizes)), key=order.__getitem__))
+    dims = sorted(range(len(sizes)), key=lambda i: (-wanted[i], i))
+    fresh = np.empty([sizes[i] for i in dims], dtype)
+    return fresh.transpose(sorted(range(len(sizes)), key=dims.__getitem__))
 
 
 def strides_of(a: Array) -> tuple[int, ...]:
@@ -45,7 +45,7 @@ def assign(out: Array, a: Array) -> Array:
 
 def duplicate(a: Array, order: Any = "C") -> Array:
     """A copy in NumPy's order "C" or "K"."""
-    return assign(np.empty_like(a, order=order), a) if a.size >= _LARGE else a.copy(order)
+    return a.copy(order) if a.size < _LARGE else assign(np.empty_like(a, order=order), a)
 
 
 def contiguous(a: Array) -> Array:
@@ -243,22 +243,21 @@ def _(s: Any, grad: Any) -> Any:
     return grad.select(-1, 0) + grad.select(-1, 1) * 1j
 
 
-def _view_complex(a: Array) -> Array:
-    if a.dtype.kind != "f" or a.dtype.itemsize == 2:
-        raise RuntimeError("view_as_complex is only supported for half, float and double tensors, but "
-                           f"got a tensor of scalar type: {dt.from_numpy_dtype(a.dtype).legacy}")
-    if not a.ndim or a.shape[-1] != 2:
-        raise RuntimeError("Tensor must have a last dimension of size 2")
-    if a.strides[-1] != a.itemsize:
-        raise RuntimeError("Tensor must have a last dimension with stride 1")
-    kind = np.complex64 if a.itemsize == 4 else np.complex128
-    return a.view(kind)[..., 0]
+def _view_complex(a: Array, of: Any) -> Array:
+    return a.view(of)[..., 0]
 
 
 @view(native=True)
 def view_as_complex(input) -> Any:
     """A real tensor with a last dim of 2 as a complex one."""
-    return (_view_complex,)
+    if input.dtype.kind != "f" or input.itemsize == 2:
+        raise RuntimeError("view_as_complex is only supported for half, float and double tensors, but "
+                           f"got a tensor of scalar type: {dt.from_numpy_dtype(input.dtype).legacy}")
+    if not input.ndim or input.shape[-1] != 2:
+        raise RuntimeError("Tensor must have a last dimension of size 2")
+    if input.strides[-1] != input.itemsize:
+        raise RuntimeError("Tensor must have a last dimension with stride 1")
+    return _view_complex, np.complex64 if input.itemsize == 4 else np.complex128
 
 
 @view_as_complex.gradient

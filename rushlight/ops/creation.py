@@ -73,7 +73,7 @@ def sizes_of(size: Any, op: str = "") -> Ints:
     return found
 
 
-def _dtype(dtype: dt.dtype | None) -> Any:
+def np_dtype(dtype: dt.dtype | None) -> Any:
     return (dt.get_default_dtype() if dtype is None else dtype).np
 
 
@@ -82,10 +82,10 @@ def empty(size: "*Ints", *, dtype: "dtype | None" = None, memory_format: "Any" =
     """Uninitialised memory."""
     sizes = sizes_of(size)
     if memory_format is None:
-        return Fill(sizes, _dtype(dtype))
+        return Fill(sizes, np_dtype(dtype))
     if memory_format.name == "preserve_format":
         raise RuntimeError("unsupported memory format Preserve: there are no strides to keep")
-    return Fill(sizes, _dtype(dtype), None, format_strides(sizes, (), memory_format))
+    return Fill(sizes, np_dtype(dtype), None, format_strides(sizes, (), memory_format))
 
 
 @factory
@@ -100,7 +100,7 @@ def full(size: "Ints", fill_value: "Number", *, dtype: "dtype | None" = None) ->
 @factory(out=False)
 def empty_strided(size: "Ints", stride: "Ints", *, dtype: "dtype | None" = None) -> Fill:
     """Uninitialised memory with the given strides."""
-    return Fill(*_checked_strides(size, _dtype(dtype), stride))
+    return Fill(*_checked_strides(size, np_dtype(dtype), stride))
 
 
 def _checked_strides(size: Any, of: Any, stride: Any) -> tuple[Ints, Any, None, Ints]:
@@ -129,7 +129,7 @@ def empty_permuted(size: "Ints", physical_layout: "Ints", *, dtype: "dtype | Non
     if len(set(order)) != len(order):
         raise RuntimeError("Duplicate dim not allowed")
     dense = contiguous_strides([sizes[d] for d in order])
-    return Fill(sizes, _dtype(dtype), None, tuple(dense[order.index(i)] for i in range(len(sizes))))
+    return Fill(sizes, np_dtype(dtype), None, tuple(dense[order.index(i)] for i in range(len(sizes))))
 
 
 @factory(out=False)
@@ -164,7 +164,7 @@ def _number_for(a: Array, value: Any, dtype: dt.dtype | None) -> Array:
 def _filled(name: str, value: Any, what: str) -> None:
     """The rows NAME, NAME_like and Tensor.new_NAME."""
     def sized(size: "*Ints", *, dtype: "dtype | None" = None) -> Fill:
-        return Fill(sizes_of(size, name), _dtype(dtype), value)
+        return Fill(sizes_of(size, name), np_dtype(dtype), value)
 
     def alike(input, *, dtype: "dtype | None" = None, memory_format: "Any" = None) -> Fill:
         return like(input, value, dtype, memory_format)

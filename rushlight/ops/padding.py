@@ -1,12 +1,15 @@
 """torch.nn.functional.pad in its four modes."""
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from rushlight.ops.copying import tensor_of
-from rushlight.ops.table import ROWS, composite, opaque
+from rushlight.base.layout import channels_last_strides, has_channels_last
+from rushlight.ops.copying import arranged, assign, duplicate, strides_of, tensor_of
+from rushlight.ops.table import composite, opaque
+from rushlight.ops.ways import Way, looked_up, resolved
 
 Array = np.ndarray[Any, Any]
 
@@ -84,7 +87,7 @@ def _check_mode(input: Any, pad: Any, mode: str) -> None:
                                f"{input.ndim - 1 - i} of input {list(input.shape)}")
         if mode == "circular" and (low > n or high > n):
             raise RuntimeError("Padding value causes wrapping around more than once.")
-        if n + low + high < 0:
+        if n + low + high < 0 or not n and mode == "replicate":
             raise RuntimeError(f"input (size {n}) is too small for padding ({low}, {high})")
 
 
@@ -99,12 +102,75 @@ def pad(input, pad: "Ints", mode: "str" = "constant", value: "Number | None" = N
     if value is not None and value != 0:
         raise ValueError(f"Padding mode \"{mode}\" doesn't take in value argument")
     _check_mode(input, pad, mode)
+    if min(pad) >= 0:
+        return _pad_places(input, pad, mode)
     found = input
     for i in range(len(pad) // 2):
-        dim, n, low, high = input.ndim - 1 - i, input.shape[-1 - i], *pad[2 * i:2 * i + 2]
-        if mode == "reflect" and min(low, high) >= 0:
-            ends = found.narrow(dim, 1, low), found.narrow(dim, n - 1 - high, high)
-            found = ROWS["_cat"]([ends[0].flip(dim), found, ends[1].flip(dim)], dim)
-        else:
-            found = found.index_select(dim, tensor_of(_PLACES[mode](n, low, high)))
+        dim, n = input.ndim - 1 - i, input.shape[-1 - i]
+        found = found.index_select(dim, tensor_of(_PLACES[mode](n, *pad[2 * i:2 * i + 2])))
     return found
+
+
+def _steps(places: Array) -> slice:
+    """Places at equal distances, as a slice; all the same one, as one."""
+    first, last = int(places[0]), int(places[-1])
+    step = (last - first) // max(len(places) - 1, 1) or 1
+    return slice(first, last + step if last + step >= 0 else None, step)
+
+
+def _moves(shape: Any, pad: Any, mode: str) -> tuple[list[int], Any, list[tuple[Any, Any, int]]]:
+    """(sizes with the ends, where `shape` lies in them, which part is a copy of which along which dim)."""
+    count, moves, pairs = len(pad) // 2, [], _pairs(pad, len(shape))
+    core = [slice(low, low + n) for n, (low, _) in zip(shape, pairs, strict=True)][-count:]
+    rows = list(core)
+    for d in range(-1, -1 - count, -1):
+        n, low = shape[d], pairs[d][0]
+        places = _PLACES[mode](n, *pairs[d]) + low
+        for to in (slice(low), slice(low + n, None)):
+            if len(places[to]):
+                moves.append(tuple((..., *rows[:d], at, *rows[count + d + 1:]) for at in (
+                    to, _steps(places[to]))) + (d,))
+        rows[d] = slice(None)
+    return [n + low + high for n, (low, high) in zip(shape, pairs, strict=True)], (..., *core), moves
+
+
+@opaque(name="_pad_places", where=("aten",), quiet=True)
+@resolved
+def _pad_places(input, pad: "Ints", mode: "str") -> Way:
+    """input with both ends of its last dims continued by its own elements."""
+    sizes, core, moves = _moves(input.shape, pad, mode)
+    last = mode != "circular" and has_channels_last(input.shape, strides_of(input))
+    fresh = partial(arranged, sizes, channels_last_strides(sizes)) if last else partial(np.empty, sizes)
+
+    def way(a: Array) -> Array:
+        out = fresh(a.dtype)
+        assign(out[core], a)
+        for to, source, _ in moves:
+            out[to] = out[source]
+        return out
+    return looked_up(way, input)
+
+
+@opaque(name="_pad_places_backward", where=("aten",))
+@resolved
+def _pad_places_backward(grad, pad: "Ints", mode: "str", shape: "Ints") -> Way:
+    """What is at the ends, added to where it came from."""
+    _, core, moves = _moves(shape, pad, mode)
+
+    def way(grad: Array) -> Array:
+        found = grad.copy()
+        for to, source, d in reversed(moves):
+            part, own = found[to], found[source]
+            own += part if own.shape == part.shape else part.sum(d, keepdims=True)
+        return duplicate(found[core])
+    return way
+
+
+@_pad_places.gradient
+def _(s: Any, grad: Any) -> Any:
+    return _pad_places_backward(grad, s.pad, s.mode, s.shape("input"))
+
+
+@_pad_places_backward.gradient
+def _(s: Any, grad: Any) -> Any:
+    return _pad_places(grad, s.pad, s.mode)

@@ -18,7 +18,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.boxmuller import GROUP, normal32
 from rushlight.base.distributions import in_memory_order
 from rushlight.base.rng import Engine, Few, default_engine
-from rushlight.ops.creation import Fill, factory, like, sizes_of
+from rushlight.ops.creation import Fill, factory, like, np_dtype, sizes_of
 from rushlight.ops.table import opaque
 
 Array = np.ndarray[Any, Any]
@@ -147,20 +147,18 @@ def _whole(op: str, name: str, value: Any) -> int:
 # --- factories ------------------------------------------------------------------------------------
 
 
-def _made(draw: Callable[..., Array], size: Any, dtype: dt.dtype | None, op: str, generator: Any,
-          parameters: tuple[Any, ...], on: Any, few: Few | None = None) -> Array | Fill:
-    of = dt.get_default_dtype() if dtype is None else dtype
-    return filled(Fill(sizes_of(size), of.np), draw, op, generator, parameters, on, few)
-
-
 def filled(memory: Fill, draw: Callable[..., Array], op: str, generator: Any,
-           parameters: tuple[Any, ...], on: Any, few: Few | None = None) -> Array | Fill:
-    """Random numbers for `memory`; just the memory on the meta device, where none are drawn."""
+           parameters: tuple[Any, ...], on: Any, few: Few | None = None) -> Any:
+    """What draws numbers for `memory`; just the memory on the meta device, where none are drawn."""
     if _no_data(on):
         return memory
-    engine, plain = engine_of(op, generator), few and memory.strides is None and memory.np.char == "f"
-    made = engine.cut(few, memory.sizes) if plain else None  # type: ignore[arg-type]
-    return draw(engine, memory.array(), parameters) if made is None else made.copy()
+    plain = few if few and few.of == memory.np and memory.strides is None else None
+
+    def drawn() -> Array:
+        engine = default_engine() if generator is None else engine_of(op, generator)
+        made = engine.cut(plain, memory.sizes) if plain else None
+        return draw(engine, memory.array(), parameters) if made is None else made.copy()
+    return drawn
 
 
 def _no_data(on: Any) -> bool:
@@ -169,7 +167,7 @@ def _no_data(on: Any) -> bool:
 
 @factory
 def randint(low: "Any" = None, high: "Any" = None, size: "Any" = None, *, generator: "Any" = None,
-            dtype: "dtype | None" = None, device: "device | None" = None) -> Array | Fill:
+            dtype: "dtype | None" = None, device: "device | None" = None) -> Any:
     """Integers of [low, high), or of [0, high) for randint(high, size)."""
     if size is None:
         low, high, size = None, low if low is not None else high, high if low is not None else None
@@ -179,14 +177,14 @@ def randint(low: "Any" = None, high: "Any" = None, size: "Any" = None, *, genera
                         f"randint(low, high, size); size must be tuple of ints, not "
                         f"{type(size).__name__}")
     bounds = (_whole("randint", "low", 0 if low is None else low), _whole("randint", "high", high))
-    sizes = tuple([_whole("randint", "size", n) for n in size])
-    return _made(_random_array, sizes, dt.int64 if dtype is None else dtype, "randint", generator,
-                 bounds, device)
+    sizes, of = tuple([_whole("randint", "size", n) for n in size]), dt.int64 if dtype is None else dtype
+    *_, few = (None,) if of in integers.DIGITS or _no_data(device) else integers.ranged(of, *bounds)
+    return filled(Fill(sizes_of(sizes), of.np), _random_array, "randint", generator, bounds, device, few)
 
 
 @factory
 def randperm(n: "int", *, generator: "Any" = None, dtype: "dtype | None" = None,
-             device: "device | None" = None) -> Array | Fill:
+             device: "device | None" = None) -> Any:
     """0 .. n - 1 in random order."""
     sizes_of(n)
     of = dt.int64 if dtype is None else dtype
@@ -195,21 +193,16 @@ def randperm(n: "int", *, generator: "Any" = None, dtype: "dtype | None" = None,
     return integers.permutation(engine_of("randperm", generator), n, of)
 
 
-def _like(draw: Callable[..., Array], input: Array, dtype: dt.dtype | None, memory_format: Any,
-          op: str, generator: Any, parameters: tuple[Any, ...], on: Any,
-          few: Few | None = None) -> Array | Fill:
-    return filled(like(input, None, dtype, memory_format), draw, op, generator, parameters, on, few)
-
-
 def _standard(name: str, draw: Callable[..., Array], few: Few, doc: str) -> None:
     """The rows NAME and NAME_like."""
     def sized(size: "*Ints", *, generator: "Any" = None, dtype: "dtype | None" = None,
-              device: "device | None" = None) -> Array | Fill:
-        return _made(draw, size, dtype, name, generator, (0.0, 1.0), device, few)
+              device: "device | None" = None) -> Any:
+        return filled(Fill(sizes_of(size), np_dtype(dtype)), draw, name, generator, (0.0, 1.0), device, few)
 
     def alike(input, *, generator: "Any" = None, dtype: "dtype | None" = None,
-             device: "device | None" = None, memory_format: "Any" = None) -> Array | Fill:
-        return _like(draw, input, dtype, memory_format, f"{name}_like", generator, (0.0, 1.0), device, few)
+             device: "device | None" = None, memory_format: "Any" = None) -> Any:
+        memory = like(input, None, dtype, memory_format)
+        return filled(memory, draw, f"{name}_like", generator, (0.0, 1.0), device, few)
     factory(sized, name=name, doc=f"{doc}.")
     factory(alike, name=f"{name}_like", doc=f"{doc} in input's shape, dtype and strides.", out=False)
 
@@ -221,9 +214,10 @@ _standard("randn", normal_array, NORMALS, "Normals of mean 0 and variance 1")
 @factory(out=False)
 def randint_like(input, low: "Any" = None, high: "Any" = None, *, generator: "Any" = None,
                  dtype: "dtype | None" = None, device: "device | None" = None,
-                 memory_format: "Any" = None) -> Array | Fill:
+                 memory_format: "Any" = None) -> Any:
     """Integers of [low, high), or of [0, high) for one bound, in input's shape, dtype, strides."""
     if high is None:
         low, high = 0, low
     bounds = (_whole("randint_like", "low", 0 if low is None else low), _whole("randint_like", "high", high))
-    return _like(_random_array, input, dtype, memory_format, "randint_like", generator, bounds, device)
+    memory = like(input, None, dtype, memory_format)
+    return filled(memory, _random_array, "randint_like", generator, bounds, device)

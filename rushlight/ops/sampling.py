@@ -10,7 +10,7 @@ from rushlight.base import categories, distributions, samplers, dtype as dt
 from rushlight.base.errors import missing
 from rushlight.base.layout import broadcast_shapes
 from rushlight.base.rng import Engine
-from rushlight.ops.creation import Fill, factory, sizes_of
+from rushlight.ops.creation import Fill, factory, np_dtype, sizes_of
 from rushlight.ops.random import NORMALS, engine_of, fill, filled, no_gradient, normal_array
 from rushlight.ops.table import Array, composite, opaque
 from rushlight.ops.ways import Way, resolved
@@ -97,10 +97,10 @@ def _(s: Any, grad: Any) -> Any:
 
 @factory(name="_normal_sized", where=("aten",), out=False)
 def _normal_sized(size: "Ints", mean: "float", std: "float", *, generator: "Any" = None,
-                  dtype: "dtype | None" = None, device: "device | None" = None) -> Array | Fill:
+                  dtype: "dtype | None" = None, device: "device | None" = None) -> Any:
     """Normals of one mean and one standard deviation."""
-    of = dt.get_default_dtype() if dtype is None else dtype
-    return filled(Fill(sizes_of(size), of.np), normal_array, "normal", generator, (mean, std), device)
+    memory = Fill(sizes_of(size), np_dtype(dtype))
+    return filled(memory, normal_array, "normal", generator, (mean, std), device)
 
 
 @composite(where=("torch",), out=True)

@@ -192,7 +192,16 @@ def scatter_reduce(input, dim: "int", index, src, reduce: "str", *, include_self
     if (input.dtype.kind, reduce) in (("c", "amax"), ("c", "amin"), ("b", "mean")):
         raise NotImplementedError(f'"scatter_gather_tensor_cpu_reduce_{reduce}" not implemented for '
                                   f"'{legacy(input)}'")
-    _write_at("scatter", input, dim, index, src, reduce, include_self)
+    if reduce != "mean" or not include_self or input.itemsize <= 2:
+        return _write_at("scatter", input, dim, index, src, reduce, include_self)
+    count = np.ones_like(input)
+    for total, part in ((input, src), (count, np.ones_like(src))):
+        _write_at("scatter", total, dim, index, part, "sum")
+    return _divide(input, count)
+
+
+def _divide(total: Array, count: Array) -> None:
+    (np.floor_divide if total.dtype.kind in "iu" else np.divide)(total, count, out=total)
 
 
 def reduce_into(reduce: str, flat: Array, where: Array, values: Array, include_self: bool) -> None:
@@ -204,9 +213,7 @@ def reduce_into(reduce: str, flat: Array, where: Array, values: Array, include_s
     reduce_at(how, work, where, values.astype(work.dtype, copy=False))
     if reduce == "mean":
         count = np.bincount(where, minlength=len(flat)) + (1 if include_self else 0)
-        count = np.maximum(count, 1).reshape(-1, *[1] * (flat.ndim - 1))
-        divide = np.floor_divide if work.dtype.kind in "iu" else np.divide
-        divide(work, count.astype(work.dtype), out=work)
+        _divide(work, np.maximum(count, 1).reshape(-1, *[1] * (flat.ndim - 1)).astype(work.dtype))
     if work is not flat:
         flat[...] = work
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base.accumulate import highest, lowest
 from rushlight.base.errors import wrap_dim
 from rushlight.base.results import named
 from rushlight.ops.along import at_least_1d, legacy, take_along
+from rushlight.ops.machine import machine
 from rushlight.ops.scanning import put_back
 from rushlight.ops.table import composite, opaque
 
@@ -38,12 +38,12 @@ def stable_order(a: Array, d: int, descending: bool) -> Array:
 # NumPy sorts uint64 by vector instructions, several times faster than it finds a stable order. An
 # element of up to four bytes and its position fit into one: equal values keep their order then.
 
-_FEW = 256
+_LEAST = 256
 
 
 def _packs(a: Array) -> bool:
     """Whether packed keys are possible, and worth it."""
-    return a.itemsize <= 4 and a.size >= _FEW and a.size < 1 << 32 and a.dtype.kind != "c"
+    return a.itemsize <= 4 and a.size >= _LEAST and a.size < 1 << 32 and a.dtype.kind != "c"
 
 
 def packed(a: Array, d: int, descending: bool) -> Array:
@@ -126,22 +126,28 @@ def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool
     source = at_least_1d(input)
     if not 0 <= k <= source.shape[d]:
         raise RuntimeError(f"selected index k out of range: expected 0 <= k <= {source.shape[d]}, got {k}")
-    order = np.asarray(_first(source, k, d, largest), order="C")
-    values = np.asarray(take_along(source, d, order), order="C")
+    values, order = _first(source, k, d, largest)
     if not input.ndim:
         values, order = values.reshape(values.shape[1:]), order.reshape(order.shape[1:])
     return named("topk")(values, order)
 
 
-# Elements from which on, if there are so many in a row for each of the k, and how many are one of a group.
-_MANY, _SHARE, _GROUP = 1 << 14, 100, 8
+# So many are kept in order while rows are gone through, more of them only if they are one of so many.
+_FEW, _MOST, _SHARE = 5, 128, 100
 
 
-def _first(a: Array, k: int, d: int, largest: bool) -> Array:
-    """Positions of the k first elements of the order along d."""
-    if k and a.size >= _MANY and a.shape[d] >= _SHARE * k:
-        return _likely(np.ascontiguousarray(comparable(a).swapaxes(d, -1)), k, largest).swapaxes(-1, d)
-    return _partly(a, k, d, largest)
+def _first(a: Array, k: int, d: int, largest: bool) -> tuple[Array, Array]:
+    """The k first elements of the order along d, and where they are."""
+    if 0 < k <= max(_FEW, min(_MOST, a.shape[d] // _SHARE)):
+        rows = np.ascontiguousarray(comparable(a).swapaxes(d, -1))
+        shape = *rows.shape[:-1], k
+        values, places = np.empty(shape, rows.dtype), np.empty(shape, np.int64)
+        found = machine("topk", "first")(rows.dtype, largest)
+        if found and found.fn(rows, values, places):
+            return (np.asarray(values.swapaxes(d, -1), a.dtype, order="C"),
+                    np.asarray(places.swapaxes(d, -1), order="C"))
+    order = np.asarray(_partly(a, k, d, largest), order="C")
+    return np.asarray(take_along(a, d, order), order="C"), order
 
 
 def _partly(a: Array, k: int, d: int, largest: bool) -> Array:
@@ -149,24 +155,6 @@ def _partly(a: Array, k: int, d: int, largest: bool) -> Array:
         keys = np.partition(packed(a, d, largest), k - 1, -1)[..., :k]
         return _positions(np.sort(keys, -1)).swapaxes(-1, d)
     return stable_order(a, d, largest)[(slice(None),) * d + (slice(k),)]
-
-
-def _likely(a: Array, k: int, largest: bool) -> Array:
-    """The same along rows, looked for among the few elements beyond the k-th of the extremes of groups."""
-    rows, n = a.reshape(-1, a.shape[-1]), a.shape[-1]
-    extreme, place = (np.maximum, n // _GROUP - k) if largest else (np.minimum, k - 1)
-    best = extreme.reduce(rows[:, :n - n % _GROUP].reshape(len(rows), _GROUP, -1), 1)
-    least = np.partition(best, place, -1)[:, place:place + 1]
-    flat = np.flatnonzero(~(rows < least if largest else rows > least))  # also what is nan
-    line, place = np.divmod(flat, n)
-    counts = np.bincount(line, minlength=len(rows))
-    shape = len(rows), int(counts.max())
-    if shape[1] > n // 4:
-        return _partly(a, k, a.ndim - 1, largest)
-    column = np.arange(len(flat)) - (np.cumsum(counts) - counts)[line]
-    found, places = np.full(shape, (lowest if largest else highest)(a.dtype)), np.zeros(shape, np.int64)
-    found[line, column], places[line, column] = rows.reshape(-1)[flat], place
-    return take_along(places, 1, stable_order(found, 1, largest)[:, :k]).reshape(*a.shape[:-1], k)
 
 
 @opaque(out=True, out_apart=True, vjp=put_back)

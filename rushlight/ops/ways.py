@@ -24,6 +24,17 @@ def resolved(way: Way) -> Way:
     return body
 
 
+_FEW = 1 << 10
+
+
+def looked_up(way: Way, a: np.ndarray[Any, Any]) -> Way:
+    """`way`, which puts elements of such an array elsewhere; that of few is one look-up, in a table."""
+    if a.size > _FEW:
+        return way
+    table = way(np.arange(a.size).reshape(a.shape))
+    return (lambda a: a.take(table)) if table.flags.c_contiguous and table.size <= _FEW else way
+
+
 def arrays_in(values: Any) -> list[Any]:
     """The arrays, and lists of them, among arguments."""
     return [v for v in values if isinstance(v, np.ndarray)

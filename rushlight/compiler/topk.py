@@ -1,0 +1,80 @@
+"""The first elements of rows' orders as machine code: one pass keeps the best so far, in order."""
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from rushlight.compiler.ir import BITS, Function, Module
+from rushlight.compiler.lanes import is_float
+from rushlight.compiler.team import pointer
+from rushlight.compiler.written import ADDRESS, INTEGER, Written
+
+Array = np.ndarray[Any, Any]
+_FLOATS = {"f4": "float", "f8": "double"}
+_PARAMETERS = "ptr %a, ptr %values, ptr %places, i64 %rows, i64 %n, i64 %k, i64 %steps"
+
+
+@lru_cache(maxsize=None)
+def first(of: Any, largest: bool) -> Written | None:
+    """Called with (a, values, places): the k first of each row (.., n), and where they are, into (.., k).
+
+    All are contiguous; largest: whether the order falls. Of equal ones the first come first; nan is larger
+    than any number.
+    """
+    kind = f"i{8 * of.itemsize}" if of.kind in "iu" else _FLOATS.get(of.str[1:])
+    order = ("s" if of.kind == "i" else "u") + ("gt" if largest else "lt")
+    return None if kind is None else Written(
+        "topk", f"{order} {kind}", lambda module, name: write(module, name, order, kind),
+        (ADDRESS,) * 3 + (INTEGER,) * 4, _arguments, cost=64)
+
+
+def _arguments(a: Array, values: Array, places: Array) -> tuple[int, ...]:
+    n, k = a.shape[-1], values.shape[-1]
+    return pointer(a), pointer(values), pointer(places), a.size // n, n, k, k.bit_length()
+
+
+def _sooner(f: Function, order: str, kind: str, x: str, y: str, place: str) -> str:
+    """Whether x comes before y in the order, or y's place is free (-1)."""
+    free, compare = f.i64("icmp slt", place, 0), "fcmp" if is_float(kind) else "icmp"
+    before = f.op(f"{compare} {order} {kind} {x}, {y}")
+    if is_float(kind):  # unordered: one of them is nan, which must be x if the largest are sought
+        number = y if order == "ugt" else x
+        before = f.op(f"and i1 {before}, {f.op(f'fcmp ord {kind} {number}, {number}')}")
+    return f.op(f"or i1 {free}, {before}")
+
+
+def write(module: Module, name: str, order: str, kind: str) -> None:
+    """The IR of `i64 name(ptr a, ptr values, ptr places, i64 rows, i64 n, i64 k, i64 steps)`."""
+    f, size = Function(module, f"define i64 @{name}({_PARAMETERS})"), BITS[kind] // 8
+    module.declare("memmove", "declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)")
+    last = f.i64("sub", "%k", 1)
+    with f.counted("%rows") as row:
+        line, start = f.at("%a", f.i64("mul", row, f.i64("mul", "%n", size))), f.i64("mul", row, "%k")
+        found = [(of, s, f.at(p, f.i64("mul", start, s))) for of, s, p in (
+            (kind, size, "%values"), ("i64", 8, "%places"))]
+
+        def before(x: str, j: str) -> str:
+            return _sooner(f, order, kind, x, *[f.load(of, p, f.i64("mul", j, s)) for of, s, p in found])
+        with f.counted("%k") as j:
+            f.store("i64", -1, found[1][2], f.i64("mul", j, 8))
+        with f.counted("%n") as i:
+            x = f.load(kind, line, f.i64("mul", i, size))
+            with f.when(before(x, last)):
+                low, left = f.var(0), f.var("%k")
+                with f.counted("%steps"):
+                    half = f.i64("lshr", left.get(), 1)
+                    middle = f.i64("add", low.get(), half)
+                    sooner = before(x, middle)
+                    low.set(f.op(f"select i1 {sooner}, i64 {low.get()}, i64 {f.i64('add', middle, 1)}"))
+                    rest = f.i64("sub", f.i64("sub", left.get(), half), 1)
+                    left.set(f.op(f"select i1 {sooner}, i64 {half}, i64 {rest}"))
+                to = low.get()
+                for (of, s, p), value in zip(found, (x, i), strict=True):
+                    here = f.at(p, f.i64("mul", to, s))
+                    moved = f"ptr {f.at(here, s)}, ptr {here}, i64 {f.i64('mul', f.i64('sub', last, to), s)}"
+                    f.emit(f"call void @llvm.memmove.p0.p0.i64({moved}, i1 false)")
+                    f.store(of, value, here)
+    f.emit("ret i64 0")
+    f.finish()

@@ -1,0 +1,36 @@
+"""The first elements of rows' orders (compiler/topk.py) against NumPy's stable order."""
+import numpy as np
+import pytest
+
+from rushlight.compiler.topk import first
+
+DTYPES = ("float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
+
+
+def given(dtype, rows, n):
+    x = np.random.default_rng(0).integers(0, 50, (rows, n)).astype(dtype)
+    if x.dtype.kind == "f":
+        x[0, ::3], x[1], x[2, 5:], x[3, 1::2], x[4] = np.nan, np.nan, -np.inf, np.inf, -x[4]
+    else:
+        x[0, ::3], x[1, ::2] = np.iinfo(dtype).max, np.iinfo(dtype).min
+    return x
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("largest", (True, False))
+def test_kernel_gives_the_beginning_of_the_stable_order(dtype, largest):
+    found = first(np.dtype(dtype), largest)
+    assert found.compile_now()
+    for n in (20, 333):
+        x = given(dtype, 6, n)
+        reversed_ = n - 1 - x[:, ::-1].argsort(1, "stable")[:, ::-1]
+        order = reversed_ if largest else x.argsort(1, "stable")
+        for k in (1, 2, 3, 7, 20):
+            values, places = np.empty((6, k), dtype), np.empty((6, k), np.int64)
+            assert found.fn(x, values, places)
+            assert (places == order[:, :k]).all()
+            assert np.array_equal(values, np.take_along_axis(x, places, 1), equal_nan=x.dtype.kind == "f")
+
+
+def test_what_has_no_kernel():
+    assert first(np.dtype(np.float16), True) is None and first(np.dtype(np.complex64), True) is None
