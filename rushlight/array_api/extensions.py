@@ -7,6 +7,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.array_api import functions
+from rushlight.array_api.array import handing_out
 from rushlight.array_api.functions import common, of_pairs
 from rushlight.tensor.tensor import Tensor
 
@@ -32,7 +33,11 @@ def _over_axes(f: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x, /, *, s=None, axes=None, norm="backward": f(x, s, axes, norm)
 
 
-linalg = SimpleNamespace(**{
+def _handing_out(**named: Callable[..., Any]) -> SimpleNamespace:
+    return SimpleNamespace(**{name: handing_out(f) for name, f in named.items()})
+
+
+linalg = _handing_out(**{
     **{name: getattr(torch.linalg, name) for name in (
         "cholesky det diagonal eigh eigvalsh inv matrix_power qr slogdet svd svdvals").split()},
     **{name: functions.PUBLIC[name] for name in ("matmul", "matrix_transpose", "tensordot", "vecdot")},
@@ -46,7 +51,7 @@ linalg = SimpleNamespace(**{
     "trace": lambda x, /, *, offset=0, dtype=None: functions.PUBLIC["sum"](
         torch.linalg.diagonal(x, offset=offset), axis=-1, dtype=dtype),
 })
-fft = SimpleNamespace(
+fft = _handing_out(
     **{name: _over_axis(getattr(torch.fft, name)) for name in "fft ifft rfft irfft hfft ihfft".split()},
     **{name: _over_axes(getattr(torch.fft, name)) for name in "fftn ifftn rfftn irfftn".split()},
     fftshift=lambda x, /, *, axes=None: torch.fft.fftshift(x, axes),
