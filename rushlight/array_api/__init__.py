@@ -21,7 +21,7 @@ _SAME = frozenset((
     "abs acos acosh asin asinh atan atanh ceil cos cosh exp expm1 floor imag isfinite isinf isnan log "
     "log1p log2 log10 logical_not negative positive real reciprocal signbit sin sinh sqrt "
     "square tan tanh trunc empty_like full_like ones_like zeros_like from_dlpack searchsorted tile "
-    "e inf nan newaxis pi asarray").split())
+    "e inf nan newaxis pi").split())
 _RENAMED = {"bitwise_invert": "bitwise_not", "conj": "conj_physical", "moveaxis": "movedim"}
 # Functions of two arrays: these first take the standard's common dtype, whatever their dims.
 _PAIRS = {**{name: name for name in (

@@ -18,8 +18,8 @@ from rushlight.dispatch.overrides import as_class
 from rushlight.tensor.operators import OPERATORS
 
 # The standard's names of rows that PyTorch's operators call, where they differ.
-_NAMES = {"sub": "subtract", "mul": "multiply", "div": "divide", "eq": "equal", "ne": "not_equal", "lt": "less",
-          "le": "less_equal", "gt": "greater", "ge": "greater_equal", "neg": "negative",
+_NAMES = {"sub": "subtract", "mul": "multiply", "div": "divide", "eq": "equal", "ne": "not_equal",
+          "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal", "neg": "negative",
           "bitwise_not": "bitwise_invert"}
 
 
@@ -51,7 +51,7 @@ class Array(torch.Tensor):
 
 def _written(x: Array, result: Array) -> Array:
     if result.dtype is not x.dtype:
-        raise TypeError(f"an array of {x.dtype} cannot hold a result of {result.dtype}; write x = x + y, not x += y")
+        raise TypeError(f"an array of {x.dtype} cannot hold one of {result.dtype}: x = x + y, not x += y")
     return x.copy_(result)
 
 

@@ -18,6 +18,13 @@ def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
     return torch.linalg.solve(x1, x2[None] if 1 < x2.ndim == x1.ndim - 1 else x2)
 
 
+def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
+    """The product of vectors along an axis, where both have three numbers."""
+    if not x1.shape[axis] == x2.shape[axis] == 3:
+        raise ValueError(f"cross: sizes {x1.shape[axis]}, {x2.shape[axis]} along axis {axis} are not both 3")
+    return torch.linalg.cross(*torch.broadcast_tensors(*common(x1, x2)), dim=axis)
+
+
 def vector_norm(x: Tensor, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Tensor:
     """A norm along axes."""
     if axis == ():
@@ -41,9 +48,7 @@ linalg = _handing_out(**{
     **{name: getattr(torch.linalg, name) for name in (
         "cholesky det diagonal eigh eigvalsh inv matrix_power qr slogdet svd svdvals").split()},
     **{name: functions.PUBLIC[name] for name in ("matmul", "matrix_transpose", "tensordot", "vecdot")},
-    "solve": solve, "vector_norm": vector_norm, "outer": of_pairs(torch.outer),
-    "cross": lambda x1, x2, /, *, axis=-1: torch.linalg.cross(
-        *torch.broadcast_tensors(*common(x1, x2)), dim=axis),
+    "cross": cross, "solve": solve, "vector_norm": vector_norm, "outer": of_pairs(torch.outer),
     "matrix_norm": lambda x, /, *, keepdims=False, ord="fro": torch.linalg.matrix_norm(
         x, ord, keepdim=keepdims),
     "matrix_rank": lambda x, /, *, rtol=None: torch.linalg.matrix_rank(x, rtol=rtol),

@@ -218,9 +218,10 @@ def clip(x: Tensor, /, min: Any = None, max: Any = None) -> Tensor:
 
 def floor_divide(x1: Tensor, x2: Tensor) -> Tensor:
     """Division rounded down; of and by infinity the quotient, where Python and PyTorch say nan and -1."""
-    found = torch.floor_divide(x1, x2)
-    endless = torch.logical_or(torch.isinf(x1), torch.isinf(x2))
-    return torch.where(endless, torch.floor(torch.divide(x1, x2)), found) if found.is_floating_point() else found
+    found, endless = torch.floor_divide(x1, x2), torch.logical_or(torch.isinf(x1), torch.isinf(x2))
+    if not found.is_floating_point():
+        return found
+    return torch.where(endless, torch.floor(torch.divide(x1, x2)), found)
 
 
 def remainder(x1: Tensor, x2: Tensor) -> Tensor:
@@ -253,9 +254,11 @@ PUBLIC: dict[str, Callable[..., Any]] = {
     "iinfo": _limits(torch.iinfo, "bits", "max", "min"),
     "can_cast": lambda from_, to, /: result_type(from_, to) is to,
     "astype": lambda x, dtype, /, *, copy=True, device=None: x.to(device=device, dtype=dtype, copy=copy),
+    "asarray": lambda obj, /, *, dtype=None, device=None, copy=None: torch.asarray(
+        obj, dtype=dtype, device=device, copy=copy, requires_grad=getattr(obj, "requires_grad", False)),
     **{f.__name__: _made(f) for f in (torch.empty, torch.ones, torch.zeros)},
-    "full": lambda shape, fill_value, *, dtype=None, device=None: torch.full(
-        _shape(shape), fill_value, dtype=dtype, device=device),
+    "full": lambda shape, fill_value, *, dtype=None, device=None: torch.asarray(
+        fill_value, dtype=dtype, device=device).expand(_shape(shape)).clone(),
     "meshgrid": lambda *arrays, indexing="xy": list(torch.meshgrid(*arrays, indexing=indexing)),
     "tril": lambda x, /, *, k=0: torch.tril(x, k), "triu": lambda x, /, *, k=0: torch.triu(x, k),
     "max": _reduction(torch.amax), "min": _reduction(torch.amin), "mean": _reduction(torch.mean),

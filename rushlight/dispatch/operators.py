@@ -15,10 +15,10 @@ _NUMBERS = (int, float, complex, np.number, np.bool_)
 
 def build(name: str) -> Callable[..., Any] | None:
     """The function to put into Tensor.__NAME__."""
-    if name in ("__getitem__", "__setitem__"):
+    if name in ("__getitem__", "__setitem__", "as_subclass"):
         from rushlight.dispatch import items
 
-        return items.getitem if name == "__getitem__" else items.setitem
+        return getattr(items, name.strip("_"))  # type: ignore[no-any-return]
     if name not in OPERATORS:
         return None
     row_name, form = OPERATORS[name]

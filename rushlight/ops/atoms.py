@@ -96,7 +96,9 @@ def _d_gammainc(g: Expr, a: Expr, b: Expr) -> Expr:
 
 def _numpy_pow(a: Any, b: Any) -> Any:
     if np.asarray(a).dtype.kind not in "iu":
-        return np.power(a, b)
+        # One exponent 0.5 for many numbers is a root to NumPy, which -0 and -inf show: so one each.
+        a, b = np.broadcast_arrays(a, b)
+        return np.power(a[None], np.array(b[None]))[0]
     # Integers to negative powers: PyTorch gives 0, except that +-1 keep their sign; NumPy raises.
     a, b = np.asarray(a), np.asarray(b)
     if b.dtype.kind == "u" or not (b < 0).any():

@@ -16,7 +16,7 @@ from rushlight.base.dtype import get_default_dtype
 from rushlight.tensor.bridge import from_numpy
 from rushlight.tensor.construct import from_buffer, infer
 from rushlight.tensor.placement import (checked_device, checked_dtype, checked_flag, refuse_placement, track)
-from rushlight.tensor.tensor import Tensor, storage, wrap
+from rushlight.tensor.tensor import Tensor, alias, storage, wrap
 
 _COPY_ADVICE = ("To copy construct from a tensor, it is recommended to use sourceTensor.detach()."
                 "clone() or sourceTensor.detach().clone().requires_grad_(True), rather than {}.")
@@ -46,7 +46,7 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
 
 
 def _copied(source: Tensor, dtype: Dtype | None, where: Device | None) -> Tensor:
-    kept = source.detach()
+    kept = alias(source)
     return kept.to(kept.device if where is None else where,  # type: ignore[no-any-return]
                    kept.dtype if dtype is None else dtype, copy=True)
 
