@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.layout import broadcast_shapes
+from rushlight.base.promotion import promote_types
 from rushlight.ops.activations import logsigmoid
 from rushlight.ops.arithmetic import where
 from rushlight.ops.copying import tensor_of
@@ -52,7 +53,10 @@ def soft_margin_loss(input, target, size_average: "bool | None" = None,
 def cosine_similarity(x1, x2, dim: "int" = 1, eps: "float" = 1e-08):
     """x1 . x2 / (|x1| |x2|) along dim, each norm at least eps."""
     shape = broadcast_shapes(x1.shape, x2.shape)
-    x1, x2 = x1.expand(shape), x2.expand(shape)
+    of = promote_types(x1.dtype, x2.dtype)
+    if not of.is_floating_point:
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {of.legacy}")
+    x1, x2 = ((x if x.is_floating_point() else x.to(of)).expand(shape) for x in (x1, x2))
     size1, size2 = ((x.float() if x.dtype.itemsize == 2 else x).square().sum(dim, True).sqrt().to(x.dtype)
                     for x in (x1, x2))
     return ((x1 / size1.clamp(min=eps)) * (x2 / size2.clamp(min=eps))).sum(dim)

@@ -11,6 +11,7 @@ from rushlight.base.accumulate import add_at
 from rushlight.ops.along import take_along
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.machine import machine
+from rushlight.ops.oneatom import NOT_FLOATING, not_for
 from rushlight.ops.table import Array, composite, opaque
 from rushlight.ops.ways import Way, resolved
 from rushlight.ops.windows import (
@@ -195,7 +196,7 @@ def _avg_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", out: "Ints", c
         total = a[first].copy()
         for cut in others:
             np.add(total, a[cut], total)
-        return np.divide(total, share, total).astype(of, copy=False)
+        return np.divide(total, share, total, casting="unsafe").astype(of, copy=False)
     return run
 
 
@@ -245,6 +246,7 @@ def _mean_row(n: int) -> None:
             return _mean(n, input, kernel_size, stride, padding, ceil_mode,
                          count_include_pad, divisor_override)
     composite(body, name=f"avg_pool{n}d", planned=True, where=("torch", *_F) if n == 1 else _F,
+              refuse=not_for(f"avg_pool{n}d", "bool", "complex"),
               doc=f"The mean of each window of the last {n} dims.")
 
 
@@ -287,6 +289,7 @@ def _adaptive_mean(n: int) -> None:
             return _avg_pool(input, kernel, kernel, (0,) * n, out, True, None)
         return _by_matrices(input, out)
     composite(body, name=f"adaptive_avg_pool{n}d", planned=True, where=("torch", *_F) if n == 1 else _F,
+              refuse=not_for(f"adaptive_avg_pool{n}d", *NOT_FLOATING),
               doc=f"The mean of windows that divide the last {n} dims into output_size parts.")
 
 
@@ -326,7 +329,8 @@ def _adaptive_max_row(n: int) -> None:
             return _max_pool(input, *how) if return_indices else _greatest(input, *how)
         found = _adaptive_max(input, out)
         return found if return_indices else found[0]
-    composite(body, name=f"adaptive_max_pool{n}d", planned=True, where=_F,
+    composite(body, name=f"adaptive_max_pool{n}d", where=_F, planned=True,
+              refuse=not_for(f"adaptive_max_pool{n}d", *NOT_FLOATING),
               doc=f"The maximum of windows that divide the last {n} dims into output_size parts.")
 
 
