@@ -21,8 +21,8 @@ Array = np.ndarray[Any, Any]
 def _operands(x: Any, n: Any) -> tuple[Array, Array]:
     dtype = np.result_type(x, n)
     x, n = np.broadcast_arrays(np.asarray(x, dtype), np.asarray(n, dtype))
-    # What no degree is (nan) counts as negative, as converted to C's integers.
-    return x, np.where(np.isfinite(n), np.trunc(n), -1)
+    # What is no degree (nan, or beyond 64 bits) counts as negative, as converted to C's integers.
+    return x, np.where(np.abs(n) < 2.0 ** 63, np.trunc(n), -1)
 
 
 def _recurrence(x: Array, n: Array, first: Any, factors: Any) -> Array:
@@ -33,13 +33,15 @@ def _recurrence(x: Array, n: Array, first: Any, factors: Any) -> Array:
         a, b, c = factors(k, wide)
         before, now = now, fma(a, now, before * -b) / c
         found = np.where(n == k + 1, now, found)
+        # Once nan, always nan: huge degrees need not be reached.
+        if k % 256 == 0 and np.isnan(now[n > k]).all():
+            return np.where(n > k, np.nan, found).astype(x.dtype, copy=False)
     return found.astype(x.dtype, copy=False)
 
 
 def _sizes(x: Array, n: Array, kind: str) -> Array:
     """The values at 1, and at -1."""
-    odd_many = 2 * n + 1
-    sign = np.where(np.fmod(n, 2) == 0, 1, -1)
+    odd_many, sign = 2 * n + 1, np.where(np.fmod(n, 2) == 0, 1, -1)
     ends: dict[str, tuple[Any, Any]] = {"t": (1, sign), "u": (n + 1, sign * (n + 1)),
                                         "v": (1, sign * odd_many), "w": (odd_many, sign)}
     return np.where(x > 0, *ends[kind])
@@ -56,8 +58,7 @@ def _waves(x: Array, n: Array, kind: str) -> Array:
     return np.cos(half) / np.cos(angle / 2) if kind == "v" else np.sin(half) / np.sin(angle / 2)
 
 
-_FIRST = {"t": lambda x: x, "u": lambda x: x + x, "v": lambda x: x + x - 1,
-                            "w": lambda x: x + x + 1}
+_FIRST = {"t": lambda x: x, "u": lambda x: x + x, "v": lambda x: x + x - 1, "w": lambda x: x + x + 1}
 _WAVES_FROM = {"t": 6, "u": 8, "v": 8, "w": 8}
 
 
@@ -85,8 +86,8 @@ def _plain(first: Any, factors: Any, most: float = np.inf) -> Callable[[Any, Any
         with np.errstate(all="ignore"):
             # Higher degrees overflow.
             beyond = n > most * (1 if x.dtype.itemsize <= 4 else 4)
-            return np.where(beyond, np.nan, _recurrence(x, np.where(beyond, 0, n), first, factors)).astype(
-                x.dtype, copy=False)
+            found = _recurrence(x, np.where(beyond, 0, n), first, factors)
+            return np.where(beyond, x.dtype.type(np.nan), found)
     return evaluate
 
 

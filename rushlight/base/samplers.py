@@ -55,20 +55,24 @@ def _poisson_small(rate: float, draw: Draw) -> int:
     return count
 
 
+def _proposal(draw: Draw, a: float, b: float, centre: float, shift: float = 0.0) -> tuple[float, float, int]:
+    """Of transformed rejection (W. Hoermann, 1993): a uniform's distance to its end, another one, a count."""
+    us = 0.0
+    while not us:
+        u, v = draw() - 0.5, draw()
+        us = 0.5 - abs(u)
+    return us, v, math.floor((2 * a / us + b) * u + centre + shift)
+
+
 def _poisson_large(rate: float, draw: Draw) -> int:
-    """Transformed rejection (W. Hoermann, 1993)."""
+    """Transformed rejection, PTRS."""
     log_rate = math.log(rate)
     b = 0.931 + 2.53 * math.sqrt(rate)
     a = -0.059 + 0.02483 * b
     log_inverse_alpha = math.log(1.1239 + 1.1328 / (b - 3.4))
     v_r = 0.9277 - 3.6224 / (b - 2)
     while True:
-        u = draw() - 0.5
-        v = draw()
-        us = 0.5 - abs(u)
-        if us == 0:
-            continue
-        k = math.floor((2 * a / us + b) * u + rate + 0.43)
+        us, v, k = _proposal(draw, a, b, rate, 0.43)
         if us >= 0.07 and v <= v_r:
             return k
         if k < 0 or (us < 0.013 and v > us):
@@ -122,18 +126,13 @@ def _binomial_small(draw: Draw, count: float, p: float) -> int:
 
 def _binomial_large(draw: Draw, count: float, p: float, mean: float, spread: float, mode: float,
                     odds: float) -> float:
-    """Transformed rejection with squeeze, BTRS (W. Hoermann, 1993)."""
+    """Transformed rejection with squeeze, BTRS."""
     b = 1.15 + 2.53 * spread
     a = -0.0873 + 0.0248 * b + 0.01 * p
     alpha = (2.83 + 5.1 / b) * spread
     v_r = 0.92 - 4.2 / b
     while True:
-        u = draw() - 0.5
-        v = draw()
-        us = 0.5 - abs(u)
-        if us == 0:
-            continue
-        k = math.floor((2 * a / us + b) * u + (mean + 0.5))
+        us, v, k = _proposal(draw, a, b, mean + 0.5)
         if not 0 <= k <= count:
             continue
         if us >= 0.07 and v <= v_r:

@@ -6,7 +6,6 @@ was computed by something that the recorder does not see, and the callable stays
 """
 from __future__ import annotations
 
-import ctypes
 import logging
 import sys
 import threading
@@ -17,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base import pages
 from rushlight.base.config import knobs
 from rushlight.base.pytree import flatten
 from rushlight.base.spans import NO_SPAN, SPANS, span
@@ -128,7 +128,7 @@ class Compiled:
             if plan.calls > 1:
                 found = self._record(plan, tensors, args, kwargs, until)
                 # What recording has freed; glibc keeps it, as pieces between arrays that live on.
-                getattr(ctypes.CDLL(None), "malloc_trim", int)(0)
+                pages.give_back()
             else:
                 found = self.function(*args, **kwargs)
                 self._do(plan, tier.wait if self.background else lambda: None)

@@ -1,7 +1,7 @@
 """Values of several lanes, with Python's operators: each writes the instruction that it means."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Union
 
 if TYPE_CHECKING:
@@ -14,6 +14,11 @@ _FLOATS = ("float", "double", "half")
 def is_float(kind: str) -> bool:
     """Whether an element type is a floating one."""
     return kind in _FLOATS
+
+
+def _operator(method: str, op: str) -> Callable[["Lane", "Lane | Number"], "Lane"]:
+    """What Python's operator calls: a method, with the instruction's name."""
+    return lambda self, b: getattr(self, method)(op, b)  # type: ignore[no-any-return]
 
 
 class Lane:
@@ -36,33 +41,19 @@ class Lane:
         """An operand as a Lane of this kind."""
         return operand if isinstance(operand, Lane) else self.f.const(self.kind, operand)
 
-    def _binary(self, op: str, left: "Lane", right: "Lane") -> "Lane":
+    def arithmetic(self, op: str, b: "Lane | Number") -> "Lane":
+        """An operation: add, sub, mul, div."""
         prefix = "f" if is_float(self.kind) else ""
-        return self.f.lanes(self.kind, f"{prefix}{op} {left!r}, {right.name}")
+        return self.f.lanes(self.kind, f"{prefix}{op} {self!r}, {self.other(b).name}")
 
-    def __add__(self, b: "Lane | Number") -> "Lane":
-        return self._binary("add", self, self.other(b))
+    def mirrored(self, op: str, b: "Lane | Number") -> "Lane":
+        """The operation with this as its second operand."""
+        return self.other(b).arithmetic(op, self)
 
-    def __radd__(self, b: "Lane | Number") -> "Lane":
-        return self._binary("add", self.other(b), self)
-
-    def __sub__(self, b: "Lane | Number") -> "Lane":
-        return self._binary("sub", self, self.other(b))
-
-    def __rsub__(self, b: "Lane | Number") -> "Lane":
-        return self._binary("sub", self.other(b), self)
-
-    def __mul__(self, b: "Lane | Number") -> "Lane":
-        return self._binary("mul", self, self.other(b))
-
-    def __rmul__(self, b: "Lane | Number") -> "Lane":
-        return self._binary("mul", self.other(b), self)
-
-    def __truediv__(self, b: "Lane | Number") -> "Lane":
-        return self._binary("div", self, self.other(b))
-
-    def __rtruediv__(self, b: "Lane | Number") -> "Lane":
-        return self._binary("div", self.other(b), self)
+    __add__, __radd__ = _operator("arithmetic", "add"), _operator("mirrored", "add")
+    __sub__, __rsub__ = _operator("arithmetic", "sub"), _operator("mirrored", "sub")
+    __mul__, __rmul__ = _operator("arithmetic", "mul"), _operator("mirrored", "mul")
+    __truediv__, __rtruediv__ = _operator("arithmetic", "div"), _operator("mirrored", "div")
 
     def __neg__(self) -> "Lane":
         if is_float(self.kind):
@@ -73,17 +64,10 @@ class Lane:
         """A bit operation: and, or, xor, shl, lshr, ashr."""
         return self.f.lanes(self.kind, f"{op} {self!r}, {self.other(b).name}")
 
-    def __and__(self, b: "Lane | Number") -> "Lane":
-        return self.bits("and", b)
-
-    def __or__(self, b: "Lane | Number") -> "Lane":
-        return self.bits("or", b)
+    __and__, __or__, __xor__ = _operator("bits", "and"), _operator("bits", "or"), _operator("bits", "xor")
 
     def __invert__(self) -> "Lane":
         return self.bits("xor", 1 if self.kind == "i1" else -1)
-
-    def __xor__(self, b: "Lane | Number") -> "Lane":
-        return self.bits("xor", b)
 
     def compare(self, relation: str, b: "Lane | Number", unsigned: bool = False) -> "Lane":
         """A mask: relation is eq, ne, lt, le, gt, ge (nan compares false, but for ne)."""
@@ -95,17 +79,8 @@ class Lane:
             code = f"icmp {'u' if unsigned or self.kind == 'i1' else 's'}{relation}"
         return self.f.lanes("i1", f"{code} {self!r}, {self.other(b).name}")
 
-    def __lt__(self, b: "Lane | Number") -> "Lane":
-        return self.compare("lt", b)
-
-    def __le__(self, b: "Lane | Number") -> "Lane":
-        return self.compare("le", b)
-
-    def __gt__(self, b: "Lane | Number") -> "Lane":
-        return self.compare("gt", b)
-
-    def __ge__(self, b: "Lane | Number") -> "Lane":
-        return self.compare("ge", b)
+    __lt__, __le__ = _operator("compare", "lt"), _operator("compare", "le")
+    __gt__, __ge__ = _operator("compare", "gt"), _operator("compare", "ge")
 
     def equal(self, b: "Lane | Number") -> "Lane":
         """The mask of equal lanes."""

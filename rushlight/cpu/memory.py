@@ -31,15 +31,19 @@ def memory_allocated(device: Any = None) -> int:
 
 def _arrays() -> Iterator[Any]:
     """The arrays that Python's containers and objects hold, each at the end of its chain of views."""
-    stack: list[Any] = gc.get_objects()
-    while stack:
-        for held in gc.get_referents(stack.pop()):
-            if isinstance(held, np.ndarray):
-                while isinstance(held.base, np.ndarray):
-                    held = held.base
-                yield held
-            elif isinstance(held, (tuple, dict)) and not gc.is_tracked(held):
-                stack.append(held)  # nothing that it holds can be part of a cycle
+    holders: list[Any] = gc.get_objects()
+    seen = set[int]()
+    while holders:
+        held = gc.get_referents(*holders)
+        for array in held:
+            if isinstance(array, np.ndarray):
+                while isinstance(array.base, np.ndarray):
+                    array = array.base
+                yield array
+        # What is not tracked cannot be part of a cycle, but may hold an array.
+        inner = {id(h): h for h in held if isinstance(h, (tuple, dict)) and not gc.is_tracked(h)}
+        holders = [h for key, h in inner.items() if key not in seen]
+        seen.update(inner)
 
 
 def _record_memory_history(enabled: "str | None" = "all", *_: Any, stacks: str = "python",

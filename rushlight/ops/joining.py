@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -73,16 +74,10 @@ def _cat(tensors: "list[Tensor]", dim: "int") -> Array:
 
 @_cat.gradient
 def _(s: Any, grad: Any) -> Any:
-    shapes = s.shape("tensors")
-    d = wrap_dim(s.dim, grad.ndim)
-    parts, start = [], 0
-    for shape in shapes:
-        if _skipped(shape):
-            parts.append(grad.new_zeros(shape) if grad.ndim != 1 else grad.narrow(0, start, 0))
-            continue
-        parts.append(grad.narrow(d, start, shape[d]))
-        start += shape[d]
-    return parts
+    shapes, d = s.shape("tensors"), wrap_dim(s.dim, grad.ndim)
+    sizes = [0 if _skipped(shape) else shape[d] for shape in shapes]
+    return [grad.new_zeros(shape) if _skipped(shape) and grad.ndim != 1 else grad.narrow(d, end - size, size)
+            for shape, size, end in zip(shapes, sizes, accumulate(sizes), strict=True)]
 
 
 # --- stack ----------------------------------------------------------------------------------------

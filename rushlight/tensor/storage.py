@@ -6,6 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base import pages
+
+pages.keep()
 Array = np.ndarray[Any, Any]
 
 

@@ -8,8 +8,11 @@ from rushlight.ops.along import rows_of
 
 @pytest.mark.parametrize("dtype", ["float32", "float16", "int64", "bool", "complex128"])
 @pytest.mark.parametrize(("shape", "count"), [((7, 200), (9000,)), ((300, 5, 64), (40, 50)), ((9, 256), (1,)),
-                                              ((4, 128), (0,))])
-def test_rows_are_those_of_numpy(dtype, shape, count):
+                                              ((4, 128), (0,)), ((50, 1027), (3000,)), ((9, 131), (70,))])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_rows_are_those_of_numpy(dtype, shape, count, threads, request):
+    request.addfinalizer(lambda before=torch.get_num_threads(): torch.set_num_threads(before))
+    torch.set_num_threads(threads)
     rng = np.random.default_rng(0)
     table, index = rng.integers(0, 90, shape).astype(dtype), rng.integers(0, shape[0], count)
     found = rows_of(table, index)

@@ -134,6 +134,13 @@ def test_special_functions_near_their_poles() -> None:
         np.testing.assert_allclose(found.numpy(), true, rtol=4e-15)
 
 
+@pytest.mark.parametrize("name", ["chebyshev_polynomial_t", "legendre_polynomial_p", "hermite_polynomial_h"])
+def test_degrees_beyond_all_bounds_end(name: str) -> None:
+    """A degree past 64 bits is none; one that is only huge ends where the recurrence has nothing more to say."""
+    found = getattr(torch.special, name)(torch.tensor([2.5, 2.5]), torch.tensor([3e38, 1e15]))
+    assert found[0] == 0 and not found[1].isfinite()
+
+
 def test_nan_stays_nan_in_activations() -> None:
     x, F = torch.tensor([np.nan, 0.1, -0.7]), torch.nn.functional
     np.testing.assert_allclose(F.softshrink(x).numpy(), [np.nan, 0, -0.2], rtol=1e-6)
