@@ -15,8 +15,9 @@ from benchmarks import compiling as compiling  # its workloads
 from benchmarks import injax
 from benchmarks import kernels as kernels  # its workloads
 from benchmarks import serving as serving  # its workloads
+from benchmarks.floor import Machine
 from benchmarks.measure import ROOT, Result, Worker, compare, installed_size, start_time
-from benchmarks.memory import new_sizes, peak_memory
+from benchmarks.memory import compile_times, new_sizes, peak_memory
 from benchmarks.page import PAGE, replace_section
 from benchmarks.workloads import WORKLOADS
 
@@ -51,6 +52,10 @@ def results(asked: argparse.Namespace) -> Iterator[Result]:
             yield peak_memory(pythons, name, title, MEMORY_BAR)
     if re.search(asked.only, "sizes"):
         yield new_sizes(pythons[0])
+    for name, title, limits in (("compiled_mlp_default", "MLP 20-64-32-2's step", (0.5, 0.1)),
+                                ("compiled_char_gpt", "char_gpt's step", (3.0, 3.0))):
+        if re.search(asked.only, "compile"):
+            yield from compile_times(pythons, name, title, limits)
     with ExitStack() as stack:
         workers = (stack.enter_context(Worker(pythons[0], "rushlight", asked.threads)),
                    stack.enter_context(Worker(pythons[1], "torch", asked.threads)))
@@ -80,15 +85,18 @@ def amount(value: float, unit: str) -> str:
     return f"{value * 1e6:.3g} us"
 
 
-def cells(result: Result) -> list[str]:
+def cells(result: Result, machine: Machine) -> list[str]:
     """A row of the table."""
     if result.error:
-        return [result.title, "-", "-", "-", f"{result.bar:g}", result.error]
+        return [result.title, "-", "-", "-", f"{result.bar:.2g}", result.error, ""]
+    floor = machine.floor(result.name)
     return [result.title, amount(result.ours, result.unit), amount(result.theirs, result.unit),
-            f"{result.ratio:.2f}", f"{result.bar:g}", "yes" if result.met else "no"]
+            f"{result.ratio:.2f}", f"{result.bar:.2g}", "yes" if result.met else "no",
+            f"{amount(floor, 's')} x {result.ours / floor:.1f}" if floor else ""]
 
 
-HEAD = ["workload", "Rushlight", "PyTorch", "ratio", "bar", "met"]
+HEAD = ["workload", "Rushlight", "PyTorch", "ratio", "bar", "met", "floor"]
+LINE = "{:48} {:>10} {:>10} {:>6} {:>5}  {:4} {}"
 
 
 def table(rows: list[list[str]], other: str) -> list[str]:
@@ -105,33 +113,38 @@ def together(found: list[Result]) -> str:
             f"{kernels.MEAN_BAR:g}, none above {kernels.EACH_BAR:g}).") if ratios else ""
 
 
-def page(found: list[Result], asked: argparse.Namespace) -> str:
+def page(found: list[Result], asked: argparse.Namespace, machine: Machine) -> str:
     """The first section of docs/performance.md."""
     lines = ["# Performance", "",
              f"Written by `python -m benchmarks --write`. Medians of {asked.rounds} interleaved rounds,",
              f"{asked.threads} threads each, float32, on {os.cpu_count()} cores "
              f"({platform.machine()}), Python {platform.python_version()}, NumPy {version('numpy')}.",
              "The ratio is Rushlight's time divided by PyTorch's: below 1 is faster. The bar is the",
-             "ratio that we hold ourselves to.", ""]
-    return "\n".join([*lines, *table([*map(cells, found)], "PyTorch"), "", together(found)]).rstrip() + "\n"
+             "ratio that we hold ourselves to. The floor is the time in which this machine could move",
+             f"the bytes or do the operations that a workload needs ({machine}), with how",
+             "many times that Rushlight takes (`benchmarks/floor.py`).", ""]
+    rows = [cells(result, machine) for result in found]
+    return "\n".join([*lines, *table(rows, "PyTorch"), "", together(found)]).rstrip() + "\n"
 
 
-JAX = ["## Beside JAX", "", "Whole training steps, compiled, and the same as functions under JAX's jit.", ""]
+JAX = ["## Beside JAX", "", "Whole training steps, compiled, and the same as functions under JAX's jit;",
+       "kernels that PyTorch is slow at, and the same of jax.numpy.", ""]
 
 
 def main() -> None:
     """Measure, print, and write the page where asked."""
     asked, found, others = options(), list[Result](), list[list[str]]()
-    print("{:48} {:>10} {:>10} {:>6} {:>5}  {}".format(*HEAD))
+    machine = Machine(sys.executable, asked.threads)
+    print(LINE.format(*HEAD))
     for result in results(asked):
         found.append(result)
-        print("{:48} {:>10} {:>10} {:>6} {:>5}  {}".format(*cells(result)), flush=True)
+        print(LINE.format(*cells(result, machine)), flush=True)
     print(together(found))
     for result in beside_jax(asked) if asked.jax_python else ():
-        others.append(cells(result))
-        print("{:48} {:>10} {:>10} {:>6} {:>5}  {} (JAX)".format(*others[-1]), flush=True)
+        others.append(cells(result, machine))
+        print(LINE.format(*others[-1]), "(JAX)", flush=True)
     if asked.write:
-        text = replace_section(PAGE.read_text(encoding="utf-8"), page(found, asked))
+        text = replace_section(PAGE.read_text(encoding="utf-8"), page(found, asked, machine))
         text = replace_section(text, "\n".join([*JAX, *table(others, "JAX")])) if others else text
         PAGE.write_text(text, encoding="utf-8")
         print(f"wrote {PAGE}")

@@ -5,6 +5,7 @@ PyTorch's own compiler needs a C++ compiler and many seconds for each, and does 
 from __future__ import annotations
 
 import importlib.util
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -59,6 +60,7 @@ def _char_gpt(torch: Any) -> tuple[Any, Any, Any, Any]:
     spec = importlib.util.spec_from_file_location("char_gpt", EXAMPLES / "char_gpt.py")
     example = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]
     spec.loader.exec_module(example)  # type: ignore[union-attr]
+    sys.modules["char_gpt"] = example  # PyTorch's compiler imports it by name
     model = example.GPT(96, 64, dropout=0.1)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.1, fused=True)
     return model, optimizer, torch.randint(96, (12, 64)), torch.randint(96, (12, 64))

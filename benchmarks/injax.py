@@ -1,4 +1,4 @@
-"""Two training steps as functions under JAX's jit, for benchmarks.worker in the place of PyTorch's."""
+"""Training steps, and kernels that PyTorch is slow at, under JAX's jit, for benchmarks.worker."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -48,7 +48,37 @@ def _step(sizes: tuple[int, ...], batch: int, decay: float, drop: float) -> Call
     return call
 
 
+def _kernel(function: Callable[..., Any], *shapes: tuple[int, ...]) -> Call:
+    """A function of jax.numpy, jax.lax and normal numbers (or, of no shape, of row numbers)."""
+    import jax
+    import jax.numpy as jnp
+    key = jax.random.key(0)
+    given = [jax.random.normal(key, shape) if shape else jax.random.randint(key, (16384,), 0, 32768)
+             for shape in shapes]
+    made = jax.jit(lambda *given: function(jnp, jax.lax, *given))
+    return lambda: made(*given).block_until_ready()
+
+
+def _max_pool(jnp: Any, lax: Any, x: Any) -> Any:
+    pad = ((0, 0), (0, 0), (1, 1), (1, 1))
+    return lax.reduce_window(x, -jnp.inf, lax.max, (1, 1, 3, 3), (1, 1, 2, 2), pad)
+
+
+def _look_up(jnp: Any, lax: Any, rows: Any, grad: Any) -> Any:
+    return jnp.zeros((32768, 256)).at[rows].add(grad)
+
+
+_LARGE = (4096, 1024)
+_KERNELS: dict[str, tuple[Any, ...]] = {
+    "kernel_add": (lambda jnp, lax, a, b: a + b, _LARGE, _LARGE),
+    "kernel_var": (lambda jnp, lax, x: jnp.var(x, ddof=1), _LARGE),
+    "kernel_var_0": (lambda jnp, lax, x: jnp.var(x, 0, ddof=1), _LARGE),
+    "kernel_var_1": (lambda jnp, lax, x: jnp.var(x, 1, ddof=1), _LARGE),
+    "kernel_cumsum_0": (lambda jnp, lax, x: jnp.cumsum(x, 0), _LARGE),
+    "kernel_max_pool": (_max_pool, (16, 64, 112, 112)),
+    "kernel_embedding_backward": (_look_up, (), (16384, 256))}
 # Workloads by their names in PyTorch.
 WORKLOADS = {name: SimpleNamespace(prepare=lambda _, args=args: _step(*args)) for name, args in {
     "mlp_step_compiled": ((20, 64, 32, 2), 64, 0.01, 0.0),
-    "compiled_mlp_wide": ((784, 256, 256, 10), 64, 0.0, 0.2)}.items()}
+    "compiled_mlp_wide": ((784, 256, 256, 10), 64, 0.0, 0.2)}.items()} | {
+        name: SimpleNamespace(prepare=lambda _, args=args: _kernel(*args)) for name, args in _KERNELS.items()}

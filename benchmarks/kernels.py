@@ -129,6 +129,18 @@ def kernel_embedding_both(torch: Any) -> Call:
     return call
 
 
+@kernel("embedding, backward alone")
+def kernel_embedding_backward(torch: Any) -> Call:
+    weight = torch.randn(32768, 256, requires_grad=True)
+    indices, g = torch.randint(32768, (16384,)), torch.randn(16384, 256)
+    out = torch.nn.functional.embedding(indices, weight)
+
+    def call() -> None:
+        weight.grad = None
+        out.backward(g, retain_graph=True)
+    return call
+
+
 @kernel("index_select, 4096 of 4096 rows")
 def kernel_index_select(torch: Any) -> Call:
     x, rows = torch.randn(*LARGE), torch.randint(4096, (4096,))

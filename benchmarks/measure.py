@@ -25,6 +25,7 @@ class Result:
     bar: float
     unit: str = "s"
     error: str = ""
+    name: str = ""
 
     @property
     def met(self) -> bool:
@@ -97,12 +98,12 @@ def compare(name: str, title: str, bar: float, workers: tuple[Worker, Worker], r
     except RuntimeError as error:
         return Result(title, 0.0, 0.0, 0.0, bar, error=str(error)[:80])
     return Result(title, median(ours for ours, _ in times), median(theirs for _, theirs in times),
-                  median(ours / theirs for ours, theirs in times), bar)
+                  median(ours / theirs for ours, theirs in times), bar, name=name)
 
 
-def fresh(python: str, code: str) -> float:
+def fresh(python: str, code: str, threads: int = 2) -> float:
     """What a program printed last, a number, in a fresh process."""
-    done = subprocess.run([python, "-c", code], cwd=ROOT, env=environment(2), text=True, check=True,
+    done = subprocess.run([python, "-c", code], cwd=ROOT, env=environment(threads), text=True, check=True,
                           capture_output=True, timeout=120)
     return float(done.stdout.split()[-1])
 

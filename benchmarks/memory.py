@@ -1,8 +1,10 @@
-"""Memory of a step, and kernels that new sizes compile: numbers that fresh processes print."""
+"""Memory and compile time of a step, kernels that new sizes compile: numbers that fresh processes print."""
 from __future__ import annotations
 
 import os
 import subprocess
+import tempfile
+from collections.abc import Iterator
 
 from benchmarks.measure import ROOT, Result, environment
 
@@ -36,6 +38,23 @@ settle(package)
 print(first, peak(5))
 """
 
+# The first calls, after which a step replays, with an empty cache and with the one that they left.
+COMPILE = """
+import sys, time
+from benchmarks import compiling
+from benchmarks.worker import load
+package, name = sys.argv[1:3]
+torch = load(package)
+if package == "torch":
+    compiling.compiled = lambda torch, function, mode=None: torch.compile(function)
+from benchmarks.workloads import WORKLOADS
+call = WORKLOADS[name].prepare(torch)
+start = time.perf_counter()
+for _ in range(4):
+    call()
+print(time.perf_counter() - start)
+"""
+
 # Batches and sequences of other lengths, after a compiled model has replayed.
 SIZES = """
 from benchmarks.worker import load
@@ -58,6 +77,18 @@ def _numbers(python: str, code: str, *given: str, **variables: str) -> list[floa
     done = subprocess.run([python, "-c", code, *given], cwd=ROOT, env={**environment(2), **variables},
                           text=True, check=True, capture_output=True, timeout=600)
     return [float(word) for word in done.stdout.split()[-2:]]
+
+
+def compile_times(pythons: tuple[str, str], workload: str, title: str,
+                  limits: tuple[float, float]) -> Iterator[Result]:
+    """Seconds of the first four calls, in fresh processes with an empty cache and with a full one, and what
+    they may take; PyTorch's compiler has the whole step too."""
+    with tempfile.TemporaryDirectory() as ours, tempfile.TemporaryDirectory() as theirs:
+        for cache, limit in zip(("an empty cache", "a full cache"), limits, strict=True):
+            mine = _numbers(pythons[0], COMPILE, "rushlight", workload, RUSHLIGHT_CACHE_DIR=ours)[-1]
+            other = _numbers(pythons[1], COMPILE, "torch", workload, TORCHINDUCTOR_CACHE_DIR=theirs)[-1]
+            shown = f"{title}: first calls with {cache} (at most {limit:g} s)"
+            yield Result(shown, mine, other, mine / other, limit / other)
 
 
 def peak_memory(pythons: tuple[str, str], workload: str, title: str, bar: float) -> Result:

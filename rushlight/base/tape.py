@@ -9,6 +9,7 @@ A recorder (capture/recorder.py) has these methods:
   constant(array)                           made from Python values alone
   escape(what)                              a value left for Python, or something that cannot be repeated
   once                                      why the call's graph may not be walked before backward() comes
+  fuses                                     whether it fuses what composites are made of
 """
 from __future__ import annotations
 
@@ -24,6 +25,11 @@ def constant(array: Any) -> Any:
     if TAPE:
         TAPE[-1].constant(array)
     return array
+
+
+def fusing() -> bool:
+    """Whether composites are taken apart and fused with what is around, not run by kernels of their own."""
+    return bool(TAPE) and TAPE[-1].fuses
 
 
 def escape(what: str) -> None:

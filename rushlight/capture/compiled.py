@@ -125,7 +125,7 @@ class Compiled:
         changes = {} if knobs.kernels == "numpy" else {"hot_calls": 1, "switch_after": sys.maxsize} if (
             self.background and plan.calls == 1) else {"kernels": "llvm"}
         with knobs.using(**changes, autotune=self.search or knobs.autotune), deadline(until):
-            if plan.calls > 1:
+            if plan.calls > 1 or self.fullgraph:
                 found = self._record(plan, tensors, args, kwargs, until)
                 # What recording has freed; glibc keeps it, as pieces between arrays that live on.
                 pages.give_back()
@@ -166,12 +166,16 @@ class Compiled:
         plan.broken = recorder.broken
         tracked, traced = [t for t in flatten(output)[0] if is_tracked(t)], None
         unseen = watch and (watch.found or unguarded(guards, flatten([args, kwargs])[0]))
-        why = recorder.refusal or unseen or _opaque(output) or guards.failure() or tracked and recorder.once
+        first = plan.calls == 1  # only looked at: it may still make what later calls find
+        why = recorder.refusal or unseen or _opaque(output) or tracked and recorder.once or (
+            not first and guards.failure())
         if tracked and not why:
             traced = Traced(recorder, tracked, [*given, *guards.known()])
             why = traced.recorder.refusal
         if why:
             plan.refuse(why)
+        elif first:
+            pass
         elif plan.program is None:
             def build(share: float = self.share()) -> None:
                 made = Program(recorder, given, output, traced, until, share)

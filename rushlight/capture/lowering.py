@@ -1,7 +1,7 @@
 """What recorded entries are known to compute, as kernels and products: the first pass over a graph."""
 from __future__ import annotations
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Container, Sequence
 from typing import Any
 
 import numpy as np
@@ -168,10 +168,24 @@ def _cross_entropy_back(entry: Entry) -> list[Entry] | None:
     return None if look is None or back is None else [look, back]
 
 
+def cut(out: Array, given: Sequence[Array], dim: int, stacked: bool) -> list[tuple[Array, Array]]:
+    """The parts of what cat or stack makes, each with what goes there."""
+    at = np.cumsum([1 if stacked else a.size and a.shape[dim] for a in given])[:-1].tolist()
+    return [(to, a.reshape(to.shape)) for to, a in zip(np.split(out, at, dim), given, strict=True) if a.size]
+
+
+def _cat(entry: Entry) -> list[Entry] | None:
+    """A kernel for each part: fused with what makes the part, it writes that where it belongs."""
+    (out,), stacked = entry.outs, entry.function.row.name == "_stack"  # type: ignore[attr-defined]
+    found = [node("pointwise", (symbol("x"),), [("x", a, "vector")], (to,), (_name(to),), entry.where)
+             for to, a in cut(out, *entry.operands, stacked) if _name(to) in MACHINE]
+    return None if None in found else found  # type: ignore[return-value]
+
+
 _PARTS: dict[str, Callable[[Entry], list[Entry] | None]] = {
     "linear": _linear, "mm": _matmul, "bmm": _matmul, "_matmul": _matmul, "_sum_of_outers": _outers,
     "_cross_entropy_rows": _cross_entropy, "_cross_entropy_backward": _cross_entropy_back,
-    "_to_dtype": _to_dtype}
+    "_to_dtype": _to_dtype, "_cat": _cat, "_stack": _cat}
 
 
 def _formula(entry: Entry, owned: Container[int]) -> Entry | None:

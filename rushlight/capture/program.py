@@ -139,9 +139,10 @@ class Program:
             def moved(t: Tensor, inputs: dict[int, Array] = inputs) -> Tensor:
                 made = wrap(inputs[id(t._a)] if id(t._a) in inputs else room(t._a), t._k)
                 made._g, made._i = t._g, t._i
+                made = made if made._a is not t._a else t
                 if id(t) in self.numbers:
                     numbers[id(made)] = self.numbers[id(t)]
-                return made if made._a is not t._a else t
+                return made
             part.output = mapped(part.output, moved)
             part.steps = staged.steps(part.entries)
             part.replay = staged.together(part.steps)

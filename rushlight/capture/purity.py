@@ -15,6 +15,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
@@ -58,8 +59,6 @@ class Watch:
         self._scanned: set[CodeType] = {f.__code__ for f in guards.functions}
         for code in list(self._scanned):
             self._scan(code)
-        # Lists that were there before may be seen by others.
-        self._shared = {id(o) for o in gc.get_objects() if type(o) is list}
 
     def __call__(self, frame: Any, event: str, arg: Any) -> None:
         code = frame.f_code
@@ -89,7 +88,8 @@ class Watch:
         if isinstance(holder, ModuleType) or isinstance(holder, type):
             return holder is math or holder is tuple
         if isinstance(holder, list):
-            return id(holder) not in self._shared
+            # One that was there before may be seen by others; only new ones are young.
+            return any(o is holder for o in gc.get_objects(0))
         return isinstance(holder, _VALUES) or isinstance(holder, (dict, set)) and name in _READING
 
     def _scan(self, code: CodeType) -> None:
@@ -136,12 +136,14 @@ def watched(guards: Guards) -> Iterator[Watch]:
     Nor is garbage collected: what is called then, callbacks and finalizers, is none of the function's doing.
     """
     watch, before, collecting = Watch(guards), sys.getprofile(), gc.isenabled()
+    gc.collect(0)  # what was there before is not young any more
     gc.disable()
     sys.setprofile(watch)
     try:
         yield watch
     finally:
-        sys.setprofile(before)
+        # cProfile's profiler is no function: it installs itself.
+        getattr(before, "enable", partial(sys.setprofile, before))()
         if collecting:
             gc.enable()
 

@@ -7,6 +7,7 @@ is what it was, so are the bits.
 """
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -41,8 +42,9 @@ def within(budget: float, parts: Sequence[Sequence[Entry]], output: Any) -> list
 def _keep(budget: float, entries: list[Entry], mark: int, live: set[int]) -> None:
     """Keep this share of what entries behind a mark read of results before it, as far as kernels can."""
     fixed = live.union(pinned(entries), *[e.reads() for e in entries if e.kind != "run"])
+    written = Counter(key for e in entries for key in roots(e.outs))
     made = {id(root(o)): root(o) for e in entries for o in e.outs
-            if id(root(o)) not in fixed and isinstance(root(o), np.ndarray)}
+            if id(root(o)) not in fixed and isinstance(root(o), np.ndarray) and written[id(root(o))] == 1}
     read = roots([e.given for e in entries[mark:]]) & made.keys()
     kernels, size = [], {key: int(made[key].nbytes) for e in entries[:mark] for key in roots(e.outs) & read}
     for e in entries[:mark]:

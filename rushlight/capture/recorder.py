@@ -78,6 +78,8 @@ def root(a: Array) -> Any:
 class Recorder:
     """What TAPE's writers talk to; `refusal` says why the call cannot be repeated, if so."""
 
+    fuses = True
+
     def __init__(self, given: Sequence[Tensor], known: Sequence[Tensor]) -> None:
         self.entries: list[Entry] = []
         # Why the call cannot be repeated; the first reason for which its graph ends early.

@@ -13,7 +13,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.config import knobs
 from rushlight.base.rng import default_engine
 from rushlight.capture.kernelnode import Kernel, Product
-from rushlight.capture.lowering import checked, total
+from rushlight.capture.lowering import checked, cut, total
 from rushlight.capture.recorder import Entry, gathered
 from rushlight.compiler import handwritten, mersenne, stages
 from rushlight.compiler.handwritten import Scratch
@@ -210,13 +210,8 @@ def _sum(a: Array, map_: Expr, axes: tuple[int, ...], out: Array) -> Stages | No
     return stages.columns(made, a.reshape(prod(a.shape[:k]), -1), out)
 
 
-def _cat(out: Array, arrays: Sequence[Array], dim: int) -> Stages | None:
-    cuts = np.cumsum([a.shape[dim] for a in arrays])[:-1].tolist()
-    return joined([stages.copy(to, a) for to, a in zip(np.split(out, cuts, dim), arrays, strict=True)])
-
-
-def _stack(out: Array, arrays: Sequence[Array], dim: int) -> Stages | None:
-    return _cat(out, [np.expand_dims(a, dim) for a in arrays], dim)
+def _cat(stacked: bool, out: Array, arrays: Sequence[Array], dim: int) -> Stages | None:
+    return joined([stages.copy(*pair) for pair in cut(out, arrays, dim, stacked)]) or None
 
 
 def _clone(out: Array, a: Array, *options: Any) -> Stages | None:
@@ -231,8 +226,8 @@ def _keep(out: Array, input: Array, p: float, channels: bool, share: float) -> S
 
 # Functions of an entry's results and operands, and those that need room for what is padded.
 _ROWS: dict[str, Callable[..., Stages | None]] = {
-    "_cat": _cat, "_stack": _stack, "clone": _clone, "_keep": _keep, "_spread": handwritten.spread,
-    "_max_pool": handwritten.max_pool,
+    "_cat": partial(_cat, False), "_stack": partial(_cat, True), "clone": _clone, "_keep": _keep,
+    "_spread": handwritten.spread, "_max_pool": handwritten.max_pool,
     "_greatest": lambda found, *how: handwritten.max_pool(found, np.empty(found.shape, np.int64), *how),
     "embedding": handwritten.look_up, "embedding_dense_backward": handwritten.look_up_backward,
     "_attention": handwritten.attention, "_attention_backward": handwritten.attention_backward}

@@ -37,6 +37,8 @@ _SCOPE = {"see": see, "wrap": wrap, "hush": hush, "restore": restore,
 class Script:
     """A recorder (base/tape.py) of one call, in `lines` of Python on arrays."""
 
+    fuses = False
+
     def __init__(self) -> None:
         self.names, self.lines, self.scope, self.failed = dict[int, str](), list[str](), dict(_SCOPE), False
         self.tensors: dict[int, Tensor] = {}  # by their arrays, which may be views

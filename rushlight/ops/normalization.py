@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.layout import as_tuple
-from rushlight.base.tape import TAPE
+from rushlight.base.tape import fusing
 from rushlight.ops.machine import machine
 from rushlight.ops.rowexpr import extent, reduce_
 from rushlight.ops.rowkernels import BIG, RowKernel
@@ -102,7 +102,7 @@ def _affine_gradients(grad, input, center, rstd, shape: "Ints"):
 def _(g: Any, x: Any, center: Any, rstd: Any, shape: tuple[int, ...]) -> Any:
     d = x.dtype.name
     # A program that is being recorded fuses the rows instead.
-    if TAPE or len(shape) > 1 or x.size < BIG or x.dtype.char not in "fd" or g.dtype != x.dtype:
+    if fusing() or len(shape) > 1 or x.size < BIG or x.dtype.char not in "fd" or g.dtype != x.dtype:
         return NotImplemented
     kernel = machine("columns", "columns")(
         (_G * ((_X - _MEAN) * _RSTD), _G), (("g", d, "matrix"), ("x", d, "matrix"), ("mean", d, "perrow"),

@@ -9,8 +9,10 @@ import numpy as np
 from rushlight.base import dtype as dt
 from rushlight.base.errors import wrap_dim, wrap_dims
 from rushlight.base.results import named
+from rushlight.base.tape import fusing
 from rushlight.ops.along import at_least_1d, legacy
 from rushlight.ops.arithmetic import abs as abs_
+from rushlight.ops.machine import machine
 from rushlight.ops.oneatom import not_for
 from rushlight.ops.products import narrow
 from rushlight.ops.reductions import _prod, amax, amin, mean, sum, with_dims
@@ -18,7 +20,7 @@ from rushlight.ops.scanning import put_back
 from rushlight.ops.sorting import check_size, pick
 from rushlight.ops.reduction import Reduction
 from rushlight.ops.rowexpr import extent, reduce_
-from rushlight.ops.rowkernels import RowKernel
+from rushlight.ops.rowkernels import BIG, RowKernel
 from rushlight.ops.scalar import m, symbol
 from rushlight.ops.table import ROWS, Array, composite, opaque, reduce
 
@@ -62,12 +64,31 @@ def distances(input: Any, axes: tuple[int, ...], keepdim: bool = True) -> tuple[
         total = total.sum(rest, True) + apart * input.shape[last]
         return whole, total if keepdim else total.squeeze(axes)
     center = mean(input, axes or None, True)
+    return center, _squares_apart(input, center, axes, keepdim)
+
+
+@composite(name="_squares_apart", where=("aten",))
+def _squares_apart(input, center, dim: "Ints", keepdim: "bool"):
+    """The sums over dims of squared distances from a center."""
     apart = input - center
     size = apart * apart if not input.dtype.is_complex else (apart * apart.conj()).real
-    return center, sum(size, axes or None, keepdim)
+    return sum(size, dim or None, keepdim)
 
 
-_X = symbol("x")
+@_squares_apart.kernel
+def _(a: Array, center: Array, dim: tuple[int, ...], keepdim: bool) -> Any:
+    d, rest = a.dtype.name, a.shape[len(dim):]
+    # A program that is being recorded fuses the parts.
+    if fusing() or a.size < BIG or a.dtype.char not in "fd" or not a.flags.c_contiguous or not (
+            rest and sorted(dim) == [*range(len(dim))]):
+        return NotImplemented
+    kernel = machine("columns", "columns")(
+        ((_X - _CENTER) * (_X - _CENTER),), (("x", d, "matrix"), ("center", d, "percol")), (d,))
+    return kernel.large(a.reshape(-1, prod_of(rest)), center.reshape(-1)).reshape(
+        center.shape if keepdim else rest)
+
+
+_X, _CENTER = symbol("x"), symbol("center")
 # Elements from which on a row is worth a kernel of its own.
 _ROW = 16
 

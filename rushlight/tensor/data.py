@@ -35,18 +35,17 @@ def tensor(data: Any, *, dtype: Any = None, device: Any = None, requires_grad: b
     if device is not None or pin_memory:
         device = checked_device("tensor", device)
         refuse_placement(device, pin_memory=pin_memory)
-    if isinstance(data, Tensor):
-        warnings.warn(_COPY_ADVICE.format("torch.tensor(sourceTensor)"), UserWarning, stacklevel=2)
-        made = _copied(data, dtype, device)
-    else:
-        made = _moved(wrap(infer(data, dtype)), device)
+    made = _copied("torch.tensor(sourceTensor)", data, dtype, device)
     if requires_grad is False:
         return made
     return track(made) if checked_flag("tensor", "requires_grad", requires_grad) else made
 
 
-def _copied(source: Tensor, dtype: Dtype | None, where: Device | None) -> Tensor:
-    kept = alias(source)
+def _copied(advised: str, data: Any, dtype: Dtype | None, where: Device | None) -> Tensor:
+    if not isinstance(data, Tensor):
+        return _moved(wrap(infer(data, dtype)), where)
+    warnings.warn(_COPY_ADVICE.format(advised), UserWarning, stacklevel=3)
+    kept = alias(data)
     return kept.to(kept.device if where is None else where,  # type: ignore[no-any-return]
                    kept.dtype if dtype is None else dtype, copy=True)
 
@@ -62,9 +61,7 @@ def as_tensor(data: Any, dtype: Any = None, device: Any = None) -> Tensor:
     of, where = checked_dtype("as_tensor", dtype), checked_device("as_tensor", device)
     refuse_placement(where)
     if isinstance(data, Tensor):
-        if where is None:
-            where = data.device if Default.value.type == "cpu" else Default.value
-        return data.to(where, data.dtype if of is None else of)  # type: ignore[no-any-return]
+        return _converted(data, of, where, None)
     if isinstance(data, np.ndarray):
         found = _moved(from_numpy(data), where)
         return found if of is None else found.to(of)  # type: ignore[no-any-return]
@@ -77,11 +74,7 @@ def new_tensor(self: Tensor, data: Any, *, dtype: Any = None, device: Any = None
     of, where = checked_dtype("new_tensor", dtype), checked_device("new_tensor", device)
     refuse_placement(where, layout, pin_memory)
     of, where = of or self.dtype, where or self.device
-    if isinstance(data, Tensor):
-        warnings.warn(_COPY_ADVICE.format("tensor.new_tensor(sourceTensor)"), UserWarning, stacklevel=2)
-        made = _copied(data, of, where)
-    else:
-        made = _moved(wrap(infer(data, of)), where)
+    made = _copied("tensor.new_tensor(sourceTensor)", data, of, where)
     return track(made) if requires_grad else made
 
 

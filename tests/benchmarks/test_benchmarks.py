@@ -2,11 +2,13 @@
 from __future__ import annotations
 
 import sys
+from types import SimpleNamespace
 
 import pytest
 
 from benchmarks.__main__ import amount, cells
 from benchmarks.eager import EAGER, section
+from benchmarks.floor import WORK, Machine
 from benchmarks.measure import Result, Worker
 from benchmarks.page import replace_section
 from benchmarks.workloads import WORKLOADS
@@ -36,9 +38,17 @@ def test_amounts(value, unit, text):
 
 
 def test_a_row_says_whether_the_bar_is_met():
-    assert cells(Result("w", 1.0, 2.0, 0.5, 1.0))[3:] == ["0.50", "1", "yes"]
-    assert cells(Result("w", 2.0, 1.0, 2.0, 1.0))[-1] == "no"
-    assert cells(Result("w", 0.0, 0.0, 0.0, 1.0, error="RuntimeError: x"))[-1] == "RuntimeError: x"
+    machine = SimpleNamespace(floor={"add": 0.25}.get)
+    assert cells(Result("w", 1.0, 2.0, 0.5, 1.0, name="add"), machine)[3:] == ["0.50", "1", "yes", "250 ms x 4.0"]
+    assert cells(Result("w", 2.0, 1.0, 2.0, 1.0), machine)[-2:] == ["no", ""]
+    assert cells(Result("w", 0.0, 0.0, 0.0, 1.0, error="RuntimeError: x"), machine)[-2] == "RuntimeError: x"
+
+
+def test_floors_are_of_workloads_that_there_are():
+    assert WORK.keys() <= WORKLOADS.keys()
+    machine = Machine.__new__(Machine)
+    machine.bandwidth, machine.peak = 1e9, 1e9
+    assert machine.floor("matmul") == 2 * 512 ** 3 / 1e9 and machine.floor("small_add") is None
 
 
 def test_every_op_of_the_eager_table_runs():

@@ -1,4 +1,5 @@
 """Default mode replays what provably has no effects in Python, and runs the rest at every call."""
+import cProfile
 import math
 import random
 import time
@@ -190,3 +191,13 @@ def test_what_garbage_collection_calls_is_not_the_functions_doing():
         gc.set_threshold(*thresholds)
         gc.callbacks.remove(called)
     assert gc.isenabled() and "global" not in text
+
+
+def test_a_profiler_in_c_goes_on_after_a_recording():
+    profile = cProfile.Profile()
+    compiled, x = torch.compile(lambda x: [x * 2, x + 1]), torch.ones(3)
+    profile.enable()
+    for _ in range(4):
+        compiled(x)
+    profile.disable()
+    assert len(compiled._runner.plans) == 1 and any("compiled" in str(row.code) for row in profile.getstats())

@@ -57,3 +57,11 @@ def test_a_bias_of_one_number_serves_all():
         assert bias.grad.shape == shape and bias.grad.sum() == 32
     with pytest.raises(RuntimeError, match="elements of target"):
         F.binary_cross_entropy(torch.tensor([0.5]), torch.tensor([float("nan")]))
+
+
+def test_label_sequences_fit_their_lengths():
+    logs, targets = torch.zeros(5, 2, 3).log_softmax(2), torch.ones(2, 2, dtype=torch.int64)
+    with pytest.raises(RuntimeError, match="batch_size"):
+        F.ctc_loss(logs, targets, (5,), (2, 2))
+    with pytest.raises(RuntimeError, match="size at least 3 at dimension 1"):
+        F.ctc_loss(logs, targets, (5, 5), (2, 3))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import rushlight as torch
+from rushlight.base.config import knobs
 
 _GOLDENS = Path(__file__).parents[1] / "goldens"
 sys.path.insert(0, str(_GOLDENS))
@@ -155,3 +156,16 @@ def test_each_moment_of_rows_has_a_gradient_of_its_own(length, part):
     centered = (x - x.mean(-1, True)).detach()
     wanted = 2 * centered / (length - 1) if part == 0 else torch.full_like(centered, 1 / length)
     assert torch.allclose(x.grad, wanted)
+
+
+@pytest.mark.parametrize("dim", [0, (0, 1), (1, 0), 1, (0, 2)])
+def test_variances_of_many_columns(dim: Any) -> None:
+    """By a kernel of their own or taken apart, tracked, compiled: the same numbers, near the true ones."""
+    x = torch.randn(96, 40, 50) * 0.01 + 100
+    true = x.double().numpy().var(dim, ddof=1)
+    with knobs.using(kernels="llvm"):
+        found = [torch.var(x, dim), torch.var(x.requires_grad_(), dim).detach(), *[
+            torch.compile(lambda x: torch.var(x, dim).detach())(x) for _ in range(4)]]
+    for each in found:
+        assert np.allclose(each.numpy(), true, 1e-4)
+    assert all(torch.equal(found[0], f) for f in found[1:])
