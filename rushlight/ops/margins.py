@@ -193,7 +193,7 @@ def ctc_loss(log_probs, targets, input_lengths: "Any", target_lengths: "Any", bl
     if not 0 <= blank < logs.shape[2]:
         raise RuntimeError("blank must be in label range")
     if not len(times) == len(labels) == logs.shape[1]:
-        raise RuntimeError(f"input_lengths and target_lengths must be of size batch_size, {logs.shape[1]}")
+        raise RuntimeError(f"input_lengths and target_lengths must be of batch_size {logs.shape[1]}")
     if targets.ndim == 2 and max(labels, default=0) > targets.shape[1]:
         raise RuntimeError(f"Expected tensor to have size at least {max(labels)} at dimension 1, but got size "
                            f"{targets.shape[1]} for argument #2 'targets'")
