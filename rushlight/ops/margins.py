@@ -195,8 +195,8 @@ def ctc_loss(log_probs, targets, input_lengths: "Any", target_lengths: "Any", bl
     if not len(times) == len(labels) == logs.shape[1]:
         raise RuntimeError(f"input_lengths and target_lengths must be of batch_size {logs.shape[1]}")
     if targets.ndim == 2 and max(labels, default=0) > targets.shape[1]:
-        raise RuntimeError(f"Expected tensor to have size at least {max(labels)} at dimension 1, but got size "
-                           f"{targets.shape[1]} for argument #2 'targets'")
+        raise RuntimeError(f"Expected tensor to have size at least {max(labels)} at dimension 1, but got "
+                           f"size {targets.shape[1]} for argument #2 'targets'")
     losses = _alignments(logs, targets, times, labels, blank)
     if losses.requires_grad:
         # PyTorch's gradient assumes that log_probs are log_softmax's: it has exp(log_probs) besides the
