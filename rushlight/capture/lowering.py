@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
+from rushlight.base.convert import number
 from rushlight.capture.kernelnode import Array, Product, node
 from rushlight.capture.recorder import Entry, root, roots
 from rushlight.compiler.dots import fits
@@ -182,10 +183,21 @@ def _cat(entry: Entry) -> list[Entry] | None:
     return None if None in found else found  # type: ignore[return-value]
 
 
+def _masked_fill(entry: Entry) -> list[Entry] | None:
+    (x, mask, value), (out,) = entry.operands, entry.outs
+    value = value if isinstance(value, np.ndarray) else np.array(number(value, dt.from_numpy_dtype(x.dtype)))
+    if mask.dtype != np.bool_ or value.dtype != x.dtype or _name(x) not in MACHINE:
+        return None
+    operands = [("x", x, "vector"), ("mask", mask, "vector"), ("value", value, "vector")]
+    chosen = m.where(symbol("mask"), symbol("value"), symbol("x"))
+    found = node("pointwise", (chosen,), operands, (out,), (_name(out),), entry.where)
+    return found and [found]
+
+
 _PARTS: dict[str, Callable[[Entry], list[Entry] | None]] = {
     "linear": _linear, "mm": _matmul, "bmm": _matmul, "_matmul": _matmul, "_sum_of_outers": _outers,
     "_cross_entropy_rows": _cross_entropy, "_cross_entropy_backward": _cross_entropy_back,
-    "_to_dtype": _to_dtype, "_cat": _cat, "_stack": _cat}
+    "_to_dtype": _to_dtype, "_cat": _cat, "_stack": _cat, "masked_fill": _masked_fill}
 
 
 def _formula(entry: Entry, owned: Container[int]) -> Entry | None:

@@ -229,6 +229,7 @@ _ROWS: dict[str, Callable[..., Stages | None]] = {
     "_cat": partial(_cat, False), "_stack": partial(_cat, True), "clone": _clone, "_keep": _keep,
     "_spread": handwritten.spread, "_max_pool": handwritten.max_pool,
     "_greatest": lambda found, *how: handwritten.max_pool(found, np.empty(found.shape, np.int64), *how),
+    "index_select": lambda out, table, dim, rows: handwritten.look_up(out, table, rows) if dim == 0 else None,
     "embedding": handwritten.look_up, "embedding_dense_backward": handwritten.look_up_backward,
     "_attention": handwritten.attention, "_attention_backward": handwritten.attention_backward}
 _WIDENED: dict[str, Callable[..., Stages | None]] = {

@@ -88,3 +88,40 @@ def test_autocast_is_one_native_call():
         expected = forward(x)
         torch.manual_seed(seed)
         assert torch.equal(made(x), expected)
+
+
+def attended(q, k, v, mask):
+    q, k, v = (t.clone().requires_grad_() for t in (q, k, v))
+    scores = (q @ k.transpose(-2, -1) * 0.125).masked_fill(mask, float("-inf"))
+    found = F.softmax(scores, -1) @ v
+    found.sin().sum().backward()
+    return found.detach(), q.grad, k.grad, v.grad
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_masks_are_part_of_the_kernels_around(dtype):
+    given = [torch.randn(2, 4, 16, 8).to(getattr(torch, dtype)) for _ in range(3)]
+    mask = torch.ones(16, 16).triu(1).bool()
+    made = native(attended, *given, mask)
+    assert all(map(torch.equal, made(*given, mask), attended(*given, mask)))
+    assert "masked_fill" not in str(torch.explain(made)).replace("test_lookups", "")
+
+
+@pytest.mark.parametrize("value", [2, torch.tensor(0.5), torch.tensor(3)])
+def test_masks_of_any_layout_and_number(value):
+    x, mask = torch.randn(5, 7), torch.randn(5, 7) > 0
+    for function in (lambda x, m: x.t().masked_fill(m.t(), value) * 2, lambda x, m: x[:, :1].masked_fill(m, value) * 2):
+        made = torch.compile(function)
+        for _ in range(4):
+            found, wanted = made(x, mask), function(x, mask)
+            assert torch.equal(found, wanted) and found.stride() == wanted.stride()
+
+
+def test_rows_selected():
+    def program(x, rows):
+        return x.index_select(0, rows) * 2
+    x, rows = torch.randn(60, 40), torch.randint(60, (90,))
+    made = native(program, x, rows)
+    assert torch.equal(made(x, rows), program(x, rows))
+    with pytest.raises(IndexError, match="out of range"):
+        made(x, rows + 60)
