@@ -72,12 +72,12 @@ def prod(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = 
 
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Running sums of the chosen elements."""
-    return _filled(input, mask, 0, dtype).cumsum(dim, dtype=dtype)
+    return _filled(input, mask, 0, dtype).cumsum(dim, dtype=dtype or input.dtype)
 
 
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Running products of the chosen elements."""
-    return _filled(input, mask, 1, dtype).cumprod(dim, dtype=dtype)
+    return _filled(input, mask, 1, dtype).cumprod(dim, dtype=dtype or input.dtype)
 
 
 def amax(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None,
@@ -156,9 +156,8 @@ def _variance(input: Tensor, dim: Any, unbiased: bool | None, correction: float 
     of = of if of.is_floating_point or of.is_complex else torch.float32
     x = input.to(of) if input.dtype is not torch.bool else input - input   # PyTorch's error for bools
     around = x - sum(x, dim, keepdim=True, mask=mask) / _count(x, dim, True, mask, of)
-    squares = (around * around.conj()).real if of.is_complex else around * around
-    total = sum(squares, dim, keepdim=keepdim, mask=mask)
-    return total / (_count(x, dim, keepdim, mask, total.dtype) - correction).clamp(min=0)
+    total = sum(around * around.conj(), dim, keepdim=keepdim, mask=mask)
+    return total / (_count(x, dim, keepdim, mask, of.to_real()) - correction).clamp(min=0)
 
 
 def var(input: Tensor, dim: Any = None, unbiased: bool | None = None, *, correction: float | None = None,

@@ -7,6 +7,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.array_api import functions
+from rushlight.array_api.array import handing_out
 from rushlight.array_api.functions import common, of_pairs
 from rushlight.tensor.tensor import Tensor
 
@@ -15,6 +16,13 @@ def solve(x1: Tensor, x2: Tensor, /) -> Tensor:
     """x with x1 @ x = x2; x2 holds a vector only if it has one dim."""
     x1, x2 = common(x1, x2)
     return torch.linalg.solve(x1, x2[None] if 1 < x2.ndim == x1.ndim - 1 else x2)
+
+
+def cross(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
+    """The product of vectors along an axis, where both have three numbers."""
+    if not x1.shape[axis] == x2.shape[axis] == 3:
+        raise ValueError(f"cross: sizes {x1.shape[axis]}, {x2.shape[axis]} along axis {axis} are not both 3")
+    return torch.linalg.cross(*torch.broadcast_tensors(*common(x1, x2)), dim=axis)
 
 
 def vector_norm(x: Tensor, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Tensor:
@@ -32,13 +40,15 @@ def _over_axes(f: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x, /, *, s=None, axes=None, norm="backward": f(x, s, axes, norm)
 
 
-linalg = SimpleNamespace(**{
+def _handing_out(**named: Callable[..., Any]) -> SimpleNamespace:
+    return SimpleNamespace(**{name: handing_out(f) for name, f in named.items()})
+
+
+linalg = _handing_out(**{
     **{name: getattr(torch.linalg, name) for name in (
         "cholesky det diagonal eigh eigvalsh inv matrix_power qr slogdet svd svdvals").split()},
     **{name: functions.PUBLIC[name] for name in ("matmul", "matrix_transpose", "tensordot", "vecdot")},
-    "solve": solve, "vector_norm": vector_norm, "outer": of_pairs(torch.outer),
-    "cross": lambda x1, x2, /, *, axis=-1: torch.linalg.cross(
-        *torch.broadcast_tensors(*common(x1, x2)), dim=axis),
+    "cross": cross, "solve": solve, "vector_norm": vector_norm, "outer": of_pairs(torch.outer),
     "matrix_norm": lambda x, /, *, keepdims=False, ord="fro": torch.linalg.matrix_norm(
         x, ord, keepdim=keepdims),
     "matrix_rank": lambda x, /, *, rtol=None: torch.linalg.matrix_rank(x, rtol=rtol),
@@ -46,7 +56,7 @@ linalg = SimpleNamespace(**{
     "trace": lambda x, /, *, offset=0, dtype=None: functions.PUBLIC["sum"](
         torch.linalg.diagonal(x, offset=offset), axis=-1, dtype=dtype),
 })
-fft = SimpleNamespace(
+fft = _handing_out(
     **{name: _over_axis(getattr(torch.fft, name)) for name in "fft ifft rfft irfft hfft ihfft".split()},
     **{name: _over_axes(getattr(torch.fft, name)) for name in "fftn ifftn rfftn irfftn".split()},
     fftshift=lambda x, /, *, axes=None: torch.fft.fftshift(x, axes),

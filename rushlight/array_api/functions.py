@@ -14,7 +14,7 @@ from rushlight.base.dtype import from_numpy_dtype
 from rushlight.tensor.tensor import Tensor
 
 Axes = int | tuple[int, ...] | None
-_NUMBERS = (bool, int, float, complex)
+_NUMBERS = (bool, int, float, complex, np.number, np.bool_)
 
 
 def result_type(*arrays_and_dtypes: Any) -> Any:
@@ -216,6 +216,20 @@ def clip(x: Tensor, /, min: Any = None, max: Any = None) -> Tensor:
     return x.clone() if bounds == [None, None] else torch.clamp(x, *bounds)
 
 
+def floor_divide(x1: Tensor, x2: Tensor) -> Tensor:
+    """Division rounded down; of and by infinity the quotient, where Python and PyTorch say nan and -1."""
+    found, endless = torch.floor_divide(x1, x2), torch.logical_or(torch.isinf(x1), torch.isinf(x2))
+    if not found.is_floating_point():
+        return found
+    return torch.where(endless, torch.floor(torch.divide(x1, x2)), found)
+
+
+def remainder(x1: Tensor, x2: Tensor) -> Tensor:
+    """What division rounded down leaves, also a 0 with the sign of x2."""
+    found = torch.remainder(x1, x2)
+    return torch.where(found == 0, torch.copysign(found, x2), found) if found.is_floating_point() else found
+
+
 def vecdot(x1: Tensor, x2: Tensor, /, *, axis: int = -1) -> Tensor:
     """The sum of conj(x1) * x2 along an axis."""
     x1, x2 = common(x1, x2)
@@ -235,13 +249,16 @@ def nonzero(x: Tensor, /) -> Any:
 PUBLIC: dict[str, Callable[..., Any]] = {
     **{f.__name__: f for f in (result_type, isdtype, arange, eye, linspace, unique_all, concat, reshape,
                                squeeze, clip, vecdot, nonzero)},
+    **{f.__name__: of_pairs(f) for f in (floor_divide, remainder)},
     "finfo": _limits(torch.finfo, "bits", "eps", "max", "min", "smallest_normal"),
     "iinfo": _limits(torch.iinfo, "bits", "max", "min"),
     "can_cast": lambda from_, to, /: result_type(from_, to) is to,
     "astype": lambda x, dtype, /, *, copy=True, device=None: x.to(device=device, dtype=dtype, copy=copy),
+    "asarray": lambda obj, /, *, dtype=None, device=None, copy=None: torch.asarray(
+        obj, dtype=dtype, device=device, copy=copy, requires_grad=getattr(obj, "requires_grad", False)),
     **{f.__name__: _made(f) for f in (torch.empty, torch.ones, torch.zeros)},
-    "full": lambda shape, fill_value, *, dtype=None, device=None: torch.full(
-        _shape(shape), fill_value, dtype=dtype, device=device),
+    "full": lambda shape, fill_value, *, dtype=None, device=None: torch.asarray(
+        fill_value, dtype=dtype, device=device).expand(_shape(shape)).clone(),
     "meshgrid": lambda *arrays, indexing="xy": list(torch.meshgrid(*arrays, indexing=indexing)),
     "tril": lambda x, /, *, k=0: torch.tril(x, k), "triu": lambda x, /, *, k=0: torch.triu(x, k),
     "max": _reduction(torch.amax), "min": _reduction(torch.amin), "mean": _reduction(torch.mean),

@@ -23,12 +23,11 @@ def check_writable(target: Tensor, tracked: bool) -> None:
     a = target._m
     if 0 in a.strides:
         check_apart_from_itself(a.shape, a.strides)
-    if LOCAL.enabled and target._g is not None:
-        if target._g.__class__ is AccumulateGrad:
-            raise RuntimeError("a leaf Variable that requires grad is being used in an in-place "
-                               "operation. Do it under torch.no_grad(), or on a clone().")
     if tracked or target._g is not None:
         _check_view(target)
+    if LOCAL.enabled and target._g.__class__ is AccumulateGrad:
+        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place "
+                           "operation. Do it under torch.no_grad(), or on a clone().")
     s = target._s
     if s is not None and s.inference and not LOCAL.inference:
         raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed. "
@@ -65,7 +64,7 @@ def _check_view(target: Tensor) -> None:
                                "You should replace the inplace operation by an out-of-place one.")
         t = step[0]
         step = getattr(t, "_b", None)
-    if t is not target and t._g is not None and t._g.__class__ is AccumulateGrad:
+    if t is not target and (t._g.__class__ is AccumulateGrad or t._g is None is not target._g):
         raise RuntimeError("a view of a leaf Variable that requires grad is being used in an "
                            "in-place operation. Do it under torch.no_grad(), or on a clone().")
 

@@ -25,7 +25,7 @@ from rushlight.ops.table import ROWS
 from rushlight.tensor.indexing import FULL, WHOLE, Plan, parse
 from rushlight.tensor.lazyviews import mark
 from rushlight.tensor.meta import meta_array
-from rushlight.tensor.tensor import Tensor, storage, wrap, wrap_view
+from rushlight.tensor.tensor import Tensor, alias, storage, wrap, wrap_view
 
 Basic = tuple[Any, ...]
 Indices = tuple["Tensor | None", ...]
@@ -165,6 +165,14 @@ def _view(self: Tensor, array: Any, basic: Basic, ones: tuple[int, ...], last: s
 def _again(self: Tensor, basic: Basic, ones: tuple[int, ...]) -> Tensor:
     """The view taken anew, of a base that was written to."""
     return _view(self, view(self._m, basic, ones), basic, ones, None)
+
+
+def as_subclass(self: Tensor, cls: type) -> Tensor:
+    """x[...], as an instance of a subclass: writes through it reach x and x's graph."""
+    seen = _view(self, self._m, WHOLE, (), "alias")
+    made = alias(seen, seen._g, seen._i, cls)
+    track_view(made, *seen._b)
+    return made
 
 
 # --- index tensors --------------------------------------------------------------------------------

@@ -15,17 +15,17 @@ _NUMBERS = (int, float, complex, np.number, np.bool_)
 
 def build(name: str) -> Callable[..., Any] | None:
     """The function to put into Tensor.__NAME__."""
-    if name in ("__getitem__", "__setitem__"):
+    if name in ("__getitem__", "__setitem__", "as_subclass"):
         from rushlight.dispatch import items
 
-        return items.getitem if name == "__getitem__" else items.setitem
+        return getattr(items, name.strip("_"))  # type: ignore[no-any-return]
     if name not in OPERATORS:
         return None
     row_name, form = OPERATORS[name]
     return _FORMS[form](NAMES["torch", row_name][0], name)
 
 
-def _operand(other: Any) -> Any:
+def operand(other: Any) -> Any:
     """What a row takes for `other`; None if it is no operand."""
     if isinstance(other, (Tensor, *_NUMBERS)) or hasattr(type(other), "__torch_function__"):
         return other
@@ -41,7 +41,7 @@ def _forward(row: Row, name: str, call: Callable[..., Any] | None = None) -> Cal
     def operator(self: Any, other: Any) -> Any:
         if other.__class__ in fast:
             return call(self, other)
-        other = _operand(other)
+        other = operand(other)
         return NotImplemented if other is None else call(self, other)
     operator.__name__ = name
     return operator
@@ -57,7 +57,7 @@ def _reflected(row: Row, name: str) -> Callable[..., Any]:
         if not isinstance(self, Tensor):
             raise TypeError(f"descriptor '{name}' for 'torch._C.TensorBase' objects doesn't apply to a "
                             f"'{type(self).__name__}' object; its first operand must be a Tensor")
-        other = _operand(other)
+        other = operand(other)
         if other is None:
             return NotImplemented
         if name == "__rtruediv__":

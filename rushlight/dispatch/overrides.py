@@ -7,6 +7,7 @@ from functools import lru_cache
 from time import perf_counter
 from typing import Any
 
+from rushlight.base.pytree import tree_map
 from rushlight.base.spans import OP
 from rushlight.base.tape import TAPE
 from rushlight.dispatch import state
@@ -14,7 +15,7 @@ from rushlight.dispatch.arguments import without_missing
 from rushlight.dispatch.source import compile_function
 from rushlight.dispatch.state import LONE, MODES, STACK
 from rushlight.ops.table import Row
-from rushlight.tensor.tensor import Tensor, as_subclass
+from rushlight.tensor.tensor import Tensor
 
 
 def entrance(row: Row, direct: Callable[..., Any]) -> Callable[..., Any]:
@@ -129,27 +130,19 @@ def ask(op: Callable[..., Any], direct: Callable[..., Any] | None, classes: list
 
 def as_class(value: Any, cls: type) -> Any:
     """Tensors in a result as instances of the subclass, as PyTorch's default does."""
-    if type(value) is Tensor:
-        return as_subclass(value, cls)
-    if isinstance(value, tuple) and type(value) is tuple:
-        return tuple(as_class(v, cls) for v in value)
-    if isinstance(value, list):
-        return [as_class(v, cls) for v in value]
-    return value
+    return tree_map(lambda v: v.as_subclass(cls) if type(v) in state.PLAIN else v, value)
 
 
 def _strip(value: Any) -> Any:
-    if isinstance(value, Tensor) and type(value) not in state.PLAIN:
-        return as_subclass(value, Tensor)
-    if isinstance(value, (list, tuple)):
-        return type(value)(_strip(v) for v in value) if type(value) in (list, tuple) else value
-    return value
+    other = isinstance(value, Tensor) and type(value) not in state.PLAIN
+    return value.as_subclass(Tensor) if other else value
 
 
 @classmethod  # type: ignore[misc]
 def default(cls: type, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """Tensor.__torch_function__: run the op and give the result the subclass."""
-    plain = func(*[_strip(a) for a in args], **{k: _strip(v) for k, v in (kwargs or {}).items()})
+    args, kwargs = tree_map(_strip, (args, kwargs or {}))
+    plain = func(*args, **kwargs)
     return as_class(plain, cls) if cls not in state.PLAIN else plain
 
 

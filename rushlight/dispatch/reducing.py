@@ -17,6 +17,7 @@ from rushlight.derive.reference import program
 from rushlight.dispatch.formula import Formula, gradient_formula
 from rushlight.dispatch.rules import Rules
 from rushlight.dispatch.source import keep
+from rushlight.ops.products import conjugate
 from rushlight.ops.reduction import Reduction
 from rushlight.ops.rowexpr import reduce_
 from rushlight.ops.scalar import Expr, symbol
@@ -235,7 +236,7 @@ def product_gradient(x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...]
     if not axes:
         return g
     if bool((x._a != 0).all()) and not LOCAL.enabled:
-        return g * result / x
+        return g * conjugate(result) / conjugate(x)
     # Exclusive products from both sides, over the reduced dims laid out as one.
     kept = [i for i in range(x._a.ndim) if i not in axes]
     order = (*kept, *axes)
@@ -249,7 +250,7 @@ def product_gradient(x: Tensor, result: Tensor, g: Tensor, axes: tuple[int, ...]
     others = (before * behind).reshape(turned.shape)
     inverse = [order.index(i) for i in range(x._a.ndim)]
     others = others.permute(inverse)
-    return g * (others.conj() if x._k.dtype.is_complex else others)
+    return g * conjugate(others)
 
 
 class _Once:

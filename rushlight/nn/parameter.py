@@ -23,6 +23,8 @@ class Parameter(torch.Tensor, metaclass=_Marked):
     class and still counts as a Parameter.
     """
 
+    _detached = torch.Tensor
+
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         if data is None:
             data = torch.empty(0)

@@ -87,7 +87,7 @@ def _d_sgn_complex(g: Expr, y: Expr, a: Expr) -> tuple[Expr]:
 
 def _d_angle_complex(g: Expr, y: Expr, a: Expr) -> tuple[Expr]:
     norm = m.real(a) * m.real(a) + m.imag(a) * m.imag(a)
-    return (m.where(m.eq(norm, 0), 0, a * const(1j) * (g / norm)),)
+    return (m.where(m.eq(norm, 0), 0, a * const(1j) * (m.real(g) / norm)),)
 
 
 def _d_gammainc(g: Expr, a: Expr, b: Expr) -> Expr:
@@ -96,7 +96,9 @@ def _d_gammainc(g: Expr, a: Expr, b: Expr) -> Expr:
 
 def _numpy_pow(a: Any, b: Any) -> Any:
     if np.asarray(a).dtype.kind not in "iu":
-        return np.power(a, b)
+        # One exponent 0.5 for many numbers is a root to NumPy, which -0 and -inf show: so one each.
+        a, b = np.broadcast_arrays(a, b)
+        return np.power(a[None], np.array(b[None]))[0]
     # Integers to negative powers: PyTorch gives 0, except that +-1 keep their sign; NumPy raises.
     a, b = np.asarray(a), np.asarray(b)
     if b.dtype.kind == "u" or not (b < 0).any():
@@ -217,7 +219,7 @@ ATOMS: dict[str, Atom] = {
     "neg": Atom(np.negative, lambda g, y, a: (-g,)),
     "reciprocal": Atom(np.reciprocal, lambda g, y, a: (-g * y * y,)),
     "pow": Atom(_numpy_pow, _d_pow), "power": Atom(_numpy_power, _d_pow),  # to a number
-    "abs": Atom(np.abs, _d_abs, "real", _d_abs),
+    "abs": Atom(np.abs, _d_abs, "real", lambda g, y, a: _d_abs(m.real(g), y, a)),
     "sgn": Atom(_numpy_sgn, _no_gradient(1), "same", _d_sgn_complex),
     "floor_divide": _flat(_whole(np.floor_divide), 2),
     "trunc_divide": _flat(_whole(_numpy_trunc_divide), 2),

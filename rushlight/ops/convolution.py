@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.ops.machine import machine
-from rushlight.ops.products import product
+from rushlight.ops.products import conjugate, product
 from rushlight.ops.table import Array, composite, opaque
 from rushlight.ops.ways import Way, resolved
 from rushlight.ops.windows import Ints, add_windows, for_dims, out_size, padded, tuple_of, windows
@@ -59,8 +59,9 @@ def _convolution(input, weight, stride: "Ints", padding: "Ints", dilation: "Ints
 @_convolution.gradient
 def _(s: Any, grad: Any) -> Any:
     how = s.stride, s.padding, s.dilation, s.groups
-    return (_convolution_input(grad, s.weight, s.shape("input")[2:], *how) if s.needs("input") else None,
-            _convolution_weight(grad, s.input, s.shape("weight")[2:], *how) if s.needs("weight") else None)
+    space, kernel = s.shape("input")[2:], s.shape("weight")[2:]
+    return (_convolution_input(grad, conjugate(s.weight), space, *how) if s.needs("input") else None,
+            _convolution_weight(grad, conjugate(s.input), kernel, *how) if s.needs("weight") else None)
 
 
 @opaque(name="_convolution_input", where=("aten",), node="convolution")
@@ -86,11 +87,11 @@ def _(s: Any, grad: Any) -> Any:
     how = s.stride, s.padding, s.dilation, s.groups
     to_grad = None
     if s.needs("grad"):
-        to_grad = _convolution(grad, s.weight, *how)
+        to_grad = _convolution(grad, conjugate(s.weight), *how)
         # output_padding beyond the stride leaves room for windows that were never there.
         for dim, size in enumerate(s.shape("grad")[2:], 2):
             to_grad = to_grad.narrow(dim, 0, size) if to_grad.shape[dim] != size else to_grad
-    return to_grad, (_convolution_weight(s.grad, grad, s.shape("weight")[2:], *how)
+    return to_grad, (_convolution_weight(conjugate(s.grad), grad, s.shape("weight")[2:], *how)
                      if s.needs("weight") else None)
 
 
@@ -118,8 +119,9 @@ def _convolution_weight(grad, input, kernel: "Ints", stride: "Ints", padding: "I
 @_convolution_weight.gradient
 def _(s: Any, grad: Any) -> Any:
     how = s.stride, s.padding, s.dilation, s.groups
-    return (_convolution(s.input, grad, *how) if s.needs("grad") else None,
-            _convolution_input(s.grad, grad, s.shape("input")[2:], *how) if s.needs("input") else None)
+    space = s.shape("input")[2:]
+    return (_convolution(conjugate(s.input), grad, *how) if s.needs("grad") else None,
+            _convolution_input(conjugate(s.grad), grad, space, *how) if s.needs("input") else None)
 
 
 # --- the public functions -------------------------------------------------------------------------

@@ -5,6 +5,7 @@ with the transformed dims last, as PyTorch's do.
 """
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -282,23 +283,17 @@ _shift("fftshift", 0, "Spectra with frequency 0 in the middle.")
 _shift("ifftshift", 1, "The inverse of fftshift.")
 
 
-def _frequencies(name: str, n: int, d: float, of: Any, count: int) -> Array:
-    of = of or dt.get_default_dtype()
-    if of.category < dt.FLOATING:
-        raise RuntimeError(f"{name} requires a floating point or complex dtype, got {of}")
-    places = np.arange(count)
-    if name == "fftfreq":
-        places[(n + 1) // 2:] -= n
-    return (places.astype(dt.opmath(of).np) * (1.0 / (n * d) if n else 1.0)).astype(of.np)
+def _frequencies(name: str, half: bool) -> None:
+    def body(n: "int", d: "float" = 1.0, *, dtype: "dtype | None" = None) -> Array:
+        of = dtype or dt.get_default_dtype()
+        if of.category < dt.FLOATING:
+            raise RuntimeError(f"{name} requires a floating point or complex dtype, got {of}")
+        places = np.arange(n // 2 + 1 if half else n)
+        places[(n + 1) // 2 + half:] -= n
+        return (places.astype(dt.opmath(of).np) * (1.0 / (n * d) if n * d else math.nan)).astype(of.np)
+    factory(body, name=name, doc=f"The frequencies of {name[:-4]}'s results, for n samples d apart.",
+            where=("fft",))
 
 
-@factory(where=("fft",))
-def fftfreq(n: "int", d: "float" = 1.0, *, dtype: "dtype | None" = None) -> Array:
-    """The frequencies of fft's results, for n samples d apart."""
-    return _frequencies("fftfreq", n, d, dtype, n)
-
-
-@factory(where=("fft",))
-def rfftfreq(n: "int", d: "float" = 1.0, *, dtype: "dtype | None" = None) -> Array:
-    """The frequencies of rfft's results, for n samples d apart."""
-    return _frequencies("rfftfreq", n, d, dtype, n // 2 + 1)
+_frequencies("fftfreq", False)
+_frequencies("rfftfreq", True)

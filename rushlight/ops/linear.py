@@ -68,7 +68,7 @@ def _(s: Any, grad: Any) -> Any:
         to_weight = sum_of_outers(grad, conjugate(s.input))
     if s.needs("bias"):
         to_bias = grad.sum(tuple(range(grad.ndim - 1))) if grad.ndim > 1 else grad
-        to_bias = to_bias.reshape(s.shape("bias"))
+        to_bias = to_bias.sum_to_size(s.shape("bias")[-1:]).reshape(s.shape("bias"))
     return to_input, to_weight, to_bias
 
 
@@ -125,7 +125,7 @@ def addmv(input, mat, vec, *, beta: "Number" = 1, alpha: "Number" = 1):
 @composite(out=True, inplace=True, planned=True)
 def addbmm(input, batch1, batch2, *, beta: "Number" = 1, alpha: "Number" = 1):
     """beta * input + alpha * the sum of batch1 @ batch2 over the batch."""
-    return _added("addbmm", input, lambda a, b: bmm(a, b).sum(0), batch1, batch2, beta, alpha)
+    return _added("addbmm", input, lambda a, b: bmm(a, b).sum(0, dtype=a.dtype), batch1, batch2, beta, alpha)
 
 
 @composite(out=True, inplace=True, planned=True)

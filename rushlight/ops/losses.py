@@ -85,7 +85,7 @@ def _distance(input, target) -> Expr:
 
 mse_loss = _elementwise("mse_loss", "The mean of (input - target) ** 2.", _square,
                         refuse=not_for("mse_cpu", *NOT_FLOATING))
-l1_loss = _elementwise("l1_loss", "The mean of |input - target|.", _distance)
+l1_loss = _elementwise("l1_loss", "The mean of |input - target|.", _distance, result="real")
 
 
 @pointwise(name="_smooth_l1_terms", where=("aten",), inplace=False, out=False,
@@ -152,9 +152,9 @@ def binary_cross_entropy(input, target, weight: "Tensor | None" = None, size_ave
     if input.shape != target.shape:
         raise ValueError(f"Using a target size ({target.size()}) that is different to the input size "
                          f"({input.size()}) is deprecated. Please ensure they have the same size.")
-    a = input._a
-    if a.size and not bool(((a >= 0) & (a <= 1)).all()):
-        raise RuntimeError("all elements of input should be between 0 and 1")
+    for name, a in (("input", input._a), ("target", target._a)):
+        if a.size and not bool(((a >= 0) & (a <= 1)).all()):
+            raise RuntimeError(f"all elements of {name} should be between 0 and 1")
     loss = _bce(input, target)
     return reduced(loss if weight is None else loss * weight, reduction)
 

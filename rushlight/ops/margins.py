@@ -9,6 +9,7 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.layout import Ints, broadcast_shapes
+from rushlight.base.promotion import promote_types
 from rushlight.ops.activations import logsigmoid
 from rushlight.ops.arithmetic import where
 from rushlight.ops.copying import tensor_of
@@ -56,7 +57,10 @@ def soft_margin_loss(input, target, size_average: "bool | None" = None,
 def cosine_similarity(x1, x2, dim: "int" = 1, eps: "float" = 1e-08):
     """x1 . x2 / (|x1| |x2|) along dim, each norm at least eps."""
     shape = broadcast_shapes(x1.shape, x2.shape)
-    x1, x2 = x1.expand(shape), x2.expand(shape)
+    of = promote_types(x1.dtype, x2.dtype)
+    if not of.is_floating_point:
+        raise RuntimeError(f"expected common dtype to be floating point, yet common dtype is {of.legacy}")
+    x1, x2 = ((x if x.is_floating_point() else x.to(of)).expand(shape) for x in (x1, x2))
     size1, size2 = ((x.float() if x.dtype.itemsize == 2 else x).square().sum(dim, True).sqrt().to(x.dtype)
                     for x in (x1, x2))
     return ((x1 / size1.clamp(min=eps)) * (x2 / size2.clamp(min=eps))).sum(dim)
@@ -192,6 +196,11 @@ def ctc_loss(log_probs, targets, input_lengths: "Any", target_lengths: "Any", bl
     times, labels = _lengths(input_lengths), _lengths(target_lengths)
     if not 0 <= blank < logs.shape[2]:
         raise RuntimeError("blank must be in label range")
+    if not len(times) == len(labels) == logs.shape[1]:
+        raise RuntimeError(f"input_lengths and target_lengths must be of batch_size {logs.shape[1]}")
+    if targets.ndim == 2 and max(labels, default=0) > targets.shape[1]:
+        raise RuntimeError(f"Expected tensor to have size at least {max(labels)} at dimension 1, but got "
+                           f"size {targets.shape[1]} for argument #2 'targets'")
     losses = _alignments(logs, targets, times, labels, blank)
     if losses.requires_grad:
         # PyTorch's gradient assumes that log_probs are log_softmax's: it has exp(log_probs) besides the

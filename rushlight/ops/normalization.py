@@ -167,8 +167,7 @@ def rms_norm(input, normalized_shape: "Ints", weight: "Tensor | None" = None, ep
         eps = float(np.finfo(wide).eps)
     dims = tuple(range(-len(shape), 0))
     x = input.float() if input.dtype.itemsize == 2 else input
-    size = (x * x.conj()).real if x.dtype.is_complex else x * x
-    found = x * (size.mean(dims, True) + eps).rsqrt()
+    found = x * ((x * x).mean(dims, True) + eps).rsqrt()
     if weight is not None:
         found = found * weight
     return found.to(input.dtype)

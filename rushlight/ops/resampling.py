@@ -84,6 +84,14 @@ def _matrix(size: int, out: int, *how: Any) -> Array:
     return matrix
 
 
+@lru_cache(maxsize=64)
+def _fixed(size: int, out: int, *how: Any) -> tuple[Array, int]:
+    """(the matrix in whole numbers of 2 ** -bits, bits): PyTorch's weights of bytes, of 16 bits."""
+    exact = _matrix(size, out, *how)
+    bits = max(p for p in range(23) if int(0.5 + exact.max() * (1 << p)) < 1 << 15)
+    return np.trunc(exact * (1 << bits) + np.where(exact < 0, -0.5, 0.5)), bits
+
+
 _MODES = {"nearest": (1, 2, 3), "nearest-exact": (1, 2, 3), "area": (1, 2, 3), "linear": (1,),
           "bilinear": (2,), "bicubic": (2,), "trilinear": (3,)}
 
@@ -123,8 +131,13 @@ def interpolate(input, size: "Any" = None, scale_factor: "Any" = None, mode: "st
     out, scales = _out_sizes(input.shape[2:], size, scale_factor)
     if recompute_scale_factor:
         scales = [None] * dims
-    for i, (o, s) in enumerate(zip(out, scales, strict=True)):
-        input = _along(input, 2 + i, o, s, mode, bool(align_corners), antialias)
+    if min(*input.shape[2:], *out) < 1:
+        raise RuntimeError("Input and output sizes should be greater than 0, but got input "
+                           f"{list(input.shape[2:])} and output {out}")
+    # Bytes are rounded after each dim, the last of which comes first.
+    order = reversed(range(dims)) if input.dtype.name == "uint8" else range(dims)
+    for i in order:
+        input = _along(input, 2 + i, out[i], scales[i], mode, bool(align_corners), antialias)
     return input
 
 
@@ -133,6 +146,12 @@ def _along(x: Any, dim: int, out: int, scale: float | None, mode: str, align: bo
     if mode in ("nearest", "nearest-exact"):
         return x.index_select(dim, tensor_of(_nearest(size, out, scale, mode != "nearest")))
     how = (scale, align, mode, smooth)
+    if x.dtype.name == "uint8" and mode in ("bilinear", "bicubic"):
+        whole, bits = _fixed(size, out, *how)
+        sums = x.movedim(dim, -1).double().matmul(tensor_of(whole)) / (1 << bits)
+        return (sums + 0.5).floor().clamp(0, 255).to(x.dtype).movedim(-1, dim).contiguous()
+    if not x.is_floating_point():
+        raise NotImplementedError(f"\"{mode}\" not implemented for '{x.dtype.legacy}'; use input.float()")
     if mode != "area" and size * out > _LARGE:
         return _by_taps(x, dim, *_taps(size, out, *how))
     weights = _matrix(size, out, *how).astype(x._a.dtype)

@@ -19,7 +19,7 @@ from rushlight.tensor import geometry
 from rushlight.tensor.bridge import from_numpy
 from rushlight.tensor.copying import meta_tensor, tensor_over
 from rushlight.tensor.lazyviews import mark
-from rushlight.tensor.tensor import Tensor, as_subclass
+from rushlight.tensor.tensor import Tensor, alias
 from rushlight.tensor.typed import BY_DTYPE, TypedStorage
 from rushlight.tensor.untyped import UntypedStorage
 
@@ -171,7 +171,7 @@ def _rebuild_from_type_v2(function: Any, cls: type, args: tuple[Any, ...], state
     made = function(*args)
     if type(made) is not cls and issubclass(cls, Tensor):
         tracked = made.requires_grad
-        made = as_subclass(made.detach(), cls)
+        made = alias(made, cls=cls)
         if tracked:
             made.requires_grad_()
     set_state(made, state)

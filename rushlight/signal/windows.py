@@ -50,10 +50,8 @@ def exponential(M: int, *, center: float | None = None, tau: float = 1.0, sym: b
 
 def cosine(M: int, *, sym: bool = True, **options: Any) -> Tensor:
     """Half a period of a sine."""
-    def shape(points: Callable[[float, float], Tensor]) -> Tensor:
-        step = math.pi / (M if sym else M + 1)
-        return torch.sin(points(0.5 * step, (M - 0.5) * step))
-    return _window("cosine", M, options, shape)
+    step = math.pi / max(M + (not sym), 1)
+    return _window("cosine", M, options, lambda points: torch.sin(points(0.5 * step, (M - 0.5) * step)))
 
 
 def gaussian(M: int, *, std: float = 1.0, sym: bool = True, **options: Any) -> Tensor:
@@ -80,9 +78,8 @@ def kaiser(M: int, *, beta: float = 12.0, sym: bool = True, **options: Any) -> T
 
 def bartlett(M: int, *, sym: bool = True, **options: Any) -> Tensor:
     """A triangle."""
-    def shape(points: Callable[[float, float], Tensor]) -> Tensor:
-        return 1 - torch.abs(points(-1, -1 + (M - 1) * 2 / (M - sym)))
-    return _window("bartlett", M, options, shape)
+    return _window("bartlett", M, options, lambda points: 1 - torch.abs(
+        points(-1, -1 + (M - 1) * 2 / (M - sym))))
 
 
 def general_cosine(M: int, *, a: Iterable[float], sym: bool = True, **options: Any) -> Tensor:

@@ -13,7 +13,7 @@ from rushlight.tensor.kind import kind
 from rushlight.tensor.lazyviews import mark
 from rushlight.tensor.meta import meta_array
 from rushlight.tensor.storage import Storage, strided
-from rushlight.tensor.tensor import Tensor, as_subclass, storage, wrap
+from rushlight.tensor.tensor import Tensor, alias, storage, wrap
 
 Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
@@ -75,7 +75,7 @@ def _rebuild(cls: type, memory: Storage | None, of: dtype, sizes: Ints, strides:
         made = tensor_over(memory, of, Layout(sizes, strides, offset))
     mark(made, conj, neg)
     if cls is not Tensor:
-        made = as_subclass(made, cls)
+        made = alias(made, cls=cls)
     return made.requires_grad_() if requires_grad else made
 
 
@@ -100,7 +100,7 @@ def deepcopy_tensor(t: Tensor, memo: dict[int, Any]) -> Tensor:
         layout = Layout(tuple(t._m.shape), t.stride(), t.storage_offset())
         made = tensor_over(_deepcopy_storage(t, memo), t._k.dtype, layout)
     if type(t) is not Tensor:
-        made = as_subclass(made, type(t))
+        made = alias(made, cls=type(t))
     memo[id(t)] = made
     if t.requires_grad:
         made.requires_grad_()

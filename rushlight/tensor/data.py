@@ -16,7 +16,7 @@ from rushlight.base.dtype import get_default_dtype
 from rushlight.tensor.bridge import from_numpy
 from rushlight.tensor.construct import from_buffer, infer
 from rushlight.tensor.placement import (checked_device, checked_dtype, checked_flag, refuse_placement, track)
-from rushlight.tensor.tensor import Tensor, storage, wrap
+from rushlight.tensor.tensor import Tensor, alias, storage, wrap
 
 _COPY_ADVICE = ("To copy construct from a tensor, it is recommended to use sourceTensor.detach()."
                 "clone() or sourceTensor.detach().clone().requires_grad_(True), rather than {}.")
@@ -45,7 +45,7 @@ def _copied(advised: str, data: Any, dtype: Dtype | None, where: Device | None) 
     if not isinstance(data, Tensor):
         return _moved(wrap(infer(data, dtype)), where)
     warnings.warn(_COPY_ADVICE.format(advised), UserWarning, stacklevel=3)
-    kept = data.detach()
+    kept = alias(data)
     return kept.to(kept.device if where is None else where,  # type: ignore[no-any-return]
                    kept.dtype if dtype is None else dtype, copy=True)
 

@@ -21,6 +21,7 @@ class Gradient:
     _s: Any
     _b: Any
     _grad: Any
+    _detached: type | None = None  # the class of detach()'s result; None: its own
 
     @property
     def requires_grad(self) -> bool:
@@ -119,11 +120,11 @@ class Gradient:
         """The same data outside the graph: it shares memory and version, and tracks nothing."""
         from rushlight.tensor.tensor import alias
 
-        return alias(self)  # type: ignore[arg-type]
+        return alias(self, cls=self._detached or type(self))  # type: ignore[arg-type]
 
     def detach_(self) -> Any:
         """Cut this tensor off from its graph, in place."""
-        if self._is_view() and self._g is not None:
+        if self._is_view():
             raise RuntimeError("Can't detach views in-place. Use detach() instead.")
         self._g, self._i = None, 0
         return self
@@ -131,9 +132,10 @@ class Gradient:
     @property
     def data(self) -> Any:
         """The same data with its own version counter, so that autograd does not see writes."""
-        from rushlight.tensor.tensor import wrap
+        from rushlight.tensor.tensor import alias, wrap
 
-        return self.detach() if self._k.lazy else wrap(self._a, self._k)
+        made = self.detach() if self._k.lazy else wrap(self._a, self._k)
+        return made if type(made) is (cls := self._detached or type(self)) else alias(made, cls=cls)
 
     @data.setter
     def data(self, value: Any) -> None:

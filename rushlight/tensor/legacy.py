@@ -8,13 +8,13 @@ import numpy as np
 from rushlight.base import dtype as dt
 from rushlight.base.size import Size
 from rushlight.tensor.construct import infer, is_sequence
-from rushlight.tensor.tensor import Tensor, as_subclass, wrap
+from rushlight.tensor.tensor import Tensor, alias, wrap
 
 
 def legacy_new(cls: type, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """torch.Tensor(...): sizes give uninitialised memory, data a copy in the default dtype."""
     made = _make(dt.get_default_dtype(), args, kwargs, any_dtype=True)
-    return made if cls is Tensor else as_subclass(made, cls)
+    return made if cls is Tensor else alias(made, cls=cls)
 
 
 def new(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -28,7 +28,7 @@ def _make(of: dt.dtype, args: tuple[Any, ...], kwargs: dict[str, Any], any_dtype
     if len(args) == 1 and isinstance(first, Tensor):
         if first._k.dtype is not of and not any_dtype:
             raise TypeError(f"expected a tensor of dtype {of} (got {first.dtype}); convert it with .to()")
-        return first.detach()  # type: ignore[no-any-return]
+        return alias(first)
     if len(args) == 1 and type(first).__name__ in ("UntypedStorage", "TypedStorage"):
         return wrap(np.empty(0, of.np)).set_(first)  # type: ignore[attr-defined,no-any-return]
     if isinstance(first, Size) or all(_is_size(n) for n in args):

@@ -263,4 +263,5 @@ def tensor_repr(t: Tensor, *, contents: str | None = None) -> str:
         suffixes.append(f"grad_fn=<{t.grad_fn.name()}>")
     elif t.requires_grad:
         suffixes.append("requires_grad=True")
-    return _add_suffixes(prefix + text, suffixes, len(prefix))
+    text = _add_suffixes(prefix + text, suffixes, len(prefix))
+    return f"Parameter({text})" if getattr(t, "_is_param", False) else text

@@ -78,13 +78,13 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
         self.__dict__.update(state)
 
     def as_subclass(self, cls: type) -> Any:
-        """The same data and place in the graph, as an instance of `cls`, a subclass of Tensor."""
-        return as_subclass(self, cls)
+        """A view of the whole tensor that is an instance of `cls`, a subclass of Tensor."""
+        return lookup("operator", "as_subclass")(self, cls)
 
     @staticmethod
     def _make_subclass(cls: type, data: Any, require_grad: bool = False) -> Any:
         """The same data outside the graph, as an instance of `cls`."""
-        made = as_subclass(data.detach(), cls)
+        made = alias(data, cls=cls)
         return made.requires_grad_() if require_grad else made
 
 
@@ -134,9 +134,4 @@ def alias(t: Tensor, node: Any = None, number: int = 0, cls: type = Tensor) -> T
     return other
 
 
-def as_subclass(t: Tensor, cls: type) -> Tensor:
-    """The same data seen as an instance of `cls`."""
-    return alias(t, t._g, t._i, cls)
-
-
-__all__ = ["WRAPPED", "Tensor", "alias", "as_subclass", "kind", "lookup", "storage", "wrap", "wrap_view"]
+__all__ = ["WRAPPED", "Tensor", "alias", "kind", "lookup", "storage", "wrap", "wrap_view"]

@@ -38,6 +38,16 @@ def test_signs_of_zeros(kernels, dtype):
 
 
 @BOTH
+@pytest.mark.parametrize("half", [torch.tensor(0.5), torch.tensor([0.5]), torch.full((1, 3), 0.5).expand(6, 3)])
+def test_a_tensor_of_one_half_is_no_root(kernels, half):
+    """C's pow, which differs from a root, and so from a number 0.5, at -0 and -inf."""
+    with knobs.using(kernels=kernels):
+        for shape in ((), (1,), (6, 3)):
+            assert signs((torch.full(shape, -0.0) ** half).reshape(-1)[:1]) == "+"
+            assert (torch.full(shape, -math.inf) ** half == math.inf).all()
+
+
+@BOTH
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_products_and_sums_are_rounded_once(kernels, dtype):
     """(1 + e)(1 - e) - 1 is -e^2, not 0."""
