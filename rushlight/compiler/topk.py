@@ -20,7 +20,8 @@ _PARAMETERS = "ptr %a, ptr %values, ptr %places, i64 %rows, i64 %n, i64 %k, i64 
 def first(of: Any, largest: bool) -> Written | None:
     """Called with (a, values, places): the k first of each row (.., n), and where they are, into (.., k).
 
-    All are contiguous; largest: whether the order falls. Of equal ones the first come first; nan is larger
+    Refuses rows in which the best keep coming, as in ascending ones: each would move k elements. All are
+    contiguous; largest: whether the order falls. Of equal ones the first come first; nan is larger
     than any number.
     """
     kind = f"i{8 * of.itemsize}" if of.kind in "iu" else _FLOATS.get(of.str[1:])
@@ -49,7 +50,8 @@ def write(module: Module, name: str, order: str, kind: str) -> None:
     """The IR of `i64 name(ptr a, ptr values, ptr places, i64 rows, i64 n, i64 k, i64 steps)`."""
     f, size = Function(module, f"define i64 @{name}({_PARAMETERS})"), BITS[kind] // 8
     module.declare("memmove", "declare void @llvm.memmove.p0.p0.i64(ptr, ptr, i64, i1)")
-    last = f.i64("sub", "%k", 1)
+    last, made = f.i64("sub", "%k", 1), f.var(0)
+    limit = f.i64("mul", "%rows", f.i64("add", f.i64("lshr", "%n", 4), f.i64("shl", "%k", 3)))
     with f.counted("%rows") as row:
         line, start = f.at("%a", f.i64("mul", row, f.i64("mul", "%n", size))), f.i64("mul", row, "%k")
         found = [(of, s, f.at(p, f.i64("mul", start, s))) for of, s, p in (
@@ -61,7 +63,8 @@ def write(module: Module, name: str, order: str, kind: str) -> None:
             f.store("i64", -1, found[1][2], f.i64("mul", j, 8))
         with f.counted("%n") as i:
             x = f.load(kind, line, f.i64("mul", i, size))
-            with f.when(before(x, last)):
+            with f.when(f.op(f"and i1 {before(x, last)}, {f.i64('icmp slt', made.get(), limit)}")):
+                made.set(f.i64("add", made.get(), 1))
                 low, left = f.var(0), f.var("%k")
                 with f.counted("%steps"):
                     half = f.i64("lshr", left.get(), 1)
@@ -76,5 +79,6 @@ def write(module: Module, name: str, order: str, kind: str) -> None:
                     moved = f"ptr {f.at(here, s)}, ptr {here}, i64 {f.i64('mul', f.i64('sub', last, to), s)}"
                     f.emit(f"call void @llvm.memmove.p0.p0.i64({moved}, i1 false)")
                     f.store(of, value, here)
-    f.emit("ret i64 0")
+    full = f.i64("icmp sge", made.get(), limit)
+    f.emit(f"ret i64 {f.op(f'zext i1 {full} to i64')}")
     f.finish()

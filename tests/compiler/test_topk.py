@@ -2,6 +2,7 @@
 import numpy as np
 import pytest
 
+import rushlight as torch
 from rushlight.compiler.topk import first
 
 DTYPES = ("float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
@@ -34,3 +35,12 @@ def test_kernel_gives_the_beginning_of_the_stable_order(dtype, largest):
 
 def test_what_has_no_kernel():
     assert first(np.dtype(np.float16), True) is None and first(np.dtype(np.complex64), True) is None
+
+
+def test_rows_whose_best_keep_coming_are_refused():
+    found = first(np.dtype(np.float32), True)
+    assert found.compile_now()
+    x, values, places = np.arange(4096, dtype=np.float32), np.empty(4, np.float32), np.empty(4, np.int64)
+    assert not found.fn(x, values, places) and found.fn(x[::-1].copy(), values, places)
+    t = torch.from_numpy(x).expand(50, 4096).contiguous()
+    assert torch.equal(t.topk(4)[1], torch.tensor([4095, 4094, 4093, 4092]).expand(50, 4))
