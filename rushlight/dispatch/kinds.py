@@ -30,7 +30,7 @@ def _refusing(row: Row, run: Run) -> Run:
     """The runner behind a check of the first operand's dtype."""
     def checked(*values: Any) -> Any:
         of = values[0]._k.dtype
-        text = row.refuse.get(CATEGORY[of.category])
+        text = row.refuse.get(of.name, row.refuse.get(CATEGORY[of.category]))
         if text is not None:
             refuse(text, of)
         return run(*values)

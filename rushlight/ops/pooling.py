@@ -256,7 +256,7 @@ def _mean_row(n: int) -> None:
             return _mean(n, input, kernel_size, stride, padding, ceil_mode,
                          count_include_pad, divisor_override)
     composite(body, name=f"avg_pool{n}d", planned=True, where=("torch", *_F) if n == 1 else _F,
-              refuse=not_for(f"avg_pool{n}d", "bool", "complex"),
+              refuse=not_for(f"avg_pool{n}d", "bool", "complex", "uint8", "int8", "int16", "int32"),
               doc=f"The mean of each window of the last {n} dims.")
 
 

@@ -1,4 +1,5 @@
 """Figures of memory, and a snapshot that names the lines that hold it."""
+import gc
 import pickle
 import sys
 
@@ -8,6 +9,11 @@ import rushlight as torch
 
 memory = torch.cpu.memory
 MIB = 1 << 20
+
+
+@pytest.fixture(autouse=True)
+def without_garbage():
+    gc.collect()  # what other tests have left would go meanwhile
 
 
 @pytest.fixture
