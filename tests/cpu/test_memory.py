@@ -36,10 +36,10 @@ def test_allocated_counts_each_memory_once_and_forgets_it():
 
 def test_what_a_graph_saves_is_counted():
     before, x = torch.cpu.memory_allocated(), torch.ones(MIB // 4, requires_grad=True)
-    y = x.exp().sum()
-    assert 2 * MIB <= torch.cpu.memory_allocated() - before < 2.01 * MIB
-    y.backward()
-    assert 2 * MIB <= torch.cpu.memory_allocated() - before < 2.01 * MIB  # the result has gone, a gradient came
+    y = x.exp().sum()  # caches of plans may give up some kilobytes meanwhile
+    assert torch.cpu.memory_allocated() - before == pytest.approx(2 * MIB, rel=0.01)
+    y.backward()  # the result has gone, a gradient came
+    assert torch.cpu.memory_allocated() - before == pytest.approx(2 * MIB, rel=0.01)
 
 
 def test_no_memory_is_owned_by_expanded_or_meta_tensors():
