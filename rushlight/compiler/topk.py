@@ -1,11 +1,14 @@
 """The first elements of rows' orders as machine code: one pass keeps the best so far, in order."""
 from __future__ import annotations
 
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from rushlight.compiler import pool
 from rushlight.compiler.ir import BITS, Function, Module
 from rushlight.compiler.lanes import is_float
 from rushlight.compiler.team import pointer
@@ -13,6 +16,7 @@ from rushlight.compiler.written import ADDRESS, INTEGER, Written
 
 Array = np.ndarray[Any, Any]
 _FLOATS = {"f4": "float", "f8": "double"}
+_LARGE = 1 << 18  # elements of a thread
 _PARAMETERS = "ptr %a, ptr %values, ptr %places, i64 %rows, i64 %n, i64 %k, i64 %steps"
 
 
@@ -29,6 +33,16 @@ def first(of: Any, largest: bool) -> Written | None:
     return None if kind is None else Written(
         "topk", f"{order} {kind}", lambda module, name: write(module, name, order, kind),
         (ADDRESS,) * 3 + (INTEGER,) * 4, _arguments, cost=64)
+
+
+def shared(kernel: Callable[..., bool], *arrays: Array) -> bool:
+    """`first` of a, into values and places, on threads where there is enough for several."""
+    matrices = [x.reshape(-1, x.shape[-1]) for x in arrays]
+    pieces = min(pool.get_num_threads(), len(matrices[0]), arrays[0].size // _LARGE)
+    if pieces < 2:
+        return kernel(*arrays)
+    with ThreadPoolExecutor(pieces) as threads:
+        return all(threads.map(kernel, *[np.array_split(x, pieces) for x in matrices]))
 
 
 def _arguments(a: Array, values: Array, places: Array) -> tuple[int, ...]:

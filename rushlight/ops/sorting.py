@@ -132,8 +132,9 @@ def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool
     return named("topk")(values, order)
 
 
-# So many are kept in order while rows are gone through, more of them only if they are one of so many.
-_FEW, _MOST, _SHARE = 5, 128, 100
+# So many are kept in order while rows are gone through, more of them only if they are one of so many; and how
+# many elements threads share.
+_FEW, _MOST, _SHARE, _LARGE = 5, 128, 100, 1 << 19
 
 
 def _first(a: Array, k: int, d: int, largest: bool) -> tuple[Array, Array]:
@@ -143,7 +144,8 @@ def _first(a: Array, k: int, d: int, largest: bool) -> tuple[Array, Array]:
         shape = *rows.shape[:-1], k
         values, places = np.empty(shape, rows.dtype), np.empty(shape, np.int64)
         found = machine("topk", "first")(rows.dtype, largest)
-        if found and found.fn(rows, values, places):
+        if found and (machine("topk", "shared")(found.fn, rows, values, places) if rows.size >= _LARGE else
+                      found.fn(rows, values, places)):
             return (np.asarray(values.swapaxes(d, -1), a.dtype, order="C"),
                     np.asarray(places.swapaxes(d, -1), order="C"))
     order = np.asarray(_partly(a, k, d, largest), order="C")

@@ -44,3 +44,13 @@ def test_rows_whose_best_keep_coming_are_refused():
     assert not found.fn(x, values, places) and found.fn(x[::-1].copy(), values, places)
     t = torch.from_numpy(x).expand(50, 4096).contiguous()
     assert torch.equal(t.topk(4)[1], torch.tensor([4095, 4094, 4093, 4092]).expand(50, 4))
+
+
+@pytest.mark.parametrize("threads", (1, 2, 3))
+def test_threads_share_large_ones(threads, request):
+    request.addfinalizer(lambda before=torch.get_num_threads(): torch.set_num_threads(before))
+    torch.set_num_threads(threads)
+    x = torch.randn(3, 401, 1024)
+    values, places = x.topk(7)
+    assert torch.equal(places, x.argsort(-1, descending=True, stable=True)[..., :7])
+    assert torch.equal(values, x.gather(-1, places))
