@@ -93,25 +93,30 @@ def _common(shapes: tuple[tuple[int, ...], ...], cores: tuple[bool, ...]) -> tup
 
 def _by_python(function: Callable[..., Any], operands: Sequence[Any], cores: Sequence[bool],
                shape: tuple[int, ...], reads: int) -> None:
-    """Ranges of one axis, each a call in a thread of Python's: where lines are too short to be jobs."""
-    from concurrent.futures import ThreadPoolExecutor
-
-    threads = get_num_threads()
+    """Ranges of one axis: where lines are too short to be jobs."""
     axis = max(range(len(shape)), key=shape.__getitem__)
     # The first axis keeps threads on pages of their own; a short one could not be shared out.
-    if shape[0] >= 4 * threads:
+    if shape[0] >= 4 * get_num_threads():
         axis = 0
-    pieces = pieces_for(shape[axis], threads)
-    cuts = [shape[axis] * i // pieces for i in range(pieces + 1)]
 
     def job(low: int, high: int) -> None:
         parts = [_piece(a, core, len(shape), axis, low, high)
                  for a, core in zip(operands, cores, strict=True)]
         function(*parts[:reads], out=tuple(parts[reads:]))
+    ranges(job, shape[axis])
+
+
+def ranges(job: Callable[[int, int], Any], count: int) -> list[Any]:
+    """What job(low, high) gives for ranges of a count, each a call in a thread of Python's."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    threads = get_num_threads()
+    pieces = pieces_for(count, threads)
+    cuts = [count * i // pieces for i in range(pieces + 1)]
     if threads not in _executors:
         _executors[threads] = ThreadPoolExecutor(threads, "rushlight-worker")
     # Errors come with the results.
-    list(_executors[threads].map(job, cuts[:-1], cuts[1:]))
+    return list(_executors[threads].map(job, cuts[:-1], cuts[1:]))
 
 
 _executors: dict[int, Any] = {}

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
 
@@ -16,7 +15,6 @@ from rushlight.compiler.written import ADDRESS, INTEGER, Written
 
 Array = np.ndarray[Any, Any]
 _FLOATS = {"f4": "float", "f8": "double"}
-_LARGE = 1 << 18  # elements of a thread
 _PARAMETERS = "ptr %a, ptr %values, ptr %places, i64 %rows, i64 %n, i64 %k, i64 %steps"
 
 
@@ -36,13 +34,12 @@ def first(of: Any, largest: bool) -> Written | None:
 
 
 def shared(kernel: Callable[..., bool], *arrays: Array) -> bool:
-    """`first` of a, into values and places, on threads where there is enough for several."""
+    """`first` of a, into values and places, on threads where there are rows for all."""
     matrices = [x.reshape(-1, x.shape[-1]) for x in arrays]
-    pieces = min(pool.get_num_threads(), len(matrices[0]), arrays[0].size // _LARGE)
-    if pieces < 2:
+    count = len(matrices[0])
+    if not 1 < pool.get_num_threads() <= count:
         return kernel(*arrays)
-    with ThreadPoolExecutor(pieces) as threads:
-        return all(threads.map(kernel, *[np.array_split(x, pieces) for x in matrices]))
+    return all(pool.ranges(lambda low, high: kernel(*[x[low:high] for x in matrices]), count))
 
 
 def _arguments(a: Array, values: Array, places: Array) -> tuple[int, ...]:
