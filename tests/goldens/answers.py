@@ -49,6 +49,18 @@ class Table(dict[str, Behaviour]):
         found: dict[str, Any] = json.loads(self._path.read_text())
         return found
 
+    def compared(self, torch: Any) -> Callable[[str], None]:
+        """A test for each name: the answer is the recorded one."""
+        import pytest  # recorders do without
+
+        wanted = self.recorded()
+
+        @pytest.mark.parametrize("name", self)
+        def test(name: str) -> None:
+            got = self.answer(name, torch)
+            assert same(got, wanted[name]), difference(got, wanted[name])
+        return test
+
 
 def plain(value: Any) -> Any:
     """A result as JSON can hold it."""

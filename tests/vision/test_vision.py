@@ -20,16 +20,9 @@ from rushlight_vision.transforms import v2
 
 pytest.importorskip("PIL")
 sys.path.insert(0, str(Path(__file__).parents[1] / "goldens"))
-from answers import difference, same  # noqa: E402 - lives beside its recorded output
 from vision_behaviours import VISION  # noqa: E402
 
-_WANTED = VISION.recorded()
-
-
-@pytest.mark.parametrize("name", VISION)
-def test_behaviour(name: str) -> None:
-    got = VISION.answer(name, torch)
-    assert same(got, _WANTED[name]), difference(got, _WANTED[name])
+test_behaviour = VISION.compared(torch)
 
 
 def _idx(array: Any) -> bytes:
