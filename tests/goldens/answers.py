@@ -49,8 +49,8 @@ class Table(dict[str, Behaviour]):
         found: dict[str, Any] = json.loads(self._path.read_text())
         return found
 
-    def compared(self, torch: Any) -> Callable[[str], None]:
-        """A test for each name: the answer is the recorded one."""
+    def compared(self, torch: Any, *how: float) -> Callable[[str], None]:
+        """A test for each name: the answer is the recorded one. how: what `same` takes."""
         import pytest  # recorders do without
 
         wanted = self.recorded()
@@ -58,7 +58,7 @@ class Table(dict[str, Behaviour]):
         @pytest.mark.parametrize("name", self)
         def test(name: str) -> None:
             got = self.answer(name, torch)
-            assert same(got, wanted[name]), difference(got, wanted[name])
+            assert same(got, wanted[name], *how), difference(got, wanted[name])
         return test
 
 
