@@ -94,9 +94,9 @@ def node(form: str, exprs: Sequence[Expr], operands: Operands, outs: Sequence[Ar
 
 
 class Product:
-    """The entry of a product of two matrices, taken out of a larger one."""
+    """The entry of a product of two matrices, taken out of a larger one; of two-byte floats in float32."""
 
     row, label = None, "matmul"
 
     def __call__(self, a: Array, b: Array) -> Any:
-        return products.product(a, b)
+        return products.wide(a, b)

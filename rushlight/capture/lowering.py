@@ -10,12 +10,13 @@ from rushlight.base import dtype as dt
 from rushlight.base.convert import number
 from rushlight.capture.kernelnode import Array, Product, node
 from rushlight.capture.recorder import Entry, root, roots
+from rushlight.compiler import gemm
 from rushlight.compiler.dots import fits
 from rushlight.compiler.rows import Rows
 from rushlight.dispatch.formula import Formula
 from rushlight.dispatch.reducing import BIG, MACHINE, Reducer
 from rushlight.ops import classification, rowkernels
-from rushlight.ops.products import narrow
+from rushlight.ops.products import LARGE, narrow
 from rushlight.ops.rowexpr import reduce_
 from rushlight.ops.scalar import const, m, substitute, symbol, toposort
 
@@ -66,8 +67,10 @@ def _narrow(a: Array, b: Array, out: Array, whole: Entry, bias: Array | None = N
     """A product of two-byte floats is one of what they are in float32, rounded with the bias."""
     if fits(a, b) or not out.flags.c_contiguous or a.dtype != out.dtype:
         return None
-    wide, total = [np.empty_like(x, np.float32) for x in (a, b)], np.empty(out.shape, np.float32)
-    found = [_converted(x, to, whole) for x, to in zip((a, b), wide, strict=True)]
+    wide, total, found = [a, b], np.empty(out.shape, np.float32), list[Entry | None]()
+    if a.size * b.shape[-1] < LARGE or gemm.planned(a, b) is None:
+        wide = [np.empty_like(x, np.float32) for x in (a, b)]
+        found = [_converted(x, to, whole) for x, to in zip((a, b), wide, strict=True)]
     found.append(_product((wide[0], wide[1]), total, whole))
     found.append(_converted(total, out, whole) if bias is None else _sum(total, bias, out, whole))
     return None if None in found else found  # type: ignore[return-value]

@@ -126,7 +126,7 @@ def staged(entry: Entry, room: Scratch) -> Stages | None:
         return handwritten.everything(function.made, operands[0], outs[0]) if whole else _kernel(
             function, operands[0], outs)
     if isinstance(function, Product):
-        return stages.matmul(*operands, outs[0])
+        return handwritten.product(room.again(), outs[0], *operands)
     if function is checked:
         return [stages.Stage("rl_refuse", [[stages.pointer(operands[0])]], 1, [], 1, operands[0])]
     if function is total:

@@ -1,178 +1,204 @@
-"""Large matrix products: NumPy's BLAS, one thread for each part, the parts shared out by the team.
+"""Large matrix products as jobs for the team: one operand is packed in panels, tiles of the result stay in
+registers (`tilecode.py`).
 
-BLAS's own threads wait in spins that take the processor from everybody else, and they cannot share
-out a batch. Where matrices are cut depends on their shapes alone, so that results have the same
-bits for any number of threads.
+Every element is added up in the order of the inner dim, so results do not depend on how a product is cut, on
+other rows, or on the number of threads. BLAS's own threads would wait in spins that take the processor from
+everybody else.
 """
 from __future__ import annotations
 
-import ctypes
-import os
-import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import lru_cache
-from glob import glob
-from itertools import product as indices
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from rushlight.base import dtype as dt
 from rushlight.base.config import knobs
-from rushlight.compiler import native, pool, team
+from rushlight.compiler import pool, target, team
 from rushlight.compiler.dots import dots, fits
-from rushlight.compiler.gemmcode import PREFIX
+from rushlight.compiler.tilecode import PAIRS
+from rushlight.compiler.tiles import PARALLEL, Product
 
 Array = np.ndarray[Any, Any]
-# At most so many strips. BLAS packs the other operand for each of them: few and long ones are faster, and an
-# even number keeps two threads busy.
-_PIECES, _LONG = 16, 256
-# Multiplications from which on threads are worth waking.
-_PARALLEL = 1 << 19
-_PLAIN, _TURNED = 111, 112
+Layout = tuple[tuple[int, ...], tuple[int, ...]]
+# Rows of a job, at most and at least; jobs that are enough to share out.
+_MOST, _LEAST, _JOBS = 384, 24, 8
+# Bytes of panels at a time; matrices of a batch beyond which NumPy's own loop is as good.
+_ROOM, _BATCH = 1 << 23, 4096
+# What a product takes, in instructions: a step of a tile, and laying out an element.
+_TILE, _PACK, _HEIGHT = 12, 0.5, 6
 
 
-class _Blas:
-    """The library inside NumPy: its products of matrices, and how many threads it may use."""
+class Plan(NamedTuple):
+    """A call of (a, b, room for panels of the left one, of the right one, out): bytes of these rooms, the
+    dtype of sums, and whether threads are worth waking."""
 
-    def __init__(self, path: str) -> None:
-        library = ctypes.CDLL(path)
-        self.gemm = {dtype: ctypes.cast(getattr(library, f"scipy_cblas_{prefix}gemm64_"),
-                                        ctypes.c_void_p).value or 0 for dtype, prefix in PREFIX.items()}
-        self.set_threads = library.scipy_openblas_set_num_threads64_
-        self.get_threads = library.scipy_openblas_get_num_threads64_
+    call: team.Call
+    left: int
+    right: int
+    dtype: Any
+    large: bool
+
+    def threads(self) -> int:
+        """How many may work on it."""
+        return pool.get_num_threads() if self.large else 1
+
+
+class _Side(NamedTuple):
+    """An operand's lines: how many, bytes from one to the next, along one, and to the next in the result."""
+
+    lines: int
+    step: int
+    along: int
+    to: int
+
+
+class _Kind(NamedTuple):
+    """sums: their dtype. stored: the operands', where it is another, or "pairs" (see tilecode.py)."""
+
+    sums: Any
+    stored: str
+
+    @property
+    def deep(self) -> int:
+        """Elements of the inner dim that are multiplied at once."""
+        return 2 if self.stored == PAIRS else 1
+
+    def direct(self, side: _Side, item: int) -> bool:
+        """Whether the lines of the left operand are read where they are."""
+        return self.stored in ("", PAIRS) and side.along == item
 
 
 @lru_cache(maxsize=None)
-def _blas() -> _Blas | None:
-    root = os.path.dirname(os.path.abspath(np.__file__))
-    for pattern in ("../numpy.libs/*openblas64*", ".dylibs/*openblas64*"):
-        for path in glob(os.path.join(root, pattern)):
-            try:
-                return _Blas(path)
-            except (OSError, AttributeError):
-                continue
-    return None
+def _kind(dtype: Any, odd: bool) -> _Kind | None:
+    """How operands of a dtype are multiplied, with an odd inner dim or an even one."""
+    if not target.available():
+        return None
+    name = dt.from_numpy_dtype(dtype).name
+    if name in ("float32", "float64"):
+        return _Kind(dtype, "")
+    if name == "bfloat16":
+        return _Kind(np.dtype(np.float32), PAIRS if target.pairs() and not odd else name)
+    return _Kind(np.dtype(np.float32), name) if name == "float16" and target.host().half else None
 
 
-@lru_cache(maxsize=None)
-def _loop(dtype: str) -> int | None:
-    from rushlight.compiler.target import available
-
-    return native.runtime_address(f"rl_{PREFIX[dtype]}gemm") if available() else None
-
-
-def multiplier(a: Array, b: Array) -> Callable[[Array, Array], Any]:
-    """np.matmul of operands of two or more axes that lie like these, for large products."""
+def multiplier(a: Array, b: Array, rows: int = 0) -> Callable[[Array, Array], Any] | None:
+    """The product of large operands of two or more axes that lie like these, in the dtype of sums; None where
+    there is no machine code for them. rows: see `planned`."""
     if fits(a, b):
         return dots
+    plan = planned(a, b, rows)
+    if plan is None:
+        return None
     shape = *np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), a.shape[-2], b.shape[-1]
-    of, known = a.dtype, a.dtype == b.dtype and a.dtype.name in PREFIX
-    found = _relative(a, b, np.empty(shape, of)) if known and team.possible() else None
-    if found is None:
-        return np.matmul
-    call = team.Call((*found[:2], range(3), 3, found[2]))
 
     def run(a: Array, b: Array) -> Array:
-        out = np.empty(shape, of)
-        with one_thread():
-            call(pool.get_num_threads(), a, b, out)
+        out = np.empty(shape, plan.dtype)
+        rooms = [np.empty(size, np.uint8) for size in (plan.left, plan.right)]
+        plan.call(plan.threads(), a, b, *rooms, out)
         return out
     return run
 
 
-def planned(a: Array, b: Array, out: Array, strips: int = 0) -> tuple[int, Array, Array] | None:
-    """The loop, jobs and steps that write a @ b to `out`, in C order; None where BLAS cannot.
-
-    strips: how many of them; 0 for what suits most.
-    """
-    found = _relative(a, b, out, strips)
-    return None if found is None else (found[0], team.placed(found[1], (a, b, out)), found[2])
-
-
-def _relative(a: Array, b: Array, out: Array, strips: int = 0) -> tuple[int, Array, Array] | None:
-    """`planned`, with jobs relative to the operands' beginnings."""
-    blas = None if knobs.kernels == "numpy" else _blas()
-    loop = _loop(a.dtype.name) if blas is not None else None
-    if blas is None or loop is None or a.shape[-1] != b.shape[-2] or not a.shape[-1] or not out.size:
+def planned(a: Array, b: Array, rows: int = 0) -> Plan | None:
+    """What `multiplier` runs, for a result in C order. rows: those of a job; 0 for what suits most."""
+    if knobs.kernels == "numpy" or a.dtype != b.dtype or a.shape[-1] != b.shape[-2] or not (
+            a.size and b.size and team.possible()):
         return None
-    left, right = _order(a), _order(b)
-    if left is None or right is None:
+    kind = _kind(a.dtype, a.shape[-1] % 2 == 1)
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    if kind is None or prod(batch) > _BATCH:
         return None
-    jobs = _jobs(tuple([(x.shape, x.strides) for x in (a, b, out)]), strips)
-    return loop, jobs, np.array([blas.gemm[a.dtype.name], left[0], right[0], left[1], right[1],
-                                 max(out.shape[-1], 1)], np.int64)
-
-
-_setting = threading.Lock()
-
-
-def _renew() -> None:
-    global _setting
-    _setting = threading.Lock()
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew)
-
-
-@contextmanager
-def one_thread() -> Iterator[None]:
-    """BLAS's own threads are put off; the number is the process's, so callers take turns."""
-    blas: Any = _blas()
-    with _setting:
-        before = blas.get_threads()
-        blas.set_threads(1)
-        try:
-            yield
-        finally:
-            blas.set_threads(before)
-
-
-def _order(x: Array) -> tuple[int, int] | None:
-    """(whether the matrices lie transposed, their leading dimension), or None if neither fits."""
-    rows, columns = x.shape[-2:]
-    down, along = x.strides[-2] // x.itemsize, x.strides[-1] // x.itemsize
-    if x.strides[-2] % x.itemsize or x.strides[-1] % x.itemsize:
-        return None
-    if (along == 1 or columns == 1) and (down >= columns or rows == 1):
-        return _PLAIN, max(down if rows > 1 else columns, columns)
-    if (down == 1 or rows == 1) and (along >= rows or columns == 1):
-        return _TURNED, max(along if columns > 1 else rows, rows)
-    return None
+    return _plan(kind, a.itemsize, (a.shape, a.strides), (b.shape, b.strides), batch, rows)
 
 
 @lru_cache(maxsize=1024)
-def _jobs(layouts: Any, strips: int = 0) -> Array:
-    """Jobs, relative to the operands' starts: whole matrices of a batch, or strips of them.
+def _plan(kind: _Kind, item: int, a: Layout, b: Layout, batch: tuple[int, ...], rows: int) -> Plan:
+    (*_, m, depth), (*_, n) = a[0], b[0]
+    left = _Side(m, a[1][-2], a[1][-1], n * kind.sums.itemsize)
+    right = _Side(n, b[1][-1], b[1][-2], kind.sums.itemsize)
+    begins = starts(batch, (a, b), m * n * kind.sums.itemsize)
+    width, turned = 2 * target.lanes(kind.sums.name), False
 
-    The strips depend on the shapes alone, as BLAS adds up otherwise for other extents.
-    """
-    (sa, ta), (sb, tb), (so, to) = layouts
-    m, k, n = sa[-2], sa[-1], sb[-1]
-    batch = so[:-2]
-    lead = np.array([_broadcast(s[:-2], t[:-2], len(batch)) for s, t in zip(
-        (sa, sb, so), (ta, tb, to), strict=True)], np.int64).reshape(3, len(batch))
-    starts = np.array(list(indices(*map(range, batch))), np.int64).reshape(prod(batch), len(batch)) @ lead.T
-    rows = m >= n
-    extent = m if rows else n
-    few = prod(so) * k < _PARALLEL or len(starts) >= _PIECES
-    step = extent if few and not strips else _strip(extent, strips)
-    spans = [(low, min(low + step, extent)) for low in range(0, extent, step)]
-    steps = (ta[-2], 0, to[-2]) if rows else (0, tb[-1], to[-1])
-    return np.array([[*(start + low * np.array(steps)), *((high - low, n) if rows else (m, high - low)), k]
-                     for start in starts for low, high in spans], np.int64)
+    def cost(left: _Side, right: _Side) -> float:
+        tiles = -(-left.lines // _HEIGHT) * -(-right.lines // width)
+        packed = right.lines + (0 if kind.direct(left, item) else left.lines)
+        return depth * (tiles * _TILE / kind.deep + packed * _PACK)
+    if cost(right, left) < cost(left, right):
+        left, right, turned = right, left, True
+        begins = [(second, first, to) for first, second, to in begins]
+    made = _Writer(kind, item, depth // kind.deep, left, right, begins)
+    return made.plan(rows, (1, 0) if turned else (0, 1))
 
 
-def _strip(extent: int, strips: int) -> int:
-    """Rows of a strip: a fourth or half of what is not long, in whole tiles of BLAS."""
-    usual = min(extent // _LONG, _PIECES) if extent >= 4 * _LONG else 4 if extent >= _LONG else 2
-    pieces = strips or usual
-    return -(-extent // (16 * pieces)) * 16
+def starts(batch: tuple[int, ...], operands: Sequence[Layout], size: int) -> list[tuple[int, int, int]]:
+    """Where each matrix of a batch begins, in both operands and in the result."""
+    steps = [[0] * (len(batch) + 2 - len(shape)) + [0 if n == 1 else s for n, s in zip(
+        shape[:-2], strides, strict=False)] for shape, strides in operands]
+    places = np.indices(batch).reshape(len(batch), prod(batch)).T @ np.array(steps, np.int64).T
+    return [(*place, k * size) for k, place in enumerate(places.tolist())]
 
 
-def _broadcast(shape: tuple[int, ...], strides: tuple[int, ...], axes: int) -> list[int]:
-    """Byte steps along the axes of the batch; 0 where the operand repeats."""
-    own = [0 if n == 1 else s for n, s in zip(shape, strides, strict=True)]
-    return [0] * (axes - len(own)) + own
+class _Writer:
+    """Writes the jobs of a product down."""
+
+    def __init__(self, kind: _Kind, item: int, depth: int, left: _Side, right: _Side,
+                 starts: list[tuple[int, int, int]]) -> None:
+        self.kind, self.depth, self.left, self.right, self.starts = kind, depth, left, right, starts
+        self.direct = kind.direct(left, item)
+
+    def _product(self, side: _Side) -> Product:
+        return Product(self.kind.sums, (side.step, self.right.to), stored=self.kind.stored, apart=side.along)
+
+    def _lines(self, side: _Side) -> Array:
+        return np.arange(self.depth) * (side.along * self.kind.deep)
+
+    def plan(self, rows: int, order: tuple[int, int]) -> Plan:
+        """All of it. order: the numbers of the left and the right operand."""
+        (first, second), (count, wide) = order, (self.left.lines, self.right.lines)
+        packed, stages, size, work = self._product(self.left), list[Any](), 0, 0
+        ai, at, places = self._left(packed)
+        if not self.direct:
+            packed.finish()
+            stages.append((packed.pack_code, packed.packs, (first, 2), 4, packed.steps, packed.kept))
+        ci = np.arange(count) * self.left.to
+        most = max(packed.columns, _ROOM // (self.depth * packed.line) * packed.columns)
+        spans = [(start, low, min(most, wide - low)) for start in self.starts for low in range(0, wide, most)]
+        rows = rows or self._rows(len(self.starts) * -(-wide // packed.columns))
+        while spans:
+            made, panels = self._product(self.right), dict[int, int]()
+            while spans and (not made.size or made.size + self._bytes(spans[0][2], made) <= _ROOM):
+                start, low, columns = spans.pop(0)
+                source, to = start[1] + low * self.right.step, start[2] + low * self.right.to
+                if source not in panels:
+                    panels[source] = made.panels(source, columns, self._lines(self.right))
+                parts = [(places[start[0]], to, i, min(rows, count - i)) for i in range(0, count, rows)]
+                made.multiply(parts, panels[source], columns, ai, ci, at)
+            made.finish()
+            stages += [(made.pack_code, made.packs, (second, 3), 4, made.steps, made.kept),
+                       (made.tile_code, made.tiles, (first if self.direct else 2, 3, 4), 6, made.steps,
+                        made.kept)]
+            size, work = max(size, made.size), work + made.work
+        return Plan(team.Call(*stages), packed.size, size, self.kind.sums, work * self.kind.deep >= PARALLEL)
+
+    def _bytes(self, columns: int, made: Product) -> int:
+        return -(-columns // made.columns) * self.depth * made.line
+
+    def _left(self, packed: Product) -> tuple[Array, Array, dict[int, int]]:
+        """Offsets of rows and of steps along them, and where each matrix begins."""
+        count, own = self.left.lines, sorted({start[0] for start in self.starts})
+        if self.direct:
+            return np.arange(count) * self.left.step, self._lines(self.left), {a: a for a in own}
+        block, line = np.divmod(np.arange(count), packed.columns)
+        ai = block * (self.depth * packed.line) + line * self.kind.sums.itemsize
+        return ai, np.arange(self.depth) * packed.line, {
+            a: packed.panels(a, count, self._lines(self.left)) for a in own}
+
+    def _rows(self, blocks: int) -> int:
+        """Rows of a job: a block of B should be worth reading, and there be enough to share out."""
+        rows = _MOST
+        while rows > _LEAST and -(-self.left.lines // rows) * blocks < _JOBS:
+            rows //= 2
+        return rows

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.compiler import attend, attentioncode, convolve, gather, maxima, pool, scatter, team
+from rushlight.base.config import knobs
+from rushlight.compiler import (attend, attentioncode, convolve, dots, gather, gemm, maxima, pool, scatter,
+                                search, stages, team)
 from rushlight.compiler.full import Full
 from rushlight.compiler.stages import Stage, Stages, add_reduce, copy, formula, joined
 from rushlight.compiler.tiles import suits
+from rushlight.ops.products import LARGE
 from rushlight.ops.scalar import symbol
 
 Array = np.ndarray[Any, Any]
@@ -60,6 +63,17 @@ def _widened(room: Scratch, a: Array, pads: Sequence[tuple[int, int]]) -> tuple[
         space, pads, strict=True)]), a.dtype)
     inside: Any = ..., *[slice(low, low + n) for n, (low, _) in zip(space, pads, strict=True)]
     return wide, [*_zeros(wide), copy(wide[inside], a)]
+
+
+def product(room: Scratch, out: Array, a: Array, b: Array) -> Stages | None:
+    """a @ b: ops/products.py's."""
+    if a.size * b.shape[-1] < LARGE or min(a.ndim, b.ndim) < 2:
+        return stages.matmul(a, b, out)
+    plan = None if dots.fits(a, b) else gemm.planned(a, b, search.rows(a, b) if knobs.autotune else 0)
+    if plan is None or not out.flags.c_contiguous or out.dtype != plan.dtype:
+        return None
+    rooms = [room.empty((size,), np.uint8) for size in (plan.left, plan.right)]
+    return _stages(plan.call, plan.threads(), a, b, *rooms, out)
 
 
 def attention(result: Array, kept: Array, q: Array, k: Array, v: Array, causal: bool, scale: float) -> Stages:

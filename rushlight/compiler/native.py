@@ -74,10 +74,14 @@ def ir(write: Callable[[Module, str], None]) -> str:
 
 
 @lru_cache(maxsize=None)
-def loop(write: Callable[[Module, str, str, int], None], dtype: str) -> int:
-    """The address of a loop that is written by hand for an element type and as many lanes as a vector has."""
+def loop(write: Callable[..., None], dtype: str, *more: str) -> int:
+    """The address of a loop that is written by hand for an element type and as many lanes as a vector has.
+
+    write: a function of the module, a name, the type, the lanes, and of `more`.
+    """
     kind, lanes = LLVM[dtype], target.lanes(dtype)
-    return address(write.__name__, f"{kind} {lanes}", lambda module, name: write(module, name, kind, lanes))
+    return address(write.__name__, f"{kind} {lanes} {more}",
+                   lambda module, name: write(module, name, kind, lanes, *more))
 
 
 def runtime_address(symbol: str) -> int:

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base.config import knobs
 from rushlight.base.ufunc import LOOPS
-from rushlight.compiler import gemm, native, pool, search, team
+from rushlight.compiler import blas, native, pool, team
 from rushlight.compiler.columns import CHUNK, Columns
 from rushlight.compiler.pointwise import SHARED, pointwise
 from rushlight.compiler.rows import rows
@@ -27,8 +26,6 @@ from rushlight.ops.scalar import Expr, symbol
 Array = np.ndarray[Any, Any]
 # From how many elements on work is shared out: between the stages of a program threads are awake.
 PARALLEL = 1 << 15
-# From how many multiplications on NumPy would let BLAS use its own threads.
-_THREADED = 1 << 18
 _MOST_JOBS = 4096
 # Lines of fewer elements are better taken together.
 LINE = 1024
@@ -95,19 +92,15 @@ def kernel(function: Any, operands: Sequence[Array], cores: Sequence[bool]) -> S
 
 
 def matmul(a: Array, b: Array, out: Array) -> Stages | None:
-    """np.matmul(a, b, out), as gemm.matmul cuts it where it is large."""
-    large = a.size * b.shape[-1] >= _THREADED
-    if not a.dtype == b.dtype == out.dtype or a.dtype.name not in gemm.PREFIX or not out.flags.c_contiguous:
-        return None
+    """np.matmul(a, b, out) of small operands."""
     # There are other ways for vectors, and NumPy has one for a matrix times its own transpose.
-    if min(*a.shape[-2:], b.shape[-1]) < 2 or not large and pointer(a) == pointer(b):
+    if not out.flags.c_contiguous or min(*a.shape[-2:], b.shape[-1]) < 2 or pointer(a) == pointer(b):
         return None
-    found = gemm.planned(a, b, out, search.strips(a, b, out) if large and knobs.autotune else 0)
+    found = blas.planned(a, b, out)
     if found is None or len(found[1]) > _MOST_JOBS:
         return None
     loop, jobs, steps = found
-    return [Stage(loop, jobs, 3, steps, pool.get_num_threads() if large else 1, (a, b, out),
-                  gemm.one_thread if large else None)]
+    return [Stage(loop, jobs, 3, steps, 1, (a, b, out))]
 
 
 def formula(expr: Expr, names: Sequence[str], arrays: Sequence[Array]) -> Stages | None:

@@ -61,9 +61,24 @@ def _processor() -> str:
 @lru_cache(maxsize=None)
 def lanes(dtype: str) -> int:
     """How many numbers a vector register holds, found without loading LLVM."""
-    words = set(re.findall(r"\w+", _processor() or available() and str(host()) or ""))
+    words = _words()
     width = 512 if "avx512f" in words else 256 if "avx2" in words else 128
     return width // (8 * BY_NAME[dtype].itemsize)
+
+
+@lru_cache(maxsize=None)
+def pairs() -> bool:
+    """Whether an instruction multiplies pairs of bfloat16, in vectors of 512 bits, and LLVM knows it so."""
+    import llvmlite
+
+    version = [int(part) for part in llvmlite.__version__.split(".")[:2]]
+    return version >= [0, 45] and bool({"avx512_bf16", "avx512bf16"} & _words())
+
+
+@lru_cache(maxsize=None)
+def _words() -> set[str]:
+    """What the system or LLVM says of the processor, word by word."""
+    return set(re.findall(r"\w+", _processor() or available() and str(host()) or ""))
 
 
 _VARYING = ("processor", "cpu MHz", "bogomips", "core id", "apicid", "initial apicid", "microcode",

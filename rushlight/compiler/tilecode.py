@@ -6,12 +6,15 @@ packed, a line of all j for each t; an element of C lies at ci[i] + j * step. A 
 for a block of t, and in scratch memory between blocks. `pack` makes B: B[t, j] = source[a[t] + b[j]], zero
 from the last j on. Both have the team's ABI. Tables hold bytes; ci and a go on for a vector after their end.
     tiles  args: A, B, C, ai, at, ci  dims: how many i, j, t, s  steps: of s in A and B, of j in C; 1 adds
-    pack   args: source, B, a, b      dims: how many t, j
+    pack   args: source, B, a, b      dims: how many t, j; bytes between the halves of a pair
+The source may be `stored` in a dtype that `pack` widens; or A and B hold pairs of bfloat16 that follow each
+other along t, for an instruction that adds two products in float32 (AVX-512's VDPBF16PS).
 """
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from rushlight.compiler.emit import item_size, load
 from rushlight.compiler.ir import BITS, Function, Module
 from rushlight.compiler.lanes import Lane
 from rushlight.compiler.runtime import SLOT, slot
@@ -20,6 +23,8 @@ from rushlight.compiler.runtime import SLOT, slot
 # of B; and how many lines such a block has: half of a first-level cache.
 _ROWS, STRIP, _BLOCK = 6, 96, 256
 HEADER = "define i32 @{}(ptr %x, ptr %args, ptr %dims, ptr %steps, ptr %d)"
+PAIRS = "pairs"
+_ADD_PAIRS = "llvm.x86.avx512bf16.dpbf16ps.512"
 
 
 class Writer:
@@ -28,6 +33,7 @@ class Writer:
     def __init__(self, module: Module, name: str, kind: str, lanes: int) -> None:
         self.f = Function(module, HEADER.format(name), lanes)
         self.kind, self.lanes, self.size = kind, lanes, BITS[kind] // 8
+        self.along = self.size
         self.wide = 2 * lanes
         self.vector = f"<{lanes} x {kind}>"
         self.line = self.wide * self.size
@@ -67,7 +73,7 @@ class Writer:
     def follows(self, table: str, first: str, valid: str) -> str:
         """An i1: whether there are entries for a whole vector, and they go on in memory."""
         whole = self.f.i64("icmp eq", valid, self.lanes)
-        return self.f.op(f"and i1 {whole}, {self.rises(table, first, self.size)}")
+        return self.f.op(f"and i1 {whole}, {self.rises(table, first, self.along)}")
 
     def gathered(self, pointers: Sequence[str], offset: str) -> Lane:
         """An element from each of as many pointers as there are lanes."""
@@ -99,12 +105,20 @@ class Writer:
 class _Pack(Writer):
     """The parts of `pack` share what the call says."""
 
-    def __init__(self, module: Module, name: str, kind: str, lanes: int) -> None:
+    def __init__(self, module: Module, name: str, kind: str, lanes: int, stored: str) -> None:
         super().__init__(module, name, kind, lanes)
         f = self.f
+        self.stored = stored
+        # Bytes of an element of the source, and of what it gives along t.
+        self.item = 2 if stored == PAIRS else item_size(stored) if stored else self.size
+        self.along = self.size if stored == PAIRS else self.item
         self.source, self.b, self.rows, self.columns = (f.load("ptr", "%args", SLOT * k) for k in range(4))
         self.t, self.j = (f.load("i64", "%dims", SLOT * k) for k in range(2))
+        self.apart = f.load("i64", "%dims", SLOT * 2) if stored == PAIRS else ""
         self.zero = f.const(kind, 0.0)
+        # An i1: whether a whole line of B lies side by side in the source.
+        self.dense = f.op(f"and i1 {f.i64('icmp eq', self.j, self.wide)}, "
+                          f"{self.rises(self.columns, '0', self.item)}")
 
     def whole(self) -> None:
         """As many lines at a time as a vector has lanes."""
@@ -130,26 +144,47 @@ class _Pack(Writer):
             columns: list[Lane] = []
             for j in range(half, half + self.lanes):
                 with f.changed(f.i64("icmp slt", j, self.j), [self.zero]) as (found, updated):
-                    updated.append(self.read(source, f.load("i64", self.columns, SLOT * j)))
+                    at = f.at(source, f.load("i64", self.columns, SLOT * j))
+                    updated.append(self.read(at) if self.stored == PAIRS else self._taken(at))
                 columns += found
             for k, row in enumerate(self.turned(columns)):
                 self.write(row, to, k * self.line + half * self.size)
 
     def _line(self, source: str, to: str) -> None:
+        f, lanes = self.f, self.lanes
+        with f.when(self.dense):
+            first = f.at(source, self.entry(self.columns, "0"))
+            for half in (0, 1):
+                self.write(self._taken(f.at(first, half * lanes * self.item)), to, half * lanes * self.size)
+        with f.when(f.op(f"xor i1 {self.dense}, true")):
+            for half in (0, 1):
+                self.write(self.zero, to, half * lanes * self.size)
+            f.width = 1
+            with f.counted(self.j) as j:
+                value = self._taken(f.at(source, self.entry(self.columns, j)))
+                self.write(value, f.at(to, f.i64("mul", j, self.size)))
+            f.width = lanes
+
+    def _taken(self, pointer: str) -> Lane:
+        """Elements of a line of the source, as B has them."""
         f = self.f
-        for half in (0, self.lanes * self.size):
-            self.write(self.zero, to, half)
-        with f.counted(self.j) as j:
-            value = f.load(self.kind, source, self.entry(self.columns, j))
-            f.store(self.kind, value, to, f.i64("mul", j, self.size))
+        if self.stored != PAIRS:
+            return load(f, pointer, self.stored) if self.stored else Lane(f, self.kind, f.op(
+                f"load {f.type(self.kind)}, ptr {pointer}, align {self.size}"))
+        low, high = (Lane(f, "i16", f.op(f"load {f.type('i16')}, ptr {p}, align 2")).cast("zext", "i32")
+                     for p in (pointer, f.at(pointer, self.apart)))
+        return (low | high.bits("shl", 16)).cast("bitcast", self.kind)
 
 
 class _Tiles(Writer):
     """The parts of `tiles` share what the call says."""
 
-    def __init__(self, module: Module, name: str, kind: str, lanes: int) -> None:
+    def __init__(self, module: Module, name: str, kind: str, lanes: int, stored: str) -> None:
         super().__init__(module, name, kind, lanes)
-        f = self.f
+        f, self.pairs = self.f, stored == PAIRS
+        if self.pairs:
+            of = "<16 x float>", "<16 x float>, <32 x bfloat>, <32 x bfloat>"
+            module.declare(_ADD_PAIRS, f"declare {of[0]} @{_ADD_PAIRS}({of[1]})")
         pointers = [f.load("ptr", "%args", SLOT * k) for k in range(6)]
         self.a, self.b, self.c, self.ai, self.at, self.ci = pointers
         self.i, self.j, self.t, self.s = (f.load("i64", "%dims", SLOT * k) for k in range(4))
@@ -196,10 +231,18 @@ class _Tiles(Writer):
             line = f.at(b, f.i64("mul", t, self.line))
             right = [self.read(line), self.read(line, self.lanes * self.size)]
             for r, base in enumerate(lines_a):
-                left = f.splat(self.kind, f.load(self.kind, base, offset))
-                updated += [left.fma(right[h], sums[2 * r + h]) for h in (0, 1)]
+                kind = "i32" if self.pairs else self.kind
+                left = f.splat(kind, f.load(kind, base, offset))
+                updated += [self._added(left, right[h], sums[2 * r + h]) for h in (0, 1)]
         for value, p in zip(sums, places, strict=True):
             self.write(value, total, p)
+
+    def _added(self, left: Lane, right: Lane, total: Lane) -> Lane:
+        f = self.f
+        if not self.pairs:
+            return left.fma(right, total)
+        a, b = (f"<32 x bfloat> {f.op(f'bitcast {v!r} to <32 x bfloat>')}" for v in (left, right))
+        return f.lanes(self.kind, f"call <16 x float> @{_ADD_PAIRS}({total!r}, {a}, {b})")
 
     def _finished(self, first: str, count: str, block: str) -> None:
         """Sums of as many i as a vector has lanes go from scratch memory to C."""
@@ -247,11 +290,11 @@ class _Tiles(Writer):
         self.write(found[0], to)
 
 
-def pack(module: Module, name: str, kind: str, lanes: int) -> None:
+def pack(module: Module, name: str, kind: str, lanes: int, stored: str = "") -> None:
     """The IR of `pack`."""
-    _Pack(module, name, kind, lanes).whole()
+    _Pack(module, name, kind, lanes, stored).whole()
 
 
-def tiles(module: Module, name: str, kind: str, lanes: int) -> None:
+def tiles(module: Module, name: str, kind: str, lanes: int, stored: str = "") -> None:
     """The IR of `tiles`."""
-    _Tiles(module, name, kind, lanes).whole()
+    _Tiles(module, name, kind, lanes, stored).whole()

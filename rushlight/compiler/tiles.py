@@ -19,7 +19,7 @@ _KINDS = np.dtype(np.float32), np.dtype(np.float64)
 # Rows of a matrix that share a job.
 _ROWS = 4 * STRIP
 # Multiplications from which on threads are worth waking.
-_PARALLEL = 1 << 19
+PARALLEL = 1 << 19
 
 
 def offsets(extents: Sequence[int], strides: Sequence[int]) -> Array:
@@ -39,37 +39,50 @@ def suits(*arrays: Array) -> bool:
 class Product:
     """The jobs of C = A B, relative to the beginnings of A, of what B is packed from, and of C.
 
-    steps_j: bytes of j in the source and in C; steps_s: of s in A and in the source.
+    steps_j: bytes of j in the source and in C; steps_s: of s in A and in the source. stored: as what the
+    source lies in memory, where that is not the sums' dtype; apart: bytes between the halves of a pair.
     """
 
     def __init__(self, dtype: Any, steps_j: tuple[int, int], steps_s: tuple[int, int] = (0, 0),
-                 segments: int = 1) -> None:
-        self.pack_code = native.loop(tilecode.pack, dtype.name)
-        self.tile_code = native.loop(tilecode.tiles, dtype.name)
-        self.columns = 2 * target.lanes(dtype.name)
+                 segments: int = 1, stored: str = "", apart: int = 0) -> None:
+        self.pack_code = native.loop(tilecode.pack, dtype.name, stored)
+        self.tile_code = native.loop(tilecode.tiles, dtype.name, stored if stored == tilecode.PAIRS else "")
+        self.columns, self.apart = 2 * target.lanes(dtype.name), apart
         self.line = self.columns * dtype.itemsize
         self.steps_j, self.steps_s, self.segments = steps_j, steps_s, segments
         self.jobs: tuple[list[Any], list[Any]] = [], []
         self.size, self.work, self.step_b, self.kept = 0, 0, 0, list[Array]()
 
+    def _blocks(self, columns: int) -> list[tuple[int, int]]:
+        return [(low, min(self.columns, columns - low)) for low in range(0, columns, self.columns)]
+
+    def panels(self, source: int, columns: int, bt: Array) -> int:
+        """Pack columns of the source at `bt`; where they begin."""
+        bj, first, self.step_b = np.arange(self.columns) * self.steps_j[0], self.size, len(bt) * self.line
+        tables = [np.append(bt, bj), bj]
+        self.kept += tables
+        of_b = [team.pointer(v) for v in tables]
+        for low, valid in self._blocks(columns):
+            for s in range(self.segments):
+                self.jobs[0].append((source + low * self.steps_j[0] + s * self.steps_s[1], self.size, *of_b,
+                                     len(bt), valid, self.apart))
+                self.size += self.step_b
+        return first
+
     def add(self, starts: Sequence[Sequence[int]], source: int, columns: int, ai: Array, ci: Array, at: Array,
             bt: Array) -> None:
         """C[c + ci] = A[a + ai + at] B for `starts` (a, c, first i, how many); B is the source at `bt`."""
-        bj = np.arange(self.columns) * self.steps_j[0]
-        tables = [ai, at, np.append(ci, bj), np.append(bt, bj), bj]
+        self.multiply(starts, self.panels(source, columns, bt), columns, ai, ci, at)
+
+    def multiply(self, starts: Sequence[Sequence[int]], first: int, columns: int, ai: Array, ci: Array,
+                 at: Array) -> None:
+        """`add` for a B whose panels begin at `first`."""
+        tables = [ai, at, np.append(ci, np.arange(self.columns))]
         self.kept += tables
-        of_i, of_t, of_c, *of_b = [team.pointer(v) for v in tables]
-        self.step_b = len(bt) * self.line
-        blocks = [(low, min(self.columns, columns - low)) for low in range(0, columns, self.columns)]
-        first = self.size
-        for low, valid in blocks:
-            for s in range(self.segments):
-                self.jobs[0].append((source + low * self.steps_j[0] + s * self.steps_s[1], self.size, *of_b,
-                                     len(bt), valid))
-                self.size += self.step_b
+        of_i, of_t, of_c = [team.pointer(v) for v in tables]
         for a, c, begin, count in starts:
             self.work += count * len(at) * columns * self.segments
-            for k, (low, valid) in enumerate(blocks):
+            for k, (low, valid) in enumerate(self._blocks(columns)):
                 self.jobs[1].append((a, first + k * self.segments * self.step_b, c + low * self.steps_j[1],
                                      of_i + 8 * begin, of_t, of_c + 8 * begin,
                                      count, valid, len(at), self.segments))
@@ -81,7 +94,7 @@ class Product:
 
     def threads(self) -> int:
         """How many may work on it."""
-        return pool.get_num_threads() if self.work >= _PARALLEL else 1
+        return pool.get_num_threads() if self.work >= PARALLEL else 1
 
 
 @lru_cache(maxsize=256)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.ops.along import legacy
-from rushlight.ops.products import Array, bmm, conjugate, mm, multiplier, mv, narrow, sum_of_outers, wide
+from rushlight.ops.products import Array, bmm, conjugate, mm, multiplier, mv, narrow, sum_of_outers, widely
 from rushlight.ops.scalar import Expr
 from rushlight.ops.table import composite, contract, pointwise
 from rushlight.ops.ways import Way, resolved
@@ -26,7 +26,7 @@ def _(x: Array, w: Array, bias: Array | None) -> Way:
         raise RuntimeError(f"mat1 and mat2 must have the same dtype, but got {legacy(x)} and {legacy(w)}")
     if bias is not None and narrow(x) and (x.ndim < 3 or x.flags.c_contiguous):
         # One rounding, of the sum: so does PyTorch, save for what it cannot see as one matrix.
-        run = _with_bias(x, w, bias, lambda *_: wide)
+        run = _with_bias(x, w, bias, widely)
         return lambda x, w, bias: run(x, w, bias.astype(np.float32)).astype(x.dtype)
     return _with_bias(x, w, bias, multiplier)
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.copying import converted
-from rushlight.ops.machine import machine as by_name
 from rushlight.ops.table import Array, composite, contract
 from rushlight.ops.ways import Way, resolved
 
@@ -28,7 +27,7 @@ def _c_name(a: Array) -> str:
 
 # From this many multiplications on, products are the compiler's, which shares them out over threads.
 LARGE = 1 << 18
-machine: Callable[[Array, Array], Way] = lambda a, b: np.matmul
+machine: Callable[[Array, Array], Way | None] = lambda a, b: None
 
 
 def narrow(a: Array) -> bool:
@@ -43,26 +42,32 @@ def product(a: Array, b: Array) -> Array:
 
 def multiplier(a: Array, b: Array) -> Way:
     """`product` of operands that lie like these."""
-    if narrow(a):
-        return _narrow_product
-    if a.size * b.shape[-1] >= LARGE and a.ndim > 1 and b.ndim > 1:
-        return machine(a, b)
-    # Of two matrices, dot is the shorter way to the same routine.
-    return np.ndarray.dot if a.ndim == 2 == b.ndim else np.matmul
+    multiply = widely(a, b)
+    return _rounded(multiply) if narrow(a) else multiply
 
 
-def _narrow_product(a: Array, b: Array) -> Array:
-    found = wide(a, b)
-    return converted(found, np.empty(found.shape, a.dtype))
+def _rounded(multiply: Way) -> Way:
+    def run(a: Array, b: Array) -> Array:
+        found = multiply(a, b)
+        return converted(found, np.empty(found.shape, a.dtype))
+    return run
 
 
 def wide(a: Array, b: Array) -> Array:
-    """The product of two-byte floats in float32."""
-    if a.size * b.shape[-1] >= LARGE:
-        thin: Array | None = by_name("dots", "dots")(a, b)
-        if thin is not None:
-            return thin
-    return product(*[converted(x, np.empty_like(x, np.float32)) for x in (a, b)])
+    """The product, of two-byte floats in float32."""
+    return widely(a, b)(a, b)  # type: ignore[no-any-return]
+
+
+def widely(a: Array, b: Array) -> Way:
+    """`wide` of operands that lie like these."""
+    large = a.ndim > 1 and b.ndim > 1 and a.size * b.shape[-1] >= LARGE
+    found = machine(a, b) if large else None
+    if found is not None:
+        return found
+    if narrow(a):
+        return lambda a, b: wide(*[converted(x, np.empty_like(x, np.float32)) for x in (a, b)])
+    # Of two matrices, dot is the shorter way to the same routine.
+    return np.matmul if large or a.ndim != 2 or b.ndim != 2 else np.ndarray.dot
 
 
 @contract(out=True)

@@ -4,32 +4,31 @@ import pytest
 
 import rushlight as torch
 from rushlight.base.config import knobs
-from rushlight.compiler import gemm, search, stages
+from rushlight.compiler import gemm, handwritten, search
+from rushlight.compiler.handwritten import Scratch
 
 
 @pytest.fixture
 def products():
     rng = np.random.default_rng(0)
-    a, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((256, 96), (96, 128)))
-    return a, b, np.empty((256, 128), np.float32)
+    return [rng.standard_normal(shape).astype(np.float32) for shape in ((256, 96), (96, 128))]
 
 
-def test_any_number_of_strips_is_the_product(products):
-    a, b, out = products
-    for strips in (0, 1, 2, 3, 5, 16):
-        _, jobs, _ = gemm.planned(a, b, out, strips)
-        assert jobs[:, 3].sum() == 256 and len(jobs) <= max(strips, 4)
-    assert search.strips(a, b, out) in (0, 1, 2, 3, 4, 6, 8, 12, 16)
+def test_no_schedule_changes_a_bit(products):
+    usual = gemm.multiplier(*products)(*products)
+    for rows in (6, 24, 30, 96, 256, 1000):
+        assert gemm.multiplier(*products, rows)(*products).tobytes() == usual.tobytes()
+    assert search.rows(*products) in (0, 24, 48, 96, 192, 384, 768)
 
 
 def test_the_search_runs_where_it_is_asked_for(products, monkeypatch):
-    asked = []
-    monkeypatch.setattr(search, "strips", lambda *operands: asked.append(1) or 2)
-    stages.matmul(*products)
+    asked, out = [], np.empty((256, 128), np.float32)
+    monkeypatch.setattr(search, "rows", lambda *operands: asked.append(1) or 64)
+    usual = handwritten.product(Scratch(), out, *products)
     assert not asked
     with knobs.using(autotune=True):
-        (stage,) = stages.matmul(*products)
-    assert asked and len(stage.jobs) == 2
+        found = handwritten.product(Scratch(), out, *products)
+    assert asked and len(found[-1].jobs) != len(usual[-1].jobs)
 
 
 def test_max_autotune_gives_eagers_bits():
