@@ -143,7 +143,7 @@ torch.linalg.lu_solve(*torch.linalg.lu_factor(m), w.T); torch.lu_solve(w.T, *tor
 torch.linalg.lu_solve(*torch.linalg.lu_factor(m), w, left=False); torch.linalg.lstsq(t, t[:, :2], driver='gelsd')[0]
 torch.linalg.lu_solve(*torch.linalg.lu_factor(m), w.T, adjoint=True); torch.linalg.lstsq(x, x[:, 0])[0]
 torch.linalg.ldl_factor(m.detach()); torch.linalg.ldl_solve(*torch.linalg.ldl_factor(m.detach()), w.detach().T)
-torch.linalg.matrix_norm(x); torch.linalg.matrix_norm(s, 'nuc'); torch.linalg.matrix_norm(s, 2, (0, 2), True)
+torch.linalg.matrix_norm(x); torch.linalg.matrix_norm(s ** 3, 'nuc'); torch.linalg.matrix_norm(s, 2, (0, 2), True)
 torch.linalg.matrix_norm(x, 1); torch.linalg.matrix_norm(x, float('-inf')); torch.linalg.norm(x); torch.linalg.norm(x, 2)
 torch.linalg.norm(x, 1, 1); torch.linalg.norm(x, 'nuc'); torch.norm(x, 'nuc'); torch.linalg.cond(m); torch.linalg.cond(m.detach(), 1)
 torch.linalg.matrix_power(m, 5); torch.linalg.matrix_power(m, -2); m.matrix_power(0); torch.linalg.multi_dot([x, m, w.T])
