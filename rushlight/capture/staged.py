@@ -76,7 +76,7 @@ def _backward(outs: tuple[Array, ...], to_out: Any, to_h: Any, to_c: Any, out: A
               h0: Array, c0: Any, *rest: Any) -> Step | None:
     *weights, mode, sizes, reverse = rest
     steps = recurrences.spans(sizes, reverse)
-    made = recurrences.Backward(mode, (to_out, to_h, to_c), out, kept, h0, c0, tuple(weights), steps)
+    made = recurrences.Backward(mode, (to_out, to_h, to_c), out, kept, h0, c0, tuple(weights), steps, outs[0])
     return _recurrent(made, outs)
 
 

@@ -18,7 +18,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.config import knobs
 from rushlight.compiler import pool, target, team
 from rushlight.compiler.dots import dots, fits
-from rushlight.compiler.tilecode import PAIRS
+from rushlight.compiler.tilecode import PAIRS, height
 from rushlight.compiler.tiles import PARALLEL, Product
 
 Array = np.ndarray[Any, Any]
@@ -27,8 +27,8 @@ Layout = tuple[tuple[int, ...], tuple[int, ...]]
 _MOST, _LEAST, _JOBS = 384, 24, 8
 # Bytes of panels at a time; matrices of a batch beyond which NumPy's own loop is as good.
 _ROOM, _BATCH = 1 << 23, 4096
-# What a product takes, in instructions: a step of a tile, and laying out an element.
-_TILE, _PACK, _HEIGHT = 12, 0.5, 6
+# What laying out an element takes, in instructions.
+_PACK = 0.5
 
 
 class Plan(NamedTuple):
@@ -120,12 +120,13 @@ def _plan(kind: _Kind, item: int, a: Layout, b: Layout, batch: tuple[int, ...], 
     left = _Side(m, a[1][-2], a[1][-1], n * kind.sums.itemsize)
     right = _Side(n, b[1][-1], b[1][-2], kind.sums.itemsize)
     begins = starts(batch, (a, b), m * n * kind.sums.itemsize)
-    width, turned = 2 * target.lanes(kind.sums.name), False
+    lanes, turned = target.lanes(kind.sums.name), False
+    high, width = height(lanes, kind.sums.itemsize), 2 * lanes
 
     def cost(left: _Side, right: _Side) -> float:
-        tiles = -(-left.lines // _HEIGHT) * -(-right.lines // width)
+        tiles = -(-left.lines // high) * -(-right.lines // width)
         packed = right.lines + (0 if kind.direct(left, item) else left.lines)
-        return depth * (tiles * _TILE / kind.deep + packed * _PACK)
+        return depth * (tiles * 2 * high / kind.deep + packed * _PACK)
     if cost(right, left) < cost(left, right):
         left, right, turned = right, left, True
         begins = [(second, first, to) for first, second, to in begins]

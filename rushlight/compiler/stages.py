@@ -130,9 +130,15 @@ class Noted:
                               pool.get_num_threads(), three)])
             return
         arrays, kernel_of = (*operands[0], *operands[1]), getattr(function, "kernel", None)
-        found = None if kernel_of is None else kernel(kernel_of.fn, arrays, [False] * len(arrays))
-        if found and operands[1][0].size >= SHARED:
-            found[0].threads = min(len(found[0].jobs), pool.get_num_threads())
+        threads = pool.get_num_threads() if operands[1][0].size >= SHARED else 1
+        # Each thread goes on with the columns whose products it has made.
+        part, odd = divmod(operands[1][0].shape[-1], threads)
+        cuts = [slice(None)] if odd else [slice(low, low + part) for low in range(0, part * threads, part)]
+        found = None if kernel_of is None else joined([kernel(kernel_of.fn, [a[..., cut] for a in arrays], [
+            False] * len(arrays)) for cut in cuts])
+        if found:
+            jobs = np.concatenate([stage.jobs for stage in found])
+            found = [Stage(found[0].loop, jobs, found[0].before, found[0].steps, threads, arrays)]
         self._more(found)
 
     def copy(self, to: Array, source: Array) -> None:

@@ -19,12 +19,16 @@ from rushlight.compiler.ir import BITS, Function, Module
 from rushlight.compiler.lanes import Lane
 from rushlight.compiler.runtime import SLOT, slot
 
-# Rows of a tile: with two vectors each, sixteen registers hold it. Rows of a strip, whose tiles share a block
-# of B; and how many lines such a block has: half of a first-level cache.
-_ROWS, STRIP, _BLOCK = 6, 96, 256
+# Rows of a strip, whose tiles share a block of B, and how many lines such a block has.
+STRIP, _BLOCK = 96, 256
 HEADER = "define i32 @{}(ptr %x, ptr %args, ptr %dims, ptr %steps, ptr %d)"
 PAIRS = "pairs"
 _ADD_PAIRS = "llvm.x86.avx512bf16.dpbf16ps.512"
+
+
+def height(lanes: int, size: int) -> int:
+    """Rows of a tile: with two vectors each, sixteen registers hold it, and there are 32 of 64 bytes."""
+    return 8 if lanes * size == 64 else 6
 
 
 class Writer:
@@ -181,7 +185,7 @@ class _Tiles(Writer):
 
     def __init__(self, module: Module, name: str, kind: str, lanes: int, stored: str) -> None:
         super().__init__(module, name, kind, lanes)
-        f, self.pairs = self.f, stored == PAIRS
+        f, self.pairs, self.high = self.f, stored == PAIRS, height(lanes, self.size)
         if self.pairs:
             of = "<16 x float>", "<16 x float>, <32 x bfloat>, <32 x bfloat>"
             module.declare(_ADD_PAIRS, f"declare {of[0]} @{_ADD_PAIRS}({of[1]})")
@@ -201,7 +205,7 @@ class _Tiles(Writer):
         with f.counted(self.over(self.i, STRIP)) as number:
             first = f.i64("mul", number, STRIP)
             count = self.least(STRIP, f.i64("sub", self.i, first))
-            tiles = self.over(count, _ROWS)
+            tiles = self.over(count, self.high)
             with f.counted(self.s) as s:
                 with f.counted(blocks) as block:
                     begin = f.i64("mul", block, size)
@@ -210,9 +214,9 @@ class _Tiles(Writer):
                     b = f.at(f.at(self.b, f.i64("mul", s, self.step_b)), f.i64("mul", begin, self.line))
                     goes_on = f.i64("icmp ne", f.i64("or", s, block), 0)
                     with f.counted(tiles) as tile:
-                        self._tile(f.i64("add", first, f.i64("mul", tile, _ROWS)), a, b,
+                        self._tile(f.i64("add", first, f.i64("mul", tile, self.high)), a, b,
                                    slot(f, self.at, begin), lines,
-                                   f.at(self.scratch, f.i64("mul", tile, _ROWS * self.line)), goes_on)
+                                   f.at(self.scratch, f.i64("mul", tile, self.high * self.line)), goes_on)
             with f.counted(self.over(count, self.lanes)) as block:
                 self._finished(first, count, f.i64("mul", block, self.lanes))
         f.emit("ret i32 0")
@@ -222,8 +226,9 @@ class _Tiles(Writer):
         """The sums over a block of t, added to those in scratch memory if it goes on."""
         f = self.f
         last = f.i64("sub", self.i, 1)
-        lines_a = [f.at(a, self.entry(self.ai, self.least(f.i64("add", i, k), last))) for k in range(_ROWS)]
-        places = [r * self.line + h * self.lanes * self.size for r in range(_ROWS) for h in (0, 1)]
+        rows = [self.least(f.i64("add", i, k), last) for k in range(self.high)]
+        lines_a = [f.at(a, self.entry(self.ai, row)) for row in rows]
+        places = [r * self.line + h * self.lanes * self.size for r in range(self.high) for h in (0, 1)]
         with f.changed(goes_on, [f.const(self.kind, 0.0)] * len(places)) as (initial, read):
             read += [self.read(total, p) for p in places]
         with f.vectors(lines, initial) as (t, sums, updated):

@@ -98,7 +98,7 @@ class Product:
 
 
 @lru_cache(maxsize=256)
-def _matrix(dtype: Any, shape: tuple[int, int], strides: tuple[int, int],
+def _matrix(dtype: Any, shape: tuple[int, int], strides: tuple[int, int], parts: int,
             rows: int) -> tuple[Product, team.Call, team.Call]:
     """x @ w for dense x of some rows; what packs w, and what multiplies."""
     item, (deep, wide) = dtype.itemsize, shape
@@ -106,16 +106,22 @@ def _matrix(dtype: Any, shape: tuple[int, int], strides: tuple[int, int],
     starts = [(0, 0, low, min(_ROWS, rows - low)) for low in range(0, rows, _ROWS)]
     made.add(starts, 0, wide, np.arange(rows) * deep * item, np.arange(rows) * wide * item,
              np.arange(deep) * item, np.arange(deep) * strides[0])
+    # Threads begin with a range of jobs each: for its columns of every part.
+    each = max(wide // made.columns // parts, 1)
+    made.jobs[1].sort(key=lambda job: job[2] % (wide * item) // made.line % each)
     made.finish()
     return made, team.Call((made.pack_code, made.packs, (0, 1), 4, made.steps)), team.Call(
         (made.tile_code, made.tiles, (0, 1, 2), 6, made.steps))
 
 
 class Packed:
-    """A function of (x, out), both dense: x @ w, for a w that is packed once, or `again` when it changed."""
+    """A function of (x, out), both dense: x @ w, for a w that is packed once, or `again` when it changed.
 
-    def __init__(self, w: Array) -> None:
-        self.w, self.layout = w, (w.dtype, w.shape, w.strides)
+    parts: of a row of the result, of which the same columns are read together afterwards.
+    """
+
+    def __init__(self, w: Array, parts: int = 1) -> None:
+        self.w, self.layout = w, (w.dtype, w.shape, w.strides, parts)
         self.b = np.empty(self.at(1).size, np.uint8)
         self.again()
 
@@ -132,6 +138,6 @@ class Packed:
         return _matrix(*self.layout, rows)[0]
 
 
-def packed(w: Array) -> Packed | None:
+def packed(w: Array, parts: int = 1) -> Packed | None:
     """The product by w; None without machine code."""
-    return Packed(w) if suits(w) and w.size and team.possible() else None
+    return Packed(w, parts) if suits(w) and w.size and team.possible() else None

@@ -69,9 +69,9 @@ def _back(mode: str, dtype: str) -> Any:
     return _kernel([*into_x, *(into_s or ()), *[e for e in (into_h, into_c) if e is not None]], names, dtype)
 
 
-def _packed(w: Array) -> Any:
-    """The product by w as a function of (x, out); `again` takes what w holds now."""
-    return machine("tiles", "packed")(w) or _Plain(w)
+def _packed(w: Array, parts: int) -> Any:
+    """The product by w as a function of (x, out), whose rows have parts; `again` takes what w holds now."""
+    return machine("tiles", "packed")(w, parts) or _Plain(w)
 
 
 class _Plain:
@@ -130,7 +130,7 @@ class Forward:
         self.kept = rest.pop() if CELLS[mode].kept else None
         self.c = rest.pop() if rest else None
         self.bias = [] if b is None else b.reshape(self.count, size)
-        self.kernel, self.packed = _step(mode, gates.dtype.name, b is not None), _packed(w.T)
+        self.kernel, self.packed = _step(mode, gates.dtype.name, b is not None), _packed(w.T, self.count)
         self.s, self.y = np.empty((len(h0), w.shape[0]), w.dtype), np.empty((len(h0), size), w.dtype)
 
     def start(self) -> None:
@@ -142,7 +142,7 @@ class Forward:
     def loop(self, do: Any = Now) -> None:
         """All steps."""
         h, c, kept, projection = self.h, self.c, self.kept, self.projection
-        for i, j, n in self.steps:
+        for (i, j, n), (_, _, following) in zip(self.steps, [*self.steps[1:], (0, 0, -1)], strict=True):
             y, s = self.out[i:j] if projection is None else self.y[:n], self.s[:n]
             cells = [] if c is None else [c[:n]]
             do.run(self.packed, h[:n], s)
@@ -151,7 +151,12 @@ class Forward:
                    (y, *cells, *([] if kept is None else kept[i:j].swapaxes(0, 1))))
             if projection is not None:
                 np.matmul(y, projection.T, self.out[i:j])
-            do.copy(h[:n], self.out[i:j])
+            # The next step may read the state where it is.
+            if n == following:
+                h = self.out[i:j]
+            else:
+                do.copy(self.h[:n], self.out[i:j])
+                h = self.h
 
     def finish(self) -> tuple[Array | None, ...]:
         """The results."""
@@ -180,11 +185,12 @@ def before(values: Array, first: Array, steps: list[Span]) -> Array:
 class Backward:
     """Gradients of (gates, h0, c0, recurrent weight, its bias, projection).
 
-    `grads` are those of (outputs, last h, last c); None stands for zeros.
+    `grads` are those of (outputs, last h, last c); None stands for zeros. to_gates: memory for the first.
     """
 
     def __init__(self, mode: str, grads: tuple[Array | None, ...], out: Array, kept: Array | None, h0: Array,
-                 c0: Array | None, weights: Weights, steps: list[Span]) -> None:
+                 c0: Array | None, weights: Weights, steps: list[Span],
+                 to_gates: Array | None = None) -> None:
         self.mode, self.grads, self.out, self.kept = mode, grads, out, kept
         self.first, self.steps = (h0, c0), steps
         w, self.b, self.projection = weights
@@ -193,12 +199,12 @@ class Backward:
         self.dh, self.dc = np.empty_like(h0), [] if c0 is None else [np.empty_like(c0)]
         self.h = np.empty_like(out)
         self.cells = [] if c0 is None else [np.empty((len(out), c0.shape[1]), dtype)]
-        self.dx = np.empty((len(out), w.shape[0]), dtype)
+        self.dx = np.empty((len(out), w.shape[0]), dtype) if to_gates is None else to_gates
         self.dy = np.empty_like(self.dx) if mode == "GRU" else self.dx
         narrow = len(h0), w.shape[0] // self.count
         self.straight = [np.empty(narrow, dtype)] if mode == "GRU" else []
         self.nothing, self.whole = np.zeros(narrow, dtype), np.empty_like(out)
-        self.kernel, self.packed = _back(mode, dtype.name), _packed(w)
+        self.kernel, self.packed = _back(mode, dtype.name), _packed(w, 1)
 
     def start(self) -> None:
         """The last gradients, and the states that steps began with."""
