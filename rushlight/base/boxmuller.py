@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.fused import fma32
+from rushlight.base.ufunc import c_library
 
 Array = np.ndarray[Any, Any]
 
@@ -65,7 +66,7 @@ def _scaled(standard: Array, mean: Any, std: Any) -> Any:
 def normal64(uniforms: Array) -> None:
     """Turn float64 uniforms of [0, 1) into standard normals, in place, by the C library."""
     groups = uniforms.reshape(-1, 2, GROUP // 2)
-    radius = np.sqrt(-2 * np.log(1 - groups[:, 0]))
+    radius = np.sqrt(-2 * c_library("log")(1 - groups[:, 0]))
     angle = 2 * math.pi * groups[:, 1]
     np.multiply(radius, np.cos(angle), out=groups[:, 0])
     np.multiply(radius, np.sin(angle), out=groups[:, 1])

@@ -19,6 +19,7 @@ from rushlight.base.convert import Array, convert, largest
 from rushlight.base.dtype import dtype
 from rushlight.base.fused import fma32, fma64
 from rushlight.base.rng import Engine, Few, paired
+from rushlight.base.ufunc import c_library
 
 
 FLOATS = frozenset({dt.float16, dt.bfloat16, dt.float32, dt.float64})
@@ -193,7 +194,7 @@ def _paired_normals(engine: Engine, n: int) -> Array:
         kept = [] if engine.normal is None else [engine.normal]
         pairs = (n - len(kept) + 1) // 2
         u = standard64(engine, 2 * pairs).reshape(pairs, 2)
-        radius, angle = np.sqrt(-2 * np.log1p(-u[:, 1])), 2 * math.pi * u[:, 0]
+        radius, angle = np.sqrt(-2 * c_library("log1p")(-u[:, 1])), 2 * math.pi * u[:, 0]
         made = np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=1)
         stream = np.concatenate([np.array(kept), made.reshape(-1)])
         engine.normal = float(stream[n]) if len(stream) > n else None
@@ -219,7 +220,7 @@ def log_normal(engine: Engine, n: int, of: dtype, mean: float = 1.0, std: float 
     if not n:
         return np.empty(0, of.np)
     _need(of, FLOATS, "log_normal_cpu")
-    return convert(np.exp(_scaled(_paired_normals(engine, n), mean, std)), of.np)
+    return convert(c_library("exp")(_scaled(_paired_normals(engine, n), mean, std)), of.np)
 
 
 @_in_blocks
@@ -229,7 +230,7 @@ def cauchy(engine: Engine, n: int, of: dtype, median: float = 0.0, sigma: float 
         raise RuntimeError(f"cauchy_ expects sigma > 0.0, but found sigma={sigma}")
     if not of.is_floating_point:
         raise RuntimeError(_CONTINUOUS.format("Cauchy", of.legacy))
-    slope = np.tan(math.pi * (standard64(engine, n) - 0.5))
+    slope = c_library("tan")(math.pi * (standard64(engine, n) - 0.5))
     plain = (median, sigma) == (0, 1)
     return convert(slope if plain else fma64(slope, sigma, median), of.np)
 
@@ -243,13 +244,13 @@ def exponential(engine: Engine, n: int, of: dtype, rate: float = 1.0) -> Array:
         return np.empty(0, of.np)
     if not of.is_floating_point:
         raise RuntimeError(_CONTINUOUS.format("Exponential", of.legacy))
-    logs = _logs(standard64(engine, n))
+    logs = _logs(standard64(engine, n), c_library("log1p") if of is dt.float64 else np.log1p)
     logs *= -1.0 / rate
     return convert(logs, of.np)
 
 
-def _logs(units: Array) -> Array:
-    return np.log1p(np.negative(units, out=units), out=units)
+def _logs(units: Array, log1p: np.ufunc = np.log1p) -> Array:
+    return log1p(np.negative(units, out=units), out=units)
 
 
 def exponentials32(words: Array) -> Array:

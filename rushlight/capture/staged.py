@@ -14,6 +14,7 @@ from rushlight.base.config import knobs
 from rushlight.base.rng import default_engine
 from rushlight.capture.kernelnode import Kernel, Product
 from rushlight.capture.lowering import checked, cut, total
+from rushlight.capture.moving import MOVED, looked_up, moved
 from rushlight.capture.recorder import Entry, gathered
 from rushlight.compiler import handwritten, mersenne, stages
 from rushlight.compiler.handwritten import Scratch
@@ -134,8 +135,8 @@ def staged(entry: Entry, room: Scratch) -> Stages | None:
     name = getattr(getattr(function, "row", None), "name", "")
     if name in _WIDENED:
         return _WIDENED[name](room.again(), outs, *operands)
-    if name in _ROWS:
-        return _ROWS[name](*outs, *operands)
+    if name in MOVED or name in _ROWS:
+        return moved(entry) if name in MOVED else _ROWS[name](*outs, *operands)
     if bound is Formula.compute and len(outs) == 1:
         kernel, arrays = function.args[0].kernel, (*operands[0], outs[0])  # type: ignore[attr-defined]
         return stages.kernel(kernel.fn, arrays, [False] * len(arrays)) if kernel.ready else None
@@ -229,7 +230,9 @@ _ROWS: dict[str, Callable[..., Stages | None]] = {
     "_cat": partial(_cat, False), "_stack": partial(_cat, True), "clone": _clone, "_keep": _keep,
     "_spread": handwritten.spread, "_max_pool": handwritten.max_pool,
     "_greatest": lambda found, *how: handwritten.max_pool(found, np.empty(found.shape, np.int64), *how),
-    "index_select": lambda out, table, dim, rows: handwritten.look_up(out, table, rows) if dim == 0 else None,
+    "gather": partial(looked_up, False),
+    "index_select": lambda out, table, dim, rows: handwritten.look_up(
+        out, table, rows) if dim == 0 else looked_up(True, out, table, dim, rows),
     "embedding": handwritten.look_up, "embedding_dense_backward": handwritten.look_up_backward,
     "_attention": handwritten.attention, "_attention_backward": handwritten.attention_backward}
 _WIDENED: dict[str, Callable[..., Stages | None]] = {

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.compiler import native
 from rushlight.compiler.ir import BITS, Function, Module
 from rushlight.compiler.lanes import Lane, is_float
 from rushlight.compiler.team import pointer
@@ -28,14 +29,26 @@ def along(how: str, a: Array, d: int, index: Array, other: Array, slices: bool =
     of places of whole slices.  Whether it was done: not where a position is outside (others may be written
     already), nor for dtypes and layouts that NumPy is left to.
     """
+    found = _suited(how, a, d, index, other, slices)
+    return found is not None and found.fn(a, index, other, d)
+
+
+def planned(how: str, a: Array, d: int, index: Array, other: Array,
+            slices: bool) -> tuple[int, tuple[int, ...]] | None:
+    """The address of the function that does what `along` says, and what it is to be called with."""
+    found = _suited(how, a, d, index, other, slices)
+    return None if found is None else (
+        native.address(found.kind, found.text, found.write), _arguments(a, index, other, d))
+
+
+def _suited(how: str, a: Array, d: int, index: Array, other: Array, slices: bool) -> Written | None:
     sizes, given, of = a.shape, other.shape, a.dtype
     if (not sizes or len(given) != len(sizes) or index.shape != (given[d:d + 1] if slices else given)
             or given != sizes and (given[:d] != sizes[:d] or given[d + 1:] != sizes[d + 1:])
             or of is not other.dtype or not a.size
             or not (index.flags.c_contiguous and a.flags.c_contiguous and other.flags.c_contiguous)):
-        return False
-    found = kernel(how, of, index.dtype)
-    return found is not None and found.fn(a, index, other, d)
+        return None
+    return kernel(how, of, index.dtype)
 
 
 @lru_cache(maxsize=None)

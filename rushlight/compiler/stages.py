@@ -30,7 +30,7 @@ _MOST_JOBS = 4096
 # Lines of fewer elements are better taken together.
 LINE = 1024
 # What elements are copied as: there is a number in every bit pattern.
-_WORDS = {1: "int8", 2: "int16", 4: "int32", 8: "int64"}
+WORDS = {1: "int8", 2: "int16", 4: "int32", 8: "int64"}
 
 
 class Stage:
@@ -152,9 +152,9 @@ class Noted:
 
 def copy(to: Array, source: Array) -> Stages | None:
     """to[...] = source, of one dtype."""
-    if source.dtype != to.dtype or to.itemsize not in _WORDS:
+    if source.dtype != to.dtype or to.itemsize not in WORDS:
         return None
-    x, of = symbol("x"), _WORDS[to.itemsize]
+    x, of = symbol("x"), WORDS[to.itemsize]
     source, to = source.view(of), to.view(of)
     found = formula(x, ("x",), (source, to))
     if (found is None or len(found[0].jobs) > to.size // LINE) and to.ndim > 1 and to.shape == source.shape:

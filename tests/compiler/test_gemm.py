@@ -5,6 +5,7 @@ import pytest
 
 from rushlight.compiler import gemm, pool, target
 
+pytestmark = pytest.mark.usefixtures("llvm")
 rng = np.random.default_rng(0)
 SIZES = [(2, 70, 2), (1, 64, 100), (33, 64, 70), (128, 96, 97), (5, 31, 200), (200, 31, 5), (97, 130, 131)]
 DTYPES = {"float32": np.float32, "float64": np.float64, "bfloat16": ml_dtypes.bfloat16, "float16": np.float16}

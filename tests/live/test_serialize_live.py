@@ -121,13 +121,13 @@ def test_bytes_of_the_old_format_agree(tmp_path: Path) -> None:
 def test_whole_modules(lib: Any, tmp_path: Path) -> None:
     other = torch if lib is rushlight else rushlight
     lib.manual_seed(0)
-    model = lib.nn.Sequential(lib.nn.Linear(3, 4), lib.nn.ReLU(), lib.nn.Linear(4, 2))
+    model = lib.nn.Sequential(lib.nn.Linear(3, 4), lib.nn.ReLU(), lib.nn.Linear(4, 2)).double()
     lib.save(model, tmp_path / "m.pt")
     again = other.load(tmp_path / "m.pt", weights_only=False)
     assert type(again) is other.nn.Sequential
     x = [[1.0, 2.0, 3.0]]
-    np.testing.assert_allclose(again(other.tensor(x)).detach().numpy(),
-                               model(lib.tensor(x)).detach().numpy(), rtol=1e-6)
+    np.testing.assert_allclose(again(other.tensor(x).double()).detach().numpy(),
+                               model(lib.tensor(x).double()).detach().numpy(), rtol=1e-12)
 
 
 @pytest.mark.parametrize("lib", BOTH, ids=["rushlight", "torch"])
