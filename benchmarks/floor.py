@@ -3,7 +3,7 @@ operations over the machine's peak, whichever takes longer.
 
 Each operand is read once and each result written once; only products, convolutions and attention are counted
 as operations, a backward as twice its forward. Bandwidth and peak are the best that NumPy's addition of large
-arrays and its BLAS reach on as many threads.
+arrays, and products by its BLAS or by Rushlight, reach on as many threads.
 """
 from __future__ import annotations
 
@@ -84,13 +84,15 @@ with ThreadPoolExecutor(THREADS) as pool:
     print(3 * a.nbytes / min(once() for _ in range(50)))
 """ % (L // 4)
 PEAK = """
-import numpy as np, time
-a, b = (np.random.rand(2048, 2048).astype(np.float32) for _ in range(2))
-def once():
+import rushlight, time
+rushlight.set_num_threads(THREADS)
+a, b = (rushlight.rand(2048, 2048, dtype=rushlight.DTYPE) for _ in range(2))
+pairs = [(a, b)] if "DTYPE" == "bfloat16" else [(a, b), (a.numpy(), b.numpy())]
+def once(a, b):
     start = time.perf_counter()
     a @ b
     return time.perf_counter() - start
-print(2 * 2048 ** 3 / min(once() for _ in range(6)))
+print(2 * 2048 ** 3 / min(once(*pair) for _ in range(6) for pair in pairs))
 """
 
 
@@ -99,12 +101,16 @@ class Machine:
 
     def __init__(self, python: str, threads: int) -> None:
         self.bandwidth = fresh(python, BANDWIDTH.replace("THREADS", str(threads)), threads)
-        self.peak = fresh(python, PEAK, threads)
+        peak = PEAK.replace("THREADS", str(threads))
+        self.peak, self.narrow = (fresh(python, peak.replace("DTYPE", of), threads)
+                                  for of in ("float32", "bfloat16"))
 
     def floor(self, name: str) -> float | None:
         """Seconds that a workload takes at least, where that is known."""
         moved, operations = WORK.get(name, (0, 0))
-        return max(moved / self.bandwidth, operations / self.peak) or None
+        peak = self.narrow if "bf16" in name else self.peak
+        return max(moved / self.bandwidth, operations / peak) or None
 
     def __str__(self) -> str:
-        return f"{self.bandwidth / 1e9:.0f} GB/s and {self.peak / 1e9:.0f} GFLOP/s"
+        return (f"{self.bandwidth / 1e9:.0f} GB/s and {self.peak / 1e9:.0f} GFLOP/s, in bfloat16 "
+                f"{self.narrow / 1e9:.0f}")
