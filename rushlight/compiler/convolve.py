@@ -17,7 +17,8 @@ import numpy as np
 
 from rushlight.base.layout import channels_last_strides, contiguous_strides, has_channels_last
 from rushlight.compiler import team
-from rushlight.compiler.tilecode import STRIP
+from rushlight.compiler.gemm import PACK
+from rushlight.compiler.tilecode import STRIP, height
 from rushlight.compiler.tiles import Product, offsets, suits
 from rushlight.ops.windows import padder
 
@@ -30,6 +31,8 @@ _FEWEST, _MOST = 2 * STRIP, 10 * STRIP
 _KEPT = 1 << 17
 # Words of a plan that the way holds, which knows it for longer.
 _SMALL = 1 << 10
+# Places of all samples that are one inner dim of a gradient's product.
+_TOGETHER = 1 << 10
 # Bytes of a packed gradient.
 _ROOM = 1 << 27
 
@@ -109,12 +112,15 @@ class _Plan(Product):
         super().__init__(dtype, *steps)
         self.given, self.pads, self.shape, self.strides = a.shape, pads, c.shape, c.strides
         self.last = c.strides != _laid(dtype, c.shape).strides
+        # Whether windows are packed instead of filters; C's channels come first then.
+        self.turned = False
 
     def finish(self) -> None:
         """No more parts."""
         super().finish()
-        self.call = team.Call((self.pack_code, self.packs, (0, 1), 4, self.steps),
-                              (self.tile_code, self.tiles, (2, 1, 3), 6, self.steps))
+        packed, left = (2, 0) if self.turned else (0, 2)
+        self.call = team.Call((self.pack_code, self.packs, (packed, 1), 4, self.steps),
+                              (self.tile_code, self.tiles, (left, 1, 3), 6, self.steps))
         self.wide = padder(self.given, self.pads)
 
     def run(self, a: Array, source: Array) -> Array:
@@ -122,8 +128,31 @@ class _Plan(Product):
         n, channels, *space = self.shape
         c = np.empty((n, *space, channels) if self.last else self.shape, a.dtype)
         c = np.moveaxis(c, -1, 1) if self.last else c
-        self.call(self.threads(), source, np.empty(self.size, np.uint8), self.wide(a), c)
+        to = np.empty((channels, n, *space), a.dtype) if self.turned else c
+        self.call(self.threads(), source, np.empty(self.size, np.uint8), self.wide(a), to)
+        if self.turned:
+            c[...] = to.swapaxes(0, 1)
         return c
+
+    def few(self, windows: Array, at: Array, filters: Array, bt: Array) -> bool:
+        """Where filters are many and windows few, the product with these packed: whether that is so.
+
+        Their offsets are those of windows and filters, and of an element in each.
+        """
+        j, i, item = len(windows), len(filters), self.line // self.columns
+        high = height(self.columns // 2, item)
+
+        def cost(rows: int, columns: int) -> float:
+            return -(-rows // high) * -(-columns // self.columns) * 2 * high + columns * PACK
+        self.turned = cost(i, j) < cost(j, i)
+        if self.turned:
+            self.steps_j = 0, item
+            first = self.panels(0, j, at, windows)
+            rows = STRIP if i >= 2 * STRIP else high
+            starts = [(0, 0, low, min(rows, i - low)) for low in range(0, i, rows)]
+            self.multiply(starts, first, j, filters, np.arange(i) * (j * item), bt)
+            self.finish()
+        return self.turned
 
 
 def _parts(samples: int, places: int) -> tuple[int, list[tuple[int, int, int]]]:
@@ -148,6 +177,8 @@ def forward(dtype: Any, x: _Layout, w: _Layout, stride: Ints, padding: Ints, dil
     at = offsets((channels, *kernel), (xs[1], *_times(xs[2:], dilation)))
     bt = offsets((channels, *kernel), ws[1:])
     each = outs // groups
+    if groups == 1 and most == samples and plan.few(ai, at, np.arange(outs) * ws[0], bt):
+        return plan
     for k in range(groups):
         starts = [(n * xs[0] + k * channels * xs[1], n * cs[0] + k * each * cs[1], *span)
                   for n, *span in parts]
@@ -177,6 +208,9 @@ def to_input(dtype: Any, g: _Layout, w: _Layout, space: Ints, stride: Ints, padd
             at = (at[:, None] + np.array([(place + before) * step_g for _, place in taps], np.int64)).ravel()
             bt = (bt[:, None] + np.array([tap * step_w for tap, _ in taps], np.int64)).ravel()
         corner = sum(_times(cs[2:], [r for r, _, _ in classes]))
+        if groups == 1 and most == samples and {*stride} == {1} and plan.few(
+                ai, at, np.arange(channels) * ws[1], bt):
+            return plan
         for k in range(groups):
             starts = [(n * gs[0] + k * each * gs[1], n * cs[0] + k * channels * cs[1] + corner, *span)
                       for n, *span in parts]
@@ -206,10 +240,14 @@ def to_weight(dtype: Any, x: _Layout, g: _Layout, kernel: Ints, stride: Ints, pa
     (samples, outs, *out), channels = g.shape, x.shape[1] // groups
     c = _result(dtype, (outs, channels, *kernel), g, x)
     gs, xs, cs = g.strides, wide.strides, c.strides
-    plan = _Plan(dtype, x, pads, c, (gs[1], cs[0]), (xs[0], gs[0]), samples)
+    # Few places of a sample are walked with those of the others.
+    whole = samples * prod(out) <= _TOGETHER
+    plan = _Plan(dtype, x, pads, c, (gs[1], cs[0]), (xs[0], gs[0]), 1 if whole else samples)
     ai = offsets((channels, *kernel), (xs[1], *_times(xs[2:], dilation)))
     ci = offsets((channels, *kernel), cs[1:])
-    at, bt = offsets(out, _times(xs[2:], stride)), offsets(out, gs[2:])
+    walked = (samples, *out) if whole else out
+    at, bt = (offsets(walked, [*of[:whole], *steps]) for of, steps in (
+        (xs, _times(xs[2:], stride)), (gs, gs[2:])))
     each = outs // groups
     for k in range(groups):
         starts = [(k * channels * xs[1], k * each * cs[0], low, min(STRIP, len(ai) - low))

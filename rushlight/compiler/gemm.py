@@ -28,7 +28,7 @@ _MOST, _LEAST, _JOBS = 384, 24, 8
 # Bytes of panels at a time; matrices of a batch beyond which NumPy's own loop is as good.
 _ROOM, _BATCH = 1 << 23, 4096
 # What laying out an element takes, in instructions.
-_PACK = 0.5
+PACK = 0.5
 
 
 class Plan(NamedTuple):
@@ -126,7 +126,7 @@ def _plan(kind: _Kind, item: int, a: Layout, b: Layout, batch: tuple[int, ...], 
     def cost(left: _Side, right: _Side) -> float:
         tiles = -(-left.lines // high) * -(-right.lines // width)
         packed = right.lines + (0 if kind.direct(left, item) else left.lines)
-        return depth * (tiles * 2 * high / kind.deep + packed * _PACK)
+        return depth * (tiles * 2 * high / kind.deep + packed * PACK)
     if cost(right, left) < cost(left, right):
         left, right, turned = right, left, True
         begins = [(second, first, to) for first, second, to in begins]

@@ -100,7 +100,9 @@ def convolution(room: Scratch, out: Array, which: str, a: Array, b: Array, *how:
         return None
     wide, filled = _widened(room, a, plan.pads)
     packed = room.empty((plan.size,), np.uint8)
-    return joined([*filled, _stages(plan.call, plan.threads(), b, packed, wide, out)])
+    first = room.empty(out.swapaxes(0, 1).shape, out.dtype) if plan.turned else out
+    return joined([*filled, _stages(plan.call, plan.threads(), b, packed, wide, first),
+                   *([copy(out, first.swapaxes(0, 1))] if plan.turned else [])])
 
 
 def max_pool(found: Array, places: Array, input: Array, *how: Any) -> Stages | None:

@@ -121,8 +121,11 @@ class _Pack(Writer):
         self.apart = f.load("i64", "%dims", SLOT * 2) if stored == PAIRS else ""
         self.zero = f.const(kind, 0.0)
         # An i1: whether a whole line of B lies side by side in the source.
-        self.dense = f.op(f"and i1 {f.i64('icmp eq', self.j, self.wide)}, "
-                          f"{self.rises(self.columns, '0', self.item)}")
+        first, second = (self.entry(self.columns, str(k)) for k in (0, lanes))
+        self.dense = f.i64("icmp eq", self.j, self.wide)
+        halves = [self.rises(self.columns, str(k), self.item) for k in (0, lanes)]
+        for also in (*halves, f.i64("icmp eq", f.i64("sub", second, first), lanes * self.item)):
+            self.dense = f.op(f"and i1 {self.dense}, {also}")
 
     def whole(self) -> None:
         """As many lines at a time as a vector has lanes."""

@@ -56,16 +56,18 @@ class Product:
     def _blocks(self, columns: int) -> list[tuple[int, int]]:
         return [(low, min(self.columns, columns - low)) for low in range(0, columns, self.columns)]
 
-    def panels(self, source: int, columns: int, bt: Array) -> int:
-        """Pack columns of the source at `bt`; where they begin."""
-        bj, first, self.step_b = np.arange(self.columns) * self.steps_j[0], self.size, len(bt) * self.line
-        tables = [np.append(bt, bj), bj]
+    def panels(self, source: int, columns: int, bt: Array, bj: Array | None = None) -> int:
+        """Pack columns of the source at `bt`; where they begin. bj: where columns lie that are not even."""
+        first, self.step_b = self.size, len(bt) * self.line
+        even = np.arange(self.columns) * self.steps_j[0]
+        tables = [np.append(bt, even), even if bj is None else np.append(bj, even)]
         self.kept += tables
-        of_b = [team.pointer(v) for v in tables]
+        of_t, of_j = [team.pointer(v) for v in tables]
         for low, valid in self._blocks(columns):
+            at = (source + low * self.steps_j[0], of_j) if bj is None else (source, of_j + 8 * low)
             for s in range(self.segments):
-                self.jobs[0].append((source + low * self.steps_j[0] + s * self.steps_s[1], self.size, *of_b,
-                                     len(bt), valid, self.apart))
+                self.jobs[0].append((at[0] + s * self.steps_s[1], self.size, of_t, at[1], len(bt), valid,
+                                     self.apart))
                 self.size += self.step_b
         return first
 
