@@ -16,12 +16,12 @@ from rushlight.capture.kernelnode import Kernel, Product
 from rushlight.capture.lowering import checked, cut, total
 from rushlight.capture.moving import MOVED, looked_up, moved
 from rushlight.capture.recorder import Entry, gathered
-from rushlight.compiler import handwritten, mersenne, stages
+from rushlight.compiler import handwritten, mersenne, pool, stages
 from rushlight.compiler.handwritten import Scratch
 from rushlight.compiler.columns import columns
 from rushlight.compiler.full import CHUNK, full
 from rushlight.compiler.rows import rows
-from rushlight.compiler.stages import LINE, Noted, Run, Stages, joined
+from rushlight.compiler.stages import LINE, Noted, Run, Stages, chains, joined
 from rushlight.compiler.target import available
 from rushlight.compiler.tiles import Packed
 from rushlight.dispatch.formula import Formula
@@ -33,6 +33,8 @@ from rushlight.ops.scalar import Expr, symbol, toposort
 
 Array = np.ndarray[Any, Any]
 Step = Callable[[], Any]
+# Sequences that are worth a thread: the rows of a tile.
+_TILE = 8
 # What NumPy and machine code compute with the same bits.
 _EXACT = frozenset("in const add sub mul div sqrt neg abs".split())
 
@@ -50,12 +52,18 @@ def prepared(entry: Entry) -> Step:
 
 def _recurrent(made: Any, outs: Sequence[Array]) -> Step | None:
     """A recurrence whose loop of steps is one native call; None where something in it is not known so."""
-    written = Noted()
-    if made.projection is None:
-        made.loop(written)
-    if not (written.known and written.stages and isinstance(made.packed, Packed)):
+    if made.projection is not None or not isinstance(made.packed, Packed):
         return None
-    loop = Run([(written.stages, made.loop)])
+    # Each thread has its own sequences, and waits for nobody; or where these are few, its own columns.
+    batch, threads = len(made.first[0]), pool.get_num_threads()
+    part = batch // threads // _TILE * _TILE
+    cuts = [*range(0, part * threads, part), batch] if part and threads > 1 else [0, batch]
+    parts = [Noted(threads if len(cuts) == 2 else 1) for _ in cuts[1:]]
+    for written, low, high in zip(parts, cuts, cuts[1:], strict=False):
+        made.loop(written, low, high)
+    if not all(written.known and written.stages for written in parts):
+        return None
+    loop = Run([(parts[0].stages if len(parts) == 1 else chains([p.stages for p in parts]), made.loop)])
 
     def step() -> None:
         made.start()

@@ -16,9 +16,11 @@ import numpy as np
 
 from rushlight.base.ufunc import LOOPS
 from rushlight.compiler import blas, native, pool, team
+from rushlight.compiler.ir import Function, Module
 from rushlight.compiler.columns import CHUNK, Columns
 from rushlight.compiler.pointwise import SHARED, pointwise
 from rushlight.compiler.rows import rows
+from rushlight.compiler.tilecode import HEADER
 from rushlight.compiler.tiles import Packed
 from rushlight.compiler.team import pointer, word
 from rushlight.ops.scalar import Expr, symbol
@@ -111,11 +113,11 @@ def formula(expr: Expr, names: Sequence[str], arrays: Sequence[Array]) -> Stages
 
 
 class Noted:
-    """What a loop of recurrences.py asks for, written down as stages; `known` tells if all of it could be."""
+    """What a loop of recurrences.py asks for, as stages for so many threads; `known`: if all could be."""
 
-    def __init__(self) -> None:
+    def __init__(self, threads: int) -> None:
         self.stages: Stages = []
-        self.known = True
+        self.threads, self.known = threads, True
 
     def _more(self, found: Stages | None) -> None:
         self.known = self.known and found is not None
@@ -127,10 +129,10 @@ class Noted:
             x, out = operands
             product, three = function.at(len(x)), (x, function.b, out)
             self._more([Stage(product.tile_code, team.placed(product.tiles, three), 6, product.steps,
-                              pool.get_num_threads(), three)])
+                              self.threads, three)])
             return
         arrays, kernel_of = (*operands[0], *operands[1]), getattr(function, "kernel", None)
-        threads = pool.get_num_threads() if operands[1][0].size >= SHARED else 1
+        threads = self.threads if operands[1][0].size >= SHARED else 1
         # Each thread goes on with the columns whose products it has made.
         part, odd = divmod(operands[1][0].shape[-1], threads)
         cuts = [slice(None)] if odd else [slice(low, low + part) for low in range(0, part * threads, part)]
@@ -148,6 +150,25 @@ class Noted:
     def add(self, to: Array, source: Array) -> None:
         """to += source."""
         self._more(formula(symbol("x") + symbol("y"), "xy", (to, source, to)))
+
+
+def chains(parts: Sequence[Stages]) -> Stages:
+    """Stages that a thread runs one after the other, beside those of other threads."""
+    runs = [Run([(stages, list)]) for stages in parts]
+    loop = native.address("chain", "", _chain)
+    return [Stage(loop, [[run.address, run.count] for run in runs], 1, [], len(runs), runs)]
+
+
+def _chain(module: Module, name: str) -> None:
+    """The IR. args: a table of stages. dims: how many."""
+    f = Function(module, HEADER.format(name))
+    module.declare("rl_program_run", "declare i64 @rl_program_run(ptr, ptr, i64, i64, i64)")
+    count = f.load("i64", "%dims")
+    table = f.load("ptr", "%args")
+    done = f.op(f"call i64 @rl_program_run(ptr null, ptr {table}, i64 0, i64 {count}, i64 0)")
+    refused = f.i64("icmp ne", done, count)
+    f.emit(f"ret i32 {f.op(f'zext i1 {refused} to i32')}")
+    f.finish()
 
 
 def copy(to: Array, source: Array) -> Stages | None:

@@ -20,7 +20,7 @@ from rushlight.compiler.lanes import Lane
 from rushlight.compiler.runtime import SLOT, slot
 
 # Rows of a strip, whose tiles share a block of B, and how many lines such a block has.
-STRIP, _BLOCK = 96, 256
+STRIP, _BLOCK = 96, 128
 HEADER = "define i32 @{}(ptr %x, ptr %args, ptr %dims, ptr %steps, ptr %d)"
 PAIRS = "pairs"
 _ADD_PAIRS = "llvm.x86.avx512bf16.dpbf16ps.512"

@@ -139,11 +139,14 @@ class Forward:
             if held is not None:
                 held[...] = first
 
-    def loop(self, do: Any = Now) -> None:
-        """All steps."""
-        h, c, kept, projection = self.h, self.c, self.kept, self.projection
-        for (i, j, n), (_, _, following) in zip(self.steps, [*self.steps[1:], (0, 0, -1)], strict=True):
-            y, s = self.out[i:j] if projection is None else self.y[:n], self.s[:n]
+    def loop(self, do: Any = Now, low: int = 0, high: int | None = None) -> None:
+        """All steps, of these sequences of the batch."""
+        kept, projection = self.kept, self.projection
+        h, own, c, sums, ends = [None if a is None else a[low:high] for a in (
+            self.h, self.h, self.c, self.s, self.y)]
+        steps = _of(self.steps, low, high)
+        for (i, j, n), (_, _, following) in zip(steps, [*steps[1:], (0, 0, -1)], strict=True):
+            y, s = self.out[i:j] if projection is None else ends[:n], sums[:n]
             cells = [] if c is None else [c[:n]]
             do.run(self.packed, h[:n], s)
             do.run(self.kernel, (*_parts(self.gates[i:j], self.count), *_parts(s, self.count), *self.bias,
@@ -155,8 +158,8 @@ class Forward:
             if n == following:
                 h = self.out[i:j]
             else:
-                do.copy(self.h[:n], self.out[i:j])
-                h = self.h
+                do.copy(own[:n], self.out[i:j])
+                h = own
 
     def finish(self) -> tuple[Array | None, ...]:
         """The results."""
@@ -167,6 +170,12 @@ class Forward:
         self.start()
         self.loop()
         return self.finish()
+
+
+def _of(steps: list[Span], low: int, high: int | None) -> list[Span]:
+    """The rows of some sequences of the batch."""
+    spans = [(i + low, min(j, j if high is None else i + high)) for i, j, _ in steps]
+    return [(i, j, j - i) for i, j in spans if i < j]
 
 
 def before(values: Array, first: Array, steps: list[Span]) -> Array:
@@ -214,21 +223,23 @@ class Backward:
         for cells in self.cells:
             cells[...] = before(self.kept[:, 4], self.first[1], self.steps)  # type: ignore[index, arg-type]
 
-    def loop(self, do: Any = Now) -> None:
-        """All steps, the last one first."""
+    def loop(self, do: Any = Now, low: int = 0, high: int | None = None) -> None:
+        """All steps, the last one first, of these sequences of the batch."""
         states = {"LSTM": self.cells, "GRU": [self.h]}.get(self.mode, [])
-        for i, j, n in reversed(self.steps):
-            d, later, dc = self.to_out[i:j], self.dh[:n], [a[:n] for a in self.dc]
+        dh, of_cells, also = self.dh[low:high], *(
+            [a[low:high] for a in held] for held in (self.dc, self.straight))
+        for i, j, n in reversed(_of(self.steps, low, high)):
+            d, later, dc = self.to_out[i:j], dh[:n], [a[:n] for a in of_cells]
             if self.projection is not None:
                 d, later = np.add(d, later, self.whole[i:j]) @ self.projection, self.nothing[:n]
             into_s = _parts(self.dy[i:j], self.count) if self.dy is not self.dx else []
-            straight = [a[:n] for a in self.straight]
+            straight = [a[:n] for a in also]
             do.run(self.kernel, (d, later, *dc, *[a[i:j] for a in states],
                                  *([self.out[i:j]] if self.kept is None else self.kept[i:j].swapaxes(0, 1))),
                    (*_parts(self.dx[i:j], self.count), *into_s, *straight, *dc))
-            do.run(self.packed, self.dy[i:j], self.dh[:n])
+            do.run(self.packed, self.dy[i:j], dh[:n])
             for a in straight:
-                do.add(self.dh[:n], a)
+                do.add(dh[:n], a)
 
     def finish(self) -> tuple[Array | None, ...]:
         """The results."""
