@@ -8,8 +8,10 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from rushlight.autograd.node import AccumulateGrad, Node
-from rushlight.ops.copying import duplicate
+from rushlight.ops.copying import assign, duplicate
 from rushlight.tensor.lazyviews import mark, memory
 from rushlight.tensor.tensor import wrap
 
@@ -140,17 +142,23 @@ def accumulated(node: Node, leaf: Any) -> None:
 
 
 def own(grad: Any, leaf: Any) -> Any:
-    """`grad` as the leaf's own: itself where nobody else holds it or its memory, else a copy."""
+    """`grad` as the leaf's own: itself where nobody else holds it or its memory, else a copy.
+
+    It lies as the leaf does where that is dense, else row by row.
+    """
     if grad._k.lazy and sys.getrefcount(grad) <= _ALONE:
         return mark(own(memory(grad), leaf), grad._k.conj, grad._k.neg)
     a = grad._a
     alone = (a.base is None and sys.getrefcount(grad) <= _ALONE and sys.getrefcount(a) <= _ALONE - 1)
-    if alone and grad._g is None and (a.flags.c_contiguous or not leaf._a.flags.c_contiguous):
+    room = None if (like := leaf._a).flags.c_contiguous else np.empty_like(like)
+    if room is not None and any(n > 1 and s != t for n, s, t in zip(
+            like.shape, room.strides, like.strides, strict=True)):
+        room = np.empty(like.shape, like.dtype)
+    if alone and grad._g is None and (a.flags.c_contiguous if room is None else a.strides == room.strides):
         return grad
     if grad.is_sparse:
         return grad.detach()
-    order: Any = "C" if leaf._a.flags.c_contiguous else "K"
-    return wrap(duplicate(a, order), grad._k)
+    return wrap(duplicate(a) if room is None else assign(room, a), grad._k)
 
 
 def _calibrate() -> int:

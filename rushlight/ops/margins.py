@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from functools import lru_cache, partial
 from math import inf, prod
+from operator import index
 from typing import Any
 
 import numpy as np
@@ -15,9 +16,11 @@ from rushlight.ops.arithmetic import where
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.losses import reduced, reduction_of
 from rushlight.ops.machine import machine
+from rushlight.ops.oneatom import not_for
 from rushlight.ops.scalar import m, symbol
+from rushlight.ops.scatter import scatter_add
 from rushlight.ops.statistics import vector_norm
-from rushlight.ops.table import ROWS, composite
+from rushlight.ops.table import Array, composite, opaque
 from rushlight.ops.ways import Way, resolved
 
 _F = ("nn.functional",)
@@ -184,35 +187,57 @@ def _triplet(distance: Any, anchor: Any, positive: Any, negative: Any, margin: f
     return (margin + near - far).clamp(min=0)
 
 
-@composite(where=("torch", "nn.functional"))
+@composite(where=("torch", "nn.functional"),
+           refuse=not_for("ctc_loss_cpu", "float16", "bfloat16", "int", "bool", "complex"))
 def ctc_loss(log_probs, targets, input_lengths: "Any", target_lengths: "Any", blank: "int" = 0,
              reduction: "str" = "mean", zero_infinity: "bool" = False):
     """The negative log-likelihood of label sequences, over all alignments (Graves et al., ICML 2006).
 
-    log_probs (T, N, C) or (T, C); targets (N, S) or all labels in one row.
+    log_probs (T, N, C) or (T, C); targets (N, S) or all labels in one row. The gradient takes log_probs for
+    log_softmax's, as PyTorch's does, and cannot be differentiated again.
     """
+    reduction_of(reduction, None, None)
     single = log_probs.ndim == 2
     logs = log_probs.unsqueeze(1) if single else log_probs
-    times, labels = _lengths(input_lengths), _lengths(target_lengths)
-    if not 0 <= blank < logs.shape[2]:
-        raise RuntimeError("blank must be in label range")
-    if not len(times) == len(labels) == logs.shape[1]:
-        raise RuntimeError(f"input_lengths and target_lengths must be of batch_size {logs.shape[1]}")
-    if targets.ndim == 2 and max(labels, default=0) > targets.shape[1]:
-        raise RuntimeError(f"Expected tensor to have size at least {max(labels)} at dimension 1, but got "
-                           f"size {targets.shape[1]} for argument #2 'targets'")
-    losses = _alignments(logs, targets, times, labels, blank)
-    if losses.requires_grad:
-        # PyTorch's gradient assumes that log_probs are log_softmax's: it has exp(log_probs) besides the
-        # derivative of the alignments. This term of value 0 adds that.
-        part, counted = logs.exp(), np.arange(logs.shape[0])[:, None] < np.array(times)
-        losses = losses + ((part - part.detach()).sum(2) * tensor_of(counted.astype(logs._a.dtype))).sum(0)
+    times, labels = _lengths("input_lengths", input_lengths), _lengths("target_lengths", target_lengths)
+    _check_alignments(logs, targets, times, labels, blank)
+    losses = _ctc_loss(logs, targets.long(), times, labels, blank, zero_infinity)[0]
     if zero_infinity:
         losses = where(losses == inf, 0.0, losses)
     if reduction == "mean":
         return _mean_of_each(losses, labels)
     found = losses.sum() if reduction == "sum" else losses
     return found.squeeze(0) if single and reduction == "none" else found
+
+
+def _lengths(name: str, value: Any) -> Ints:
+    try:
+        return tuple(map(index, value.reshape(-1).tolist() if hasattr(value, "tolist") else value))
+    except TypeError:
+        raise TypeError(f"ctc_loss(): {name} must be a tensor or tuple of ints, not {value!r}") from None
+
+
+def _check_alignments(logs: Any, targets: Any, times: Ints, labels: Ints, blank: int) -> None:
+    if not logs.numel():
+        raise RuntimeError("log_probs tensor must not be empty")
+    if logs.ndim != 3 or targets.ndim not in (1, 2):
+        raise RuntimeError("Expected 3-dimensional tensor for argument #1 'log_probs' and 1 to 2 dimensions "
+                           f"for argument #2 'targets', but got {logs.ndim} and {targets.ndim} dimensions")
+    if not 0 <= blank < logs.shape[2]:
+        raise RuntimeError("blank must be in label range")
+    for name, given, most in (("input_lengths", times, len(logs)), ("target_lengths", labels, inf)):
+        if len(given) != logs.shape[1]:
+            raise RuntimeError(f"{name} must be of size batch_size, {logs.shape[1]}, not {len(given)}")
+        if wrong := [n for n in given if not 0 <= n <= most]:
+            raise RuntimeError(f"Expected {name} to have value at least 0 and at most {most}, but got value "
+                               f"{wrong[0]}")
+    size = sum(labels) if targets.ndim == 1 else max(labels)
+    if targets.ndim == 2 and size > targets.shape[1]:
+        raise RuntimeError(f"Expected tensor to have size at least {size} at dimension 1, but got size "
+                           f"{targets.shape[1]} for argument #2 'targets'")
+    if len(targets) != (wanted := size if targets.ndim == 1 else len(labels)):
+        raise RuntimeError(f"Expected tensor to have size {wanted} at dimension 0, but got size "
+                           f"{len(targets)} for argument #2 'targets'")
 
 
 @composite(name="_ctc_mean", where=("aten",))
@@ -228,37 +253,60 @@ def _(losses: Any, lengths: Ints) -> Way:
     return lambda losses: np.asarray(np.add.reduce(losses / share) / count)
 
 
-def _lengths(value: Any) -> tuple[int, ...]:
-    value = value.tolist() if hasattr(value, "tolist") else value
-    return (value,) if isinstance(value, int) else tuple(map(int, value))
+@opaque(where=("aten",), node="ctc_loss")
+def _ctc_loss(logs, targets, times: "Ints", lengths: "Ints", blank: "int", zero_infinity: "bool"
+              ) -> tuple[Array, Array]:
+    """-log of the sum over alignments; log of the sum over ways to each state (label or blank) at a time."""
+    labels, row, last = _trellis(targets, lengths, blank)
+    steps = np.array(times)[:, None]
+    found = _ways(logs[:, row, labels], labels)
+    ends = found[steps - 1, row, last - np.arange(2)]
+    most = ends.max(1)
+    losses = -(np.log(np.exp(ends - np.where(most == -inf, 0, most)[:, None]).sum(1)) + most)
+    losses = np.where(last[:, 0] == 0, -ends[:, 0], losses)
+    return np.where(steps[:, 0] == 0, np.where(last[:, 0] == 0, 0, inf), losses).astype(logs.dtype), found
 
 
-@composite(name="_ctc_alignments", where=("aten",))
-def _alignments(logs, targets, times: "Ints", lengths: "Ints", blank: "int"):
-    """-log of the sum over alignments."""
-    labels, barred, start, only, *last = map(tensor_of, _trellis(logs._a, targets._a, times, lengths, blank))
-    emitted, cat = logs[:, last[1], labels], ROWS["cat"]
-    alpha = start + emitted[0]
-    gone, kept = alpha.detach().new_full((len(lengths), 2), -inf), [alpha[None]]
-    for t in range(1, len(logs)):
-        wide = cat([gone, alpha], 1)
-        alpha = _merged([alpha, wide[:, 1:-1], wide[:, :-2] + barred]) + emitted[t]
-        kept.append(alpha[None])
-    return -_merged((cat(kept, 0)[tuple(last)] + only).unbind(1))
+@_ctc_loss.shape_rule
+def _(logs: Any, targets: Any, times: Ints, lengths: Ints, blank: int, zero_infinity: bool) -> Any:
+    return logs.new_empty(logs.shape[1:2]), logs.new_empty((*logs.shape[:2], 2 * max(lengths) + 1))
 
 
-def _merged(ways: Any) -> Any:
-    return ROWS["logsumexp"](ROWS["stack"](ways, 0), 0)
+@_ctc_loss.gradient
+def _(s: Any, grad: Any, *_: Any) -> Any:
+    return _ctc_loss_backward(grad, s.logs, s.targets, *s.result, s.times, s.lengths, s.blank,
+                              s.zero_infinity), None
 
 
-@_alignments.kernel
-def _(logs: Any, targets: Any, times: Any, lengths: Any, blank: int) -> Any:
-    labels, barred, start, only, *last = _trellis(logs, targets, times, lengths, blank)
-    wide = np.empty((len(logs), len(labels), labels.shape[1] + 2), logs.dtype)
-    wide[:, :, :2] = -inf
-    emitted = logs.reshape(len(logs), -1).take(labels + last[1] * logs.shape[2], 1)
-    found, kernel = wide[:, :, 2:], _step(dt.from_numpy_dtype(logs.dtype).name)
-    np.add(start, emitted[0], found[0])
+@opaque(where=("aten",))
+def _ctc_loss_backward(grad, logs, targets, losses, ways, times: "Ints", lengths: "Ints", blank: "int",
+                       zero_infinity: "bool") -> Array:
+    """grad * (exp(logs) - the share of alignments that are there), in PyTorch's steps: nan where its is."""
+    labels, row, last = _trellis(targets, lengths, blank)
+    steps, states = np.array(times)[:, None], np.arange(labels.shape[1])
+    time = np.arange(len(logs))[:, None, None]
+    turned = steps - 1 - time, row, last - states  # the ways from each state to the end, backwards
+    emitted = logs[:, row, labels]
+    back = _ways(emitted[turned], labels[turned[1:]])[turned]
+    shares = np.exp(ways + back + losses[:, None] - emitted) * (states <= last)
+    none = np.exp(losses[:, None] - logs - inf)
+    places = np.ascontiguousarray(np.broadcast_to(labels, shares.shape))
+    found = (np.exp(logs) - scatter_add.body(none, 2, places, shares)) * grad[:, None]
+    return np.where((time < steps) & ~(zero_infinity & (losses == inf))[:, None], found, 0)
+
+
+@_ctc_loss_backward.gradient
+def _(s: Any, *grads: Any) -> Any:
+    raise RuntimeError("derivative for aten::_ctc_loss_backward is not implemented")
+
+
+def _ways(emitted: Array, labels: Array) -> Array:
+    """log of the sum over ways to each state (last axis) at each time (first), from one of the first two."""
+    barred = np.full(labels.shape, -inf, emitted.dtype)
+    barred[:, 2:][labels[:, 2:] != labels[:, :-2]] = 0  # a leap over a blank is to another label
+    wide = np.full((*emitted.shape[:2], labels.shape[1] + 2), -inf, emitted.dtype)
+    found, kernel = wide[:, :, 2:], _step(dt.from_numpy_dtype(emitted.dtype).name)
+    found[0, :, :2] = emitted[0, :, :2]
     *given, to = found[:-1], wide[:-1, :, 1:-1], wide[:-1, :, :-2], barred, emitted[1:], found[1:]
     # One after the other in one call, where a row is no single state.
     split = machine("team", "split")
@@ -266,15 +314,14 @@ def _(logs: Any, targets: Any, times: Any, lengths: Any, blank: int) -> Any:
         given[3] = [barred] * len(to)
         for now, *states in zip(to, *given):
             kernel(*states, out=now)
-    ends = found[tuple(last)] + only
-    return -np.logaddexp(ends[:, 0], ends[:, 1])
+    return found
 
 
 @lru_cache(maxsize=None)
 def _step(of: str) -> Any:
     """The kernel of a state: by the three that lead to it, whether the last may, and what is emitted."""
     *ways, barred, now = operands = [symbol(n) for n in ("stay", "step", "leap", "barred", "now")]
-    ways[2] = ways[2] + barred
+    ways[2] = m.where(m.eq(barred, 0.0), ways[2], -inf)
     most = m.maximum(m.maximum(*ways[:2]), ways[2])
     base = m.where(m.eq(most, -inf), 0.0, most)  # nothing leads to some
     parts = [m.exp(way - base) for way in ways]
@@ -284,25 +331,17 @@ def _step(of: str) -> Any:
     return kernel
 
 
-def _trellis(logs: Any, targets: Any, times: Ints, lengths: Ints, blank: int) -> list[Any]:
-    """Labels with blanks around; 0, else -inf, where one may be reached from two before it, for states to
-    start in, and for those to end in (they come before it); where these are."""
-    places, *others = _layout(times, lengths, targets.shape, logs.dtype)
-    labels = np.concatenate((targets.reshape(-1), [blank])).take(places)
-    barred = np.full(labels.shape, -inf, logs.dtype)
-    barred[:, 2:][labels[:, 2:] != labels[:, :-2]] = 0  # unless it is the same label, or a blank
-    return [labels, barred, *others]
+def _trellis(targets: Array, lengths: Ints, blank: int) -> tuple[Array, Array, Array]:
+    """Labels with blanks around, the numbers of their rows, and where each row ends."""
+    places, *others = _layout(lengths, targets.shape)
+    return np.append(targets, blank).take(places), *others
 
 
 @lru_cache(maxsize=32)
-def _layout(times: Ints, lengths: Ints, shape: Ints, of: Any) -> tuple[Any, ...]:
+def _layout(lengths: Ints, shape: Ints) -> tuple[Array, Array, Array]:
     """Where labels are among targets of a shape, after which comes the blank; and the rest of `_trellis`."""
-    n, ends, counts = len(lengths), np.cumsum(lengths), 2 * np.array(lengths, np.int64)[:, None]
-    places = np.full((n, 2 * max(lengths, default=0) + 1), prod(shape), np.int64)
+    n, ends = len(lengths), np.cumsum(lengths)
+    places = np.full((n, 2 * max(lengths) + 1), prod(shape), np.int64)
     for i, k in enumerate(lengths):
         places[i, 1:2 * k:2] = np.arange(k) + (i * shape[1] if len(shape) == 2 else ends[i] - k)
-    start = np.full(places.shape, -inf, of)
-    start[:, :2] = 0
-    last = counts - np.arange(2)
-    only = np.where(last < 0, -inf, 0.0).astype(of)
-    return places, start, only, np.array(times)[:, None] - 1, np.arange(n)[:, None], np.maximum(last, 0)
+    return places, np.arange(n)[:, None], 2 * np.array(lengths)[:, None]

@@ -329,6 +329,15 @@ torch.optim.SGD([x * g], lr=0.1)  #  can't optimize a non-leaf Tensor
 torch.optim.Adam([g], lr=-1)  #  Invalid learning rate: -1
 torch.optim.Adam([g], wrong=1)  #
 torch.optim.lr_scheduler.StepLR(3, 1)  #  is not an Optimizer
+F.ctc_loss(b3, i.view(-1)[:4], (2, 2, 2), (1, 1))  #  input_lengths must be of size batch_size
+F.ctc_loss(b3, i.view(-1)[:4], (3, 2, 2, 2), (1, 1, 1, 1))  #  Expected input_lengths to have value
+F.ctc_loss(b3, i.view(-1)[:4], (1, 2, 2, -2), (1, 1, 1, 1))  #  Expected input_lengths to have value
+F.ctc_loss(b3, i.view(-1), (1, 2, 2, 2), (1, 1, 1, 1))  #  Expected tensor to have size
+F.ctc_loss(b3, i.expand(2, 2, 3).reshape(4, 3)[:, :2], (1, 2, 2, 2), (1, 1, 1, 3))  #  Expected tensor to have size at least 3 at dimension 1, but got size 2
+F.ctc_loss(b3.half(), i.view(-1)[:4], (1, 2, 2, 2), (1, 1, 1, 1))  #  "ctc_loss_cpu" not implemented for 'Half'
+F.ctc_loss(b3[:0], i.view(-1)[:4], (0, 0, 0, 0), (1, 1, 1, 1))  #  log_probs tensor must not be empty
+F.ctc_loss(b3, i.view(-1)[:4], torch.ones(4), (1, 1, 1, 1))  #  ctc_loss()
+F.ctc_loss(b3, i[None], (1, 2, 2, 2), (1, 1, 1, 1))  #  argument #2 'targets'
 """
 
 

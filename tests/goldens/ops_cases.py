@@ -124,6 +124,10 @@ F.poisson_nll_loss(x, p.detach()); F.gaussian_nll_loss(x, y, p); F.soft_margin_l
 F.margin_ranking_loss(x, y, x.detach().sign()); F.cosine_embedding_loss(x, y, classes - 1)
 F.conv1d(signal, taps, stride=2, padding=1); F.conv2d(image, kernel, u[:3]); F.conv_transpose1d(signal, taps[:2])
 F.bilinear(x, y, z[None].repeat(2, 1, 1))
+F.ctc_loss(s, torch.tensor([[1, 2], [2, 2], [3, 1]]), (2, 2, 1), (2, 2, 0), 0, 'none')
+F.ctc_loss(s, torch.tensor([[1, 2], [2, 2], [3, 1]]), (2, 2, 1), (2, 2, 0), 0, 'sum', zero_infinity=True)
+F.ctc_loss(r, torch.tensor([1, 0, 1]), (2, 0, 1, 0), (1, 1, 1, 0), 2, 'none')
+F.ctc_loss(torch.cat((r, r, r / 0)), torch.tensor([0, 1, 1, 1]), (5, 4, 2, 3), (1, 2, 0, 1), 2, 'none')
 """
 # Vectors that are free up to a sign are squared.
 _LINEAR_ALGEBRA = """

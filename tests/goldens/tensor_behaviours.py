@@ -206,3 +206,16 @@ def batch_norm_for_vmap(torch: Any) -> Any:
                           nn.InstanceNorm1d(2, track_running_stats=True))
     same = torch.func.replace_all_batch_norm_modules_(model) is model
     return same, list(model.state_dict()), str(model[0]), attempt(lambda: model[0].eval()(torch.arange(6.0).view(3, 2)))
+
+
+@TENSOR
+def gradients_lie_as_their_leaves_do(torch: Any) -> Any:
+    found = []
+    for leaf in (torch.ones(3, 4).t(), torch.ones(3, 8)[:, ::2], torch.ones(4, 1).expand(4, 4),
+                 torch.ones(4, 4, 1, 4).permute(2, 3, 0, 1), torch.ones(2, 3, 4, 4)[:, :, ::2],
+                 torch.ones(2, 3, 4, 4).to(memory_format=torch.channels_last)):
+        for f in (torch.exp, lambda t: t.cumsum(0), lambda t: t.contiguous(), lambda t: t[..., 0], lambda t: t.mT * t.mT):
+            x = leaf.detach().requires_grad_()
+            f(x).sum().backward()
+            found.append([s for s, n in zip(x.grad.stride(), x.shape, strict=True) if n > 1])
+    return found

@@ -1,4 +1,5 @@
 """Calls that are resolved once give what the ordinary ways give, before and after kernels are compiled."""
+import itertools
 import warnings
 
 import numpy as np
@@ -63,16 +64,20 @@ def test_functions_of_any_number_of_tensors_warn_their_caller():
 
 
 @pytest.mark.parametrize("flat", (False, True))
-def test_ctc_of_a_kernel_is_that_of_rows(flat):
+def test_ctc_is_the_sum_over_alignments(flat):
     lengths, times = [3, 0, 1], [7, 5, 1]
-    logs, labels = torch.randn(7, 3, 5, dtype=torch.float64).log_softmax(-1), torch.randint(1, 5, (3, 4))
+    x, labels = torch.randn(7, 3, 5, dtype=torch.float64, requires_grad=True), torch.randint(1, 5, (3, 4))
     labels = torch.cat([row[:n] for row, n in zip(labels, lengths, strict=True)]) if flat else labels
     for reduction in ("none", "sum", "mean"):
         given = labels, torch.tensor(times), torch.tensor(lengths), 0, reduction
-        rows = F.ctc_loss(logs.clone().requires_grad_(), *given)
-        np.testing.assert_allclose(F.ctc_loss(logs, *given).numpy(), rows.detach().numpy(), rtol=1e-12)
-    one = F.ctc_loss(logs[:1], labels[:0], (1, 1, 1), (0, 0, 0), reduction="none")
+        assert torch.autograd.gradcheck(lambda x: F.ctc_loss(x.log_softmax(-1), *given), x)
+    logs = x.detach().log_softmax(-1)
+    one = F.ctc_loss(logs[:1], labels.reshape(-1)[:0], (1, 1, 1), (0, 0, 0), reduction="none")
     np.testing.assert_allclose(one.numpy(), -logs[0, :, 0].numpy(), rtol=1e-12)
+    ways = [s for s in itertools.product(range(5), repeat=4) if [k for k, _ in itertools.groupby(s) if k] == [1, 1]]
+    total = sum(np.exp(sum(logs[t, 0, k].item() for t, k in enumerate(s))) for s in ways)
+    found = F.ctc_loss(logs[:4, 0], torch.tensor([1, 1]), (4,), (2,), reduction="sum")
+    np.testing.assert_allclose(found.item(), -np.log(total), rtol=1e-12)
 
 
 def test_samples_of_any_grid_lie_in_order():
