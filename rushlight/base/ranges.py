@@ -15,6 +15,7 @@ import numpy as np
 from rushlight.base import dtype as dt
 from rushlight.base.convert import Array, convert, number
 from rushlight.base.dtype import dtype
+from rushlight.base.fused import fma
 
 
 _REGISTER_BYTES = 32
@@ -24,8 +25,6 @@ _COMPUTED: dict[dtype, Any] = {dt.float32: np.float64, dt.float64: np.float64,
                                dt.float16: np.float32, dt.bfloat16: np.float32}
 _FUSED: dict[dtype, Any] = {dt.float32: np.longdouble, dt.float64: np.longdouble,
                             dt.float16: np.float64, dt.bfloat16: np.float64}
-_LINSPACE_FUSED: dict[dtype, Any] = {dt.float32: np.float64, dt.float64: np.longdouble,
-                                     dt.complex64: np.complex128, dt.complex128: np.clongdouble}
 _COUNTABLE = frozenset({dt.uint8, dt.int8, dt.int16, dt.int32, dt.int64, dt.float16, dt.bfloat16,
                         dt.float32, dt.float64})
 
@@ -130,37 +129,27 @@ def linspace(start: Any, end: Any, steps: int, of: dtype) -> Array:
     if steps < 2:
         return np.repeat(number(start, of), 1) if steps else np.empty(0, of.np)
     first, last = (number(value, of) for value in (start, end))
-    if of.category == dt.INTEGRAL:
-        step = (float(last) - float(first)) / (steps - 1)
-        return _from_both_ends(int(first), int(last), np.longdouble(step), steps, np.float64).astype(of.np)
+    if of.is_complex:
+        out = np.empty(steps, of.np)
+        out.real = linspace(first.real.item(), last.real.item(), steps, of.to_real())
+        out.imag = linspace(first.imag.item(), last.imag.item(), steps, of.to_real())
+        return out
     if of in dt.REDUCED:
         return _linspace_reduced(first, last, steps, of)
-    step = (last - first) / of.to_real().np.type(steps - 1)
-    wide = _LINSPACE_FUSED[of]
-    return _from_both_ends(wide(first), wide(last), wide(step), steps, of.np)
+    wide = of.np.type if of.is_floating_point else np.float64
+    low, high = wide(first), wide(last)
+    return _from_both_ends(low, high, (high - low) / wide(steps - 1), steps).astype(of.np)
 
 
-def _from_both_ends(first: Any, last: Any, step: Any, steps: int, of: Any) -> Array:
+def _from_both_ends(first: Any, last: Any, step: Any, steps: int, added: Any = fma) -> Array:
     """first + step * index in the first half, last - step * index from behind in the second, in blocks."""
-    out = np.empty(steps, of)
-    for part, start, sign in ((out[:steps // 2], first, step), (out[steps // 2:][::-1], last, -step)):
+    out = np.empty(steps, step.dtype)
+    for part, start, stride in ((out[:steps // 2], first, step), (out[steps // 2:][::-1], last, -step)):
         for low in range(0, len(part), _BLOCK):
             block = part[low:low + _BLOCK]
             index = _counted(step.dtype)[:len(block)]
-            index = (index + low if low else index) * sign
-            block[:] = _sum(index, start) if of == np.float64 == out.dtype else index + start
+            block[:] = added(index + step.dtype.type(low) if low else index, stride, start)
     return out
-
-
-def _sum(a: Array, b: Any) -> Array:
-    """a + b of extended precision, rounded to double precision once: a tie goes where the exact sum lies."""
-    total = a + b
-    part = total - a
-    rest = (a - (total - part)) + (b - part)
-    near = total.astype(np.float64)
-    apart = total - near
-    tie = (2 * abs(apart) == np.spacing(abs(near))) & (apart * rest > 0)
-    return np.where(tie, np.nextafter(near, np.where(rest > 0, math.inf, -math.inf)), near)
 
 
 @lru_cache(maxsize=None)
@@ -183,17 +172,23 @@ def _linspace_reduced(first: Array, last: Array, steps: int, of: dtype) -> Array
 def logspace(start: Any, end: Any, steps: int, base: float, of: dtype) -> Array:
     """base ** linspace(start, end, steps), the power taken in double precision."""
     _check_steps("logspace_cpu", steps, of)
-    wide: Any = np.complex128 if of.is_complex else np.float64
+    wide = of.np.type if of.is_complex else np.float64
     with np.errstate(all="ignore"):
         if steps < 2:
-            return convert(np.power(wide(base), np.repeat(wide(start), steps)), of.np)
+            only = (np.complex128 if of.is_complex else np.float64)(start)
+            return convert(_power(base, np.repeat(only, steps)), of.np)
         first, last = (wide(number(value, of)) for value in (start, end))
-        span = np.asarray(last - first)
-        if of.category != dt.INTEGRAL:
-            span = convert(span, of.np)
-        step = wide(span) / (steps - 1)
-        exponents = _from_both_ends(first, last, step, steps, wide)
-        return convert(np.power(wide(base), exponents), of.np)
+        span = last - first if of.category == dt.INTEGRAL else wide(convert(np.asarray(last - first), of.np))
+        step = span * (1 / wide(steps - 1)) if of.is_complex else span / (steps - 1)
+        exponents = _from_both_ends(first, last, step, steps, lambda x, y, z: x * y + z)
+        return convert(_power(base, exponents), of.np)
+
+
+def _power(base: float, exponents: Array) -> Array:
+    """base ** exponents as the C library has it, whose complex powers are exponentials."""
+    if exponents.dtype.kind == "c":
+        return np.exp(exponents * np.log(exponents.dtype.type(base)))
+    return np.float_power(base, exponents)  # the C library's, where power may be a vector's
 
 
 def _check_steps(kernel: str, steps: int, of: dtype) -> None:
