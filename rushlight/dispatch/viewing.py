@@ -87,8 +87,8 @@ def _mapped(t: Tensor, body: Run, rest: tuple[Any, ...]) -> tuple[Run, tuple[Any
     elif a.flags.c_contiguous and a.dtype.isbuiltin == 1 and layout.offset >= 0 and extent(layout) <= a.size:
         return partial(np.ndarray, layout.sizes, a.dtype), (layout.offset * step, strides), True
     else:
-        same = a.reshape(layout.sizes) if a.size == prod(layout.sizes) and not layout.offset else a
-        if same.shape == layout.sizes and same.strides == strides and np.may_share_memory(a, same):
+        same = a.reshape(layout.sizes) if a.size == prod(layout.sizes) and not layout.offset else None
+        if same is not None and same.strides == strides and np.may_share_memory(a, same):
             return np.ndarray.reshape, (layout.sizes,), True
         array = strided(storage(t).bytes(a), a.dtype, layout.sizes, layout.strides,
                         t.storage_offset() + layout.offset)

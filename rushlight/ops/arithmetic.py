@@ -8,12 +8,9 @@ import numpy as np
 from rushlight.base import promotion
 from rushlight.base.dtype import bool_
 from rushlight.base.results import named
-from rushlight.ops.oneatom import NOT_FLOATING, NUMBER, ONE_BOOL_SUB, binary, not_for, unary
+from rushlight.ops.oneatom import NUMBER, binary, unary
 from rushlight.ops.scalar import STORED, Expr, const, m
 from rushlight.ops.table import composite, opaque, pointwise
-
-_NO_BOOL_SUB = ("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
-                "`logical_xor()` operator instead.")
 
 
 def _check_alpha(bound: dict[str, Any]) -> None:
@@ -35,7 +32,8 @@ def _check_sub(bound: dict[str, Any]) -> None:
     truths = [v is True or v is False or getattr(v, "dtype", None) is bool_
               for v in (bound["input"], bound["other"])]
     if any(truths) and not all(truths):
-        raise RuntimeError(ONE_BOOL_SUB)
+        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
+                           "to invert a mask, use the `~` or `logical_not()` operator instead.")
     _check_alpha(bound)
 
 
@@ -45,13 +43,13 @@ def add(input: "Tensor | Number", other: "Tensor | Number", *, alpha: "Number" =
     return m.fma(alpha, other, input)
 
 
-@pointwise(aliases=("subtract",), verify=_check_sub, narrow=("alpha",), refuse={"bool": _NO_BOOL_SUB})
+@pointwise(aliases=("subtract",), verify=_check_sub, narrow=("alpha",))
 def sub(input: "Tensor | Number", other: "Tensor | Number", *, alpha: "Number" = 1) -> Expr:
     """input - alpha * other."""
     return m.fma(-alpha, other, input)
 
 
-@pointwise(verify=_check_sub, narrow=("alpha",), refuse={"bool": _NO_BOOL_SUB}, inplace=False, out=False)
+@pointwise(verify=_check_sub, narrow=("alpha",), inplace=False, out=False)
 def rsub(input: "Tensor", other: "Tensor | Number", *, alpha: "Number" = 1) -> Expr:
     """other - alpha * input."""
     return m.fma(-alpha, input, other)
@@ -62,20 +60,16 @@ mul = binary("mul", "input * other.", "multiply", first=NUMBER, second=NUMBER, c
 _true_divide = binary("_true_divide", "input / other.", atom="div", first=NUMBER, second=NUMBER,
                       where=(), dtypes="float", node="div", wide=("other",))
 _trunc_divide = binary("_trunc_divide", "The quotient rounded towards zero.", atom="trunc_divide",
-                       first=NUMBER, second=NUMBER, where=(), node="div", wide=("other",), arg=STORED,
-                       refuse=not_for("div_trunc_cpu", "bool", "complex"))
+                       first=NUMBER, second=NUMBER, where=(), node="div", wide=("other",), arg=STORED)
 floor_divide = binary("floor_divide", "The quotient rounded towards minus infinity.", first=NUMBER,
-    second=NUMBER, wide=("other",), refuse=not_for("div_floor_cpu", "bool", "complex"))
+    second=NUMBER, wide=("other",))
 remainder = binary("remainder", "The remainder with the sign of the divisor, as Python's %.",
-                   first=NUMBER, second=NUMBER, refuse=not_for("remainder_cpu", "bool", "complex"))
-fmod = binary("fmod", "The remainder with the sign of the dividend, as C's fmod.", second=NUMBER,
-              refuse=not_for("fmod_cpu", "bool", "complex"))
-neg = unary("neg", "-input.", "negative", refuse={
-    "bool": "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
-            "invert a mask, use the `~` or `logical_not()` operator instead."})
+                   first=NUMBER, second=NUMBER)
+fmod = binary("fmod", "The remainder with the sign of the dividend, as C's fmod.", second=NUMBER)
+neg = unary("neg", "-input.", "negative")
 
 
-@pointwise(inplace=False, out=False, refuse={"bool": "The `+` operator, on a bool tensor is not supported."})
+@pointwise(inplace=False, out=False)
 def positive(input) -> Expr:
     """input, as it is."""
     return input
@@ -112,30 +106,21 @@ def float_power(input: "Tensor | Number", exponent: "Tensor | Number") -> Expr:
     return m.pow(input, exponent)
 
 
-abs = unary("abs", "The absolute value (of a complex number, its modulus).", "absolute", result="real",
-            refuse=not_for("abs_cpu", "bool"))
-sign = unary("sign", "-1, 0 or 1.", atom="sgn", refuse={
-    "complex": "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use "
-               "torch.sgn instead."})
-
-
-def _whole(name: str) -> dict[str, str]:
-    return {"complex": f"{name} is not supported for complex inputs", **not_for(f"{name}_vml_cpu", "bool")}
-
-
+abs = unary("abs", "The absolute value (of a complex number, its modulus).", "absolute", result="real")
+sign = unary("sign", "-1, 0 or 1.", atom="sgn")
 sgn = unary("sgn", "The sign; of a complex number, input / |input|.")
-floor = unary("floor", "The greatest integer not above.", refuse=_whole("floor"))
-ceil = unary("ceil", "The least integer not below.", refuse=_whole("ceil"))
-trunc = unary("trunc", "The integer part.", "fix", refuse=_whole("trunc"))
+floor = unary("floor", "The greatest integer not above.")
+ceil = unary("ceil", "The least integer not below.")
+trunc = unary("trunc", "The integer part.", "fix")
 
 
-@pointwise(refuse=not_for("frac_cpu", *NOT_FLOATING))
+@pointwise
 def frac(input) -> Expr:
     """input - trunc(input)."""
     return input - m.trunc(input)
 
 
-@pointwise(aliases=("special.round",), refuse=not_for("round_vml_cpu", "bool", "complex"))
+@pointwise(aliases=("special.round",))
 def round(input, *, decimals: "int" = 0) -> Expr:
     """The nearest integer, halves to even; `decimals` digits after the point."""
     if decimals == 0:
@@ -144,22 +129,13 @@ def round(input, *, decimals: "int" = 0) -> Expr:
     return m.round(input * scale) / scale if decimals > 0 else m.round(input / scale) * scale
 
 
-def _ordered(name: str) -> dict[str, str]:
-    return {"complex": f"{name} not implemented for complex tensors."}
+maximum = binary("maximum", "The larger of two; nan if either is.")
+minimum = binary("minimum", "The smaller of two; nan if either is.")
+fmax = binary("fmax", "The larger of two; a nan gives way to a number.", inplace=False)
+fmin = binary("fmin", "The smaller of two; a nan gives way to a number.", inplace=False)
 
 
-maximum = binary("maximum", "The larger of two; nan if either is.", refuse=_ordered("maximum"))
-minimum = binary("minimum", "The smaller of two; nan if either is.", refuse=_ordered("minimum"))
-fmax = binary("fmax", "The larger of two; a nan gives way to a number.", inplace=False,
-              refuse=_ordered("fmax"))
-fmin = binary("fmin", "The smaller of two; a nan gives way to a number.", inplace=False,
-              refuse=_ordered("fmin"))
-
-
-_NO_CLAMP = {"complex": "clamp is not supported for complex types"}
-
-
-@pointwise(aliases=("clip",), refuse=_NO_CLAMP)
+@pointwise(aliases=("clip",))
 def clamp(input, min: "Tensor | Number | None" = None, max: "Tensor | Number | None" = None) -> Expr:
     """input between min and max; where min > max, max."""
     if min is None and max is None:
@@ -172,36 +148,32 @@ def clamp(input, min: "Tensor | Number | None" = None, max: "Tensor | Number | N
     return found
 
 
-@pointwise(refuse=_NO_CLAMP)
+@pointwise
 def clamp_min(input, min: "Tensor | Number") -> Expr:
     """input, at least min."""
     return m.clamp_min(input, min)
 
 
-@pointwise(refuse=_NO_CLAMP)
+@pointwise
 def clamp_max(input, max: "Tensor | Number") -> Expr:
     """input, at most max."""
     return m.clamp_max(input, max)
 
 
-@pointwise(refuse=not_for("lerp_kernel_scalar", "bool", "int"), not_promoting=("weight",))
+@pointwise(not_promoting=("weight",))
 def lerp(input, end, weight: "Tensor | Number") -> Expr:
     """input + weight * (end - input), exact at both ends."""
     near = m.lt(m.abs(weight), 0.5)
     return m.fma(m.where(near, weight, weight - 1), end - input, m.where(near, input, end))
 
 
-@pointwise(refuse=not_for("addcmul_cpu_out", "bool"))
+@pointwise
 def addcmul(input, tensor1, tensor2, *, value: "Number" = 1) -> Expr:
     """input + value * tensor1 * tensor2."""
     return m.fma(value * tensor1, tensor2, input)
 
 
-@pointwise(refuse=dict.fromkeys(
-    ("int", "bool"), "Integer division with addcdiv is no longer supported, and in a future release addcdiv "
-    "will perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be implemented "
-    "as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + "
-    "value * tensor1 / tensor2) for float inputs."))
+@pointwise
 def addcdiv(input, tensor1, tensor2, *, value: "Number" = 1) -> Expr:
     """input + value * tensor1 / tensor2."""
     return input + value * tensor1 / tensor2
@@ -234,13 +206,11 @@ def _where_method(input, condition, other: "Tensor | Number"):
 
 
 copysign = binary("copysign", "The size of input with the sign of other.", second=NUMBER,
-                  dtypes="float", refuse=not_for("copysign_cpu", "complex"))
-hypot = binary("hypot", "sqrt(input ** 2 + other ** 2) without overflow.",
-               refuse=not_for("hypot_cpu", *NOT_FLOATING))
-nextafter = binary("nextafter", "The next floating-point number from input towards other.", arg=STORED,
-                   refuse=not_for("nextafter_cpu", *NOT_FLOATING))
-gcd = binary("gcd", "The greatest common divisor.", refuse=not_for("gcd_cpu", "bool", "float", "complex"))
-lcm = binary("lcm", "The least common multiple.", refuse=not_for("lcm_cpu", "bool", "float", "complex"))
+                  dtypes="float")
+hypot = binary("hypot", "sqrt(input ** 2 + other ** 2) without overflow.")
+nextafter = binary("nextafter", "The next floating-point number from input towards other.", arg=STORED)
+gcd = binary("gcd", "The greatest common divisor.")
+lcm = binary("lcm", "The least common multiple.")
 
 
 def _check_step(bound: dict[str, Any]) -> None:
@@ -248,7 +218,7 @@ def _check_step(bound: dict[str, Any]) -> None:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
 
 
-@pointwise(verify=_check_step, refuse={"complex": "heaviside is not yet implemented for complex tensors."})
+@pointwise(verify=_check_step)
 def heaviside(input, values) -> Expr:
     """0 below 0, `values` at 0, 1 above."""
     return m.where(m.eq(input, 0), values, m.where(m.gt(input, 0), 1, 0))

@@ -4,7 +4,7 @@ from __future__ import annotations
 from functools import partial
 
 from rushlight.ops.copying import view_as_complex, view_as_real
-from rushlight.ops.oneatom import NOT_FLOATING, binary, not_for, unary
+from rushlight.ops.oneatom import binary, unary
 from rushlight.ops.scalar import Expr, const, m, stored
 from rushlight.ops.table import composite, pointwise
 
@@ -32,24 +32,19 @@ tanh = _unary("tanh", "The hyperbolic tangent.")
 asinh = _unary("asinh", "The inverse hyperbolic sine.", "arcsinh")
 acosh = _unary("acosh", "The inverse hyperbolic cosine.", "arccosh")
 atanh = _unary("atanh", "The inverse hyperbolic tangent.", "arctanh")
-erf = _unary("erf", "The error function.", "special.erf", refuse=not_for("erf_vml_cpu", "complex"))
-erfc = _unary("erfc", "1 - erf(input).", "special.erfc", refuse=not_for("erfc_vml_cpu", "complex"))
-erfinv = _unary("erfinv", "The inverse of the error function.", "special.erfinv",
-                refuse=not_for("erfinv_vml_cpu", "complex"))
-i0 = _unary("i0", "The modified Bessel function of order 0.", "special.i0",
-            refuse=not_for("i0_vml_cpu", "complex"))
+erf = _unary("erf", "The error function.", "special.erf")
+erfc = _unary("erfc", "1 - erf(input).", "special.erfc")
+erfinv = _unary("erfinv", "The inverse of the error function.", "special.erfinv")
+i0 = _unary("i0", "The modified Bessel function of order 0.", "special.i0")
 i1 = _unary("i1", "The modified Bessel function of order 1.", where=("special",), inplace=False,
             node="special_i1")
-lgamma = _unary("lgamma", "The logarithm of |gamma(input)|.", "special.gammaln",
-                refuse=not_for("lgamma_vml_cpu", "complex"))
-digamma = _unary("digamma", "The derivative of lgamma.", "special.digamma", "special.psi",
-                 refuse=not_for("digamma", "complex"))
+lgamma = _unary("lgamma", "The logarithm of |gamma(input)|.", "special.gammaln")
+digamma = _unary("digamma", "The derivative of lgamma.", "special.digamma", "special.psi")
 sigmoid = _unary("sigmoid", "1 / (1 + exp(-input)).", "special.expit")
-atan2 = binary("atan2", "The angle of the point (other, input).", "arctan2", dtypes="float",
-               refuse=not_for("atan2_cpu", "complex"))
+atan2 = binary("atan2", "The angle of the point (other, input).", "arctan2", dtypes="float")
 
 
-@pointwise(dtypes="float", aliases=("special.logit",), refuse=not_for("logit_cpu", "complex"))
+@pointwise(dtypes="float", aliases=("special.logit",))
 def logit(input, eps: "float | None" = None) -> Expr:
     """log(x / (1 - x)); with eps, x is first clamped to [eps, 1 - eps]."""
     x = input
@@ -59,7 +54,7 @@ def logit(input, eps: "float | None" = None) -> Expr:
     return m.log(stored(x / stored(1 - x)))
 
 
-@pointwise(dtypes="float", inplace=False, refuse=not_for("logaddexp_cpu", "bool", "int"))
+@pointwise(dtypes="float", inplace=False)
 def logaddexp(input, other) -> Expr:
     """log(exp(input) + exp(other)) without overflow."""
     same = m.eq(input, other) & m.isinf(input)
@@ -68,7 +63,7 @@ def logaddexp(input, other) -> Expr:
     return m.where(same, input, high + m.log1p(m.exp(m.minimum(input, other) - high)))
 
 
-@pointwise(dtypes="float", inplace=False, refuse=not_for("logaddexp2_cpu", *NOT_FLOATING))
+@pointwise(dtypes="float", inplace=False)
 def logaddexp2(input, other) -> Expr:
     """log2(2 ** input + 2 ** other) without overflow."""
     same = m.eq(input, other) & m.isinf(input)
@@ -76,7 +71,7 @@ def logaddexp2(input, other) -> Expr:
     return m.where(same, input, m.fma(m.log1p(m.exp2(-m.abs(input - other))), 1.4426950408889634, high))
 
 
-@pointwise(dtypes="float", aliases=("special.xlogy",), refuse=not_for("xlogy_cpu", "complex"))
+@pointwise(dtypes="float", aliases=("special.xlogy",))
 def xlogy(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
     """input * log(other), 0 where input is 0 (unless other is nan)."""
     plain = input * stored(m.log(other))
@@ -92,13 +87,13 @@ def sinc(input) -> Expr:
     return m.where(zero, 1, m.sin(safe) / safe)
 
 
-@pointwise(dtypes="float", refuse={"complex": "deg2rad is not supported for complex tensors."})
+@pointwise(dtypes="float")
 def deg2rad(input) -> Expr:
     """Degrees as radians."""
     return input * 0.017453292519943295
 
 
-@pointwise(dtypes="float", refuse={"complex": "rad2deg is not supported for complex tensors."})
+@pointwise(dtypes="float")
 def rad2deg(input) -> Expr:
     """Radians as degrees."""
     return input * 57.29577951308232

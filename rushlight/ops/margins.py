@@ -16,7 +16,6 @@ from rushlight.ops.arithmetic import where
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.losses import reduced, reduction_of
 from rushlight.ops.machine import machine
-from rushlight.ops.oneatom import not_for
 from rushlight.ops.scalar import m, symbol
 from rushlight.ops.scatter import scatter_add
 from rushlight.ops.statistics import vector_norm
@@ -187,8 +186,7 @@ def _triplet(distance: Any, anchor: Any, positive: Any, negative: Any, margin: f
     return (margin + near - far).clamp(min=0)
 
 
-@composite(where=("torch", "nn.functional"),
-           refuse=not_for("ctc_loss_cpu", "float16", "bfloat16", "int", "bool", "complex"))
+@composite(where=("torch", "nn.functional"))
 def ctc_loss(log_probs, targets, input_lengths: "Any", target_lengths: "Any", blank: "int" = 0,
              reduction: "str" = "mean", zero_infinity: "bool" = False):
     """The negative log-likelihood of label sequences, over all alignments (Graves et al., ICML 2006).

@@ -14,7 +14,6 @@ from rushlight.ops.arithmetic import where
 from rushlight.ops.creation import empty
 from rushlight.ops.joining import cat
 from rushlight.ops.normalization import batch_norm
-from rushlight.ops.oneatom import NOT_FLOATING, not_for
 from rushlight.ops.padding import pad
 from rushlight.ops.searching import searchsorted
 from rushlight.ops.softmax import _log_softmax_backward, _softmax, _softmax_backward
@@ -143,7 +142,7 @@ def _chunk_cat(tensors: "list[Tensor]", dim: "int", num_chunks: "int"):
     return cat(parts, dim + 1)
 
 
-@opaque(out=True, refuse=not_for("xor_sum_cpu", "complex", "uint16", "uint32", "uint64"))
+@opaque(out=True)
 def hash_tensor(input, dim: "Ints" = (), *, keepdim: "bool" = False, mode: "int" = 0) -> Array:
     """The bits of all elements, as float64 or int64, combined by xor: uint64."""
     if mode:
@@ -161,8 +160,7 @@ _REDUCE = {"sum": ("sum", 0), "mean": ("sum", 0), "prod": ("prod", 1), "max": ("
            "min": ("amin", inf), "amax": ("amax", -inf), "amin": ("amin", inf)}
 
 
-@composite(where=("torch",), aliases=("_segment_reduce",), out=True,
-           refuse=not_for("_segment_reduce_cpu", *NOT_FLOATING))
+@composite(where=("torch",), aliases=("_segment_reduce",), out=True)
 def segment_reduce(data, reduce: "str", *, lengths: "Tensor | None" = None, indices: "Tensor | None" = None,
                    offsets: "Tensor | None" = None, axis: "int" = 0, unsafe: "bool" = False,
                    initial: "Number | None" = None):

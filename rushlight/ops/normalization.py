@@ -13,7 +13,6 @@ from rushlight.ops.machine import machine
 from rushlight.ops.rowexpr import extent, reduce_
 from rushlight.ops.rowkernels import BIG, RowKernel
 from rushlight.ops.scalar import Expr, m, symbol
-from rushlight.ops.oneatom import NOT_FLOATING, not_for
 from rushlight.ops.statistics import distances
 from rushlight.ops.table import ROWS, composite, pointwise
 
@@ -40,8 +39,7 @@ _backward = {given: RowKernel(partial(_input_gradient, *given), ("g", "x", "mean
     "mean", "rstd")) for given in ((), ("weight",))}
 
 
-@composite(name="_normalize_rows", where=("aten",), node="native_layer_norm",
-           refuse=not_for("LayerNormKernelImpl", *NOT_FLOATING))
+@composite(name="_normalize_rows", where=("aten",), node="native_layer_norm")
 def _normalize_rows(input, eps: "float", weight: "Tensor | None" = None, bias: "Tensor | None" = None):
     """(x - mean) / sqrt(var + eps) * weight + bias along the last dim, with mean and 1 / sqrt(var + eps)."""
     center = input.mean(-1, True)

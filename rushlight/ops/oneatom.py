@@ -5,15 +5,6 @@ from rushlight.ops.scalar import Expr, m
 from rushlight.ops.table import Row, pointwise
 
 NUMBER = "Tensor | Number"
-ONE_BOOL_SUB = ("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to "
-                "invert a mask, use the `~` or `logical_not()` operator instead.")
-# The kinds of dtypes that most kernels of neural networks do not take.
-NOT_FLOATING = ("bool", "int", "complex")
-
-
-def not_for(kernel: str, *kinds: str) -> dict[str, str]:
-    """PyTorch's refusal of the kinds of dtypes that it has no kernel for."""
-    return dict.fromkeys(kinds, f"\"{kernel}\" not implemented for '{{dtype}}'")
 
 
 def unary(name: str, doc: str, *aliases: str, atom: str = "", **facts: object) -> Row:

@@ -11,7 +11,6 @@ from rushlight.base.accumulate import add_at
 from rushlight.ops.along import FEW, take_along
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.machine import machine
-from rushlight.ops.oneatom import NOT_FLOATING, not_for
 from rushlight.ops.table import Array, composite, opaque
 from rushlight.ops.ways import Way, resolved
 from rushlight.ops.windows import (
@@ -256,7 +255,6 @@ def _mean_row(n: int) -> None:
             return _mean(n, input, kernel_size, stride, padding, ceil_mode,
                          count_include_pad, divisor_override)
     composite(body, name=f"avg_pool{n}d", planned=True, where=("torch", *_F) if n == 1 else _F,
-              refuse=not_for(f"avg_pool{n}d", "bool", "complex", "uint8", "int8", "int16", "int32"),
               doc=f"The mean of each window of the last {n} dims.")
 
 
@@ -299,7 +297,6 @@ def _adaptive_mean(n: int) -> None:
             return _avg_pool(input, kernel, kernel, (0,) * n, out, True, None)
         return _by_matrices(input, out)
     composite(body, name=f"adaptive_avg_pool{n}d", planned=True, where=("torch", *_F) if n == 1 else _F,
-              refuse=not_for(f"adaptive_avg_pool{n}d", *NOT_FLOATING),
               doc=f"The mean of windows that divide the last {n} dims into output_size parts.")
 
 
@@ -345,9 +342,8 @@ def _adaptive_max_row(n: int) -> None:
     def with_indices(input, output_size: "Any", return_indices: "bool" = False):
         return body(input, output_size, True)
     doc = f"The maximum of windows that divide the last {n} dims into output_size parts"
-    refuse = not_for(name, *NOT_FLOATING)
-    composite(body, name=name, planned=True, where=_F, refuse=refuse, doc=f"{doc}.")
-    composite(with_indices, name=f"{name}_with_indices", refuse=refuse, doc=f"{doc}, and its place.",
+    composite(body, name=name, planned=True, where=_F, doc=f"{doc}.")
+    composite(with_indices, name=f"{name}_with_indices", doc=f"{doc}, and its place.",
               where=(*_F, "torch.adaptive_max_pool1d") if n == 1 else _F)
 
 

@@ -6,7 +6,6 @@ from typing import Any
 
 from rushlight.base.errors import wrap_dims
 from rushlight.base.layout import as_tuple
-from rushlight.ops.oneatom import not_for
 from rushlight.ops.reduction import Reduction
 from rushlight.ops.scalar import const, m
 from rushlight.ops.table import composite, reduce
@@ -18,8 +17,7 @@ def sum(input) -> Reduction:
     return Reduction("add", input)
 
 
-@reduce(dtypes="sum", where=("torch", "Tensor"),
-        refuse={"complex": "nansum on CPU does not support complex inputs"})
+@reduce(dtypes="sum", where=("torch", "Tensor"))
 def nansum(input) -> Reduction:
     """The sum of what is not nan."""
     return Reduction("add", m.where(m.isnan(input), const(0), input))
@@ -37,13 +35,13 @@ def _prod(input) -> Reduction:
     return Reduction("mul", input)
 
 
-@reduce(takes_dtype=False, refuse=not_for("max_values_cpu", "complex"))
+@reduce(takes_dtype=False)
 def amax(input) -> Reduction:
     """The largest element; nan if there is one."""
     return Reduction("max", input)
 
 
-@reduce(takes_dtype=False, refuse=not_for("min_values_cpu", "complex"))
+@reduce(takes_dtype=False)
 def amin(input) -> Reduction:
     """The smallest element; nan if there is one."""
     return Reduction("min", input)

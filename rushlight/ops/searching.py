@@ -11,7 +11,6 @@ from rushlight.base.layout import as_tuple
 from rushlight.base.promotion import of_number, promote_types
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.along import legacy
-from rushlight.ops.oneatom import not_for
 from rushlight.ops.sorting import comparable
 from rushlight.ops.table import Array, composite, opaque
 
@@ -76,15 +75,12 @@ def _search_rows(edges: Array, values: Array, from_right: bool) -> Array:
     return low
 
 
-_NOT_ORDERED = not_for("searchsorted_out_cpu", "complex")
-
-
-@opaque(where=("torch",), out=True, refuse=_NOT_ORDERED)
+@opaque(where=("torch",), out=True)
 def searchsorted(sorted_sequence, input: "Tensor | Number", *, out_int32: "bool" = False,
                  right: "bool" = False, side: "str | None" = None, sorter: "Tensor | None" = None) -> Array:
     """Where each value would be put into the sorted last dim of sorted_sequence."""
     if input.dtype.kind == "c" if isinstance(input, np.ndarray) else isinstance(input, complex):
-        raise NotImplementedError(_NOT_ORDERED["complex"].format(dtype=legacy(np.asarray(input))))
+        raise NotImplementedError(f'"searchsorted_out_cpu" not implemented for \'{legacy(np.asarray(input))}\'')
     from_right = _check_search(sorted_sequence, input, right, side, sorter)
     edges = sorted_sequence if sorter is None else np.take_along_axis(sorted_sequence, sorter, -1)
     return _search(edges, input, from_right, out_int32)
@@ -179,7 +175,7 @@ def _slices(a: Array, d: int, places: Array) -> Array:
     return np.moveaxis(np.ascontiguousarray(np.moveaxis(a, d, 0)[places]), 0, d)
 
 
-@opaque(refuse=not_for("unique", "complex"))
+@opaque
 def unique(input, sorted: "bool" = True, return_inverse: "bool" = False,
            return_counts: "bool" = False, dim: "int | None" = None) -> Any:
     """The different elements in order (slices, with dim), where each element went, and counts."""

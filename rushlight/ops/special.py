@@ -4,36 +4,34 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rushlight.ops.oneatom import NUMBER, binary, not_for
+from rushlight.ops.oneatom import NUMBER, binary
 from rushlight.ops.scalar import Expr, const, m, stored
 from rushlight.ops.table import pointwise
 
 _SPECIAL: dict[str, Any] = {"where": ("special",), "inplace": False, "dtypes": "float"}
-_SMALL = ("float16", "bfloat16")
 
 
-def _function(name: str, doc: str, *refused: str, atom: str = "") -> None:
+def _function(name: str, doc: str, atom: str = "") -> None:
     def body(input) -> Expr:
         return getattr(m, atom or name)(input)
-    pointwise(body, name=name, doc=doc, refuse=not_for(f"{name}_cpu", "complex", *refused),
-              node=f"special_{name}", **_SPECIAL)
+    pointwise(body, name=name, doc=doc, node=f"special_{name}", **_SPECIAL)
 
 
 # --- error and normal -----------------------------------------------------------------------------
 
-_function("erfcx", "exp(input ** 2) erfc(input).", *_SMALL)
-_function("ndtri", "The quantile of the normal distribution.", *_SMALL)
-_function("log_ndtr", "The logarithm of the normal distribution function.", *_SMALL)
+_function("erfcx", "exp(input ** 2) erfc(input).")
+_function("ndtri", "The quantile of the normal distribution.")
+_function("log_ndtr", "The logarithm of the normal distribution function.")
 _function("entr", "-input log(input); 0 at 0, -inf below.")
 
 
-@pointwise(refuse=not_for("erf_vml_cpu", "complex"), **_SPECIAL)
+@pointwise(**_SPECIAL)
 def ndtr(input) -> Expr:
     """The normal distribution function."""
     return m.erfc(input * -math.sqrt(0.5)) * 0.5
 
 
-@pointwise(refuse=not_for("xlog1py_cpu", "complex"), node="special_xlog1py", **_SPECIAL)
+@pointwise(node="special_xlog1py", **_SPECIAL)
 def xlog1py(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
     """input * log1p(other), 0 where input is 0 (unless other is nan)."""
     plain = input * stored(m.log1p(other))
@@ -43,12 +41,11 @@ def xlog1py(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
 # --- gamma and zeta -------------------------------------------------------------------------------
 
 zeta = binary("zeta", "Hurwitz' zeta: the sum of (k + other) ** -input over k = 0, 1, ...", first=NUMBER,
-              second=NUMBER, node="special_zeta", refuse=not_for("zeta_cpu", "complex", *_SMALL), **_SPECIAL)
+              second=NUMBER, node="special_zeta", **_SPECIAL)
 igamma = binary("igamma", "The lower regularised incomplete gamma function P(input, other).",
-                "special.gammainc", atom="gammainc", refuse=not_for("igamma_cpu", "complex", "int", "bool"))
+                "special.gammainc", atom="gammainc")
 igammac = binary("igammac", "The upper regularised incomplete gamma function Q(input, other).",
-                 "special.gammaincc", atom="gammaincc",
-                 refuse=not_for("igammac_cpu", "complex", "int", "bool"))
+                 "special.gammaincc", atom="gammaincc")
 
 
 def _derivative(n: int, x: Expr) -> Expr:
@@ -88,8 +85,7 @@ def _check_dimension(bound: dict[str, Any]) -> None:
         raise RuntimeError("mvlgamma: The input tensor may not be a boolean tensor.")
 
 
-@pointwise(dtypes="float", aliases=("special.multigammaln",), check=_check_dimension,
-           refuse=not_for("mvlgamma_cpu", "complex"))
+@pointwise(dtypes="float", aliases=("special.multigammaln",), check=_check_dimension)
 def mvlgamma(input, p: "int") -> Expr:
     """The logarithm of the multivariate gamma function of dimension p."""
     total: Any = const(p * (p - 1) * math.log(math.pi) / 4)
@@ -102,18 +98,18 @@ def mvlgamma(input, p: "int") -> Expr:
 
 _function("i0e", "exp(-|input|) times the modified Bessel function of order 0.")
 _function("i1e", "exp(-|input|) times the modified Bessel function of order 1.")
-_function("airy_ai", "Airy's function Ai.", *_SMALL)
+_function("airy_ai", "Airy's function Ai.")
 for _kind, _doc in (("j", "first"), ("y", "second")):
     for _n in (0, 1):
-        _function(f"bessel_{_kind}{_n}", f"The Bessel function of the {_doc} kind, order {_n}.", *_SMALL)
+        _function(f"bessel_{_kind}{_n}", f"The Bessel function of the {_doc} kind, order {_n}.")
 for _n in (0, 1):
     _function(f"modified_bessel_i{_n}", f"The modified Bessel function of the first kind, order {_n}.",
-              *_SMALL, atom=f"bessel_i{_n}")
+              f"bessel_i{_n}")
     _function(f"modified_bessel_k{_n}", f"The modified Bessel function of the second kind, order {_n}.",
-              *_SMALL, atom=f"bessel_k{_n}")
-    _function(f"scaled_modified_bessel_k{_n}", f"exp(input) times modified_bessel_k{_n}.", *_SMALL,
+              atom=f"bessel_k{_n}")
+    _function(f"scaled_modified_bessel_k{_n}", f"exp(input) times modified_bessel_k{_n}.",
               atom=f"bessel_k{_n}e")
-_function("spherical_bessel_j0", "sin(input) / input; 1 at 0.", *_SMALL)
+_function("spherical_bessel_j0", "sin(input) / input; 1 at 0.")
 
 
 # --- orthogonal polynomials -----------------------------------------------------------------------
@@ -122,8 +118,7 @@ _function("spherical_bessel_j0", "sin(input) / input; 1 at 0.", *_SMALL)
 def _polynomial(name: str, atom: str, doc: str) -> None:
     def body(input: "Tensor | Number", n: "Tensor | Number") -> Expr:
         return getattr(m, atom)(input, n)
-    pointwise(body, name=name, doc=f"{doc} of degree n.", refuse=not_for(f"{name}_cpu", "complex", *_SMALL),
-              **_SPECIAL)
+    pointwise(body, name=name, doc=f"{doc} of degree n.", **_SPECIAL)
 
 
 for _kind in "tuvw":

@@ -13,7 +13,6 @@ from rushlight.base.tape import fusing
 from rushlight.ops.along import at_least_1d, legacy
 from rushlight.ops.arithmetic import abs as abs_
 from rushlight.ops.machine import machine
-from rushlight.ops.oneatom import not_for
 from rushlight.ops.products import narrow
 from rushlight.ops.reductions import _prod, amax, amin, mean, sum, with_dims
 from rushlight.ops.scanning import put_back
@@ -211,7 +210,7 @@ _position("argmax", True)
 _position("argmin", False)
 
 
-@composite(out=True, out_exact=True, refuse=not_for("aminmax_cpu", "complex"), planned=True)
+@composite(out=True, out_exact=True, planned=True)
 def aminmax(input, *, dim: "int | None" = None, keepdim: "bool" = False):
     """(min, max) along dim, or over all elements."""
     if dim is None:

@@ -94,6 +94,9 @@ def complete() -> None:
 # held to the table by a test. A line: family, namespace (none for the rows' own names), names.
 CONTENTS = os.path.join(os.path.dirname(__file__), "contents.tsv")
 # (namespace, public name) -> (row, variant); variants: "function", "inplace"
+# What dtypes PyTorch refuses for a row, with its words: lines of these (or of a kernel's name), of kinds of
+# dtypes or their names, and of rows.
+REFUSALS: dict[str, dict[str, str]] = {}
 NAMES: Table[tuple[str, str], tuple["Row", str]] = Table()
 ROWS: Table[str, "Row"] = Table()
 
@@ -106,6 +109,12 @@ def _read() -> None:
                 NAMES.families.update(((space, name), family) for name in names.split())
             else:
                 ROWS.families.update((name, family) for name in names.split())
+    with open(os.path.join(os.path.dirname(__file__), "refusals.tsv"), encoding="utf-8") as lines:
+        for line in lines:
+            words, kinds, names = line.split("\t")
+            words = words if " " in words else f"\"{words}\" not implemented for '{{dtype}}'"
+            for name in names.split():
+                REFUSALS.setdefault(name, {}).update(dict.fromkeys(kinds.split(), words))
 
 
 _read()
@@ -124,7 +133,6 @@ class Row:
     vjp       declared gradient: vjp(s, *grads) -> one gradient per tensor parameter (see note)
     fused     an array-level kernel that computes what a composite body says, in one pass
     meta      opaque rows: the shape and dtype rule, on `Meta` operands
-    refuse    dtype names that PyTorch refuses for the op, with its message
     options   further facts of one kind (see the decorators)
 
     A declared gradient gets `s`, the saved values: s.NAME is the argument NAME (a tensor is
@@ -149,7 +157,7 @@ class Row:
         self.vjp: Callable[..., Any] | None = facts.pop("vjp", None)
         self.fused: Callable[..., Any] | None = facts.pop("fused", None)
         self.meta: Callable[..., Any] | None = facts.pop("meta", None)
-        self.refuse: dict[str, str] = facts.pop("refuse", {})
+        self.refuse = REFUSALS.get(self.name, {})  # of its first operand, or of what operands meet in
         self.autocast = POLICIES.get(self.name, "keep")
         self.options: dict[str, Any] = facts
         self.call: Callable[..., Any] = self._bind

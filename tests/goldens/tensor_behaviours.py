@@ -219,3 +219,11 @@ def gradients_lie_as_their_leaves_do(torch: Any) -> Any:
             f(x).sum().backward()
             found.append([s for s, n in zip(x.grad.stride(), x.shape, strict=True) if n > 1])
     return found
+
+
+@TENSOR
+def places_in_a_storage(torch: Any) -> Any:
+    """as_strided of parts of a storage, with the part's own layout at another place, often enough for plans."""
+    whole = torch.arange(40)
+    return [torch.as_strided(whole[n:n + 4].view(2, 2), (2, 2), (2, 1), place).flatten().tolist()
+            for n in (0, 4, 4, 4, 8, 2, 2) for place in (1, 0, 4, 4)]
