@@ -204,4 +204,5 @@ def logaddexp(input: Tensor, other: Tensor, *, dtype: Any = None, input_mask: Te
 def logsumexp(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None,
               mask: Tensor | None = None) -> Tensor:
     """log of the sum of the exponentials of the chosen elements; -inf of none."""
-    return torch.logsumexp(_bounded("logsumexp", _lowest, input, mask, dtype), _dims(input, dim), keepdim)
+    found = torch.logsumexp(_bounded("logsumexp", _lowest, input, mask, dtype), _dims(input, dim), keepdim)
+    return found.to(dtype or input.dtype)

@@ -28,11 +28,15 @@ def runner(row: Row) -> Run:
 
 def _refusing(row: Row, run: Run) -> Run:
     """The runner behind a check of the first operand's dtype."""
+    taken: set[Any] = set()
+
     def checked(*values: Any) -> Any:
         of = values[0]._k.dtype
-        text = row.refuse.get(of.name, row.refuse.get(CATEGORY[of.category]))
-        if text is not None:
-            refuse(text, of)
+        if of not in taken:
+            text = row.refuse.get(of.name, row.refuse.get(CATEGORY[of.category]))
+            if text is not None:
+                refuse(text, of)
+            taken.add(of)
         return run(*values)
     return checked
 

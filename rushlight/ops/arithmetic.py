@@ -32,8 +32,8 @@ def _check_sub(bound: dict[str, Any]) -> None:
     truths = [v is True or v is False or getattr(v, "dtype", None) is bool_
               for v in (bound["input"], bound["other"])]
     if any(truths) and not all(truths):
-        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying "
-                           "to invert a mask, use the `~` or `logical_not()` operator instead.")
+        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
+                           "trying to invert a mask, use the `~` or `logical_not()` operator instead.")
     _check_alpha(bound)
 
 
@@ -120,7 +120,12 @@ def frac(input) -> Expr:
     return input - m.trunc(input)
 
 
-@pointwise(aliases=("special.round",))
+def _check_decimals(bound: dict[str, Any]) -> None:
+    if bound["decimals"] and not bound["input"].is_floating_point():
+        raise NotImplementedError(f"\"round_cpu\" not implemented for '{bound['input'].dtype.legacy}'")
+
+
+@pointwise(aliases=("special.round",), verify=_check_decimals)
 def round(input, *, decimals: "int" = 0) -> Expr:
     """The nearest integer, halves to even; `decimals` digits after the point."""
     if decimals == 0:

@@ -60,6 +60,8 @@ def _dropped(input: Any, p: float, train: bool, channels: bool = False, alpha: b
         raise RuntimeError(f"Feature dropout requires at least 2 dimensions in the input, got {input.ndim}")
     if not alpha:
         return times(_keep(input, p, channels, 1 - p))
+    if not input.is_floating_point() and not input.is_complex():
+        raise RuntimeError(f"result type Float can't be cast to the desired output type {input.dtype.legacy}")
     noise = _keep(input, p, channels)
     scale = 1 / math.sqrt((_ALPHA * _ALPHA * p + 1) * (1 - p))
     offset = noise.add(-1).mul(_ALPHA * scale).add(_ALPHA * scale * p)

@@ -19,7 +19,12 @@ def _einsum(operands: "list[Tensor]", equation: "str") -> Array:
     if dtype.itemsize <= 2 and dtype.kind not in "iub":
         wide = [o.astype(np.float32) for o in operands]
         return np.einsum(equation, *wide, optimize=len(wide) > 1).astype(dtype)
-    found = np.einsum(equation, *operands, optimize=len(operands) > 1)
+    if dtype.kind in "iub" and not set(terms) <= {*out, ","}:
+        if len(operands) == 1:
+            dtype = np.dtype(np.int64)  # of sums
+        elif dtype.kind == "b":
+            raise NotImplementedError('"bmm" not implemented for \'Bool\'')
+    found = np.einsum(equation, *operands, dtype=dtype, optimize=len(operands) > 1)
     # einsum may answer with a view of its operand (transposes, diagonals): ours is a fresh tensor.
     return np.array(found, dtype) if np.asarray(found).base is not None else found
 

@@ -87,6 +87,9 @@ def _counts(indices, size: "int") -> Array:
 
 def renorm_rows(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
     """Scale the rows of weight that indices name so that no norm exceeds max_norm, in place."""
+    if not (weight.is_floating_point() or weight.is_complex()):
+        raise RuntimeError("norm(): input dtype should be either floating point or complex. Got "
+                           f"{weight.dtype.legacy} instead.")
     used = np.unique(indices._a)
     rows = weight._a[used]
     norms = np.linalg.norm(rows.astype(np.float64), norm_type, axis=1)
@@ -162,6 +165,9 @@ def embedding_bag(input, weight, offsets: "Tensor | None" = None, max_norm: "flo
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is "
                                   f"only supported for mode='sum' (got mode='{mode}').")
+    if not weight.is_floating_point():
+        raise RuntimeError("Expected tensor for argument #1 'weight' to have one of the following scalar "
+                           f"types: Half, BFloat16, Float, Double; but got {weight.dtype.legacy} instead")
     plain = input.ndim == 2 and mode != "max" and input.numel() and offsets is None is per_sample_weights
     if plain and max_norm is None is padding_idx:
         rows = embedding(weight, input, -1, scale_grad_by_freq, sparse)

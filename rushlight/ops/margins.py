@@ -30,8 +30,8 @@ def hinge_embedding_loss(input, target, margin: "float" = 1.0, size_average: "bo
                          reduce: "bool | None" = None, reduction: "str" = "mean"):
     """x where y = 1, max(0, margin - x) where y = -1."""
     reduction = reduction_of(reduction, size_average, reduce)
-    near = where(target != 1, (margin - input).clamp(min=0), 0.0)
-    far = where(target != -1, input, 0.0)
+    near = where(target != 1, (margin - input).clamp(min=0).to(input.dtype), 0)
+    far = where(target != -1, input, 0)
     return reduced(near + far, reduction)
 
 
@@ -44,7 +44,7 @@ def margin_ranking_loss(input1, input2, target, margin: "float" = 0, size_averag
         raise RuntimeError("margin_ranking_loss : All input tensors should have same dimension but got "
                            f"sizes: input1: {input1.size()}, input2: {input2.size()}, target: "
                            f"{target.size()} ")
-    return reduced((-target * (input1 - input2) + margin).clamp(min=0), reduction)
+    return reduced((-target * (input1 - input2) + float(margin)).clamp(min=0), reduction)
 
 
 @composite(where=_F)

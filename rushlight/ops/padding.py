@@ -102,6 +102,9 @@ def pad(input, pad: "Ints", mode: "str" = "constant", value: "Number | None" = N
     if value is not None and value != 0:
         raise ValueError(f"Padding mode \"{mode}\" doesn't take in value argument")
     _check_mode(input, pad, mode)
+    if input._k.dtype.name == "bool" and mode != "circular":
+        kernel = "reflection" if mode == "reflect" else "replication"
+        raise NotImplementedError(f'"{kernel}_pad{len(pad) // 2}d" not implemented for \'Bool\'')
     if min(pad) >= 0:
         return _pad_places(input, pad, mode)
     found = input

@@ -40,8 +40,10 @@ def product(a: Array, b: Array) -> Array:
     return multiplier(a, b)(a, b)  # type: ignore[no-any-return]
 
 
-def multiplier(a: Array, b: Array) -> Way:
-    """`product` of operands that lie like these."""
+def multiplier(a: Array, b: Array, kernel: str = "addmm_impl_cpu_") -> Way:
+    """`product` of operands that lie like these; no bools, in the name of PyTorch's kernel."""
+    if a.dtype.kind == "b":
+        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
     multiply = widely(a, b)
     return _rounded(multiply) if narrow(a) else multiply
 
@@ -83,8 +85,6 @@ def _(a: Array, b: Array) -> Way:
         which = "self" if a.ndim != 2 else "mat2"
         raise RuntimeError(f"{which} must be a matrix")
     same_dtype("expected scalar type", a, b)
-    if a.dtype.kind == "b":
-        raise NotImplementedError('"addmm_impl_cpu_" not implemented for \'Bool\'')
     _check_inner(a, b)
     return multiplier(a, b)
 
@@ -129,7 +129,7 @@ def _(a: Array, b: Array) -> Way:
     if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: "
                            f"[{a.shape[0]}, {a.shape[2]}] but got: [{b.shape[0]}, {b.shape[1]}].")
-    return multiplier(a, b)
+    return multiplier(a, b, "bmm")
 
 
 @bmm.gradient
@@ -153,7 +153,7 @@ def _(a: Array, b: Array) -> Way:
     if a.shape[1] != b.shape[0]:
         raise RuntimeError(f"size mismatch, got input ({a.shape[0]}), mat ({a.shape[0]}x{a.shape[1]}),"
                            f" vec ({b.shape[0]})")
-    return multiplier(a, b)
+    return multiplier(a, b, "addmv_impl_cpu")
 
 
 @contract(out=True)
@@ -174,7 +174,7 @@ def _(a: Array, b: Array) -> Way:
         raise RuntimeError(f"inconsistent tensor size, expected tensor [{a.shape[0]}] and src "
                            f"[{b.shape[0]}] to have the same number of elements, but got "
                            f"{a.shape[0]} and {b.shape[0]} elements respectively")
-    return multiplier(a, b)
+    return multiplier(a, b, "dot")
 
 
 @composite(out=True, aliases=("linalg.matmul",), planned=True)

@@ -144,6 +144,9 @@ def interpolate(input, size: "Any" = None, scale_factor: "Any" = None, mode: "st
 def _along(x: Any, dim: int, out: int, scale: float | None, mode: str, align: bool, smooth: bool) -> Any:
     size = x.shape[dim]
     if mode in ("nearest", "nearest-exact"):
+        if not x.is_floating_point() and x.dtype.name != "uint8":
+            raise NotImplementedError('"compute_indices_weights_nearest" not implemented for '
+                                      f"'{x.dtype.legacy}'")
         return x.index_select(dim, tensor_of(_nearest(size, out, scale, mode != "nearest")))
     how = (scale, align, mode, smooth)
     if x.dtype.name == "uint8" and mode in ("bilinear", "bicubic"):

@@ -23,7 +23,9 @@ _WIDER = {"float32": np.float64, "complex64": np.complex128, "float16": np.float
 def _scan(op: str, a: Array, dim: int, result: dt.dtype | None) -> Way:
     if result is None:
         result = dt.int64 if a.dtype.kind in "iub" else dt.from_numpy_dtype(a.dtype)
-    ufunc, d, shape, of = _UFUNCS[op], wrap_dim(dim, a.ndim), a.shape, result.np
+    if result is dt.bool_:
+        raise NotImplementedError(f'"cum{_UFUNCS[op][1]}_out_cpu" not implemented for \'Bool\'')
+    ufunc, d, shape, of = _UFUNCS[op][0], wrap_dim(dim, a.ndim), a.shape, result.np
     work = np.dtype(_WIDER.get(result.name, of))
 
     def run(a: Array) -> Array:
@@ -46,7 +48,7 @@ def _scan(op: str, a: Array, dim: int, result: dt.dtype | None) -> Way:
     return fast
 
 
-_UFUNCS = {"add": np.add, "mul": np.multiply}
+_UFUNCS = {"add": (np.add, "sum"), "mul": (np.multiply, "prod")}
 
 
 # --- cumsum, cumprod ------------------------------------------------------------------------------

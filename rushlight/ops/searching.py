@@ -51,6 +51,8 @@ def _check_search(edges: Array, values: Any, right: bool, side: str | None, sort
 def _search(edges: Array, values: Any, from_right: bool, out_int32: bool) -> Array:
     if not isinstance(values, np.ndarray):
         values = np.array(values)
+    if edges.dtype.kind in "bc" or values.dtype.kind == "c":
+        raise NotImplementedError(f'"searchsorted_out_cpu" not implemented for \'{legacy(edges)}\'')
     edges, values = comparable(edges), comparable(values)
     if edges.ndim == 1:
         found = edges.searchsorted(values, "right" if from_right else "left")
@@ -79,8 +81,6 @@ def _search_rows(edges: Array, values: Array, from_right: bool) -> Array:
 def searchsorted(sorted_sequence, input: "Tensor | Number", *, out_int32: "bool" = False,
                  right: "bool" = False, side: "str | None" = None, sorter: "Tensor | None" = None) -> Array:
     """Where each value would be put into the sorted last dim of sorted_sequence."""
-    if input.dtype.kind == "c" if isinstance(input, np.ndarray) else isinstance(input, complex):
-        raise NotImplementedError(f'"searchsorted_out_cpu" not implemented for \'{legacy(np.asarray(input))}\'')
     from_right = _check_search(sorted_sequence, input, right, side, sorter)
     edges = sorted_sequence if sorter is None else np.take_along_axis(sorted_sequence, sorter, -1)
     return _search(edges, input, from_right, out_int32)
@@ -264,7 +264,7 @@ def one_hot(input, num_classes: "int" = -1) -> Array:
 def unravel_index(indices, shape: "Ints"):
     """The coordinates of flat positions in a tensor of `shape`, one tensor per dim."""
     if indices._k.dtype.category != dt.INTEGRAL:
-        raise ValueError(f"expected 'indices' to be integer dtype, but got {indices._k.dtype!r}")
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices._k.dtype!r}")
     sizes = as_tuple(shape)
     if any(n < 0 for n in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {sizes}")

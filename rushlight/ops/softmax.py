@@ -99,7 +99,7 @@ def log_softmax(input, dim: "int", dtype: "dtype | None" = None):
 def _functional(name: str, inner: Any, prepare: Any, doc: str) -> Any:
     def body(input, dim: "int | None" = None, _stacklevel: "int" = 3, dtype: "dtype | None" = None):
         d = implicit_dim(name, input.ndim) if dim is None else dim
-        return inner(prepare(_cast(input, dtype)), d)
+        return inner(_cast(prepare(input), dtype), d)
     return composite(body, name=f"_functional_{name}", doc=doc, where=(f"nn.functional.{name}",),
                      planned=True)
 
