@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 import rushlight as torch
+from rushlight.base.errors import wrap_dim
 
 Tensor = torch.Tensor
 __all__ = ["sum", "prod", "cumsum", "cumprod", "amax", "amin", "argmax", "argmin", "mean", "median", "norm",
@@ -18,7 +19,12 @@ __all__ = ["sum", "prod", "cumsum", "cumprod", "amax", "amin", "argmax", "argmin
 def _dims(input: Tensor, dim: Any) -> tuple[int, ...]:
     if dim is None or dim == ():
         return tuple(range(input.ndim))
-    return (dim,) if isinstance(dim, int) else tuple(dim)
+    dims: list[int] = []
+    for d in (dim,) if isinstance(dim, int) else dim:
+        if d in dims:
+            raise RuntimeError(f"dim={d} appears multiple times in the list of dims")
+        dims.append(wrap_dim(d, input.ndim))
+    return tuple(sorted(dims))
 
 
 def _mask(input: Tensor, mask: Tensor) -> Tensor:
@@ -72,12 +78,12 @@ def prod(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = 
 
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Running sums of the chosen elements."""
-    return _filled(input, mask, 0, dtype).cumsum(dim, dtype=dtype or input.dtype)
+    return _filled(input, mask, 0, dtype).cumsum(_dims(input, dim)[0], dtype=dtype or input.dtype)
 
 
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """Running products of the chosen elements."""
-    return _filled(input, mask, 1, dtype).cumprod(dim, dtype=dtype or input.dtype)
+    return _filled(input, mask, 1, dtype).cumprod(_dims(input, dim)[0], dtype=dtype or input.dtype)
 
 
 def amax(input: Tensor, dim: Any = None, *, keepdim: bool = False, dtype: Any = None,
@@ -129,7 +135,7 @@ def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: Any = 
     of = input.dtype if dtype is None else dtype
     floating = of.is_floating_point
     filled = _filled(input, mask, float("nan"), of if floating else torch.float32)
-    found = filled.nanmedian(dim, keepdim).values
+    found = filled.nanmedian(_dims(input, dim)[0], keepdim).values
     if floating:
         return found
     if bool(found.isnan().any()):
@@ -174,23 +180,24 @@ def std(input: Tensor, dim: Any = None, unbiased: bool | None = None, *, correct
 
 def softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """softmax over the chosen elements; 0 elsewhere, nan in a row without any."""
-    return _bounded("softmax", _lowest, input, mask, dtype).softmax(dim)
+    return _bounded("softmax", _lowest, input, mask, dtype).softmax(_dims(input, dim)[0])
 
 
 def log_softmax(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """log_softmax over the chosen elements; -inf elsewhere."""
-    return _bounded("log_softmax", _lowest, input, mask, dtype).log_softmax(dim)
+    return _bounded("log_softmax", _lowest, input, mask, dtype).log_softmax(_dims(input, dim)[0])
 
 
 def softmin(input: Tensor, dim: int, *, dtype: Any = None, mask: Tensor | None = None) -> Tensor:
     """softmin over the chosen elements."""
-    return torch.nn.functional.softmin(_bounded("softmin", _highest, input, mask, dtype), dim)
+    filled = _bounded("softmin", _highest, input, mask, dtype)
+    return torch.nn.functional.softmin(filled, _dims(input, dim)[0])
 
 
 def normalize(input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: Any = None,
               mask: Tensor | None = None) -> Tensor:
     """The chosen elements over their norm along `dim` (at least eps); 0 elsewhere."""
-    length = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
+    length = norm(input, ord, _dims(input, dim)[0], keepdim=True, dtype=dtype, mask=mask)
     return _filled(input, mask, 0, dtype) / length.clamp(min=eps)
 
 

@@ -37,12 +37,18 @@ def _check_add(op: str, a: Array, d: int, index: Array, source: Array) -> None:
     if a.dtype != source.dtype:
         raise RuntimeError(f"{op}_(): self ({legacy(a)}) and source ({legacy(source)}) must have the "
                            "same scalar type")
-    count = at_least_1d(source).shape[d] if d < max(source.ndim, 1) else 0
+    if source.ndim <= d > 0:
+        raise RuntimeError(f"{op}_(): Indexing dim {d} is out of bounds of the source tensor with dim "
+                           f"{source.ndim}")
+    count = source.shape[d] if source.ndim else 1
+    if index.size != count and not source.ndim:
+        raise IndexError(f"Dimension specified as {d} but tensor has no dimensions")
     if index.size != count:
         raise RuntimeError(f"{op}_(): Number of indices ({index.size}) should be equal to "
                            f"source.size(dim): ({count}), for dim: {d}")
     own, other = list(a.shape), list(source.shape)
-    del own[d:d + 1], other[d:d + 1]
+    if own and other:
+        del own[d], other[d]
     if own != other:
         raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified "
                            f"dimension. Got self.shape = {list(a.shape)} source.shape = {list(source.shape)}")

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.dtype import float32
 from rushlight.base.layout import as_tuple
 from rushlight.base.tape import fusing
 from rushlight.ops.machine import machine
@@ -124,11 +125,24 @@ def _check_shape(input: Any, normalized_shape: Any, weight: Any, bias: Any) -> t
     return shape
 
 
+def _check_dtypes(input: Any, *params: Any) -> None:
+    """Refuse parameters of other dtypes than the input's, but for float32's beside an input of two bytes."""
+    given = [p.dtype for p in params if p is not None]
+    odd = [of for of in given if of is not input.dtype]
+    if odd and odd[0] is not given[0]:
+        raise RuntimeError(f"expected scalar type {input.dtype.legacy} but found {odd[0].legacy}")
+    if any(of is not float32 for of in given) and odd:
+        raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
+    if odd and input.dtype.itemsize != 2:
+        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
+
+
 @composite(where=("nn.functional",), planned=True)
 def layer_norm(input, normalized_shape: "Ints", weight: "Tensor | None" = None,
                bias: "Tensor | None" = None, eps: "float" = 1e-05):
     """(x - mean) / sqrt(var + eps) * weight + bias over the last dims (arXiv:1607.06450)."""
     shape = _check_shape(input, normalized_shape, weight, bias)
+    _check_dtypes(input, weight, bias)
     return _layer_norm(input, shape, weight, bias, eps)[0]
 
 
@@ -137,6 +151,7 @@ def native_layer_norm(input, normalized_shape: "Ints", weight: "Tensor | None", 
                       eps: "float"):
     """layer_norm, the means of the rows, and 1 / sqrt(their variances + eps); these without gradients."""
     shape = _check_shape(input, normalized_shape, weight, bias)
+    _check_dtypes(input, weight, bias)
     found, center, rstd = _layer_norm(input, shape, weight, bias, eps)
     like = input if weight is None else weight
     return found, *[t.detach().to(like.dtype).reshape(*t.shape[:-1], *[1] * len(shape))
@@ -188,6 +203,7 @@ def group_norm(input, num_groups: "int", weight: "Tensor | None" = None,
             raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels "
                                f"in input, but got {name} of shape {list(p.shape)} and input of shape "
                                f"{list(input.shape)}")
+    _check_dtypes(input, weight, bias)
     sizes = input.shape[0], channels, math.prod(input.shape[2:])
     return native_group_norm(input, weight, bias, *sizes, num_groups, eps)[0]
 
@@ -225,24 +241,38 @@ def batch_norm(input, running_mean: "Tensor | None", running_var: "Tensor | None
     if training and input.ndim > 1 and input.numel() // max(input.shape[1], 1) == 1:
         raise ValueError("Expected more than 1 value per channel when training, got input size "
                          f"{input.size()}")
-    if _mixed(input, running_mean, weight, bias):
-        return batch_norm(input.float(), running_mean, running_var, weight, bias, training, momentum,
-                          eps).to(input.dtype)
     if input.ndim < 2:
         return batch_norm(input.unsqueeze(0), running_mean, running_var, weight, bias, training,
                           momentum, eps).squeeze(0)
-    shape = (1, -1, *[1] * (input.ndim - 2))
-    channels = input.shape[1]
-    for name, p in (("running_mean", running_mean), ("running_var", running_var), ("weight", weight),
-                    ("bias", bias)):
+    params = running_mean, running_var, weight, bias
+    _check_channels(1, input.shape[1], training, *params)
+    _check_dtypes(input, weight, bias, running_mean, running_var)
+    if _mixed(input, *params):
+        return _batch_norm(input.float(), *params, training, momentum, eps).to(input.dtype)
+    return _batch_norm(input, *params, training, momentum, eps)
+
+
+def _check_channels(samples: int, channels: int, training: bool, *params: Any) -> None:
+    """Refuse parameters that are not a number for each channel; in training, one running moment alone."""
+    for name, p in zip(("running_mean", "running_var", "weight", "bias"), params, strict=True):
         if p is not None and p.numel() != channels:
-            raise RuntimeError(f"{name} should contain {channels} elements not {p.numel()}")
+            raise RuntimeError(f"{name} should contain {samples * channels} elements not "
+                               f"{samples * p.numel()}")
+        if p is not None and p.ndim > 1 and (samples > 1 or name.startswith("running")):
+            raise RuntimeError(f"{name}: expected 1 dims but tensor has {p.ndim}")
+    if training and (params[0] is None) != (params[1] is None):
+        raise ValueError("running_mean and running_var must either both be None or neither be None")
+
+
+def _batch_norm(input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, training: bool,
+                momentum: float, eps: float) -> Any:
+    shape = (1, -1, *[1] * (input.ndim - 2))
     if not training:
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
         return _scaled(input, running_mean.reshape(shape), running_var.reshape(shape) + eps, weight, bias)
     flat = input.flatten(2) if input.ndim > 3 and input.is_contiguous() else input
-    count = input.numel() // max(channels, 1)
+    count = input.numel() // max(input.shape[1], 1)
     center, total = (t.reshape(shape) for t in distances(flat, (0, *range(2, flat.ndim))))
     spread = total / count
     _update_running(count, center, spread, running_mean, running_var, momentum)
@@ -283,12 +313,20 @@ def instance_norm(input, running_mean: "Tensor | None" = None, running_var: "Ten
         if spatial == 1:
             raise ValueError("Expected more than 1 spatial element when training, got input size "
                              f"{input.size()}")
-    if _mixed(input, running_mean, weight):
-        return instance_norm(input.float(), running_mean, running_var, weight, bias, use_input_stats,
-                             momentum, eps).to(input.dtype)
     n, c = input.shape[:2]
+    params = running_mean, running_var, weight, bias
+    _check_channels(n, c, use_input_stats, *params)
+    _check_dtypes(input, weight, bias)
+    if _mixed(input, *params):
+        return _instance_norm(input.float(), *params, use_input_stats, momentum, eps).to(input.dtype)
+    return _instance_norm(input, *params, use_input_stats, momentum, eps)
+
+
+def _instance_norm(input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any,
+                   use_input_stats: bool, momentum: float, eps: float) -> Any:
     if not use_input_stats:
-        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+        return _batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    n, c = input.shape[:2]
     rows = input.reshape(n * c, -1)
     found, center, _ = _normalize_rows(rows, eps)
     if running_mean is not None or running_var is not None:

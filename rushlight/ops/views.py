@@ -111,7 +111,7 @@ def slice_(input, dim: "int" = 0, start: "int | None" = None, end: "int | None" 
            step: "int" = 1) -> Any:
     """Elements start, start + step, ... before end, along dim."""
     if step <= 0:
-        raise ValueError("slice step must be positive")
+        raise RuntimeError("slice step must be positive")
     return getitem, (slice(None),) * wrap_dim(dim, input.ndim) + (slice(start, end, step),)
 
 

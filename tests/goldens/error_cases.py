@@ -338,6 +338,39 @@ F.ctc_loss(b3.half(), i.view(-1)[:4], (1, 2, 2, 2), (1, 1, 1, 1))  #  "ctc_loss_
 F.ctc_loss(b3[:0], i.view(-1)[:4], (0, 0, 0, 0), (1, 1, 1, 1))  #  log_probs tensor must not be empty
 F.ctc_loss(b3, i.view(-1)[:4], torch.ones(4), (1, 1, 1, 1))  #  ctc_loss()
 F.ctc_loss(b3, i[None], (1, 2, 2, 2), (1, 1, 1, 1))  #  argument #2 'targets'
+b3.index_reduce(0, i[0, :1], b3[0], 'amax')  #  should be equal to source.size(dim)
+v.index_reduce(0, i[0, :1], torch.tensor(1.0), 'prod')  #  source tensor shape must match self tensor shape
+v.index_add(0, i[0, :2], torch.tensor(1.0))  #  Dimension specified as 0 but tensor has no dimensions
+x.index_add(1, i[0, :0], v)  #  Indexing dim 1 is out of bounds of the source tensor with dim 1
+m.index_reduce(0, i[0, :1], m[:1], 'amin')  #  "index_func_" not implemented for 'Bool'
+F.batch_norm(b3, torch.ones(4), None, training=True)  #  must either both be None or neither be None
+F.batch_norm(b3, torch.ones(4, 1), torch.ones(4))  #  expected 1 dims but tensor has 2
+F.batch_norm(b3, None, None, torch.ones(4).double(), training=True)  #  expect parameter to have scalar type of Float
+F.batch_norm(i, None, None, training=True)  #  "batch_norm" not implemented for 'Long'
+F.instance_norm(b3, bias=torch.ones(3))  #  bias should contain 8 elements not 6
+F.layer_norm(b3.double(), (3,), v, v)  #  mixed dtype (CPU): all inputs must share same datatype.
+F.group_norm(b3, 2, torch.ones(4), torch.ones(4).half())  #  expected scalar type Float but found Half
+torch.masked.prod(x, (0, 0))  #  dim=0 appears multiple times in the list of dims
+torch.masked.prod(x, 2)  #  Dimension out of range (expected to be in range of [-2, 1], but got 2)
+torch.slice_copy(x, 0, 0, 1, 0)  #  slice step must be positive
+torch.cumsum(x, 0, dtype=torch.bool)  #  "cumsum_out_cpu" not implemented for 'Bool'
+torch.bmm(b3.bool(), b3.mT.bool())  #  "bmm" not implemented for 'Bool'
+torch.dot(m, m)  #  "dot" not implemented for 'Bool'
+torch.einsum('ij,kj', m[None], m[None])  #  "bmm" not implemented for 'Bool'
+torch.round(i, decimals=1)  #  "round_cpu" not implemented for 'Long'
+torch.bucketize(m, m)  #  "searchsorted_out_cpu" not implemented for 'Bool'
+torch.unravel_index(v, (2, 2))  #  expected 'indices' to be integer dtype
+F.interpolate(b3.long(), scale_factor=2)  #  not implemented for 'Long'
+F.pad(b3.bool(), (1, 1), mode='reflect')  #  "reflection_pad1d" not implemented for 'Bool'
+F.hardtanh(i.byte())  #  cannot do hardtanh on an unsigned type with negative limits
+F.embedding(i, i, max_norm=1.0)  #  norm(): input dtype should be either floating point or complex. Got Long instead.
+F.embedding_bag(i, i.repeat(3, 1), mode='max')  #  Half, BFloat16, Float, Double
+F.alpha_dropout(i, 0.5, True)  #  can't be cast to the desired output type
+F.softmin(m, 0, dtype=torch.float64)  #  Negation, the `-` operator, on a bool tensor is not supported
+F.nll_loss(i, i[0, :2])  #  "nll_loss_out_frame" not implemented for 'Long'
+F.kl_div(i, i)  #  kl_div: Integral inputs not supported.
+torch.matrix_exp(i[:, :2])  #  linalg.matrix_exp: Expected a floating point or complex tensor as input. Got Long
+torch.fft.irfft(v.half())  #  Unsupported dtype Half
 """
 
 
