@@ -137,7 +137,9 @@ class Formula:
         root = substitute(self.root, mapping) if mapping else self.root
         root, = round_stored((root,), below)
         numbers = {name for name, v in zip(self.operands, values, strict=True) if not isinstance(v, Tensor)}
-        powers = [n for n in toposort([root]) if n.op == "pow" and numbers.issuperset(inputs([n.src[1]]))]
+        # To a number; of float16, PyTorch has the general power alone.
+        powers = [n for n in toposort([root]) if n.op == "pow" and compute is not dt.float16 and (
+            numbers.issuperset(inputs([n.src[1]])))]
         root = substitute(root, {n: m.power(*n.src) for n in powers})
         from rushlight.compiler.pointwise import pointwise
 
