@@ -168,7 +168,8 @@ def _remainder(a: Any, b: Any) -> Any:
 
 
 def _nextafter(a: Any, b: Any, arg: str | None = None) -> Any:
-    return np.nextafter(a.astype(arg or a.dtype), b.astype(arg or a.dtype)).astype(a.dtype)
+    found = np.nextafter(a.astype(arg or a.dtype), b.astype(arg or a.dtype)).astype(a.dtype)
+    return np.where(a == b, b, found)  # of two zeros the second, as C's; NumPy's float16 takes the first
 
 
 def _numpy_trunc_divide(a: Any, b: Any, arg: str | None = None) -> Any:

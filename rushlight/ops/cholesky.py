@@ -8,7 +8,7 @@ import numpy as np
 from rushlight.base.dtype import int32
 from rushlight.base.results import named
 from rushlight.ops.matrices import (SINGULAR, Array, blame, check_floating, check_kernel, check_square,
-                                    columns, dagger, diagonal_of, infos)
+                                    columns, dagger, infos)
 from rushlight.ops.solving import check_older
 from rushlight.ops.table import ROWS, composite, opaque
 
@@ -55,8 +55,7 @@ def _(s: Any, grad: Any, *_: Any) -> Any:
     found = s.result[0]
     L, grad = (dagger(found), dagger(grad)) if s.upper else (found, grad)
     inner = (dagger(L) @ grad).tril()
-    # Twice the Hermitian part of inner with its diagonal halved.
-    inner = inner.tril(-1) + dagger(inner.tril(-1)) + diagonal_of(inner).real.diag_embed()
+    inner = inner + dagger(inner.tril(-1))
     solve = ROWS["linalg_solve_triangular"]
     return 0.5 * solve(L, solve(dagger(L), inner, upper=True), upper=False, left=False)
 
@@ -107,6 +106,19 @@ def cholesky_solve(input, input2, upper: "bool" = False):
     return solve(dagger(lower), solve(lower, input, upper=False), upper=True)
 
 
+@cholesky_solve.gradient
+def _(s: Any, grad: Any) -> Any:
+    back = cholesky_solve(grad, s.input2, s.upper)
+    return (back.sum_to_size(s.shape("input")) if s.needs("input") else None,
+            _to_factor(s.input2, back @ dagger(s.result), s.upper) if s.needs("input2") else None)
+
+
+def _to_factor(factor: Any, share: Any, upper: bool) -> Any:
+    """A factor's gradient in the whole of it, as PyTorch's, though a triangle alone is read."""
+    both = share + dagger(share)
+    return -(factor @ both if upper else both @ factor).sum_to_size(factor.shape)
+
+
 @composite(out=True)
 def cholesky_inverse(input, upper: "bool" = False):
     """A^-1, from A's Cholesky factor (L, or U with upper=True)."""
@@ -117,3 +129,8 @@ def cholesky_inverse(input, upper: "bool" = False):
         blame("cholesky_inverse", np.where(zeros.any(-1), zeros.argmax(-1) + 1, 0), SINGULAR)
     unit = ROWS["eye"](input.shape[-1], dtype=input.dtype, device=input.device)
     return cholesky_solve(unit.expand(input.shape), input, upper)
+
+
+@cholesky_inverse.gradient
+def _(s: Any, grad: Any) -> Any:
+    return _to_factor(s.input, s.result @ grad @ s.result, s.upper)

@@ -29,6 +29,9 @@ def _qr(input, mode: "str") -> tuple[Array, Array]:
 def _(s: Any, grad_q: Any, grad_r: Any) -> Any:
     q, r = s.result
     rows, columns = s.shape("input")[-2:]
+    if s.mode == "r":
+        raise RuntimeError("The derivative of linalg.qr depends on Q, which is not computed when mode='r'. "
+                           "Please use linalg.qr(A, mode='reduced') instead.")
     if s.mode == "complete" and rows > columns:
         raise RuntimeError("The QR decomposition is not differentiable when mode='complete' and nrows > "
                            "ncols")
@@ -175,4 +178,5 @@ def geqrf(input) -> tuple[Array, Array]:
 
 @geqrf.gradient
 def _(s: Any, *grads: Any) -> Any:
-    raise RuntimeError("the derivative for 'geqrf' is not implemented; for a gradient, use torch.linalg.qr")
+    raise NotImplementedError("the derivative for 'geqrf' is not implemented; for a gradient, use "
+                              "torch.linalg.qr")

@@ -51,7 +51,8 @@ def _(s: Any, grad_values: Any, grad_vectors: Any) -> Any:
     inner = inner / gaps(values)
     if grad_values is not None:
         inner = inner + grad_values.diag_embed()
-    return V @ inner @ dagger(V)
+    found = V @ inner @ dagger(V)
+    return 0.5 * (found + dagger(found))
 
 
 def gaps(values: Any) -> Any:
