@@ -7,8 +7,7 @@ import numpy as np
 
 from rushlight.base.dtype import int32
 from rushlight.base.results import named
-from rushlight.ops.matrices import (SINGULAR, Array, blame, check_floating, check_kernel, check_square,
-                                    columns, dagger, infos)
+from rushlight.ops.matrices import SINGULAR, Array, blame, check_square, columns, dagger, infos
 from rushlight.ops.solving import check_older
 from rushlight.ops.table import ROWS, composite, opaque
 
@@ -70,7 +69,6 @@ def linalg_cholesky(input, *, upper: "bool" = False):
 
 def _checked(A: Any, upper: bool) -> Any:
     check_square("linalg.cholesky", A._a)
-    check_floating("linalg.cholesky", A._a, "cholesky_cpu")
     return _cholesky(A, upper)
 
 
@@ -86,7 +84,6 @@ def linalg_cholesky_ex(input, *, upper: "bool" = False, check_errors: "bool" = F
 def cholesky(input, upper: "bool" = False):
     """linalg.cholesky in its older spelling."""
     check_square("cholesky", input._a)
-    check_kernel("cholesky_cpu", input._a)
     found, info = _cholesky(input, upper)
     blame("cholesky", info, _INDEFINITE)
     return found
@@ -100,7 +97,6 @@ def cholesky_solve(input, input2, upper: "bool" = False):
             raise RuntimeError(f"{name} should have at least 2 dimensions, but has {t.ndim} dimensions "
                                "instead")
     check_older("cholesky_solve", input, input2)
-    check_kernel("cholesky_solve_cpu", input2._a)
     solve = ROWS["linalg_solve_triangular"]
     lower = dagger(input2) if upper else input2
     return solve(dagger(lower), solve(lower, input, upper=False), upper=True)
@@ -123,7 +119,6 @@ def _to_factor(factor: Any, share: Any, upper: bool) -> Any:
 def cholesky_inverse(input, upper: "bool" = False):
     """A^-1, from A's Cholesky factor (L, or U with upper=True)."""
     check_square("cholesky_inverse", input._a)
-    check_kernel("cholesky_inverse_out_cpu", input._a)
     zeros = np.diagonal(input._a, 0, -2, -1) == 0
     if input.numel() and not input._k.on_meta:
         blame("cholesky_inverse", np.where(zeros.any(-1), zeros.argmax(-1) + 1, 0), SINGULAR)

@@ -7,20 +7,14 @@ import numpy as np
 
 from rushlight.base.dtype import complex128, float64
 from rushlight.base.results import named
-from rushlight.ops.matrices import (check_floating, check_kernel, check_matrix, column_major, columns, dagger,
-                                    diagonal_of)
+from rushlight.ops.matrices import check_matrix, column_major, columns, dagger, diagonal_of
 from rushlight.ops.table import ROWS, Array, composite, opaque
-
-
-def _check(op: str, a: Array) -> None:
-    check_matrix(op, a)
-    check_floating(op, a)
 
 
 @opaque(name="_qr", where=("aten",), node="linalg_qr")
 def _qr(input, mode: "str") -> tuple[Array, Array]:
     """Q with orthonormal columns and R upper triangular, input = Q R (LAPACK's Householder QR)."""
-    _check("linalg.qr", input)
+    check_matrix("linalg.qr", input)
     q, r = np.linalg.qr(input, mode="reduced" if mode == "r" else mode)
     return columns(q), columns(r)
 
@@ -113,7 +107,6 @@ def householder_product(input, tau):
         raise RuntimeError(f"{op}: input.shape[-2] must be greater than or equal to input.shape[-1]")
     if wide < tau.shape[-1]:
         raise RuntimeError(f"{op}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
-    check_kernel("orgqr_cpu", input._a)
     first = ROWS["eye"](rows, wide, dtype=input.dtype, device=input.device).expand(input.shape)
     return column_major(_reflected(input, tau, first, False) if tau.shape[-1] else first + 0 * input)
 
@@ -155,7 +148,6 @@ def ormqr(input, tau, other, left: "bool" = True, transpose: "bool" = False):
     if other.dtype is not input.dtype:
         raise RuntimeError(f"{op}: Expected input and other to have the same dtype, but input has dtype"
                            f"{input.dtype.legacy} and other has dtype {other.dtype.legacy}")
-    check_kernel("ormqr_cpu", input._a)
     if left:
         return column_major(_reflected(input, tau, other, transpose))
     return dagger(_reflected(input, tau, dagger(other), not transpose))
@@ -171,7 +163,7 @@ def _check_operand(op: str, input: Any, tau: Any, other: Any, dim: int) -> None:
 @opaque(out=True)
 def geqrf(input) -> tuple[Array, Array]:
     """(a, tau): R above and the reflections below the diagonal, as LAPACK stores a QR decomposition."""
-    _check("torch.geqrf", input)
+    check_matrix("torch.geqrf", input)
     a, tau = np.linalg.qr(input, mode="raw")
     return named("geqrf")(columns(a.swapaxes(-1, -2)), tau)
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from rushlight.base.results import named
 from rushlight.ops.lufactors import factor
-from rushlight.ops.matrices import Array, check_floating, check_square, dagger
+from rushlight.ops.matrices import Array, check_square, dagger
 from rushlight.ops.table import ROWS, composite, opaque
 
 
@@ -43,7 +43,6 @@ def _(s: Any, grad: Any) -> Any:
 def linalg_det(A):
     """The determinants of square matrices."""
     check_square("linalg.det", A._a)
-    check_floating("linalg.det", A._a, "lu_cpu")
     return _det(A)
 
 
@@ -75,7 +74,6 @@ def _(s: Any, grad_sign: Any, grad_size: Any) -> Any:
 
 def _logarithm(op: str, A: Any) -> tuple[Any, Any]:
     check_square(op, A._a)
-    check_floating(op, A._a)
     return _slogdet(A)
 
 

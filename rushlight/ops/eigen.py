@@ -7,9 +7,7 @@ import numpy as np
 
 from rushlight.base.errors import LinAlgError
 from rushlight.base.results import named
-from rushlight.ops.along import legacy
-from rushlight.ops.matrices import (Array, check_kernel, check_square, columns, dagger, diagonal_of,
-                                    is_inexact)
+from rushlight.ops.matrices import Array, check_square, columns, dagger, diagonal_of
 from rushlight.ops.table import ROWS, composite, opaque
 
 
@@ -79,7 +77,6 @@ def _uplo(op: str, A: Any, uplo: str) -> str:
     check_square(op, A._a)
     if uplo.upper() not in ("L", "U"):
         raise RuntimeError(f"Expected UPLO argument to be 'L' or 'U', but got {uplo}")
-    check_kernel("linalg_eigh_cpu", A._a)
     return uplo.upper()
 
 
@@ -142,9 +139,6 @@ def _(s: Any, grad_values: Any, grad_vectors: Any) -> Any:
 
 def _general(op: str, A: Any) -> Any:
     check_square(op, A._a)
-    if not is_inexact(A._a):
-        raise RuntimeError(f"Unknown Complex ScalarType for {legacy(A._a)}")
-    check_kernel("linalg_eig_out_cpu", A._a)
     if not np.isfinite(A._a).all():
         raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
     return A

@@ -12,7 +12,7 @@ import numpy as np
 
 from rushlight.base.results import named
 from rushlight.ops.along import legacy
-from rushlight.ops.matrices import Array, blame, check_floating, check_square, columns
+from rushlight.ops.matrices import Array, blame, check_square, columns
 from rushlight.ops.solving import check_older
 from rushlight.ops.table import composite, opaque
 
@@ -104,7 +104,6 @@ def _(s: Any, *grads: Any) -> Any:
 
 def _checked(A: Any, hermitian: bool) -> Any:
     check_square("torch.linalg.ldl_factor_ex", A._a)
-    check_floating("torch.linalg.ldl_factor_ex", A._a, "ldl_factor_kernel_cpu")
     return _ldl_factor(A, hermitian)
 
 
@@ -186,5 +185,4 @@ def linalg_ldl_solve(LD, pivots, B, *, hermitian: "bool" = False):
                            f"with shape {list(pivots.shape)} instead")
     if pivots._a.dtype.kind not in "iu":
         raise RuntimeError(f"{op}: Expected pivots to be integers. Got {legacy(pivots._a)}")
-    check_floating(op, LD._a, "ldl_solve_kernel_cpu")
     return _ldl_solve(LD, pivots, B, hermitian)

@@ -12,7 +12,7 @@ import numpy as np
 
 from rushlight.base.dtype import int32
 from rushlight.base.results import named
-from rushlight.ops.matrices import (Array, batch_of, blame, check_equation, check_kernel, check_matrix,
+from rushlight.ops.matrices import (Array, batch_of, blame, check_equation, check_matrix,
                                     check_same, check_square, columns, dagger)
 from rushlight.ops.products import product
 from rushlight.ops.table import ROWS, composite, opaque
@@ -153,7 +153,6 @@ def _factored(A: Any, pivot: bool, op: str = "torch.lu_factor") -> Any:
     if A.ndim < 2:
         raise RuntimeError(f"{op}: Expected tensor with 2 or more dimensions. Got size: {list(A.shape)} "
                            "instead")
-    check_kernel("lu_cpu", A._a)
     if not pivot:
         raise RuntimeError("linalg.lu_factor: LU without pivoting is not implemented on the CPU")
     return _lu_factor(A)
@@ -230,7 +229,6 @@ def _(A: Any, pivots: Any) -> Any:
 def linalg_lu_solve(LU, pivots, B, *, left: "bool" = True, adjoint: "bool" = False):
     """X with A X = B (X A = B, left=False; A^H, adjoint=True), from A's LU decomposition."""
     op = "linalg.lu_solve"
-    check_kernel("linalg.lu_solve", LU._a)
     check_matrix(op, B._a, "B")
     check_same(op, LU._a, B._a, "LU")
     if pivots.dtype is not int32:

@@ -9,7 +9,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.errors import wrap_dim
 from rushlight.base.results import named
 from rushlight.ops.copying import tensor_of
-from rushlight.ops.along import at_least_1d, legacy
+from rushlight.ops.along import at_least_1d
 from rushlight.ops.machine import machine
 from rushlight.ops.table import ROWS, composite, opaque
 from rushlight.ops.ways import Way, resolved
@@ -111,8 +111,6 @@ def _cumprod_with_zeros(grad: Any, x: Any, d: int) -> Any:
 
 def _running_extreme(op: str, ufunc: Any, a: Array, dim: int) -> tuple[Array, Array]:
     """Running extremes and the latest position of each; the first nan stays."""
-    if a.dtype.kind == "c":
-        raise NotImplementedError(f"\"{op}_cpu\" not implemented for '{legacy(a)}'")
     d = wrap_dim(dim, a.ndim)
     source = at_least_1d(a)
     if not source.size:
@@ -155,9 +153,6 @@ def cummin(input, dim: "int") -> tuple[Array, Array]:
 @opaque(out=True)
 def logcumsumexp(input, dim: "int") -> Array:
     """log of the running sums of exp(input) along dim, without overflow."""
-    if input.dtype.kind in "iub":
-        raise NotImplementedError("\"logcumsumexp_out_cpu\" not implemented for "
-                                  f"'{legacy(input)}'; convert with .float()")
     d = wrap_dim(dim, input.ndim)
     source = at_least_1d(input)
     if not input.size:

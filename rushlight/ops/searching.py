@@ -101,8 +101,6 @@ def bucketize(input: "Tensor | Number", boundaries, *, out_int32: "bool" = False
 @opaque
 def bincount(input, weights: "Tensor | None" = None, minlength: "int" = 0) -> Array:
     """How often each of 0, 1, 2, ... occurs in a vector; with weights, the sum of theirs."""
-    if input.dtype.kind not in "iu":
-        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{legacy(input)}'")
     if input.ndim != 1 or (input.size and int(input.min()) < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
@@ -122,8 +120,6 @@ def histc(input, bins: "int" = 100, min: "Number" = 0, max: "Number" = 0) -> Arr
 
     min = max takes the smallest and largest element; elements outside are left out.
     """
-    if input.dtype.kind not in "fV":
-        raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{legacy(input)}'")
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     values = input.reshape(-1)

@@ -9,9 +9,8 @@ import numpy as np
 from rushlight.base.dtype import int32
 from rushlight.base.results import named
 from rushlight.ops.lufactors import factor
-from rushlight.ops.matrices import (SINGULAR, Array, batch_of, blame, check_equation, check_floating,
-                                    check_kernel, check_matrix, check_same, check_square, column_major,
-                                    columns, dagger, infos)
+from rushlight.ops.matrices import (SINGULAR, Array, batch_of, blame, check_equation, check_matrix,
+                                    check_same, check_square, column_major, columns, dagger, infos)
 from rushlight.ops.table import composite, opaque
 
 # --- triangular equations -------------------------------------------------------------------------
@@ -60,7 +59,6 @@ def linalg_solve_triangular(A, B, *, upper: "bool", left: "bool" = True, unitria
     check_matrix(op, B._a, "B")
     check_square(op, A._a)
     check_equation(op, A._a, B._a, left)
-    check_kernel("triangular_solve_cpu", A._a)
     check_same(op, A._a, B._a)
     if left:
         return _solve_triangular(A, B, upper, unitriangular)
@@ -76,7 +74,6 @@ def triangular_solve(input, A, upper: "bool" = True, transpose: "bool" = False,
         raise RuntimeError(f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it "
                            f"has {t.ndim} dimensions instead")
     check_older("triangular_solve", input, A)
-    check_kernel("triangular_solve_cpu", A._a)
     x = _solve_triangular(A.mT if transpose else A, input, upper is not transpose, unitriangular)
     return named("triangular_solve")(x, column_major(A.clone()))
 
@@ -136,7 +133,6 @@ def _(s: Any, grad: Any, *_: Any) -> Any:
 
 def _solution(A: Any, B: Any, left: bool) -> tuple[Any, Any]:
     op = "linalg.solve"
-    check_floating(op, A._a, "lu_cpu")
     check_square(op, A._a)
     check_same(op, A._a, B._a)
     vector = B.ndim == 1 or (A.ndim - 1 == B.ndim and tuple(B.shape) == tuple(A.shape[:-1]))
@@ -197,7 +193,6 @@ def _(s: Any, grad: Any, *_: Any) -> Any:
 
 def _checked_inverse(A: Any) -> Any:
     check_square("linalg.inv", A._a)
-    check_floating("linalg.inv", A._a)
     return _inverse(A)
 
 

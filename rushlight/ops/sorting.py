@@ -7,7 +7,7 @@ import numpy as np
 
 from rushlight.base.errors import wrap_dim
 from rushlight.base.results import named
-from rushlight.ops.along import at_least_1d, legacy, take_along
+from rushlight.ops.along import at_least_1d, take_along
 from rushlight.ops.machine import machine
 from rushlight.ops.scanning import put_back
 from rushlight.ops.table import composite, opaque
@@ -75,17 +75,11 @@ def _ranks(a: Array) -> Array:
     return bits ^ flips
 
 
-def _refuse_complex(op: str, a: Array) -> None:
-    if a.dtype.kind == "c":
-        raise RuntimeError(f" {op} does not support complex dtypes on CPU")
-
-
 # --- sort -----------------------------------------------------------------------------------------
 
 @opaque(out=True, vjp=put_back)
 def sort(input, dim: "int" = -1, descending: "bool" = False, stable: "bool | None" = False) -> Any:
     """The elements in order along dim, and where each was; equal ones keep their order."""
-    _refuse_complex("Sort", input)
     d = wrap_dim(dim, input.ndim)
     source = at_least_1d(input)
     order = stable_order(source, d, descending)
@@ -119,9 +113,6 @@ def msort(input):
 @opaque(out=True, vjp=put_back)
 def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool" = True) -> Any:
     """The k largest (or smallest) elements along dim, in order, and where they are."""
-    _refuse_complex("topk", input)
-    if input.dtype == np.bool_:
-        raise RuntimeError("topk does not support bool dtypes on CPU")
     d = wrap_dim(dim, input.ndim)
     source = at_least_1d(input)
     if not 0 <= k <= source.shape[d]:
@@ -162,8 +153,6 @@ def _partly(a: Array, k: int, d: int, largest: bool) -> Array:
 @opaque(out=True, out_apart=True, vjp=put_back)
 def kthvalue(input, k: "int", dim: "int" = -1, keepdim: "bool" = False) -> Any:
     """The k-th smallest element along dim (from 1), and where it is."""
-    if input.dtype.kind in "cb":
-        raise NotImplementedError(f"\"kthvalue_cpu\" not implemented for '{legacy(input)}'")
     d = wrap_dim(dim, input.ndim)
     check_size("kthvalue", input, d)
     source = at_least_1d(input)
@@ -212,15 +201,9 @@ def _median_order(a: Array, d: int, skip_nan: bool) -> Array:
     return np.take_along_axis(order, middle, d)
 
 
-def _check_median(a: Array) -> None:
-    if a.dtype.kind in "cb":
-        raise NotImplementedError(f"\"median_cpu\" not implemented for '{legacy(a)}'")
-
-
 @opaque(name="_median_all", where=("aten",), node="median")
 def _median_all(input, skip_nan: "bool") -> Array:
     """median of all elements."""
-    _check_median(input)
     if not input.size:
         return np.full((), np.nan if input.dtype.kind in "fV" else np.iinfo(input.dtype).min, input.dtype)
     flat = input.reshape(-1)
@@ -237,7 +220,6 @@ def _(s: Any, grad: Any) -> Any:
 
 def _medians(name: str, doc: str, skip_nan: bool) -> None:
     def along(input, dim: "int", keepdim: "bool") -> Any:
-        _check_median(input)
         d = wrap_dim(dim, input.ndim)
         check_size(name, input, d)
         return named(name)(*pick(input, _median_order(at_least_1d(input), d, skip_nan), d, keepdim))
@@ -259,8 +241,6 @@ _medians("nanmedian", "The median of what is not nan; with dim, (values, indices
 @opaque(out=True, vjp=put_back)
 def mode(input, dim: "int" = -1, keepdim: "bool" = False) -> Any:
     """The most frequent element along dim (the smallest of several), and where it last is."""
-    if input.dtype.kind == "c":
-        raise NotImplementedError(f"\"mode\" not implemented for '{legacy(input)}'")
     d = wrap_dim(dim, input.ndim)
     check_size("mode", input, d)
     rows = np.moveaxis(comparable(at_least_1d(input)), d, -1)

@@ -9,7 +9,7 @@ from rushlight.base.errors import LinAlgError
 from rushlight.base.results import named
 from rushlight.ops.along import legacy
 from rushlight.ops.eigen import check_phase, failed, gaps
-from rushlight.ops.matrices import (Array, check_floating, check_matrix, check_square, columns, dagger,
+from rushlight.ops.matrices import (Array, check_matrix, check_square, columns, dagger,
                                     diagonal_of, has_lapack)
 from rushlight.ops.table import ROWS, composite, opaque
 
@@ -94,7 +94,6 @@ def _(s: Any, grad: Any) -> Any:
 
 def _checked(A: Any, driver: str | None = None) -> Any:
     check_matrix("linalg.svd", A._a)
-    check_floating("linalg.svd", A._a, "linalg_svd_cpu")
     if driver is not None:
         raise RuntimeError("torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs "
                            "with cuSOLVER backend.")

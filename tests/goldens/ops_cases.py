@@ -127,6 +127,11 @@ F.bilinear(x, y, z[None].repeat(2, 1, 1))
 torch.einsum('ij->i', i.int()); torch.einsum('ij->ji', i.int()); torch.einsum('ii', k[:, :2]); F.bilinear(j.int(), j.int(), j[None].int().repeat(3, 1, 1).reshape(2, 3, 3))
 F.hinge_embedding_loss(j, i - 1, margin=1.5, reduction='none'); F.margin_ranking_loss(j, i, j)
 F.softmin(j.byte(), 1, dtype=torch.float64)
+torch.cholesky_solve(t[:3], m); torch.cholesky_inverse(m, upper=True); torch.linalg.eigh(m + m.mT)[1].abs()
+torch.linalg.eigh(m, 'U')[1].abs(); torch.linalg.cholesky(m @ m.mT, upper=True)
+torch.nextafter(torch.zeros(2).half(), torch.tensor([-0.0, 1]).half()); torch.tensor([-0.0, -float('inf'), 2]).half() ** 0.5
+torch.linspace(-8.8, 9, 5000, dtype=torch.float64)[2385]; torch.linspace(2.8 + 7j, 5 - 14.9j, 500)[135:137]
+torch.logspace(2, 1 + 0.5j, 5, dtype=torch.complex128); torch.logspace(0.3, 2.9, 7, 2.5, dtype=torch.float64)
 F.ctc_loss(s, torch.tensor([[1, 2], [2, 2], [3, 1]]), (2, 2, 1), (2, 2, 0), 0, 'none')
 F.ctc_loss(s, torch.tensor([[1, 2], [2, 2], [3, 1]]), (2, 2, 1), (2, 2, 0), 0, 'sum', zero_infinity=True)
 F.ctc_loss(r, torch.tensor([1, 0, 1]), (2, 0, 1, 0), (1, 1, 1, 0), 2, 'none')

@@ -32,6 +32,8 @@ COMPLEX = {
     "svd": lambda a: [t.abs() for t in linalg.svd(a, full_matrices=False)],
     "svd_product": lambda a: (lambda u, s, v: u @ v)(*linalg.svd(a, full_matrices=False)),
     "cholesky": lambda a: linalg.cholesky(a @ a.mH),
+    "cholesky_solve": lambda a: torch.cholesky_solve(a[..., :2], a.tril()),
+    "cholesky_inverse": lambda a: torch.cholesky_inverse(a.triu(), upper=True),
     "lu": lambda a: linalg.lu(a)[1:],
     "det": linalg.det,
     "slogdet": linalg.slogdet,
