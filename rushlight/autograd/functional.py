@@ -46,7 +46,7 @@ class _Point(Pullback):
             found = func(*given)
             self.single = not isinstance(found, tuple)
             return _tuple(found, "outputs of the user-provided function", of)
-        super().__init__(listed, _tuple(inputs, "inputs", of), False, of)
+        super().__init__(None, listed, _tuple(inputs, "inputs", of), False, of)
         for i, o in enumerate(self.outs):
             if strict and not o.requires_grad:
                 raise RuntimeError(f"Output {i} of the user-provided function does not require gradients. "

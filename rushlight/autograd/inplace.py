@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,12 @@ def check_writable(target: Tensor, tracked: bool) -> None:
     if LOCAL.enabled and target._g.__class__ is AccumulateGrad:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place "
                            "operation. Do it under torch.no_grad(), or on a clone().")
+    for t in chain.from_iterable(LOCAL.transforms):
+        if np.may_share_memory(t._m, a):
+            raise RuntimeError(
+                "During a grad (vjp, jvp, grad, etc) transform, the function provided attempted to call "
+                "in-place operation that would mutate a captured Tensor. This is not supported; please "
+                "rewrite the function being transformed to accept the mutated Tensor(s) as inputs.")
     s = target._s
     if s is not None and s.inference and not LOCAL.inference:
         raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed. "

@@ -12,8 +12,8 @@ from rushlight.tensor.storage import FRESH, INFERENCE, INFERRING
 class _Local(threading.local):
     enabled = True
     inference = False
-    # How many functions are being differentiated or mapped by torch.func.
-    transforms = 0
+    # Of each function that torch.func differentiates right now, what it may read and not write.
+    transforms: tuple[Any, ...] = ()
 
 
 LOCAL = _Local()

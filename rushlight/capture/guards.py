@@ -170,6 +170,14 @@ class Guards:
             yield from self._variables(value) if isinstance(value, FunctionType) else (value,)
 
 
+class Sight(Guards):
+    """Only the tensors that a function can see."""
+
+    def _module(self, module: Any) -> None:
+        for t in (*module._parameters.values(), *module._buffers.values()):
+            self._look(t)
+
+
 def _modes() -> tuple[Any, ...]:
     # Autocast's interpreter has the type that it casts to; who only watches changes nothing.
     modes = [getattr(mode, "dtype", None) for mode in MODES if not getattr(mode, "watches", False)]

@@ -233,7 +233,7 @@ def _generic(row: Row) -> Callable[..., Any]:
 def free(t: Any) -> bool:
     """Whether anybody may write to a plain tensor, and nobody need know."""
     return (t.__class__ is Tensor and t._g is None and not t._k.special and not TAPE
-            and 0 not in t._a.strides and (t._s is None or not t._s.inference))
+            and 0 not in t._a.strides and (t._s is None or not t._s.inference) and not LOCAL.transforms)
 
 
 def through(run: Callable[[Tensor], Any], target: Tensor, *operands: Any) -> Tensor:

@@ -7,6 +7,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.base.pytree import flatten, tree_map
+from rushlight.capture.guards import Sight
 from rushlight.transforms import pullback
 from rushlight.transforms.tangents import Forward, dual
 
@@ -53,9 +54,12 @@ def only_tensors(leaves: list[Any], what: str) -> None:
 
 
 class Pullback:
-    """A function's results at a point, and the way back from gradients of them to gradients of its inputs."""
+    """A function's results at a point, and the way back from gradients of them to gradients of its inputs.
 
-    def __init__(self, function: Callable[..., Any], primals: Any, has_aux: bool, what: str) -> None:
+    func: what the caller wrote, whose surroundings are not to be written to; None: they may be.
+    """
+
+    def __init__(self, func: Func | None, function: Func, primals: Any, has_aux: bool, what: str) -> None:
         leaves, self.inputs = flatten(primals)
         self.tracked = torch.is_grad_enabled()
         self.places = [i for i, t in enumerate(leaves) if isinstance(t, torch.Tensor)]
@@ -68,7 +72,7 @@ class Pullback:
             outs, self.tree = flatten(found)
             return outs
         self.tensors = [leaves[i] for i in self.places]
-        self.outs, self._back = pullback.vjp(flat, self.tensors)
+        self.outs, self._back = pullback.vjp(flat, self.tensors, Sight(func).known())
         self.count = len(leaves)
 
     def value(self) -> Any:
@@ -102,8 +106,8 @@ def grad_and_value(func: Func, argnums: Argnums = 0, has_aux: bool = False) -> F
 
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        point = Pullback(lambda given: func(*replaced(args, argnums, given), **kwargs), chosen(argnums, args),
-                         has_aux, what)
+        point = Pullback(func, lambda given: func(*replaced(args, argnums, given), **kwargs),
+                         chosen(argnums, args), has_aux, what)
         out = point.tree.build(point.outs)
         if not isinstance(out, torch.Tensor):
             raise RuntimeError(f"{what}: Expected f(*args) to return a Tensor, got {type(out)}")
@@ -128,7 +132,7 @@ def grad(func: Func, argnums: Argnums = 0, has_aux: bool = False) -> Func:
 
 def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     """(func(*primals), pull), with has_aux (.., .., aux): pull(gradients of results) -> their tuple."""
-    point = Pullback(lambda given: func(*given), primals, has_aux, _VJP)
+    point = Pullback(func, lambda given: func(*given), primals, has_aux, _VJP)
     only_tensors(point.outs, _VJP)
 
     def pull(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:

@@ -31,7 +31,7 @@ def jacrev(func: Func, argnums: Argnums = 0, *, has_aux: bool = False, chunk_siz
     @functools.wraps(func)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         inputs = chosen(argnums, args)
-        point = Pullback(lambda given: func(*replaced(args, argnums, given), **kwargs), inputs, has_aux,
+        point = Pullback(func, lambda given: func(*replaced(args, argnums, given), **kwargs), inputs, has_aux,
                          "vjp(f, *primals)")
         only_tensors(point.outs, "vjp(f, *primals)")
         leaves, tree = flatten(inputs)

@@ -30,7 +30,7 @@ def _histogram(points, edges: "list[Tensor]", weight: "Tensor | None", density: 
     return found
 
 
-def _check(op: str, x: Any, weight: Any) -> None:
+def _check(x: Any, weight: Any) -> None:
     if x.ndim < 2:
         raise RuntimeError(f"torch.histogramdd: input tensor should have at least 2 dimensions, got {x.ndim}")
     if weight is not None and tuple(weight.shape) != tuple(x.shape[:-1]):
@@ -41,8 +41,6 @@ def _check(op: str, x: Any, weight: Any) -> None:
         raise RuntimeError("torch.histogramdd: if weight tensor is provided, input tensor and weight tensor "
                            f"should have the same dtype, but got input({x.dtype.legacy.lower()}), and "
                            f"weight({weight.dtype.legacy.lower()})")
-    if x.dtype.name not in ("float32", "float64"):
-        raise NotImplementedError(f"\"{op}\" not implemented for '{x.dtype.legacy}'")
 
 
 def _check_edges(x: Any, e: Any, d: int) -> Any:
@@ -104,7 +102,7 @@ def histogram(input, bins: "int | Tensor", *, range: "Any" = None, weight: "Tens
     if range is not None and len(range) != 2:
         raise RuntimeError("torch.histogramdd: for a 1-dimensional histogram range should have 2 elements, "
                            f"but got {len(range)}")
-    _check("histogramdd", x, None if weight is None else weight.reshape(-1))
+    _check(x, None if weight is None else weight.reshape(-1))
     found, edges = _counted(x, [bins], range, weight, density)
     return named("histogram")(found, edges[0].clone() if hasattr(bins, "_a") else edges[0])
 
@@ -113,7 +111,7 @@ def histogram(input, bins: "int | Tensor", *, range: "Any" = None, weight: "Tens
 def histogramdd(input, bins: "Any", *, range: "Any" = None, weight: "Tensor | None" = None,
                 density: "bool" = False):
     """(hist, bin_edges) of points (..., D); bins: an int, a list of ints, or a list of edge tensors."""
-    _check("histogramdd", input, weight)
+    _check(input, weight)
     dims = input.shape[-1]
     each = [bins] * dims if isinstance(bins, int) else list(bins)
     if len(each) != dims:

@@ -185,9 +185,6 @@ _extremes("min", _min_dim, amin, "The smallest element, or (values, indices) alo
 
 def _position(name: str, largest: bool) -> None:
     def body(input, dim: "int | None" = None, keepdim: "bool" = False) -> Array:
-        if input.dtype.kind in "bc":
-            kind = "bool" if input.dtype.kind == "b" else "complex"
-            raise RuntimeError(f"{name}(): does not support {kind} input")
         if dim is None:
             if not input.size:
                 raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "

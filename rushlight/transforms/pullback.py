@@ -76,18 +76,21 @@ def left(value: Any, tracked: bool = True) -> Any:
     return value.detach()
 
 
-def vjp(function: Callable[..., Any], inputs: Sequence[Any]) -> tuple[Any, Callable[..., list[Any]]]:
+def vjp(function: Callable[..., Any], inputs: Sequence[Any],
+        captured: Sequence[Any] = ()) -> tuple[Any, Callable[..., list[Any]]]:
     """(function(*inputs), a list of tensors; pull: gradients of the results -> gradients of the inputs).
+
+    captured: tensors that the function may read, and not write.
 
     The results are still in the function's graph: `left` takes them out.
     """
     levels, nodes, before = active(), list[Entry](), LOCAL.enabled
     ins = [_entered(t, levels, nodes) for t in inputs]
-    LOCAL.enabled, LOCAL.transforms = True, LOCAL.transforms + 1
+    LOCAL.enabled, LOCAL.transforms = True, (*LOCAL.transforms, captured)
     try:
         outs = function(*ins)
     finally:
-        LOCAL.enabled, LOCAL.transforms = before, LOCAL.transforms - 1
+        LOCAL.enabled, LOCAL.transforms = before, LOCAL.transforms[:-1]
         for node in nodes:
             node.open = False
     return outs, lambda outputs, grads: _pull(list(outputs), ins, list(grads), levels)
