@@ -27,7 +27,7 @@ def relu6(input) -> Expr:
 def _check_bounds(bound: dict[str, Any]) -> None:
     if bound["min_val"] > bound["max_val"]:
         raise ValueError("min_val cannot be greater than max_val")
-    if bound["min_val"] < 0 and bound["input"].dtype.name == "uint8":
+    if int(bound["min_val"]) < 0 and bound["input"].dtype.name == "uint8":
         raise RuntimeError("cannot do hardtanh on an unsigned type with negative limits")
 
 
