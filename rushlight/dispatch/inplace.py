@@ -32,7 +32,8 @@ def {name}({sig}):
     {operand}
     x, s = {a}._a, {a}._s
     if entry is None or entry.kind is not {a}._k or 0 in x.strides or (
-            LOCAL.enabled and ({a}._g is not None{other} or LOCAL.transforms)) or s is not None and s.inference:
+            LOCAL.enabled and ({a}._g is not None{other} or LOCAL.transforms)) or (
+            s is not None and s.inference):
         return general({call})
     try:
         if x.size < BIG:

@@ -39,6 +39,11 @@ def scaled_dot_product_attention(query, key, value, attn_mask: "Tensor | None" =
                                  scale: "float | None" = None, enable_gqa: "bool" = False):
     """softmax(query @ key.T * scale + mask) @ value: (*, L, E), (*, S, E), (*, S, V) -> (*, L, V)."""
     _check(query, key, value, attn_mask, is_causal)
+    if query.dtype.is_floating_point and query.dtype.itemsize == 2:  # rounded once
+        mask = attn_mask.float() if attn_mask is not None and attn_mask.is_floating_point() else attn_mask
+        found = scaled_dot_product_attention(query.float(), key.float(), value.float(), mask, dropout_p,
+                                             is_causal, scale=scale, enable_gqa=enable_gqa)
+        return found.to(query.dtype)
     factor = 1.0 / math.sqrt(query._a.shape[-1]) if scale is None else scale
     if enable_gqa:
         heads = query.shape[-3]
@@ -48,9 +53,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask: "Tensor | None" =
                                "query")
     if attn_mask is None and not dropout_p and query.dtype.is_floating_point and query._a.size \
             and query._a.shape[:-2] == key._a.shape[:-2] == value._a.shape[:-2]:
-        if query.dtype.itemsize > 2:
-            return _attention(query, key, value, is_causal, factor)[0]
-        return _attention(query.float(), key.float(), value.float(), is_causal, factor)[0].to(query.dtype)
+        return _attention(query, key, value, is_causal, factor)[0]
     # The scale is split between both sides, as PyTorch does, so that products stay small.
     root = math.sqrt(abs(factor))
     scores = (query * root).matmul((key * (root if factor >= 0 else -root)).transpose(-2, -1))

@@ -122,7 +122,7 @@ def _logsumexp(input, dim: "Ints", keepdim: "bool"):
     """log(sum(exp(input)))."""
     if not input.numel():
         return log(sum(exp(input), dim, keepdim))
-    high = amax(abs_(input) if input.is_complex() else input, dim, True)
+    high = amax(input.real if input.is_complex() else input, dim, True)
     high = high.masked_fill(abs_(high) == inf, 0)
     total = log(sum(exp(input - high), dim, keepdim))
     return total + (high if keepdim else high.reshape(total.shape))

@@ -131,6 +131,9 @@ torch.cholesky_solve(t[:3], m); torch.cholesky_inverse(m, upper=True); torch.lin
 torch.linalg.eigh(m, 'U')[1].abs(); torch.linalg.cholesky(m @ m.mT, upper=True)
 torch.nextafter(torch.zeros(2).half(), torch.tensor([-0.0, 1]).half()); torch.tensor([-0.0, -float('inf'), 2]).half() ** 0.5
 torch.linspace(-8.8, 9, 5000, dtype=torch.float64)[2385]; torch.linspace(2.8 + 7j, 5 - 14.9j, 500)[135:137]
+torch.logsumexp(torch.stack((c64 * 3000, c64 * -3000)), (0, 2))
+F.scaled_dot_product_attention(*[s.detach()[None].bfloat16() * 4] * 3, z.detach().bfloat16())
+F.scaled_dot_product_attention(*[s.detach()[None].half() * 4] * 3, k[0].logical_or(k[:1].mT))
 torch.logspace(2, 1 + 0.5j, 5, dtype=torch.complex128); torch.logspace(0.3, 2.9, 7, 2.5, dtype=torch.float64)
 F.ctc_loss(s, torch.tensor([[1, 2], [2, 2], [3, 1]]), (2, 2, 1), (2, 2, 0), 0, 'none')
 F.ctc_loss(s, torch.tensor([[1, 2], [2, 2], [3, 1]]), (2, 2, 1), (2, 2, 0), 0, 'sum', zero_infinity=True)
