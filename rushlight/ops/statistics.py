@@ -169,8 +169,6 @@ def _extremes(name: str, along: Any, overall: Any, doc: str) -> None:
         if other is not None:
             return getattr(input, f"{name}imum")(other)
         if dim is None:
-            if input.dtype.is_complex:
-                raise NotImplementedError(f"\"{name}_all\" not implemented for '{input.dtype.legacy}'")
             if not input.numel():
                 raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == "
                                    "0. Specify the reduction dim with the 'dim' argument.")
