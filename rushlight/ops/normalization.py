@@ -127,13 +127,16 @@ def _check_shape(input: Any, normalized_shape: Any, weight: Any, bias: Any) -> t
 
 def _check_dtypes(input: Any, *params: Any) -> None:
     """Refuse parameters of other dtypes than the input's, but for float32's beside an input of two bytes."""
+    own = input._k.dtype
+    odd = [p._k.dtype for p in params if p is not None and p._k.dtype is not own]
+    if not odd:
+        return
     given = [p.dtype for p in params if p is not None]
-    odd = [of for of in given if of is not input.dtype]
-    if odd and odd[0] is not given[0]:
+    if odd[0] is not given[0]:
         raise RuntimeError(f"expected scalar type {input.dtype.legacy} but found {odd[0].legacy}")
-    if any(of is not float32 for of in given) and odd:
+    if any(of is not float32 for of in given):
         raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
-    if odd and input.dtype.itemsize != 2:
+    if input.dtype.itemsize != 2:
         raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
 
 
@@ -245,7 +248,7 @@ def batch_norm(input, running_mean: "Tensor | None", running_var: "Tensor | None
         return batch_norm(input.unsqueeze(0), running_mean, running_var, weight, bias, training,
                           momentum, eps).squeeze(0)
     params = running_mean, running_var, weight, bias
-    _check_channels(1, input.shape[1], training, *params)
+    _check_channels(1, input._m.shape[1], training, *params)
     _check_dtypes(input, weight, bias, running_mean, running_var)
     if _mixed(input, *params):
         return _batch_norm(input.float(), *params, training, momentum, eps).to(input.dtype)
@@ -255,10 +258,12 @@ def batch_norm(input, running_mean: "Tensor | None", running_var: "Tensor | None
 def _check_channels(samples: int, channels: int, training: bool, *params: Any) -> None:
     """Refuse parameters that are not a number for each channel; in training, one running moment alone."""
     for name, p in zip(("running_mean", "running_var", "weight", "bias"), params, strict=True):
-        if p is not None and p.numel() != channels:
+        if p is None or p._m.shape == (channels,):
+            continue
+        if p.numel() != channels:
             raise RuntimeError(f"{name} should contain {samples * channels} elements not "
                                f"{samples * p.numel()}")
-        if p is not None and p.ndim > 1 and (samples > 1 or name.startswith("running")):
+        if samples > 1 or name.startswith("running"):
             raise RuntimeError(f"{name}: expected 1 dims but tensor has {p.ndim}")
     if training and (params[0] is None) != (params[1] is None):
         raise ValueError("running_mean and running_var must either both be None or neither be None")

@@ -24,12 +24,6 @@ from rushlight.ops.scalar import m, symbol
 from rushlight.ops.table import ROWS, Array, composite, opaque, reduce
 
 
-def _check_floating(name: str, input: Any) -> None:
-    if input.dtype.category < dt.FLOATING:
-        raise RuntimeError(f"{name} only support floating point and complex dtypes, got "
-                           f"{input.dtype}; convert with .float()")
-
-
 def _correction(unbiased: Any, correction: Any) -> float:
     if unbiased is not None and correction is not None:
         raise TypeError("var(): pass either unbiased or correction, not both")
@@ -38,8 +32,7 @@ def _correction(unbiased: Any, correction: Any) -> float:
     return correction
 
 
-def _squares(name: str, input: Any, dim: Any, unbiased: Any, correction: Any, keepdim: bool) -> Any:
-    _check_floating(name, input)
+def _squares(input: Any, dim: Any, unbiased: Any, correction: Any, keepdim: bool) -> Any:
     if isinstance(dim, bool):
         dim, unbiased = None, dim  # var(False): over all elements
     axes = wrap_dims(dim, input.ndim)
@@ -125,8 +118,7 @@ def _moment(name: str, doc: str, answer: Any, **facts: Any) -> None:
     """A row that answers with the variance, its root or the mean."""
     def body(input, dim: "Ints | bool | None" = None, unbiased: "bool | None" = None,
              keepdim: "bool" = False, *, correction: "Number | None" = None):
-        return answer(*_squares(checked, input, dim, unbiased, correction, keepdim))
-    checked = name if name.endswith("_mean") else "std and var"
+        return answer(*_squares(input, dim, unbiased, correction, keepdim))
     composite(body, name=name, doc=doc, planned=True, **facts)
 
 
@@ -220,9 +212,6 @@ def aminmax(input, *, dim: "int | None" = None, keepdim: "bool" = False):
 @composite(out=True)
 def nanmean(input, dim: "Ints | None" = None, keepdim: "bool" = False, *, dtype: "dtype | None" = None):
     """The mean of what is not nan."""
-    if input.dtype.category < dt.FLOATING:
-        raise RuntimeError("nanmean(): expected input to have floating point or complex dtype but got "
-                           f"{input.dtype.legacy}")
     count = (~input.isnan()).sum(dim, keepdim)
     return ROWS["nansum"](input, dim, keepdim, dtype=dtype) / count
 
