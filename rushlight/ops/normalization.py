@@ -39,8 +39,11 @@ _forward = {given: RowKernel(partial(_normalised, *given), ("x", "eps", *given),
 _backward = {given: RowKernel(partial(_input_gradient, *given), ("g", "x", "mean", "rstd", *given), (
     "mean", "rstd")) for given in ((), ("weight",))}
 
+_SUMS = RowKernel(lambda: (reduce_("add", _G), reduce_("add", _G * (_X - _MEAN))), ("g", "x", "mean"),
+                  ("mean",))
 
-@composite(name="_normalize_rows", where=("aten",), node="native_layer_norm",
+
+@composite(name="_normalize_rows", where=("aten",), node="native_layer_norm", unread=(0,),
            refuse=not_for("LayerNormKernelImpl", *NOT_FLOATING))
 def _normalize_rows(input, eps: "float", weight: "Tensor | None" = None, bias: "Tensor | None" = None):
     """(x - mean) / sqrt(var + eps) * weight + bias along the last dim, with mean and 1 / sqrt(var + eps)."""
@@ -243,12 +246,68 @@ def batch_norm(input, running_mean: "Tensor | None", running_var: "Tensor | None
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
         return _scaled(input, running_mean.reshape(shape), running_var.reshape(shape) + eps, weight, bias)
-    flat = input.flatten(2) if input.ndim > 3 and input.is_contiguous() else input
-    count = input.numel() // max(channels, 1)
+    found, center, spread = _by_own_moments(input, weight, bias, eps)
+    _update_running(input.numel() // max(channels, 1), center, spread, running_mean, running_var, momentum)
+    return found
+
+
+@composite(name="_by_own_moments", where=("aten",), node="native_batch_norm", unread=(0,))
+def _by_own_moments(input, weight: "Tensor | None", bias: "Tensor | None", eps: "float"):
+    """(batch_norm by the channels' own moments, their means, their variances): these are (1, C, 1, ...)."""
+    shape, flat = (1, -1, *[1] * (input.ndim - 2)), input
+    if input.ndim > 3 and input.is_contiguous():
+        flat = input.flatten(2)
     center, total = (t.reshape(shape) for t in distances(flat, (0, *range(2, flat.ndim))))
-    spread = total / count
-    _update_running(count, center, spread, running_mean, running_var, momentum)
-    return _scaled(input, center, spread + eps, weight, bias)
+    spread = total / (input.numel() // max(input.shape[1], 1))
+    return _scaled(input, center, spread + eps, weight, bias), center, spread
+
+
+@_by_own_moments.gradient
+def _(s: Any, grad: Any, grad_center: Any, grad_spread: Any) -> Any:
+    x, (_, center, spread) = s.input, s.result
+    count = x.numel() // max(x.shape[1], 1)
+    rstd = (spread + s.eps).rsqrt()
+    to_input = to_weight = to_bias = None
+    if grad is not None:
+        total, along = _channel_sums(grad, x, center)
+        if s.needs("input"):
+            scale = rstd if s.weight is None else rstd * s.weight.reshape(rstd.shape)
+            slope, shift = along * rstd * rstd * scale / -count, total * scale / -count
+            to_input = _pulled(grad, x, center, scale, slope, shift)
+        to_weight = (along * rstd).reshape(-1) if s.needs("weight") else None
+        to_bias = total.reshape(-1) if s.needs("bias") else None
+    if grad_center is not None or grad_spread is not None:  # of gradients of gradients, and in forward mode
+        of_center, of_spread = (0 if g is None else g for g in (grad_center, grad_spread))
+        more = (of_center + of_spread * 2 * (x - center)) / count
+        to_input = more if to_input is None else to_input + more
+    return to_input, to_weight, to_bias
+
+
+@pointwise(name="_pulled", where=(), inplace=False)
+def _pulled(given, input, center, scale, slope, shift) -> Expr:
+    """given * scale + (input - center) * slope + shift."""
+    return given * scale + ((input - center) * slope + shift)
+
+
+def _channel_sums(grad: Any, x: Any, center: Any) -> tuple[Any, Any]:
+    """The channels' sums of grad, and of grad * (x - center)."""
+    if x.ndim > 2 and x.is_contiguous() and grad.is_contiguous():
+        rows = _row_sums(grad.flatten(2), x.flatten(2), center.flatten(2))
+        total, along = (t.sum(0).reshape(center.shape) for t in rows)
+        return total, along
+    dims = (0, *range(2, x.ndim))
+    return grad.sum(dims, True), (grad * (x - center)).sum(dims, True)
+
+
+@composite(name="_row_sums", where=("aten",))
+def _row_sums(grad, input, center):
+    """The sums of grad and of grad * (input - center) along the last dim."""
+    return grad.sum(-1), (grad * (input - center)).sum(-1)
+
+
+@_row_sums.kernel
+def _(g: Any, x: Any, center: Any) -> Any:
+    return _SUMS(-1, g, x, center)
 
 
 def _scaled(x: Any, center: Any, variance: Any, weight: Any, bias: Any) -> Any:

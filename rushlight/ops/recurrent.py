@@ -47,7 +47,7 @@ def _joined(new: Any, held: Any) -> Any:
 # --- one direction --------------------------------------------------------------------------------
 
 
-@composite(name="_recurrence", where=("aten",), node="recurrence")
+@composite(name="_recurrence", where=("aten",), node="recurrence", unread=(1, 2))
 def _recurrence(gates, h0, c0: "Tensor | None", w, b: "Tensor | None", projection: "Tensor | None",
                 mode: "str", sizes: "Ints", reverse: "bool"):
     """(outputs, last h, last c, what backward needs) over the input's part of the gates."""

@@ -241,5 +241,6 @@ reduce = _decorator("reduce", out=True)
 view = _decorator("view")
 index = _decorator("index")
 contract = _decorator("contract")
+# options: unread, the numbers of results that the gradient does not look at
 composite = _decorator("composite")
 opaque = _decorator("opaque")
