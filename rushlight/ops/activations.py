@@ -4,21 +4,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rushlight.ops.oneatom import NOT_FLOATING, ONE_BOOL_SUB, not_for
+from rushlight.ops.oneatom import NOT_FLOATING, ONE_BOOL_SUB, atoms, not_for
 from rushlight.ops.scalar import Expr, const, m, stored
 from rushlight.ops.table import composite, pointwise
 
 _F = ("nn.functional",)
 _BOTH = ("torch", "Tensor", "nn.functional")
-_NO_COMPLEX = {"complex": "clamp is not supported for complex types"}
-_HARDTANH = {"bool": "Bool inputs not supported for hardtanh", **_NO_COMPLEX}
+_HARDTANH = {"bool": "Bool inputs not supported for hardtanh",
+             "complex": "clamp is not supported for complex types"}
 
 
-@pointwise(where=_BOTH, out=False, refuse={"bool": "Boolean inputs not supported for relu", **_NO_COMPLEX})
-def relu(input) -> Expr:
-    """max(input, 0), nan kept."""
-    # The gradient at 0 is 0, as PyTorch's.
-    return m.relu(input)
+atoms("activations")
 
 
 @pointwise(where=_F, refuse=_HARDTANH)

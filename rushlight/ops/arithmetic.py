@@ -8,12 +8,13 @@ import numpy as np
 from rushlight.base import promotion
 from rushlight.base.dtype import bool_
 from rushlight.base.results import named
-from rushlight.ops.oneatom import NOT_FLOATING, NUMBER, ONE_BOOL_SUB, binary, not_for, unary
-from rushlight.ops.scalar import STORED, Expr, const, m
+from rushlight.ops.oneatom import NOT_FLOATING, ONE_BOOL_SUB, atoms, not_for
+from rushlight.ops.scalar import Expr, const, m
 from rushlight.ops.table import composite, opaque, pointwise
 
 _NO_BOOL_SUB = ("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
                 "`logical_xor()` operator instead.")
+_ATOMS = atoms("arithmetic")
 
 
 def _check_alpha(bound: dict[str, Any]) -> None:
@@ -57,31 +58,10 @@ def rsub(input: "Tensor", other: "Tensor | Number", *, alpha: "Number" = 1) -> E
     return m.fma(-alpha, input, other)
 
 
-mul = binary("mul", "input * other.", "multiply", first=NUMBER, second=NUMBER, commutative=True,
-             wide=("input", "other"))
-_true_divide = binary("_true_divide", "input / other.", atom="div", first=NUMBER, second=NUMBER,
-                      where=(), dtypes="float", node="div", wide=("other",))
-_trunc_divide = binary("_trunc_divide", "The quotient rounded towards zero.", atom="trunc_divide",
-                       first=NUMBER, second=NUMBER, where=(), node="div", wide=("other",), arg=STORED,
-                       refuse=not_for("div_trunc_cpu", "bool", "complex"))
-floor_divide = binary("floor_divide", "The quotient rounded towards minus infinity.", first=NUMBER,
-    second=NUMBER, wide=("other",), refuse=not_for("div_floor_cpu", "bool", "complex"))
-remainder = binary("remainder", "The remainder with the sign of the divisor, as Python's %.",
-                   first=NUMBER, second=NUMBER, refuse=not_for("remainder_cpu", "bool", "complex"))
-fmod = binary("fmod", "The remainder with the sign of the dividend, as C's fmod.", second=NUMBER,
-              refuse=not_for("fmod_cpu", "bool", "complex"))
-neg = unary("neg", "-input.", "negative", refuse={
-    "bool": "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
-            "invert a mask, use the `~` or `logical_not()` operator instead."})
-
-
 @pointwise(inplace=False, out=False, refuse={"bool": "The `+` operator, on a bool tensor is not supported."})
 def positive(input) -> Expr:
     """input, as it is."""
     return input
-
-
-reciprocal = unary("reciprocal", "1 / input.", dtypes="float")
 
 
 @pointwise(dtypes="int")
@@ -106,29 +86,6 @@ def pow(input: "Tensor | Number", exponent: "Tensor | Number") -> Expr:
     return m.pow(input, exponent)
 
 
-@pointwise(dtypes="to_float64", inplace=True, inplace_exact=True, where=("torch", "Tensor"))
-def float_power(input: "Tensor | Number", exponent: "Tensor | Number") -> Expr:
-    """input to the power of exponent, in double precision."""
-    return m.pow(input, exponent)
-
-
-abs = unary("abs", "The absolute value (of a complex number, its modulus).", "absolute", result="real",
-            refuse=not_for("abs_cpu", "bool"))
-sign = unary("sign", "-1, 0 or 1.", atom="sgn", refuse={
-    "complex": "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use "
-               "torch.sgn instead."})
-
-
-def _whole(name: str) -> dict[str, str]:
-    return {"complex": f"{name} is not supported for complex inputs", **not_for(f"{name}_vml_cpu", "bool")}
-
-
-sgn = unary("sgn", "The sign; of a complex number, input / |input|.")
-floor = unary("floor", "The greatest integer not above.", refuse=_whole("floor"))
-ceil = unary("ceil", "The least integer not below.", refuse=_whole("ceil"))
-trunc = unary("trunc", "The integer part.", "fix", refuse=_whole("trunc"))
-
-
 @pointwise(refuse=not_for("frac_cpu", *NOT_FLOATING))
 def frac(input) -> Expr:
     """input - trunc(input)."""
@@ -144,22 +101,7 @@ def round(input, *, decimals: "int" = 0) -> Expr:
     return m.round(input * scale) / scale if decimals > 0 else m.round(input / scale) * scale
 
 
-def _ordered(name: str) -> dict[str, str]:
-    return {"complex": f"{name} not implemented for complex tensors."}
-
-
-maximum = binary("maximum", "The larger of two; nan if either is.", refuse=_ordered("maximum"))
-minimum = binary("minimum", "The smaller of two; nan if either is.", refuse=_ordered("minimum"))
-fmax = binary("fmax", "The larger of two; a nan gives way to a number.", inplace=False,
-              refuse=_ordered("fmax"))
-fmin = binary("fmin", "The smaller of two; a nan gives way to a number.", inplace=False,
-              refuse=_ordered("fmin"))
-
-
-_NO_CLAMP = {"complex": "clamp is not supported for complex types"}
-
-
-@pointwise(aliases=("clip",), refuse=_NO_CLAMP)
+@pointwise(aliases=("clip",), refuse={"complex": "clamp is not supported for complex types"})
 def clamp(input, min: "Tensor | Number | None" = None, max: "Tensor | Number | None" = None) -> Expr:
     """input between min and max; where min > max, max."""
     if min is None and max is None:
@@ -170,18 +112,6 @@ def clamp(input, min: "Tensor | Number | None" = None, max: "Tensor | Number | N
     if max is not None:
         found = m.clamp_max(found, max)
     return found
-
-
-@pointwise(refuse=_NO_CLAMP)
-def clamp_min(input, min: "Tensor | Number") -> Expr:
-    """input, at least min."""
-    return m.clamp_min(input, min)
-
-
-@pointwise(refuse=_NO_CLAMP)
-def clamp_max(input, max: "Tensor | Number") -> Expr:
-    """input, at most max."""
-    return m.clamp_max(input, max)
 
 
 @pointwise(refuse=not_for("lerp_kernel_scalar", "bool", "int"), not_promoting=("weight",))
@@ -207,12 +137,6 @@ def addcdiv(input, tensor1, tensor2, *, value: "Number" = 1) -> Expr:
     return input + value * tensor1 / tensor2
 
 
-@pointwise(name="_where", where=("aten",), inplace=False, node="where", not_promoting=("condition",))
-def _where(condition, input: "Tensor | Number", other: "Tensor | Number") -> Expr:
-    """input where condition, else other."""
-    return m.where(condition, input, other)
-
-
 @composite(where=("torch",), out=True)
 def where(condition, input: "Tensor | Number | None" = None, other: "Tensor | Number | None" = None):
     """input where condition, else other; with a condition alone, nonzero(as_tuple=True)."""
@@ -224,23 +148,13 @@ def where(condition, input: "Tensor | Number | None" = None, other: "Tensor | Nu
     if not hasattr(input, "_a") and not hasattr(other, "_a"):
         input = condition.new_tensor(input, dtype=promotion.of_number(input))
         other = condition.new_tensor(other, dtype=promotion.of_number(other))
-    return _where(condition.bool(), input, other)
+    return _ATOMS["_where"](condition.bool(), input, other)
 
 
 @composite(name="_where_method", where=("Tensor.where",))
 def _where_method(input, condition, other: "Tensor | Number"):
     """input where condition, else other."""
     return where(condition, input, other)
-
-
-copysign = binary("copysign", "The size of input with the sign of other.", second=NUMBER,
-                  dtypes="float", refuse=not_for("copysign_cpu", "complex"))
-hypot = binary("hypot", "sqrt(input ** 2 + other ** 2) without overflow.",
-               refuse=not_for("hypot_cpu", *NOT_FLOATING))
-nextafter = binary("nextafter", "The next floating-point number from input towards other.", arg=STORED,
-                   refuse=not_for("nextafter_cpu", *NOT_FLOATING))
-gcd = binary("gcd", "The greatest common divisor.", refuse=not_for("gcd_cpu", "bool", "float", "complex"))
-lcm = binary("lcm", "The least common multiple.", refuse=not_for("lcm_cpu", "bool", "float", "complex"))
 
 
 def _check_step(bound: dict[str, Any]) -> None:
@@ -258,11 +172,11 @@ def heaviside(input, values) -> Expr:
 def ldexp(input, other):
     """input * 2 ** other; in two steps where other is whole, so that only the result may overflow."""
     if not input.is_floating_point() or other.dtype.category >= 2:
-        return mul(input, pow(2.0, other))
+        return input * pow(2.0, other)
     if other.dtype is bool_:
         raise NotImplementedError("\"ldexp_cpu_exp\" not implemented for 'Bool'")
     other = clamp(other.long(), -4000, 4000)
-    half = floor_divide(other, 2)
+    half = other // 2
     return (input.double() * pow(2.0, half.double()) * pow(2.0, (other - half).double())).to(input.dtype)
 
 
@@ -284,10 +198,10 @@ def frexp(input) -> Any:
 def div(input: "Tensor | Number", other: "Tensor | Number", *, rounding_mode: "str | None" = None):
     """input / other; rounding_mode "trunc" or "floor" rounds the quotient."""
     if rounding_mode is None:
-        return _true_divide(input, other)
+        return _ATOMS["_true_divide"](input, other)
     if rounding_mode == "trunc":
-        return _trunc_divide(input, other)
+        return _ATOMS["_trunc_divide"](input, other)
     if rounding_mode == "floor":
-        return floor_divide(input, other)
+        return _ATOMS["floor_divide"](input, other)
     raise RuntimeError("div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
                        f"'{rounding_mode}'")

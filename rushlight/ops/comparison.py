@@ -1,41 +1,11 @@
 """Comparisons, logic and bits."""
 from __future__ import annotations
 
-from rushlight.ops.oneatom import NUMBER, binary, not_for, unary
+from rushlight.ops.oneatom import atoms
 from rushlight.ops.scalar import Expr, m
 from rushlight.ops.table import pointwise
 
-
-def _compare(name: str, doc: str, *aliases: str, **facts: object) -> object:
-    return binary(name, doc, *aliases, second=NUMBER, result="bool", **facts)
-
-
-def _ordered(name: str, doc: str, alias: str) -> object:
-    return _compare(name, doc, alias, refuse=not_for(f"{name}_cpu", "complex"))
-
-
-eq = _compare("eq", "Whether input equals other.", commutative=True)
-ne = _compare("ne", "Whether input differs from other.", "not_equal", commutative=True)
-lt = _ordered("lt", "Whether input is below other.", "less")
-le = _ordered("le", "Whether input is at most other.", "less_equal")
-gt = _ordered("gt", "Whether input is above other.", "greater")
-ge = _ordered("ge", "Whether input is at least other.", "greater_equal")
-
-logical_and = binary("logical_and", "Whether both are nonzero.", result="bool")
-logical_or = binary("logical_or", "Whether either is nonzero.", result="bool")
-logical_xor = binary("logical_xor", "Whether exactly one is nonzero.", result="bool")
-logical_not = unary("logical_not", "Whether input is zero.", result="bool")
-
-
-def _test(name: str, doc: str, **facts: object) -> object:
-    return unary(name, doc, result="bool", inplace=False, out=name == "signbit", **facts)
-
-
-isnan = _test("isnan", "Whether the element is nan.")
-isinf = _test("isinf", "Whether the element is infinite.")
-isfinite = _test("isfinite", "Whether the element is neither infinite nor nan.")
-signbit = _test("signbit", "Whether the sign bit is set (of -0.0 too).",
-                refuse={"complex": "signbit is not implemented for complex tensors."})
+atoms("comparison")
 
 
 @pointwise(result="bool", inplace=False, out=False)
@@ -54,24 +24,3 @@ def isposinf(input) -> Expr:
 def isneginf(input) -> Expr:
     """Whether the element is -inf."""
     return m.isinf(input) & m.lt(input, 0)
-
-
-_UNCOUNTED = ("float", "complex")
-
-
-def _bits(name: str, doc: str) -> object:
-    return binary(name, doc, first=NUMBER, second=NUMBER, refuse=not_for(f"{name}_cpu", *_UNCOUNTED))
-
-
-def _shift(name: str, atom: str, doc: str) -> object:
-    return binary(name, doc, atom=atom, first=NUMBER, second=NUMBER,
-                  refuse=not_for(f"{name}_cpu", "bool", *_UNCOUNTED))
-
-
-bitwise_and = _bits("bitwise_and", "The bits set in both.")
-bitwise_or = _bits("bitwise_or", "The bits set in either.")
-bitwise_xor = _bits("bitwise_xor", "The bits set in exactly one.")
-bitwise_left_shift = _shift("bitwise_left_shift", "shift_left", "input * 2 ** other.")
-bitwise_right_shift = _shift("bitwise_right_shift", "shift_right", "input / 2 ** other, floored.")
-bitwise_not = unary("bitwise_not", "The bits flipped; of a bool, its opposite.",
-                    refuse=not_for("bitwise_not_cpu", *_UNCOUNTED))

@@ -13,9 +13,12 @@ from rushlight.base import dtype as dt
 from rushlight.base.convert import convert, needs_care
 from rushlight.base.layout import contiguous_strides, format_strides
 from rushlight.ops.machine import machine
+from rushlight.ops.oneatom import atoms
 from rushlight.ops.rowkernels import BIG
 from rushlight.ops.scalar import Expr, m
 from rushlight.ops.table import ROWS, Array, composite, opaque, pointwise, view
+
+_ATOMS = atoms("copying")
 
 
 def arranged(sizes: tuple[int, ...], strides: tuple[int, ...], dtype: Any, order: Any = None) -> Array:
@@ -168,12 +171,6 @@ def _same(a: Array) -> Array:
     return a[...]
 
 
-@pointwise(name="conj_physical", aliases=("_conj_physical",))
-def _conj(input) -> Expr:
-    """The complex conjugate, written out."""
-    return m.conj(input)
-
-
 @composite
 def resolve_conj(input):
     """A copy of a view that is conjugated when it is read; another tensor as it is."""
@@ -268,13 +265,7 @@ def _(s: Any, grad: Any) -> Any:
 @composite(out=True)
 def angle(input):
     """The angle of a complex number; of a real one 0 or pi (nan stays)."""
-    return _angle(input) if input._k.dtype.is_complex else _real_angle(input)
-
-
-@pointwise(name="_angle", where=(), result="real", inplace=False)
-def _angle(input) -> Expr:
-    """atan2(imag, real)."""
-    return m.angle(input)
+    return _ATOMS["_angle"](input) if input._k.dtype.is_complex else _real_angle(input)
 
 
 @pointwise(name="_real_angle", where=(), dtypes="float", inplace=False)

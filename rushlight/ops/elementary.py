@@ -1,52 +1,13 @@
 """Elementary functions: exponentials, logarithms, trigonometry, error and gamma functions."""
 from __future__ import annotations
 
-from functools import partial
-
 from rushlight.ops.copying import view_as_complex, view_as_real
-from rushlight.ops.oneatom import NOT_FLOATING, binary, not_for, unary
+from rushlight.ops.oneatom import NOT_FLOATING, atoms, not_for
 from rushlight.ops.scalar import Expr, const, m, stored
 from rushlight.ops.table import composite, pointwise
 
 
-_unary = partial(unary, dtypes="float")
-
-exp = _unary("exp", "e to the power of input.")
-exp2 = _unary("exp2", "2 to the power of input.", "special.exp2")
-expm1 = _unary("expm1", "exp(input) - 1, exact near 0.", "special.expm1")
-log = _unary("log", "The natural logarithm.")
-log2 = _unary("log2", "The logarithm to base 2.")
-log10 = _unary("log10", "The logarithm to base 10.")
-log1p = _unary("log1p", "log(1 + input), exact near 0.", "special.log1p")
-sqrt = _unary("sqrt", "The square root.")
-rsqrt = _unary("rsqrt", "1 / sqrt(input).")
-sin = _unary("sin", "The sine of radians.")
-cos = _unary("cos", "The cosine of radians.")
-tan = _unary("tan", "The tangent of radians.")
-asin = _unary("asin", "The arc sine.", "arcsin")
-acos = _unary("acos", "The arc cosine.", "arccos")
-atan = _unary("atan", "The arc tangent.", "arctan")
-sinh = _unary("sinh", "The hyperbolic sine.")
-cosh = _unary("cosh", "The hyperbolic cosine.")
-tanh = _unary("tanh", "The hyperbolic tangent.")
-asinh = _unary("asinh", "The inverse hyperbolic sine.", "arcsinh")
-acosh = _unary("acosh", "The inverse hyperbolic cosine.", "arccosh")
-atanh = _unary("atanh", "The inverse hyperbolic tangent.", "arctanh")
-erf = _unary("erf", "The error function.", "special.erf", refuse=not_for("erf_vml_cpu", "complex"))
-erfc = _unary("erfc", "1 - erf(input).", "special.erfc", refuse=not_for("erfc_vml_cpu", "complex"))
-erfinv = _unary("erfinv", "The inverse of the error function.", "special.erfinv",
-                refuse=not_for("erfinv_vml_cpu", "complex"))
-i0 = _unary("i0", "The modified Bessel function of order 0.", "special.i0",
-            refuse=not_for("i0_vml_cpu", "complex"))
-i1 = _unary("i1", "The modified Bessel function of order 1.", where=("special",), inplace=False,
-            node="special_i1")
-lgamma = _unary("lgamma", "The logarithm of |gamma(input)|.", "special.gammaln",
-                refuse=not_for("lgamma_vml_cpu", "complex"))
-digamma = _unary("digamma", "The derivative of lgamma.", "special.digamma", "special.psi",
-                 refuse=not_for("digamma", "complex"))
-sigmoid = _unary("sigmoid", "1 / (1 + exp(-input)).", "special.expit")
-atan2 = binary("atan2", "The angle of the point (other, input).", "arctan2", dtypes="float",
-               refuse=not_for("atan2_cpu", "complex"))
+atoms("elementary", dtypes="float")
 
 
 @pointwise(dtypes="float", aliases=("special.logit",), refuse=not_for("logit_cpu", "complex"))

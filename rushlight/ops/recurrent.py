@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 
 from rushlight.ops import recurrences as kernels
-from rushlight.ops.activations import relu
 from rushlight.ops.arithmetic import where
 from rushlight.ops.cells import CELLS
 from rushlight.ops.dropout import dropout
-from rushlight.ops.elementary import sigmoid, tanh
 from rushlight.ops.joining import cat, stack
 from rushlight.ops.linear import linear
-from rushlight.ops.table import Array, composite
+from rushlight.ops.table import ROWS, Array, composite
 
 _FUSED = (np.float32, np.float64)
 
@@ -29,7 +27,7 @@ _FUSED = (np.float32, np.float64)
 class _Rows:
     """What cells are made of, for tensors."""
 
-    sigmoid, tanh, relu, where = sigmoid, tanh, relu, where
+    sigmoid, tanh, relu, where = ROWS["sigmoid"], ROWS["tanh"], ROWS["relu"], where
 
 
 def _step(mode: str, gate: Any, h: Any, c: Any, w: Any, b: Any, projection: Any) -> tuple[Any, ...]:

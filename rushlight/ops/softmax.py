@@ -6,16 +6,14 @@ from typing import Any
 
 from rushlight.base.dtype import get_default_dtype
 from rushlight.base.errors import wrap_dim
-from rushlight.ops.arithmetic import abs as abs_
-from rushlight.ops.elementary import exp, log
 from rushlight.ops.oneatom import NOT_FLOATING, not_for
 from rushlight.ops.reductions import amax, sum, with_dims
 from rushlight.ops.rowexpr import reduce_
 from rushlight.ops.rowkernels import RowKernel
 from rushlight.ops.scalar import m, symbol
-from rushlight.ops.table import composite
+from rushlight.ops.table import ROWS, composite
 
-
+abs_, exp, log = (ROWS[name] for name in ("abs", "exp", "log"))
 _X, _G, _Y = symbol("x"), symbol("g"), symbol("y")
 
 

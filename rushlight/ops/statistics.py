@@ -11,7 +11,6 @@ from rushlight.base.errors import wrap_dim, wrap_dims
 from rushlight.base.results import named
 from rushlight.base.tape import fusing
 from rushlight.ops.along import at_least_1d, legacy
-from rushlight.ops.arithmetic import abs as abs_
 from rushlight.ops.machine import machine
 from rushlight.ops.oneatom import not_for
 from rushlight.ops.products import narrow
@@ -23,6 +22,8 @@ from rushlight.ops.rowexpr import extent, reduce_
 from rushlight.ops.rowkernels import BIG, RowKernel
 from rushlight.ops.scalar import m, symbol
 from rushlight.ops.table import ROWS, Array, composite, opaque, reduce
+
+abs_ = ROWS["abs"]
 
 
 def _check_floating(name: str, input: Any) -> None:
