@@ -290,9 +290,7 @@ def _unfold(input, kernel: "Ints", dilation: "Ints", padding: "Ints", stride: "I
     return lambda x: np.array(_columns(x, kernel, stride, padding, dilation, 1, out)[:, 0])
 
 
-@_unfold.gradient
-def _(s: Any, grad: Any) -> Any:
-    return _fold(grad, s.shape("input")[2:], s.kernel, s.dilation, s.padding, s.stride)
+_unfold.gradient(lambda s, grad: _fold(grad, s.shape("input")[2:], s.kernel, s.dilation, s.padding, s.stride))
 
 
 @composite(name="fold_columns", where=("nn.functional.fold",))
@@ -330,6 +328,4 @@ def _fold(input, space: "Any", kernel: "Any", dilation: "Any", padding: "Any", s
     return found.astype(input.dtype, copy=False)
 
 
-@_fold.gradient
-def _(s: Any, grad: Any) -> Any:
-    return _unfold(grad, s.kernel, s.dilation, s.padding, s.stride)
+_fold.gradient(lambda s, grad: _unfold(grad, s.kernel, s.dilation, s.padding, s.stride))

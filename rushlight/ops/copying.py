@@ -116,9 +116,7 @@ def overwritten(input, src) -> Array:
     return np.broadcast_to(convert(src, input.dtype), input.shape)
 
 
-@overwritten.gradient
-def _(s: Any, grad: Any) -> Any:
-    return grad.new_zeros(s.shape("input")), grad.sum_to_size(s.shape("src"))
+overwritten.gradient(lambda s, grad: (grad.new_zeros(s.shape("input")), grad.sum_to_size(s.shape("src"))))
 
 
 @composite(where=("torch",))
@@ -151,9 +149,7 @@ def _conj_view(input) -> Any:
     return (_same,)
 
 
-@_conj_view.gradient
-def _(s: Any, grad: Any) -> Any:
-    return grad.conj()
+_conj_view.gradient(lambda s, grad: grad.conj())
 
 
 @view(name="_neg_view", native=True, marks=lambda k: (k.conj, not k.neg))
@@ -162,9 +158,7 @@ def _neg_view(input) -> Any:
     return (_same,)
 
 
-@_neg_view.gradient
-def _(s: Any, grad: Any) -> Any:
-    return -grad
+_neg_view.gradient(lambda s, grad: -grad)
 
 
 def _same(a: Array) -> Array:
@@ -189,9 +183,7 @@ def _complex_part(input, which: "str") -> Any:
     return (attrgetter(which),)
 
 
-@_complex_part.gradient
-def _(s: Any, grad: Any) -> Any:
-    return grad.to(grad.dtype.to_complex()) * (1 if s.which == "real" else 1j)
+_complex_part.gradient(lambda s, grad: grad.to(grad.dtype.to_complex()) * (1 if s.which == "real" else 1j))
 
 
 @composite(where=("torch",))
@@ -235,9 +227,7 @@ def view_as_real(input) -> Any:
     return (_view_real,)
 
 
-@view_as_real.gradient
-def _(s: Any, grad: Any) -> Any:
-    return grad.select(-1, 0) + grad.select(-1, 1) * 1j
+view_as_real.gradient(lambda s, grad: grad.select(-1, 0) + grad.select(-1, 1) * 1j)
 
 
 def _view_complex(a: Array, of: Any) -> Array:
@@ -257,9 +247,7 @@ def view_as_complex(input) -> Any:
     return _view_complex, np.complex64 if input.itemsize == 4 else np.complex128
 
 
-@view_as_complex.gradient
-def _(s: Any, grad: Any) -> Any:
-    return view_as_real(grad)
+view_as_complex.gradient(lambda s, grad: view_as_real(grad))
 
 
 @composite(out=True)

@@ -69,9 +69,7 @@ def gather(input, dim: "int", index, *, sparse_grad: "bool" = False) -> Any:
     return places_along(wrap_dim(dim, len(input)), index)
 
 
-@gather.gradient
-def _(s: Any, grad: Any) -> Any:
-    return grad.new_zeros(s.shape("input")).scatter_add(s.dim, s.index, grad), None
+gather.gradient(lambda s, grad: (grad.new_zeros(s.shape("input")).scatter_add(s.dim, s.index, grad), None))
 
 
 def _index_select(a: Array, dim: int, index: Array) -> Array:
@@ -135,9 +133,7 @@ def take(input, index) -> Any:
     return np.unravel_index(wrap_positions(index, int(np.prod(input))), input)
 
 
-@take.gradient
-def _(s: Any, grad: Any) -> Any:
-    return grad.new_zeros(s.shape("input")).put(s.index, grad, True), None
+take.gradient(lambda s, grad: (grad.new_zeros(s.shape("input")).put(s.index, grad, True), None))
 
 
 @composite(out=True)

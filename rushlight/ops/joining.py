@@ -105,9 +105,7 @@ def _stack(tensors: "list[Tensor]", dim: "int") -> Way:
     return lambda tensors: np.concatenate([t.reshape(one) for t in tensors], d, np.empty(shape, of))
 
 
-@_stack.gradient
-def _(s: Any, grad: Any) -> Any:
-    return list(grad.unbind(s.dim))
+_stack.gradient(lambda s, grad: list(grad.unbind(s.dim)))
 
 
 # --- for certain dims -----------------------------------------------------------------------------

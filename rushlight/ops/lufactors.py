@@ -221,9 +221,7 @@ def _permutation(A, pivots) -> Array:
     return np.asarray(order[..., None, :] == np.arange(rows)[:, None], A.dtype)
 
 
-@_permutation.shape_rule
-def _(A: Any, pivots: Any) -> Any:
-    return A.new_empty((*pivots.shape[:-1], A.shape[-2], A.shape[-2]))
+_permutation.shape_rule(lambda A, pivots: A.new_empty((*pivots.shape[:-1], A.shape[-2], A.shape[-2])))
 
 
 @composite(where=("linalg.lu_solve",), name="linalg_lu_solve", out=True)

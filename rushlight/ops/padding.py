@@ -49,9 +49,7 @@ def _inside(pairs: Any, shape: Any, outer: bool) -> tuple[slice, ...]:
     return tuple(cuts)
 
 
-@_pad_constant.gradient
-def _(s: Any, grad: Any) -> Any:
-    return _pad_constant(grad, tuple(-p for p in s.pad), 0)
+_pad_constant.gradient(lambda s, grad: _pad_constant(grad, tuple(-p for p in s.pad), 0))
 
 
 def _reflected(n: int, low: int, high: int) -> Array:
@@ -166,11 +164,7 @@ def _pad_places_backward(grad, pad: "Ints", mode: "str", shape: "Ints") -> Way:
     return way
 
 
-@_pad_places.gradient
-def _(s: Any, grad: Any) -> Any:
-    return _pad_places_backward(grad, s.pad, s.mode, s.shape("input"))
+_pad_places.gradient(lambda s, grad: _pad_places_backward(grad, s.pad, s.mode, s.shape("input")))
 
 
-@_pad_places_backward.gradient
-def _(s: Any, grad: Any) -> Any:
-    return _pad_places(grad, s.pad, s.mode)
+_pad_places_backward.gradient(lambda s, grad: _pad_places(grad, s.pad, s.mode))

@@ -26,9 +26,7 @@ def flip(input, dims: "*Ints") -> Way:
     return lambda a: a[at].copy("K")  # in the order of dims in memory, as PyTorch's is
 
 
-@flip.gradient
-def _(s: Any, grad: Any) -> Any:
-    return grad.flip(s.dims)
+flip.gradient(lambda s, grad: grad.flip(s.dims))
 
 
 def _flipped(name: str, what: str, dim: int) -> None:
@@ -91,9 +89,7 @@ def _rolled(a: Array, step: int, d: int) -> Array:
     return out
 
 
-@roll.gradient
-def _(s: Any, grad: Any) -> Any:
-    return roll(grad, tuple(-n for n in as_tuple(s.shifts)), s.dims)
+roll.gradient(lambda s, grad: roll(grad, tuple(-n for n in as_tuple(s.shifts)), s.dims))
 
 
 # --- triangles and diagonals ----------------------------------------------------------------------
@@ -156,9 +152,7 @@ def diag_embed(input, offset: "int" = 0, dim1: "int" = -2, dim2: "int" = -1) -> 
     return out if usual else np.ascontiguousarray(np.moveaxis(out, (-2, -1), (first, second)))
 
 
-@diag_embed.gradient
-def _(s: Any, grad: Any) -> Any:
-    return grad.diagonal(s.offset, s.dim1, s.dim2)
+diag_embed.gradient(lambda s, grad: grad.diagonal(s.offset, s.dim1, s.dim2))
 
 
 @composite

@@ -66,9 +66,7 @@ def _from_behind(t: Any, dim: int) -> Any:
     return t.flip((dim,)).cumsum(dim).flip((dim,))
 
 
-@cumsum.gradient
-def _(s: Any, grad: Any) -> Any:
-    return _from_behind(grad, s.dim)
+cumsum.gradient(lambda s, grad: _from_behind(grad, s.dim))
 
 
 @opaque(inplace=True, out=True)

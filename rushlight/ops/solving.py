@@ -118,9 +118,7 @@ def _solve(A, B) -> tuple[Array, Array]:
         return columns(_spoiled(np.linalg.solve(spared, B), info)), info
 
 
-@_solve.shape_rule
-def _(A: Any, B: Any) -> Any:
-    return (B.new_empty((*batch_of(A, B), *B.shape[-2:]), device="meta"), _info_like(A))
+_solve.shape_rule(lambda A, B: (B.new_empty((*batch_of(A, B), *B.shape[-2:]), device="meta"), _info_like(A)))
 
 
 def _info_like(A: Any) -> Any:
@@ -184,9 +182,7 @@ def _inverse(A) -> tuple[Array, Array]:
         return columns(_spoiled(np.linalg.inv(spared), info)), info
 
 
-@_inverse.shape_rule
-def _(A: Any) -> Any:
-    return A.new_empty(A.shape, device="meta"), _info_like(A)
+_inverse.shape_rule(lambda A: (A.new_empty(A.shape, device="meta"), _info_like(A)))
 
 
 @_inverse.gradient

@@ -168,9 +168,7 @@ def _eigh_of(a: Array) -> Any:
     return ROWS["_eigh"].body(a, "L")
 
 
-@_pinv.gradient
-def _(s: Any, grad: Any) -> Any:
-    return pinv_gradient(s.A, s.result, grad)
+_pinv.gradient(lambda s, grad: pinv_gradient(s.A, s.result, grad))
 
 
 def pinv_gradient(A: Any, P: Any, grad: Any) -> Any:
