@@ -37,8 +37,8 @@ def not_implemented(kernel: str, of: dtype) -> NoReturn:
     raise NotImplementedError(f'"{kernel}" not implemented for \'{of.legacy}\'')
 
 
-def _need(of: dtype, dtypes: frozenset[dtype], kernel: str) -> None:
-    if of not in dtypes:
+def _need(of: dtype, dtypes: frozenset[dtype], kernel: str, n: int = 1) -> None:
+    if n and of not in dtypes:
         not_implemented(kernel, of)
 
 
@@ -151,9 +151,7 @@ def normal(engine: Engine, n: int, of: dtype, mean: float = 0.0, std: float = 1.
     """
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    if not n:
-        return np.empty(0, of.np)
-    _need(of, FLOATS, "normal_kernel_cpu")
+    _need(of, FLOATS, "normal_kernel_cpu", n)
     if n < GROUP or not contiguous:
         return convert(_scaled(_paired_normals(engine, n), mean, std), of.np)
     if of is not dt.float64:
@@ -217,9 +215,7 @@ def log_normal(engine: Engine, n: int, of: dtype, mean: float = 1.0, std: float 
     """exp of normals; RuntimeError unless std > 0."""
     if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
-    if not n:
-        return np.empty(0, of.np)
-    _need(of, FLOATS, "log_normal_cpu")
+    _need(of, FLOATS, "log_normal_cpu", n)
     return convert(c_library("exp")(_scaled(_paired_normals(engine, n), mean, std)), of.np)
 
 
@@ -240,9 +236,7 @@ def exponential(engine: Engine, n: int, of: dtype, rate: float = 1.0) -> Array:
     """Exponential numbers; RuntimeError unless rate > 0."""
     if not rate > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate}")
-    if not n:
-        return np.empty(0, of.np)
-    if not of.is_floating_point:
+    if n and not of.is_floating_point:
         raise RuntimeError(_CONTINUOUS.format("Exponential", of.legacy))
     logs = _logs(standard64(engine, n), c_library("log1p") if of is dt.float64 else np.log1p)
     logs *= -1.0 / rate
@@ -264,9 +258,7 @@ def geometric(engine: Engine, n: int, of: dtype, p: float) -> Array:
     """Numbers of trials up to the first success; RuntimeError unless 0 < p < 1."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
-    if not n:
-        return np.empty(0, of.np)
-    _need(of, _NUMBERS, "geometric_cpu")
+    _need(of, _NUMBERS, "geometric_cpu", n)
     with np.errstate(divide="ignore"):
         trials = np.ceil(np.log(standard64(engine, n)) / math.log(1 - p))
     return trials.astype(np.int64).astype(of.np) if not of.is_floating_point \
@@ -278,9 +270,7 @@ def bernoulli(engine: Engine, n: int, of: dtype, p: float) -> Array:
     """Ones with probability p, else zeros; RuntimeError unless 0 <= p <= 1."""
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    if not n:
-        return np.empty(0, of.np)
-    _need(of, _NUMBERS | {dt.bool_}, "bernoulli_scalar_cpu_")
+    _need(of, _NUMBERS | {dt.bool_}, "bernoulli_scalar_cpu_", n)
     # u < p for u = word / 2^53, compared as integers.
     words = engine.words64(n)
     words &= np.uint64((1 << 53) - 1)

@@ -180,11 +180,7 @@ def ldexp(input, other):
     return (input.double() * pow(2.0, half.double()) * pow(2.0, (other - half).double())).to(input.dtype)
 
 
-def _mantissa_rule(s: Any, grad: Any, _: Any = None) -> Any:
-    return ldexp(grad, -s.result[1])
-
-
-@opaque(out=True, vjp=_mantissa_rule)
+@opaque(out=True)
 def frexp(input) -> Any:
     """(mantissa, exponent) with input = mantissa * 2 ** exponent and 0.5 <= |mantissa| < 1."""
     if input.dtype.kind not in "fV":
@@ -192,6 +188,9 @@ def frexp(input) -> Any:
     wide = input if input.dtype.itemsize > 2 else input.astype(np.float32)
     mantissa, exponent = np.frexp(wide)
     return named("frexp")(mantissa.astype(input.dtype, copy=False), exponent.astype(np.int32, copy=False))
+
+
+frexp.gradient(lambda s, grad, _=None: ldexp(grad, -s.result[1]))
 
 
 @composite(aliases=("divide", "true_divide"), inplace=True, out=True, where=("torch", "Tensor"))

@@ -8,10 +8,8 @@ import numpy as np
 
 from rushlight.base.layout import channels_last_strides, has_channels_last
 from rushlight.ops.copying import arranged, assign, duplicate, strides_of, tensor_of
-from rushlight.ops.table import composite, opaque
+from rushlight.ops.table import Array, composite, opaque
 from rushlight.ops.ways import Way, looked_up, resolved
-
-Array = np.ndarray[Any, Any]
 
 
 def _pairs(pad: Any, ndim: int) -> list[tuple[int, int]]:

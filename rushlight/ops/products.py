@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.dtype import C_NAMES
 from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.copying import converted
 from rushlight.ops.table import Array, composite, contract
@@ -21,8 +22,7 @@ def same_dtype(op: str, a: Array, b: Array) -> None:
 
 
 def _c_name(a: Array) -> str:
-    return {"float32": "float", "float64": "double", "int64": "long int", "float16": "c10::Half",
-            "bfloat16": "c10::BFloat16", "int32": "int"}.get(a.dtype.name, a.dtype.name)
+    return C_NAMES.get(a.dtype.name, a.dtype.name)
 
 
 # From this many multiplications on, products are the compiler's, which shares them out over threads.

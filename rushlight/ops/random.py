@@ -11,17 +11,13 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from rushlight.base import distributions, integers
 from rushlight.base import dtype as dt
 from rushlight.base.boxmuller import GROUP, normal32
 from rushlight.base.distributions import in_memory_order
 from rushlight.base.rng import Engine, Few, default_engine
 from rushlight.ops.creation import Fill, factory, like, np_dtype, sizes_of
-from rushlight.ops.table import opaque
-
-Array = np.ndarray[Any, Any]
+from rushlight.ops.table import Array, opaque
 
 
 def engine_of(op: str, generator: Any) -> Engine:

@@ -17,9 +17,9 @@ import numpy as np
 from rushlight.ops import products
 from rushlight.ops.cells import CELLS
 from rushlight.ops.machine import machine
+from rushlight.ops.products import Array
 from rushlight.ops.scalar import Expr, m, symbol
 
-Array = np.ndarray[Any, Any]
 Weights = tuple[Array, Array | None, Array | None]      # recurrent, its bias, projection
 Span = tuple[int, int, int]                             # first row, end, number of rows
 

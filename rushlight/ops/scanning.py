@@ -11,10 +11,8 @@ from rushlight.base.results import named
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.along import at_least_1d, legacy
 from rushlight.ops.machine import machine
-from rushlight.ops.table import ROWS, composite, opaque
+from rushlight.ops.table import ROWS, Array, composite, opaque
 from rushlight.ops.ways import Way, resolved
-
-Array = np.ndarray[Any, Any]
 
 # Running sums are kept in the next wider type and rounded at each element, as PyTorch does.
 _WIDER = {"float32": np.float64, "complex64": np.complex128, "float16": np.float32, "bfloat16": np.float32}

@@ -10,9 +10,7 @@ from rushlight.base.results import named
 from rushlight.ops.along import at_least_1d, legacy, take_along
 from rushlight.ops.machine import machine
 from rushlight.ops.scanning import put_back
-from rushlight.ops.table import composite, opaque
-
-Array = np.ndarray[Any, Any]
+from rushlight.ops.table import Array, composite, opaque
 
 
 def comparable(a: Array) -> Array:

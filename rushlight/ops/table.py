@@ -16,7 +16,7 @@ Kinds and what their bodies are:
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Any, ClassVar, TypeVar
 
@@ -53,16 +53,6 @@ class Table(dict[_Key, _Entry]):
         """Whether the entry has been made."""
         return dict.__contains__(self, key)
 
-    def get(self, key: _Key, default: Any = None) -> Any:
-        """The entry, its family imported if need be."""
-        try:
-            return self[key]
-        except KeyError:
-            return default
-
-    def __contains__(self, key: object) -> bool:
-        return self.get(key, self) is not self  # type: ignore[arg-type]
-
     def __len__(self) -> int:
         complete()
         return dict.__len__(self)
@@ -71,17 +61,9 @@ class Table(dict[_Key, _Entry]):
         complete()
         return dict.__iter__(self)
 
-    def keys(self) -> KeysView[_Key]:  # type: ignore[override]
-        """All keys."""
-        return KeysView(self)
-
-    def values(self) -> ValuesView[_Entry]:  # type: ignore[override]
-        """All entries."""
-        return ValuesView(self)
-
-    def items(self) -> ItemsView[_Key, _Entry]:  # type: ignore[override]
-        """All pairs."""
-        return ItemsView(self)
+    # As of any mapping, by look-ups: dict's own would see only what has been made.
+    get, __contains__ = Mapping.get, Mapping.__contains__  # type: ignore[assignment]
+    keys, values, items = Mapping.keys, Mapping.values, Mapping.items  # type: ignore[assignment]
 
 
 def complete() -> None:

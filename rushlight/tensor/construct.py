@@ -18,12 +18,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.base.convert import check_integer_range, convert, overflow
+from rushlight.base.convert import Array, check_integer_range, convert, overflow
 from rushlight.base.dtype import dtype
 from rushlight.base.promotion import of_number, promote_types
 from rushlight.tensor.conversion import Conversion
-
-Array = np.ndarray[Any, Any]
 
 _MAX_DIMS = 128
 _NUMBERS = frozenset({bool, int, float, complex})

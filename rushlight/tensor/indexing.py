@@ -13,11 +13,9 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.base.advanced import out_of_bounds
+from rushlight.base.advanced import Array, out_of_bounds
 from rushlight.tensor.construct import check_array, infer
 from rushlight.tensor.conversion import Conversion
-
-Array = np.ndarray[Any, Any]
 
 
 class Plan(NamedTuple):
