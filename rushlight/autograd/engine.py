@@ -17,9 +17,8 @@ from typing import Any
 import numpy as np
 
 from rushlight.autograd import hooks
-from rushlight.autograd.edges import GradientEdge, listed
 from rushlight.autograd.mode import LOCAL
-from rushlight.autograd.node import AccumulateGrad, Node, freed
+from rushlight.autograd.node import AccumulateGrad, GradientEdge, Node, freed, listed
 from rushlight.autograd.packing import Packed
 from rushlight.base.spans import SPANS
 from rushlight.base.tape import TAPE, constant, escape

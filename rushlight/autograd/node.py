@@ -10,7 +10,7 @@ import itertools
 import re
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 Edge = tuple["Node", int]
 next_seq = itertools.count(1).__next__
@@ -162,3 +162,33 @@ def edge(t: Any) -> Edge | None:
 def backward_name(op: str) -> str:
     """PyTorch's name for the node of an op: layer_norm -> LayerNormBackward0, im2col -> Im2Col..."""
     return re.sub(r"(?:^|_+|(?<=\d))([a-z])", lambda found: found[1].upper(), op.strip("_")) + "Backward0"
+
+
+class GradientEdge(NamedTuple):
+    """A result's place in the graph: the node and which of its results. It keeps the graph alive, no data."""
+
+    node: Node
+    output_nr: int
+    ownership_token: Any = None
+
+    @property
+    def _g(self) -> Node:
+        return self.node
+
+    @property
+    def _i(self) -> int:
+        return self.output_nr
+
+
+def get_gradient_edge(tensor: Any) -> GradientEdge:
+    """Where the gradient of `tensor` arrives; RuntimeError if it does not require gradients."""
+    if tensor._g is None:
+        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require "
+                           "gradients")
+    return GradientEdge(tensor._g, tensor._i)
+
+
+def listed(values: Any) -> list[Any]:
+    """One tensor or edge, or a list or tuple of them, as a list."""
+    many = isinstance(values, (list, tuple)) and not isinstance(values, GradientEdge)
+    return list(values) if many else [values]

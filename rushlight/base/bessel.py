@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base.coefficients import SERIES
-from rushlight.base.lifted import horner, lifted
+from rushlight.base.lifted import SERIES, horner, lifted
 
 
 def chebyshev(x: Any, coefficients: tuple[float, ...]) -> Any:

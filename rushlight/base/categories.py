@@ -90,16 +90,25 @@ def _check_weights(weights: Array) -> None:
 
 
 def _search(totals: Array, samples: Array) -> Array:
-    """Per row, the first category whose running total is not below the sample, by bisection."""
+    """Per row, the first category whose running total is not below the sample."""
     if totals.ndim == 1:
         return totals.searchsorted(samples)
     if len(totals) <= _FEW:
         return np.array([row.searchsorted(keys) for row, keys in zip(totals, samples, strict=True)])
-    low = np.zeros(samples.shape, np.int64)
-    high = np.full(samples.shape, totals.shape[1])
-    for _ in range(totals.shape[1].bit_length()):
+    return search_rows(totals, samples, False)
+
+
+def search_rows(edges: Array, values: Array, from_right: bool) -> Array:
+    """np.searchsorted for each row, by bisection of all rows at once; nan is larger than any number."""
+    size = edges.shape[-1]
+    low = np.zeros(values.shape, np.int64)
+    high = np.full(values.shape, size, np.int64)
+    for _ in range(size.bit_length()):
+        open_ = low < high
         middle = (low + high) // 2
-        left = low < high
-        below = np.take_along_axis(totals, np.minimum(middle, totals.shape[1] - 1), 1) < samples
-        low, high = (np.where(left & below, middle + 1, low), np.where(left & ~below, middle, high))
+        at = np.take_along_axis(edges, np.minimum(middle, size - 1), -1)
+        beyond = (at <= values) if from_right else ~(at >= values)
+        beyond |= (values != values) & (from_right | (at == at))
+        low = np.where(open_ & beyond, middle + 1, low)
+        high = np.where(open_ & ~beyond, middle, high)
     return low

@@ -67,6 +67,11 @@ def has_lapack(a: Array) -> bool:
     return a.dtype.kind in "fc" and a.dtype.itemsize >= 4
 
 
+def size_of(x: Array) -> Array:
+    """LAPACK's measure of numbers, which pivots are chosen by."""
+    return abs(x.real) + abs(x.imag) if x.dtype.kind == "c" else abs(x)
+
+
 def check_same(op: str, a: Array, b: Array, name: str = "A") -> None:
     """RuntimeError unless both have one dtype."""
     if a.dtype != b.dtype:

@@ -12,10 +12,10 @@ import numpy as np
 
 from rushlight.ops import recurrences as kernels
 from rushlight.ops.arithmetic import where
-from rushlight.ops.cells import CELLS
 from rushlight.ops.dropout import dropout
 from rushlight.ops.joining import cat, stack
 from rushlight.ops.linear import linear
+from rushlight.ops.recurrences import CELLS
 from rushlight.ops.table import ROWS, Array, composite
 
 _FUSED = (np.float32, np.float64)

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
+from rushlight.base.categories import search_rows
 from rushlight.base.errors import wrap_dim
 from rushlight.base.layout import as_tuple
 from rushlight.base.promotion import of_number, promote_types
@@ -56,24 +57,8 @@ def _search(edges: Array, values: Any, from_right: bool, out_int32: bool) -> Arr
     if edges.ndim == 1:
         found = edges.searchsorted(values, "right" if from_right else "left")
     else:
-        found = _search_rows(edges, values, from_right)
+        found = search_rows(edges, values, from_right)
     return np.asarray(found, np.int32 if out_int32 else np.int64)
-
-
-def _search_rows(edges: Array, values: Array, from_right: bool) -> Array:
-    """Bisection of all rows at once; nan is larger than any number."""
-    size = edges.shape[-1]
-    low = np.zeros(values.shape, np.int64)
-    high = np.full(values.shape, size, np.int64)
-    for _ in range(size.bit_length()):
-        open_ = low < high
-        middle = (low + high) // 2
-        at = np.take_along_axis(edges, np.minimum(middle, size - 1), -1)
-        beyond = (at <= values) if from_right else ~(at >= values)
-        beyond |= (values != values) & (from_right | (at == at))
-        low = np.where(open_ & beyond, middle + 1, low)
-        high = np.where(open_ & ~beyond, middle, high)
-    return low
 
 
 _NOT_ORDERED = not_for("searchsorted_out_cpu", "complex")
