@@ -24,15 +24,17 @@ def embedding(weight, indices, padding_idx: "int" = -1, scale_grad_by_freq: "boo
                            f"scalar types: Long, Int; but got torch.{legacy(indices)}Tensor instead "
                            "(while checking arguments for embedding)")
     if indices.size and int(indices.min()) < 0:
-        raise IndexError(f"index out of range in self: got {int(indices.min())}, expected 0 <= index "
-                         f"< {weight.shape[0]}")
+        raise _outside(indices.min(), weight)
     try:
         if weight.flags.c_contiguous:
             return rows_of(weight, indices)
         return np.ascontiguousarray(weight[indices])
     except IndexError:
-        raise IndexError(f"index out of range in self: got {int(indices.max())}, expected 0 <= index "
-                         f"< {weight.shape[0]}") from None
+        raise _outside(indices.max(), weight) from None
+
+
+def _outside(place: Any, weight: Array) -> IndexError:
+    return IndexError(f"index out of range in self: got {place}, expected 0 <= index < {weight.shape[0]}")
 
 
 @embedding.gradient
@@ -74,15 +76,9 @@ def _(s: Any, grad: Any) -> Any:
     if s.padding_idx >= 0:
         found = found.masked_fill((s.indices == s.padding_idx).unsqueeze(-1), 0)
     if s.scale_grad_by_freq:
-        count = _counts(s.indices, s.num_weights)
+        count = s.indices.reshape(-1).bincount(minlength=s.num_weights)[s.indices]
         found = found / count.unsqueeze(-1)
     return found, None
-
-
-@opaque(name="_counts", where=("aten",))
-def _counts(indices, size: "int") -> Array:
-    """How often each index occurs, at each place where it occurs."""
-    return np.bincount(indices.reshape(-1), minlength=size)[indices]
 
 
 def renorm_rows(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:

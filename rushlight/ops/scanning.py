@@ -9,8 +9,9 @@ from rushlight.base import dtype as dt
 from rushlight.base.errors import wrap_dim
 from rushlight.base.results import named
 from rushlight.ops.copying import tensor_of
-from rushlight.ops.along import at_least_1d, legacy
+from rushlight.ops.along import at_least_1d
 from rushlight.ops.machine import machine
+from rushlight.ops.oneatom import not_for
 from rushlight.ops.table import ROWS, Array, composite, opaque
 from rushlight.ops.ways import Way, resolved
 
@@ -103,10 +104,8 @@ def _cumprod_with_zeros(grad: Any, x: Any, d: int) -> Any:
 
 
 
-def _running_extreme(op: str, ufunc: Any, a: Array, dim: int) -> tuple[Array, Array]:
+def _running_extreme(ufunc: Any, a: Array, dim: int) -> tuple[Array, Array]:
     """Running extremes and the latest position of each; the first nan stays."""
-    if a.dtype.kind == "c":
-        raise NotImplementedError(f"\"{op}_cpu\" not implemented for '{legacy(a)}'")
     d = wrap_dim(dim, a.ndim)
     source = at_least_1d(a)
     if not source.size:
@@ -131,27 +130,25 @@ def put_back(s: Any, grad: Any, _: Any = None) -> Any:
     return grad.new_zeros(shape).scatter_add(s.dim, indices, grad)
 
 
-@opaque(out=True, vjp=put_back)
+@opaque(out=True, vjp=put_back, refuse=not_for("cummax_cpu", "complex"))
 def cummax(input, dim: "int") -> tuple[Array, Array]:
     """The largest of the elements up to each one along dim, and where it is."""
-    return named("cummax")(*_running_extreme("cummax", np.maximum, input, dim))
+    return named("cummax")(*_running_extreme(np.maximum, input, dim))
 
 
-@opaque(out=True, vjp=put_back)
+@opaque(out=True, vjp=put_back, refuse=not_for("cummin_cpu", "complex"))
 def cummin(input, dim: "int") -> tuple[Array, Array]:
     """The smallest of the elements up to each one along dim, and where it is."""
-    return named("cummin")(*_running_extreme("cummin", np.minimum, input, dim))
+    return named("cummin")(*_running_extreme(np.minimum, input, dim))
 
 
 # --- logcumsumexp ---------------------------------------------------------------------------------
 
 
-@opaque(out=True)
+@opaque(out=True, refuse=dict.fromkeys(("bool", "int"), "\"logcumsumexp_out_cpu\" not implemented for "
+                                       "'{dtype}'; convert with .float()"))
 def logcumsumexp(input, dim: "int") -> Array:
     """log of the running sums of exp(input) along dim, without overflow."""
-    if input.dtype.kind in "iub":
-        raise NotImplementedError("\"logcumsumexp_out_cpu\" not implemented for "
-                                  f"'{legacy(input)}'; convert with .float()")
     d = wrap_dim(dim, input.ndim)
     source = at_least_1d(input)
     if not input.size:

@@ -12,7 +12,7 @@ from rushlight.base.layout import as_tuple
 from rushlight.base.promotion import of_number, promote_types
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.along import legacy
-from rushlight.ops.oneatom import not_for
+from rushlight.ops.oneatom import NOT_FLOATING, not_for
 from rushlight.ops.sorting import comparable
 from rushlight.ops.table import Array, composite, opaque
 
@@ -87,11 +87,9 @@ def bucketize(input: "Tensor | Number", boundaries, *, out_int32: "bool" = False
 # --- counting -------------------------------------------------------------------------------------
 
 
-@opaque
+@opaque(refuse=not_for("bincount_cpu", "bool", "float", "complex"))
 def bincount(input, weights: "Tensor | None" = None, minlength: "int" = 0) -> Array:
     """How often each of 0, 1, 2, ... occurs in a vector; with weights, the sum of theirs."""
-    if input.dtype.kind not in "iu":
-        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{legacy(input)}'")
     if input.ndim != 1 or (input.size and int(input.min()) < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
@@ -105,14 +103,12 @@ def bincount(input, weights: "Tensor | None" = None, minlength: "int" = 0) -> Ar
     return found.astype(np.float32 if weights.dtype == np.float32 else np.float64)
 
 
-@opaque(out=True)
+@opaque(out=True, refuse=not_for("histogram_cpu", *NOT_FLOATING))
 def histc(input, bins: "int" = 100, min: "Number" = 0, max: "Number" = 0) -> Array:
     """How many elements fall into each of `bins` equal intervals between min and max.
 
     min = max takes the smallest and largest element; elements outside are left out.
     """
-    if input.dtype.kind not in "fV":
-        raise NotImplementedError(f"\"histogram_cpu\" not implemented for '{legacy(input)}'")
     if bins <= 0:
         raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
     values = input.reshape(-1)

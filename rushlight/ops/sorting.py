@@ -7,8 +7,9 @@ import numpy as np
 
 from rushlight.base.errors import wrap_dim
 from rushlight.base.results import named
-from rushlight.ops.along import at_least_1d, legacy, take_along
+from rushlight.ops.along import at_least_1d, take_along
 from rushlight.ops.machine import machine
+from rushlight.ops.oneatom import not_for
 from rushlight.ops.scanning import put_back
 from rushlight.ops.table import Array, composite, opaque
 
@@ -157,11 +158,9 @@ def _partly(a: Array, k: int, d: int, largest: bool) -> Array:
     return stable_order(a, d, largest)[(slice(None),) * d + (slice(k),)]
 
 
-@opaque(out=True, out_apart=True, vjp=put_back)
+@opaque(out=True, out_apart=True, vjp=put_back, refuse=not_for("kthvalue_cpu", "bool", "complex"))
 def kthvalue(input, k: "int", dim: "int" = -1, keepdim: "bool" = False) -> Any:
     """The k-th smallest element along dim (from 1), and where it is."""
-    if input.dtype.kind in "cb":
-        raise NotImplementedError(f"\"kthvalue_cpu\" not implemented for '{legacy(input)}'")
     d = wrap_dim(dim, input.ndim)
     check_size("kthvalue", input, d)
     source = at_least_1d(input)
@@ -210,15 +209,12 @@ def _median_order(a: Array, d: int, skip_nan: bool) -> Array:
     return np.take_along_axis(order, middle, d)
 
 
-def _check_median(a: Array) -> None:
-    if a.dtype.kind in "cb":
-        raise NotImplementedError(f"\"median_cpu\" not implemented for '{legacy(a)}'")
+_NO_MEDIAN = not_for("median_cpu", "bool", "complex")
 
 
-@opaque(name="_median_all", where=("aten",), node="median")
+@opaque(name="_median_all", where=("aten",), node="median", refuse=_NO_MEDIAN)
 def _median_all(input, skip_nan: "bool") -> Array:
     """median of all elements."""
-    _check_median(input)
     if not input.size:
         return np.full((), np.nan if input.dtype.kind in "fV" else np.iinfo(input.dtype).min, input.dtype)
     flat = input.reshape(-1)
@@ -235,7 +231,6 @@ def _(s: Any, grad: Any) -> Any:
 
 def _medians(name: str, doc: str, skip_nan: bool) -> None:
     def along(input, dim: "int", keepdim: "bool") -> Any:
-        _check_median(input)
         d = wrap_dim(dim, input.ndim)
         check_size(name, input, d)
         return named(name)(*pick(input, _median_order(at_least_1d(input), d, skip_nan), d, keepdim))
@@ -243,7 +238,7 @@ def _medians(name: str, doc: str, skip_nan: bool) -> None:
     def body(input, dim: "int | None" = None, keepdim: "bool" = False):
         return _median_all(input, skip_nan) if dim is None else row(input, dim, keepdim)
     row = opaque(along, name=f"_{name}_dim", doc=f"{name} along a dim.", where=("aten",), node=name,
-                 vjp=put_back)
+                 vjp=put_back, refuse=_NO_MEDIAN)
     composite(body, name=name, doc=doc)
 
 
@@ -254,11 +249,9 @@ _medians("nanmedian", "The median of what is not nan; with dim, (values, indices
 
 # --- mode -----------------------------------------------------------------------------------------
 
-@opaque(out=True, vjp=put_back)
+@opaque(out=True, vjp=put_back, refuse=not_for("mode", "complex"))
 def mode(input, dim: "int" = -1, keepdim: "bool" = False) -> Any:
     """The most frequent element along dim (the smallest of several), and where it last is."""
-    if input.dtype.kind == "c":
-        raise NotImplementedError(f"\"mode\" not implemented for '{legacy(input)}'")
     d = wrap_dim(dim, input.ndim)
     check_size("mode", input, d)
     rows = np.moveaxis(comparable(at_least_1d(input)), d, -1)

@@ -146,6 +146,7 @@ class Row:
                 self._params += signature.reduce_tail(self.options.get("takes_dtype", True))
             elif self.options.get("factory"):
                 self._params += signature.placement_tail(self.body)
+            self._params += self.options.get("tail", ())
         return self._params
 
     def _bind(self, *args: Any, **kwargs: Any) -> Any:

@@ -1,10 +1,9 @@
 """The part of Tensor that tells its shape and place in memory."""
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
-from rushlight.base import dtype as dt
-from rushlight.base.device import device
 from rushlight.base.errors import wrap_dim
 from rushlight.base.layout import contiguous_strides, is_contiguous
 from rushlight.base.size import Size
@@ -56,6 +55,10 @@ sparse_coo = StorageLayout("sparse_coo")
 sparse_csr = StorageLayout("sparse_csr")
 
 
+def _told(path: str, doc: str) -> Any:
+    return property(attrgetter(path), doc=doc)
+
+
 class Geometry:
     """Sizes, strides, offset, memory: everything that can be told without reading the data."""
 
@@ -69,30 +72,16 @@ class Geometry:
         """The sizes of all dims."""
         return Size(self._m.shape)
 
-    @property
-    def dtype(self) -> dt.dtype:
-        """The element type."""
-        return self._k.dtype
-
-    @property
-    def device(self) -> device:
-        """Where the memory is."""
-        return self._k.device
-
-    @property
-    def ndim(self) -> int:
-        """The number of dims."""
-        return self._m.ndim
+    dtype = _told("_k.dtype", "The element type.")
+    device = _told("_k.device", "Where the memory is.")
+    ndim = _told("_m.ndim", "The number of dims.")
+    itemsize = _told("_k.dtype.itemsize", "Bytes of one element.")
+    is_meta = _told("_k.on_meta", "Whether the tensor has a shape and no data.")
 
     @property
     def layout(self) -> StorageLayout:
         """torch.strided."""
         return strided
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of one element."""
-        return self._k.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
@@ -251,11 +240,6 @@ class Geometry:
     def is_cpu(self) -> bool:
         """Whether the memory is the CPU's."""
         return self._k.device.type == "cpu"
-
-    @property
-    def is_meta(self) -> bool:
-        """Whether the tensor has a shape and no data."""
-        return self._k.on_meta
 
     def is_same_size(self, other: "Geometry") -> bool:
         """Whether the shapes are equal."""
