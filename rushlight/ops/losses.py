@@ -45,16 +45,15 @@ def reduced(loss: Any, reduction: str) -> Any:
     raise ValueError(f"{reduction} is not a valid value for reduction")
 
 
-def loss(*where: str, **facts: Any) -> Any:
+def loss(*where: str) -> Any:
     """Decorator for a row whose body answers with the losses one by one: the row takes what says how they are
     reduced behind the body's own parameters."""
     def declare(terms: Any) -> Any:
         @wraps(terms)
         def body(*values: Any) -> Any:
-            *own, size_average, reduce, reduction = values
-            reduction = reduction_of(reduction, size_average, reduce)
-            return reduced(terms(*own), reduction)
-        return composite(body, where=where or _F, tail=_TAIL, **facts)
+            reduction = reduction_of(values[-1], *values[-3:-1])
+            return reduced(terms(*values[:-3]), reduction)
+        return composite(body, where=where or _F, tail=_TAIL, planned=True)
     return declare
 
 
@@ -163,17 +162,19 @@ def _(s: Any, grad: Any) -> Any:
     return grad * (x - t) / safe, back
 
 
-@loss(refuse=not_for("binary_cross_entropy", *NOT_FLOATING))
-def binary_cross_entropy(input, target, weight: "Tensor | None" = None):
+@composite(where=_F, refuse=not_for("binary_cross_entropy", *NOT_FLOATING))
+def binary_cross_entropy(input, target, weight: "Tensor | None" = None, size_average: "bool | None" = None,
+                         reduce: "bool | None" = None, reduction: "str" = "mean"):
     """-(t log x + (1 - t) log(1 - x)) of probabilities x; logs are cut off at -100."""
+    reduction = reduction_of(reduction, size_average, reduce)
     if input.shape != target.shape:
         raise ValueError(f"Using a target size ({target.size()}) that is different to the input size "
                          f"({input.size()}) is deprecated. Please ensure they have the same size.")
     for name, a in (("input", input._a), ("target", target._a)):
         if a.size and not bool(((a >= 0) & (a <= 1)).all()):
             raise RuntimeError(f"all elements of {name} should be between 0 and 1")
-    terms = _bce(input, target)
-    return terms if weight is None else terms * weight
+    loss = _bce(input, target)
+    return reduced(loss if weight is None else loss * weight, reduction)
 
 
 @composite(where=_F, planned=True)

@@ -87,9 +87,11 @@ def bucketize(input: "Tensor | Number", boundaries, *, out_int32: "bool" = False
 # --- counting -------------------------------------------------------------------------------------
 
 
-@opaque(refuse=not_for("bincount_cpu", "bool", "float", "complex"))
+@opaque
 def bincount(input, weights: "Tensor | None" = None, minlength: "int" = 0) -> Array:
     """How often each of 0, 1, 2, ... occurs in a vector; with weights, the sum of theirs."""
+    if input.dtype.kind not in "iu":
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{legacy(input)}'")
     if input.ndim != 1 or (input.size and int(input.min()) < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
