@@ -71,10 +71,6 @@ def _d_atan2(g: Expr, y: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
     return scale * b, scale * -a
 
 
-def _d_copysign(g: Expr, y: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
-    return m.where(m.eq(a, 0), 0, g * (y / a)), ZERO
-
-
 def _d_abs(g: Expr, y: Expr, a: Expr) -> tuple[Expr]:
     return (g * m.sgn(a),)
 
@@ -197,10 +193,6 @@ def _numpy_shift(function: Callable[..., Any]) -> Callable[..., Any]:
     return shift
 
 
-def _numpy_cast(a: Any, arg: str) -> Any:
-    return np.asarray(a).astype(arg, copy=False)
-
-
 def _bool(numpy: Callable[..., Any]) -> Atom:
     return Atom(numpy, _none, "bool")
 
@@ -225,7 +217,7 @@ ATOMS: dict[str, Atom] = {
     "trunc_divide": _flat(_whole(_numpy_trunc_divide)),
     "remainder": Atom(_whole(_remainder), lambda g, y, a, b: (g, -g * m.floor(a / b))),
     "fmod": Atom(_whole(np.fmod), lambda g, y, a, b: (g, -g * m.trunc(a / b))),
-    "copysign": Atom(np.copysign, _d_copysign),
+    "copysign": Atom(np.copysign, lambda g, y, a, b: (m.where(m.eq(a, 0), 0, g * (y / a)), ZERO)),
     "nextafter": Atom(_nextafter, lambda g, y, a, b: (g, const(0))),
     "hypot": Atom(np.hypot, lambda g, y, a, b: (g * (a / y), g * (b / y))),
     "gcd": _flat(np.gcd),
@@ -331,5 +323,5 @@ ATOMS: dict[str, Atom] = {
     "imag": Atom(np.imag, _none, "real", lambda g, y, a: (m.real(g) * const(1j),)),
     "angle": Atom(np.angle, _none, "real", _d_angle_complex),
     # conversion: arg is the NumPy dtype name
-    "cast": Atom(_numpy_cast, lambda g, y, a: (g,), "arg"),
+    "cast": Atom(lambda a, arg: np.asarray(a).astype(arg, copy=False), lambda g, y, a: (g,), "arg"),
 }

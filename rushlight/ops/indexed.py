@@ -1,7 +1,6 @@
 """Writes of whole slices: index_add, index_copy, index_fill, index_reduce, and *_scatter of views."""
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -9,7 +8,7 @@ import numpy as np
 from rushlight.base import dtype as dt
 from rushlight.base.accumulate import MANY, add_at
 from rushlight.base.convert import number
-from rushlight.base.errors import wrap_dim
+from rushlight.base.errors import warn_once, wrap_dim
 from rushlight.ops.along import at_least_1d, check_bounds, in_front, legacy, on_dense
 from rushlight.ops.machine import machine
 from rushlight.ops.scatter import reduce_into, reduce_rule, writes
@@ -166,7 +165,7 @@ def index_reduce(input, dim: "int", index, source, reduce: "str", *, include_sel
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError("index_reduce(): Expected reduce to be one of prod, mean, amax or amin but "
                            f"got {reduce}.")
-    _warn_beta()
+    warn_once("index_reduce() is in beta and the API may change at any time.", 5)
     d = wrap_dim(dim, input.ndim)
     _check_add("index_reduce", input, d, index, source)
     size = at_least_1d(input).shape[d]
@@ -175,17 +174,6 @@ def index_reduce(input, dim: "int", index, source, reduce: "str", *, include_sel
     where, values = at_least_1d(index), _rows(source, d)
     if index.size:
         on_dense(_rows(input, d), lambda rows: reduce_into(reduce, rows, where, values, include_self))
-
-
-class _Warned:
-    beta = False
-
-
-def _warn_beta() -> None:
-    if not _Warned.beta:
-        _Warned.beta = True
-        warnings.warn("index_reduce() is in beta and the API may change at any time.", UserWarning,
-                      stacklevel=6)
 
 
 @index_reduce.gradient

@@ -96,14 +96,10 @@ def _square(input, target) -> Expr:
     return apart * apart
 
 
-def _distance(input, target) -> Expr:
-    """|input - target|."""
-    return m.abs(input - target)
-
-
 mse_loss = _elementwise("mse_loss", "The mean of (input - target) ** 2.", _square,
                         refuse=not_for("mse_cpu", *NOT_FLOATING))
-l1_loss = _elementwise("l1_loss", "The mean of |input - target|.", _distance, result="real")
+l1_loss = _elementwise("l1_loss", "The mean of |input - target|.",
+                       lambda input, target: m.abs(input - target), result="real")
 
 
 @pointwise(name="_smooth_l1_terms", where=("aten",), inplace=False, out=False,

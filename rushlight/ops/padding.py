@@ -57,17 +57,14 @@ def _reflected(n: int, low: int, high: int) -> Array:
     return np.where(places >= n, period - places, places)
 
 
-def _replicated(n: int, low: int, high: int) -> Array:
-    return np.clip(np.arange(-low, n + high), 0, n - 1)
-
-
 def _wrapped(n: int, low: int, high: int) -> Array:
     # What is cut off is gone before the rest wraps around.
     kept = np.arange(max(-low, 0), n - max(-high, 0))
     return kept[np.arange(-max(low, 0), len(kept) + max(high, 0)) % len(kept)]
 
 
-_PLACES = {"reflect": _reflected, "replicate": _replicated, "circular": _wrapped}
+_PLACES = {"reflect": _reflected, "circular": _wrapped,
+           "replicate": lambda n, low, high: np.clip(np.arange(-low, n + high), 0, n - 1)}
 
 
 def _check_mode(input: Any, pad: Any, mode: str) -> None:

@@ -68,24 +68,11 @@ def _gru_back(m: Any, d: Any, dc: Any, h: Any, c: Any, y: Any, kept: Values) -> 
     return (reset, update, new), (reset, update, new * r), d * z, None
 
 
-def _tanh(m: Any, x: Values, s: Values, h: Any, c: Any) -> tuple[Any, Any, Values]:
-    return m.tanh(x[0] + s[0]), None, ()
-
-
-def _tanh_back(m: Any, d: Any, dc: Any, h: Any, c: Any, y: Any, kept: Values) -> tuple[Any, ...]:
-    return (d * (1 - y * y),), None, None, None
-
-
-def _relu(m: Any, x: Values, s: Values, h: Any, c: Any) -> tuple[Any, Any, Values]:
-    return m.relu(x[0] + s[0]), None, ()
-
-
-def _relu_back(m: Any, d: Any, dc: Any, h: Any, c: Any, y: Any, kept: Values) -> tuple[Any, ...]:
-    return (m.where(y > 0, d, 0.0),), None, None, None
-
-
 CELLS = {"LSTM": Cell(4, 5, _lstm, _lstm_back), "GRU": Cell(3, 4, _gru, _gru_back),
-         "RNN_TANH": Cell(1, 0, _tanh, _tanh_back), "RNN_RELU": Cell(1, 0, _relu, _relu_back)}
+         "RNN_TANH": Cell(1, 0, lambda m, x, s, h, c: (m.tanh(x[0] + s[0]), None, ()),
+                          lambda m, d, dc, h, c, y, kept: ((d * (1 - y * y),), None, None, None)),
+         "RNN_RELU": Cell(1, 0, lambda m, x, s, h, c: (m.relu(x[0] + s[0]), None, ()),
+                          lambda m, d, dc, h, c, y, kept: ((m.where(y > 0, d, 0.0),), None, None, None))}
 
 
 # --- one direction -------------------------------------------------------------------------------
@@ -179,7 +166,19 @@ def _parts(a: Array, count: int) -> list[Array]:
     return [a[:, k * size:(k + 1) * size] for k in range(count)]
 
 
-class Forward:
+class _Direction:
+    start: Callable[[], None]
+    loop: Callable[..., None]
+    finish: Callable[[], tuple[Array | None, ...]]
+
+    def run(self) -> tuple[Array | None, ...]:
+        """All of it."""
+        self.start()
+        self.loop()
+        return self.finish()
+
+
+class Forward(_Direction):
     """The input's part of gates to (outputs, last h, last c, what backward needs: (rows, kept, size))."""
 
     def __init__(self, mode: str, gates: Array, h0: Array, c0: Array | None, weights: Weights,
@@ -232,12 +231,6 @@ class Forward:
         """The results."""
         return self.out, self.h, self.c, self.kept
 
-    def run(self) -> tuple[Array | None, ...]:
-        """All of it."""
-        self.start()
-        self.loop()
-        return self.finish()
-
 
 def _of(steps: list[Span], low: int, high: int | None) -> list[Span]:
     """The rows of some sequences of the batch."""
@@ -258,7 +251,7 @@ def before(values: Array, first: Array, steps: list[Span]) -> Array:
     return found
 
 
-class Backward:
+class Backward(_Direction):
     """Gradients of (gates, h0, c0, recurrent weight, its bias, projection).
 
     `grads` are those of (outputs, last h, last c); None stands for zeros. to_gates: memory for the first.
@@ -315,9 +308,3 @@ class Backward:
             to_projection = self.whole.T @ (self.kept[:, 3] * np.tanh(self.kept[:, 4]))
         return (self.dx, self.dh, self.dc[0] if self.dc else None, products.product(self.dy.T, self.h),
                 None if self.b is None else self.dy.sum(0), to_projection)
-
-    def run(self) -> tuple[Array | None, ...]:
-        """All of it."""
-        self.start()
-        self.loop()
-        return self.finish()

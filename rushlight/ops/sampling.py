@@ -16,10 +16,6 @@ from rushlight.ops.table import Array, composite, opaque
 from rushlight.ops.ways import Way, resolved
 
 
-def _in_c_order(a: Array) -> Array:
-    return np.asarray(a, order="C")
-
-
 # --- bernoulli ------------------------------------------------------------------------------------
 
 
@@ -151,7 +147,7 @@ def binomial(count, prob, generator: "Any" = None) -> Array:
 
 def _sampled(name: str, draw: Callable[..., Array], doc: str, rule: Any) -> None:
     def body(input, generator: "Any" = None) -> Array:
-        return draw(engine_of(name, generator), _in_c_order(input))
+        return draw(engine_of(name, generator), np.asarray(input, order="C"))
     opaque(body, name=name, doc=doc, where=("torch",), vjp=rule)
 
 

@@ -294,10 +294,6 @@ def lookup_function(name: str) -> Any:
     return tensor.lookup("torch", name)
 
 
-def _constant(value: bool) -> property:
-    return property(lambda self: value)
-
-
 for _name in ("cuda", "sparse", "sparse_csr", "quantized", "mps", "xpu", "mkldnn", "nested", "xla",
               "hpu", "ipu", "mtia", "maia", "vulkan"):
-    setattr(Geometry, f"is_{_name}", _constant(False))
+    setattr(Geometry, f"is_{_name}", property(lambda self: False))
