@@ -10,9 +10,8 @@ FAMILIES = ("copying", "creation", "ranges", "tapers", "grids", "arithmetic", "e
             "embedding", "reductions", "products", "linear", "softmax", "einsum", "statistics", "quantiles",
             "integration", "distances", "histograms", "normalization", "losses", "classification",
             "attention", "padding", "convolution", "pooling", "margins", "resampling", "griding",
-            "lufactors", "solving", "cholesky", "eigen", "svd", "matrixnorms", "matrixproducts",
-            "decompositions", "fourier", "spectrograms", "random", "sampling", "dropout", "recurrent",
-            "natives", "fractional")
+            "lufactors", "solving", "eigen", "svd", "matrixnorms", "matrixproducts", "decompositions",
+            "fourier", "spectrograms", "random", "dropout", "recurrent", "natives", "fractional")
 
 
 def __getattr__(name: str) -> object:

@@ -9,8 +9,8 @@ import numpy as np
 from rushlight.base.dtype import complex128, float64
 from rushlight.base.results import named
 from rushlight.ops.along import legacy
-from rushlight.ops.matrices import (blame, check_floating, check_kernel, check_matrix, check_square,
-                                    column_major, columns, dagger, diagonal_of, size_of)
+from rushlight.ops.matrices import (check_floating, check_kernel, check_matrix, check_square, column_major,
+                                    columns, dagger, diagonal_of, reporting, size_of)
 from rushlight.ops.solving import check_older
 from rushlight.ops.table import ROWS, Array, composite, opaque
 
@@ -268,29 +268,16 @@ def _(s: Any, *grads: Any) -> Any:
                        "torch.linalg.solve on the matrix itself")
 
 
-def _checked_ldl(A: Any, hermitian: bool) -> Any:
-    check_square("torch.linalg.ldl_factor_ex", A._a)
-    check_floating("torch.linalg.ldl_factor_ex", A._a, "ldl_factor_kernel_cpu")
-    return _ldl_factor(A, hermitian)
-
-
 _ZERO = "D[{0},{0}] is zero, and using it on ldl_solve would result in a division by zero."
 
 
-@composite(where=("linalg.ldl_factor",), name="linalg_ldl_factor", out=True)
-def linalg_ldl_factor(input, *, hermitian: "bool" = False):
+@reporting(_ZERO, "(LD, pivots, info): linalg.ldl_factor that reports a singular D in info instead of "
+                  "raising.", RuntimeError)
+def ldl_factor(input, *, hermitian: "bool" = False):
     """(LD, pivots) as LAPACK packs them; input is symmetric (Hermitian), and its lower triangle is read."""
-    found, pivots, info = _checked_ldl(input, hermitian)
-    blame("torch.linalg.ldl_factor", info, _ZERO, RuntimeError)
-    return named("linalg_ldl_factor")(found, pivots)
-
-
-@composite(where=("linalg.ldl_factor_ex",), name="linalg_ldl_factor_ex", out=True)
-def linalg_ldl_factor_ex(input, *, hermitian: "bool" = False, check_errors: "bool" = False):
-    """(LD, pivots, info): linalg.ldl_factor that reports a singular D in info instead of raising."""
-    found, pivots, info = _checked_ldl(input, hermitian)
-    blame("torch.linalg.ldl_factor_ex", info, _ZERO, RuntimeError, wanted=check_errors)
-    return named("linalg_ldl_factor_ex")(found, pivots, info)
+    check_square("torch.linalg.ldl_factor_ex", input._a)
+    check_floating("torch.linalg.ldl_factor_ex", input._a, "ldl_factor_kernel_cpu")
+    return _ldl_factor(input, hermitian)
 
 
 # --- solving --------------------------------------------------------------------------------------

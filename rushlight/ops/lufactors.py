@@ -12,8 +12,9 @@ import numpy as np
 
 from rushlight.base.dtype import int32
 from rushlight.base.results import named
-from rushlight.ops.matrices import (Array, batch_of, blame, check_equation, check_floating, check_kernel,
-                                    check_matrix, check_same, check_square, columns, dagger, size_of)
+from rushlight.ops.matrices import (Array, batch_of, check_equation, check_floating, check_kernel,
+                                    check_matrix, check_same, check_square, columns, dagger, reporting,
+                                    size_of)
 from rushlight.ops.products import product
 from rushlight.ops.table import ROWS, composite, opaque
 
@@ -162,20 +163,11 @@ _ZERO = ("U[{0},{0}] is zero and using it on lu_solve would result in a division
          "pivot)")
 
 
-@composite(where=("linalg.lu_factor",), name="linalg_lu_factor", out=True)
-def linalg_lu_factor(A, *, pivot: "bool" = True):
+@reporting(_ZERO, "(LU, pivots, info); info counts the first zero on U's diagonal instead of raising.",
+           RuntimeError)
+def lu_factor(A, *, pivot: "bool" = True):
     """(LU, pivots): L below and U on and above the diagonal of one matrix, and the rows' swaps."""
-    lu, pivots, info = _factored(A, pivot)
-    blame("torch.linalg.lu_factor", info, _ZERO, RuntimeError)
-    return named("linalg_lu_factor")(lu, pivots)
-
-
-@composite(where=("linalg.lu_factor_ex",), name="linalg_lu_factor_ex", out=True)
-def linalg_lu_factor_ex(A, *, pivot: "bool" = True, check_errors: "bool" = False):
-    """(LU, pivots, info); info counts the first zero on U's diagonal instead of raising."""
-    lu, pivots, info = _factored(A, pivot)
-    blame("torch.linalg.lu_factor_ex", info, _ZERO, RuntimeError, wanted=check_errors)
-    return named("linalg_lu_factor_ex")(lu, pivots, info)
+    return _factored(A, pivot)
 
 
 @composite(where=("torch", "Tensor"), out=True)
