@@ -8,10 +8,10 @@ FAMILIES = ("copying", "creation", "ranges", "tapers", "grids", "arithmetic", "e
             "comparison", "activations", "views", "reshaping", "splitting", "viewcopies", "index",
             "scatter", "indexed", "masking", "joining", "rearranging", "scanning", "sorting", "searching",
             "embedding", "reductions", "products", "linear", "softmax", "einsum", "statistics", "quantiles",
-            "integration", "distances", "histograms", "normalization", "losses", "classification",
-            "attention", "padding", "convolution", "pooling", "margins", "resampling", "griding",
-            "lufactors", "solving", "eigen", "svd", "matrixnorms", "matrixproducts", "decompositions",
-            "fourier", "spectrograms", "random", "dropout", "recurrent", "natives", "fractional")
+            "integration", "distances", "normalization", "losses", "classification", "attention", "padding",
+            "convolution", "pooling", "margins", "resampling", "griding", "lufactors", "solving", "eigen",
+            "svd", "matrixnorms", "matrixproducts", "decompositions", "fourier", "spectrograms", "random",
+            "dropout", "recurrent", "natives", "fractional")
 
 
 def __getattr__(name: str) -> object:

@@ -131,22 +131,6 @@ def functional_embedding(input, weight, padding_idx: "int | None" = None,
 
 # --- bags of rows ---------------------------------------------------------------------------------
 
-def _bag_numbers(indices: Any, offsets: Any, include_last: bool) -> tuple[Any, int]:
-    """Which bag each index belongs to, and how many bags there are."""
-    starts = offsets._a
-    if starts.ndim != 1:
-        raise ValueError("offsets has to be a 1D Tensor of type int32 or int64")
-    if len(starts) and starts[0] != 0:
-        raise ValueError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start "
-                         f"from position 0. However, got {int(starts[0])}")
-    if len(starts) and starts[-1] > indices.numel():
-        raise ValueError(f"offsets[-1] can not be greater than input's length {indices.numel()} but got "
-                         f"offsets[-1] of {int(starts[-1])}")
-    bags = len(starts) - 1 if include_last else len(starts)
-    places = np.arange(indices.numel())
-    return np.searchsorted(starts[:bags], places, side="right") - 1, bags
-
-
 @composite(where=("nn.functional",))
 def embedding_bag(input, weight, offsets: "Tensor | None" = None, max_norm: "float | None" = None,
                   norm_type: "float" = 2, scale_grad_by_freq: "bool" = False, mode: "str" = "mean",
@@ -184,6 +168,7 @@ def embedding_bag(input, weight, offsets: "Tensor | None" = None, max_norm: "flo
 
 
 def _bags(input: Any, offsets: Any, include_last: bool) -> tuple[Any, Any, int]:
+    """(the indices as a vector, which bag each belongs to, how many bags there are)."""
     if input.ndim == 2:
         if offsets is not None:
             raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a "
@@ -194,8 +179,17 @@ def _bags(input: Any, offsets: Any, include_last: bool) -> tuple[Any, Any, int]:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
     if offsets is None:
         raise ValueError("offsets has to be a 1D Tensor but got None")
-    numbers, bags = _bag_numbers(input, offsets, include_last)
-    return input, numbers, bags
+    starts = offsets._a
+    if starts.ndim != 1:
+        raise ValueError("offsets has to be a 1D Tensor of type int32 or int64")
+    if len(starts) and starts[0] != 0:
+        raise ValueError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start "
+                         f"from position 0. However, got {int(starts[0])}")
+    if len(starts) and starts[-1] > input.numel():
+        raise ValueError(f"offsets[-1] can not be greater than input's length {input.numel()} but got "
+                         f"offsets[-1] of {int(starts[-1])}")
+    bags = len(starts) - include_last
+    return input, np.searchsorted(starts[:bags], np.arange(input.numel()), side="right") - 1, bags
 
 
 def _bag_maximum(rows: Any, numbers: Any, counted: Any, bags: int) -> Any:

@@ -9,7 +9,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.accumulate import MANY, add_at
 from rushlight.base.convert import number
 from rushlight.base.errors import warn_once, wrap_dim
-from rushlight.ops.along import at_least_1d, check_bounds, in_front, legacy, on_dense
+from rushlight.ops.along import at_least_1d, check_bounds, in_front, legacy, on_dense, one_value
 from rushlight.ops.machine import machine
 from rushlight.ops.scatter import reduce_into, reduce_rule, writes
 from rushlight.ops.table import ROWS, Array, Row, composite
@@ -134,12 +134,7 @@ def index_fill(input, dim: "int", index, value: "Tensor | Number") -> None:
     """input with the slices at `index` along dim filled with one number (or 0-d tensor)."""
     d = wrap_dim(dim, input.ndim)
     _check_fill(input, index, value)
-    if isinstance(value, np.ndarray):
-        if value.ndim:
-            raise RuntimeError("index_fill_ only supports a 0-dimensional value tensor, but got tensor "
-                               f"with {value.ndim} dimension(s).")
-    else:
-        value = number(value, dt.from_numpy_dtype(input.dtype))
+    value = one_value("index_fill", value, input.dtype)
     rows = _rows(input, d)
     size = rows.shape[0]
     try:

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.base.convert import number
 from rushlight.base.layout import broadcast_shapes
-from rushlight.ops.along import legacy
+from rushlight.ops.along import legacy, one_value
 from rushlight.ops.table import ROWS, Array, composite, opaque
 
 
@@ -25,15 +24,10 @@ def _check_mask(op: str, mask: Array) -> None:
 def _fill_into(out: Array, mask: Array, value: Any) -> None:
     """Write value where mask is true; mask broadcasts to `out`."""
     _check_mask("masked_fill", mask)
-    if isinstance(value, np.ndarray):
-        if value.ndim:
-            raise RuntimeError("masked_fill_ only supports a 0-dimensional value tensor, but got tensor "
-                               f"with {value.ndim} dimension(s).")
-        if value.dtype.kind == "c" and out.dtype.kind != "c":
-            raise RuntimeError("value cannot be converted to type "
-                               f"{out.dtype.name} without overflow: it is complex")
-    else:
-        value = number(value, dt.from_numpy_dtype(out.dtype))
+    value = one_value("masked_fill", value, out.dtype)
+    if value.dtype.kind == "c" and out.dtype.kind != "c":
+        raise RuntimeError(f"value cannot be converted to type {out.dtype.name} without overflow: it is "
+                           "complex")
     if mask.shape != out.shape:
         full = broadcast_shapes(mask.shape, out.shape)
         if full != out.shape:
