@@ -12,7 +12,7 @@ from rushlight.ops.along import legacy
 from rushlight.ops.matrices import (check_floating, check_kernel, check_matrix, check_square, column_major,
                                     columns, dagger, diagonal_of, reporting, size_of)
 from rushlight.ops.solving import check_older
-from rushlight.ops.table import ROWS, Array, composite, opaque
+from rushlight.ops.table import ROWS, Array, Row, composite, opaque
 
 
 def _check(op: str, a: Array) -> None:
@@ -176,9 +176,13 @@ def geqrf(input) -> tuple[Array, Array]:
     return named("geqrf")(columns(a.swapaxes(-1, -2)), tau)
 
 
-@geqrf.gradient
-def _(s: Any, *grads: Any) -> Any:
-    raise RuntimeError("the derivative for 'geqrf' is not implemented; for a gradient, use torch.linalg.qr")
+def _underived(row: Row, what: str, instead: str) -> None:
+    def rule(s: Any, *grads: Any) -> Any:
+        raise RuntimeError(f"{what} is not implemented; for a gradient, use torch.linalg.{instead}")
+    row.gradient(rule)
+
+
+_underived(geqrf, "the derivative for 'geqrf'", "qr")
 
 
 # --- LDL, of symmetric and Hermitian matrices ----------------------------------------------------
@@ -262,10 +266,7 @@ def _ldl_factor(A, hermitian: "bool") -> tuple[Array, Array, Array]:
     return columns(found), pivots, info
 
 
-@_ldl_factor.gradient
-def _(s: Any, *grads: Any) -> Any:
-    raise RuntimeError("derivative for aten::linalg_ldl_factor_ex is not implemented; for a gradient, use "
-                       "torch.linalg.solve on the matrix itself")
+_underived(_ldl_factor, "derivative for aten::linalg_ldl_factor_ex", "solve on the matrix itself")
 
 
 _ZERO = "D[{0},{0}] is zero, and using it on ldl_solve would result in a division by zero."
@@ -320,10 +321,7 @@ def _ldl_solve(LD, pivots, B, hermitian: "bool") -> Array:
     return columns(x)
 
 
-@_ldl_solve.gradient
-def _(s: Any, grad: Any) -> Any:
-    raise RuntimeError("derivative for aten::linalg_ldl_solve is not implemented; for a gradient, use "
-                       "torch.linalg.solve on the matrix itself")
+_underived(_ldl_solve, "derivative for aten::linalg_ldl_solve", "solve on the matrix itself")
 
 
 @composite(where=("linalg.ldl_solve",), name="linalg_ldl_solve", out=True)

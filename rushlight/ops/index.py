@@ -33,9 +33,7 @@ def index_(input, indices: "list[Tensor | None]") -> Any:
     return advanced.coordinates(input, indices)
 
 
-@index_.gradient
-def _(s: Any, grad: Any) -> Any:
-    return ROWS["index_put"](grad.new_zeros(s.shape("input")), s.indices, grad, True), None
+index_.gradient(lambda s, grad: (grad.new_zeros(s.shape("input")).index_put(s.indices, grad, True), None))
 
 
 # --- along one dim --------------------------------------------------------------------------------
@@ -123,8 +121,7 @@ def check_flat(op: str, index: Array, size: int) -> Array:
 
 
 def _take(a: Array, index: Array) -> Array:
-    found: Array = a.reshape(-1).take(check_flat("take", index, a.size))
-    return np.asarray(found)
+    return np.asarray(a.reshape(-1).take(check_flat("take", index, a.size)))
 
 
 @index(fused=_take, quiet=True, out=True, out_apart=True)

@@ -20,6 +20,11 @@ def _rows(a: Array, d: int) -> Array:
     return in_front(at_least_1d(a), d)
 
 
+def _others(a: Array, d: int) -> tuple[int, ...]:
+    """The sizes but that of dim d."""
+    return a.shape[:d] + a.shape[d + 1:]
+
+
 def _check_vector(op: str, index: Array) -> None:
     if index.ndim > 1:
         raise IndexError(f"{op}_(): Index is supposed to be a vector, but got dim: {index.ndim} with "
@@ -40,9 +45,7 @@ def _check_add(op: str, a: Array, d: int, index: Array, source: Array) -> None:
     if index.size != count:
         raise RuntimeError(f"{op}_(): Number of indices ({index.size}) should be equal to "
                            f"source.size(dim): ({count}), for dim: {d}")
-    own, other = list(a.shape), list(source.shape)
-    del own[d:d + 1], other[d:d + 1]
-    if own != other:
+    if _others(a, d) != _others(source, d):
         raise RuntimeError("source tensor shape must match self tensor shape, excluding the specified "
                            f"dimension. Got self.shape = {list(a.shape)} source.shape = {list(source.shape)}")
 
@@ -89,8 +92,7 @@ def _check_copy(a: Array, d: int, index: Array, source: Array) -> None:
     if a.dtype != source.dtype:
         raise RuntimeError("index_copy_(): self and source expected to have the same dtype, but got "
                            f"(self) {legacy(a)} and (source) {legacy(source)}")
-    own, other = list(a.shape), list(source.shape)
-    del own[d:d + 1], other[d:d + 1]
+    own, other = _others(a, d), _others(source, d)
     if own != other and source.ndim and a.ndim:
         place = next((i for i, (n, m) in enumerate(zip(own, other, strict=False)) if n != m), 0)
         raise RuntimeError("index_copy_(): Source/destination tensor must have same slice shapes. "

@@ -98,12 +98,6 @@ def _added(op: str, input: Any, multiply: Any, a: Any, b: Any, beta: Any, alpha:
     return _scaled_sum(input, found, beta, alpha)
 
 
-def _check_scale(found: Any, scale: Any, name: str) -> None:
-    if isinstance(scale, float) and found.dtype.category < 2:
-        raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point "
-                           "number.")
-
-
 @composite(out=True, inplace=True, planned=True)
 def addmm(input, mat1, mat2, *, beta: "Number" = 1, alpha: "Number" = 1):
     """beta * input + alpha * (mat1 @ mat2)."""
@@ -135,8 +129,10 @@ def addr(input, vec1, vec2, *, beta: "Number" = 1, alpha: "Number" = 1):
         raise RuntimeError(f"addr: Expected 1-D argument vec1 and vec2, but got {vec1.ndim}-D and "
                            f"{vec2.ndim}-D")
     found = outer(vec1, vec2)
-    _check_scale(found, beta, "beta")
-    _check_scale(found, alpha, "alpha")
+    for name, scale in (("beta", beta), ("alpha", alpha)):
+        if isinstance(scale, float) and found.dtype.category < 2:
+            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point "
+                               "number.")
     if input.dtype is not found.dtype:
         found = found.to(input.dtype) if input.dtype.category > found.dtype.category else found
         input = input.to(found.dtype)

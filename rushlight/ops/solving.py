@@ -256,9 +256,7 @@ def _by_columns(a: Array) -> tuple[Array, Array]:
     return lower, np.asarray(info, np.int32)
 
 
-@_cholesky.shape_rule
-def _(A: Any, upper: bool) -> Any:
-    return A.new_empty(A.shape, device="meta"), A.new_empty(A.shape[:-2], dtype=int32, device="meta")
+_cholesky.shape_rule(lambda A, upper: (A.new_empty(A.shape, device="meta"), _info_like(A)))
 
 
 @_cholesky.gradient
