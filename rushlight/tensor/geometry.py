@@ -5,7 +5,7 @@ from operator import attrgetter
 from typing import Any
 
 from rushlight.base.errors import wrap_dim
-from rushlight.base.layout import contiguous_strides, is_contiguous
+from rushlight.base.layout import contiguous_strides
 from rushlight.base.size import Size
 from rushlight.tensor.storage import Storage, address, storage
 
@@ -216,9 +216,12 @@ class Geometry:
             return bool(a.flags.c_contiguous)
         if a.ndim != (4 if memory_format is channels_last else 5):
             return False
-        order = (0, *range(2, a.ndim), 1)
-        step = a.itemsize
-        return is_contiguous([a.shape[i] for i in order], [a.strides[i] // step for i in order])
+        strides, step = self.stride(), 1
+        for d in (1, *range(a.ndim - 1, 1, -1), 0):
+            if a.shape[d] != 1 and strides[d] != step:
+                return False
+            step *= a.shape[d]
+        return True
 
     def is_floating_point(self) -> bool:
         """Whether the dtype is a floating-point one."""
