@@ -132,7 +132,7 @@ _stacked("column_stack", "cat along the second dim, vectors being columns.",
 @composite(where=("torch",))
 def block_diag(tensors: "*Any" = ()):
     """The matrices along the diagonal of a matrix of zeros."""
-    parts = [ROWS["atleast_2d"](t) for t in tensors]
+    parts = [t if t.ndim > 1 else ROWS["atleast_2d"](t) for t in tensors]
     for place, t in enumerate(parts):
         if t.ndim > 2:
             raise RuntimeError("torch.block_diag: Input tensors must have 2 or fewer dimensions. "
