@@ -32,7 +32,8 @@ class Hardtanh(FunctionModule, function="hardtanh"):
     """x clipped to [min_val, max_val]. Any shape."""
 
     __constants__ = ["min_val", "max_val", "inplace"]
-    _shown = _passed = ("min_val", "max_val", "inplace")
+    _passed = ("min_val", "max_val", "inplace")
+    _shown = "min_val=, max_val=, inplace="
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False,
                  min_value: float | None = None, max_value: float | None = None) -> None:
@@ -52,7 +53,7 @@ class Hardtanh(FunctionModule, function="hardtanh"):
 class ReLU6(Hardtanh):
     """min(max(0, x), 6). Any shape."""
 
-    _shown = ("inplace",)
+    _shown = "inplace="
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
@@ -107,8 +108,7 @@ class GELU(FunctionModule, function="gelu", approximate="none"):
 class Hardshrink(FunctionModule, function="hardshrink", lambd=0.5):
     """x where |x| > lambd, else 0. Any shape."""
 
-    def extra_repr(self) -> str:
-        return str(self.lambd)
+    _shown = "lambd"
 
 
 class LeakyReLU(FunctionModule, function="leaky_relu", negative_slope=1e-2, inplace=False):
@@ -126,8 +126,7 @@ class Softplus(FunctionModule, function="softplus", beta=1.0, threshold=20.0):
 class Softshrink(FunctionModule, function="softshrink", lambd=0.5):
     """x - lambd where x > lambd, x + lambd where x < -lambd, else 0. Any shape."""
 
-    def extra_repr(self) -> str:
-        return str(self.lambd)
+    _shown = "lambd"
 
 
 class PReLU(FunctionModule, function="prelu"):
@@ -137,7 +136,7 @@ class PReLU(FunctionModule, function="prelu"):
     """
 
     __constants__ = ["num_parameters"]
-    _shown, _passed = ("num_parameters",), ("weight",)
+    _shown, _passed = "num_parameters=", ("weight",)
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None,
                  dtype: Any = None) -> None:
@@ -193,9 +192,6 @@ class MultiheadAttention(Module):
     """
 
     __constants__ = ["batch_first"]
-    bias_k: Any
-    bias_v: Any
-
     def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True,
                  add_bias_kv: bool = False, add_zero_attn: bool = False, kdim: int | None = None,
                  vdim: int | None = None, batch_first: bool = False, device: Any = None,

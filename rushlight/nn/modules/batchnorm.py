@@ -18,10 +18,8 @@ class _NormBase(_Affine, function=None, num_features=int, eps=1e-5, momentum=0.1
 
     _version = 2
     _keyword_only = ("bias",)
+    _shown = "num_features, eps=, momentum=, affine=, bias=, track_running_stats="
     momentum: float | None
-    running_mean: Any
-    running_var: Any
-    num_batches_tracked: Any
 
     def _post_init(self, device: Any, dtype: Any, bias: bool) -> None:
         shape, tracked = self.num_features if self.affine else None, self.track_running_stats
@@ -46,10 +44,6 @@ class _NormBase(_Affine, function=None, num_features=int, eps=1e-5, momentum=0.1
 
     def _check_input_dim(self, input: Any) -> None:
         raise NotImplementedError(f"{type(self).__name__} does not say which inputs it takes")
-
-    def extra_repr(self) -> str:
-        return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-                f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}")
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Any, strict: Any,
                               missing_keys: Any, unexpected_keys: Any, error_msgs: Any) -> None:
@@ -84,34 +78,26 @@ class _BatchNorm(_NormBase):
 class _Dims:
     """The check of input dims; subclasses say which numbers of dims they take."""
 
-    _dims: tuple[int, ...]
-
     def _check_input_dim(self, input: Any) -> None:
         if input.dim() not in self._dims:
             wanted = " or ".join(f"{n}D" for n in self._dims)
             raise ValueError(f"expected {wanted} input (got {input.dim()}D input)")
 
 
-class BatchNorm1d(_Dims, _BatchNorm):
+class BatchNorm1d(_Dims, _BatchNorm, dims=(2, 3)):
     """Normalise each channel of (N, C) or (N, C, L) over the batch.
 
     weight, bias: (num_features,), 1 and 0. In training with the batch's statistics, which move the
     running ones by `momentum` (None: a plain average); in evaluation with the running ones.
     """
 
-    _dims = (2, 3)
 
-
-class BatchNorm2d(_Dims, _BatchNorm):
+class BatchNorm2d(_Dims, _BatchNorm, dims=(4,)):
     """Normalise each channel of (N, C, H, W) over the batch. See BatchNorm1d."""
 
-    _dims = (4,)
 
-
-class BatchNorm3d(_Dims, _BatchNorm):
+class BatchNorm3d(_Dims, _BatchNorm, dims=(5,)):
     """Normalise each channel of (N, C, D, H, W) over the batch. See BatchNorm1d."""
-
-    _dims = (5,)
 
 
 class SyncBatchNorm(_BatchNorm, function=None, num_features=int, eps=1e-5, momentum=0.1, affine=True,

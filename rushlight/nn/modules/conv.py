@@ -19,8 +19,6 @@ class _ConvNd(FunctionModule, function=None):
 
     __constants__ = ["stride", "padding", "dilation", "groups", "padding_mode", "output_padding",
                      "in_channels", "out_channels", "kernel_size"]
-    weight: Any
-    bias: Any
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: tuple[int, ...],
                  stride: tuple[int, ...], padding: str | tuple[int, ...], dilation: tuple[int, ...],

@@ -12,10 +12,9 @@ from rushlight.nn.modules.lazy import lazy_forms
 class _InstanceNorm(_NormBase, function=None, num_features=int, eps=1e-5, momentum=0.1, affine=False,
                     track_running_stats=False, device=None, dtype=None, bias=True):
     momentum: float
-    _spatial: int
 
     def _get_no_batch_dim(self) -> int:
-        return self._spatial + 1
+        return self._dims[0]
 
     def _apply_instance_norm(self, input: Any) -> Any:
         return F.instance_norm(input, self.running_mean, self.running_var, self.weight, self.bias,
@@ -58,29 +57,20 @@ def _unexpected_stats(names: list[str], klass: str) -> str:
             f"documentation of {klass} for details.")
 
 
-class InstanceNorm1d(_Dims, _InstanceNorm):
+class InstanceNorm1d(_Dims, _InstanceNorm, dims=(2, 3)):
     """Normalise each channel of (N, C, L) or (C, L) by itself.
 
     `affine`: weight and bias (num_features,), 1 and 0. `track_running_stats`: in evaluation use
     the running statistics instead of the sample's.
     """
 
-    _dims = (2, 3)
-    _spatial = 1
 
-
-class InstanceNorm2d(_Dims, _InstanceNorm):
+class InstanceNorm2d(_Dims, _InstanceNorm, dims=(3, 4)):
     """Normalise each channel of (N, C, H, W) or (C, H, W) by itself. See InstanceNorm1d."""
 
-    _dims = (3, 4)
-    _spatial = 2
 
-
-class InstanceNorm3d(_Dims, _InstanceNorm):
+class InstanceNorm3d(_Dims, _InstanceNorm, dims=(4, 5)):
     """Normalise each channel of (N, C, D, H, W) or (C, D, H, W) by itself. See InstanceNorm1d."""
-
-    _dims = (4, 5)
-    _spatial = 3
 
 
 LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d = lazy_forms(

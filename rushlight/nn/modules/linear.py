@@ -23,7 +23,7 @@ class Identity(Module):
         return input
 
 
-class Linear(Module):
+class Linear(FunctionModule, function=None):
     """x @ weight.T + bias: (*, in_features) -> (*, out_features).
 
     weight: (out_features, in_features) and bias: (out_features,), both from
@@ -31,8 +31,7 @@ class Linear(Module):
     """
 
     __constants__ = ["in_features", "out_features"]
-    weight: Any
-    bias: Any
+    _shown = "in_features=, out_features=, bias="
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None,
                  dtype: Any = None) -> None:
@@ -53,10 +52,6 @@ class Linear(Module):
         except KeyError:  # parametrized, or pruned: attributes
             weight, bias = self.weight, self.bias
         return F.linear(input, weight, bias)
-
-    def extra_repr(self) -> str:
-        return (f"in_features={self.in_features}, out_features={self.out_features}, "
-                f"bias={self.bias is not None}")
 
 
 def _init_bias(bias: Any, weight: Any) -> None:
@@ -81,6 +76,7 @@ class Bilinear(FunctionModule, function="bilinear", inputs="input1, input2", in1
 
     _passed = ("weight", "bias")
     _handed = ("bias", "device", "dtype")
+    _shown = "in1_features=, in2_features=, out_features=, bias="
 
     def _post_init(self, bias: bool, device: Any, dtype: Any) -> None:
         if self.in1_features <= 0:
@@ -94,10 +90,6 @@ class Bilinear(FunctionModule, function="bilinear", inputs="input1, input2", in1
         init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:
             init.uniform_(self.bias, -bound, bound)
-
-    def extra_repr(self) -> str:
-        return (f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
-                f"out_features={self.out_features}, bias={self.bias is not None}")
 
 
 class LazyLinear(LazyModuleMixin, Linear):

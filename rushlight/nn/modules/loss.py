@@ -18,9 +18,8 @@ from rushlight.nn.modules.module import Module
 
 
 class _Loss(FunctionModule, function=None, inputs="input, target"):
-    reduction: str
     _by_name = True
-    _shown = ()
+    _shown = ""
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None,
                  reduction: str = "mean") -> None:
@@ -32,7 +31,6 @@ class _Loss(FunctionModule, function=None, inputs="input, target"):
 
 class _WeightedLoss(_Loss, function=None):
     __constants__ = ["reduction"]
-    weight: Any
 
     def __init__(self, weight: Any = None, size_average: bool | None = None,
                  reduce: bool | None = None, reduction: str = "mean") -> None:
@@ -73,12 +71,11 @@ class PoissonNLLLoss(_Loss, function="poisson_nll_loss", inputs="log_input, targ
     """
 
 
-class GaussianNLLLoss(_Loss, function="gaussian_nll_loss", inputs="input, target, var"):
+class GaussianNLLLoss(_Loss, function="gaussian_nll_loss", inputs="input, target, var", full=False, eps=1e-6,
+                      reduction="mean"):
     """(log(var) + (input - target)^2 / var) / 2, var at least eps; `full` adds log(2 pi) / 2."""
 
-    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
-        super().__init__(None, None, reduction)
-        self.full, self.eps = full, eps
+    _keyword_only = ("full", "eps", "reduction")
 
 
 class KLDivLoss(_Loss, function="kl_div", size_average=None, reduce=None, reduction="mean", log_target=False):
@@ -100,9 +97,6 @@ class BCELoss(_WeightedLoss, function="binary_cross_entropy"):
 
 class BCEWithLogitsLoss(_Loss, function="binary_cross_entropy_with_logits"):
     """BCELoss of sigmoid(input), in one stable formula; `pos_weight` weighs positive targets."""
-
-    weight: Any
-    pos_weight: Any
 
     def __init__(self, weight: Any = None, size_average: bool | None = None, reduce: bool | None = None,
                  reduction: str = "mean", pos_weight: Any = None) -> None:
@@ -234,7 +228,6 @@ class LinearCrossEntropyLoss(Module):
     """
 
     __constants__ = ["num_classes", "out_features", "reduction", "ignore_index", "label_smoothing"]
-    weight: Any
 
     def __init__(self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (),
                  bias: bool = False, device: Any = None, dtype: Any = None,

@@ -12,17 +12,14 @@ from rushlight.nn.modules.utils import _ntuple
 
 
 class _Pad(FunctionModule, function=None, padding=Any):
-    _mode: str
     _members_init = True
+    _shown = "padding"
 
     def _post_init(self) -> None:
         self.padding = _ntuple(2 * self._dims)(self.padding)
 
     def forward(self, input: Any) -> Any:
         return F.pad(input, self.padding, mode=self._mode)
-
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
 
 
 class _CircularPadNd(_Pad):
@@ -35,7 +32,7 @@ class _CircularPadNd(_Pad):
 
     def forward(self, input: Any) -> Any:
         self._check_input_dim(input)
-        return F.pad(input, self.padding, "circular")
+        return super().forward(input)
 
 
 class CircularPad1d(_CircularPadNd, dims=1):
@@ -51,11 +48,10 @@ class CircularPad3d(_CircularPadNd, dims=3):
 
 
 class _ConstantPadNd(_Pad, function=None, padding=Any, value=float):
+    _shown = "padding=, value="
+
     def forward(self, input: Any) -> Any:
         return F.pad(input, self.padding, "constant", self.value)
-
-    def extra_repr(self) -> str:
-        return f"padding={self.padding}, value={self.value}"
 
 
 class ConstantPad1d(_ConstantPadNd, dims=1):
@@ -105,13 +101,10 @@ class ReplicationPad3d(_ReplicationPadNd, dims=3):
 class _ZeroPad:
     """A constant pad whose value is 0 and is not shown."""
 
-    padding: Any
+    _shown = "padding"
 
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0.0)  # type: ignore[call-arg]
-
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
 
 
 class ZeroPad1d(_ZeroPad, ConstantPad1d):

@@ -11,7 +11,7 @@ from rushlight.nn.modules.utils import _ntuple
 class _Pool(FunctionModule, function=None):
     """Windows that follow one another unless `stride` says otherwise."""
 
-    _shown: tuple[str, ...] | None = ("kernel_size", "stride", "padding")
+    _shown = "kernel_size=, stride=, padding="
     # Whether a size given as one number is kept as one for each dim.
     _tuples = False
 
@@ -24,10 +24,8 @@ class _Pool(FunctionModule, function=None):
 
 class _MaxPoolNd(_Pool, function="max_pool{}d", kernel_size=Any, stride=None, padding=0, dilation=1,
                  return_indices=False, ceil_mode=False):
-    padding: Any
-    dilation: Any
     _by_name = True
-    _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
+    _shown = "kernel_size=, stride=, padding=, dilation=, ceil_mode="
 
 
 class MaxPool1d(_MaxPoolNd, dims=1):
@@ -47,7 +45,6 @@ class MaxPool3d(_MaxPoolNd, dims=3):
 
 class _MaxUnpoolNd(_Pool, function="max_unpool{}d", kernel_size=Any, stride=None, padding=0):
     __constants__: list[str] = []
-    padding: Any
     _tuples = _members_init = True
 
     def forward(self, input: Any, indices: Any, output_size: Any = None) -> Any:
@@ -71,13 +68,11 @@ class AvgPool1d(_Pool, function="avg_pool1d", dims=1, kernel_size=Any, stride=No
                 ceil_mode=False, count_include_pad=True):
     """Average over windows of (N, C, L) or (C, L)."""
 
-    padding: Any
     _tuples = True
 
 
 class _AvgPoolNd(_Pool, function="avg_pool{}d", kernel_size=Any, stride=None, padding=0,
                  ceil_mode=False, count_include_pad=True, divisor_override=None):
-    padding: Any
     divisor_override: int | None
     _members_init = True
 
@@ -93,7 +88,7 @@ class AvgPool3d(_AvgPoolNd, dims=3):
 class _FractionalMaxPool(FunctionModule, function="fractional_max_pool{}d"):
     _by_name = True
     __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
-    _shown = ()
+    _shown = ""
 
     def __init__(self, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
                  return_indices: bool = False, _random_samples: Any = None) -> None:
@@ -140,7 +135,7 @@ class LPPool3d(_LPPoolNd, dims=3):
 
 class _AdaptiveMaxPoolNd(FunctionModule, function="adaptive_max_pool{}d", output_size=Any,
                          return_indices=False):
-    _shown = ("output_size",)
+    _shown = "output_size="
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd, dims=1):

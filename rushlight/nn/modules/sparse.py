@@ -27,11 +27,6 @@ def _shape(embeddings: Any) -> Any:
 class _Table(FunctionModule, function=None):
     """The weight of both: drawn from N(0, 1), or given; the padding row is zero."""
 
-    num_embeddings: int
-    embedding_dim: int
-    padding_idx: int | None
-    max_norm: float | None
-    weight: Any
     _handed = ("_weight", "_freeze", "device", "dtype")
 
     def _make_weight(self, given: Any, freeze: bool, device: Any, dtype: Any) -> None:

@@ -169,8 +169,6 @@ class _Layer(Module):
     """What both layers have: attentions and a feed-forward network, each with a norm and dropout."""
 
     __constants__ = ["norm_first"]
-    self_attn: MultiheadAttention
-    dropout1: Dropout
 
     def _build(self, attentions: tuple[str, ...], d_model: int, nhead: int, dim_feedforward: int,
                dropout: float, activation: Any, eps: float, batch_first: bool, norm_first: bool,
