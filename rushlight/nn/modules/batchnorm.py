@@ -6,10 +6,10 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.nn import functional as F
-from rushlight.nn.modules.lazy import LazyModuleMixin, lazy_forms
+from rushlight.nn.modules.lazy import LazyLayer, lazy_forms
 from rushlight.nn.modules.normalization import _Affine
 from rushlight.nn.modules.utils import register_empty
-from rushlight.nn.parameter import UninitializedBuffer, UninitializedParameter
+from rushlight.nn.parameter import UninitializedBuffer
 
 
 class _NormBase(_Affine, function=None, num_features=int, eps=1e-5, momentum=0.1, affine=True,
@@ -146,8 +146,10 @@ def _processes(group: Any) -> int:
     return int(distributed.get_world_size(group))
 
 
-class _LazyNormBase(LazyModuleMixin):
+class _LazyNormBase(LazyLayer):
     """Finds `num_features` at the first call: the size of dim 1."""
+
+    _finds = "num_features"
 
     def __init__(self, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
                  track_running_stats: bool = True, device: Any = None, dtype: Any = None, *,
@@ -155,29 +157,19 @@ class _LazyNormBase(LazyModuleMixin):
         # Nothing is allocated until the first input: num_features is 0.
         super().__init__(0, eps, momentum, False, False, device, dtype)
         self.affine, self.track_running_stats = affine, track_running_stats
-        where = {"device": device, "dtype": dtype}
         if affine:
-            self.weight = UninitializedParameter(**where)
-            self.bias = UninitializedParameter(**where) if bias else None
+            self._unsized(bias, device, dtype)
         if track_running_stats:
-            self.running_mean = UninitializedBuffer(**where)
-            self.running_var = UninitializedBuffer(**where)
+            self.running_mean = UninitializedBuffer(device=device, dtype=dtype)
+            self.running_var = UninitializedBuffer(device=device, dtype=dtype)
             self.num_batches_tracked = torch.tensor(0, dtype=torch.long, device=device)
 
-    def reset_parameters(self) -> None:
-        if not self.has_uninitialized_params() and self.num_features != 0:
-            super().reset_parameters()  # type: ignore[misc]
+    def _find(self, input: Any) -> int:
+        return input.shape[1]
 
-    def initialize_parameters(self, input: Any) -> None:
-        """Give parameters and statistics their sizes, from the first input."""
-        if not self.has_uninitialized_params():
-            return
-        self.num_features = input.shape[1]
-        for value in (self.weight, self.bias, self.running_mean, self.running_var):
-            if value is not None:
-                value.materialize((self.num_features,))
-        self.reset_parameters()
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return dict.fromkeys(("weight", "bias", "running_mean", "running_var"), (self.num_features,))
 
 
 LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d = lazy_forms(
-    _LazyNormBase, "num_features", BatchNorm1d, BatchNorm2d, BatchNorm3d)
+    _LazyNormBase, BatchNorm1d, BatchNorm2d, BatchNorm3d)

@@ -6,10 +6,9 @@ from typing import Any
 
 from rushlight.nn import functional as F, init
 from rushlight.nn.modules.function_module import FunctionModule
-from rushlight.nn.modules.lazy import LazyModuleMixin, lazy_forms
+from rushlight.nn.modules.lazy import LazyLayer, lazy_forms
 from rushlight.nn.modules.linear import _init_bias
 from rushlight.nn.modules.utils import _ntuple, _reverse_repeat_tuple, changed, register_empty
-from rushlight.nn.parameter import UninitializedParameter
 
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
@@ -31,11 +30,13 @@ class _ConvNd(FunctionModule, function=None):
         self.dilation, self.transposed, self.output_padding = dilation, transposed, output_padding
         self.groups, self.padding_mode = groups, padding_mode
         self._reversed_padding_repeated_twice = _pad_widths(padding, kernel_size, dilation)
-        shape = ((in_channels, out_channels // groups) if transposed
-                 else (out_channels, in_channels // groups))
-        register_empty(self, device, dtype, weight=(*shape, *kernel_size),
-                       bias=out_channels if bias else None)
+        register_empty(self, device, dtype, weight=self._weight_shape(), bias=out_channels if bias else None)
         self.reset_parameters()
+
+    def _weight_shape(self) -> tuple[int, ...]:
+        channels = ((self.in_channels, self.out_channels // self.groups) if self.transposed
+                    else (self.out_channels, self.in_channels // self.groups))
+        return (*channels, *self.kernel_size)
 
     def reset_parameters(self) -> None:
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
@@ -191,8 +192,10 @@ class ConvTranspose3d(_ConvTransposeNd, dims=3):
 _BIAS = 4
 
 
-class _LazyConvXdMixin(LazyModuleMixin):
+class _LazyConvXdMixin(LazyLayer):
     """Finds `in_channels` at the first call."""
+
+    _finds = "in_channels"
 
     def __init__(self, out_channels: int, kernel_size: Any, *args: Any, device: Any = None,
                  dtype: Any = None, bias: bool = True, **kwargs: Any) -> None:
@@ -201,28 +204,17 @@ class _LazyConvXdMixin(LazyModuleMixin):
         else:
             kwargs["bias"] = False
         super().__init__(0, 0, kernel_size, *args, **kwargs)
-        self.weight = UninitializedParameter(device=device, dtype=dtype)
         self.out_channels = out_channels
-        if bias:
-            self.bias = UninitializedParameter(device=device, dtype=dtype)
+        self._unsized(bias, device, dtype)
 
-    def reset_parameters(self) -> None:
-        if not self.has_uninitialized_params() and self.in_channels != 0:
-            super().reset_parameters()  # type: ignore[misc]
-
-    def initialize_parameters(self, input: Any, *args: Any, **kwargs: Any) -> None:
-        """Give the parameters their shapes, from the first input."""
-        if not self.has_uninitialized_params():
-            return
-        self.in_channels = self._get_in_channels(input)
-        if self.in_channels % self.groups != 0:
+    def _find(self, input: Any) -> int:
+        found = self._get_in_channels(input)
+        if found % self.groups != 0:
             raise ValueError("in_channels must be divisible by groups")
-        shape = ((self.in_channels, self.out_channels // self.groups) if self.transposed
-                 else (self.out_channels, self.in_channels // self.groups))
-        self.weight.materialize((*shape, *self.kernel_size))
-        if self.bias is not None:
-            self.bias.materialize((self.out_channels,))
-        self.reset_parameters()
+        return found
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"weight": self._weight_shape(), "bias": (self.out_channels,)}
 
     def _get_num_spatial_dims(self) -> int:
         return len(self.kernel_size)
@@ -235,6 +227,6 @@ class _LazyConvXdMixin(LazyModuleMixin):
         return input.shape[-dims - 1]
 
 
-LazyConv1d, LazyConv2d, LazyConv3d = lazy_forms(_LazyConvXdMixin, "in_channels", Conv1d, Conv2d, Conv3d)
+LazyConv1d, LazyConv2d, LazyConv3d = lazy_forms(_LazyConvXdMixin, Conv1d, Conv2d, Conv3d)
 LazyConvTranspose1d, LazyConvTranspose2d, LazyConvTranspose3d = lazy_forms(
-    _LazyConvXdMixin, "in_channels", ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)
+    _LazyConvXdMixin, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)

@@ -74,4 +74,4 @@ class InstanceNorm3d(_Dims, _InstanceNorm, dims=(4, 5)):
 
 
 LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d = lazy_forms(
-    _LazyNormBase, "num_features", InstanceNorm1d, InstanceNorm2d, InstanceNorm3d)
+    _LazyNormBase, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d)

@@ -5,7 +5,7 @@ import warnings
 from typing import Any
 
 import rushlight as torch
-from rushlight.nn.parameter import is_lazy
+from rushlight.nn.parameter import UninitializedParameter, is_lazy
 
 
 class LazyModuleMixin:
@@ -71,8 +71,35 @@ class LazyModuleMixin:
                            "dummy forward pass to correctly initialize the modules")
 
 
-def lazy_forms(mixin: type, finds: str, *classes: type) -> list[Any]:
+class LazyLayer(LazyModuleMixin):
+    """The lazy form of a layer with a weight and a bias: one argument is 0 until the first input tells it.
+
+    Subclasses have `_find(input)`, what it is then, and `_shapes()`, those of parameters and buffers by name.
+    """
+
+    _finds: str  # the argument's name
+
+    def _unsized(self, bias: bool, device: Any, dtype: Any) -> None:
+        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        if bias:
+            self.bias = UninitializedParameter(device=device, dtype=dtype)
+
+    def reset_parameters(self) -> None:
+        if not self.has_uninitialized_params() and getattr(self, self._finds) != 0:
+            super().reset_parameters()  # type: ignore[misc]
+
+    def initialize_parameters(self, input: Any, *args: Any, **kwargs: Any) -> None:
+        """Give the parameters their shapes, from the first input."""
+        if self.has_uninitialized_params():
+            setattr(self, self._finds, self._find(input))
+            for name, shape in self._shapes().items():
+                if getattr(self, name) is not None:
+                    getattr(self, name).materialize(shape)
+            self.reset_parameters()
+
+
+def lazy_forms(mixin: Any, *classes: type) -> list[Any]:
     """LazyX of each class X: it finds an argument of X at its first call, and is an X from then on."""
     return [type(f"Lazy{cls.__name__}", (mixin, cls), {
         "__module__": cls.__module__, "cls_to_become": cls,
-        "__doc__": f"{cls.__name__} that finds `{finds}` at its first call."}) for cls in classes]
+        "__doc__": f"{cls.__name__} that finds `{mixin._finds}` at its first call."}) for cls in classes]

@@ -4,13 +4,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import rushlight as torch
 from rushlight.nn import functional as F, init
 from rushlight.nn.modules.function_module import FunctionModule
-from rushlight.nn.modules.lazy import LazyModuleMixin
+from rushlight.nn.modules.lazy import LazyLayer
 from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.utils import register_empty
-from rushlight.nn.parameter import UninitializedParameter
 
 
 class Identity(Module):
@@ -92,30 +90,25 @@ class Bilinear(FunctionModule, function="bilinear", inputs="input1, input2", in1
             init.uniform_(self.bias, -bound, bound)
 
 
-class LazyLinear(LazyModuleMixin, Linear):
+class LazyLinear(LazyLayer, Linear):
     """Linear that finds `in_features` at its first call, and is a Linear from then on."""
 
     cls_to_become = Linear
+    _finds = "in_features"
 
     def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__(0, 0, False)
-        self.weight = UninitializedParameter(device=device, dtype=dtype)
         self.out_features = out_features
-        if bias:
-            self.bias = UninitializedParameter(device=device, dtype=dtype)
+        self._unsized(bias, device, dtype)
 
-    def reset_parameters(self) -> None:
-        if not self.has_uninitialized_params() and self.in_features != 0:
-            super().reset_parameters()
+    def _find(self, input: Any) -> int:
+        return input.shape[-1]
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"weight": (self.out_features, self.in_features), "bias": (self.out_features,)}
 
     def initialize_parameters(self, input: Any) -> None:
         """Give the parameters their shapes, from the first input."""
-        if self.has_uninitialized_params():
-            with torch.no_grad():
-                self.in_features = input.shape[-1]
-                self.weight.materialize((self.out_features, self.in_features))
-                if self.bias is not None:
-                    self.bias.materialize((self.out_features,))
-                self.reset_parameters()
+        super().initialize_parameters(input)
         if self.in_features == 0:
             self.in_features = self.weight.shape[-1]
