@@ -2,11 +2,10 @@
 from __future__ import annotations
 
 import math
-import types
 from collections.abc import Callable
 from typing import Any
 
-from rushlight.optim.lr_scheduler.base import LRScheduler, set_lr
+from rushlight.optim.lr_scheduler.base import LRScheduler, set_lr, state_of
 
 
 def _per_group(optimizer: Any, value: Any, name: str) -> list[Any]:
@@ -187,9 +186,7 @@ class CyclicLR(_Momenta):
 
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimizer and a plain scale function."""
-        state, f = super().state_dict(), self._scale_fn_custom
-        plain = f is None or isinstance(f, types.FunctionType)
-        return {**state, "_scale_fn_custom": None if plain else f.__dict__.copy()}
+        return {**super().state_dict(), "_scale_fn_custom": state_of(self._scale_fn_custom)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over a state_dict()."""
