@@ -218,14 +218,11 @@ class MultiheadAttention(Module):
         self._reset_parameters()
 
     def _register_projections(self, bias: bool, where: dict[str, Any]) -> None:
-        size = self.embed_dim
-        if self._qkv_same_embed_dim:
-            shapes: dict[str, Any] = {"in_proj_weight": (3 * size, size), "q_proj_weight": None,
-                                      "k_proj_weight": None, "v_proj_weight": None}
-        else:
-            shapes = {"q_proj_weight": (size, size), "k_proj_weight": (size, self.kdim),
-                      "v_proj_weight": (size, self.vdim), "in_proj_weight": None}
-        register_empty(self, **where, **shapes, in_proj_bias=3 * size if bias else None)
+        same, size = self._qkv_same_embed_dim, self.embed_dim
+        shapes = {f"{name}_proj_weight": None if same else (size, width)
+                  for name, width in (("q", size), ("k", self.kdim), ("v", self.vdim))}
+        register_empty(self, **where, in_proj_weight=(3 * size, size) if same else None, **shapes,
+                       in_proj_bias=3 * size if bias else None)
 
     def _reset_parameters(self) -> None:
         if self._qkv_same_embed_dim:

@@ -31,8 +31,6 @@ class Container(Module):
 class _Modules(_ListLike):
     """Children named by their positions."""
 
-    _modules: dict[str, Any]
-
     def _renumber(self, modules: Iterable[Any]) -> None:
         self._modules = {str(i): module for i, module in enumerate(modules)}
 
@@ -41,6 +39,17 @@ class _Modules(_ListLike):
 
     def __iter__(self) -> Iterator[Any]:
         return iter(self._modules.values())
+
+    def _key(self, idx: Any) -> str:
+        return self._get_abs_string_index(idx)
+
+    def __setitem__(self, idx: Any, module: Any) -> None:
+        setattr(self, self._key(idx), module)
+
+    def __delitem__(self, idx: Any) -> None:
+        for name in list(self._modules)[idx] if isinstance(idx, slice) else [self._key(idx)]:
+            delattr(self, name)
+        self._renumber(self)
 
     def append(self, module: Any) -> Any:
         """Add a module at the end."""
@@ -96,15 +105,6 @@ class Sequential(_Modules):
         if isinstance(idx, slice):
             return self.__class__(OrderedDict(list(self._modules.items())[idx]))
         return self._get_item_by_idx(self._modules.values(), idx)
-
-    def __setitem__(self, idx: Any, module: Any) -> None:
-        setattr(self, self._key(idx), module)
-
-    def __delitem__(self, idx: Any) -> None:
-        names = list(self._modules.keys())[idx] if isinstance(idx, slice) else [self._key(idx)]
-        for name in names:
-            delattr(self, name)
-        self._renumber(self)
 
     def __add__(self, other: Any) -> "Sequential":
         _check_sequential(other)
@@ -170,17 +170,6 @@ class ModuleList(_Modules):
         if isinstance(idx, slice):
             return self.__class__(list(self._modules.values())[idx])
         return self._modules[self._get_abs_string_index(idx)]
-
-    def __setitem__(self, idx: Any, module: Any) -> None:
-        setattr(self, self._get_abs_string_index(idx), module)
-
-    def __delitem__(self, idx: Any) -> None:
-        if isinstance(idx, slice):
-            for i in range(len(self._modules))[idx]:
-                delattr(self, str(i))
-        else:
-            delattr(self, self._get_abs_string_index(idx))
-        self._renumber(self)
 
     def __iadd__(self, modules: Iterable[Any]) -> Any:
         return self.extend(modules)

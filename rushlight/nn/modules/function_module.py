@@ -81,6 +81,18 @@ class FunctionModule(Module):
         return ", ".join(_text(self, part) for part in parts if part and (part != "inplace=" or self.inplace))
 
 
+# How docstrings of families speak of 1, 2 and 3 dims.
+_WORDS = {1: {"images": "(N, C, L) or (C, L)", "last": "the last dim"},
+          2: {"images": "(N, C, H, W) or (C, H, W)", "last": "the last two dims"},
+          3: {"images": "(N, C, D, H, W) or (C, D, H, W)", "last": "the last three dims"}}
+
+
+def members(base: Any, *dims: int) -> list[Any]:
+    """MaxPool1d, ... of `_MaxPoolNd`: one for each number of dims, with the base's docstring filled in."""
+    return [type(base)(f"{base.__name__[1:-2]}{n}d", (base,), {
+        "__module__": base.__module__, "__doc__": base.__doc__.format(n=n, **_WORDS[n])}, dims=n) for n in dims]
+
+
 class _Written:
     """A method that is written when it is first looked up: most classes are never used."""
 

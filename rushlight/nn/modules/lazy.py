@@ -30,14 +30,6 @@ class LazyModuleMixin:
         tables = (self._parameters, self._buffers)  # type: ignore[attr-defined]
         return [pair for table in tables for pair in table.items() if pair[1] is not None]
 
-    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        # detach() would give a plain empty tensor: an uninitialised one is written as itself.
-        hidden = self._non_persistent_buffers_set  # type: ignore[attr-defined]
-        for name, value in self._own():
-            if name not in hidden:
-                whole = keep_vars or is_lazy(value)
-                destination[prefix + name] = value if whole else value.detach()
-
     def _lazy_load_hook(self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool,
                         missing_keys: Any, unexpected_keys: Any, error_msgs: Any) -> None:
         """Before a load: take the shapes of the tensors that come."""

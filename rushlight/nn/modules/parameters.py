@@ -57,8 +57,6 @@ class _ListLike(Module):
 class _DictLike(Module):
     """Members are found by their keys, those of the dict `_table`."""
 
-    _table: str
-
     def __len__(self) -> int:
         return len(getattr(self, self._table))
 
