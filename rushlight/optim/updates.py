@@ -6,6 +6,7 @@ formula is computed with ordinary ops, so that autograd sees it.
 """
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -99,9 +100,8 @@ def with_ops(formula: Formula, env: Mapping[str, Any]) -> dict[str, Any]:
 
 
 _PYTHON: dict[str, Callable[..., Any]] = {
-    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
-    "div": lambda a, b: a / b, "fma": lambda a, b, c: a * b + c, "neg": lambda a: -a,
-    "lt": lambda a, b: a < b, "gt": lambda a, b: a > b, "eq": lambda a, b: a == b,
+    **{name: getattr(operator, name) for name in ("add", "sub", "mul", "neg", "lt", "gt", "eq")},
+    "div": operator.truediv, "fma": lambda a, b, c: a * b + c,
     "maximum": lambda a, b: a.maximum(b) if isinstance(b, Tensor) else a.clamp(min=b),
     "minimum": lambda a, b: a.minimum(b) if isinstance(b, Tensor) else a.clamp(max=b)}
 

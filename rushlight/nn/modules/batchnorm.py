@@ -6,6 +6,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.nn import functional as F
+from rushlight.nn.modules.function_module import members
 from rushlight.nn.modules.lazy import LazyLayer, lazy_forms
 from rushlight.nn.modules.normalization import _Affine
 from rushlight.nn.modules.utils import register_empty
@@ -18,6 +19,8 @@ class _NormBase(_Affine, function=None, num_features=int, eps=1e-5, momentum=0.1
 
     _version = 2
     _keyword_only = ("bias",)
+    _dims: int | None = None
+    _takes: dict[int, tuple[int, ...]]  # by `_dims`: how many dims an input may have
     _shown = "num_features, eps=, momentum=, affine=, bias=, track_running_stats="
     momentum: float | None
 
@@ -43,7 +46,12 @@ class _NormBase(_Affine, function=None, num_features=int, eps=1e-5, momentum=0.1
         super().reset_parameters()
 
     def _check_input_dim(self, input: Any) -> None:
-        raise NotImplementedError(f"{type(self).__name__} does not say which inputs it takes")
+        if self._dims is None:
+            raise NotImplementedError(f"{type(self).__name__} does not say which inputs it takes")
+        takes = self._takes[self._dims]
+        if input.dim() not in takes:
+            wanted = " or ".join(f"{n}D" for n in takes)
+            raise ValueError(f"expected {wanted} input (got {input.dim()}D input)")
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Any, strict: Any,
                               missing_keys: Any, unexpected_keys: Any, error_msgs: Any) -> None:
@@ -60,6 +68,14 @@ class _NormBase(_Affine, function=None, num_features=int, eps=1e-5, momentum=0.1
 
 
 class _BatchNorm(_NormBase):
+    """Normalise each channel of (N, C, {space}), or in 1d of (N, C), over the batch.
+
+    weight, bias: (num_features,), 1 and 0. In training with the batch's statistics, which move the
+    running ones by `momentum` (None: a plain average); in evaluation with the running ones.
+    """
+
+    _takes = {1: (2, 3), 2: (4,), 3: (5,)}
+
     def forward(self, input: Any) -> Any:
         self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum
@@ -75,29 +91,7 @@ class _BatchNorm(_NormBase):
                             factor, self.eps)
 
 
-class _Dims:
-    """The check of input dims; subclasses say which numbers of dims they take."""
-
-    def _check_input_dim(self, input: Any) -> None:
-        if input.dim() not in self._dims:
-            wanted = " or ".join(f"{n}D" for n in self._dims)
-            raise ValueError(f"expected {wanted} input (got {input.dim()}D input)")
-
-
-class BatchNorm1d(_Dims, _BatchNorm, dims=(2, 3)):
-    """Normalise each channel of (N, C) or (N, C, L) over the batch.
-
-    weight, bias: (num_features,), 1 and 0. In training with the batch's statistics, which move the
-    running ones by `momentum` (None: a plain average); in evaluation with the running ones.
-    """
-
-
-class BatchNorm2d(_Dims, _BatchNorm, dims=(4,)):
-    """Normalise each channel of (N, C, H, W) over the batch. See BatchNorm1d."""
-
-
-class BatchNorm3d(_Dims, _BatchNorm, dims=(5,)):
-    """Normalise each channel of (N, C, D, H, W) over the batch. See BatchNorm1d."""
+BatchNorm1d, BatchNorm2d, BatchNorm3d = members(_BatchNorm, 1, 2, 3)
 
 
 class SyncBatchNorm(_BatchNorm, function=None, num_features=int, eps=1e-5, momentum=0.1, affine=True,

@@ -5,7 +5,7 @@ import math
 from typing import Any
 
 from rushlight.nn import functional as F, init
-from rushlight.nn.modules.function_module import FunctionModule
+from rushlight.nn.modules.function_module import FunctionModule, members
 from rushlight.nn.modules.lazy import LazyLayer, lazy_forms
 from rushlight.nn.modules.linear import _init_bias
 from rushlight.nn.modules.utils import _ntuple, _reverse_repeat_tuple, changed, register_empty
@@ -87,6 +87,13 @@ def _pad_widths(padding: str | tuple[int, ...], kernel_size: tuple[int, ...],
 
 
 class _Conv(_ConvNd, function="conv{}d"):
+    """(N, in, {space}) -> (N, out, {space}), of another size in these; the batch dim may be missing.
+
+    weight: (out, in / groups, *kernel_size) and bias: (out,), both from U(-b, b), b = sqrt(groups / (in * k))
+    for a kernel of k elements. `padding` is a number (or one for each dim), "same" or "valid";
+    `padding_mode` zeros, reflect, replicate or circular.
+    """
+
     __constants__ = _ConvNd.__constants__
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
@@ -109,26 +116,16 @@ class _Conv(_ConvNd, function="conv{}d"):
         return self._conv_forward(input, self.weight, self.bias)
 
 
-class Conv1d(_Conv, dims=1):
-    """(N, in, L) -> (N, out, L'); the batch dim may be missing.
-
-    weight: (out, in / groups, k) and bias: (out,), both from U(-b, b), b = sqrt(groups / (in * k)).
-    `padding` is a number, "same" or "valid"; `padding_mode` zeros, reflect, replicate or circular.
-    """
-
-
-class Conv2d(_Conv, dims=2):
-    """(N, in, H, W) -> (N, out, H', W'); weight: (out, in / groups, kh, kw). See Conv1d."""
-
-
-class Conv3d(_Conv, dims=3):
-    """(N, in, D, H, W) -> (N, out, D', H', W'); weight: (out, in / groups, kd, kh, kw).
-
-    See Conv1d.
-    """
+Conv1d, Conv2d, Conv3d = members(_Conv, 1, 2, 3)
 
 
 class _ConvTransposeNd(_ConvNd, function="conv_transpose{}d"):
+    """(N, in, {space}) -> (N, out, {space}): the gradient of Conv{n}d with respect to its input.
+
+    weight: (in, out / groups, *kernel_size) and bias: (out,), both from U(-b, b) with
+    b = sqrt(groups / (out * k)) for a kernel of k elements. forward(input, output_size) chooses among the possible sizes.
+    """
+
     __constants__ = _ConvNd.__constants__
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
@@ -166,28 +163,7 @@ class _ConvTransposeNd(_ConvNd, function="conv_transpose{}d"):
                                                self.padding, extra, self.groups, self.dilation)
 
 
-class ConvTranspose1d(_ConvTransposeNd, dims=1):
-    """(N, in, L) -> (N, out, L'): the gradient of Conv1d with respect to its input.
-
-    weight: (in, out / groups, k) and bias: (out,), both from U(-b, b),
-    b = sqrt(groups / (out * k)). forward(input, output_size) chooses among the possible sizes.
-    """
-
-
-class ConvTranspose2d(_ConvTransposeNd, dims=2):
-    """(N, in, H, W) -> (N, out, H', W'); weight: (in, out / groups, kh, kw).
-
-    See ConvTranspose1d.
-    """
-
-
-class ConvTranspose3d(_ConvTransposeNd, dims=3):
-    """(N, in, D, H, W) -> (N, out, D', H', W'); weight: (in, out / groups, kd, kh, kw).
-
-    See ConvTranspose1d.
-    """
-
-
+ConvTranspose1d, ConvTranspose2d, ConvTranspose3d = members(_ConvTransposeNd, 1, 2, 3)
 # Where `bias` stands among the arguments after kernel_size.
 _BIAS = 4
 

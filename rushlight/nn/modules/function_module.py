@@ -81,16 +81,21 @@ class FunctionModule(Module):
         return ", ".join(_text(self, part) for part in parts if part and (part != "inplace=" or self.inplace))
 
 
-# How docstrings of families speak of 1, 2 and 3 dims.
-_WORDS = {1: {"images": "(N, C, L) or (C, L)", "last": "the last dim"},
-          2: {"images": "(N, C, H, W) or (C, H, W)", "last": "the last two dims"},
-          3: {"images": "(N, C, D, H, W) or (C, D, H, W)", "last": "the last three dims"}}
+# How docstrings of families speak of 1, 2 and 3 dims: what stands for {space} and {last}.
+_SPACE = {1: "L", 2: "H, W", 3: "D, H, W"}
+_LAST = {1: "the last dim", 2: "the last two dims", 3: "the last three dims"}
 
 
 def members(base: Any, *dims: int) -> list[Any]:
     """MaxPool1d, ... of `_MaxPoolNd`: one for each number of dims, with the base's docstring filled in."""
-    return [type(base)(f"{base.__name__[1:-2]}{n}d", (base,), {
-        "__module__": base.__module__, "__doc__": base.__doc__.format(n=n, **_WORDS[n])}, dims=n) for n in dims]
+    name = base.__name__.strip("_").removesuffix("Nd")
+
+    def member(n: int) -> Any:
+        images = f"(N, C, {_SPACE[n]}) or (C, {_SPACE[n]})"
+        doc = base.__doc__.format(n=n, images=images, space=_SPACE[n], last=_LAST[n])
+        return type(base)(f"{name}{n}d", (base,), {"__module__": base.__module__, "__doc__": doc}, dims=n)
+
+    return [*map(member, dims)]
 
 
 class _Written:

@@ -5,16 +5,24 @@ import warnings
 from typing import Any
 
 from rushlight.nn import functional as F
-from rushlight.nn.modules.batchnorm import _Dims, _LazyNormBase, _NormBase
+from rushlight.nn.modules.batchnorm import _LazyNormBase, _NormBase
+from rushlight.nn.modules.function_module import members
 from rushlight.nn.modules.lazy import lazy_forms
 
 
 class _InstanceNorm(_NormBase, function=None, num_features=int, eps=1e-5, momentum=0.1, affine=False,
                     track_running_stats=False, device=None, dtype=None, bias=True):
+    """Normalise each channel of {images} by itself.
+
+    `affine`: weight and bias (num_features,), 1 and 0. `track_running_stats`: in evaluation use
+    the running statistics instead of the sample's.
+    """
+
+    _takes = {1: (2, 3), 2: (3, 4), 3: (4, 5)}
     momentum: float
 
     def _get_no_batch_dim(self) -> int:
-        return self._dims[0]
+        return self._takes[self._dims][0]
 
     def _apply_instance_norm(self, input: Any) -> Any:
         return F.instance_norm(input, self.running_mean, self.running_var, self.weight, self.bias,
@@ -57,21 +65,6 @@ def _unexpected_stats(names: list[str], klass: str) -> str:
             f"documentation of {klass} for details.")
 
 
-class InstanceNorm1d(_Dims, _InstanceNorm, dims=(2, 3)):
-    """Normalise each channel of (N, C, L) or (C, L) by itself.
-
-    `affine`: weight and bias (num_features,), 1 and 0. `track_running_stats`: in evaluation use
-    the running statistics instead of the sample's.
-    """
-
-
-class InstanceNorm2d(_Dims, _InstanceNorm, dims=(3, 4)):
-    """Normalise each channel of (N, C, H, W) or (C, H, W) by itself. See InstanceNorm1d."""
-
-
-class InstanceNorm3d(_Dims, _InstanceNorm, dims=(4, 5)):
-    """Normalise each channel of (N, C, D, H, W) or (C, D, H, W) by itself. See InstanceNorm1d."""
-
-
+InstanceNorm1d, InstanceNorm2d, InstanceNorm3d = members(_InstanceNorm, 1, 2, 3)
 LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d = lazy_forms(
     _LazyNormBase, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d)

@@ -142,12 +142,15 @@ class RNNBase(Module):
         state = None if hx is None else self._given_state(hx, batched)
         self.check_input(input, None)
         state = self._first_state(input, input.size(batch_dim), state)
-        output, *after = self._function()(
-            input, state if self.mode == "LSTM" else state[0], self._flat_weights, self.bias,
-            self.num_layers, self.dropout, self.training, self.bidirectional, self.batch_first)
+        output, *after = self._run((input,), state, self.batch_first)
         if not batched:
             output, after = output.squeeze(batch_dim), [s.squeeze(1) for s in after]
         return output, tuple(after) if self.mode == "LSTM" else after[0]
+
+    def _run(self, operands: tuple[Any, ...], state: tuple[Any, ...], *options: bool) -> Any:
+        return getattr(torch, self.mode.lower())(
+            *operands, state if self.mode == "LSTM" else state[0], self._flat_weights, self.bias,
+            self.num_layers, self.dropout, self.training, self.bidirectional, *options)
 
     def _forward_packed(self, packed: PackedSequence, hx: Any) -> tuple[Any, Any]:
         data, batch_sizes, order, back = packed
@@ -158,9 +161,7 @@ class RNNBase(Module):
                 state = tuple(s.index_select(1, order) for s in state)
         self.check_input(data, batch_sizes)
         state = self._first_state(data, int(batch_sizes[0]), state)
-        output, *after = self._function()(
-            data, batch_sizes, state if self.mode == "LSTM" else state[0], self._flat_weights,
-            self.bias, self.num_layers, self.dropout, self.training, self.bidirectional)
+        output, *after = self._run((data, batch_sizes), state)
         if back is not None:
             after = [s.index_select(1, back) for s in after]
         return (PackedSequence(output, batch_sizes, order, back),
@@ -168,9 +169,6 @@ class RNNBase(Module):
 
     def _name(self) -> str:
         return "RNN" if self.mode.startswith("RNN") else self.mode
-
-    def _function(self) -> Any:
-        return getattr(torch, self.mode.lower())
 
     def _given_state(self, hx: Any, batched: bool) -> tuple[Any, ...]:
         dims, state = (3 if batched else 2), (hx if self.mode == "LSTM" else (hx,))
