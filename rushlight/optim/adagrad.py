@@ -3,12 +3,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from rushlight.ops.scalar import m
 from rushlight.optim.elementwise import Elementwise, Plan, number
 from rushlight.optim.updates import Formula, P, gradient, stored, symbols
-from rushlight.tensor.tensor import Tensor
 
 
 def formula(maximize: bool, weight_decay: bool) -> Formula:
@@ -24,6 +21,7 @@ class Adagrad(Elementwise, formula=formula):
     """Steps by the gradient over the root of the sum of all squared gradients."""
 
     _later = {"fused": None}
+    _starts = {"sum": "initial_accumulator_value"}
 
     def __init__(self, params: Any, lr: Any = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
                  initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None,
@@ -48,10 +46,6 @@ class Adagrad(Elementwise, formula=formula):
         state["sum"][at] += g * g
         rate = number(group["lr"]) / (1 + (state["step"].item() - 1) * group["lr_decay"])
         p[at] -= rate * g / (state["sum"][at].sqrt() + group["eps"])
-
-    def _first(self, name: str, group: dict[str, Any], p: Tensor) -> Any:
-        start = group["initial_accumulator_value"]
-        return np.full_like(p._a, complex(start, start) if p.is_complex() else start)
 
     def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> dict[str, Any]:
         return {"rate": lr / (1 + (step - 1) * group["lr_decay"])}

@@ -3,11 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from rushlight.optim.elementwise import Elementwise, Plan, number, scalar
 from rushlight.optim.updates import Formula, P, gradient, plus, stored, symbols
-from rushlight.tensor.tensor import Tensor
 
 
 def formula(maximize: bool, weight_decay: bool, averaging: bool = False) -> Formula:
@@ -21,6 +18,7 @@ class ASGD(Elementwise, formula=formula):
     """SGD with a falling rate `eta`, and the average `ax` of parameters from step t0 on."""
 
     _carried = ("eta", "mu")
+    _starts = {"eta": "lr", "mu": 1.0}
     _capture_states = "params, mus, etas, and state_steps"
 
     def __init__(self, params: Any, lr: Any = 1e-2, lambd: float = 1e-4, alpha: float = 0.75,
@@ -28,9 +26,6 @@ class ASGD(Elementwise, formula=formula):
                  maximize: bool = False, differentiable: bool = False, capturable: bool = False) -> None:
         self._start(params, locals(), "lr lambd alpha t0 weight_decay foreach maximize differentiable "
                                       "capturable")
-
-    def _first(self, name: str, group: dict[str, Any], p: Tensor) -> Any:
-        return {"eta": number(group["lr"]), "mu": 1.0}[name] if name != "ax" else np.zeros_like(p._a)
 
     def _run(self, group: dict[str, Any], plan: Plan) -> None:
         super()._run(group, plan)

@@ -82,6 +82,7 @@ class Elementwise(Optimizer):
     _switches: tuple[str, ...]  # the names of these options
     _counted = True  # whether there is a state `step`
     _carried: tuple[str, ...] = ()  # further states of one number for each parameter
+    _starts: dict[str, Any] = {}  # what states begin with if not with 0: a number or an option
     _later: dict[str, Any] = {}  # what groups from older checkpoints lack
     _graph_devices = "['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']"
     _capture_states = "params and state_steps"
@@ -114,9 +115,10 @@ class Elementwise(Optimizer):
             known["wd"], known["shrink"] = decay, 1 - lr * decay
         return [known[name] if name in known else group[name] for name in names]
 
-    def _first(self, name: str, group: dict[str, Any], p: Tensor) -> Any:
-        """What the state `name` begins with, as an array."""
-        return np.zeros_like(p._a)
+    def _first(self, name: str, group: dict[str, Any]) -> Any:
+        """The number that the state `name` begins with."""
+        start = self._starts.get(name, 0.0)
+        return number(group[start]) if isinstance(start, str) else start
 
     def again(self, step: Callable[[], Any]) -> Callable[[], Any]:
         """`step`, a call of step(), as a program has it at every replay."""
@@ -153,10 +155,12 @@ class Elementwise(Optimizer):
             state["step"] = scalar(0.0, bool(group.get("fused")))
         for name in self._carried:
             if name not in state:
-                state[name] = scalar(self._first(name, group, p))
+                state[name] = scalar(self._first(name, group))
         for name in names:
             if state.get(name) is None:
-                state[name] = wrap(self._first(name, group, p), p._k)
+                start = self._first(name, group)
+                start = complex(start, start) if p.is_complex() else start
+                state[name] = wrap(np.full_like(p._a, start), p._k)
         return state
 
     # --- stepping -----------------------------------------------------------------------------------

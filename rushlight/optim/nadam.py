@@ -3,12 +3,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from rushlight.ops.scalar import m
 from rushlight.optim.elementwise import Elementwise, Plan
 from rushlight.optim.updates import Formula, P, gradient, lerp, mean_of_squares, stored, symbols
-from rushlight.tensor.tensor import Tensor
 
 
 def formula(maximize: bool, weight_decay: bool, decoupled_weight_decay: bool) -> Formula:
@@ -26,6 +23,7 @@ class NAdam(Elementwise, formula=formula):
     """Adam that looks one step of momentum ahead, with a momentum that grows towards beta1."""
 
     _carried = ("mu_product",)
+    _starts = {"mu_product": 1.0}
     _capture_states = "params, mu_products and state_steps"
     _later = {"decoupled_weight_decay": False}
 
@@ -35,9 +33,6 @@ class NAdam(Elementwise, formula=formula):
                  maximize: bool = False, capturable: bool = False, differentiable: bool = False) -> None:
         self._start(params, locals(), "lr betas eps weight_decay momentum_decay decoupled_weight_decay "
                                       "maximize foreach capturable differentiable")
-
-    def _first(self, name: str, group: dict[str, Any], p: Tensor) -> Any:
-        return 1.0 if name == "mu_product" else np.zeros_like(p._a)
 
     def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> dict[str, Any]:
         beta1, beta2 = group["betas"]

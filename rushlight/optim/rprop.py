@@ -3,12 +3,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from rushlight.ops.scalar import m
-from rushlight.optim.elementwise import Elementwise, Plan, number
+from rushlight.optim.elementwise import Elementwise, Plan
 from rushlight.optim.updates import Formula, P, gradient, stored, symbols
-from rushlight.tensor.tensor import Tensor
 
 
 def formula(maximize: bool) -> Formula:
@@ -25,18 +22,14 @@ def formula(maximize: bool) -> Formula:
 class Rprop(Elementwise, formula=formula):
     """Steps by the signs of gradients alone, each element with a step size of its own."""
 
+    _starts = {"step_size": "lr"}
+
     def __init__(self, params: Any, lr: Any = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
                  step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False,
                  foreach: bool | None = None, maximize: bool = False, differentiable: bool = False) -> None:
         if not 0.0 < etas[0] < 1.0 < etas[1]:
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
         self._start(params, locals(), "lr etas step_sizes foreach maximize differentiable capturable")
-
-    def _first(self, name: str, group: dict[str, Any], p: Tensor) -> Any:
-        if name == "prev":
-            return np.zeros_like(p._a)
-        lr = number(group["lr"])
-        return np.full_like(p._a, complex(lr, lr) if p.is_complex() else lr)
 
     def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> dict[str, Any]:
         (less, more), (low, high) = group["etas"], group["step_sizes"]

@@ -192,6 +192,7 @@ class MultiheadAttention(Module):
     """
 
     __constants__ = ["batch_first"]
+    _lacking = {"_qkv_same_embed_dim": True}
     def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True,
                  add_bias_kv: bool = False, add_zero_attn: bool = False, kdim: int | None = None,
                  vdim: int | None = None, batch_first: bool = False, device: Any = None,
@@ -236,10 +237,6 @@ class MultiheadAttention(Module):
         for bias in (self.bias_k, self.bias_v):
             if bias is not None:
                 init.xavier_normal_(bias)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        # Modules pickled by PyTorch 1.1 lack the field.
-        super().__setstate__({"_qkv_same_embed_dim": True, **state})
 
     def forward(self, query: Any, key: Any, value: Any, key_padding_mask: Any = None,
                 need_weights: bool = True, attn_mask: Any = None,

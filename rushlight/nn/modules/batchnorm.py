@@ -53,9 +53,7 @@ class _NormBase(_Affine, function=None, num_features=int, eps=1e-5, momentum=0.1
             wanted = " or ".join(f"{n}D" for n in takes)
             raise ValueError(f"expected {wanted} input (got {input.dim()}D input)")
 
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Any, strict: Any,
-                              missing_keys: Any, unexpected_keys: Any, error_msgs: Any) -> None:
-        version = local_metadata.get("version", None)
+    def _modernise(self, state_dict: Any, prefix: str, version: int | None, error_msgs: list[str]) -> None:
         if (version is None or version < 2) and self.track_running_stats:
             # Version 1 did not count batches.
             key = prefix + "num_batches_tracked"
@@ -63,8 +61,6 @@ class _NormBase(_Affine, function=None, num_features=int, eps=1e-5, momentum=0.1
                 counted = self.num_batches_tracked
                 known = counted is not None and not counted.is_meta
                 state_dict[key] = counted if known else torch.tensor(0, dtype=torch.long)
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys,
-                                      unexpected_keys, error_msgs)
 
 
 class _BatchNorm(_NormBase):

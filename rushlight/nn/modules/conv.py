@@ -18,6 +18,7 @@ class _ConvNd(FunctionModule, function=None):
 
     __constants__ = ["stride", "padding", "dilation", "groups", "padding_mode", "output_padding",
                      "in_channels", "out_channels", "kernel_size"]
+    _lacking = {"padding_mode": "zeros"}
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: tuple[int, ...],
                  stride: tuple[int, ...], padding: str | tuple[int, ...], dilation: tuple[int, ...],
@@ -50,10 +51,6 @@ class _ConvNd(FunctionModule, function=None):
         text += changed(self, padding=(0,) * dims, dilation=(1,) * dims, output_padding=(0,) * dims, groups=1)
         text += ", bias=False" if self.bias is None else ""
         return text + changed(self, padding_mode="zeros")
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        self.__dict__.setdefault("padding_mode", "zeros")
 
 
 def _check(in_channels: int, out_channels: int, groups: int, stride: tuple[int, ...],
@@ -123,7 +120,8 @@ class _ConvTransposeNd(_ConvNd, function="conv_transpose{}d"):
     """(N, in, {space}) -> (N, out, {space}): the gradient of Conv{n}d with respect to its input.
 
     weight: (in, out / groups, *kernel_size) and bias: (out,), both from U(-b, b) with
-    b = sqrt(groups / (out * k)) for a kernel of k elements. forward(input, output_size) chooses among the possible sizes.
+    b = sqrt(groups / (out * k)) for a kernel of k elements. forward(input, output_size) chooses among the
+    possible sizes.
     """
 
     __constants__ = _ConvNd.__constants__

@@ -29,17 +29,14 @@ class _InstanceNorm(_NormBase, function=None, num_features=int, eps=1e-5, moment
                                self.training or not self.track_running_stats,
                                0.0 if self.momentum is None else self.momentum, self.eps)
 
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Any, strict: Any,
-                              missing_keys: Any, unexpected_keys: Any, error_msgs: Any) -> None:
-        version = local_metadata.get("version", None)
+    def _modernise(self, state_dict: Any, prefix: str, version: int | None, error_msgs: list[str]) -> None:
         if version is None and not self.track_running_stats:
             running = [name for name in ("running_mean", "running_var") if prefix + name in state_dict]
             if running:
                 error_msgs.append(_unexpected_stats(running, type(self).__name__))
                 for name in running:
                     state_dict.pop(prefix + name)
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys,
-                                      unexpected_keys, error_msgs)
+        super()._modernise(state_dict, prefix, version, error_msgs)
 
     def forward(self, input: Any) -> Any:
         self._check_input_dim(input)

@@ -51,6 +51,7 @@ class Module(Tree, hooks.Hooks, State, Conversion):
     _version: int = 1
     training: bool
     call_super_init: bool = False
+    _lacking: dict[str, Any] = {}
     _compiled_call_impl: Callable[..., Any] | None = None
     T_destination = TypeVar("T_destination", bound=dict[str, Any])
     forward: Callable[..., Any] = _forward_unimplemented
@@ -228,7 +229,10 @@ class Module(Tree, hooks.Hooks, State, Conversion):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        # Modules pickled by older programs lack the tables that came later.
+        # Modules pickled by older programs lack the attributes and tables that came later.
+        for name, value in self._lacking.items():
+            if not hasattr(self, name):
+                self.__dict__[name] = value
         for name in _HOOK_TABLES:
             self.__dict__.setdefault(name, OrderedDict())
         self.__dict__.setdefault("_non_persistent_buffers_set", set())

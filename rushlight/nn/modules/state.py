@@ -114,6 +114,7 @@ class State:
                               strict: bool, missing_keys: list[str], unexpected_keys: list[str],
                               error_msgs: list[str]) -> None:
         """Load this module's own tensors (not the children's); may be overridden."""
+        self._modernise(state_dict, prefix, local_metadata.get("version", None), error_msgs)
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
         local = _kept(self)
@@ -127,6 +128,9 @@ class State:
         self._load_extra_state(state_dict, prefix, strict, missing_keys, unexpected_keys)
         if strict:
             unexpected_keys.extend(self._unexpected(state_dict, prefix, local))
+
+    def _modernise(self, state_dict: Any, prefix: str, version: int | None, error_msgs: list[str]) -> None:
+        """Change what an older version of the module has written."""
 
     def _load_one(self, name: str, key: str, current: Any, given: Any, assign: bool,
                   error_msgs: list[str]) -> None:

@@ -171,6 +171,7 @@ class _Layer(Module):
     __constants__ = ["norm_first"]
 
     _attentions: tuple[str, ...] = ("self_attn",)
+    _lacking = {"activation": F.relu}
 
     def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
                  activation: Any = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
@@ -192,11 +193,6 @@ class _Layer(Module):
         self.activation = (_get_activation_fn(activation) if isinstance(activation, str) else activation)
         if len(self._attentions) == 1:  # PyTorch's encoders look at it
             self.activation_relu_or_gelu = _relu_or_gelu(self.activation)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if not hasattr(self, "activation"):
-            self.activation = F.relu
 
     def _sa_block(self, x: Any, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False) -> Any:
         x = self.self_attn(x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask,
