@@ -1,7 +1,6 @@
 """Batch normalisation over 1, 2 or 3 dims, and its lazy forms."""
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import rushlight as torch
@@ -92,7 +91,7 @@ BatchNorm1d, BatchNorm2d, BatchNorm3d = members(_BatchNorm, 1, 2, 3)
 
 class SyncBatchNorm(_BatchNorm, function=None, num_features=int, eps=1e-5, momentum=0.1, affine=True,
                     track_running_stats=True, process_group=None, device=None, dtype=None, bias=True):
-    """BatchNorm over the batches of all processes of a group; in one process, BatchNorm."""
+    """BatchNorm over the batches of all processes of a group: there is one process, so BatchNorm."""
 
     __constants__ = _NormBase.__constants__
 
@@ -104,10 +103,6 @@ class SyncBatchNorm(_BatchNorm, function=None, num_features=int, eps=1e-5, momen
         self._check_input_dim(input)
         if input.size(1) == 0:
             raise ValueError("SyncBatchNorm number of input channels should be non-zero")
-        if self.training and _processes(self.process_group) > 1:
-            raise NotImplementedError(
-                "SyncBatchNorm: statistics over several processes are not available; use BatchNorm "
-                "in each process (convert nothing), or GroupNorm, which needs no synchronisation")
         return super().forward(input)
 
     @classmethod
@@ -126,14 +121,6 @@ class SyncBatchNorm(_BatchNorm, function=None, num_features=int, eps=1e-5, momen
         for name, child in module.named_children():
             result.add_module(name, cls.convert_sync_batchnorm(child, process_group))
         return result
-
-
-def _processes(group: Any) -> int:
-    # Without the distributed room loaded there is one process.
-    distributed = sys.modules.get("rushlight.distributed")
-    if distributed is None or not distributed.is_initialized():
-        return 1
-    return int(distributed.get_world_size(group))
 
 
 class _LazyNormBase(LazyLayer):

@@ -9,7 +9,7 @@ import operator
 import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any
 
 from rushlight.nn.modules.module import Module
@@ -179,17 +179,14 @@ class ModuleList(_Modules):
 
     def __repr__(self) -> str:
         """As any module's, but a run of equal children is one line: "(0-2): 3 x Linear(...)"."""
-        texts = [repr(module) for module in self]
-        if not texts:
+        if not len(self):
             return self._get_name() + "()"
-        runs: list[tuple[int, int, str]] = []
-        for i, text in enumerate(texts):
-            if runs and runs[-1][2] == text:
-                runs[-1] = (runs[-1][0], i, text)
-            else:
-                runs.append((i, i, text))
-        lines = [_addindent(f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}", 2)
-                 for a, b, text in runs]
+        lines, first = [], 0
+        for text, run in groupby(map(repr, self)):
+            count = len([*run])
+            times = f"({first}-{first + count - 1}): {count} x" if count > 1 else f"({first}):"
+            lines.append(_addindent(f"{times} {text}", 2))
+            first += count
         return self._get_name() + "(\n  " + "\n  ".join(lines) + "\n)"
 
     def extend(self, modules: Iterable[Any]) -> Any:
