@@ -112,11 +112,9 @@ class SyncBatchNorm(_BatchNorm, function=None, num_features=int, eps=1e-5, momen
         if isinstance(module, _BatchNorm):
             result = cls(module.num_features, module.eps, module.momentum, module.affine,
                          module.track_running_stats, process_group, bias=module.bias is not None)
-            for name in ("weight", "bias"):
+            for name in ("weight", "bias", "running_mean", "running_var", "num_batches_tracked"):
                 if getattr(module, name) is not None:
                     setattr(result, name, getattr(module, name))
-            for name in ("running_mean", "running_var", "num_batches_tracked"):
-                setattr(result, name, getattr(module, name))
             result.training = module.training
         for name, child in module.named_children():
             result.add_module(name, cls.convert_sync_batchnorm(child, process_group))

@@ -56,6 +56,12 @@ class _Modules(_ListLike):
         self.add_module(str(len(self)), module)
         return self
 
+    def extend(self, sequential: Iterable[Any]) -> Any:
+        """Add modules at the end."""
+        for module in list(sequential):
+            self.append(module)
+        return self
+
     def insert(self, index: int, module: Any) -> Any:
         """Put a module before the one at `index`."""
         modules = list(self)
@@ -78,12 +84,9 @@ class Sequential(_Modules):
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
-        if len(args) == 1 and isinstance(args[0], OrderedDict):
-            for name, module in args[0].items():
-                self.add_module(name, module)
-        else:
-            for i, module in enumerate(args):
-                self.add_module(str(i), module)
+        named = len(args) == 1 and isinstance(args[0], OrderedDict)
+        for name, module in args[0].items() if named else enumerate(args):
+            self.add_module(name if named else str(name), module)
 
     def forward(self, input: Any) -> Any:
         for module in self._modules.values():
@@ -138,12 +141,6 @@ class Sequential(_Modules):
         super().insert(index, module)
         return self
 
-    def extend(self, sequential: Iterable[Any]) -> Any:
-        """Add modules at the end."""
-        for module in list(sequential):
-            self.append(module)
-        return self
-
 
 def _check_sequential(other: Any) -> None:
     if not isinstance(other, Sequential):
@@ -194,10 +191,7 @@ class ModuleList(_Modules):
         if not isinstance(modules, Iterable):
             raise TypeError("ModuleList.extend should be called with an iterable, but got "
                             + type(modules).__name__)
-        offset = len(self)
-        for i, module in enumerate(modules):
-            self.add_module(str(offset + i), module)
-        return self
+        return super().extend(modules)
 
 
 class ModuleDict(_DictLike):
