@@ -91,8 +91,6 @@ class _Conv(_ConvNd, function="conv{}d"):
     `padding_mode` zeros, reflect, replicate or circular.
     """
 
-    __constants__ = _ConvNd.__constants__
-
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
                  padding: Any = 0, dilation: Any = 1, groups: int = 1, bias: bool = True,
                  padding_mode: str = "zeros", device: Any = None, dtype: Any = None) -> None:
@@ -123,8 +121,6 @@ class _ConvTransposeNd(_ConvNd, function="conv_transpose{}d"):
     b = sqrt(groups / (out * k)) for a kernel of k elements. forward(input, output_size) chooses among the
     possible sizes.
     """
-
-    __constants__ = _ConvNd.__constants__
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
                  padding: Any = 0, output_padding: Any = 0, groups: int = 1, bias: bool = True,

@@ -64,7 +64,7 @@ class FunctionModule(Module):
                 setattr(cls, f"_{name}", said.pop(name))
         if "__init__" in vars(cls) or said:
             cls._options = tuple(name for name in said or _arguments(cls) if name not in cls._handed)
-            if "__constants__" not in vars(cls):
+            if said and "__constants__" not in vars(cls):
                 cls.__constants__ = [name for name in cls._options if name not in _FOLDED]
         if said:
             cls._init = staticmethod(lambda: _init_text(cls, said))

@@ -18,6 +18,7 @@ from rushlight.nn.modules.module import Module
 
 
 class _Loss(FunctionModule, function=None, inputs="input, target"):
+    __constants__ = ["reduction"]
     _by_name = True
     _shown = ""
 
@@ -30,8 +31,6 @@ class _Loss(FunctionModule, function=None, inputs="input, target"):
 
 
 class _WeightedLoss(_Loss, function=None):
-    __constants__ = ["reduction"]
-
     def __init__(self, weight: Any = None, size_average: bool | None = None,
                  reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
