@@ -212,6 +212,7 @@ class Elementwise(Optimizer):
                 s.version += 1
 
     def _key(self, group: dict[str, Any]) -> Any:
+        """What a group's plans are made for; at 4 stands `fused`, from 5 on the switches."""
         return (len(group["params"]), group.get("capturable"), group.get("differentiable"),
                 group.get("foreach"), group.get("fused"), *map(bool, map(group.__getitem__, self._switches)))
 
