@@ -6,11 +6,9 @@ schedule. Nothing recurses, so depth is no limit.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from heapq import heappop, heappush
 from importlib import import_module
-from threading import get_ident
 from time import perf_counter
 from typing import Any
 
@@ -20,7 +18,7 @@ from rushlight.autograd import hooks
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad, GradientEdge, Node, freed, listed
 from rushlight.autograd.packing import Packed
-from rushlight.base.spans import SPANS
+from rushlight.base.spans import SPANS, records
 from rushlight.base.tape import TAPE, constant, escape
 from rushlight.tensor.geometry import strided
 from rushlight.tensor.gradient import Gradient
@@ -96,7 +94,7 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
          wanted: _Wanted | None, accumulate: bool) -> None:
     buffers: dict[Node, Any] = {}
     heap: list[tuple[int, Node]] = []
-    through = partial(_timed, [log.note for log in SPANS if log.thread == get_ident()]) if SPANS else _through
+    through = _timed(records()) if SPANS else _through
     for node, number, grad in roots:
         _receive(buffers, heap, node, number, grad)
     while heap:
@@ -156,16 +154,17 @@ def _through(node: Node, grad: Any) -> Sequence[Any]:
     return results
 
 
-def _timed(notes: list[Any], node: Node, grad: Any) -> Sequence[Any]:
-    """The same under a profiler; names that need more than the class and shapes are made at once."""
-    begin = perf_counter()
-    results = _through(node, grad)
-    end = perf_counter()
-    kind: Any = node.__class__
-    place = kind.__name__ if kind.by_shapes is None else kind.place(node)
-    for note in notes:
-        note((place, begin, end))
-    return results
+def _timed(kept: list[list[Any]]) -> Callable[[Node, Any], Sequence[Any]]:
+    """The same under profilers, which keep these records."""
+    def through(node: Node, grad: Any) -> Sequence[Any]:
+        begin = perf_counter()
+        results = _through(node, grad)
+        end = perf_counter()
+        record = node.place(), begin, end
+        for log in kept:
+            log += record
+        return results
+    return through
 
 
 def _receive(buffers: dict[Node, Any], heap: list[tuple[int, Node]], node: Node, number: int,

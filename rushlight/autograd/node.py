@@ -32,7 +32,6 @@ class Node:
 
     __slots__ = ("next", "seq", "saved", "hooks", "metadata_", "trace", "__weakref__")
     multi = False
-    by_shapes: bool | None = None  # whether its name depends on shapes of tensors alone; None: on nothing
     next: tuple[Edge | None, ...]
     saved: Any
     hooks: Any
@@ -70,6 +69,10 @@ class Node:
     def name(self) -> str:
         """The class name, as `repr` shows it."""
         return type(self).__name__
+
+    def place(self) -> Any:
+        """What a profiler keeps to name it by: its class, or what dispatch/names.py's `named` takes."""
+        return self.__class__
 
     def settle(self) -> "Node":
         """This node, its class named as PyTorch names the overload that it was."""

@@ -68,7 +68,8 @@ def _(s: Any, grad: Any) -> Any:
         to_weight = sum_of_outers(grad, conjugate(s.input))
     if s.needs("bias"):
         to_bias = grad.sum(tuple(range(grad.ndim - 1))) if grad.ndim > 1 else grad
-        to_bias = to_bias.sum_to_size(s.shape("bias")[-1:]).reshape(s.shape("bias"))
+        if to_bias.shape != s.shape("bias"):  # one number for all, or with further dims of 1
+            to_bias = to_bias.sum_to_size(s.shape("bias")[-1:]).reshape(s.shape("bias"))
     return to_input, to_weight, to_bias
 
 

@@ -12,7 +12,7 @@ import weakref
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.spans import NO_SPAN, SPANS, span
+from rushlight.base.spans import SPANS, spanned
 from rushlight.utils.data import fetch, resume
 from rushlight.utils.data.distributed import DistributedSampler
 from rushlight.utils.data.sampler import (BatchSampler, RandomSampler, SequentialSampler,
@@ -67,8 +67,8 @@ class _BaseDataLoaderIter:
 
     def __next__(self) -> Any:
         try:
-            with span(f"enumerate(DataLoader)#{type(self).__name__}.__next__") if SPANS else NO_SPAN:
-                data = self._next_data()
+            data = self._next_data() if not SPANS else spanned(
+                ("enumerate(DataLoader)#{}.__next__", type(self)), self._next_data)
         except StopIteration:
             self._progress.ended = True
             raise
