@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
-from rushlight.utils.data import channel, fetch, shared
+from rushlight.utils.data import channel, shared
 from rushlight.utils.data.worker import Failure, Job, Worker, numpy_seed
 
 # (worker, task number, status, data): data is a function for "data", a Failure for "error".
@@ -75,7 +75,7 @@ class Processes:
         return [m.process.pid for m in self._members]
 
     def put(self, worker: int, message: Any) -> None:
-        """Send a message: tasks, "again" or "end"; never waits."""
+        """Send a message: a task (its number and its index), "again" or "end"; never waits."""
         member = self._members[worker]
         if message == "end":
             member.ending = True
@@ -110,12 +110,8 @@ class Processes:
         member, found = self._members[worker], []
         try:
             for body, descriptor in member.channel.receive():
-                (number, status, *rest), load = member.reader.read(body, descriptor)
-                if status == "rows":
-                    found += [(worker, number + k, "data", lambda batch=batch: batch)
-                              for k, batch in enumerate(load())]
-                else:
-                    found.append((worker, number, status, load if status == "data" else load()))
+                (number, status), load = member.reader.read(body, descriptor)
+                found.append((worker, number, status, load if status == "data" else load()))
         except channel.Closed:
             self._poll.unregister(member.channel.fileno())
             member.gone = True
@@ -311,8 +307,8 @@ def _refuse(end: channel.Channel, writer: shared.Writer, failure: Failure) -> No
             message = pickle.loads(body)[0]
             if message == "end":
                 return
-            for task, _ in message if isinstance(message, list) else ():
-                writer.send((task, "error"), failure)
+            if message != "again":
+                writer.send((message[0], "error"), failure)
 
 
 def _serve(end: channel.Channel, writer: shared.Writer, job: Job, number: int) -> None:
@@ -325,9 +321,8 @@ def _serve(end: channel.Channel, writer: shared.Writer, job: Job, number: int) -
                 return
             if message == "again":
                 worker.again()
-            elif len(message) == 1 or not _gathered(worker, writer, message):
-                for task, index in message:
-                    _answer(worker, writer, task, index)
+            else:
+                _answer(worker, writer, *message)
 
 
 def _answer(worker: Worker, writer: shared.Writer, task: int, index: Any) -> None:
@@ -345,12 +340,3 @@ def _answer(worker: Worker, writer: shared.Writer, task: int, index: Any) -> Non
             # An exception of a class that does not travel.
             failure.type, failure.text = RuntimeError, data.text
         writer.send((task, "error"), failure)
-
-
-def _gathered(worker: Worker, writer: shared.Writer, tasks: list[tuple[int, Any]]) -> bool:
-    """Several small batches in one message, where they are rows of tensors."""
-    found = fetch.rows(worker.recipe, [i for _, index in tasks for i in index]) if worker.sound else None
-    if found is None:
-        return False
-    writer.send_rows((tasks[0][0], "rows"), found[0], [len(index) for _, index in tasks], found[1])
-    return True

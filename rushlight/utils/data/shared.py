@@ -24,7 +24,6 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
-from rushlight.tensor.tensor import wrap
 
 Span = tuple[int, int]
 _ALIGN, _LEAST_BLOCK = 64, 1 << 16
@@ -138,18 +137,6 @@ class Writer:
         fill(memory, spans, [*buffers, memoryview(body)])
         self._send((head, "block", number, len(memory), spans, dropped), descriptor)
 
-    def send_rows(self, head: Any, tensors: Sequence[Any], batches: Sequence[int], chosen: Any) -> None:
-        """Gather `chosen` rows of each tensor straight into a block: whole batches, of these lengths."""
-        shapes = [(len(chosen), *t.shape[1:]) for t in tensors]
-        sizes = [int(np.prod(s)) * t.element_size() for s, t in zip(shapes, tensors, strict=True)]
-        starts = [sum(-(-n // _ALIGN) * _ALIGN for n in sizes[:k]) for k in range(len(sizes))]
-        number, memory, descriptor, dropped = self._take(starts[-1] + sizes[-1])
-        for t, shape, start in zip(tensors, shapes, starts, strict=True):
-            # The rows were checked; with "raise" NumPy would fill a buffer first.
-            t._a.take(chosen._a, 0, np.ndarray(shape, t.dtype.np, memory, start), "clip")
-        parts = [(t.dtype, shape[1:], start) for t, shape, start in zip(tensors, shapes, starts, strict=True)]
-        self._send((head, "rows", number, len(memory), parts, list(batches), dropped), descriptor)
-
     def _send(self, message: tuple[Any, ...], descriptor: int | None = None) -> None:
         try:
             self._channel.send(pickle.dumps(message, 5), descriptor)
@@ -203,12 +190,12 @@ class Reader:
         return numbers
 
     def read(self, body: bytes, descriptor: int | None) -> tuple[Any, Any]:
-        """A message's head and a function that makes its data: one batch, or the list of them."""
+        """A message's head and a function that makes its data."""
         head, kind, *rest = pickle.loads(body)
         if kind == "inline":
             pickled, buffers = rest
             return head, lambda: pickle.loads(pickled, buffers=[bytearray(b) for b in buffers])
-        number, size, parts, *more, dropped = rest
+        number, size, parts, dropped = rest
         for n in dropped:
             self._blocks.pop(n, None)
         if descriptor is not None:
@@ -217,8 +204,6 @@ class Reader:
             finally:
                 os.close(descriptor)
         memory = self._lend(number)
-        if kind == "rows":
-            return head, lambda: _cut(memory, parts, more[0])
         pieces = [memory[start:end] for start, end in parts]
         return head, lambda: pickle.loads(pieces[-1], buffers=pieces[:-1])
 
@@ -232,16 +217,3 @@ class Reader:
         self._lent[number] = weakref.ref(lease, lambda gone: back.append(number))
         # Behind a memoryview no array sees the whole block: a batch's storage ends with the batch.
         return memoryview(lease)
-
-
-def _cut(memory: memoryview, parts: Sequence[Any], batches: Sequence[int]) -> list[list[Any]]:
-    """Gathered rows as batches of given lengths; each tensor has a storage of its own."""
-    columns = []
-    for of, row, start in parts:
-        step, column = int(np.prod(row)) * of.itemsize, []
-        for n in batches:
-            flat = np.frombuffer(memory[start:start + n * step], of.np)
-            column.append(wrap(flat.reshape(n, *row)))
-            start += n * step
-        columns.append(column)
-    return [list(batch) for batch in zip(*columns, strict=True)]
