@@ -2,11 +2,13 @@
 
 A node's number is higher than those of all nodes it leads to, so the waiting node with the
 highest number has received everything that will flow into it: a heap of numbers is the whole
-schedule. Nothing recurses, so depth is no limit.
+schedule. Nothing recurses, so depth is no limit. Leaves come last by their numbers; where it shows when
+they get their gradients, in hooks or in memory, each comes right after the last node that leads to it.
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from heapq import heappop, heappush
 from importlib import import_module
 from time import perf_counter
@@ -90,10 +92,32 @@ def run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
         hooks.leave_run(current)
 
 
+def _turns(roots: list[tuple[Node, int, Tensor]], first: Any) -> dict[Node, float]:
+    """When the turn of each leaf comes, where anybody could tell; `first`: the first leaf that is reached."""
+    leaf = first.variable
+    if not hooks.Hooks.made and (leaf is None or leaf.grad is None):
+        return {}
+    turns: dict[Node, float] = {}
+    found = [node for node, _, _ in roots]
+    seen = {*found}
+    for node in found:
+        turn = 0.5 - node.seq
+        for target, _ in filter(None, node.next[::node.leaves]):
+            if target.__class__ is AccumulateGrad:
+                turn += 1e-4
+                turns[target] = max(turns.get(target, turn), turn)
+            elif target not in seen:
+                seen.add(target)
+                found.append(target)
+    return turns
+
+
 def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
          wanted: _Wanted | None, accumulate: bool) -> None:
     buffers: dict[Node, Any] = {}
-    heap: list[tuple[int, Node]] = []
+    heap: list[tuple[float, Node]] = []
+    turns: dict[Node, float] | None = None
+    add = partial(TAPE[-1].accumulate, _accumulate) if TAPE else _accumulate
     through = _timed(records()) if SPANS else _through
     for node, number, grad in roots:
         _receive(buffers, heap, node, number, grad)
@@ -106,10 +130,8 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
         if wanted is not None and wanted.stops_at(node, grad, accumulate):
             continue
         if node.__class__ is AccumulateGrad:
-            if accumulate and TAPE:
-                TAPE[-1].accumulate(_accumulate, node, grad, create)
-            elif accumulate:
-                _accumulate(node, grad, create)
+            if accumulate:
+                add(node, grad, create)
             continue
         results = through(node, grad)
         if not keep:
@@ -121,7 +143,9 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
                     _receive(buffers, heap, target, number, g)
                 else:
                     buffers[target] = g
-                    heappush(heap, (-target.seq, target))
+                    if turns is None and target.__class__ is AccumulateGrad:
+                        turns = _turns(roots, target)
+                    heappush(heap, (turns.get(target, -target.seq) if turns else -target.seq, target))
         # Let go of them: own() tells by reference counts whether a gradient is anybody else's.
         results = g = e = None
 
@@ -167,7 +191,7 @@ def _timed(kept: list[list[Any]]) -> Callable[[Node, Any], Sequence[Any]]:
     return through
 
 
-def _receive(buffers: dict[Node, Any], heap: list[tuple[int, Node]], node: Node, number: int,
+def _receive(buffers: dict[Node, Any], heap: list[tuple[float, Node]], node: Node, number: int,
              grad: Tensor) -> None:
     if node not in buffers:
         heappush(heap, (-node.seq, node))

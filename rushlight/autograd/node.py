@@ -31,7 +31,7 @@ class Node:
     `multi` and get a list of gradients, None where there is none."""
 
     __slots__ = ("next", "seq", "saved", "hooks", "metadata_", "trace", "__weakref__")
-    multi = False
+    multi, leaves = False, 1  # leaves: -1 where PyTorch gives the last of a node's leaves its gradient first
     next: tuple[Edge | None, ...]
     saved: Any
     hooks: Any
@@ -91,6 +91,10 @@ class Node:
         except AttributeError:
             self.metadata_: dict[Any, Any] = {}
             return self.metadata_
+
+    def __lt__(self, other: "Node") -> bool:
+        # For a heap of turns, where two may be the same after very many nodes.
+        return self.seq > other.seq
 
     def _sequence_nr(self) -> int:
         return self.seq

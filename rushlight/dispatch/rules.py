@@ -77,7 +77,7 @@ class Rules:
             name or row.options.get("node", row.name))
         self.nodes = {multi: type(label, (Node,), {
             "__slots__": (), "apply": _apply_multi if multi else _apply, "multi": multi,
-            "rules": self, **(
+            "rules": self, "leaves": row.options.get("leaves", 1), **(
                 {"settle": names_of.settle, "name": names_of.name_of, "place": names_of.place,
                  "by_shapes": all(p.is_tensor for p in row.params)} if callable(naming) else {})})
             for multi in (False, True)}

@@ -13,7 +13,7 @@ from rushlight.ops.table import composite, contract, pointwise
 from rushlight.ops.ways import Way, resolved
 
 
-@contract(where=("nn.functional",))
+@contract(where=("nn.functional",), leaves=-1)
 def linear(input, weight, bias: "Tensor | None" = None) -> str:
     """input @ weight.T + bias: (*, in) with a weight (out, in) gives (*, out)."""
     return "...i,oi->...o"
