@@ -7,7 +7,7 @@ from typing import Any
 from rushlight.base.errors import wrap_dim
 from rushlight.base.layout import contiguous_strides
 from rushlight.base.size import Size
-from rushlight.tensor.storage import Storage, address, storage
+from rushlight.tensor.storage import SHARED, Storage, address, storage
 
 
 def _place(asked: str, dim: Any, ndim: int) -> int:
@@ -253,8 +253,8 @@ class Geometry:
         return (self.data_ptr(), self.shape, self.stride()) == (other.data_ptr(), other.shape, other.stride())
 
     def is_shared(self) -> bool:
-        """False: memory is private to the process."""
-        return False
+        """Whether other processes can see the memory, after share_memory_() or a way through a queue."""
+        return self._s is not None and self._s in SHARED
 
     def is_conj(self) -> bool:
         """Whether it is a view that is conjugated when it is read."""

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
+from rushlight.tensor import sharing
 from rushlight.utils.data import channel, shared
 from rushlight.utils.data.worker import Failure, Job, Worker, numpy_seed
 
@@ -233,8 +234,8 @@ class _Freight:
     def _fill(self, size: int, spans: Any, buffers: Any) -> None:
         self.__del__()
         if size:
-            self._block = shared.anonymous_file(size)
-            with shared.mapped(self._block, size) as memory:
+            self._block = sharing.anonymous_file(size)
+            with sharing.mapped(self._block, size) as memory:
                 shared.fill(memory, spans, buffers)
 
     def __del__(self) -> None:
@@ -250,7 +251,7 @@ def _unload(body: bytes, block: Any, size: int, spans: Any) -> Callable[[], Job]
             return pickle.loads(body, buffers=[bytearray() for _ in spans])  # type: ignore[no-any-return]
         descriptor = block.detach()
         try:
-            memory = memoryview(shared.private(descriptor, size))
+            memory = memoryview(sharing.private(descriptor, size))
         finally:
             os.close(descriptor)
         return pickle.loads(body, buffers=[memory[a:b] for a, b in spans])  # type: ignore[no-any-return]

@@ -13,8 +13,6 @@ import io
 import mmap
 import os
 import pickle
-import sys
-import tempfile
 import weakref
 from collections import deque
 from collections.abc import Sequence
@@ -24,6 +22,8 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
+from rushlight.tensor.sharing import anonymous_file, mapped, refuse_graph
+from rushlight.tensor.storage import Storage
 
 Span = tuple[int, int]
 _ALIGN, _LEAST_BLOCK = 64, 1 << 16
@@ -31,36 +31,6 @@ _ALIGN, _LEAST_BLOCK = 64, 1 << 16
 _INLINE = 4096
 # Blocks that wait for a use that fits them.
 _MOST_FREE = 8
-# A mapping need not keep the file's descriptor, of which a process has few.
-_MAPPING: dict[str, Any] = {"trackfd": False} if sys.version_info >= (3, 13) else {}
-# All pages at once rather than a fault for each.
-_SHARED = {**_MAPPING, "flags": mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)}
-
-
-def anonymous_file(size: int) -> int:
-    """The descriptor of a file in memory that has no name."""
-    if hasattr(os, "memfd_create"):
-        descriptor = os.memfd_create("rushlight-data", os.MFD_CLOEXEC)
-    else:
-        with tempfile.TemporaryFile() as file:
-            descriptor = os.dup(file.fileno())
-    try:
-        os.truncate(descriptor, size)
-    except OSError as error:
-        os.close(descriptor)
-        raise RuntimeError(f"DataLoader: unable to make {size} bytes of shared memory ({error}); use "
-                           "smaller batches, fewer workers or a lower prefetch_factor") from error
-    return descriptor
-
-
-def mapped(descriptor: int, size: int) -> mmap.mmap:
-    """A file's memory, shared with all who map it."""
-    return mmap.mmap(descriptor, size, **_SHARED)
-
-
-def private(descriptor: int, size: int) -> mmap.mmap:
-    """A file's memory; what is written to it stays in this process."""
-    return mmap.mmap(descriptor, size, access=mmap.ACCESS_COPY, **_MAPPING)
 
 
 # --- pickles without bytes ----------------------------------------------------------------------
@@ -70,18 +40,16 @@ class _Pickler(reduction.ForkingPickler):
     """What multiprocessing sends, and of tensors their own part of a storage that is larger."""
 
     def reducer_override(self, item: Any) -> Any:
+        if isinstance(item, Storage):
+            return item.__reduce__()
         if not isinstance(item, torch.Tensor) or item.is_meta:
             return NotImplemented
-        if item.requires_grad and not item.is_leaf:
-            raise RuntimeError(
-                "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does "
-                "not support crossing process boundaries. If you just want to transfer the data, call "
-                "detach() on the tensor before serializing (e.g., putting it on the queue).")
+        refuse_graph(item)
         own = item.numel() * item.element_size()
         if type(item) is torch.Tensor and not item.__dict__ and own < item.untyped_storage().nbytes():
             part = item.detach().clone().requires_grad_(item.requires_grad)
             return part.__reduce_ex__(5)
-        return NotImplemented
+        return item.__reduce_ex__(5)
 
 
 def dumps(data: Any) -> tuple[bytes, list[memoryview]]:
