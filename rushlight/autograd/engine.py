@@ -98,17 +98,10 @@ def _turns(roots: list[tuple[Node, int, Tensor]], first: Any) -> dict[Node, floa
     if not hooks.Hooks.made and (leaf is None or leaf.grad is None):
         return {}
     turns: dict[Node, float] = {}
-    found = [node for node, _, _ in roots]
-    seen = {*found}
-    for node in found:
-        turn = 0.5 - node.seq
-        for target, _ in filter(None, node.next[::node.leaves]):
-            if target.__class__ is AccumulateGrad:
-                turn += 1e-4
-                turns[target] = max(turns.get(target, turn), turn)
-            elif target not in seen:
-                seen.add(target)
-                found.append(target)
+    for node in _below([node for node, _, _ in roots]):
+        for place, e in enumerate(node.next[::node.leaves], 5000):
+            if e is not None and e[0].__class__ is AccumulateGrad:
+                turns[e[0]] = max(turns.get(e[0], -node.seq), place * 1e-4 - node.seq)
     return turns
 
 

@@ -310,7 +310,7 @@ def share_memory_(self: Tensor) -> Tensor:
     """
     from rushlight.tensor.sharing import share
 
-    share(self)
+    share(self._storage(), self)
     return self
 
 

@@ -6,19 +6,16 @@ import multiprocessing
 from multiprocessing import *  # noqa: F403
 from multiprocessing.reduction import ForkingPickler
 
-from rushlight.multiprocessing.spawn import ProcessContext as ProcessContext
-from rushlight.multiprocessing.spawn import ProcessExitedException as ProcessExitedException
-from rushlight.multiprocessing.spawn import ProcessRaisedException as ProcessRaisedException
-from rushlight.multiprocessing.spawn import SpawnContext as SpawnContext
-from rushlight.multiprocessing.spawn import spawn as spawn
-from rushlight.multiprocessing.spawn import start_processes as start_processes
+from rushlight.multiprocessing.spawn import (ProcessContext, ProcessExitedException, ProcessRaisedException,
+                                             SpawnContext, spawn, start_processes)
 from rushlight.nn.parameter import Buffer, Parameter
 from rushlight.tensor.sharing import reduce_storage, reduce_tensor
 from rushlight.tensor.storage import Storage
 from rushlight.tensor.tensor import Tensor
 
-__all__ = ["get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy",
-           *multiprocessing.__all__]  # type: ignore[attr-defined]
+__all__ = ["ProcessContext", "ProcessExitedException", "ProcessRaisedException", "SpawnContext",
+           "get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy", "spawn",
+           "start_processes", *multiprocessing.__all__]  # type: ignore[attr-defined]
 _strategy = ["file_descriptor"]
 for _kind in (Tensor, Parameter, Buffer):
     ForkingPickler.register(_kind, reduce_tensor)

@@ -38,7 +38,7 @@ def anonymous_file(size: int) -> int:
         with tempfile.TemporaryFile() as file:
             descriptor = os.dup(file.fileno())
     try:
-        os.truncate(descriptor, size)
+        os.truncate(descriptor, max(size, 1))
     except OSError as error:
         os.close(descriptor)
         raise RuntimeError(f"unable to make {size} bytes of shared memory ({error}); in a DataLoader use "
@@ -48,12 +48,12 @@ def anonymous_file(size: int) -> int:
 
 def mapped(descriptor: int, size: int) -> mmap.mmap:
     """A file's memory, shared with all who map it."""
-    return mmap.mmap(descriptor, size, **_WHOLE)
+    return mmap.mmap(descriptor, max(size, 1), **_WHOLE)
 
 
 def private(descriptor: int, size: int) -> mmap.mmap:
     """A file's memory; what is written to it stays in this process."""
-    return mmap.mmap(descriptor, size, access=mmap.ACCESS_COPY, **_MAPPING)
+    return mmap.mmap(descriptor, max(size, 1), access=mmap.ACCESS_COPY, **_MAPPING)
 
 
 def refuse_graph(t: Tensor) -> None:
@@ -65,27 +65,28 @@ def refuse_graph(t: Tensor) -> None:
             "detach() on the tensor before serializing (e.g., putting it on the queue).")
 
 
-def share(t: Tensor) -> None:
-    """Move a tensor's storage into a file in memory, and with it all tensors that see it."""
-    memory = storage(t)
-    if memory in SHARED or t._k.on_meta:
+def share(memory: Storage, t: Tensor | None = None) -> None:
+    """Move a storage into a file in memory, and with it all tensors that see it; `t`: one of them."""
+    if memory in SHARED or t is not None and t._k.on_meta:
         return
-    old = memory.bytes(t._m)
-    viewers = [t] if sys.getrefcount(memory) <= _ALONE else [
+    old: Any = memory._bytes if t is None else memory.bytes(t._m)
+    viewers = [t] if t is not None and sys.getrefcount(memory) <= _ALONE else [
         v for v in gc.get_referrers(memory) if isinstance(v, Tensor)]
     places = [(v, v.storage_offset(), v.stride()) for v in viewers]
-    descriptor = anonymous_file(max(old.size, 1))
-    _over(memory, descriptor, old.size)
-    memory._bytes[:] = old  # type: ignore[index]
+    block(old.size, memory=memory)._bytes[:] = old  # type: ignore[index]
     for v, offset, steps in places:
         place(v, strided(memory._bytes, v._m.dtype, v._m.shape, steps, offset), v._k)  # type: ignore[arg-type]
 
 
-def _over(memory: Storage, descriptor: int, size: int) -> None:
-    memory._bytes = np.frombuffer(mapped(descriptor, max(size, 1)), np.uint8)[:size]
+def block(size: int, descriptor: int | None = None, memory: Storage | None = None) -> Storage:
+    """A storage, new if none is given, over a file in memory, new if none is given."""
+    descriptor = anonymous_file(size) if descriptor is None else descriptor
+    memory = Storage() if memory is None else memory
+    memory._bytes = np.frombuffer(mapped(descriptor, size), np.uint8)[:size]
     memory.foreign, SHARED[memory] = True, descriptor
     _KNOWN[_identity(descriptor)] = memory
     weakref.finalize(memory, os.close, descriptor)
+    return memory
 
 
 def _identity(descriptor: int) -> tuple[int, int]:
@@ -99,7 +100,7 @@ def _identity(descriptor: int) -> tuple[int, int]:
 def reduce_tensor(t: Tensor) -> Any:
     """A tensor on its way to another process: its storage is shared from now on."""
     refuse_graph(t)
-    share(t)
+    share(storage(t), t)
     return t.__reduce_ex__(5)
 
 
@@ -107,15 +108,18 @@ def reduce_storage(memory: Storage) -> Any:
     """A storage: its file, or its bytes where it is in none."""
     if memory not in SHARED:
         return memory.__reduce__()
-    return _received, (reduction.DupFd(SHARED[memory]), memory._bytes.size)  # type: ignore[union-attr]
+    return _received, (on_its_way(memory), memory._bytes.size)  # type: ignore[union-attr]
+
+
+def on_its_way(memory: Storage) -> Any:
+    """What carries the file of a shared storage in a pickle; its detach() gives the descriptor there."""
+    return reduction.DupFd(SHARED[memory])
 
 
 def _received(duplicate: Any, size: int) -> Storage:
     descriptor = duplicate.detach()
     known = _KNOWN.get(_identity(descriptor))
-    if known is not None:
-        os.close(descriptor)
-        return known
-    memory = Storage()
-    _over(memory, descriptor, size)
-    return memory
+    if known is None:
+        return block(size, descriptor)
+    os.close(descriptor)
+    return known

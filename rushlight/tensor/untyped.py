@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.device import device
-from rushlight.base.dtype import uint8
-from rushlight.base.layout import Layout
 from rushlight.tensor.storage import SHARED, Storage, address
 from rushlight.tensor.tensor import Tensor, storage
 
@@ -130,11 +128,10 @@ class UntypedStorage:
 
     def share_memory_(self) -> "UntypedStorage":
         """Move the bytes, and all tensors that see them, into memory that other processes can see."""
-        from rushlight.tensor.copying import tensor_over
         from rushlight.tensor.sharing import share
 
         self._bytes()
-        share(tensor_over(self._shared, uint8, Layout((self.nbytes(),), (1,), 0)))
+        share(self._shared)
         return self
 
     def tolist(self) -> list[int]:

@@ -20,7 +20,6 @@ import time
 import warnings
 from collections.abc import Callable
 from functools import lru_cache
-from multiprocessing import reduction
 from typing import Any
 
 import numpy as np
@@ -219,7 +218,7 @@ class _Freight:
 
     def __init__(self, job: Job) -> None:
         self._job = job
-        self._block: int | None = None
+        self._block: Any = None
         self._content: Any = None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -227,28 +226,14 @@ class _Freight:
         spans, size = shared.layout(buffers)
         content = [(np.frombuffer(b, np.uint8).ctypes.data if b.nbytes else 0, b.nbytes) for b in buffers]
         if content != self._content:
-            self._fill(size, spans, buffers)
-            self._content = content
-        return _unload, (body, None if self._block is None else reduction.DupFd(self._block), size, spans)
-
-    def _fill(self, size: int, spans: Any, buffers: Any) -> None:
-        self.__del__()
-        if size:
-            self._block = sharing.anonymous_file(size)
-            with sharing.mapped(self._block, size) as memory:
-                shared.fill(memory, spans, buffers)
-
-    def __del__(self) -> None:
-        if self._block is not None:
-            os.close(self._block)
-            self._block = None
+            self._block, self._content = sharing.block(size), content
+            shared.fill(memoryview(self._block._bytes), spans, buffers)
+        return _unload, (body, sharing.on_its_way(self._block), size, spans)
 
 
 def _unload(body: bytes, block: Any, size: int, spans: Any) -> Callable[[], Job]:
     """A function that unpickles the job: errors in that are to be told over the worker's socket."""
     def unpacked() -> Job:
-        if block is None:
-            return pickle.loads(body, buffers=[bytearray() for _ in spans])  # type: ignore[no-any-return]
         descriptor = block.detach()
         try:
             memory = memoryview(sharing.private(descriptor, size))
