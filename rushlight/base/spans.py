@@ -1,7 +1,6 @@
 """Named stretches of time: what a profiler shows beside ops, and PyTorch's record_function.
 
-SPANS holds the logs of the profilers at work. Nobody pays for a span who asks for them first:
-`spanned(name, call) if SPANS else call()`.
+SPANS holds the logs of the profilers at work.
 """
 from __future__ import annotations
 
@@ -47,6 +46,8 @@ def note(place: Any, start: float) -> None:
 
 def spanned(name: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """call(*args, **kwargs), shown by the profilers at work; `name`: see Log's places."""
+    if not SPANS:
+        return call(*args, **kwargs)
     start = perf_counter()
     try:
         return call(*args, **kwargs)

@@ -13,7 +13,7 @@ from collections import deque
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.spans import SPANS, spanned
+from rushlight.base.spans import spanned
 from rushlight.utils.data import fetch, resume
 from rushlight.utils.data.worker import Failure, Job
 
@@ -61,8 +61,7 @@ class _BaseDataLoaderIter:
 
     def __next__(self) -> Any:
         try:
-            data = self._next_data() if not SPANS else spanned(
-                ("enumerate(DataLoader)#{}.__next__", type(self)), self._next_data)
+            data = spanned(("enumerate(DataLoader)#{}.__next__", type(self)), self._next_data)
         except StopIteration:
             self._progress.ended = True
             raise
