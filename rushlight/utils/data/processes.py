@@ -20,6 +20,7 @@ import time
 import warnings
 from collections.abc import Callable
 from functools import lru_cache
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -254,12 +255,15 @@ def _live(end: channel.Channel, stack_end: Any, freight: Any, number: int) -> No
     try:
         torch.set_num_threads(1)
         writer = shared.Writer(end)
+        worker: Any
         try:
-            job = freight if isinstance(freight, Job) else freight()
+            worker = Worker(freight if isinstance(freight, Job) else freight(), number)
         except Exception as error:
-            _refuse(end, writer, Failure(error, f"in DataLoader worker process {number}"))
-            return
-        _serve(end, writer, job, number)
+            # There is no dataset here: every task is answered with the reason.
+            failure = Failure(error, f"in DataLoader worker process {number}")
+            worker = SimpleNamespace(answer=lambda index: ("error", failure), again=lambda: None,
+                                     failed=lambda error: failure)
+        _serve(end, writer, worker)
     except (KeyboardInterrupt, channel.Closed):
         pass  # The main process has been interrupted too, or wants no more.
 
@@ -286,19 +290,7 @@ def _end_with_main(descriptor: int) -> None:
     os._exit(1)
 
 
-def _refuse(end: channel.Channel, writer: shared.Writer, failure: Failure) -> None:
-    """Answer every task with the reason why there is no dataset here."""
-    while True:
-        for body, _ in end.receive():
-            message = pickle.loads(body)[0]
-            if message == "end":
-                return
-            if message != "again":
-                writer.send((message[0], "error"), failure)
-
-
-def _serve(end: channel.Channel, writer: shared.Writer, job: Job, number: int) -> None:
-    worker = Worker(job, number)
+def _serve(end: channel.Channel, writer: shared.Writer, worker: Worker) -> None:
     while True:
         for body, _ in end.receive():
             message, freed = pickle.loads(body)
