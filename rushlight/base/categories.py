@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.base.distributions import UNITS_OF_PAIRS, exponential, in_memory_order, standard64
+from rushlight.base.distributions import UNITS_OF_PAIRS, exponential, in_memory_order
 from rushlight.base.rng import Array, Engine
 
 
@@ -29,8 +29,8 @@ def chooser(weights: Array, k: int, replacement: bool) -> Callable[[Engine, Arra
     of = np.float32 if weights.dtype.itemsize == 2 else weights.dtype
 
     def run(engine: Engine, weights: Array) -> Array:
-        totals, units = _totals(weights.astype(of, copy=False)), engine.cut(UNITS_OF_PAIRS, shape)
-        return _search(totals, standard64(engine, *shape) if units is None else units)
+        totals = _totals(weights.astype(of, copy=False))
+        return _search(totals, engine.take(UNITS_OF_PAIRS, shape, False))
     return run
 
 

@@ -84,8 +84,7 @@ def units32(words: Array) -> Array:
 
 def standard64(engine: Engine, *sizes: int) -> Array:
     """float64 uniforms of [0, 1): the low 53 bits of a pair each."""
-    found = engine.cut(UNITS_OF_PAIRS, sizes)
-    return _units64(engine.words64(math.prod(sizes))).reshape(sizes) if found is None else found.copy()
+    return engine.take(UNITS_OF_PAIRS, sizes)
 
 
 # The digits of double precision, and the last one's worth: arrays, which NumPy takes faster than numbers.
@@ -93,10 +92,7 @@ _DIGITS, _UNIT_53 = np.array((1 << 53) - 1, np.uint64), np.array(2.0**-53)
 
 
 def _units_of_pairs(words: Array) -> Array:
-    return _units64(paired(words))
-
-
-def _units64(words: Array) -> Array:
+    words = paired(words)
     words &= _DIGITS
     floats = words.view(np.int64).astype(np.float64)
     floats *= _UNIT_53
@@ -293,8 +289,6 @@ def bernoulli_each(like: Array, of: dtype) -> Callable[[Engine, Array], Array]:
         if bits.item(bits.argmax()) > one and not ((p >= 0) & (p <= 1)).all():
             raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false. bernoulli: "
                                "probabilities must be in [0, 1]")
-        units = engine.cut(UNITS_OF_PAIRS if double else UNITS, p.shape)
-        if units is None:
-            units = standard64(engine, *p.shape) if double else engine.take(UNITS, p.shape)
+        units = engine.take(UNITS_OF_PAIRS if double else UNITS, p.shape, False)
         return (units < p).astype(of.np)
     return run

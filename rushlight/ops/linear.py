@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.tape import fusing
 from rushlight.ops.along import legacy
 from rushlight.ops.products import Array, bmm, conjugate, mm, multiplier, mv, narrow, sum_of_outers, widely
-from rushlight.ops.scalar import Expr
+from rushlight.ops.rowkernels import BIG, RowKernel
+from rushlight.ops.scalar import Expr, symbol
 from rushlight.ops.table import composite, contract, pointwise
 from rushlight.ops.ways import Way, resolved
 
@@ -147,6 +149,16 @@ def outer(input, vec2):
         raise RuntimeError(f"outer: Expected 1-D argument self and vec2, but got {input.ndim}-D and "
                            f"{vec2.ndim}-D")
     return input.unsqueeze(1) * vec2
+
+
+_products, _SOME = RowKernel(lambda: (symbol("x") * symbol("y"),), "xy", "x"), 1 << 12
+
+
+@outer.kernel
+def _(a: Array, b: Array) -> Any:
+    # Rows are gone through by machine code: NumPy's way to a short one takes longer than its products.
+    some = a.ndim == b.ndim == 1 and a.dtype is b.dtype and _SOME <= a.size * b.size < BIG and not fusing()
+    return _products(-1, a[:, None], b) if some else NotImplemented
 
 
 @composite(out=True, planned=True)

@@ -233,20 +233,29 @@ def _merged(ways: Any) -> Any:
 @_alignments.kernel
 def _(logs: Any, targets: Any, times: Any, lengths: Any, blank: int) -> Any:
     labels, barred, start, only, *last = _trellis(logs, targets, times, lengths, blank)
+    run = _steps(len(logs), *labels.shape, logs.dtype)
+    if run is None:
+        return NotImplemented
     wide = np.empty((len(logs), len(labels), labels.shape[1] + 2), logs.dtype)
     wide[:, :, :2] = -inf
     emitted = logs.reshape(len(logs), -1).take(labels + last[1] * logs.shape[2], 1)
-    found, kernel = wide[:, :, 2:], _step(dt.from_numpy_dtype(logs.dtype).name)
+    found = wide[:, :, 2:]
     np.add(start, emitted[0], found[0])
-    *given, to = found[:-1], wide[:-1, :, 1:-1], wide[:-1, :, :-2], barred, emitted[1:], found[1:]
-    # One after the other in one call, where a row is no single state.
-    split = machine("team", "split")
-    if labels.shape[1] == 1 or not split(kernel.fn, (*given, to), (False,) * 6, to.shape, 1):
-        given[3] = [barred] * len(to)
-        for now, *states in zip(to, *given):
-            kernel(*states, out=now)
+    run(1, wide, barred, emitted)
     ends = found[tuple(last)] + only
     return -np.logaddexp(ends[:, 0], ends[:, 1])
+
+
+@lru_cache(maxsize=64)
+def _steps(steps: int, n: int, states: int, of: Any) -> Any:
+    """All steps in one call, for arrays of these sizes; None where a row is no line of several states."""
+    if states == 1:
+        return None
+    wide, barred, emitted = [np.empty((*s, k), of) for s, k in (((steps, n), states + 2), ((n,), states), (
+        (steps, n), states))]
+    operands = wide[:-1, :, 2:], wide[:-1, :, 1:-1], wide[:-1, :, :-2], barred, emitted[1:], wide[1:, :, 2:]
+    return machine("team", "kept")(_step(dt.from_numpy_dtype(of).name).fn, operands, (0, 0, 0, 1, 2, 0),
+                                   (wide, barred, emitted))
 
 
 @lru_cache(maxsize=None)
@@ -266,16 +275,16 @@ def _step(of: str) -> Any:
 def _trellis(logs: Any, targets: Any, times: Ints, lengths: Ints, blank: int) -> list[Any]:
     """Labels with blanks around; 0, else -inf, where one may be reached from two before it, for states to
     start in, and for those to end in (they come before it); where these are."""
-    places, *others = _layout(times, lengths, targets.shape, logs.dtype)
-    labels = np.concatenate((targets.reshape(-1), [blank])).take(places)
-    barred = np.full(labels.shape, -inf, logs.dtype)
-    barred[:, 2:][labels[:, 2:] != labels[:, :-2]] = 0  # unless it is the same label, or a blank
-    return [labels, barred, *others]
+    places, bars, last, *others = _layout(times, lengths, targets.shape, logs.dtype, blank)
+    labels = np.concatenate((targets.reshape(-1), last)).take(places)
+    barred = bars.take(labels[:, 2:] == labels[:, :-2])  # the same label, or a blank
+    return [labels[:, 2:], barred, *others]
 
 
 @lru_cache(maxsize=32)
-def _layout(times: Ints, lengths: Ints, shape: Ints, of: Any) -> tuple[Any, ...]:
-    """Where labels are among targets of a shape, after which comes the blank; and the rest of `_trellis`."""
+def _layout(times: Ints, lengths: Ints, shape: Ints, of: Any, blank: int) -> tuple[Any, ...]:
+    """Where labels are among targets of a shape, after which comes the blank (the first two come twice, as
+    nothing is two before them); what bars, of two; the blank; and the rest of `_trellis`."""
     n, ends, counts = len(lengths), np.cumsum(lengths), 2 * np.array(lengths, np.int64)[:, None]
     places = np.full((n, 2 * max(lengths, default=0) + 1), prod(shape), np.int64)
     for i, k in enumerate(lengths):
@@ -284,4 +293,6 @@ def _layout(times: Ints, lengths: Ints, shape: Ints, of: Any) -> tuple[Any, ...]
     start[:, :2] = 0
     last = counts - np.arange(2)
     only = np.where(last < 0, -inf, 0.0).astype(of)
-    return places, start, only, np.array(times)[:, None] - 1, np.arange(n)[:, None], np.maximum(last, 0)
+    twice = np.concatenate((places[:, :2], places), 1) if places.shape[1] > 1 else places[:, [0, 0, 0]]
+    return (twice, np.array((0, -inf), of), np.array([blank]), start, only,
+            np.array(times)[:, None] - 1, np.arange(n)[:, None], np.maximum(last, 0))

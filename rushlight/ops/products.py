@@ -66,8 +66,8 @@ def widely(a: Array, b: Array) -> Way:
         return found
     if narrow(a):
         return lambda a, b: wide(*[converted(x, np.empty_like(x, np.float32)) for x in (a, b)])
-    # Of two matrices, dot is the shorter way to the same routine.
-    return np.matmul if large or a.ndim != 2 or b.ndim != 2 else np.ndarray.dot
+    # Of two matrices or two vectors, dot is the shorter way to the same routine.
+    return np.ndarray.dot if 0 < a.ndim == b.ndim < 3 and not large else np.matmul
 
 
 def _multiplying(row: Row) -> Callable[..., Any]:

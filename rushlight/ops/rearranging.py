@@ -96,17 +96,18 @@ roll.gradient(lambda s, grad: roll(grad, tuple(-n for n in as_tuple(s.shifts)), 
 
 
 def _triangle(name: str, doc: str, upper: bool) -> Row:
-    def body(input, diagonal: "int" = 0) -> Array:
+    def body(input, diagonal: "int" = 0) -> Way:
         if input.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, got {input.ndim}")
         if input.size > 1 << 14 or input.itemsize > 8:
-            return (np.triu if upper else np.tril)(input, diagonal)
-        mask = _mask(*input.shape[-2:], diagonal, upper, input.itemsize)  # of bits: faster than np.where
-        return (np.ascontiguousarray(input).view(mask.dtype) & mask).view(input.dtype)
+            return lambda a: (np.triu if upper else np.tril)(a, diagonal)
+        mask, of = _mask(*input.shape[-2:], diagonal, upper, input.itemsize), input.dtype
+        bits = mask.dtype  # which are faster than np.where
+        return lambda a: (np.ascontiguousarray(a).view(bits) & mask).view(of)
 
     def rule(s: Any, grad: Any) -> Any:
         return row(grad, s.diagonal)
-    row: Row = opaque(body, name=name, doc=doc, vjp=rule, inplace=True, out=True, quiet=True)
+    row: Row = opaque(resolved(body), name=name, doc=doc, vjp=rule, inplace=True, out=True, quiet=True)
     return row
 
 

@@ -12,6 +12,7 @@ from rushlight.ops.machine import machine
 from rushlight.ops.oneatom import not_for
 from rushlight.ops.scanning import put_back
 from rushlight.ops.table import Array, composite, opaque
+from rushlight.ops.ways import Way, resolved
 
 
 def comparable(a: Array) -> Array:
@@ -116,19 +117,19 @@ def msort(input):
 # --- topk, kthvalue -------------------------------------------------------------------------------
 
 @opaque(out=True, vjp=put_back)
-def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool" = True) -> Any:
+@resolved
+def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool" = True) -> Way:
     """The k largest (or smallest) elements along dim, in order, and where they are."""
     _refuse_complex("topk", input)
     if input.dtype == np.bool_:
         raise RuntimeError("topk does not support bool dtypes on CPU")
-    d = wrap_dim(dim, input.ndim)
-    source = at_least_1d(input)
+    d, source, result = wrap_dim(dim, input.ndim), at_least_1d(input), named("topk")
     if not 0 <= k <= source.shape[d]:
         raise RuntimeError(f"selected index k out of range: expected 0 <= k <= {source.shape[d]}, got {k}")
-    values, order = _first(source, k, d, largest)
-    if not input.ndim:
-        values, order = values.reshape(values.shape[1:]), order.reshape(order.shape[1:])
-    return named("topk")(values, order)
+    first = _first(source, k, d, largest)
+    if input.ndim:
+        return lambda a: result(*first(a))
+    return lambda a: result(*[found.reshape(found.shape[1:]) for found in first(at_least_1d(a))])
 
 
 # So many are kept in order while rows are gone through, more of them only if they are one of so many; and how
@@ -136,19 +137,30 @@ def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool
 _FEW, _MOST, _SHARE, _LARGE = 5, 128, 100, 1 << 19
 
 
-def _first(a: Array, k: int, d: int, largest: bool) -> tuple[Array, Array]:
-    """The k first elements of the order along d, and where they are."""
-    if 0 < k <= max(_FEW, min(_MOST, a.shape[d] // _SHARE)):
-        rows = np.ascontiguousarray(comparable(a).swapaxes(d, -1))
-        shape = *rows.shape[:-1], k
-        values, places = np.empty(shape, rows.dtype), np.empty(shape, np.int64)
-        found = machine("topk", "first")(rows.dtype, largest)
-        if found and (machine("topk", "shared")(found.fn, rows, values, places) if rows.size >= _LARGE else
-                      found.fn(rows, values, places)):
-            return (np.asarray(values.swapaxes(d, -1), a.dtype, order="C"),
-                    np.asarray(places.swapaxes(d, -1), order="C"))
-    order = np.asarray(_partly(a, k, d, largest), order="C")
-    return np.asarray(take_along(a, d, order), order="C"), order
+def _first(like: Array, k: int, d: int, largest: bool) -> Way:
+    """What gives the k first elements of the order along d, and where they are."""
+    def by_sorting(a: Array) -> tuple[Array, Array]:
+        order = np.asarray(_partly(a, k, d, largest), order="C")
+        return np.asarray(take_along(a, d, order), order="C"), order
+    seen, few = comparable(like), 0 < k <= max(_FEW, min(_MOST, like.shape[d] // _SHARE))
+    kernel = machine("topk", "first")(seen.dtype, largest) if few else None
+    if kernel is None:
+        return by_sorting
+    shape, of, large = (*like.swapaxes(d, -1).shape[:-1], k), seen.dtype, like.size >= _LARGE
+    last = d == like.ndim - 1 and seen is like
+    whole = last and like.flags.c_contiguous
+
+    def best(a: Array) -> tuple[Array, Array]:
+        rows = a if whole else np.ascontiguousarray(comparable(a).swapaxes(d, -1))
+        values, places = np.empty(shape, of), np.empty(shape, np.int64)
+        if not (machine("topk", "shared")(kernel.fn, rows, values, places) if large else
+                kernel.fn(rows, values, places)):
+            return by_sorting(a)
+        if last:
+            return values, places
+        return (np.asarray(values.swapaxes(d, -1), a.dtype, order="C"),
+                np.asarray(places.swapaxes(d, -1), order="C"))
+    return best
 
 
 def _partly(a: Array, k: int, d: int, largest: bool) -> Array:
