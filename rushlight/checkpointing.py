@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import io
 import os
 import random
 import re
@@ -27,6 +28,7 @@ import numpy as np
 import rushlight as torch
 from rushlight.compiler import tier
 from rushlight.serialize.atomic import _sync_directory
+from rushlight.serialize.beside import Early, beside
 from rushlight.serialize.plain import Tensors, decode, encode
 from rushlight.serialize.safetensors import _DTYPES
 
@@ -164,15 +166,10 @@ class Checkpoint:
 
 
 def _write(path: str, pieces: list[Any]) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-    try:
-        for piece in pieces:
-            rest = memoryview(piece)
-            while rest:
-                rest = rest[os.write(descriptor, rest[:1 << 28]):]
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    with io.BufferedWriter(Early(path, "xb")) as file:
+        file.writelines(pieces)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def _write_tensors(path: str, tensors: dict[str, Any]) -> dict[str, Any]:
@@ -190,10 +187,9 @@ def _write_tensors(path: str, tensors: dict[str, Any]) -> dict[str, Any]:
     text = json.dumps(header).encode()
     text += b" " * (-len(text) % 8)
     whole = [len(text).to_bytes(8, "little") + text, *pieces]
-    with ThreadPoolExecutor(1) as second:
-        sums = [second.submit(zlib.crc32, piece) for piece in whole]
-        _write(path, whole)
-        head, *data = [s.result() for s in sums]
+    sums = beside(lambda: [*map(zlib.crc32, whole)])
+    _write(path, whole)
+    head, *data = sums()
     table = {name: [*entry, checksum] for (name, entry), checksum in zip(table.items(), data)}
     return {"tensors": table, "start": len(whole[0]), "head": head, "size": len(whole[0]) + place}
 

@@ -153,10 +153,11 @@ def _prepare(first: str, arguments: list[str]) -> Callable[[], Any]:
         if len(arguments) < 2:
             _refuse(f"Argument expected for the {first} option")
         sys.argv[:] = [first, *arguments[2:]]
-        return _code(arguments[1]) if first == "-c" else _module(arguments[1])
+        # What the interpreter itself calls for -m finds the module and sets sys.argv[0].
+        return (_compiled(arguments[1], "<string>") if first == "-c"
+                else _by_runpy(os.getcwd(), arguments[1]))
     sys.argv[:] = arguments
     if first == "-":
-        _set_first_path("")
         return _compiled(sys.stdin.buffer.read(), "<stdin>")
     if first.startswith("-"):
         _refuse(f"unknown option {first}")
@@ -181,23 +182,18 @@ def _fresh_main(**attributes: Any) -> dict[str, Any]:
     return main_module.__dict__
 
 
-def _code(text: str) -> Callable[[], Any]:
-    _set_first_path("")
-    return _compiled(text, "<string>")
-
-
 def _compiled(text: str | bytes, name: str) -> Callable[[], Any]:
+    _set_first_path("")
     namespace = _fresh_main(__loader__=BuiltinImporter)
     return lambda: exec(compile(text, name, "exec", dont_inherit=True), namespace)
 
 
-def _module(name: str) -> Callable[[], Any]:
+def _by_runpy(folder: str, name: str, *alter_argv: bool) -> Callable[[], Any]:
     import runpy
 
-    _set_first_path(os.getcwd())
+    _set_first_path(folder)
     _fresh_main()
-    # What the interpreter itself calls for -m: it finds the module and sets sys.argv[0].
-    return lambda: runpy._run_module_as_main(name)  # type: ignore[attr-defined]
+    return lambda: runpy._run_module_as_main(name, *alter_argv)  # type: ignore[attr-defined]
 
 
 def _script(path: str) -> Callable[[], Any]:
@@ -205,7 +201,8 @@ def _script(path: str) -> Callable[[], Any]:
 
     full = os.path.join(os.getcwd(), path)
     if os.path.isdir(path) or (os.path.isfile(path) and get_importer(path) is not None):
-        return _folder(path)
+        # A folder or zip file with a `__main__.py` in it.
+        return _by_runpy(os.path.abspath(path), "__main__", False)
     try:
         kind = SourcelessFileLoader if path.endswith(".pyc") else SourceFileLoader
         loader = kind("__main__", full)
@@ -225,15 +222,6 @@ def _script(path: str) -> Callable[[], Any]:
         exec(code, namespace)  # type: ignore[arg-type]
 
     return run
-
-
-def _folder(path: str) -> Callable[[], Any]:
-    """A folder or zip file with a `__main__.py` in it."""
-    import runpy
-
-    _set_first_path(os.path.abspath(path))
-    _fresh_main()
-    return lambda: runpy._run_module_as_main("__main__", False)  # type: ignore[attr-defined]
 
 
 # --- ending as Python does ----------------------------------------------------------------------

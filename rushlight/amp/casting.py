@@ -7,7 +7,7 @@ from __future__ import annotations
 import functools
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rushlight.autograd.mode import LOCAL
@@ -16,6 +16,7 @@ from rushlight.base import dtype as dt
 from rushlight.dispatch import state
 from rushlight.ops.autocast import CHOSEN
 from rushlight.tensor.tensor import Tensor
+from rushlight.transforms.levels import operands
 
 
 class ToCopyBackward0(Node):
@@ -82,9 +83,9 @@ class Casting:
                 copy._g, copy._i = ToCopyBackward0(((value._g, value._i),)), 0
         return copy
 
-    def _widest(self, values: Iterable[Any]) -> dt.dtype:
+    def _widest(self, values: Sequence[Any]) -> dt.dtype:
         widest = self.dtype
-        for tensor in _tensors(values):
+        for tensor in operands(values):
             if not castable(tensor) or dt.float32 is widest:
                 continue
             dtype = tensor._k.dtype
@@ -100,14 +101,6 @@ def castable(tensor: Tensor) -> bool:
     """Whether autocast changes the tensor's type: floating, not float64, and not on the meta device."""
     kind = tensor._k
     return kind.dtype.is_floating_point and kind.dtype is not dt.float64 and not kind.on_meta
-
-
-def _tensors(values: Iterable[Any]) -> Iterator[Tensor]:
-    for value in values:
-        if isinstance(value, Tensor):
-            yield value
-        elif isinstance(value, (list, tuple)):
-            yield from (v for v in value if isinstance(v, Tensor))
 
 
 class _Local(threading.local):

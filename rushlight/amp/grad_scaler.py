@@ -129,16 +129,18 @@ class GradScaler:
         state = self._per_optimizer_states[id(optimizer)]
         if state["stage"] is OptState.STEPPED:
             raise RuntimeError("step() has already been called since the last update().")
-        if getattr(optimizer, "_step_supports_amp_scaling", False):
-            return self._step_that_scales(optimizer, state, args, kwargs)
+        scales = getattr(optimizer, "_step_supports_amp_scaling", False)
+        result = (self._step_that_scales if scales else self._step)(optimizer, state, args, kwargs)
+        state["stage"] = OptState.STEPPED
+        return result
+
+    def _step(self, optimizer: Any, state: dict[str, Any], args: Any, kwargs: dict[str, Any]) -> Any:
         if state["stage"] is OptState.READY:
             self.unscale_(optimizer)
         if not state["found_inf_per_device"]:
             raise AssertionError("No inf checks were recorded for this optimizer.")
         finite = not any(found.item() for found in state["found_inf_per_device"].values())
-        result = optimizer.step(*args, **kwargs) if finite else None
-        state["stage"] = OptState.STEPPED
-        return result
+        return optimizer.step(*args, **kwargs) if finite else None
 
     def _step_that_scales(self, optimizer: Any, state: dict[str, Any], args: Any,
                           kwargs: dict[str, Any]) -> Any:
@@ -148,9 +150,7 @@ class GradScaler:
                           "optimizer. In the near future GradScaler registers `grad_scale: Tensor` and "
                           "`found_inf: Tensor` to the passed optimizer and let the optimizer use them "
                           "directly.", FutureWarning, stacklevel=3)
-            result = optimizer.step(*args, **kwargs, grad_scaler=self)
-            state["stage"] = OptState.STEPPED
-            return result
+            return optimizer.step(*args, **kwargs, grad_scaler=self)
         if state["stage"] is OptState.READY:
             self._check_inf_per_device(optimizer)
             optimizer.grad_scale = self._scale * getattr(optimizer, "grad_scale", 1)
@@ -158,7 +158,6 @@ class GradScaler:
             optimizer.grad_scale = getattr(optimizer, "grad_scale", None)
         optimizer.found_inf = sum(state["found_inf_per_device"].values())
         result = optimizer.step(*args, **kwargs)
-        state["stage"] = OptState.STEPPED
         del optimizer.grad_scale, optimizer.found_inf
         return result
 

@@ -2,26 +2,25 @@
 
 A node's number is higher than those of all nodes it leads to, so the waiting node with the
 highest number has received everything that will flow into it: a heap of numbers is the whole
-schedule. Nothing recurses, so depth is no limit.
+schedule. Nothing recurses, so depth is no limit. Leaves come last by their numbers; where it shows when
+they get their gradients, in hooks or in memory, each comes right after the last node that leads to it.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from heapq import heappop, heappush
 from importlib import import_module
-from threading import get_ident
 from time import perf_counter
 from typing import Any
 
 import numpy as np
 
 from rushlight.autograd import hooks
-from rushlight.autograd.edges import GradientEdge, listed
 from rushlight.autograd.mode import LOCAL
-from rushlight.autograd.node import AccumulateGrad, Node, freed
+from rushlight.autograd.node import AccumulateGrad, GradientEdge, Node, freed, listed
 from rushlight.autograd.packing import Packed
-from rushlight.base.spans import SPANS
+from rushlight.base.spans import SPANS, records
 from rushlight.base.tape import TAPE, constant, escape
 from rushlight.tensor.geometry import strided
 from rushlight.tensor.gradient import Gradient
@@ -93,11 +92,26 @@ def run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
         hooks.leave_run(current)
 
 
+def _turns(roots: list[tuple[Node, int, Tensor]], first: Any) -> dict[Node, float]:
+    """When the turn of each leaf comes, where anybody could tell; `first`: the first leaf that is reached."""
+    leaf = first.variable
+    if not hooks.Hooks.made and (leaf is None or leaf.grad is None):
+        return {}
+    turns: dict[Node, float] = {}
+    for node in _below([node for node, _, _ in roots]):
+        for place, e in enumerate(node.next[::node.leaves], 5000):
+            if e is not None and e[0].__class__ is AccumulateGrad:
+                turns[e[0]] = max(turns.get(e[0], -node.seq), place * 1e-4 - node.seq)
+    return turns
+
+
 def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
          wanted: _Wanted | None, accumulate: bool) -> None:
     buffers: dict[Node, Any] = {}
-    heap: list[tuple[int, Node]] = []
-    through = partial(_timed, [log.note for log in SPANS if log.thread == get_ident()]) if SPANS else _through
+    heap: list[tuple[float, Node]] = []
+    turns: dict[Node, float] | None = None
+    add = partial(TAPE[-1].accumulate, _accumulate) if TAPE else _accumulate
+    through = _timed(records()) if SPANS else _through
     for node, number, grad in roots:
         _receive(buffers, heap, node, number, grad)
     while heap:
@@ -109,10 +123,8 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
         if wanted is not None and wanted.stops_at(node, grad, accumulate):
             continue
         if node.__class__ is AccumulateGrad:
-            if accumulate and TAPE:
-                TAPE[-1].accumulate(_accumulate, node, grad, create)
-            elif accumulate:
-                _accumulate(node, grad, create)
+            if accumulate:
+                add(node, grad, create)
             continue
         results = through(node, grad)
         if not keep:
@@ -124,7 +136,9 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
                     _receive(buffers, heap, target, number, g)
                 else:
                     buffers[target] = g
-                    heappush(heap, (-target.seq, target))
+                    if turns is None and target.__class__ is AccumulateGrad:
+                        turns = _turns(roots, target)
+                    heappush(heap, (turns.get(target, -target.seq) if turns else -target.seq, target))
         # Let go of them: own() tells by reference counts whether a gradient is anybody else's.
         results = g = e = None
 
@@ -157,19 +171,20 @@ def _through(node: Node, grad: Any) -> Sequence[Any]:
     return results
 
 
-def _timed(notes: list[Any], node: Node, grad: Any) -> Sequence[Any]:
-    """The same under a profiler; names that need more than the class and shapes are made at once."""
-    begin = perf_counter()
-    results = _through(node, grad)
-    end = perf_counter()
-    kind: Any = node.__class__
-    place = kind.__name__ if kind.by_shapes is None else kind.place(node)
-    for note in notes:
-        note((place, begin, end))
-    return results
+def _timed(kept: list[list[Any]]) -> Callable[[Node, Any], Sequence[Any]]:
+    """The same under profilers, which keep these records."""
+    def through(node: Node, grad: Any) -> Sequence[Any]:
+        begin = perf_counter()
+        results = _through(node, grad)
+        end = perf_counter()
+        record = node.place(), begin, end
+        for log in kept:
+            log += record
+        return results
+    return through
 
 
-def _receive(buffers: dict[Node, Any], heap: list[tuple[int, Node]], node: Node, number: int,
+def _receive(buffers: dict[Node, Any], heap: list[tuple[float, Node]], node: Node, number: int,
              grad: Tensor) -> None:
     if node not in buffers:
         heappush(heap, (-node.seq, node))

@@ -7,9 +7,8 @@ from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from rushlight.autograd.edges import GradientEdge, get_gradient_edge
 from rushlight.autograd.hooks import Handle, current_run
-from rushlight.autograd.node import Node
+from rushlight.autograd.node import GradientEdge, Node, get_gradient_edge
 from rushlight.autograd.packing import HOOKS, pop, push
 from rushlight.tensor.tensor import Tensor, storage
 

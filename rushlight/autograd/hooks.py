@@ -24,6 +24,7 @@ class Hooks:
     """A node's hooks: on one result's gradient, before, after, and after accumulation."""
 
     __slots__ = ("tensor", "pre", "post", "accumulated", "retained")
+    made = False  # whether there was ever a hook
 
     def __init__(self) -> None:
         self.tensor: dict[int, tuple[int, Callable[..., Any]]] = {}
@@ -53,7 +54,7 @@ class Handle:
 
 def _of(node: Node) -> Hooks:
     if node.hooks is None:
-        node.hooks = Hooks()
+        node.hooks, Hooks.made = Hooks(), True
     found: Hooks = node.hooks
     return found
 

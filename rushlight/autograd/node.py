@@ -10,7 +10,7 @@ import itertools
 import re
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 Edge = tuple["Node", int]
 next_seq = itertools.count(1).__next__
@@ -31,8 +31,7 @@ class Node:
     `multi` and get a list of gradients, None where there is none."""
 
     __slots__ = ("next", "seq", "saved", "hooks", "metadata_", "trace", "__weakref__")
-    multi = False
-    by_shapes: bool | None = None  # whether its name depends on shapes of tensors alone; None: on nothing
+    multi, leaves = False, 1  # leaves: -1 where PyTorch gives the last of a node's leaves its gradient first
     next: tuple[Edge | None, ...]
     saved: Any
     hooks: Any
@@ -71,6 +70,10 @@ class Node:
         """The class name, as `repr` shows it."""
         return type(self).__name__
 
+    def place(self) -> Any:
+        """What a profiler keeps to name it by: its class, or what dispatch/names.py's `named` takes."""
+        return self.__class__
+
     def settle(self) -> "Node":
         """This node, its class named as PyTorch names the overload that it was."""
         return self
@@ -88,6 +91,10 @@ class Node:
         except AttributeError:
             self.metadata_: dict[Any, Any] = {}
             return self.metadata_
+
+    def __lt__(self, other: "Node") -> bool:
+        # For a heap of turns, where two may be the same after very many nodes.
+        return self.seq > other.seq
 
     def _sequence_nr(self) -> int:
         return self.seq
@@ -162,3 +169,33 @@ def edge(t: Any) -> Edge | None:
 def backward_name(op: str) -> str:
     """PyTorch's name for the node of an op: layer_norm -> LayerNormBackward0, im2col -> Im2Col..."""
     return re.sub(r"(?:^|_+|(?<=\d))([a-z])", lambda found: found[1].upper(), op.strip("_")) + "Backward0"
+
+
+class GradientEdge(NamedTuple):
+    """A result's place in the graph: the node and which of its results. It keeps the graph alive, no data."""
+
+    node: Node
+    output_nr: int
+    ownership_token: Any = None
+
+    @property
+    def _g(self) -> Node:
+        return self.node
+
+    @property
+    def _i(self) -> int:
+        return self.output_nr
+
+
+def get_gradient_edge(tensor: Any) -> GradientEdge:
+    """Where the gradient of `tensor` arrives; RuntimeError if it does not require gradients."""
+    if tensor._g is None:
+        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require "
+                           "gradients")
+    return GradientEdge(tensor._g, tensor._i)
+
+
+def listed(values: Any) -> list[Any]:
+    """One tensor or edge, or a list or tuple of them, as a list."""
+    many = isinstance(values, (list, tuple)) and not isinstance(values, GradientEdge)
+    return list(values) if many else [values]

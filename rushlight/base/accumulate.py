@@ -47,20 +47,10 @@ def reduce_at(how: str, target: Array, positions: Array, rows: Array) -> None:
     _COMBINE[how].at(target, positions, rows)
 
 
-def lowest(dtype: np.dtype[Any]) -> Any:
-    """The number that max leaves alone: -inf, the smallest integer, False."""
-    if dtype.kind in "iu":
-        return np.iinfo(dtype).min
-    return False if dtype.kind == "b" else dtype.type(-np.inf)
-
-
-def highest(dtype: np.dtype[Any]) -> Any:
-    """The number that min leaves alone."""
-    if dtype.kind in "iu":
-        return np.iinfo(dtype).max
-    return True if dtype.kind == "b" else dtype.type(np.inf)
-
-
 def identity(how: str, dtype: np.dtype[Any]) -> Any:
-    """What a reduction starts from."""
-    return {"amax": lowest, "amin": highest}.get(how, lambda of: of.type(how == "prod"))(dtype)
+    """What a reduction starts from: the number that it leaves alone."""
+    if how in ("sum", "prod"):
+        return dtype.type(how == "prod")
+    if dtype.kind in "iu":
+        return np.iinfo(dtype).min if how == "amax" else np.iinfo(dtype).max
+    return how == "amin" if dtype.kind == "b" else dtype.type(-np.inf if how == "amax" else np.inf)

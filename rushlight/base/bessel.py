@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base.coefficients import SERIES
-from rushlight.base.lifted import horner, lifted
+from rushlight.base.lifted import SERIES, horner, lifted
 
 
 def chebyshev(x: Any, coefficients: tuple[float, ...]) -> Any:
@@ -73,24 +72,19 @@ def _far(x: Any, order: int, shift: float) -> Any:
     return wave * np.sqrt(2 / (math.pi * x))
 
 
-def _j0(x: Any) -> Any:
-    return np.where(x <= 8, _near(x, "j0"), _far(x, 0, 0.0))
+def _right(x: Any, order: int) -> Any:
+    """J where x is not negative."""
+    near = _near(x, f"j{order}")
+    return np.where(x <= 8, x * near if order else near, _far(x, order, 0.0))
 
 
-def _j1(x: Any) -> Any:
-    return np.where(x <= 8, x * _near(x, "j1"), _far(x, 1, 0.0))
+def _first_kind(x: Any, order: int, scaled: bool) -> Any:
+    found = _right(np.abs(x), order)
+    return np.copysign(1.0, x) * found if order else found
 
 
-@lifted
-def bessel_j0(x: Any) -> Any:
-    """The Bessel function of the first kind, order 0."""
-    return _j0(np.abs(x))
-
-
-@lifted
-def bessel_j1(x: Any) -> Any:
-    """The Bessel function of the first kind, order 1."""
-    return np.copysign(1.0, x) * _j1(np.abs(x))
+bessel_j0 = _named("bessel_j0", "The Bessel function of the first kind, order 0.", _first_kind, 0, False)
+bessel_j1 = _named("bessel_j1", "The Bessel function of the first kind, order 1.", _first_kind, 1, False)
 
 
 @lifted
@@ -108,14 +102,14 @@ def _second_kind(x: Any, near: Any, far: Any) -> Any:
 @lifted
 def bessel_y0(x: Any) -> Any:
     """The Bessel function of the second kind, order 0."""
-    near = _near(x, "y0") + 2 / math.pi * np.log(x) * _j0(x)
+    near = _near(x, "y0") + 2 / math.pi * np.log(x) * _right(x, 0)
     return _second_kind(x, near, _far(x, 0, math.pi / 2))
 
 
 @lifted
 def bessel_y1(x: Any) -> Any:
     """The Bessel function of the second kind, order 1."""
-    near = x * _near(x, "y1") + 2 / math.pi * (np.log(x) * _j1(x) - 1 / x)
+    near = x * _near(x, "y1") + 2 / math.pi * (np.log(x) * _right(x, 1) - 1 / x)
     return _second_kind(x, near, _far(x, 1, math.pi / 2))
 
 

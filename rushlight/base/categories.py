@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.base.distributions import UNITS_OF_PAIRS, exponential, in_memory_order, standard64
+from rushlight.base.distributions import UNITS_OF_PAIRS, exponential, in_memory_order
 from rushlight.base.rng import Array, Engine
 
 
@@ -29,8 +29,8 @@ def chooser(weights: Array, k: int, replacement: bool) -> Callable[[Engine, Arra
     of = np.float32 if weights.dtype.itemsize == 2 else weights.dtype
 
     def run(engine: Engine, weights: Array) -> Array:
-        totals, units = _totals(weights.astype(of, copy=False)), engine.cut(UNITS_OF_PAIRS, shape)
-        return _search(totals, standard64(engine, *shape) if units is None else units)
+        totals = _totals(weights.astype(of, copy=False))
+        return _search(totals, engine.take(UNITS_OF_PAIRS, shape, False))
     return run
 
 
@@ -90,16 +90,25 @@ def _check_weights(weights: Array) -> None:
 
 
 def _search(totals: Array, samples: Array) -> Array:
-    """Per row, the first category whose running total is not below the sample, by bisection."""
+    """Per row, the first category whose running total is not below the sample."""
     if totals.ndim == 1:
         return totals.searchsorted(samples)
     if len(totals) <= _FEW:
         return np.array([row.searchsorted(keys) for row, keys in zip(totals, samples, strict=True)])
-    low = np.zeros(samples.shape, np.int64)
-    high = np.full(samples.shape, totals.shape[1])
-    for _ in range(totals.shape[1].bit_length()):
+    return search_rows(totals, samples, False)
+
+
+def search_rows(edges: Array, values: Array, from_right: bool) -> Array:
+    """np.searchsorted for each row, by bisection of all rows at once; nan is larger than any number."""
+    size = edges.shape[-1]
+    low = np.zeros(values.shape, np.int64)
+    high = np.full(values.shape, size, np.int64)
+    for _ in range(size.bit_length()):
+        open_ = low < high
         middle = (low + high) // 2
-        left = low < high
-        below = np.take_along_axis(totals, np.minimum(middle, totals.shape[1] - 1), 1) < samples
-        low, high = (np.where(left & below, middle + 1, low), np.where(left & ~below, middle, high))
+        at = np.take_along_axis(edges, np.minimum(middle, size - 1), -1)
+        beyond = (at <= values) if from_right else ~(at >= values)
+        beyond |= (values != values) & (from_right | (at == at))
+        low = np.where(open_ & beyond, middle + 1, low)
+        high = np.where(open_ & ~beyond, middle, high)
     return low

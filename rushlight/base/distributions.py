@@ -37,8 +37,8 @@ def not_implemented(kernel: str, of: dtype) -> NoReturn:
     raise NotImplementedError(f'"{kernel}" not implemented for \'{of.legacy}\'')
 
 
-def _need(of: dtype, dtypes: frozenset[dtype], kernel: str) -> None:
-    if of not in dtypes:
+def _need(of: dtype, dtypes: frozenset[dtype], kernel: str, n: int = 1) -> None:
+    if n and of not in dtypes:
         not_implemented(kernel, of)
 
 
@@ -84,8 +84,7 @@ def units32(words: Array) -> Array:
 
 def standard64(engine: Engine, *sizes: int) -> Array:
     """float64 uniforms of [0, 1): the low 53 bits of a pair each."""
-    found = engine.cut(UNITS_OF_PAIRS, sizes)
-    return _units64(engine.words64(math.prod(sizes))).reshape(sizes) if found is None else found.copy()
+    return engine.take(UNITS_OF_PAIRS, sizes)
 
 
 # The digits of double precision, and the last one's worth: arrays, which NumPy takes faster than numbers.
@@ -93,10 +92,7 @@ _DIGITS, _UNIT_53 = np.array((1 << 53) - 1, np.uint64), np.array(2.0**-53)
 
 
 def _units_of_pairs(words: Array) -> Array:
-    return _units64(paired(words))
-
-
-def _units64(words: Array) -> Array:
+    words = paired(words)
     words &= _DIGITS
     floats = words.view(np.int64).astype(np.float64)
     floats *= _UNIT_53
@@ -151,9 +147,7 @@ def normal(engine: Engine, n: int, of: dtype, mean: float = 0.0, std: float = 1.
     """
     if not std >= 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
-    if not n:
-        return np.empty(0, of.np)
-    _need(of, FLOATS, "normal_kernel_cpu")
+    _need(of, FLOATS, "normal_kernel_cpu", n)
     if n < GROUP or not contiguous:
         return convert(_scaled(_paired_normals(engine, n), mean, std), of.np)
     if of is not dt.float64:
@@ -217,9 +211,7 @@ def log_normal(engine: Engine, n: int, of: dtype, mean: float = 1.0, std: float 
     """exp of normals; RuntimeError unless std > 0."""
     if not std > 0:
         raise RuntimeError(f"log_normal_ expects std > 0.0, but found std={std}")
-    if not n:
-        return np.empty(0, of.np)
-    _need(of, FLOATS, "log_normal_cpu")
+    _need(of, FLOATS, "log_normal_cpu", n)
     return convert(c_library("exp")(_scaled(_paired_normals(engine, n), mean, std)), of.np)
 
 
@@ -240,9 +232,7 @@ def exponential(engine: Engine, n: int, of: dtype, rate: float = 1.0) -> Array:
     """Exponential numbers; RuntimeError unless rate > 0."""
     if not rate > 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={rate}")
-    if not n:
-        return np.empty(0, of.np)
-    if not of.is_floating_point:
+    if n and not of.is_floating_point:
         raise RuntimeError(_CONTINUOUS.format("Exponential", of.legacy))
     logs = _logs(standard64(engine, n), c_library("log1p") if of is dt.float64 else np.log1p)
     logs *= -1.0 / rate
@@ -264,9 +254,7 @@ def geometric(engine: Engine, n: int, of: dtype, p: float) -> Array:
     """Numbers of trials up to the first success; RuntimeError unless 0 < p < 1."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
-    if not n:
-        return np.empty(0, of.np)
-    _need(of, _NUMBERS, "geometric_cpu")
+    _need(of, _NUMBERS, "geometric_cpu", n)
     with np.errstate(divide="ignore"):
         trials = np.ceil(np.log(standard64(engine, n)) / math.log(1 - p))
     return trials.astype(np.int64).astype(of.np) if not of.is_floating_point \
@@ -278,9 +266,7 @@ def bernoulli(engine: Engine, n: int, of: dtype, p: float) -> Array:
     """Ones with probability p, else zeros; RuntimeError unless 0 <= p <= 1."""
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    if not n:
-        return np.empty(0, of.np)
-    _need(of, _NUMBERS | {dt.bool_}, "bernoulli_scalar_cpu_")
+    _need(of, _NUMBERS | {dt.bool_}, "bernoulli_scalar_cpu_", n)
     # u < p for u = word / 2^53, compared as integers.
     words = engine.words64(n)
     words &= np.uint64((1 << 53) - 1)
@@ -303,8 +289,6 @@ def bernoulli_each(like: Array, of: dtype) -> Callable[[Engine, Array], Array]:
         if bits.item(bits.argmax()) > one and not ((p >= 0) & (p <= 1)).all():
             raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true, but got false. bernoulli: "
                                "probabilities must be in [0, 1]")
-        units = engine.cut(UNITS_OF_PAIRS if double else UNITS, p.shape)
-        if units is None:
-            units = standard64(engine, *p.shape) if double else engine.take(UNITS, p.shape)
+        units = engine.take(UNITS_OF_PAIRS if double else UNITS, p.shape, False)
         return (units < p).astype(of.np)
     return run

@@ -1,7 +1,10 @@
 """The one grammar of error messages: `op: expectation, got value`, with the remedy where one is known."""
 from __future__ import annotations
 
+import warnings
 from typing import NoReturn
+
+_warned: set[str] = set()
 
 
 class LinAlgError(RuntimeError):
@@ -14,6 +17,13 @@ LinAlgError.__name__ = LinAlgError.__qualname__ = "_LinAlgError"  # PyTorch's pr
 def missing(name: str, instead: str) -> NoReturn:
     """Raise for a part of PyTorch that is not in Rushlight; says what to use instead."""
     raise NotImplementedError(f"{name} is not part of Rushlight yet; {instead}")
+
+
+def warn_once(text: str, stacklevel: int) -> None:
+    """A UserWarning, the first time that it is asked for; stacklevel: counted from the caller, as ever."""
+    if text not in _warned:
+        _warned.add(text)
+        warnings.warn(text, UserWarning, stacklevel=stacklevel + 1)
 
 
 def wrap_dim(dim: int, ndim: int) -> int:

@@ -75,8 +75,8 @@ def _narrowed(of: dtype, low: int, high: int | None) -> tuple[int, int]:
     if digits is None:
         largest = 1 if of is dt.bool_ else int(np.iinfo(of.np).max)
         return low, largest if high is None else high - 1
-    low = _raised(of, low, digits)
-    end = (1 << digits) + 1 if high is None else _lowered(of, high, digits)
+    low = _within(of, low, 1, digits)
+    end = (1 << digits) + 1 if high is None else _within(of, high, -1, digits)
     if low >= end:
         raise RuntimeError("random_ expects 'from' casted to dtype to be less than 'to' casted to "
                            f"dtype, but got from={low} >= to={end}")
@@ -88,14 +88,11 @@ def _rounded(of: dtype, value: int) -> int:
     return int(made) if abs(made) < 2.0**63 else LOWEST  # as the processor converts what is too big
 
 
-def _raised(of: dtype, low: int, digits: int) -> int:
-    nearest = _rounded(of, low + 1)
-    return nearest + (1 << abs(low + 1).bit_length() - digits) if nearest < low else low
-
-
-def _lowered(of: dtype, high: int, digits: int) -> int:
-    nearest = _rounded(of, high - 1)
-    return nearest - (1 << abs(high - 1).bit_length() - digits) if nearest >= high else high
+def _within(of: dtype, bound: int, sign: int, digits: int) -> int:
+    """A bound moved on (sign 1, the lower one) or back until what lies next to it, rounded, is within."""
+    nearest = _rounded(of, bound + sign)
+    beyond = nearest < bound if sign > 0 else nearest >= bound
+    return nearest + sign * (1 << abs(bound + sign).bit_length() - digits) if beyond else bound
 
 
 def _check_fits(of: dtype, low: int, last: int) -> None:

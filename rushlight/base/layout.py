@@ -30,19 +30,6 @@ def contiguous_strides(sizes: Sequence[int]) -> Ints:
     return tuple(reversed(strides))
 
 
-def is_contiguous(sizes: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether elements lie in row-major order without gaps; dims of size 1 do not matter."""
-    step = 1
-    for size, stride in zip(reversed(sizes), reversed(strides), strict=True):
-        if size == 0:
-            return True
-        if size != 1:
-            if stride != step:
-                return False
-            step *= size
-    return True
-
-
 def strides_like(sizes: Sequence[int], strides: Sequence[int]) -> Ints:
     """Dense strides in the order of given ones: what `empty_like` (preserve_format) gives."""
     if any(s == 0 and n > 1 for s, n in zip(strides, sizes, strict=True)):

@@ -1,11 +1,17 @@
-"""How a float64 formula becomes a function of arrays of any floating dtype."""
+"""What special functions share: how a float64 formula becomes a function of arrays of any floating dtype,
+and the coefficients of series and rational functions, by name (coefficients.tsv, a line each)."""
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 import numpy as np
+
+with open(os.path.join(os.path.dirname(__file__), "coefficients.tsv"), encoding="utf-8") as _file:
+    SERIES: dict[str, tuple[float, ...]] = {
+        name: tuple(map(float, numbers)) for name, *numbers in map(str.split, _file)}
 
 
 def result_dtype(array: np.ndarray[Any, Any]) -> np.dtype[Any]:
@@ -45,3 +51,8 @@ def horner(x: Any, coefficients: tuple[float, ...]) -> Any:
     for c in coefficients[1:]:
         total = total * x + c
     return total
+
+
+def rational(name: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """A numerator and a denominator."""
+    return SERIES[f"{name}_above"], SERIES[f"{name}_below"]

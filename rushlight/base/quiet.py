@@ -20,6 +20,9 @@ try:
 
     # Ignores all floating-point errors from here on; gives what `restore` needs.
     hush = partial(_extobj_contextvar.set, _make_extobj(all="ignore"))
+    # The same for elementwise kernels: NumPy's iterator copies what repeats into its buffer if that holds two
+    # lines, which takes longer than the arithmetic. (Sums are grouped by the buffer, and must keep theirs.)
+    straight = partial(_extobj_contextvar.set, _make_extobj(all="ignore", bufsize=512))
     restore = _extobj_contextvar.reset
 except ImportError:
     def hush() -> Any:  # type: ignore[misc]
@@ -27,6 +30,8 @@ except ImportError:
         manager = np.errstate(all="ignore")
         manager.__enter__()
         return manager
+
+    straight = hush
 
     def restore(token: Any) -> None:
         """Back to what was set before `hush`."""

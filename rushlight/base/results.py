@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from operator import itemgetter
 from typing import Any
 
@@ -39,9 +38,6 @@ class Result(tuple[Any, ...]):
 
     def __reduce__(self) -> Any:
         return restore, (self._op, tuple(self))
-
-    def __iter__(self) -> Iterator[Any]:
-        return tuple.__iter__(self)
 
 
 def _class(op: str, fields: tuple[str, ...]) -> type:

@@ -9,7 +9,7 @@ import ctypes
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -24,9 +24,9 @@ _WORDS = 624
 _MASK_53 = (1 << 53) - 1
 _HALF = np.array(32, np.uint64)
 # Below this many words a bulk call costs more to set up than its faster loop wins back.
-_BULK = 1024
-# Up to so many words are cut out of what is made of a whole block.
-FEW = 128
+_BULK = 512
+# Up to so many words are cut out of what is made of a whole block; so many times without a look at the state.
+FEW, _RUN = 128, 64
 
 # Set by dispatch: gives a kernel (words, state) -> bool that fills words by machine code, or
 # answers False while there is none.
@@ -58,21 +58,22 @@ class Engine:
     `lock` serialises draws: several draws that belong together are made under it.
     """
 
-    __slots__ = ("initial_seed", "normal", "normal32", "lock", "memory", "_bits", "_bulk", "_position",
-                 "_stamp", "_block", "_tables", "_rows")
+    __slots__ = ("initial_seed", "normal", "normal32", "lock", "memory", "_numpy", "_bulk", "_position",
+                 "_stamp", "_block", "_tables", "_run")
 
     def __init__(self, seed: int = DEFAULT_SEED) -> None:
-        self._bits = np.random.MT19937(0)
-        self._bulk = np.random.Generator(self._bits)
+        self._numpy = np.random.MT19937(0)
+        self._bulk = np.random.Generator(self._numpy)
         # NumPy's state in place: 624 words and the position of the next one.
-        address = self._bits.ctypes.state_address
+        address = self._numpy.ctypes.state_address
         block: Any = (ctypes.c_uint32 * (_WORDS + 1)).from_address(address)
-        self.memory = np.frombuffer(block, np.uint32)
+        self.memory = np.frombuffer(block, np.uint32)  # is true in the lock of `_bits`
         self._position = ctypes.c_uint32.from_address(address + 4 * _WORDS)
         self._stamp = ctypes.c_uint64.from_address(address)  # two words of a block tell it from others
         self._block, self._tables = -1, dict[Few, tuple[int, Array]]()
-        # Tables cut into numbers of one shape: how many words each takes, and they by their first.
-        self._rows = dict[Any, tuple[int, dict[int, Array]]]()
+        # A part of a table that is given out: how, in what sizes; what comes next, which of them that is,
+        # where the part ends, and the words that each takes.
+        self._run: tuple[Few, tuple[int, ...], Iterator[Array], Iterator[int], int, int] | None = None
         self.lock = threading.RLock()
         self.normal32: float | None = None  # PyTorch keeps one; only its state carries it
         self.manual_seed(seed)
@@ -103,54 +104,67 @@ class Engine:
 
     def words64(self, n: int) -> Array:
         """The next `n` pairs of words, uint64; the first word of a pair is the upper half."""
-        if n < _BULK:
-            return paired(self.single_words(2 * n))
-        words = np.empty(n, np.uint64)
-        if not self._fill(words.view(np.uint32)):
-            return self._bulk.integers(0, 1 << 64, n, np.uint64)
-        if sys.byteorder == "little":
-            second = words >> np.uint64(32)
-            words <<= np.uint64(32)
-            words |= second
-        return words
+        return paired(self.words32(2 * n))
 
     def cut(self, few: Few, sizes: tuple[int, ...]) -> Array | None:
         """The next numbers in these sizes, which may be a part of a table; None where there are many.
 
         Programs that draw few at a time thus spend their time on 624 words at once, and on cutting them up.
         """
-        with self._bits.lock:
+        run = self._run
+        if run is not None and run[0] is few and run[1] == sizes:
+            for made in run[2]:  # one step, which no other thread comes between: so no lock
+                return made
+        return self._begin(few, sizes)
+
+    def _begin(self, few: Few, sizes: tuple[int, ...]) -> Array | None:
+        size = prod(sizes)
+        n = size * few.words
+        if not 0 < n <= FEW or n % few.group:
+            return None
+        with self._numpy.lock:
+            self._settle()
             at = self._position.value
-            n, rows = self._stamp.value == self._block and self._rows.get((few, sizes)) or (0, {})
-            row = rows.get(at)
-            if row is not None:
-                self._position.value = at + n
-                return row
-            size = prod(sizes)
-            n = size * few.words
-            if not 0 < n <= FEW or n % few.group:
-                return None
             if at + n > _WORDS:
                 return few.make(self.single_words(n)).reshape(sizes)
             rest = self._rest(few, at)
-            made = rest[:rest.size // size * size].reshape(-1, *sizes)
-            self._rows[few, sizes] = n, dict(zip(range(at, _WORDS, n), made, strict=False))
-            self._position.value = at + n
+            count = min(rest.size // size, _RUN)
+            which, made = iter(range(1, count)), rest[:count * size].reshape(count, *sizes)
+            # The position is behind all of them, until `_settle`.
+            self._position.value = end = at + n * count
+            self._run = few, sizes, map(made.__getitem__, which), which, end, n
             return made[0]
 
-    def take(self, few: Few, sizes: tuple[int, ...]) -> Array:
-        """The next numbers in these sizes, in memory of their own, made of single words."""
+    def _settle(self) -> None:
+        """End the run: the position is that of the next word. The caller has the lock."""
+        run, self._run = self._run, None
+        if run is not None:
+            left = len(list(run[3]))  # in one step, too: whoever still has the run finds nothing
+            if left and self._position.value == run[4] and self._stamp.value == self._block:
+                self._position.value -= left * run[5]
+
+    @property
+    def _bits(self) -> np.random.MT19937:
+        if self._run is not None:
+            with self._numpy.lock:
+                self._settle()
+        return self._numpy
+
+    def take(self, few: Few, sizes: tuple[int, ...], own: bool = True) -> Array:
+        """The next numbers in these sizes, made of single words, in memory of their `own` or in a table."""
         found = self.cut(few, sizes)
-        return few.make(self.words32(prod(sizes))).reshape(sizes) if found is None else found.copy()
+        if found is None:
+            return few.make(self.words32(prod(sizes) * few.words)).reshape(sizes)
+        return found.copy() if own else found
 
     def _rest(self, few: Few, at: int) -> Array:
         """The numbers of the block's words from `at` on."""
         if self._stamp.value != self._block:
-            self._block, self._tables, self._rows = self._stamp.value, {}, {}
+            self._block, self._tables = self._stamp.value, {}
         first, numbers = self._tables.get(few, (at, None))
         if numbers is None or (at - first) % few.group:
             self._position.value = first = at % few.group
-            numbers = few.make(self.single_words((_WORDS - first) // few.group * few.group))
+            numbers = few.make(self.words32((_WORDS - first) // few.group * few.group))
             self._tables[few] = first, numbers
         return numbers[(at - first) // few.words:]
 
@@ -159,10 +173,8 @@ class Engine:
         return self._bits.random_raw(n).astype(np.uint32)
 
     def _fill(self, words: Array) -> bool:
-        if machine is None:
-            return False
         with self._bits.lock:
-            return machine()(words, self.memory)
+            return machine is not None and machine()(words, self.memory)
 
     def double(self) -> float:
         """One uniform of [0, 1) in double precision, for samplers that draw one by one."""
@@ -172,7 +184,7 @@ class Engine:
 
     def get_state(self) -> Array:
         """The state as 5056 bytes (uint8) in PyTorch's layout."""
-        with self.lock:
+        with self.lock, self._bits.lock:
             words, position = self.memory[:_WORDS], int(self.memory[_WORDS])
             record = np.zeros((), _STATE)
             record["seed"], record["seeded"], record["words"] = self.initial_seed, 1, words
@@ -206,9 +218,13 @@ class Engine:
 
 
 def paired(words: Array) -> Array:
-    """Pairs of words (uint32), the first of which is the upper half."""
+    """Pairs of words (uint32), the first of which is the upper half, in their memory."""
     pairs = words.view(np.uint64)
-    return pairs << _HALF | pairs >> _HALF if sys.byteorder == "little" else pairs.copy()
+    if sys.byteorder == "little":
+        second = pairs >> _HALF
+        pairs <<= _HALF
+        pairs |= second
+    return pairs
 
 
 _default: list[Engine] = []

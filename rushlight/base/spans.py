@@ -1,11 +1,10 @@
 """Named stretches of time: what a profiler shows beside ops, and PyTorch's record_function.
 
-SPANS holds the logs of the profilers at work. Nobody pays for a span who asks `if SPANS` first:
-`with span(name) if SPANS else NO_SPAN`.
+SPANS holds the logs of the profilers at work.
 """
 from __future__ import annotations
 
-from contextlib import nullcontext
+from collections.abc import Callable
 from threading import get_ident
 from time import perf_counter
 from typing import Any
@@ -14,30 +13,54 @@ OP, BACKWARD, USER = 0, 1, 7  # scopes, numbered as PyTorch's RecordScope
 
 
 class Log:
-    """Records of one thread's time: (place, start, end) each, in seconds of perf_counter.
+    """Records of one thread's time: place, start, end, place, start, end, ... in seconds of perf_counter.
 
-    A place is (scope, name, suffix), or a node: its name, or what dispatch/names.py's named takes.
-    `details` are those of the records that have more, by their index.
+    One flat list, so that a record makes no object that stays. A place is (scope, name, suffix); a span's
+    name, or a text and the class named in it; or a node: its class, or what dispatch/names.py's named takes.
+    `details` are those of the records that have more, by where these begin.
     """
 
-    __slots__ = ("records", "details", "thread", "note")
+    __slots__ = ("records", "details", "thread")
 
     def __init__(self) -> None:
         self.records: list[Any] = []
         self.details: dict[int, Any] = {}
-        self.note, self.thread = self.records.append, get_ident()
+        self.thread = get_ident()
 
 
 SPANS: list[Log] = []
-NO_SPAN = nullcontext()
+
+
+def records() -> list[list[Any]]:
+    """Where the profilers of this thread keep their records."""
+    thread = get_ident()
+    return [log.records for log in SPANS if log.thread == thread]
+
+
+def note(place: Any, start: float) -> None:
+    """Leave a record of what began at `start` and ends now."""
+    record = place, start, perf_counter()
+    for kept in records():
+        kept += record
+
+
+def spanned(name: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """call(*args, **kwargs), shown by the profilers at work; `name`: see Log's places."""
+    if not SPANS:
+        return call(*args, **kwargs)
+    start = perf_counter()
+    try:
+        return call(*args, **kwargs)
+    finally:
+        note(name, start)
 
 
 class span:
-    """A context manager: the time inside is shown under `name` by the profilers at work."""
+    """The same as a context manager."""
 
     __slots__ = ("name", "start")
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: Any) -> None:
         self.name = name
 
     def __enter__(self) -> span:
@@ -45,6 +68,4 @@ class span:
         return self
 
     def __exit__(self, *error: object) -> None:
-        for log in SPANS:
-            if log.thread == get_ident():
-                log.note(((USER, self.name, ""), self.start, perf_counter()))
+        note(self.name, self.start)

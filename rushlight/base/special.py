@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base.coefficients import rational
-from rushlight.base.lifted import horner, lifted, narrow, result_dtype
+from rushlight.base.lifted import horner, lifted, narrow, rational, result_dtype
 from rushlight.base.ufunc import from_libm
 
 

@@ -19,7 +19,7 @@ import numpy as np
 from rushlight.base import pages
 from rushlight.base.config import knobs
 from rushlight.base.pytree import flatten
-from rushlight.base.spans import NO_SPAN, SPANS, span
+from rushlight.base.spans import spanned
 from rushlight.base.tape import TAPE
 from rushlight.capture import gradients, reproduce
 from rushlight.capture.guards import SIMPLE, Guards, key_of
@@ -93,8 +93,7 @@ class Compiled:
             return self.function(*args, **kwargs)
         try:
             plan.replays += 1
-            with span(self.label) if SPANS else NO_SPAN:
-                return program.run(tensors)
+            return spanned(self.label, program.run, tensors)
         finally:
             program.busy.release()
 

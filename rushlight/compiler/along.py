@@ -15,9 +15,10 @@ from rushlight.compiler import native
 from rushlight.compiler.ir import BITS, Function, Module
 from rushlight.compiler.lanes import Lane, is_float
 from rushlight.compiler.team import pointer
-from rushlight.compiler.written import ADDRESS, INTEGER, Written
+from rushlight.compiler.written import INTEGER, Prepared
 
 Array = np.ndarray[Any, Any]
+Sizes = tuple[int, ...]
 _NUMBERS = {"f4": "float", "f8": "double", "i4": "i32", "i8": "i64"}
 _MOVED = {(how, bits // 8): f"i{bits}" for how in ("read", "write") for bits in (8, 16, 32, 64)}
 
@@ -30,43 +31,46 @@ def along(how: str, a: Array, d: int, index: Array, other: Array, slices: bool =
     already), nor for dtypes and layouts that NumPy is left to.
     """
     found = _suited(how, a, d, index, other, slices)
-    return found is not None and found.fn(a, index, other, d)
+    return found is not None and found[0].fn(a, index, other, found[1])
 
 
 def planned(how: str, a: Array, d: int, index: Array, other: Array,
             slices: bool) -> tuple[int, tuple[int, ...]] | None:
     """The address of the function that does what `along` says, and what it is to be called with."""
     found = _suited(how, a, d, index, other, slices)
-    return None if found is None else (
-        native.address(found.kind, found.text, found.write), _arguments(a, index, other, d))
+    return found and (native.address("along", f"{found[0].text} by pointers", found[0].plain),
+                      (pointer(a), pointer(index), pointer(other), *found[1]))
 
 
-def _suited(how: str, a: Array, d: int, index: Array, other: Array, slices: bool) -> Written | None:
-    sizes, given, of = a.shape, other.shape, a.dtype
-    if (not sizes or len(given) != len(sizes) or index.shape != (given[d:d + 1] if slices else given)
+def _suited(how: str, a: Array, d: int, index: Array, other: Array, slices: bool) -> Any:
+    found = _plan(how, a.shape, d, index.shape, other.shape, slices, a.dtype, index.dtype, other.dtype)
+    whole = index.flags.c_contiguous and a.flags.c_contiguous and other.flags.c_contiguous
+    return found if whole else None
+
+
+@lru_cache(maxsize=1024)
+def _plan(how: str, sizes: Sizes, d: int, index: Sizes, given: Sizes, slices: bool,
+          *dtypes: Any) -> tuple[Prepared, Any] | None:
+    """The kernel for such arrays, and its numbers."""
+    if (not sizes or len(given) != len(sizes) or index != (given[d:d + 1] if slices else given)
             or given != sizes and (given[:d] != sizes[:d] or given[d + 1:] != sizes[d + 1:])
-            or of is not other.dtype or not a.size
-            or not (index.flags.c_contiguous and a.flags.c_contiguous and other.flags.c_contiguous)):
+            or dtypes[0] is not dtypes[2] or not prod(sizes)):
         return None
-    return kernel(how, of, index.dtype)
+    found = kernel(how, *dtypes[:2])
+    outer, size, n, inner = prod(sizes[:d]), sizes[d], given[d], prod(sizes[d + 1:])
+    steps = (outer, 1, n, size, 1, 0) if inner == 1 else (outer, n, inner, size * inner, inner, 1)
+    at = (0, inner > 1, inner == 1) if slices else (n * inner, inner, 1)
+    return None if found is None else (found, (INTEGER * 10)(*steps, size, *at))
 
 
 @lru_cache(maxsize=None)
-def kernel(how: str, of: Any, index: Any) -> Written | None:
-    """Called with (a, index, other, d), the last two of one shape or the index a vector."""
+def kernel(how: str, of: Any, index: Any) -> Prepared | None:
+    """Called with a, index, other, the last two of one shape or the index a vector, and `_plan`'s numbers."""
     kind = _NUMBERS.get(of.str[1:]) if how in _COMBINE else _MOVED.get((how, of.itemsize))
     if kind is None or index != np.int64:
         return None
-    return Written("along", f"{how} {kind}", lambda module, name: write(module, name, how, kind),
-                   (ADDRESS,) * 3 + (INTEGER,) * 10, _arguments, cost=64)
-
-
-def _arguments(a: Array, index: Array, other: Array, d: int) -> tuple[int, ...]:
-    outer, size, n = prod(a.shape[:d]), a.shape[d], other.shape[d]
-    inner = a.size // (outer * size)
-    steps = (outer, 1, n, size, 1, 0) if inner == 1 else (outer, n, inner, size * inner, inner, 1)
-    at = (n * inner, inner, 1) if index.shape == other.shape else (0, inner > 1, inner == 1)
-    return pointer(a), pointer(index), pointer(other), *steps, size, *at
+    return Prepared("along", f"{how} {kind}", lambda module, name: write(module, name, how, kind), 10,
+                    lambda *operands: operands[-1])
 
 
 def write(module: Module, name: str, how: str, kind: str) -> None:

@@ -160,14 +160,14 @@ class _Writer:
         """All of it. order: the numbers of the left and the right operand."""
         (first, second), (count, wide) = order, (self.left.lines, self.right.lines)
         packed, stages, size, work = self._product(self.left), list[Any](), 0, 0
-        ai, at, places = self._left(packed)
+        rows = min(rows or self._rows(len(self.starts) * -(-wide // packed.columns)), count)
+        ai, at, places = self._left(packed, rows)
         if not self.direct:
             packed.finish()
             stages.append((packed.pack_code, packed.packs, (first, 2), 4, packed.steps, packed.kept))
-        ci = np.arange(count) * self.left.to
+        ci = np.arange(len(ai)) * self.left.to
         most = max(packed.columns, _ROOM // (self.depth * packed.line) * packed.columns)
         spans = [(start, low, min(most, wide - low)) for start in self.starts for low in range(0, wide, most)]
-        rows = rows or self._rows(len(self.starts) * -(-wide // packed.columns))
         while spans:
             made, panels = self._product(self.right), dict[int, int]()
             while spans and (not made.size or made.size + self._bytes(spans[0][2], made) <= _ROOM):
@@ -175,7 +175,8 @@ class _Writer:
                 source, to = start[1] + low * self.right.step, start[2] + low * self.right.to
                 if source not in panels:
                     panels[source] = made.panels(source, columns, self._lines(self.right))
-                parts = [(places[start[0]], to, i, min(rows, count - i)) for i in range(0, count, rows)]
+                parts = [(*self._part(places[start[0]], to, i), min(rows, count - i))
+                         for i in range(0, count, rows)]
                 made.multiply(parts, panels[source], columns, ai, ci, at)
             made.finish()
             stages += [(made.pack_code, made.packs, (second, 3), 4, made.steps, made.kept),
@@ -187,11 +188,15 @@ class _Writer:
     def _bytes(self, columns: int, made: Product) -> int:
         return -(-columns // made.columns) * self.depth * made.line
 
-    def _left(self, packed: Product) -> tuple[Array, Array, dict[int, int]]:
-        """Offsets of rows and of steps along them, and where each matrix begins."""
+    def _part(self, a: int, c: int, i: int) -> tuple[int, int, int]:
+        """Where rows from i on begin, and their number in the tables: 0 where rows are read in place."""
+        return (a + i * self.left.step, c + i * self.left.to, 0) if self.direct else (a, c, i)
+
+    def _left(self, packed: Product, rows: int) -> tuple[Array, Array, dict[int, int]]:
+        """Offsets of a job's rows or of all, and of steps along them; where each matrix begins."""
         count, own = self.left.lines, sorted({start[0] for start in self.starts})
         if self.direct:
-            return np.arange(count) * self.left.step, self._lines(self.left), {a: a for a in own}
+            return np.arange(rows) * self.left.step, self._lines(self.left), {a: a for a in own}
         block, line = np.divmod(np.arange(count), packed.columns)
         ai = block * (self.depth * packed.line) + line * self.kind.sums.itemsize
         return ai, np.arange(self.depth) * packed.line, {

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from rushlight.compiler.lanes import Lane, Number, is_float
 
 BITS = {"float": 32, "double": 64, "half": 16, **{f"i{n}": n for n in (1, 8, 16, 32, 64, 128)}}
-INT_OF = {"float": "i32", "double": "i64", "half": "i16"}
 
 
 def literal(kind: str, value: Number) -> str:

@@ -82,9 +82,10 @@ class Pointwise(Tiered):
 
     def parallel(self, *arrays: Any, out: Any = None) -> Any:
         """The elements shared out over threads."""
-        if max(a.size for a in arrays) < PARALLEL:
+        if max(a.size for a in arrays) < PARALLEL and len({a.shape for a in arrays}) == 1:
             return self(*arrays, out=out)
-        return pool.split(self.fn, arrays, (False,) * (len(arrays) + len(self._out)), self._out, out)
+        cores = (False,) * (len(arrays) + len(self._out))
+        return pool.split(self.fn, arrays, cores, self._out, out, PARALLEL)
 
 
 def _deliver(found: Any, shape: tuple[int, ...], dtype: np.dtype[Any], out: Array | None,

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from rushlight.base.coefficients import SERIES
+from rushlight.base.lifted import SERIES
 
 
 class Precision(NamedTuple):

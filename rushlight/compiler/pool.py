@@ -8,9 +8,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 from rushlight.base.config import knobs
+from rushlight.base.quiet import restore, straight
 
 
 def _quota() -> float:
@@ -56,9 +58,10 @@ def set_num_threads(count: int) -> None:
 
 
 def split(function: Callable[..., Any], arrays: Sequence[Any], cores: Sequence[bool],
-          dtypes: Sequence[Any], out: Any) -> Any:
+          dtypes: Sequence[Any], out: Any, least: int = 0) -> Any:
     """A ufunc applied over threads, each to a range of one axis; results are those of one call.
 
+    least: how many elements are worth that.
     `cores` says of each operand, results included, whether its last axis is the row's own; the
     others broadcast. `out` is None, an array, or a tuple of them.
     """
@@ -74,8 +77,13 @@ def split(function: Callable[..., Any], arrays: Sequence[Any], cores: Sequence[b
     else:
         results = out if isinstance(out, tuple) else (out,)
     operands, threads = (*arrays, *results), get_num_threads()
-    if threads < 2 or not shape or out is not None and _overlapping(np, arrays, results):
-        function(*arrays, out=results)
+    if threads < 2 or not shape or prod(shape) < least or (
+            out is not None and _overlapping(np, arrays, results)):
+        token = straight()
+        try:
+            function(*arrays, out=results)
+        finally:
+            restore(token)
     elif not team.split(function, operands, tuple(cores), shape, threads):
         _by_python(function, operands, cores, shape, len(arrays))
     return results[0] if len(results) == 1 else results

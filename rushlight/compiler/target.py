@@ -164,13 +164,6 @@ def _tidy(module: Any) -> None:
     passes.run(module, builder)
 
 
-def assembly(text: str) -> str:
-    """LLVM IR as the processor's assembly, for reading."""
-    with _lock:
-        found: str = _compiler().emit_assembly(_llvm().parse_assembly(text))
-        return found
-
-
 def load(code: bytes, symbols: tuple[str, ...], externals: Mapping[str, int]) -> list[int]:
     """Put object code into memory; the addresses of `symbols`. Names must be new."""
     if loader.supported():

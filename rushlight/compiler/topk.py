@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,7 @@ import numpy as np
 from rushlight.compiler import pool
 from rushlight.compiler.ir import BITS, Function, Module
 from rushlight.compiler.lanes import is_float
-from rushlight.compiler.team import pointer
-from rushlight.compiler.written import ADDRESS, INTEGER, Written
+from rushlight.compiler.written import INTEGER, Prepared
 
 Array = np.ndarray[Any, Any]
 _FLOATS = {"f4": "float", "f8": "double"}
@@ -19,7 +19,7 @@ _PARAMETERS = "ptr %a, ptr %values, ptr %places, i64 %rows, i64 %n, i64 %k, i64 
 
 
 @lru_cache(maxsize=None)
-def first(of: Any, largest: bool) -> Written | None:
+def first(of: Any, largest: bool) -> Prepared | None:
     """Called with (a, values, places): the k first of each row (.., n), and where they are, into (.., k).
 
     Refuses rows in which the best keep coming, as in ascending ones: each would move k elements. All are
@@ -28,9 +28,9 @@ def first(of: Any, largest: bool) -> Written | None:
     """
     kind = f"i{8 * of.itemsize}" if of.kind in "iu" else _FLOATS.get(of.str[1:])
     order = ("s" if of.kind == "i" else "u") + ("gt" if largest else "lt")
-    return None if kind is None else Written(
-        "topk", f"{order} {kind}", lambda module, name: write(module, name, order, kind),
-        (ADDRESS,) * 3 + (INTEGER,) * 4, _arguments, cost=64)
+    return None if kind is None else Prepared(
+        "topk", f"{order} {kind}", lambda module, name: write(module, name, order, kind), 4,
+        lambda a, values, places: _numbers(a.shape, values.shape))
 
 
 def shared(kernel: Callable[..., bool], *arrays: Array) -> bool:
@@ -42,9 +42,9 @@ def shared(kernel: Callable[..., bool], *arrays: Array) -> bool:
     return all(pool.ranges(lambda low, high: kernel(*[x[low:high] for x in matrices]), count))
 
 
-def _arguments(a: Array, values: Array, places: Array) -> tuple[int, ...]:
-    n, k = a.shape[-1], values.shape[-1]
-    return pointer(a), pointer(values), pointer(places), a.size // n, n, k, k.bit_length()
+@lru_cache(maxsize=256)
+def _numbers(a: tuple[int, ...], values: tuple[int, ...]) -> Any:
+    return (INTEGER * 4)(prod(a[:-1]), a[-1], values[-1], values[-1].bit_length())
 
 
 def _sooner(f: Function, order: str, kind: str, x: str, y: str, place: str) -> str:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rushlight.compiler import native
-from rushlight.compiler.ir import Module
+from rushlight.compiler.ir import Function, Module
+from rushlight.compiler.runtime import ARRAY_FIELDS, SLOT
 from rushlight.compiler.target import available
 from rushlight.compiler.tier import Tiered
 
@@ -43,3 +44,23 @@ class Written(Tiered):
         def run(*operands: Any, out: Any = None) -> bool:
             return not code(*self.call(*operands))
         return run if self.fits(run) else None
+
+
+class Prepared(Written):
+    """A kernel of three arrays, the elements of which it finds by itself, and of `count` numbers: an array of
+    ctypes' that numbers(operands) has kept for arrays of such shapes. write: of pointers and numbers."""
+
+    def __init__(self, kind: str, text: str, write: Callable[[Module, str], None], count: int,
+                 numbers: Callable[..., Any]) -> None:
+        super().__init__(kind, text, self.by_objects, (ADDRESS,) * 4, lambda a, b, c, *rest: (
+            id(a), id(b), id(c), numbers(a, b, c, *rest)), cost=64)
+        self.plain, self.count = write, count
+
+    def by_objects(self, module: Module, name: str) -> None:
+        """The IR of what is called with the array objects and the table."""
+        self.plain(module, f"{name}_plain")
+        f = Function(module, f"define i64 @{name}(ptr %a, ptr %b, ptr %c, ptr %table)")
+        given = ", ".join([f"ptr {f.load('ptr', o, ARRAY_FIELDS[0])}" for o in ("%a", "%b", "%c")]
+                          + [f"i64 {f.load('i64', '%table', SLOT * k)}" for k in range(self.count)])
+        f.emit(f"ret i64 {f.op(f'call i64 @{name}_plain({given})')}")
+        f.finish()

@@ -36,7 +36,7 @@ def meaning(row: Row) -> list[tuple[str, str]]:
     if row.kind == "pointwise":
         return _pointwise(row)
     if row.kind == "reduce":
-        found: Reduction = row.body(*[symbol(p.name) for p in row.params[:_operands(row)]])
+        found: Reduction = row.body(*[symbol(p.name) for p in row.params[:row.body.__code__.co_argcount]])
         finish = "" if found.finish is None else f", then {found.finish(symbol('s'), symbol('n'))}"
         return [("formula", f"{found.combine} over {found.map}{finish}"),
                 ("gradient", "derived from the monoid" if row.vjp is None else "declared")]
@@ -44,10 +44,6 @@ def meaning(row: Row) -> list[tuple[str, str]]:
                "contract": "contractions with permuted labels", "composite": "by substitution",
                "opaque": "none"}[row.kind]
     return [("gradient", f"declared: {row.vjp.__module__}" if row.vjp is not None else derived)]
-
-
-def _operands(row: Row) -> int:
-    return int(row.body.__code__.co_argcount)
 
 
 def _pointwise(row: Row) -> list[tuple[str, str]]:

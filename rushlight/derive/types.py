@@ -7,6 +7,7 @@ Operands of unlike dtypes are brought to PyTorch's common one.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import reduce
 
 from rushlight.base import dtype as dt
 from rushlight.base.promotion import promote_types
@@ -63,10 +64,8 @@ def _result(node: Expr) -> str:
 
 
 def _common(names: Iterable[str]) -> dt.dtype:
-    found: dt.dtype | None = None
-    for name in names:
-        found = dt.BY_NAME[name] if found is None else promote_types(found, dt.BY_NAME[name])
-    return found or dt.bool_
+    found = [dt.BY_NAME[name] for name in names]
+    return reduce(promote_types, found) if found else dt.bool_
 
 
 def _forward(node: Expr, known: Mapping[Expr, dt.dtype | None], inputs: Mapping[str, str],
@@ -91,14 +90,10 @@ def _same(node: Expr, known: Mapping[Expr, dt.dtype | None], rule: str, work: dt
     operands = node.src[_CONDITIONS.get(node.op, 0):]
     if node.op in ("shift_left", "shift_right"):
         operands = operands[:1]
-    common: dt.dtype | None = None
-    for s in operands:
-        d = known[s]
-        if d is not None:
-            common = d if common is None else promote_types(common, d)
-    if common is None:
+    found = [d for s in operands if (d := known[s]) is not None]
+    if not found:
         return None
-    common = _raised_by_literals(common, operands, known, work)
+    common = _raised_by_literals(reduce(promote_types, found), operands, known, work)
     if node.op in _FLOATING_ONLY and common.category < dt.FLOATING:
         return work if work.category >= dt.FLOATING else dt.float64
     return common.to_real() if rule == "real" else common

@@ -32,11 +32,7 @@ def differentiate(root: Expr, wrt: list[Expr], complex_: bool = False) -> list[E
     found = [bar.get(x, const(0)) for x in wrt]
     # The forward result is at hand: mention it instead of computing it again.
     shortcut = {root: RESULT} if root.src else {}
-    return [_mention_result(e, shortcut) for e in found]
-
-
-def _mention_result(e: Expr, shortcut: dict[Expr, Expr]) -> Expr:
-    return substitute(e, shortcut) if shortcut and e.src else e
+    return [substitute(e, shortcut) if shortcut and e.src else e for e in found]
 
 
 def _reaching(order: list[Expr], wrt: set[Expr]) -> set[Expr]:

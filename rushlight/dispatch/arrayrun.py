@@ -67,7 +67,7 @@ def _specialised(row: Row, body: Run, rules: Rules | None, otherwise: Run, gener
                   f"    if _body is None:\n        _body = _keep(_WAYS, _key, _way({arguments}))",
                   f"    if _body is NotImplemented:\n        return _otherwise({names})"]
         arguments = ", ".join(_array(p) if p.is_list or p.type == "Tensor" else
-                              f"*(() if {p.name} is None else ({p.name}._a,))" for p in tensors)
+                              f"*(({p.name}._a,) if isinstance({p.name}, _Tensor) else ())" for p in tensors)
         how = {"_WAYS": {}, "_keep": keep, "_way": body.way, "PLAIN": PLAIN,
                **{f"_default_{p.name}": p.default for p in row.params}}
         forget(how["_WAYS"])
@@ -77,7 +77,8 @@ def _specialised(row: Row, body: Run, rules: Rules | None, otherwise: Run, gener
         lines += ["    _token = _hush()", "    try:", f"        _found = _body({arguments})",
                   "    finally:", "        _restore(_token)"]
     lines += ["    if _found is NotImplemented:", f"        return _otherwise({names})",
-              "    _out = _wrap(_found) if _found.__class__ is _ndarray else _wrapped(_found)",
+              "    _out = _wrap(_found) if _found.__class__ is _ndarray else (",
+              "        _found if _found.__class__ is bool else _wrapped(_found))",
               f"    if _TAPE:\n        _TAPE[-1].run(_again, ({plain},), _out, ({names},))"]
     if rules is not None:
         lines += [f"    if _LOCAL.enabled and ({grads}):", f"        _record(({names},), _out)"]
@@ -175,13 +176,10 @@ def arrays_of(values: Sequence[Any]) -> list[Any]:
 
 def wrapped(found: Any) -> Any:
     """An array-level result as tensors."""
-    if isinstance(found, (np.ndarray, np.generic)):
-        return wrap(found)
-    if isinstance(found, tuple) and type(found) is not tuple:
-        return tuple.__new__(type(found), [wrap(f) if type(f) is np.ndarray else wrapped(f) for f in found])
     if isinstance(found, (tuple, list)):
-        return type(found)(wrapped(f) for f in found)
-    return found
+        items = [wrap(f) if f.__class__ is np.ndarray else wrapped(f) for f in found]
+        return items if found.__class__ is list else tuple.__new__(found.__class__, items)
+    return wrap(found) if isinstance(found, (np.ndarray, np.generic)) else found
 
 
 def any_meta(values: Sequence[Any]) -> bool:

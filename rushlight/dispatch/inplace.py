@@ -9,6 +9,7 @@ import numpy as np
 
 from rushlight.autograd.inplace import check_writable, rebase, refuse_overlap
 from rushlight.autograd.mode import LOCAL
+from rushlight.base.layout import broadcast_shapes
 from rushlight.base.promotion import can_cast
 from rushlight.base.rng import default_engine
 from rushlight.base.tape import TAPE
@@ -20,6 +21,7 @@ from rushlight.dispatch.outputs import overwrite
 from rushlight.dispatch.state import MODES
 from rushlight.ops import signature
 from rushlight.ops.table import Row
+from rushlight.tensor.kind import CPU_KINDS
 from rushlight.tensor.lazyviews import place
 from rushlight.tensor.tensor import Tensor, storage
 
@@ -89,13 +91,19 @@ def build(row: Row) -> Callable[..., Any]:
 
 def _filling(body: Callable[..., Any], few: Any, general: Callable[..., Any]) -> Callable[..., Any]:
     """A fill: by plain numbers nothing is asked but whether the memory is free."""
+    of = few and CPU_KINDS[few.of]
+
     @wraps(general)
     def fill(input: Tensor, *numbers: Any, **named: Any) -> Tensor:
-        if MODES or named or not free(input) or numbers and not NUMBERS.issuperset(map(type, numbers)):
+        if MODES or TAPE or named or input.__class__ is not Tensor or input._g is not None or (
+                numbers and not NUMBERS.issuperset(map(type, numbers))):
             return general(input, *numbers, **named)  # type: ignore[no-any-return]
-        a, s = input._a, input._s
-        fits = few and (not numbers or numbers == few.standard) and a.dtype is few.of and a.flags.c_contiguous
-        drawn = default_engine().cut(few, a.shape) if fits else None
+        a, s, drawn = input._a, input._s, None
+        if input._k is of and a.flags.c_contiguous and (s is None or not s.inference):
+            if not numbers or numbers == few.standard:
+                drawn = default_engine().cut(few, a.shape)
+        elif not free(input):
+            return general(input, *numbers, **named)  # type: ignore[no-any-return]
         a[...] = body(a, *numbers) if drawn is None else drawn
         (storage(input) if s is None else s).version += 1
         return input
@@ -136,8 +144,7 @@ def _check_result(row: Row, formula: Formula, target: Tensor, values: list[Any])
     shape = target._a.shape
     for v in values:
         if isinstance(v, Tensor) and v._a.shape != shape:
-            full = np.broadcast_shapes(*(u._a.shape for u in values if isinstance(u, Tensor))) \
-                if _broadcastable(values) else _refuse_broadcast(values)
+            full = broadcast_shapes(*(u._a.shape for u in values if isinstance(u, Tensor)))
             if full != shape:
                 raise RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast "
                                    f"shape {list(full)}; {row.name}_ cannot change the shape of the "
@@ -153,20 +160,6 @@ def _check_result(row: Row, formula: Formula, target: Tensor, values: list[Any])
         raise RuntimeError(f"result type {result.legacy} can't be cast to the desired output type "
                            f"{target._k.dtype.legacy}; {row.name}_ writes into a {target._k.dtype} "
                            f"tensor: use {row.name}, or convert the tensor first")
-
-
-def _broadcastable(values: list[Any]) -> bool:
-    try:
-        np.broadcast_shapes(*(u._a.shape for u in values if isinstance(u, Tensor)))
-    except ValueError:
-        return False
-    return True
-
-
-def _refuse_broadcast(values: list[Any]) -> tuple[int, ...]:
-    from rushlight.base.layout import broadcast_shapes
-
-    return broadcast_shapes(*(u._a.shape for u in values if isinstance(u, Tensor)))
 
 
 def _own_copies(formula: Formula, target: Tensor, values: list[Any]) -> list[Any]:

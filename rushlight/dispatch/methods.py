@@ -304,7 +304,13 @@ def set_(self: Tensor, source: Any = None, storage_offset: int = 0, size: Any = 
 
 
 def share_memory_(self: Tensor) -> Tensor:
-    """This tensor: worker processes get their own copies or shared blocks from the DataLoader."""
+    """Move this tensor's storage, and all tensors that see it, into memory that other processes can see.
+
+    A forked process, or one that the tensor is sent to by torch.multiprocessing, reads and writes it.
+    """
+    from rushlight.tensor.sharing import share
+
+    share(self._storage(), self)
     return self
 
 

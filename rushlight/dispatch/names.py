@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.autograd.node import next_seq
+from rushlight.dispatch.saved import Saved
 from rushlight.ops.table import Row
 from rushlight.tensor.tensor import Tensor, wrap
 
@@ -183,11 +184,13 @@ def name_of(node: Any) -> str:
 
 
 def place(node: Any) -> Any:
-    """What `named` takes to find the name later, where that keeps no tensor; else the name."""
-    saved, shapes = node.saved, getattr(node.saved, "_shapes", None)
-    if type(node).by_shapes:
-        return type(node), shapes
-    return name_of(node) if shapes is None or saved.tensors() else (type(node), shapes, saved._values)
+    """What `named` takes to find the name later, where that keeps no tensor; else the class of that name."""
+    cls, saved = node.__class__, node.saved
+    if saved.__class__ is not Saved:
+        return cls
+    if cls.by_shapes:
+        return cls, saved._shapes
+    return _renamed(cls, name_of(node)) if saved.tensors() else (cls, saved._shapes, saved._values)
 
 
 def named(cls: Any, shapes: Any, values: Any = ()) -> str:

@@ -54,20 +54,20 @@ def place(row: Row, direct: Callable[..., Any]) -> tuple[int, str, str]:
 
 # A thread without interpreters runs the op as if there were none, and so does one with a profiler alone: what
 # computes the result notes when. Whoever hands the op on to `general` leaves that to it.
-_PASS = '''    _watch = None
+_PASS = '''    _log = None
     if MODES:
         _modes = STACK.modes
         if TAPE or _modes and _modes != LONE:
             {away}
         if _modes:
-            _watch, _begin = _modes[0], clock()
+            _log, _begin = _modes[0].records, clock()
 '''
 _NOTE = '''{indent}_found = {value}
-{indent}if _watch is not None:
+{indent}if _log is not None:
 {indent}    _end = clock()
-{indent}    if _watch.detailed:
-{indent}        _watch.detail(({shown}), {kept}, _found)
-{indent}    _watch.note((PLACE, _begin, _end))
+{indent}    if DETAILED:
+{indent}        _modes[0].detail(({shown}), {kept}, _found)
+{indent}    _log += (PLACE, _begin, _end)
 {indent}return _found'''
 
 

@@ -49,7 +49,7 @@ class Script:
             return
         self._know(values)
         if getattr(function, "func", None) is Formula.compute:
-            way = "large" if any(a.size >= BIG for a in operands[0]) else "fn"
+            way = "large" if result._a.size >= BIG else "fn"
             code, operands = f"{self._constant(function.args[0])}.{way}", operands[0]
         elif getattr(function, "__func__", None) is Reducer.run:
             code, operands = self._constant(function.__self__.way(*operands)), operands[:1]

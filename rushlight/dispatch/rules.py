@@ -69,13 +69,15 @@ class Rules:
         names = keeps if keeps is not None else getattr(rule, "keeps", None) or mentioned(rule)
         self.keeps = frozenset(p.name for p in row.params if p.name in names)
         self.keeps_result = "result" in names
+        # Numbers of results that the rule does not look at.
+        self.unread = row.options.get("unread", ())
         # A function of the arguments where PyTorch numbers overloads.
         self.naming = naming = None if name else names_of.label(row)
         label = naming if isinstance(naming, str) else backward_name(
             name or row.options.get("node", row.name))
         self.nodes = {multi: type(label, (Node,), {
             "__slots__": (), "apply": _apply_multi if multi else _apply, "multi": multi,
-            "rules": self, **(
+            "rules": self, "leaves": row.options.get("leaves", 1), **(
                 {"settle": names_of.settle, "name": names_of.name_of, "place": names_of.place,
                  "by_shapes": all(p.is_tensor for p in row.params)} if callable(naming) else {})})
             for multi in (False, True)}
@@ -130,7 +132,8 @@ class Rules:
     def _results(self, outs: Sequence[Any], multi: bool) -> Any:
         if not self.keeps_result:
             return None
-        return multi, [Kept(result_alias(t)) if isinstance(t, Tensor) else None for t in outs]
+        return multi, [Kept(result_alias(t)) if isinstance(t, Tensor) and n not in self.unread else None
+                       for n, t in enumerate(outs)]
 
     def _kept(self, values: dict[str, Any]) -> dict[str, Any]:
         kept: dict[str, Any] = {}

@@ -5,13 +5,12 @@ from importlib import import_module
 
 # In order of need: a family may use the rows of those before it.
 FAMILIES = ("copying", "creation", "ranges", "tapers", "grids", "arithmetic", "elementary", "special",
-            "comparison", "activations", "views", "reshaping", "splitting", "viewcopies", "index", "scatter",
-            "indexed", "masking", "joining", "rearranging", "scanning", "sorting", "searching", "embedding",
-            "reductions", "products", "linear", "softmax", "einsum", "statistics", "quantiles", "integration",
-            "distances", "histograms", "normalization", "losses", "classification", "attention", "padding",
-            "convolution", "pooling", "shuffles", "margins", "resampling", "griding", "lufactors", "solving",
-            "determinants", "cholesky", "eigen", "svd", "leastsquares", "lowrank", "matrixnorms",
-            "matrixproducts", "ldl", "decompositions", "fourier", "spectrograms", "random", "sampling",
+            "comparison", "activations", "views", "reshaping", "splitting", "viewcopies", "index",
+            "scatter", "indexed", "masking", "joining", "rearranging", "scanning", "sorting", "searching",
+            "embedding", "reductions", "products", "linear", "softmax", "einsum", "statistics", "quantiles",
+            "integration", "distances", "normalization", "losses", "classification", "attention", "padding",
+            "convolution", "pooling", "margins", "resampling", "griding", "lufactors", "solving", "eigen",
+            "svd", "matrixnorms", "matrixproducts", "decompositions", "fourier", "spectrograms", "random",
             "dropout", "recurrent", "natives", "fractional")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
+from rushlight.base.convert import number
 from rushlight.base.layout import contiguous_strides
 from rushlight.ops.machine import machine
 
@@ -34,6 +35,16 @@ def check_bounds(index: Array, dim: int, size: int) -> None:
     if index.size and np.maximum.reduce(index.view(UNSIGNED[index.itemsize]), None) >= size:
         wrong = index[(index < 0) | (index >= size)].reshape(-1)[0]
         raise RuntimeError(f"index {int(wrong)} is out of bounds for dimension {dim} with size {size}")
+
+
+def one_value(op: str, value: Any, of: Any) -> Any:
+    """What is to be written everywhere: a 0-d array, of dtype `of` instead of a number."""
+    if not isinstance(value, np.ndarray):
+        return number(value, dt.from_numpy_dtype(of))
+    if value.ndim:
+        raise RuntimeError(f"{op}_ only supports a 0-dimensional value tensor, but got tensor with "
+                           f"{value.ndim} dimension(s).")
+    return value
 
 
 def wrap_positions(index: Array, size: int) -> Array:

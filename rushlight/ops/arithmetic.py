@@ -8,9 +8,13 @@ import numpy as np
 from rushlight.base import promotion
 from rushlight.base.dtype import bool_
 from rushlight.base.results import named
-from rushlight.ops.oneatom import NUMBER, binary, unary
-from rushlight.ops.scalar import STORED, Expr, const, m
+from rushlight.ops.oneatom import NOT_FLOATING, ONE_BOOL_SUB, atoms, not_for
+from rushlight.ops.scalar import Expr, const, m
 from rushlight.ops.table import composite, opaque, pointwise
+
+_NO_BOOL_SUB = ("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+                "`logical_xor()` operator instead.")
+_ATOMS = atoms("arithmetic")
 
 
 def _check_alpha(bound: dict[str, Any]) -> None:
@@ -32,8 +36,7 @@ def _check_sub(bound: dict[str, Any]) -> None:
     truths = [v is True or v is False or getattr(v, "dtype", None) is bool_
               for v in (bound["input"], bound["other"])]
     if any(truths) and not all(truths):
-        raise RuntimeError("Subtraction, the `-` operator, with a bool tensor is not supported. If you are "
-                           "trying to invert a mask, use the `~` or `logical_not()` operator instead.")
+        raise RuntimeError(ONE_BOOL_SUB)
     _check_alpha(bound)
 
 
@@ -43,39 +46,22 @@ def add(input: "Tensor | Number", other: "Tensor | Number", *, alpha: "Number" =
     return m.fma(alpha, other, input)
 
 
-@pointwise(aliases=("subtract",), verify=_check_sub, narrow=("alpha",))
+@pointwise(aliases=("subtract",), verify=_check_sub, narrow=("alpha",), refuse={"bool": _NO_BOOL_SUB})
 def sub(input: "Tensor | Number", other: "Tensor | Number", *, alpha: "Number" = 1) -> Expr:
     """input - alpha * other."""
     return m.fma(-alpha, other, input)
 
 
-@pointwise(verify=_check_sub, narrow=("alpha",), inplace=False, out=False)
+@pointwise(verify=_check_sub, narrow=("alpha",), refuse={"bool": _NO_BOOL_SUB}, inplace=False, out=False)
 def rsub(input: "Tensor", other: "Tensor | Number", *, alpha: "Number" = 1) -> Expr:
     """other - alpha * input."""
     return m.fma(-alpha, input, other)
 
 
-mul = binary("mul", "input * other.", "multiply", first=NUMBER, second=NUMBER, commutative=True,
-             wide=("input", "other"))
-_true_divide = binary("_true_divide", "input / other.", atom="div", first=NUMBER, second=NUMBER,
-                      where=(), dtypes="float", node="div", wide=("other",))
-_trunc_divide = binary("_trunc_divide", "The quotient rounded towards zero.", atom="trunc_divide",
-                       first=NUMBER, second=NUMBER, where=(), node="div", wide=("other",), arg=STORED)
-floor_divide = binary("floor_divide", "The quotient rounded towards minus infinity.", first=NUMBER,
-    second=NUMBER, wide=("other",))
-remainder = binary("remainder", "The remainder with the sign of the divisor, as Python's %.",
-                   first=NUMBER, second=NUMBER)
-fmod = binary("fmod", "The remainder with the sign of the dividend, as C's fmod.", second=NUMBER)
-neg = unary("neg", "-input.", "negative")
-
-
-@pointwise(inplace=False, out=False)
+@pointwise(inplace=False, out=False, refuse={"bool": "The `+` operator, on a bool tensor is not supported."})
 def positive(input) -> Expr:
     """input, as it is."""
     return input
-
-
-reciprocal = unary("reciprocal", "1 / input.", dtypes="float")
 
 
 @pointwise(dtypes="int")
@@ -100,21 +86,7 @@ def pow(input: "Tensor | Number", exponent: "Tensor | Number") -> Expr:
     return m.pow(input, exponent)
 
 
-@pointwise(dtypes="to_float64", inplace=True, inplace_exact=True, where=("torch", "Tensor"))
-def float_power(input: "Tensor | Number", exponent: "Tensor | Number") -> Expr:
-    """input to the power of exponent, in double precision."""
-    return m.pow(input, exponent)
-
-
-abs = unary("abs", "The absolute value (of a complex number, its modulus).", "absolute", result="real")
-sign = unary("sign", "-1, 0 or 1.", atom="sgn")
-sgn = unary("sgn", "The sign; of a complex number, input / |input|.")
-floor = unary("floor", "The greatest integer not above.")
-ceil = unary("ceil", "The least integer not below.")
-trunc = unary("trunc", "The integer part.", "fix")
-
-
-@pointwise
+@pointwise(refuse=not_for("frac_cpu", *NOT_FLOATING))
 def frac(input) -> Expr:
     """input - trunc(input)."""
     return input - m.trunc(input)
@@ -125,7 +97,8 @@ def _check_decimals(bound: dict[str, Any]) -> None:
         raise NotImplementedError(f"\"round_cpu\" not implemented for '{bound['input'].dtype.legacy}'")
 
 
-@pointwise(aliases=("special.round",), verify=_check_decimals)
+@pointwise(aliases=("special.round",), verify=_check_decimals,
+           refuse=not_for("round_vml_cpu", "bool", "complex"))
 def round(input, *, decimals: "int" = 0) -> Expr:
     """The nearest integer, halves to even; `decimals` digits after the point."""
     if decimals == 0:
@@ -134,13 +107,7 @@ def round(input, *, decimals: "int" = 0) -> Expr:
     return m.round(input * scale) / scale if decimals > 0 else m.round(input / scale) * scale
 
 
-maximum = binary("maximum", "The larger of two; nan if either is.")
-minimum = binary("minimum", "The smaller of two; nan if either is.")
-fmax = binary("fmax", "The larger of two; a nan gives way to a number.", inplace=False)
-fmin = binary("fmin", "The smaller of two; a nan gives way to a number.", inplace=False)
-
-
-@pointwise(aliases=("clip",))
+@pointwise(aliases=("clip",), refuse={"complex": "clamp is not supported for complex types"})
 def clamp(input, min: "Tensor | Number | None" = None, max: "Tensor | Number | None" = None) -> Expr:
     """input between min and max; where min > max, max."""
     if min is None and max is None:
@@ -153,41 +120,27 @@ def clamp(input, min: "Tensor | Number | None" = None, max: "Tensor | Number | N
     return found
 
 
-@pointwise
-def clamp_min(input, min: "Tensor | Number") -> Expr:
-    """input, at least min."""
-    return m.clamp_min(input, min)
-
-
-@pointwise
-def clamp_max(input, max: "Tensor | Number") -> Expr:
-    """input, at most max."""
-    return m.clamp_max(input, max)
-
-
-@pointwise(not_promoting=("weight",))
+@pointwise(refuse=not_for("lerp_kernel_scalar", "bool", "int"), not_promoting=("weight",))
 def lerp(input, end, weight: "Tensor | Number") -> Expr:
     """input + weight * (end - input), exact at both ends."""
     near = m.lt(m.abs(weight), 0.5)
     return m.fma(m.where(near, weight, weight - 1), end - input, m.where(near, input, end))
 
 
-@pointwise
+@pointwise(refuse=not_for("addcmul_cpu_out", "bool"))
 def addcmul(input, tensor1, tensor2, *, value: "Number" = 1) -> Expr:
     """input + value * tensor1 * tensor2."""
     return m.fma(value * tensor1, tensor2, input)
 
 
-@pointwise
+@pointwise(refuse=dict.fromkeys(
+    ("int", "bool"), "Integer division with addcdiv is no longer supported, and in a future release addcdiv "
+    "will perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be implemented "
+    "as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + "
+    "value * tensor1 / tensor2) for float inputs."))
 def addcdiv(input, tensor1, tensor2, *, value: "Number" = 1) -> Expr:
     """input + value * tensor1 / tensor2."""
     return input + value * tensor1 / tensor2
-
-
-@pointwise(name="_where", where=("aten",), inplace=False, node="where", not_promoting=("condition",))
-def _where(condition, input: "Tensor | Number", other: "Tensor | Number") -> Expr:
-    """input where condition, else other."""
-    return m.where(condition, input, other)
 
 
 @composite(where=("torch",), out=True)
@@ -201,7 +154,7 @@ def where(condition, input: "Tensor | Number | None" = None, other: "Tensor | Nu
     if not hasattr(input, "_a") and not hasattr(other, "_a"):
         input = condition.new_tensor(input, dtype=promotion.of_number(input))
         other = condition.new_tensor(other, dtype=promotion.of_number(other))
-    return _where(condition.bool(), input, other)
+    return _ATOMS["_where"](condition.bool(), input, other)
 
 
 @composite(name="_where_method", where=("Tensor.where",))
@@ -210,20 +163,12 @@ def _where_method(input, condition, other: "Tensor | Number"):
     return where(condition, input, other)
 
 
-copysign = binary("copysign", "The size of input with the sign of other.", second=NUMBER,
-                  dtypes="float")
-hypot = binary("hypot", "sqrt(input ** 2 + other ** 2) without overflow.")
-nextafter = binary("nextafter", "The next floating-point number from input towards other.", arg=STORED)
-gcd = binary("gcd", "The greatest common divisor.")
-lcm = binary("lcm", "The least common multiple.")
-
-
 def _check_step(bound: dict[str, Any]) -> None:
     if bound["input"].dtype is not bound["values"].dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
 
 
-@pointwise(verify=_check_step)
+@pointwise(verify=_check_step, refuse={"complex": "heaviside is not yet implemented for complex tensors."})
 def heaviside(input, values) -> Expr:
     """0 below 0, `values` at 0, 1 above."""
     return m.where(m.eq(input, 0), values, m.where(m.gt(input, 0), 1, 0))
@@ -233,19 +178,15 @@ def heaviside(input, values) -> Expr:
 def ldexp(input, other):
     """input * 2 ** other; in two steps where other is whole, so that only the result may overflow."""
     if not input.is_floating_point() or other.dtype.category >= 2:
-        return mul(input, pow(2.0, other))
+        return input * pow(2.0, other)
     if other.dtype is bool_:
         raise NotImplementedError("\"ldexp_cpu_exp\" not implemented for 'Bool'")
     other = clamp(other.long(), -4000, 4000)
-    half = floor_divide(other, 2)
+    half = other // 2
     return (input.double() * pow(2.0, half.double()) * pow(2.0, (other - half).double())).to(input.dtype)
 
 
-def _mantissa_rule(s: Any, grad: Any, _: Any = None) -> Any:
-    return ldexp(grad, -s.result[1])
-
-
-@opaque(out=True, vjp=_mantissa_rule)
+@opaque(out=True)
 def frexp(input) -> Any:
     """(mantissa, exponent) with input = mantissa * 2 ** exponent and 0.5 <= |mantissa| < 1."""
     if input.dtype.kind not in "fV":
@@ -255,14 +196,17 @@ def frexp(input) -> Any:
     return named("frexp")(mantissa.astype(input.dtype, copy=False), exponent.astype(np.int32, copy=False))
 
 
+frexp.gradient(lambda s, grad, _=None: ldexp(grad, -s.result[1]))
+
+
 @composite(aliases=("divide", "true_divide"), inplace=True, out=True, where=("torch", "Tensor"))
 def div(input: "Tensor | Number", other: "Tensor | Number", *, rounding_mode: "str | None" = None):
     """input / other; rounding_mode "trunc" or "floor" rounds the quotient."""
     if rounding_mode is None:
-        return _true_divide(input, other)
+        return _ATOMS["_true_divide"](input, other)
     if rounding_mode == "trunc":
-        return _trunc_divide(input, other)
+        return _ATOMS["_trunc_divide"](input, other)
     if rounding_mode == "floor":
-        return floor_divide(input, other)
+        return _ATOMS["floor_divide"](input, other)
     raise RuntimeError("div expected rounding_mode to be one of None, 'trunc', or 'floor' but found "
                        f"'{rounding_mode}'")

@@ -42,8 +42,8 @@ ZERO = const(0)
 _TWO_OVER_SQRT_PI = 2 / math.sqrt(math.pi)
 
 
-def _no_gradient(count: int) -> Rule:
-    return lambda g, y, *x: (ZERO,) * count
+def _none(g: Expr, y: Expr, *x: Expr) -> tuple[Expr, ...]:
+    return (ZERO,) * len(x)
 
 
 def _d_pow(g: Expr, y: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
@@ -69,10 +69,6 @@ def _d_atan2(g: Expr, y: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
     norm = a * a + b * b
     scale = m.where(m.eq(norm, 0), 0, g / norm)
     return scale * b, scale * -a
-
-
-def _d_copysign(g: Expr, y: Expr, a: Expr, b: Expr) -> tuple[Expr, Expr]:
-    return m.where(m.eq(a, 0), 0, g * (y / a)), ZERO
 
 
 def _d_abs(g: Expr, y: Expr, a: Expr) -> tuple[Expr]:
@@ -198,16 +194,12 @@ def _numpy_shift(function: Callable[..., Any]) -> Callable[..., Any]:
     return shift
 
 
-def _numpy_cast(a: Any, arg: str) -> Any:
-    return np.asarray(a).astype(arg, copy=False)
+def _bool(numpy: Callable[..., Any]) -> Atom:
+    return Atom(numpy, _none, "bool")
 
 
-def _bool(numpy: Callable[..., Any], operands: int) -> Atom:
-    return Atom(numpy, _no_gradient(operands), "bool")
-
-
-def _flat(numpy: Callable[..., Any], operands: int = 1) -> Atom:
-    return Atom(numpy, _no_gradient(operands))
+def _flat(numpy: Callable[..., Any]) -> Atom:
+    return Atom(numpy, _none)
 
 
 ATOMS: dict[str, Atom] = {
@@ -221,16 +213,16 @@ ATOMS: dict[str, Atom] = {
     "reciprocal": Atom(np.reciprocal, lambda g, y, a: (-g * y * y,)),
     "pow": Atom(_numpy_pow, _d_pow), "power": Atom(_numpy_power, _d_pow),  # to a number
     "abs": Atom(np.abs, _d_abs, "real", lambda g, y, a: _d_abs(m.real(g), y, a)),
-    "sgn": Atom(_numpy_sgn, _no_gradient(1), "same", _d_sgn_complex),
-    "floor_divide": _flat(_whole(np.floor_divide), 2),
-    "trunc_divide": _flat(_whole(_numpy_trunc_divide), 2),
+    "sgn": Atom(_numpy_sgn, _none, "same", _d_sgn_complex),
+    "floor_divide": _flat(_whole(np.floor_divide)),
+    "trunc_divide": _flat(_whole(_numpy_trunc_divide)),
     "remainder": Atom(_whole(_remainder), lambda g, y, a, b: (g, -g * m.floor(a / b))),
     "fmod": Atom(_whole(np.fmod), lambda g, y, a, b: (g, -g * m.trunc(a / b))),
-    "copysign": Atom(np.copysign, _d_copysign),
+    "copysign": Atom(np.copysign, lambda g, y, a, b: (m.where(m.eq(a, 0), 0, g * (y / a)), ZERO)),
     "nextafter": Atom(_nextafter, lambda g, y, a, b: (g, const(0))),
     "hypot": Atom(np.hypot, lambda g, y, a, b: (g * (a / y), g * (b / y))),
-    "gcd": _flat(np.gcd, 2),
-    "lcm": _flat(_lcm, 2),
+    "gcd": _flat(np.gcd),
+    "lcm": _flat(_lcm),
     # rounding
     "floor": _flat(_integral(np.floor)),
     "ceil": _flat(_integral(np.ceil)),
@@ -315,22 +307,22 @@ ATOMS: dict[str, Atom] = {
     "largest": _flat(_numpy_largest),  # the largest finite number of the operand's dtype
     "where": Atom(np.where, lambda g, y, c, a, b: (ZERO, m.where(c, g, 0), m.where(c, 0, g))),
     # comparison, logic, bits
-    "eq": _bool(np.equal, 2), "ne": _bool(np.not_equal, 2),
-    "lt": _bool(np.less, 2), "le": _bool(np.less_equal, 2),
-    "gt": _bool(np.greater, 2), "ge": _bool(np.greater_equal, 2),
-    "logical_and": _bool(np.logical_and, 2), "logical_or": _bool(np.logical_or, 2),
-    "logical_xor": _bool(np.logical_xor, 2), "logical_not": _bool(np.logical_not, 1),
-    "isnan": _bool(np.isnan, 1), "isinf": _bool(np.isinf, 1), "isfinite": _bool(np.isfinite, 1),
-    "signbit": _bool(lambda a: np.signbit(a) if np.asarray(a).dtype.kind == "f" else a < 0, 1),
-    "bitwise_and": _flat(np.bitwise_and, 2), "bitwise_or": _flat(np.bitwise_or, 2),
-    "bitwise_xor": _flat(np.bitwise_xor, 2), "bitwise_not": _flat(np.bitwise_not),
-    "shift_left": _flat(_numpy_shift(np.left_shift), 2),
-    "shift_right": _flat(_numpy_shift(np.right_shift), 2),
+    "eq": _bool(np.equal), "ne": _bool(np.not_equal),
+    "lt": _bool(np.less), "le": _bool(np.less_equal),
+    "gt": _bool(np.greater), "ge": _bool(np.greater_equal),
+    "logical_and": _bool(np.logical_and), "logical_or": _bool(np.logical_or),
+    "logical_xor": _bool(np.logical_xor), "logical_not": _bool(np.logical_not),
+    "isnan": _bool(np.isnan), "isinf": _bool(np.isinf), "isfinite": _bool(np.isfinite),
+    "signbit": _bool(lambda a: np.signbit(a) if np.asarray(a).dtype.kind == "f" else a < 0),
+    "bitwise_and": _flat(np.bitwise_and), "bitwise_or": _flat(np.bitwise_or),
+    "bitwise_xor": _flat(np.bitwise_xor), "bitwise_not": _flat(np.bitwise_not),
+    "shift_left": _flat(_numpy_shift(np.left_shift)),
+    "shift_right": _flat(_numpy_shift(np.right_shift)),
     # complex parts; conj of a real number is itself
     "conj": Atom(np.conjugate, lambda g, y, a: (g,), "same", lambda g, y, a: (m.conj(g),)),
     "real": Atom(np.real, lambda g, y, a: (g,), "real", lambda g, y, a: (m.real(g),)),
-    "imag": Atom(np.imag, _no_gradient(1), "real", lambda g, y, a: (m.real(g) * const(1j),)),
-    "angle": Atom(np.angle, _no_gradient(1), "real", _d_angle_complex),
+    "imag": Atom(np.imag, _none, "real", lambda g, y, a: (m.real(g) * const(1j),)),
+    "angle": Atom(np.angle, _none, "real", _d_angle_complex),
     # conversion: arg is the NumPy dtype name
-    "cast": Atom(_numpy_cast, lambda g, y, a: (g,), "arg"),
+    "cast": Atom(lambda a, arg: np.asarray(a).astype(arg, copy=False), lambda g, y, a: (g,), "arg"),
 }

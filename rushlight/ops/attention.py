@@ -81,12 +81,12 @@ def _masked(scores: Any, mask: Any) -> Any:
 
 def _safe_softmax(scores: Any) -> Any:
     """softmax along the last dim; rows that are masked out whole give 0, not nan."""
-    weights = _softmax(scores, -1)
-    a = scores._a
-    if a.size and not np.isneginf(a).any():
-        return weights
+    if scores._a.size and not np.isneginf(scores._a).any():
+        return _softmax(scores, -1)
     gone = (scores == -math.inf).all(-1, True)
-    return weights.masked_fill(gone, 0.0)
+    if np.count_nonzero(gone._a):  # else their gradients would be nan
+        scores = scores.masked_fill(gone, 0.0)
+    return _softmax(scores, -1).masked_fill(gone, 0.0)
 
 
 @composite(name="_attention", where=("aten",), node="scaled_dot_product_flash_attention_for_cpu")

@@ -232,35 +232,32 @@ def conv_tbc(input, weight, bias, pad: "int" = 0):
     return found.permute(2, 0, 1).contiguous()
 
 
-def _transpose(op: str, n: int, x: Any, w: Any, bias: Any, stride: Any, padding: Any,
-               output_padding: Any, groups: int, dilation: Any) -> Any:
-    stride, padding, extra, dilation = (tuple_of(v, n, name, op) for v, name in (
-        (stride, "stride"), (padding, "padding"), (output_padding, "output_padding"), (dilation, "dilation")))
-    _check(op, n, x, w, bias, groups, transposed=True)
-    _positive(stride, padding, dilation)
-    for e, s, d in zip(extra, stride, dilation, strict=True):
-        if e >= s and e >= d:
-            raise RuntimeError("output padding must be smaller than either stride or dilation, but got "
-                               f"output_padding: {list(extra)} stride: {list(stride)} dilation: "
-                               f"{list(dilation)}")
-    unbatched = x.ndim == n + 1
-    x = x.unsqueeze(0) if unbatched else x
-    space = tuple((size - 1) * s - 2 * p + d * (k - 1) + e + 1 for size, s, p, d, k, e in zip(
-        x.shape[2:], stride, padding, dilation, w.shape[2:], extra, strict=True))
-    if any(size <= 0 for size in space):
-        raise RuntimeError(f"Given input size per channel: {list(x.shape[2:])}. Calculated output size "
-                           f"per channel: {list(space)}. Output size is too small")
-    found = _convolution_input(x, w, space, stride, padding, dilation, groups)
-    return _finished(found, bias, unbatched)
-
-
 @for_dims
 def _transposed(n: int) -> None:
+    op = f"conv_transpose{n}d"
+
     def body(input, weight, bias: "Tensor | None" = None, stride: "Any" = 1, padding: "Any" = 0,
              output_padding: "Any" = 0, groups: "int" = 1, dilation: "Any" = 1):
-        return _transpose(f"conv_transpose{n}d", n, input, weight, bias, stride, padding,
-                          output_padding, groups, dilation)
-    composite(body, name=f"conv_transpose{n}d", where=("torch", "nn.functional"),
+        stride, padding, extra, dilation = (tuple_of(v, n, name, op) for v, name in (
+            (stride, "stride"), (padding, "padding"), (output_padding, "output_padding"),
+            (dilation, "dilation")))
+        _check(op, n, input, weight, bias, groups, transposed=True)
+        _positive(stride, padding, dilation)
+        for e, s, d in zip(extra, stride, dilation, strict=True):
+            if e >= s and e >= d:
+                raise RuntimeError("output padding must be smaller than either stride or dilation, but got "
+                                   f"output_padding: {list(extra)} stride: {list(stride)} dilation: "
+                                   f"{list(dilation)}")
+        unbatched = input.ndim == n + 1
+        x = input.unsqueeze(0) if unbatched else input
+        space = tuple((size - 1) * s - 2 * p + d * (k - 1) + e + 1 for size, s, p, d, k, e in zip(
+            x.shape[2:], stride, padding, dilation, weight.shape[2:], extra, strict=True))
+        if any(size <= 0 for size in space):
+            raise RuntimeError(f"Given input size per channel: {list(x.shape[2:])}. Calculated output size "
+                               f"per channel: {list(space)}. Output size is too small")
+        found = _convolution_input(x, weight, space, stride, padding, dilation, groups)
+        return _finished(found, bias, unbatched)
+    composite(body, name=op, where=("torch", "nn.functional"),
               doc=f"The {n}-d transposed convolution: (N, C, *in) by (C, O / groups, *k).")
 
 
@@ -290,9 +287,7 @@ def _unfold(input, kernel: "Ints", dilation: "Ints", padding: "Ints", stride: "I
     return lambda x: np.array(_columns(x, kernel, stride, padding, dilation, 1, out)[:, 0])
 
 
-@_unfold.gradient
-def _(s: Any, grad: Any) -> Any:
-    return _fold(grad, s.shape("input")[2:], s.kernel, s.dilation, s.padding, s.stride)
+_unfold.gradient(lambda s, grad: _fold(grad, s.shape("input")[2:], s.kernel, s.dilation, s.padding, s.stride))
 
 
 @composite(name="fold_columns", where=("nn.functional.fold",))
@@ -330,6 +325,4 @@ def _fold(input, space: "Any", kernel: "Any", dilation: "Any", padding: "Any", s
     return found.astype(input.dtype, copy=False)
 
 
-@_fold.gradient
-def _(s: Any, grad: Any) -> Any:
-    return _unfold(grad, s.kernel, s.dilation, s.padding, s.stride)
+_fold.gradient(lambda s, grad: _unfold(grad, s.kernel, s.dilation, s.padding, s.stride))

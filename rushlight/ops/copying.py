@@ -13,9 +13,12 @@ from rushlight.base import dtype as dt
 from rushlight.base.convert import convert, needs_care
 from rushlight.base.layout import contiguous_strides, format_strides
 from rushlight.ops.machine import machine
+from rushlight.ops.oneatom import atoms
 from rushlight.ops.rowkernels import BIG
 from rushlight.ops.scalar import Expr, m
 from rushlight.ops.table import ROWS, Array, composite, opaque, pointwise, view
+
+_ATOMS = atoms("copying")
 
 
 def arranged(sizes: tuple[int, ...], strides: tuple[int, ...], dtype: Any, order: Any = None) -> Array:
@@ -113,9 +116,7 @@ def overwritten(input, src) -> Array:
     return np.broadcast_to(convert(src, input.dtype), input.shape)
 
 
-@overwritten.gradient
-def _(s: Any, grad: Any) -> Any:
-    return grad.new_zeros(s.shape("input")), grad.sum_to_size(s.shape("src"))
+overwritten.gradient(lambda s, grad: (grad.new_zeros(s.shape("input")), grad.sum_to_size(s.shape("src"))))
 
 
 @composite(where=("torch",))
@@ -148,9 +149,7 @@ def _conj_view(input) -> Any:
     return (_same,)
 
 
-@_conj_view.gradient
-def _(s: Any, grad: Any) -> Any:
-    return grad.conj()
+_conj_view.gradient(lambda s, grad: grad.conj())
 
 
 @view(name="_neg_view", native=True, marks=lambda k: (k.conj, not k.neg))
@@ -159,19 +158,11 @@ def _neg_view(input) -> Any:
     return (_same,)
 
 
-@_neg_view.gradient
-def _(s: Any, grad: Any) -> Any:
-    return -grad
+_neg_view.gradient(lambda s, grad: -grad)
 
 
 def _same(a: Array) -> Array:
     return a[...]
-
-
-@pointwise(name="conj_physical", aliases=("_conj_physical",))
-def _conj(input) -> Expr:
-    """The complex conjugate, written out."""
-    return m.conj(input)
 
 
 @composite
@@ -192,9 +183,7 @@ def _complex_part(input, which: "str") -> Any:
     return (attrgetter(which),)
 
 
-@_complex_part.gradient
-def _(s: Any, grad: Any) -> Any:
-    return grad.to(grad.dtype.to_complex()) * (1 if s.which == "real" else 1j)
+_complex_part.gradient(lambda s, grad: grad.to(grad.dtype.to_complex()) * (1 if s.which == "real" else 1j))
 
 
 @composite(where=("torch",))
@@ -238,9 +227,7 @@ def view_as_real(input) -> Any:
     return (_view_real,)
 
 
-@view_as_real.gradient
-def _(s: Any, grad: Any) -> Any:
-    return grad.select(-1, 0) + grad.select(-1, 1) * 1j
+view_as_real.gradient(lambda s, grad: grad.select(-1, 0) + grad.select(-1, 1) * 1j)
 
 
 def _view_complex(a: Array, of: Any) -> Array:
@@ -260,21 +247,13 @@ def view_as_complex(input) -> Any:
     return _view_complex, np.complex64 if input.itemsize == 4 else np.complex128
 
 
-@view_as_complex.gradient
-def _(s: Any, grad: Any) -> Any:
-    return view_as_real(grad)
+view_as_complex.gradient(lambda s, grad: view_as_real(grad))
 
 
 @composite(out=True)
 def angle(input):
     """The angle of a complex number; of a real one 0 or pi (nan stays)."""
-    return _angle(input) if input._k.dtype.is_complex else _real_angle(input)
-
-
-@pointwise(name="_angle", where=(), result="real", inplace=False)
-def _angle(input) -> Expr:
-    """atan2(imag, real)."""
-    return m.angle(input)
+    return _ATOMS["_angle"](input) if input._k.dtype.is_complex else _real_angle(input)
 
 
 @pointwise(name="_real_angle", where=(), dtypes="float", inplace=False)

@@ -15,6 +15,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.convert import number
 from rushlight.base.layout import Ints, Layout, as_tuple, contiguous_strides, extent, format_strides
 from rushlight.base.promotion import of_number
+from rushlight.ops.copying import strides_of
 from rushlight.ops.table import Array, opaque
 
 
@@ -146,8 +147,7 @@ def like(a: Array, value: Any, dtype: dt.dtype | None, memory_format: Any) -> Fi
     of = a.dtype if dtype is None else dtype.np
     if memory_format is None and a.flags.c_contiguous:
         return Fill(a.shape, of, value)
-    strides = tuple(s // a.itemsize for s in a.strides)
-    return Fill(a.shape, of, value, format_strides(a.shape, strides, memory_format))
+    return Fill(a.shape, of, value, format_strides(a.shape, strides_of(a), memory_format))
 
 
 @factory(out=False)

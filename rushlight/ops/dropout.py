@@ -203,18 +203,16 @@ def _rrelu(input: Any, lower: float, upper: float, training: bool, generator: An
     return input.copy_(mean) if inplace else mean
 
 
-@composite(where=("torch.rrelu",))
-def torch_rrelu(input, lower: "float" = 1 / 8, upper: "float" = 1 / 3, training: "bool" = False,
-          generator: "Any" = None):
-    """input where positive, else input times a slope: random while training, else the mean one."""
-    return _rrelu(input, lower, upper, training, generator, False)
+def _rrelu_row(name: str, doc: str, inplace: bool, *where: str) -> None:
+    def body(input, lower: "float" = 1 / 8, upper: "float" = 1 / 3, training: "bool" = False,
+             generator: "Any" = None):
+        return _rrelu(input, lower, upper, training, generator, inplace)
+    composite(body, name=name, doc=doc, where=where)
 
 
-@composite(name="rrelu_", where=("torch", "nn.functional"))
-def rrelu_(input, lower: "float" = 1 / 8, upper: "float" = 1 / 3, training: "bool" = False,
-           generator: "Any" = None):
-    """rrelu in place."""
-    return _rrelu(input, lower, upper, training, generator, True)
+_rrelu_row("torch_rrelu", "input where positive, else input times a slope: random while training, else the "
+                          "mean one.", False, "torch.rrelu")
+_rrelu_row("rrelu_", "rrelu in place.", True, "torch", "nn.functional")
 
 
 @composite(where=("nn.functional",))

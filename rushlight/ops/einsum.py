@@ -55,14 +55,10 @@ def _operand_gradient(labels: str, out: str, t: Any, grad: Any, others: Any) -> 
         if c not in present:
             found = found.unsqueeze(place)
     full = [sizes[c] for c in unique]
-    if _larger(found.shape, full):
+    if any(n == 1 and have > 1 for have, n in zip(found.shape, full, strict=True)):
         found = found.sum_to_size(full)
     found = found.expand(full)
     return found if unique == labels else _on_diagonal(found, labels, unique, t)
-
-
-def _larger(shape: Any, full: list[int]) -> bool:
-    return any(n == 1 and have > 1 for have, n in zip(shape, full, strict=True))
 
 
 def _on_diagonal(found: Any, labels: str, unique: str, t: Any) -> Any:

@@ -1,50 +1,16 @@
 """Elementary functions: exponentials, logarithms, trigonometry, error and gamma functions."""
 from __future__ import annotations
 
-from functools import partial
-
 from rushlight.ops.copying import view_as_complex, view_as_real
-from rushlight.ops.oneatom import binary, unary
+from rushlight.ops.oneatom import NOT_FLOATING, atoms, not_for
 from rushlight.ops.scalar import Expr, const, m, stored
 from rushlight.ops.table import composite, pointwise
 
 
-_unary = partial(unary, dtypes="float")
-
-exp = _unary("exp", "e to the power of input.")
-exp2 = _unary("exp2", "2 to the power of input.", "special.exp2")
-expm1 = _unary("expm1", "exp(input) - 1, exact near 0.", "special.expm1")
-log = _unary("log", "The natural logarithm.")
-log2 = _unary("log2", "The logarithm to base 2.")
-log10 = _unary("log10", "The logarithm to base 10.")
-log1p = _unary("log1p", "log(1 + input), exact near 0.", "special.log1p")
-sqrt = _unary("sqrt", "The square root.")
-rsqrt = _unary("rsqrt", "1 / sqrt(input).")
-sin = _unary("sin", "The sine of radians.")
-cos = _unary("cos", "The cosine of radians.")
-tan = _unary("tan", "The tangent of radians.")
-asin = _unary("asin", "The arc sine.", "arcsin")
-acos = _unary("acos", "The arc cosine.", "arccos")
-atan = _unary("atan", "The arc tangent.", "arctan")
-sinh = _unary("sinh", "The hyperbolic sine.")
-cosh = _unary("cosh", "The hyperbolic cosine.")
-tanh = _unary("tanh", "The hyperbolic tangent.")
-asinh = _unary("asinh", "The inverse hyperbolic sine.", "arcsinh")
-acosh = _unary("acosh", "The inverse hyperbolic cosine.", "arccosh")
-atanh = _unary("atanh", "The inverse hyperbolic tangent.", "arctanh")
-erf = _unary("erf", "The error function.", "special.erf")
-erfc = _unary("erfc", "1 - erf(input).", "special.erfc")
-erfinv = _unary("erfinv", "The inverse of the error function.", "special.erfinv")
-i0 = _unary("i0", "The modified Bessel function of order 0.", "special.i0")
-i1 = _unary("i1", "The modified Bessel function of order 1.", where=("special",), inplace=False,
-            node="special_i1")
-lgamma = _unary("lgamma", "The logarithm of |gamma(input)|.", "special.gammaln")
-digamma = _unary("digamma", "The derivative of lgamma.", "special.digamma", "special.psi")
-sigmoid = _unary("sigmoid", "1 / (1 + exp(-input)).", "special.expit")
-atan2 = binary("atan2", "The angle of the point (other, input).", "arctan2", dtypes="float")
+atoms("elementary", dtypes="float")
 
 
-@pointwise(dtypes="float", aliases=("special.logit",))
+@pointwise(dtypes="float", aliases=("special.logit",), refuse=not_for("logit_cpu", "complex"))
 def logit(input, eps: "float | None" = None) -> Expr:
     """log(x / (1 - x)); with eps, x is first clamped to [eps, 1 - eps]."""
     x = input
@@ -54,7 +20,7 @@ def logit(input, eps: "float | None" = None) -> Expr:
     return m.log(stored(x / stored(1 - x)))
 
 
-@pointwise(dtypes="float", inplace=False)
+@pointwise(dtypes="float", inplace=False, refuse=not_for("logaddexp_cpu", "bool", "int"))
 def logaddexp(input, other) -> Expr:
     """log(exp(input) + exp(other)) without overflow."""
     same = m.eq(input, other) & m.isinf(input)
@@ -63,7 +29,7 @@ def logaddexp(input, other) -> Expr:
     return m.where(same, input, high + m.log1p(m.exp(m.minimum(input, other) - high)))
 
 
-@pointwise(dtypes="float", inplace=False)
+@pointwise(dtypes="float", inplace=False, refuse=not_for("logaddexp2_cpu", *NOT_FLOATING))
 def logaddexp2(input, other) -> Expr:
     """log2(2 ** input + 2 ** other) without overflow."""
     same = m.eq(input, other) & m.isinf(input)
@@ -71,7 +37,7 @@ def logaddexp2(input, other) -> Expr:
     return m.where(same, input, m.fma(m.log1p(m.exp2(-m.abs(input - other))), 1.4426950408889634, high))
 
 
-@pointwise(dtypes="float", aliases=("special.xlogy",))
+@pointwise(dtypes="float", aliases=("special.xlogy",), refuse=not_for("xlogy_cpu", "complex"))
 def xlogy(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
     """input * log(other), 0 where input is 0 (unless other is nan)."""
     plain = input * stored(m.log(other))
@@ -87,13 +53,13 @@ def sinc(input) -> Expr:
     return m.where(zero, 1, m.sin(safe) / safe)
 
 
-@pointwise(dtypes="float")
+@pointwise(dtypes="float", refuse={"complex": "deg2rad is not supported for complex tensors."})
 def deg2rad(input) -> Expr:
     """Degrees as radians."""
     return input * 0.017453292519943295
 
 
-@pointwise(dtypes="float")
+@pointwise(dtypes="float", refuse={"complex": "rad2deg is not supported for complex tensors."})
 def rad2deg(input) -> Expr:
     """Radians as degrees."""
     return input * 57.29577951308232

@@ -24,15 +24,17 @@ def embedding(weight, indices, padding_idx: "int" = -1, scale_grad_by_freq: "boo
                            f"scalar types: Long, Int; but got torch.{legacy(indices)}Tensor instead "
                            "(while checking arguments for embedding)")
     if indices.size and int(indices.min()) < 0:
-        raise IndexError(f"index out of range in self: got {int(indices.min())}, expected 0 <= index "
-                         f"< {weight.shape[0]}")
+        raise _outside(indices.min(), weight)
     try:
         if weight.flags.c_contiguous:
             return rows_of(weight, indices)
         return np.ascontiguousarray(weight[indices])
     except IndexError:
-        raise IndexError(f"index out of range in self: got {int(indices.max())}, expected 0 <= index "
-                         f"< {weight.shape[0]}") from None
+        raise _outside(indices.max(), weight) from None
+
+
+def _outside(place: Any, weight: Array) -> IndexError:
+    return IndexError(f"index out of range in self: got {place}, expected 0 <= index < {weight.shape[0]}")
 
 
 @embedding.gradient
@@ -74,15 +76,9 @@ def _(s: Any, grad: Any) -> Any:
     if s.padding_idx >= 0:
         found = found.masked_fill((s.indices == s.padding_idx).unsqueeze(-1), 0)
     if s.scale_grad_by_freq:
-        count = _counts(s.indices, s.num_weights)
+        count = s.indices.reshape(-1).bincount(minlength=s.num_weights)[s.indices]
         found = found / count.unsqueeze(-1)
     return found, None
-
-
-@opaque(name="_counts", where=("aten",))
-def _counts(indices, size: "int") -> Array:
-    """How often each index occurs, at each place where it occurs."""
-    return np.bincount(indices.reshape(-1), minlength=size)[indices]
 
 
 def renorm_rows(weight: Any, indices: Any, max_norm: float, norm_type: float) -> None:
@@ -138,22 +134,6 @@ def functional_embedding(input, weight, padding_idx: "int | None" = None,
 
 # --- bags of rows ---------------------------------------------------------------------------------
 
-def _bag_numbers(indices: Any, offsets: Any, include_last: bool) -> tuple[Any, int]:
-    """Which bag each index belongs to, and how many bags there are."""
-    starts = offsets._a
-    if starts.ndim != 1:
-        raise ValueError("offsets has to be a 1D Tensor of type int32 or int64")
-    if len(starts) and starts[0] != 0:
-        raise ValueError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start "
-                         f"from position 0. However, got {int(starts[0])}")
-    if len(starts) and starts[-1] > indices.numel():
-        raise ValueError(f"offsets[-1] can not be greater than input's length {indices.numel()} but got "
-                         f"offsets[-1] of {int(starts[-1])}")
-    bags = len(starts) - 1 if include_last else len(starts)
-    places = np.arange(indices.numel())
-    return np.searchsorted(starts[:bags], places, side="right") - 1, bags
-
-
 @composite(where=("nn.functional",))
 def embedding_bag(input, weight, offsets: "Tensor | None" = None, max_norm: "float | None" = None,
                   norm_type: "float" = 2, scale_grad_by_freq: "bool" = False, mode: "str" = "mean",
@@ -194,6 +174,7 @@ def embedding_bag(input, weight, offsets: "Tensor | None" = None, max_norm: "flo
 
 
 def _bags(input: Any, offsets: Any, include_last: bool) -> tuple[Any, Any, int]:
+    """(the indices as a vector, which bag each belongs to, how many bags there are)."""
     if input.ndim == 2:
         if offsets is not None:
             raise ValueError("if input is 2D, then offsets has to be None, as input is treated is a "
@@ -204,8 +185,17 @@ def _bags(input: Any, offsets: Any, include_last: bool) -> tuple[Any, Any, int]:
         raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.ndim}")
     if offsets is None:
         raise ValueError("offsets has to be a 1D Tensor but got None")
-    numbers, bags = _bag_numbers(input, offsets, include_last)
-    return input, numbers, bags
+    starts = offsets._a
+    if starts.ndim != 1:
+        raise ValueError("offsets has to be a 1D Tensor of type int32 or int64")
+    if len(starts) and starts[0] != 0:
+        raise ValueError(f"offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start "
+                         f"from position 0. However, got {int(starts[0])}")
+    if len(starts) and starts[-1] > input.numel():
+        raise ValueError(f"offsets[-1] can not be greater than input's length {input.numel()} but got "
+                         f"offsets[-1] of {int(starts[-1])}")
+    bags = len(starts) - include_last
+    return input, np.searchsorted(starts[:bags], np.arange(input.numel()), side="right") - 1, bags
 
 
 def _bag_maximum(rows: Any, numbers: Any, counted: Any, bags: int) -> Any:

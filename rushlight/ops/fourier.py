@@ -58,9 +58,7 @@ def _fft_c2c(input, dim: "Ints", scale: "str", forward: "bool") -> Array:
     return _to_complex(input, dim, scale, forward) if dim else input.copy()
 
 
-@_fft_c2c.gradient
-def _(s: Any, grad: Any) -> Any:
-    return _fft_c2c(grad, s.dim, s.scale, not s.forward)
+_fft_c2c.gradient(lambda s, grad: _fft_c2c(grad, s.dim, s.scale, not s.forward))
 
 
 _SHORT = 32  # up to which a matrix of waves is quicker

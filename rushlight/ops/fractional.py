@@ -54,31 +54,29 @@ def _check(n: int, x: Any, kernel: Ints, out: Ints) -> None:
                                f"{name} {size}")
 
 
-def _pooled(n: int, input: Any, kernel_size: Any, output_size: Any, ratio: Any, samples: Any) -> Any:
-    op = f"fractional_max_pool{n}d"
-    if output_size is None and ratio is None:
-        raise ValueError(f"{op} requires specifying either an output_size or an output_ratio")
-    if output_size is None:
-        if len(ratio) != n:
-            raise ValueError(f"{op} requires output_ratio to either be a single Int or tuple of Ints.")
-        output_size = [int(s * r) for s, r in zip(input.shape[-n:], ratio, strict=True)]
-    x = input.unsqueeze(0) if input.ndim == n + 1 else input
-    samples = ROWS["rand"](*x.shape[:2], n, dtype=x.dtype) if samples is None else samples
-    if samples.shape[-1] != n:
-        raise RuntimeError(f"Expect _random_samples.size(2) equals to {n}; got {samples.shape[-1]}.")
-    kernel, out = (tuple_of(v, n, name, op) for v, name in ((kernel_size, "kernel_size"),
-                                                           (output_size, "output_size")))
-    _check(n, x, kernel, out)
-    found = _fractional_max(x, samples, kernel, out)
-    return found if x is input else tuple(t.squeeze(0) for t in found)
-
-
 def _row(n: int, ending: str) -> None:
+    op = f"fractional_max_pool{n}d"
+
     def body(input, kernel_size: "Any", output_size: "Any" = None, output_ratio: "Any" = None,
              return_indices: "bool" = False, _random_samples: "Tensor | None" = None):
-        found = _pooled(n, input, kernel_size, output_size, output_ratio, _random_samples)
+        samples = _random_samples
+        if output_size is None and output_ratio is None:
+            raise ValueError(f"{op} requires specifying either an output_size or an output_ratio")
+        if output_size is None:
+            if len(output_ratio) != n:
+                raise ValueError(f"{op} requires output_ratio to either be a single Int or tuple of Ints.")
+            output_size = [int(s * r) for s, r in zip(input.shape[-n:], output_ratio, strict=True)]
+        x = input.unsqueeze(0) if input.ndim == n + 1 else input
+        samples = ROWS["rand"](*x.shape[:2], n, dtype=x.dtype) if samples is None else samples
+        if samples.shape[-1] != n:
+            raise RuntimeError(f"Expect _random_samples.size(2) equals to {n}; got {samples.shape[-1]}.")
+        kernel, out = (tuple_of(v, n, name, op) for v, name in ((kernel_size, "kernel_size"),
+                                                               (output_size, "output_size")))
+        _check(n, x, kernel, out)
+        found = _fractional_max(x, samples, kernel, out)
+        found = found if x is input else tuple(t.squeeze(0) for t in found)
         return found if return_indices or ending else found[0]
-    composite(body, name=f"fractional_max_pool{n}d{ending}", where=("nn.functional",),
+    composite(body, name=f"{op}{ending}", where=("nn.functional",),
               doc=f"The maximum of drawn windows of the last {n} dims (with its place, if return_indices).")
 
 

@@ -15,6 +15,7 @@ import numpy as np
 from rushlight.base import dtype as dt
 from rushlight.ops.along import legacy
 from rushlight.ops.machine import machine
+from rushlight.ops.resampling import keys_far, keys_near
 from rushlight.ops.rowexpr import fetch
 from rushlight.ops.rowkernels import BIG
 from rushlight.ops.scalar import m, symbol
@@ -77,13 +78,7 @@ def _cubic_taps(m: Any, x: Any, size: Any, padding: str, align: bool, a: float =
     """Keys' cubic convolution over four neighbours."""
     low = m.floor(x)
     part = x - low
-
-    def near(d: Any) -> Any:
-        return ((a + 2) * d - (a + 3)) * d * d + 1
-
-    def far(d: Any) -> Any:
-        return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
-    weights = (far(part + 1), near(part), near(1 - part), far(2 - part))
+    weights = (keys_far(part + 1, a), keys_near(part, a), keys_near(1 - part, a), keys_far(2 - part, a))
     return [(_inside(m, low + k, size, padding, align), w) for k, w in enumerate(weights, -1)]
 
 

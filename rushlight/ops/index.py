@@ -33,9 +33,7 @@ def index_(input, indices: "list[Tensor | None]") -> Any:
     return advanced.coordinates(input, indices)
 
 
-@index_.gradient
-def _(s: Any, grad: Any) -> Any:
-    return ROWS["index_put"](grad.new_zeros(s.shape("input")), s.indices, grad, True), None
+index_.gradient(lambda s, grad: (grad.new_zeros(s.shape("input")).index_put(s.indices, grad, True), None))
 
 
 # --- along one dim --------------------------------------------------------------------------------
@@ -69,9 +67,7 @@ def gather(input, dim: "int", index, *, sparse_grad: "bool" = False) -> Any:
     return places_along(wrap_dim(dim, len(input)), index)
 
 
-@gather.gradient
-def _(s: Any, grad: Any) -> Any:
-    return grad.new_zeros(s.shape("input")).scatter_add(s.dim, s.index, grad), None
+gather.gradient(lambda s, grad: (grad.new_zeros(s.shape("input")).scatter_add(s.dim, s.index, grad), None))
 
 
 def _index_select(a: Array, dim: int, index: Array) -> Array:
@@ -125,8 +121,7 @@ def check_flat(op: str, index: Array, size: int) -> Array:
 
 
 def _take(a: Array, index: Array) -> Array:
-    found: Array = a.reshape(-1).take(check_flat("take", index, a.size))
-    return np.asarray(found)
+    return np.asarray(a.reshape(-1).take(check_flat("take", index, a.size)))
 
 
 @index(fused=_take, quiet=True, out=True, out_apart=True)
@@ -135,9 +130,7 @@ def take(input, index) -> Any:
     return np.unravel_index(wrap_positions(index, int(np.prod(input))), input)
 
 
-@take.gradient
-def _(s: Any, grad: Any) -> Any:
-    return grad.new_zeros(s.shape("input")).put(s.index, grad, True), None
+take.gradient(lambda s, grad: (grad.new_zeros(s.shape("input")).put(s.index, grad, True), None))
 
 
 @composite(out=True)

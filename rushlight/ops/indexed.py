@@ -1,7 +1,6 @@
 """Writes of whole slices: index_add, index_copy, index_fill, index_reduce, and *_scatter of views."""
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -9,8 +8,8 @@ import numpy as np
 from rushlight.base import dtype as dt
 from rushlight.base.accumulate import MANY, add_at
 from rushlight.base.convert import number
-from rushlight.base.errors import wrap_dim
-from rushlight.ops.along import at_least_1d, check_bounds, in_front, legacy, on_dense
+from rushlight.base.errors import warn_once, wrap_dim
+from rushlight.ops.along import at_least_1d, check_bounds, in_front, legacy, on_dense, one_value
 from rushlight.ops.machine import machine
 from rushlight.ops.scatter import reduce_into, reduce_rule, writes
 from rushlight.ops.table import ROWS, Array, Row, composite
@@ -19,6 +18,11 @@ from rushlight.ops.table import ROWS, Array, Row, composite
 def _rows(a: Array, d: int) -> Array:
     """The array with dim d in front, as a view; a 0-d one as a single row."""
     return in_front(at_least_1d(a), d)
+
+
+def _others(a: Array, d: int) -> tuple[int, ...]:
+    """The sizes but that of dim d."""
+    return a.shape[:d] + a.shape[d + 1:]
 
 
 def _check_vector(op: str, index: Array) -> None:
@@ -96,8 +100,7 @@ def _check_copy(a: Array, d: int, index: Array, source: Array) -> None:
     if a.dtype != source.dtype:
         raise RuntimeError("index_copy_(): self and source expected to have the same dtype, but got "
                            f"(self) {legacy(a)} and (source) {legacy(source)}")
-    own, other = list(a.shape), list(source.shape)
-    del own[d:d + 1], other[d:d + 1]
+    own, other = _others(a, d), _others(source, d)
     if own != other and source.ndim and a.ndim:
         place = next((i for i, (n, m) in enumerate(zip(own, other, strict=False)) if n != m), 0)
         raise RuntimeError("index_copy_(): Source/destination tensor must have same slice shapes. "
@@ -141,12 +144,7 @@ def index_fill(input, dim: "int", index, value: "Tensor | Number") -> None:
     """input with the slices at `index` along dim filled with one number (or 0-d tensor)."""
     d = wrap_dim(dim, input.ndim)
     _check_fill(input, index, value)
-    if isinstance(value, np.ndarray):
-        if value.ndim:
-            raise RuntimeError("index_fill_ only supports a 0-dimensional value tensor, but got tensor "
-                               f"with {value.ndim} dimension(s).")
-    else:
-        value = number(value, dt.from_numpy_dtype(input.dtype))
+    value = one_value("index_fill", value, input.dtype)
     rows = _rows(input, d)
     size = rows.shape[0]
     try:
@@ -172,7 +170,7 @@ def index_reduce(input, dim: "int", index, source, reduce: "str", *, include_sel
     if reduce not in ("prod", "mean", "amax", "amin"):
         raise RuntimeError("index_reduce(): Expected reduce to be one of prod, mean, amax or amin but "
                            f"got {reduce}.")
-    _warn_beta()
+    warn_once("index_reduce() is in beta and the API may change at any time.", 5)
     d = wrap_dim(dim, input.ndim)
     _check_add("index_reduce", input, d, index, source)
     size = at_least_1d(input).shape[d]
@@ -181,17 +179,6 @@ def index_reduce(input, dim: "int", index, source, reduce: "str", *, include_sel
     where, values = at_least_1d(index), _rows(source, d)
     if index.size:
         on_dense(_rows(input, d), lambda rows: reduce_into(reduce, rows, where, values, include_self))
-
-
-class _Warned:
-    beta = False
-
-
-def _warn_beta() -> None:
-    if not _Warned.beta:
-        _Warned.beta = True
-        warnings.warn("index_reduce() is in beta and the API may change at any time.", UserWarning,
-                      stacklevel=6)
 
 
 @index_reduce.gradient

@@ -105,24 +105,10 @@ def _stack(tensors: "list[Tensor]", dim: "int") -> Way:
     return lambda tensors: np.concatenate([t.reshape(one) for t in tensors], d, np.empty(shape, of))
 
 
-@_stack.gradient
-def _(s: Any, grad: Any) -> Any:
-    return list(grad.unbind(s.dim))
+_stack.gradient(lambda s, grad: list(grad.unbind(s.dim)))
 
 
 # --- for certain dims -----------------------------------------------------------------------------
-
-
-def _at_least(t: Any, ndim: int) -> Any:
-    """A tensor with dims of size 1 put in as atleast_2d and atleast_3d do."""
-    sizes = t._a.shape
-    if len(sizes) >= ndim:
-        return t
-    if ndim == 1:
-        return t.reshape(1)
-    if ndim == 2:
-        return t.reshape(1, -1) if sizes else t.reshape(1, 1)
-    return t.unsqueeze(-1) if len(sizes) == 2 else t.reshape(1, -1, 1)
 
 
 def _stacked(name: str, doc: str, prepare: Any, dim: Any, *aliases: str) -> None:
@@ -136,9 +122,9 @@ def _stacked(name: str, doc: str, prepare: Any, dim: Any, *aliases: str) -> None
 
 
 _stacked("hstack", "cat along the second dim; of vectors, along the first.",
-         lambda t: _at_least(t, 1), lambda first: 0 if first.ndim == 1 else 1)
-_stacked("vstack", "cat along the first dim, vectors being rows.", lambda t: _at_least(t, 2), 0, "row_stack")
-_stacked("dstack", "cat along the third dim.", lambda t: _at_least(t, 3), 2)
+         ROWS["atleast_1d"], lambda first: 0 if first.ndim == 1 else 1)
+_stacked("vstack", "cat along the first dim, vectors being rows.", ROWS["atleast_2d"], 0, "row_stack")
+_stacked("dstack", "cat along the third dim.", ROWS["atleast_3d"], 2)
 _stacked("column_stack", "cat along the second dim, vectors being columns.",
          lambda t: t.reshape(t._a.size, 1) if t.ndim <= 1 else t, 1)
 
@@ -146,7 +132,7 @@ _stacked("column_stack", "cat along the second dim, vectors being columns.",
 @composite(where=("torch",))
 def block_diag(tensors: "*Any" = ()):
     """The matrices along the diagonal of a matrix of zeros."""
-    parts = [_at_least(t, 2) for t in tensors]
+    parts = [t if t.ndim > 1 else ROWS["atleast_2d"](t) for t in tensors]
     for place, t in enumerate(parts):
         if t.ndim > 2:
             raise RuntimeError("torch.block_diag: Input tensors must have 2 or fewer dimensions. "

@@ -6,14 +6,16 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.tape import fusing
 from rushlight.ops.along import legacy
 from rushlight.ops.products import Array, bmm, conjugate, mm, multiplier, mv, narrow, sum_of_outers, widely
-from rushlight.ops.scalar import Expr
+from rushlight.ops.rowkernels import BIG, RowKernel
+from rushlight.ops.scalar import Expr, symbol
 from rushlight.ops.table import composite, contract, pointwise
 from rushlight.ops.ways import Way, resolved
 
 
-@contract(where=("nn.functional",))
+@contract(where=("nn.functional",), leaves=-1)
 def linear(input, weight, bias: "Tensor | None" = None) -> str:
     """input @ weight.T + bias: (*, in) with a weight (out, in) gives (*, out)."""
     return "...i,oi->...o"
@@ -68,7 +70,8 @@ def _(s: Any, grad: Any) -> Any:
         to_weight = sum_of_outers(grad, conjugate(s.input))
     if s.needs("bias"):
         to_bias = grad.sum(tuple(range(grad.ndim - 1))) if grad.ndim > 1 else grad
-        to_bias = to_bias.sum_to_size(s.shape("bias")[-1:]).reshape(s.shape("bias"))
+        if to_bias.shape != s.shape("bias"):  # one number for all, or with further dims of 1
+            to_bias = to_bias.sum_to_size(s.shape("bias")[-1:]).reshape(s.shape("bias"))
     return to_input, to_weight, to_bias
 
 
@@ -96,12 +99,6 @@ def _added(op: str, input: Any, multiply: Any, a: Any, b: Any, beta: Any, alpha:
     except RuntimeError as error:
         raise RuntimeError(f"{op}: {error}") from None
     return _scaled_sum(input, found, beta, alpha)
-
-
-def _check_scale(found: Any, scale: Any, name: str) -> None:
-    if isinstance(scale, float) and found.dtype.category < 2:
-        raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point "
-                           "number.")
 
 
 @composite(out=True, inplace=True, planned=True)
@@ -135,8 +132,10 @@ def addr(input, vec1, vec2, *, beta: "Number" = 1, alpha: "Number" = 1):
         raise RuntimeError(f"addr: Expected 1-D argument vec1 and vec2, but got {vec1.ndim}-D and "
                            f"{vec2.ndim}-D")
     found = outer(vec1, vec2)
-    _check_scale(found, beta, "beta")
-    _check_scale(found, alpha, "alpha")
+    for name, scale in (("beta", beta), ("alpha", alpha)):
+        if isinstance(scale, float) and found.dtype.category < 2:
+            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point "
+                               "number.")
     if input.dtype is not found.dtype:
         found = found.to(input.dtype) if input.dtype.category > found.dtype.category else found
         input = input.to(found.dtype)
@@ -150,6 +149,16 @@ def outer(input, vec2):
         raise RuntimeError(f"outer: Expected 1-D argument self and vec2, but got {input.ndim}-D and "
                            f"{vec2.ndim}-D")
     return input.unsqueeze(1) * vec2
+
+
+_products, _SOME = RowKernel(lambda: (symbol("x") * symbol("y"),), "xy", "x"), 1 << 12
+
+
+@outer.kernel
+def _(a: Array, b: Array) -> Any:
+    # Rows are gone through by machine code: NumPy's way to a short one takes longer than its products.
+    some = a.ndim == b.ndim == 1 and a.dtype is b.dtype and _SOME <= a.size * b.size < BIG and not fusing()
+    return _products(-1, a[:, None], b) if some else NotImplemented
 
 
 @composite(out=True, planned=True)

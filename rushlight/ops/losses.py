@@ -3,11 +3,14 @@ from __future__ import annotations
 
 import math
 import warnings
+from functools import wraps
 from typing import Any
 
 from rushlight.ops.activations import logsigmoid
 from rushlight.ops.arithmetic import where
+from rushlight.ops.oneatom import NOT_FLOATING, not_for
 from rushlight.ops.scalar import Expr, m, stored
+from rushlight.ops.signature import Param
 from rushlight.ops.table import composite, pointwise
 
 _F = ("nn.functional",)
@@ -40,6 +43,22 @@ def reduced(loss: Any, reduction: str) -> Any:
     if reduction == "none":
         return loss
     raise ValueError(f"{reduction} is not a valid value for reduction")
+
+
+def loss(*where: str) -> Any:
+    """Decorator for a row whose body answers with the losses one by one: the row takes what says how they are
+    reduced behind the body's own parameters."""
+    def declare(terms: Any) -> Any:
+        @wraps(terms)
+        def body(*values: Any) -> Any:
+            reduction = reduction_of(values[-1], *values[-3:-1])
+            return reduced(terms(*values[:-3]), reduction)
+        return composite(body, where=where or _F, tail=_TAIL, planned=True)
+    return declare
+
+
+_TAIL = (Param("size_average", "bool | None", None), Param("reduce", "bool | None", None),
+         Param("reduction", "str", "mean"))
 
 
 def _warn_sizes(input: Any, target: Any) -> None:
@@ -77,16 +96,14 @@ def _square(input, target) -> Expr:
     return apart * apart
 
 
-def _distance(input, target) -> Expr:
-    """|input - target|."""
-    return m.abs(input - target)
+mse_loss = _elementwise("mse_loss", "The mean of (input - target) ** 2.", _square,
+                        refuse=not_for("mse_cpu", *NOT_FLOATING))
+l1_loss = _elementwise("l1_loss", "The mean of |input - target|.",
+                       lambda input, target: m.abs(input - target), result="real")
 
 
-mse_loss = _elementwise("mse_loss", "The mean of (input - target) ** 2.", _square)
-l1_loss = _elementwise("l1_loss", "The mean of |input - target|.", _distance, result="real")
-
-
-@pointwise(name="_smooth_l1_terms", where=("aten",), inplace=False, out=False)
+@pointwise(name="_smooth_l1_terms", where=("aten",), inplace=False, out=False,
+           refuse=not_for("smooth_l1_cpu", *NOT_FLOATING))
 def _smooth_l1(input, target, beta: "Number" = 1.0) -> Expr:
     """Quadratic below beta, linear above."""
     apart = m.abs(input - target)
@@ -106,7 +123,8 @@ def smooth_l1_loss(input, target, size_average: "bool | None" = None, reduce: "b
     return reduced(_smooth_l1(input, target, beta), reduction)
 
 
-@pointwise(name="_huber_terms", where=("aten",), inplace=False, out=False)
+@pointwise(name="_huber_terms", where=("aten",), inplace=False, out=False,
+           refuse=not_for("huber_cpu", *NOT_FLOATING))
 def _huber(input, target, delta: "Number" = 1.0) -> Expr:
     """Quadratic up to delta, linear above."""
     apart = m.abs(input - target)
@@ -140,7 +158,7 @@ def _(s: Any, grad: Any) -> Any:
     return grad * (x - t) / safe, back
 
 
-@composite(where=_F)
+@composite(where=_F, refuse=not_for("binary_cross_entropy", *NOT_FLOATING))
 def binary_cross_entropy(input, target, weight: "Tensor | None" = None, size_average: "bool | None" = None,
                          reduce: "bool | None" = None, reduction: "str" = "mean"):
     """-(t log x + (1 - t) log(1 - x)) of probabilities x; logs are cut off at -100."""

@@ -1,4 +1,4 @@
-"""LU decompositions with partial pivoting, and what is built on them.
+"""LU decompositions with partial pivoting, and what is built on them: solving, determinants.
 
 NumPy hands no LU on, so it is written here: panels of columns are eliminated one column at a time, for
 all rows and the whole batch at once, and the rest of the matrix follows in one product.
@@ -12,8 +12,8 @@ import numpy as np
 
 from rushlight.base.dtype import int32
 from rushlight.base.results import named
-from rushlight.ops.matrices import (Array, batch_of, blame, check_equation, check_matrix,
-                                    check_same, check_square, columns, dagger)
+from rushlight.ops.matrices import (Array, batch_of, check_equation, check_matrix, check_same, check_square,
+                                    columns, dagger, reporting, size_of)
 from rushlight.ops.products import product
 from rushlight.ops.table import ROWS, composite, opaque
 
@@ -39,9 +39,7 @@ def factor(a: Array) -> tuple[Array, Array, Array]:
 def _eliminate(lu: Array, pivots: Array, info: Array, each: Array, j: int, stop: int) -> None:
     """Column j: the largest element becomes the pivot, and the panel's columns up to `stop` follow."""
     below = lu[:, j:, j]
-    # LAPACK's measure of a complex number, so that the pivots are its own.
-    size = abs(below.real) + abs(below.imag) if lu.dtype.kind == "c" else abs(below)
-    place = size.argmax(1)
+    place = size_of(below).argmax(1)
     if place.any():
         place += j
         chosen = lu[each, place]
@@ -163,20 +161,11 @@ _ZERO = ("U[{0},{0}] is zero and using it on lu_solve would result in a division
          "pivot)")
 
 
-@composite(where=("linalg.lu_factor",), name="linalg_lu_factor", out=True)
-def linalg_lu_factor(A, *, pivot: "bool" = True):
+@reporting(_ZERO, "(LU, pivots, info); info counts the first zero on U's diagonal instead of raising.",
+           RuntimeError)
+def lu_factor(A, *, pivot: "bool" = True):
     """(LU, pivots): L below and U on and above the diagonal of one matrix, and the rows' swaps."""
-    lu, pivots, info = _factored(A, pivot)
-    blame("torch.linalg.lu_factor", info, _ZERO, RuntimeError)
-    return named("linalg_lu_factor")(lu, pivots)
-
-
-@composite(where=("linalg.lu_factor_ex",), name="linalg_lu_factor_ex", out=True)
-def linalg_lu_factor_ex(A, *, pivot: "bool" = True, check_errors: "bool" = False):
-    """(LU, pivots, info); info counts the first zero on U's diagonal instead of raising."""
-    lu, pivots, info = _factored(A, pivot)
-    blame("torch.linalg.lu_factor_ex", info, _ZERO, RuntimeError, wanted=check_errors)
-    return named("linalg_lu_factor_ex")(lu, pivots, info)
+    return _factored(A, pivot)
 
 
 @composite(where=("torch", "Tensor"), out=True)
@@ -220,9 +209,7 @@ def _permutation(A, pivots) -> Array:
     return np.asarray(order[..., None, :] == np.arange(rows)[:, None], A.dtype)
 
 
-@_permutation.shape_rule
-def _(A: Any, pivots: Any) -> Any:
-    return A.new_empty((*pivots.shape[:-1], A.shape[-2], A.shape[-2]))
+_permutation.shape_rule(lambda A, pivots: A.new_empty((*pivots.shape[:-1], A.shape[-2], A.shape[-2])))
 
 
 @composite(where=("linalg.lu_solve",), name="linalg_lu_solve", out=True)
@@ -263,3 +250,89 @@ def _solved_packed(packed: Any, pivots: Any, b: Any, turned: bool) -> Any:
 def lu_solve(input, LU_data, LU_pivots):
     """linalg.lu_solve with its operands in the older order."""
     return linalg_lu_solve(LU_data, LU_pivots, input)
+
+
+# --- determinants ----------------------------------------------------------------------------------
+
+
+@opaque(name="_det", where=("aten",), node="linalg_det")
+def _det(A) -> Array:
+    """The product of U's diagonal, with the sign of the swaps."""
+    packed, pivots, _info = factor(A)
+    swaps = (pivots != np.arange(1, A.shape[-1] + 1)).sum(-1)
+    found = packed.diagonal(0, -2, -1).prod(-1)
+    return np.asarray(np.where(swaps % 2, -found, found), A.dtype)
+
+
+_det.shape_rule(lambda A: A.new_empty(A.shape[:-2], device="meta"))
+
+
+@_det.gradient
+def _(s: Any, grad: Any) -> Any:
+    """Jacobi's formula: grad det(A)* A^-H; the adjugate's singular vectors where A has no inverse
+    (https://nhigham.com/2020/06/16/what-is-the-adjugate-of-a-matrix/)."""
+    A, det = s.A, s.result
+    if not (det._a == 0).any():
+        return ROWS["_inverse"](dagger(A))[0] * (grad * det.conj())[..., None, None]
+    U, S, Vh = ROWS["_svd"](A, False)
+    others = S.unsqueeze(-2).expand(*S.shape, S.shape[-1])
+    own = ROWS["eye"](S.shape[-1], device=S.device).bool()
+    scale = others.masked_fill(own, 1).prod(-1) * ((_det(U) * _det(Vh)).conj() * grad).unsqueeze(-1)
+    return (U * scale.unsqueeze(-2)) @ Vh
+
+
+@composite(where=("linalg.det",), name="linalg_det", out=True)
+def linalg_det(A):
+    """The determinants of square matrices."""
+    check_square("linalg.det", A._a)
+    return _det(A)
+
+
+@composite
+def det(input):
+    """linalg.det in its older spelling."""
+    return linalg_det(input)
+
+
+@opaque(name="_slogdet", where=("aten",), node="linalg_slogdet")
+def _slogdet(A) -> tuple[Array, Array]:
+    """(sign, log |det|)."""
+    sign, size = np.linalg.slogdet(A)
+    return np.asarray(sign), np.asarray(size)
+
+
+@_slogdet.gradient
+def _(s: Any, grad_sign: Any, grad_size: Any) -> Any:
+    """d log|det| = Re tr(A^-1 dA), d sign = i sign Im tr(A^-1 dA)."""
+    A, sign = s.A, s.result[0]
+    scale = grad_size
+    if grad_sign is not None and A.is_complex():
+        turn = ROWS["complex"](ROWS["zeros_like"](s.result[1]), -(grad_sign.conj() * sign).imag)
+        scale = turn if scale is None else scale + turn
+    if scale is None:
+        return None
+    return ROWS["_inverse"](dagger(A))[0] * scale[..., None, None]
+
+
+def _logarithm(op: str, A: Any) -> tuple[Any, Any]:
+    check_square(op, A._a)
+    return _slogdet(A)
+
+
+@composite(where=("linalg.slogdet",), name="linalg_slogdet", out=True)
+def linalg_slogdet(A):
+    """(sign, logabsdet) with det(A) = sign * exp(logabsdet); sign has modulus 1, or is 0."""
+    return named("linalg_slogdet")(*_logarithm("linalg.slogdet", A))
+
+
+@composite(out=True)
+def slogdet(input):
+    """linalg.slogdet in its older spelling."""
+    return named("slogdet")(*_logarithm("linalg.slogdet", input))
+
+
+@composite
+def logdet(input):
+    """log det(A); nan for a negative determinant."""
+    sign, size = _logarithm("logdet", input)
+    return sign.log() + size if input.is_complex() else ROWS["where"](sign == -1, float("nan"), size)

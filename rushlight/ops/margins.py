@@ -14,7 +14,7 @@ from rushlight.base.promotion import promote_types
 from rushlight.ops.activations import logsigmoid
 from rushlight.ops.arithmetic import where
 from rushlight.ops.copying import tensor_of
-from rushlight.ops.losses import reduced, reduction_of
+from rushlight.ops.losses import loss, reduced, reduction_of
 from rushlight.ops.machine import machine
 from rushlight.ops.scalar import m, symbol
 from rushlight.ops.scatter import scatter_add
@@ -25,34 +25,27 @@ from rushlight.ops.ways import Way, resolved
 _F = ("nn.functional",)
 
 
-@composite(where=_F)
-def hinge_embedding_loss(input, target, margin: "float" = 1.0, size_average: "bool | None" = None,
-                         reduce: "bool | None" = None, reduction: "str" = "mean"):
+@loss()
+def hinge_embedding_loss(input, target, margin: "float" = 1.0):
     """x where y = 1, max(0, margin - x) where y = -1."""
-    reduction = reduction_of(reduction, size_average, reduce)
     near = where(target != 1, (margin - input).clamp(min=0).to(input.dtype), 0)
-    far = where(target != -1, input, 0)
-    return reduced(near + far, reduction)
+    return near + where(target != -1, input, 0)
 
 
-@composite(where=("torch", "nn.functional"))
-def margin_ranking_loss(input1, input2, target, margin: "float" = 0, size_average: "bool | None" = None,
-                        reduce: "bool | None" = None, reduction: "str" = "mean"):
+@loss("torch", "nn.functional")
+def margin_ranking_loss(input1, input2, target, margin: "float" = 0):
     """max(0, -y (x1 - x2) + margin)."""
-    reduction = reduction_of(reduction, size_average, reduce)
     if not input1.ndim == input2.ndim == target.ndim:
         raise RuntimeError("margin_ranking_loss : All input tensors should have same dimension but got "
                            f"sizes: input1: {input1.size()}, input2: {input2.size()}, target: "
                            f"{target.size()} ")
-    return reduced((-target * (input1 - input2) + float(margin)).clamp(min=0), reduction)
+    return (-target * (input1 - input2) + float(margin)).clamp(min=0)
 
 
-@composite(where=_F)
-def soft_margin_loss(input, target, size_average: "bool | None" = None,
-                     reduce: "bool | None" = None, reduction: "str" = "mean"):
+@loss()
+def soft_margin_loss(input, target):
     """log(1 + exp(-y x))."""
-    reduction = reduction_of(reduction, size_average, reduce)
-    return reduced((-target * input).exp().log1p(), reduction)
+    return (-target * input).exp().log1p()
 
 
 @composite(where=("torch", "nn.functional"), planned=True)
@@ -74,39 +67,30 @@ def pairwise_distance(x1, x2, p: "float" = 2.0, eps: "float" = 1e-06, keepdim: "
     return vector_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
-@composite(where=_F)
-def cosine_embedding_loss(input1, input2, target, margin: "float" = 0, size_average: "bool | None" = None,
-                          reduce: "bool | None" = None, reduction: "str" = "mean"):
+@loss()
+def cosine_embedding_loss(input1, input2, target, margin: "float" = 0):
     """1 - cos where y = 1, max(0, cos - margin) where y = -1."""
-    reduction = reduction_of(reduction, size_average, reduce)
     eps = 1e-12
     dim = input1.ndim - 1 if input1.ndim else 0
     dot = (input1 * input2).sum(dim)
     cos = dot / ((((input1 * input1).sum(dim) + eps) * ((input2 * input2).sum(dim) + eps)).sqrt())
-    loss = where(target == 1, 1 - cos, 0.0) + where(target == -1, (cos - margin).clamp(min=0), 0.0)
-    return reduced(loss, reduction)
+    return where(target == 1, 1 - cos, 0.0) + where(target == -1, (cos - margin).clamp(min=0), 0.0)
 
 
-@composite(where=_F)
+@loss()
 def triplet_margin_loss(anchor, positive, negative, margin: "float" = 1.0, p: "float" = 2,
-                        eps: "float" = 1e-6, swap: "bool" = False, size_average: "bool | None" = None,
-                        reduce: "bool | None" = None, reduction: "str" = "mean"):
+                        eps: "float" = 1e-6, swap: "bool" = False):
     """max(0, d(a, p) - d(a, n) + margin) with p-norm distances."""
-    reduction = reduction_of(reduction, size_average, reduce)
     distance = partial(pairwise_distance, p=p, eps=eps)
-    return reduced(_triplet(distance, anchor, positive, negative, margin, swap), reduction)
+    return _triplet(distance, anchor, positive, negative, margin, swap)
 
 
-@composite(where=_F)
-def multilabel_soft_margin_loss(input, target, weight: "Tensor | None" = None,
-                                size_average: "bool | None" = None, reduce: "bool | None" = None,
-                                reduction: "str" = "mean"):
+@loss()
+def multilabel_soft_margin_loss(input, target, weight: "Tensor | None" = None):
     """The mean over classes of binary cross-entropy with logits."""
-    reduction = reduction_of(reduction, size_average, reduce)
-    loss = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
-    if weight is not None:
-        loss = loss * weight
-    return reduced(loss.sum(-1) / input.shape[-1], reduction)
+    terms = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    terms = terms if weight is None else terms * weight
+    return terms.sum(-1) / input.shape[-1]
 
 
 def _rows(input: Any, target: Any, labels: int) -> tuple[Any, Any]:
@@ -126,12 +110,9 @@ def _rows(input: Any, target: Any, labels: int) -> tuple[Any, Any]:
     return input.reshape(batch, -1), target.reshape((batch, -1) if labels else (batch,))
 
 
-@composite(where=_F)
-def multi_margin_loss(input, target, p: "Number" = 1, margin: "float" = 1.0,
-                      weight: "Tensor | None" = None, size_average: "bool | None" = None,
-                      reduce: "bool | None" = None, reduction: "str" = "mean"):
+@loss()
+def multi_margin_loss(input, target, p: "Number" = 1, margin: "float" = 1.0, weight: "Tensor | None" = None):
     """The sum over other classes of max(0, margin - x[y] + x[i]) ** p, over C."""
-    reduction = reduction_of(reduction, size_average, reduce)
     if p not in (1, 2):
         raise ValueError("only p == 1 and p == 2 supported")
     if weight is not None and weight.ndim != 1:
@@ -146,14 +127,12 @@ def multi_margin_loss(input, target, p: "Number" = 1, margin: "float" = 1.0,
     if weight is not None:
         apart = apart * weight[places]
     found = apart.scatter(1, places, 0.0).sum(1) / rows.shape[1]
-    return reduced(found if input.ndim == 2 else found.reshape(()), reduction)
+    return found if input.ndim == 2 else found.reshape(())
 
 
-@composite(where=_F)
-def multilabel_margin_loss(input, target, size_average: "bool | None" = None,
-                           reduce: "bool | None" = None, reduction: "str" = "mean"):
+@loss()
+def multilabel_margin_loss(input, target):
     """Over labels j (up to the first -1) and other classes i: max(0, 1 - x[j] + x[i]), over C."""
-    reduction = reduction_of(reduction, size_average, reduce)
     rows, labels = _rows(input, target, 1)
     listed = (labels >= 0).to(rows.dtype).cumprod(1)
     places = labels.clamp(min=0)
@@ -161,7 +140,7 @@ def multilabel_margin_loss(input, target, size_average: "bool | None" = None,
     # (N, label, class): each listed label against each class that is no label.
     apart = (1 - rows.gather(1, places).unsqueeze(2) + rows.unsqueeze(1)).clamp(min=0)
     found = (apart * listed.unsqueeze(2) * (1 - member).unsqueeze(1)).sum((1, 2)) / rows.shape[1]
-    return reduced(found if input.ndim == 2 else found.reshape(()), reduction)
+    return found if input.ndim == 2 else found.reshape(())
 
 
 @composite(where=_F)
@@ -303,16 +282,24 @@ def _ways(emitted: Array, labels: Array) -> Array:
     barred = np.full(labels.shape, -inf, emitted.dtype)
     barred[:, 2:][labels[:, 2:] != labels[:, :-2]] = 0  # a leap over a blank is to another label
     wide = np.full((*emitted.shape[:2], labels.shape[1] + 2), -inf, emitted.dtype)
-    found, kernel = wide[:, :, 2:], _step(dt.from_numpy_dtype(emitted.dtype).name)
+    found, run = wide[:, :, 2:], _steps(len(emitted), *labels.shape, emitted.dtype)
+    if run is None:
+        return np.cumsum(emitted, 0, emitted.dtype)
     found[0, :, :2] = emitted[0, :, :2]
-    *given, to = found[:-1], wide[:-1, :, 1:-1], wide[:-1, :, :-2], barred, emitted[1:], found[1:]
-    # One after the other in one call, where a row is no single state.
-    split = machine("team", "split")
-    if labels.shape[1] == 1 or not split(kernel.fn, (*given, to), (False,) * 6, to.shape, 1):
-        given[3] = [barred] * len(to)
-        for now, *states in zip(to, *given):
-            kernel(*states, out=now)
+    run(1, wide, barred, np.ascontiguousarray(emitted))
     return found
+
+
+@lru_cache(maxsize=64)
+def _steps(steps: int, n: int, states: int, of: Any) -> Any:
+    """All steps in one call, for arrays of these sizes; None where a row is no line of several states."""
+    if states == 1:
+        return None
+    wide, barred, emitted = [np.empty((*s, k), of) for s, k in (((steps, n), states + 2), ((n,), states), (
+        (steps, n), states))]
+    operands = wide[:-1, :, 2:], wide[:-1, :, 1:-1], wide[:-1, :, :-2], barred, emitted[1:], wide[1:, :, 2:]
+    return machine("team", "kept")(_step(dt.from_numpy_dtype(of).name).fn, operands, (0, 0, 0, 1, 2, 0),
+                                   (wide, barred, emitted))
 
 
 @lru_cache(maxsize=None)

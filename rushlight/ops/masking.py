@@ -6,17 +6,15 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.base.convert import number
 from rushlight.base.layout import broadcast_shapes
-from rushlight.ops.along import legacy
+from rushlight.ops.along import legacy, one_value
 from rushlight.ops.table import ROWS, Array, composite, opaque
 
 
-def _check_mask(op: str, mask: Array) -> None:
-    if mask.dtype != np.bool_:
-        name = legacy(mask) if op != "masked_fill" else dt.C_NAMES.get(mask.dtype.name, mask.dtype.name)
-        raise RuntimeError(f"{op}_ only supports boolean masks, but got mask with dtype {name}; "
-                           "compare, or convert it with .bool()")
+def _no_mask(op: str, mask: Array) -> RuntimeError:
+    name = legacy(mask) if op != "masked_fill" else dt.C_NAMES.get(mask.dtype.name, mask.dtype.name)
+    return RuntimeError(f"{op}_ only supports boolean masks, but got mask with dtype {name}; "
+                        "compare, or convert it with .bool()")
 
 
 # --- masked_fill ----------------------------------------------------------------------------------
@@ -24,16 +22,12 @@ def _check_mask(op: str, mask: Array) -> None:
 
 def _fill_into(out: Array, mask: Array, value: Any) -> None:
     """Write value where mask is true; mask broadcasts to `out`."""
-    _check_mask("masked_fill", mask)
-    if isinstance(value, np.ndarray):
-        if value.ndim:
-            raise RuntimeError("masked_fill_ only supports a 0-dimensional value tensor, but got tensor "
-                               f"with {value.ndim} dimension(s).")
-        if value.dtype.kind == "c" and out.dtype.kind != "c":
-            raise RuntimeError("value cannot be converted to type "
-                               f"{out.dtype.name} without overflow: it is complex")
-    else:
-        value = number(value, dt.from_numpy_dtype(out.dtype))
+    if mask.dtype != np.bool_:
+        raise _no_mask("masked_fill", mask)
+    value = one_value("masked_fill", value, out.dtype)
+    if value.dtype.kind == "c" and out.dtype.kind != "c":
+        raise RuntimeError(f"value cannot be converted to type {out.dtype.name} without overflow: it is "
+                           "complex")
     if mask.shape != out.shape:
         full = broadcast_shapes(mask.shape, out.shape)
         if full != out.shape:
@@ -67,7 +61,8 @@ def masked_scatter(input, mask, source) -> Array:
     if input.dtype != source.dtype:
         raise RuntimeError("masked_scatter: expected self and source to have same dtypes but got"
                            f"{legacy(input)} and {legacy(source)}")
-    _check_mask("masked_scatter", mask)
+    if mask.dtype != np.bool_:
+        raise _no_mask("masked_scatter", mask)
     if input.shape != mask.shape:
         shape = broadcast_shapes(input.shape, mask.shape)
         input, mask = np.broadcast_to(input, shape), np.broadcast_to(mask, shape)

@@ -5,13 +5,17 @@ batch: 0 for success, or the (one-based) place where an algorithm could not go o
 """
 from __future__ import annotations
 
+from functools import wraps
 from typing import Any
 
 import numpy as np
 
 from rushlight.base.errors import LinAlgError
 from rushlight.base.layout import broadcast_shapes
+from rushlight.base.results import named
 from rushlight.ops.along import Array, legacy
+from rushlight.ops.signature import Param
+from rushlight.ops.table import composite
 
 
 SINGULAR = ("The diagonal element {} is zero, the inversion could not be completed because the input "
@@ -32,12 +36,29 @@ def check_square(op: str, a: Array, name: str = "A") -> None:
                            f"{a.shape[-1]} matrices")
 
 
-def check_floating(op: str, a: Array) -> None:
-    """RuntimeError for integers and for floats of two bytes; LAPACK has neither."""
+def check_floating(op: str, a: Array, kernel: str | None = None) -> None:
+    """RuntimeError for integers and for floats of two bytes; LAPACK has neither.
+
+    kernel: the name under which PyTorch's kernel refuses two-byte floats (NotImplementedError).
+    """
     if not is_inexact(a):
         raise RuntimeError(f"{op}: Expected a floating point or complex tensor as input. Got {legacy(a)}")
     if not has_lapack(a):
-        raise RuntimeError(f"{op}: Low precision dtypes not supported. Got {legacy(a)}")
+        if kernel is None:
+            raise RuntimeError(f"{op}: Low precision dtypes not supported. Got {legacy(a)}")
+        refuse(kernel, a)
+
+
+def check_kernel(kernel: str, a: Array) -> None:
+    """NotImplementedError, under the kernel's name, for what LAPACK does not have."""
+    if not has_lapack(a):
+        refuse(kernel, a)
+
+
+def refuse(kernel: str, a: Array) -> None:
+    """Raise as PyTorch's kernels do for dtypes that they do not have."""
+    raise NotImplementedError(f'"{kernel}" not implemented for \'{legacy(a)}\'; it takes float32, float64, '
+                              "complex64 and complex128")
 
 
 def is_inexact(a: Array) -> bool:
@@ -48,6 +69,11 @@ def is_inexact(a: Array) -> bool:
 def has_lapack(a: Array) -> bool:
     """Whether LAPACK has the dtype."""
     return a.dtype.kind in "fc" and a.dtype.itemsize >= 4
+
+
+def size_of(x: Array) -> Array:
+    """LAPACK's measure of numbers, which pivots are chosen by."""
+    return abs(x.real) + abs(x.imag) if x.dtype.kind == "c" else abs(x)
 
 
 def check_same(op: str, a: Array, b: Array, name: str = "A") -> None:
@@ -83,11 +109,40 @@ def blame(op: str, info: Any, text: str, error: type[RuntimeError] = LinAlgError
     while getattr(info, "_many", False):   # inside vmap, an info stands for those of all examples
         info = info.value
     found = getattr(info, "_a", info)
-    if not found.any():
+    if not np.count_nonzero(found):
         return
     at = int(np.flatnonzero(found)[0])
     where = f"(Batch element {at}): " if found.ndim else ""
     raise error(f"{op}: {where}{text.format(int(found.reshape(-1)[at]))}")
+
+
+def reporting(text: str, doc: str, error: type[RuntimeError] = LinAlgError, spaces: tuple[str, str] = (
+        "torch.linalg.", "torch.linalg.")) -> Any:
+    """Decorator of a body that answers (*results, info): it declares linalg.NAME, which raises what infos
+    complain of, and linalg.NAME_ex, which hands them on, and whose docstring is `doc`.
+
+    text, error: as `blame` takes them; spaces: where PyTorch's messages say that these functions are.
+    """
+    def declare(body: Any) -> Any:
+        name = body.__name__.rstrip("_")
+
+        plain, extended = spaces[0] + name, f"{spaces[1]}{name}_ex"
+
+        @wraps(body)
+        def raises(*values: Any, **more: Any) -> Any:
+            found = body(*values, **more)
+            blame(plain, found[-1], text, error)
+            return named(f"linalg_{name}")(*found[:-1]) if found[2:] else found[0]
+
+        @wraps(body)
+        def reports(*values: Any, check_errors: bool, **more: Any) -> Any:
+            found = body(*values, **more)
+            blame(extended, found[-1], text, error, wanted=check_errors)
+            return named(f"linalg_{name}_ex")(*found)
+        composite(reports, where=(f"linalg.{name}_ex",), name=f"linalg_{name}_ex", out=True, doc=doc,
+                  tail=(Param("check_errors", "bool", False, True),))
+        return composite(raises, where=(f"linalg.{name}",), name=f"linalg_{name}", out=True)
+    return declare
 
 
 def infos(a: Array) -> Array:

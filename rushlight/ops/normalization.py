@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base.dtype import float32
-from rushlight.base.layout import as_tuple
 from rushlight.base.tape import fusing
 from rushlight.ops.machine import machine
+from rushlight.ops.normparameters import check_channels, check_dtypes, check_shape
 from rushlight.ops.rowexpr import extent, reduce_
 from rushlight.ops.rowkernels import BIG, RowKernel
 from rushlight.ops.scalar import Expr, m, symbol
@@ -39,8 +38,11 @@ _forward = {given: RowKernel(partial(_normalised, *given), ("x", "eps", *given),
 _backward = {given: RowKernel(partial(_input_gradient, *given), ("g", "x", "mean", "rstd", *given), (
     "mean", "rstd")) for given in ((), ("weight",))}
 
+_SUMS = RowKernel(lambda: (reduce_("add", _G), reduce_("add", _G * (_X - _MEAN))), ("g", "x", "mean"),
+                  ("mean",))
 
-@composite(name="_normalize_rows", where=("aten",), node="native_layer_norm")
+
+@composite(name="_normalize_rows", where=("aten",), node="native_layer_norm", unread=(0,))
 def _normalize_rows(input, eps: "float", weight: "Tensor | None" = None, bias: "Tensor | None" = None):
     """(x - mean) / sqrt(var + eps) * weight + bias along the last dim, with mean and 1 / sqrt(var + eps)."""
     center = input.mean(-1, True)
@@ -109,43 +111,12 @@ def _(g: Any, x: Any, center: Any, rstd: Any, shape: tuple[int, ...]) -> Any:
     return kernel.large(*[a.reshape(-1, *shape) for a in (g, x)], center.reshape(-1), rstd.reshape(-1))
 
 
-def _check_shape(input: Any, normalized_shape: Any, weight: Any, bias: Any) -> tuple[int, ...]:
-    shape = as_tuple(normalized_shape)
-    if not shape:
-        raise RuntimeError("Expected normalized_shape to be at least 1-dimensional, i.e., containing at "
-                           f"least one element, but got normalized_shape = {list(shape)}")
-    for name, p in (("weight", weight), ("bias", bias)):
-        if p is not None and tuple(p.shape) != shape:
-            raise RuntimeError(f"Expected {name} to be of same shape as normalized_shape, but got "
-                               f"{name} of shape {list(p.shape)} and normalized_shape = {list(shape)}")
-    if input.ndim < len(shape) or tuple(input.shape[input.ndim - len(shape):]) != shape:
-        star = ", ".join(["*", *map(str, shape)])
-        raise RuntimeError(f"Given normalized_shape={list(shape)}, expected input with shape [{star}], "
-                           f"but got input of size{list(input.shape)}")
-    return shape
-
-
-def _check_dtypes(input: Any, *params: Any) -> None:
-    """Refuse parameters of other dtypes than the input's, but for float32's beside an input of two bytes."""
-    own = input._k.dtype
-    odd = [p._k.dtype for p in params if p is not None and p._k.dtype is not own]
-    if not odd:
-        return
-    given = [p.dtype for p in params if p is not None]
-    if odd[0] is not given[0]:
-        raise RuntimeError(f"expected scalar type {input.dtype.legacy} but found {odd[0].legacy}")
-    if any(of is not float32 for of in given):
-        raise RuntimeError("mixed dtype (CPU): expect parameter to have scalar type of Float")
-    if input.dtype.itemsize != 2:
-        raise RuntimeError("mixed dtype (CPU): all inputs must share same datatype.")
-
-
 @composite(where=("nn.functional",), planned=True)
 def layer_norm(input, normalized_shape: "Ints", weight: "Tensor | None" = None,
                bias: "Tensor | None" = None, eps: "float" = 1e-05):
     """(x - mean) / sqrt(var + eps) * weight + bias over the last dims (arXiv:1607.06450)."""
-    shape = _check_shape(input, normalized_shape, weight, bias)
-    _check_dtypes(input, weight, bias)
+    shape = check_shape(input, normalized_shape, weight, bias)
+    check_dtypes(input, weight, bias)
     return _layer_norm(input, shape, weight, bias, eps)[0]
 
 
@@ -153,8 +124,8 @@ def layer_norm(input, normalized_shape: "Ints", weight: "Tensor | None" = None,
 def native_layer_norm(input, normalized_shape: "Ints", weight: "Tensor | None", bias: "Tensor | None",
                       eps: "float"):
     """layer_norm, the means of the rows, and 1 / sqrt(their variances + eps); these without gradients."""
-    shape = _check_shape(input, normalized_shape, weight, bias)
-    _check_dtypes(input, weight, bias)
+    shape = check_shape(input, normalized_shape, weight, bias)
+    check_dtypes(input, weight, bias)
     found, center, rstd = _layer_norm(input, shape, weight, bias, eps)
     like = input if weight is None else weight
     return found, *[t.detach().to(like.dtype).reshape(*t.shape[:-1], *[1] * len(shape))
@@ -177,7 +148,7 @@ def _layer_norm(input: Any, shape: tuple[int, ...], weight: Any, bias: Any,
 @composite(where=("torch", "nn.functional"), planned=True)
 def rms_norm(input, normalized_shape: "Ints", weight: "Tensor | None" = None, eps: "float | None" = None):
     """x / sqrt(mean(x ** 2) + eps) * weight over the last dims (arXiv:1910.07467)."""
-    shape = _check_shape(input, normalized_shape, weight, None)
+    shape = check_shape(input, normalized_shape, weight, None)
     if eps is None:
         wide = np.float64 if input.dtype.name == "float64" else np.float32
         eps = float(np.finfo(wide).eps)
@@ -206,7 +177,7 @@ def group_norm(input, num_groups: "int", weight: "Tensor | None" = None,
             raise RuntimeError(f"Expected {name} to be a vector of size equal to the number of channels "
                                f"in input, but got {name} of shape {list(p.shape)} and input of shape "
                                f"{list(input.shape)}")
-    _check_dtypes(input, weight, bias)
+    check_dtypes(input, weight, bias)
     sizes = input.shape[0], channels, math.prod(input.shape[2:])
     return native_group_norm(input, weight, bias, *sizes, num_groups, eps)[0]
 
@@ -248,25 +219,11 @@ def batch_norm(input, running_mean: "Tensor | None", running_var: "Tensor | None
         return batch_norm(input.unsqueeze(0), running_mean, running_var, weight, bias, training,
                           momentum, eps).squeeze(0)
     params = running_mean, running_var, weight, bias
-    _check_channels(1, input._m.shape[1], training, *params)
-    _check_dtypes(input, weight, bias, running_mean, running_var)
+    check_channels(1, input._m.shape[1], training, *params)
+    check_dtypes(input, weight, bias, running_mean, running_var)
     if _mixed(input, *params):
         return _batch_norm(input.float(), *params, training, momentum, eps).to(input.dtype)
     return _batch_norm(input, *params, training, momentum, eps)
-
-
-def _check_channels(samples: int, channels: int, training: bool, *params: Any) -> None:
-    """Refuse parameters that are not a number for each channel; in training, one running moment alone."""
-    for name, p in zip(("running_mean", "running_var", "weight", "bias"), params, strict=True):
-        if p is None or p._m.shape == (channels,):
-            continue
-        if p.numel() != channels:
-            raise RuntimeError(f"{name} should contain {samples * channels} elements not "
-                               f"{samples * p.numel()}")
-        if samples > 1 or name.startswith("running"):
-            raise RuntimeError(f"{name}: expected 1 dims but tensor has {p.ndim}")
-    if training and (params[0] is None) != (params[1] is None):
-        raise ValueError("running_mean and running_var must either both be None or neither be None")
 
 
 def _batch_norm(input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, training: bool,
@@ -276,12 +233,69 @@ def _batch_norm(input: Any, running_mean: Any, running_var: Any, weight: Any, bi
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")
         return _scaled(input, running_mean.reshape(shape), running_var.reshape(shape) + eps, weight, bias)
-    flat = input.flatten(2) if input.ndim > 3 and input.is_contiguous() else input
+    found, center, spread = _by_own_moments(input, weight, bias, eps)
     count = input.numel() // max(input.shape[1], 1)
-    center, total = (t.reshape(shape) for t in distances(flat, (0, *range(2, flat.ndim))))
-    spread = total / count
     _update_running(count, center, spread, running_mean, running_var, momentum)
-    return _scaled(input, center, spread + eps, weight, bias)
+    return found
+
+
+@composite(name="_by_own_moments", where=("aten",), node="native_batch_norm", unread=(0,))
+def _by_own_moments(input, weight: "Tensor | None", bias: "Tensor | None", eps: "float"):
+    """(batch_norm by the channels' own moments, their means, their variances): these are (1, C, 1, ...)."""
+    shape, flat = (1, -1, *[1] * (input.ndim - 2)), input
+    if input.ndim > 3 and input.is_contiguous():
+        flat = input.flatten(2)
+    center, total = (t.reshape(shape) for t in distances(flat, (0, *range(2, flat.ndim))))
+    spread = total / (input.numel() // max(input.shape[1], 1))
+    return _scaled(input, center, spread + eps, weight, bias), center, spread
+
+
+@_by_own_moments.gradient
+def _(s: Any, grad: Any, grad_center: Any, grad_spread: Any) -> Any:
+    x, (_, center, spread) = s.input, s.result
+    count = x.numel() // max(x.shape[1], 1)
+    rstd = (spread + s.eps).rsqrt()
+    to_input = to_weight = to_bias = None
+    if grad is not None:
+        total, along = _channel_sums(grad, x, center)
+        if s.needs("input"):
+            scale = rstd if s.weight is None else rstd * s.weight.reshape(rstd.shape)
+            slope, shift = along * rstd * rstd * scale / -count, total * scale / -count
+            to_input = _pulled(grad, x, center, scale, slope, shift)
+        to_weight = (along * rstd).reshape(-1) if s.needs("weight") else None
+        to_bias = total.reshape(-1) if s.needs("bias") else None
+    if grad_center is not None or grad_spread is not None:  # of gradients of gradients, and in forward mode
+        of_center, of_spread = (0 if g is None else g for g in (grad_center, grad_spread))
+        more = (of_center + of_spread * 2 * (x - center)) / count
+        to_input = more if to_input is None else to_input + more
+    return to_input, to_weight, to_bias
+
+
+@pointwise(name="_pulled", where=(), inplace=False)
+def _pulled(given, input, center, scale, slope, shift) -> Expr:
+    """given * scale + (input - center) * slope + shift."""
+    return given * scale + ((input - center) * slope + shift)
+
+
+def _channel_sums(grad: Any, x: Any, center: Any) -> tuple[Any, Any]:
+    """The channels' sums of grad, and of grad * (x - center)."""
+    if x.ndim > 2 and x.is_contiguous() and grad.is_contiguous():
+        rows = _row_sums(grad.flatten(2), x.flatten(2), center.flatten(2))
+        total, along = (t.sum(0).reshape(center.shape) for t in rows)
+        return total, along
+    dims = (0, *range(2, x.ndim))
+    return grad.sum(dims, True), (grad * (x - center)).sum(dims, True)
+
+
+@composite(name="_row_sums", where=("aten",))
+def _row_sums(grad, input, center):
+    """The sums of grad and of grad * (input - center) along the last dim."""
+    return grad.sum(-1), (grad * (input - center)).sum(-1)
+
+
+@_row_sums.kernel
+def _(g: Any, x: Any, center: Any) -> Any:
+    return _SUMS(-1, g, x, center)
 
 
 def _scaled(x: Any, center: Any, variance: Any, weight: Any, bias: Any) -> Any:
@@ -320,8 +334,8 @@ def instance_norm(input, running_mean: "Tensor | None" = None, running_var: "Ten
                              f"{input.size()}")
     n, c = input.shape[:2]
     params = running_mean, running_var, weight, bias
-    _check_channels(n, c, use_input_stats, *params)
-    _check_dtypes(input, weight, bias)
+    check_channels(n, c, use_input_stats, *params)
+    check_dtypes(input, weight, bias)
     if _mixed(input, *params):
         return _instance_norm(input.float(), *params, use_input_stats, momentum, eps).to(input.dtype)
     return _instance_norm(input, *params, use_input_stats, momentum, eps)

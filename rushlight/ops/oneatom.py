@@ -1,23 +1,61 @@
-"""Pointwise rows that are a single atom of their operands: the formula is the name."""
+"""Pointwise rows that are a single atom of their operands: a table of data, oneatom.tsv, a line each.
+
+A line: family, name, operands ("| Number" behind those that may be numbers), facts, refusals, docstring.
+Facts are those of a Row, and `atom` and `arg` where the atom is not called as the row is. A refusal is kinds
+of dtypes, and PyTorch's words for them or (one word) its kernel, which has none. "*" is the row's name.
+"""
 from __future__ import annotations
 
-from rushlight.ops.scalar import Expr, m
+import os
+from typing import Any
+
+from rushlight.ops.scalar import make
 from rushlight.ops.table import Row, pointwise
 
-NUMBER = "Tensor | Number"
+ONE_BOOL_SUB = ("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to "
+                "invert a mask, use the `~` or `logical_not()` operator instead.")
+# The kinds of dtypes that most kernels of neural networks do not take.
+NOT_FLOATING = ("bool", "int", "complex")
+_PATH = os.path.join(os.path.dirname(__file__), "oneatom.tsv")
+with open(_PATH, encoding="utf-8") as _file:
+    _LINES = [line.rstrip("\n").split("\t") for line in _file]
 
 
-def unary(name: str, doc: str, *aliases: str, atom: str = "", **facts: object) -> Row:
-    """The row NAME(input), for the atom of that name (or `atom`)."""
-    def body(input) -> Expr:
-        return getattr(m, atom or name)(input)
-    return pointwise(body, name=name, doc=doc, aliases=aliases, **facts)
+def not_for(kernel: str, *kinds: str) -> dict[str, str]:
+    """PyTorch's refusal of the kinds of dtypes that it has no kernel for."""
+    return dict.fromkeys(kinds, f"\"{kernel}\" not implemented for '{{dtype}}'")
 
 
-def binary(name: str, doc: str, *aliases: str, atom: str = "", first: str = "Tensor",
-           second: str = "Tensor", arg: str | None = None, **facts: object) -> Row:
-    """The row NAME(input, other); `first` and `second` are the schema types of its operands."""
-    def body(input, other) -> Expr:
-        return getattr(m, atom or name)(input, other, arg=arg)
-    body.__annotations__ = {"input": first, "other": second}
-    return pointwise(body, name=name, doc=doc, aliases=aliases, **facts)
+def atoms(family: str, **common: Any) -> dict[str, Row]:
+    """Declare a family's rows of one atom, by name; `common`: facts of those that say no other."""
+    return {line[0]: _declared(family, number, common, *line)
+            for number, (of, *line) in enumerate(_LINES, 1) if of == family}
+
+
+def _declared(family: str, number: int, common: dict[str, Any], name: str, operands: str, facts: str,
+              refusals: str, doc: str) -> Row:
+    given = common | dict(_fact(word) for word in facts.replace("*", name).split())
+    types = dict(f"{operand} | ".split(" | ")[:2] for operand in operands.split(", "))
+    body = _body(given.pop("atom", name), given.pop("arg", None), len(types))
+    # As if written in that line of the table, where a card looks for it.
+    body.__code__ = body.__code__.replace(co_varnames=tuple(types), co_filename=_PATH, co_firstlineno=number)
+    body.__annotations__ = {n: "Tensor | Number" if other else "Tensor" for n, other in types.items()}
+    body.__module__ = f"rushlight.ops.{family}"
+    refuse: dict[str, str] = {}
+    for part in filter(None, refusals.replace("*", name).split("; ")):
+        kinds, _, words = part.partition(": ")
+        refuse |= dict.fromkeys(kinds.split(), words) if " " in words else not_for(words, *kinds.split())
+    return pointwise(body, name=name, doc=doc, refuse=refuse, **given)
+
+
+def _body(atom: str, arg: str | None, operands: int) -> Any:
+    return {1: lambda x: make(atom, x, arg=arg), 2: lambda x, y: make(atom, x, y, arg=arg),
+            3: lambda x, y, z: make(atom, x, y, z, arg=arg)}[operands]
+
+
+def _fact(word: str) -> tuple[str, Any]:
+    """A fact's name and value: yes and no, several of what Row wants several of, or a word."""
+    name, _, value = word.partition("=")
+    if name in ("aliases", "where", "wide", "not_promoting"):
+        return name, tuple(filter(None, value.split(",")))
+    return name, {"yes": True, "no": False}.get(value, value)

@@ -8,10 +8,8 @@ import numpy as np
 
 from rushlight.base.layout import channels_last_strides, has_channels_last
 from rushlight.ops.copying import arranged, assign, duplicate, strides_of, tensor_of
-from rushlight.ops.table import composite, opaque
+from rushlight.ops.table import Array, composite, opaque
 from rushlight.ops.ways import Way, looked_up, resolved
-
-Array = np.ndarray[Any, Any]
 
 
 def _pairs(pad: Any, ndim: int) -> list[tuple[int, int]]:
@@ -49,9 +47,7 @@ def _inside(pairs: Any, shape: Any, outer: bool) -> tuple[slice, ...]:
     return tuple(cuts)
 
 
-@_pad_constant.gradient
-def _(s: Any, grad: Any) -> Any:
-    return _pad_constant(grad, tuple(-p for p in s.pad), 0)
+_pad_constant.gradient(lambda s, grad: _pad_constant(grad, tuple(-p for p in s.pad), 0))
 
 
 def _reflected(n: int, low: int, high: int) -> Array:
@@ -61,17 +57,14 @@ def _reflected(n: int, low: int, high: int) -> Array:
     return np.where(places >= n, period - places, places)
 
 
-def _replicated(n: int, low: int, high: int) -> Array:
-    return np.clip(np.arange(-low, n + high), 0, n - 1)
-
-
 def _wrapped(n: int, low: int, high: int) -> Array:
     # What is cut off is gone before the rest wraps around.
     kept = np.arange(max(-low, 0), n - max(-high, 0))
     return kept[np.arange(-max(low, 0), len(kept) + max(high, 0)) % len(kept)]
 
 
-_PLACES = {"reflect": _reflected, "replicate": _replicated, "circular": _wrapped}
+_PLACES = {"reflect": _reflected, "circular": _wrapped,
+           "replicate": lambda n, low, high: np.clip(np.arange(-low, n + high), 0, n - 1)}
 
 
 def _check_mode(input: Any, pad: Any, mode: str) -> None:
@@ -169,11 +162,7 @@ def _pad_places_backward(grad, pad: "Ints", mode: "str", shape: "Ints") -> Way:
     return way
 
 
-@_pad_places.gradient
-def _(s: Any, grad: Any) -> Any:
-    return _pad_places_backward(grad, s.pad, s.mode, s.shape("input"))
+_pad_places.gradient(lambda s, grad: _pad_places_backward(grad, s.pad, s.mode, s.shape("input")))
 
 
-@_pad_places_backward.gradient
-def _(s: Any, grad: Any) -> Any:
-    return _pad_places(grad, s.pad, s.mode)
+_pad_places_backward.gradient(lambda s, grad: _pad_places(grad, s.pad, s.mode))

@@ -364,31 +364,28 @@ def _norm_row(n: int) -> None:
 
 # --- the inverse of max pooling -------------------------------------------------------------------
 
-def _unpool(n: int, x: Any, indices: Any, kernel_size: Any, stride: Any, padding: Any,
-            output_size: Any) -> Any:
-    op = f"max_unpool{n}d"
-    kernel, step, pad, _ = _window(op, n, kernel_size, stride, padding)
-    if indices.dtype.name != "int64":
-        raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype}")
-    if tuple(indices.shape) != tuple(x.shape):
-        raise RuntimeError("Expected shape of indices to be same as that of the input tensor "
-                           f"({list(x.shape)}) but got indices tensor with shape: {list(indices.shape)}")
-    space = x.shape[x.ndim - n:]
-    default = [(size - 1) * s + k - 2 * p for size, s, k, p in zip(space, step, kernel, pad, strict=True)]
-    wanted = default if output_size is None else [int(v) for v in tuple(output_size)[-n:]]
-    for d, w, s in zip(default, wanted, step, strict=True):
-        if not d - s < w < d + s:
-            raise ValueError(f"invalid output_size {wanted} (dim 0 must be between {d - s} and {d + s})")
-    lead = x.shape[:x.ndim - n]
-    flat = x.detach().new_zeros((*lead, math.prod(wanted)))
-    found = flat.scatter(-1, indices.reshape(*lead, -1), x.reshape(*lead, -1))
-    return found.reshape(*lead, *wanted)
-
-
 @for_dims
 def _unpool_row(n: int) -> None:
+    op = f"max_unpool{n}d"
+
     def body(input, indices, kernel_size: "Any", stride: "Any" = None, padding: "Any" = 0,
              output_size: "Any" = None):
-        return _unpool(n, input, indices, kernel_size, stride, padding, output_size)
-    composite(body, name=f"max_unpool{n}d", where=_F,
+        kernel, step, pad, _ = _window(op, n, kernel_size, stride, padding)
+        if indices.dtype.name != "int64":
+            raise RuntimeError(f"elements in indices should be type int64 but got: {indices.dtype}")
+        if tuple(indices.shape) != tuple(input.shape):
+            raise RuntimeError("Expected shape of indices to be same as that of the input tensor "
+                               f"({list(input.shape)}) but got indices tensor with shape: "
+                               f"{list(indices.shape)}")
+        lead, space = input.shape[:input.ndim - n], input.shape[input.ndim - n:]
+        default = [(size - 1) * s + k - 2 * p
+                   for size, s, k, p in zip(space, step, kernel, pad, strict=True)]
+        wanted = default if output_size is None else [int(v) for v in tuple(output_size)[-n:]]
+        for d, w, s in zip(default, wanted, step, strict=True):
+            if not d - s < w < d + s:
+                raise ValueError(f"invalid output_size {wanted} (dim 0 must be between {d - s} and {d + s})")
+        flat = input.detach().new_zeros((*lead, math.prod(wanted)))
+        found = flat.scatter(-1, indices.reshape(*lead, -1), input.reshape(*lead, -1))
+        return found.reshape(*lead, *wanted)
+    composite(body, name=op, where=_F,
               doc=f"The maxima of {n}-d windows put back at their places, 0 elsewhere.")

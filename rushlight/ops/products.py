@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.dtype import C_NAMES
 from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.copying import converted
-from rushlight.ops.table import Array, composite, contract
+from rushlight.ops.table import Array, Row, composite, contract
 from rushlight.ops.ways import Way, resolved
 
 
@@ -21,8 +22,7 @@ def same_dtype(op: str, a: Array, b: Array) -> None:
 
 
 def _c_name(a: Array) -> str:
-    return {"float32": "float", "float64": "double", "int64": "long int", "float16": "c10::Half",
-            "bfloat16": "c10::BFloat16", "int32": "int"}.get(a.dtype.name, a.dtype.name)
+    return C_NAMES.get(a.dtype.name, a.dtype.name)
 
 
 # From this many multiplications on, products are the compiler's, which shares them out over threads.
@@ -68,8 +68,18 @@ def widely(a: Array, b: Array) -> Way:
         return found
     if narrow(a):
         return lambda a, b: wide(*[converted(x, np.empty_like(x, np.float32)) for x in (a, b)])
-    # Of two matrices, dot is the shorter way to the same routine.
-    return np.matmul if large or a.ndim != 2 or b.ndim != 2 else np.ndarray.dot
+    # Of two matrices or two vectors, dot is the shorter way to the same routine.
+    return np.ndarray.dot if 0 < a.ndim == b.ndim < 3 and not large else np.matmul
+
+
+def _multiplying(row: Row, kernel: str = "addmm_impl_cpu_") -> Callable[..., Any]:
+    """Decorator for a check of the operands: the row's kernel is their product."""
+    def declare(check: Callable[[Array, Array], None]) -> Any:
+        def way(a: Array, b: Array) -> Way:
+            check(a, b)
+            return multiplier(a, b, kernel)
+        return row.kernel(resolved(way))
+    return declare
 
 
 @contract(out=True)
@@ -78,15 +88,13 @@ def mm(input, mat2) -> str:
     return "ij,jk->ik"
 
 
-@mm.kernel
-@resolved
-def _(a: Array, b: Array) -> Way:
+@_multiplying(mm)
+def _(a: Array, b: Array) -> None:
     if a.ndim != 2 or b.ndim != 2:
         which = "self" if a.ndim != 2 else "mat2"
         raise RuntimeError(f"{which} must be a matrix")
     same_dtype("expected scalar type", a, b)
     _check_inner(a, b)
-    return multiplier(a, b)
 
 
 @mm.gradient
@@ -120,16 +128,14 @@ def bmm(input, mat2) -> str:
     return "bij,bjk->bik"
 
 
-@bmm.kernel
-@resolved
-def _(a: Array, b: Array) -> Way:
+@_multiplying(bmm, "bmm")
+def _(a: Array, b: Array) -> None:
     if a.ndim != 3 or b.ndim != 3:
         raise RuntimeError("batch1 must be a 3D tensor" if a.ndim != 3 else "batch2 must be a 3D tensor")
     same_dtype("expected scalar type", a, b)
     if a.shape[0] != b.shape[0] or a.shape[2] != b.shape[1]:
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: "
                            f"[{a.shape[0]}, {a.shape[2]}] but got: [{b.shape[0]}, {b.shape[1]}].")
-    return multiplier(a, b, "bmm")
 
 
 @bmm.gradient
@@ -144,16 +150,14 @@ def mv(input, vec) -> str:
     return "ij,j->i"
 
 
-@mv.kernel
-@resolved
-def _(a: Array, b: Array) -> Way:
+@_multiplying(mv, "addmv_impl_cpu")
+def _(a: Array, b: Array) -> None:
     if a.ndim != 2 or b.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {a.ndim}, {a.ndim}, {b.ndim}")
     same_dtype("expected scalar type", a, b)
     if a.shape[1] != b.shape[0]:
         raise RuntimeError(f"size mismatch, got input ({a.shape[0]}), mat ({a.shape[0]}x{a.shape[1]}),"
                            f" vec ({b.shape[0]})")
-    return multiplier(a, b, "addmv_impl_cpu")
 
 
 @contract(out=True)
@@ -162,9 +166,8 @@ def dot(input, tensor) -> str:
     return "i,i->"
 
 
-@dot.kernel
-@resolved
-def _(a: Array, b: Array) -> Way:
+@_multiplying(dot, "dot")
+def _(a: Array, b: Array) -> None:
     if a.ndim != 1 or b.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")
     if a.dtype != b.dtype:
@@ -174,7 +177,6 @@ def _(a: Array, b: Array) -> Way:
         raise RuntimeError(f"inconsistent tensor size, expected tensor [{a.shape[0]}] and src "
                            f"[{b.shape[0]}] to have the same number of elements, but got "
                            f"{a.shape[0]} and {b.shape[0]} elements respectively")
-    return multiplier(a, b, "dot")
 
 
 @composite(out=True, aliases=("linalg.matmul",), planned=True)
@@ -218,16 +220,14 @@ def _matmul(input, other) -> str:
     return "...ij,...jk->...ik"
 
 
-@_matmul.kernel
-@resolved
-def _(a: Array, b: Array) -> Way:
+@_multiplying(_matmul)
+def _(a: Array, b: Array) -> None:
     same_dtype("expected scalar type", a, b)
     if a.shape[-1] != b.shape[-2]:
         raise RuntimeError(f"Expected size for first two dimensions of batch2 tensor to be: "
                            f"[{int(np.prod(a.shape[:-2]))}, {a.shape[-1]}] but got: "
                            f"[{int(np.prod(b.shape[:-2]))}, {b.shape[-2]}].")
     broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    return multiplier(a, b)
 
 
 @_matmul.gradient

@@ -12,12 +12,10 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt, ranges
-from rushlight.base.convert import number
+from rushlight.base.convert import Array, number
 from rushlight.ops.creation import factory
 from rushlight.ops.machine import machine
 from rushlight.ops.scalar import m, symbol
-
-Array = np.ndarray[Any, Any]
 
 # So many numbers are counted at once.
 FEW = 1 << 14

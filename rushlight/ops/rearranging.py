@@ -1,4 +1,4 @@
-"""Elements in other places, or several times: flip, roll, repeat, tril, diag and their relatives."""
+"""Elements in other places, or several times: flip, roll, repeat, tril, diag, pixel_shuffle and the like."""
 from __future__ import annotations
 
 from functools import lru_cache
@@ -26,9 +26,7 @@ def flip(input, dims: "*Ints") -> Way:
     return lambda a: a[at].copy("K")  # in the order of dims in memory, as PyTorch's is
 
 
-@flip.gradient
-def _(s: Any, grad: Any) -> Any:
-    return grad.flip(s.dims)
+flip.gradient(lambda s, grad: grad.flip(s.dims))
 
 
 def _flipped(name: str, what: str, dim: int) -> None:
@@ -91,26 +89,25 @@ def _rolled(a: Array, step: int, d: int) -> Array:
     return out
 
 
-@roll.gradient
-def _(s: Any, grad: Any) -> Any:
-    return roll(grad, tuple(-n for n in as_tuple(s.shifts)), s.dims)
+roll.gradient(lambda s, grad: roll(grad, tuple(-n for n in as_tuple(s.shifts)), s.dims))
 
 
 # --- triangles and diagonals ----------------------------------------------------------------------
 
 
 def _triangle(name: str, doc: str, upper: bool) -> Row:
-    def body(input, diagonal: "int" = 0) -> Array:
+    def body(input, diagonal: "int" = 0) -> Way:
         if input.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, got {input.ndim}")
         if input.size > 1 << 14 or input.itemsize > 8:
-            return (np.triu if upper else np.tril)(input, diagonal)
-        mask = _mask(*input.shape[-2:], diagonal, upper, input.itemsize)  # of bits: faster than np.where
-        return (np.ascontiguousarray(input).view(mask.dtype) & mask).view(input.dtype)
+            return lambda a: (np.triu if upper else np.tril)(a, diagonal)
+        mask, of = _mask(*input.shape[-2:], diagonal, upper, input.itemsize), input.dtype
+        bits = mask.dtype  # which are faster than np.where
+        return lambda a: (np.ascontiguousarray(a).view(bits) & mask).view(of)
 
     def rule(s: Any, grad: Any) -> Any:
         return row(grad, s.diagonal)
-    row: Row = opaque(body, name=name, doc=doc, vjp=rule, inplace=True, out=True, quiet=True)
+    row: Row = opaque(resolved(body), name=name, doc=doc, vjp=rule, inplace=True, out=True, quiet=True)
     return row
 
 
@@ -156,9 +153,7 @@ def diag_embed(input, offset: "int" = 0, dim1: "int" = -2, dim2: "int" = -1) -> 
     return out if usual else np.ascontiguousarray(np.moveaxis(out, (-2, -1), (first, second)))
 
 
-@diag_embed.gradient
-def _(s: Any, grad: Any) -> Any:
-    return grad.diagonal(s.offset, s.dim1, s.dim2)
+diag_embed.gradient(lambda s, grad: grad.diagonal(s.offset, s.dim1, s.dim2))
 
 
 @composite
@@ -258,3 +253,61 @@ def _positions(repeats: Any, output_size: int | None) -> Any:
     if output_size is not None and output_size != total:
         raise RuntimeError(f"allocated size does not match required size, got {output_size} and {total}")
     return tensor_of(np.repeat(np.arange(counts.size, dtype=counts.dtype), counts))
+
+
+# --- channels exchanged for space, and with one another --------------------------------------------
+
+
+def _check_shuffle(op: str, input: Any, factor: int, name: str) -> None:
+    if input.ndim < 3:
+        raise RuntimeError(f"{op} expects input to have at least 3 dimensions, but got input with "
+                           f"{input.ndim} dimension(s)")
+    if factor <= 0:
+        raise RuntimeError(f"{op} expects a positive {name}, but got {factor}")
+
+
+@composite(where=("torch", "nn.functional"), planned=True)
+def pixel_shuffle(input, upscale_factor: "int"):
+    """(*, C r r, H, W) -> (*, C, H r, W r) (arXiv:1609.05158)."""
+    r = upscale_factor
+    _check_shuffle("pixel_shuffle", input, r, "upscale_factor")
+    *lead, c, h, w = input.shape
+    if c % (r * r):
+        raise RuntimeError(f"pixel_shuffle expects its input's 'channel' dimension to be divisible by the "
+                           f"square of upscale_factor, but input.size(-3)={c} is not divisible by {r * r}")
+    n = len(lead)
+    cut = input.reshape(*lead, c // (r * r), r, r, h, w)
+    order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
+    return cut.permute(order).reshape(*lead, c // (r * r), h * r, w * r)
+
+
+@composite(where=("torch", "nn.functional"), planned=True)
+def pixel_unshuffle(input, downscale_factor: "int"):
+    """(*, C, H r, W r) -> (*, C r r, H, W)."""
+    r = downscale_factor
+    _check_shuffle("pixel_unshuffle", input, r, "downscale_factor")
+    *lead, c, h, w = input.shape
+    for size, name in ((h, "height"), (w, "width")):
+        if size % r:
+            raise RuntimeError(f"pixel_unshuffle expects {name} to be divisible by downscale_factor, "
+                               f"but {name} {size} is not divisible by {r}")
+    n = len(lead)
+    cut = input.reshape(*lead, c, h // r, r, w // r, r)
+    order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
+    return cut.permute(order).reshape(*lead, c * r * r, h // r, w // r)
+
+
+@composite(where=("torch", "nn.functional"), aliases=("native_channel_shuffle",))
+def channel_shuffle(input, groups: "int"):
+    """Channels of (N, C, *) dealt out over groups (arXiv:1707.01083)."""
+    if input.ndim < 3:
+        raise RuntimeError("channel_shuffle expects input with > 2 dims, but got input with sizes "
+                           f"{list(input.shape)}")
+    if groups <= 0:
+        raise RuntimeError("Number of groups to divide channels in must be positive. Value of groups:"
+                           f"{groups}")
+    n, c, *space = input.shape
+    if c % groups:
+        raise RuntimeError("Number of channels must be divisible by groups. Got "
+                           f"{c} channels and {groups} groups.")
+    return input.reshape(n, groups, c // groups, *space).transpose(1, 2).reshape(n, c, *space)

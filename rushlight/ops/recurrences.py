@@ -4,24 +4,78 @@ Rows are packed step by step: `sizes[t]` of them at step t, never more than at t
 state is kept for the whole batch; a step reads and writes its first rows. So a sequence that has
 ended keeps its last state, and one that has not begun (in reverse) its first, by themselves.
 
-A step is a product by a matrix that is packed once, and one kernel for the rest of it (`cells.py`).
+A step is a product by a matrix that is packed once, and one kernel for the rest of it: cells say that as
+arithmetic of tensors, or of expressions.
 """
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from rushlight.ops import products
-from rushlight.ops.cells import CELLS
 from rushlight.ops.machine import machine
+from rushlight.ops.products import Array
 from rushlight.ops.scalar import Expr, m, symbol
 
-Array = np.ndarray[Any, Any]
 Weights = tuple[Array, Array | None, Array | None]      # recurrent, its bias, projection
 Span = tuple[int, int, int]                             # first row, end, number of rows
+Values = Sequence[Any]
+
+
+class Cell(NamedTuple):
+    """step(m, x, s, h, c): (h', c', what the gradient needs); x and s are the input's and the state's gates.
+
+    back(m, d, dc, h, c, y, kept): (into x, into s where that is another, straight into h, into c) for the
+    gradients d of y = h' and dc of c'. `m` has sigmoid, tanh, relu and where.
+    """
+
+    gates: int
+    kept: int
+    step: Callable[..., tuple[Any, Any, Values]]
+    back: Callable[..., tuple[Values, Values | None, Any, Any]]
+
+
+def _lstm(m: Any, x: Values, s: Values, h: Any, c: Any) -> tuple[Any, Any, Values]:
+    """c' = f c + i g; h' = o tanh(c')."""
+    i, f, g, o = [a + b for a, b in zip(x, s, strict=True)]
+    i, f, g, o = m.sigmoid(i), m.sigmoid(f), m.tanh(g), m.sigmoid(o)
+    cell = f * c + i * g
+    return o * m.tanh(cell), cell, (i, f, g, o, cell)
+
+
+def _lstm_back(m: Any, d: Any, dc: Any, h: Any, c: Any, y: Any, kept: Values) -> tuple[Any, ...]:
+    i, f, g, o, cell = kept
+    t = m.tanh(cell)
+    dc = dc + d * o * (1 - t * t)
+    into = dc * g * (i * (1 - i)), dc * c * (f * (1 - f)), dc * i * (1 - g * g), d * t * (o * (1 - o))
+    return into, None, None, dc * f
+
+
+def _gru(m: Any, x: Values, s: Values, h: Any, c: Any) -> tuple[Any, Any, Values]:
+    """n = tanh(x_n + r s_n); h' = (1 - z) n + z h."""
+    r, z = m.sigmoid(x[0] + s[0]), m.sigmoid(x[1] + s[1])
+    n = m.tanh(x[2] + r * s[2])
+    return (h - n) * z + n, None, (r, z, n, s[2])
+
+
+def _gru_back(m: Any, d: Any, dc: Any, h: Any, c: Any, y: Any, kept: Values) -> tuple[Any, ...]:
+    r, z, n, s = kept
+    new = d * (1 - z) * (1 - n * n)
+    reset, update = new * s * (r * (1 - r)), d * (h - n) * (z * (1 - z))
+    return (reset, update, new), (reset, update, new * r), d * z, None
+
+
+CELLS = {"LSTM": Cell(4, 5, _lstm, _lstm_back), "GRU": Cell(3, 4, _gru, _gru_back),
+         "RNN_TANH": Cell(1, 0, lambda m, x, s, h, c: (m.tanh(x[0] + s[0]), None, ()),
+                          lambda m, d, dc, h, c, y, kept: ((d * (1 - y * y),), None, None, None)),
+         "RNN_RELU": Cell(1, 0, lambda m, x, s, h, c: (m.relu(x[0] + s[0]), None, ()),
+                          lambda m, d, dc, h, c, y, kept: ((m.where(y > 0, d, 0.0),), None, None, None))}
+
+
+# --- one direction -------------------------------------------------------------------------------
 
 
 def spans(sizes: Sequence[int], reverse: bool) -> list[Span]:
@@ -112,7 +166,19 @@ def _parts(a: Array, count: int) -> list[Array]:
     return [a[:, k * size:(k + 1) * size] for k in range(count)]
 
 
-class Forward:
+class _Direction:
+    start: Callable[[], None]
+    loop: Callable[..., None]
+    finish: Callable[[], tuple[Array | None, ...]]
+
+    def run(self) -> tuple[Array | None, ...]:
+        """All of it."""
+        self.start()
+        self.loop()
+        return self.finish()
+
+
+class Forward(_Direction):
     """The input's part of gates to (outputs, last h, last c, what backward needs: (rows, kept, size))."""
 
     def __init__(self, mode: str, gates: Array, h0: Array, c0: Array | None, weights: Weights,
@@ -165,12 +231,6 @@ class Forward:
         """The results."""
         return self.out, self.h, self.c, self.kept
 
-    def run(self) -> tuple[Array | None, ...]:
-        """All of it."""
-        self.start()
-        self.loop()
-        return self.finish()
-
 
 def _of(steps: list[Span], low: int, high: int | None) -> list[Span]:
     """The rows of some sequences of the batch."""
@@ -191,7 +251,7 @@ def before(values: Array, first: Array, steps: list[Span]) -> Array:
     return found
 
 
-class Backward:
+class Backward(_Direction):
     """Gradients of (gates, h0, c0, recurrent weight, its bias, projection).
 
     `grads` are those of (outputs, last h, last c); None stands for zeros. to_gates: memory for the first.
@@ -248,9 +308,3 @@ class Backward:
             to_projection = self.whole.T @ (self.kept[:, 3] * np.tanh(self.kept[:, 4]))
         return (self.dx, self.dh, self.dc[0] if self.dc else None, products.product(self.dy.T, self.h),
                 None if self.b is None else self.dy.sum(0), to_projection)
-
-    def run(self) -> tuple[Array | None, ...]:
-        """All of it."""
-        self.start()
-        self.loop()
-        return self.finish()

@@ -11,14 +11,12 @@ from typing import Any
 import numpy as np
 
 from rushlight.ops import recurrences as kernels
-from rushlight.ops.activations import relu
 from rushlight.ops.arithmetic import where
-from rushlight.ops.cells import CELLS
 from rushlight.ops.dropout import dropout
-from rushlight.ops.elementary import sigmoid, tanh
 from rushlight.ops.joining import cat, stack
 from rushlight.ops.linear import linear
-from rushlight.ops.table import Array, composite
+from rushlight.ops.recurrences import CELLS
+from rushlight.ops.table import ROWS, Array, composite
 
 _FUSED = (np.float32, np.float64)
 
@@ -29,7 +27,7 @@ _FUSED = (np.float32, np.float64)
 class _Rows:
     """What cells are made of, for tensors."""
 
-    sigmoid, tanh, relu, where = sigmoid, tanh, relu, where
+    sigmoid, tanh, relu, where = ROWS["sigmoid"], ROWS["tanh"], ROWS["relu"], where
 
 
 def _step(mode: str, gate: Any, h: Any, c: Any, w: Any, b: Any, projection: Any) -> tuple[Any, ...]:
@@ -47,7 +45,7 @@ def _joined(new: Any, held: Any) -> Any:
 # --- one direction --------------------------------------------------------------------------------
 
 
-@composite(name="_recurrence", where=("aten",), node="recurrence")
+@composite(name="_recurrence", where=("aten",), node="recurrence", unread=(1, 2))
 def _recurrence(gates, h0, c0: "Tensor | None", w, b: "Tensor | None", projection: "Tensor | None",
                 mode: "str", sizes: "Ints", reverse: "bool"):
     """(outputs, last h, last c, what backward needs) over the input's part of the gates."""

@@ -6,18 +6,24 @@ from typing import Any
 
 from rushlight.base.errors import wrap_dims
 from rushlight.base.layout import as_tuple
+from rushlight.ops.oneatom import not_for
 from rushlight.ops.reduction import Reduction
 from rushlight.ops.scalar import const, m
-from rushlight.ops.table import composite, reduce
+from rushlight.ops.table import Row, composite, reduce
 
 
-@reduce(dtypes="sum")
-def sum(input) -> Reduction:
-    """The sum; integers are added up in int64."""
-    return Reduction("add", input)
+def _folded(name: str, combine: str, doc: str, **facts: Any) -> Row:
+    """A row that combines the elements as they are."""
+    def body(input) -> Reduction:
+        return Reduction(combine, input)
+    return reduce(body, name=name, doc=doc, **facts)  # type: ignore[no-any-return]
 
 
-@reduce(dtypes="sum", where=("torch", "Tensor"))
+sum = _folded("sum", "add", "The sum; integers are added up in int64.", dtypes="sum")
+
+
+@reduce(dtypes="sum", where=("torch", "Tensor"),
+        refuse={"complex": "nansum on CPU does not support complex inputs"})
 def nansum(input) -> Reduction:
     """The sum of what is not nan."""
     return Reduction("add", m.where(m.isnan(input), const(0), input))
@@ -29,34 +35,14 @@ def mean(input) -> Reduction:
     return Reduction("add", input, lambda total, n: total / n)
 
 
-@reduce(name="_prod", dtypes="sum", where=("aten",))
-def _prod(input) -> Reduction:
-    """The product; integers are multiplied in int64."""
-    return Reduction("mul", input)
-
-
-@reduce(takes_dtype=False)
-def amax(input) -> Reduction:
-    """The largest element; nan if there is one."""
-    return Reduction("max", input)
-
-
-@reduce(takes_dtype=False)
-def amin(input) -> Reduction:
-    """The smallest element; nan if there is one."""
-    return Reduction("min", input)
-
-
-@reduce(takes_dtype=False, dtypes="bool")
-def any(input) -> Reduction:
-    """Whether any element is nonzero."""
-    return Reduction("any", input)
-
-
-@reduce(takes_dtype=False, dtypes="bool")
-def all(input) -> Reduction:
-    """Whether all elements are nonzero."""
-    return Reduction("all", input)
+_prod = _folded("_prod", "mul", "The product; integers are multiplied in int64.", dtypes="sum",
+                where=("aten",))
+amax = _folded("amax", "max", "The largest element; nan if there is one.", takes_dtype=False,
+               refuse=not_for("max_values_cpu", "complex"))
+amin = _folded("amin", "min", "The smallest element; nan if there is one.", takes_dtype=False,
+               refuse=not_for("min_values_cpu", "complex"))
+any = _folded("any", "any", "Whether any element is nonzero.", takes_dtype=False, dtypes="bool")
+all = _folded("all", "all", "Whether all elements are nonzero.", takes_dtype=False, dtypes="bool")
 
 
 def with_dims(s: Any, *results: Any) -> tuple[Any, ...]:

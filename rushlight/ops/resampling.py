@@ -60,11 +60,18 @@ def _smooth(size: int, out: int, scale: float | None, align: bool, mode: str) ->
     return np.minimum(at, size - 1), weights / weights.sum(1, keepdims=True)
 
 
+def keys_near(d: Any, a: float) -> Any:
+    """Keys' cubic filter at distances d up to 1."""
+    return ((a + 2) * d - (a + 3)) * d * d + 1
+
+
+def keys_far(d: Any, a: float) -> Any:
+    """And at those from 1 to 2, beyond which it is 0."""
+    return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
+
+
 def _keys(d: Array, a: float) -> Array:
-    """Keys' cubic filter at distances d."""
-    near = ((a + 2) * d - (a + 3)) * d * d + 1
-    far = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
-    return np.where(d <= 1, near, np.where(d < 2, far, 0))
+    return np.where(d <= 1, keys_near(d, a), np.where(d < 2, keys_far(d, a), 0))
 
 
 @lru_cache(maxsize=64)

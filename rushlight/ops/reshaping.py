@@ -155,9 +155,7 @@ def expand(input: Layout, size: "*Ints", *, implicit: "bool" = False) -> Layout:
     return _expanded(input, as_tuple(size))
 
 
-@expand.gradient
-def _(s: Any, grad: Any) -> Any:
-    return grad.sum_to_size(s.shape("input"))
+expand.gradient(lambda s, grad: grad.sum_to_size(s.shape("input")))
 
 
 @composite(where=("Tensor",))

@@ -95,6 +95,9 @@ def is_const(e: Expr, value: float | None = None) -> bool:
 def make(op: str, *operands: Operand, arg: Any = None) -> Expr:
     """The atom `op` applied to operands, simplified where that cannot change a value."""
     src = tuple(map(lift, operands))
+    for place, literal, answer in _LITERALS.get(op, ()):
+        if is_const(src[place], literal):
+            return answer(src[1 - place])
     rule = _SIMPLIFY.get(op)
     found = rule(*src) if rule is not None else None
     return intern(op, src, arg) if found is None else found
@@ -104,42 +107,21 @@ def make(op: str, *operands: Operand, arg: Any = None) -> Expr:
 # --- except those with a literal 0 factor, which arise from differentiation alone ----------------
 
 
-def _simplify_add(a: Expr, b: Expr) -> Expr | None:
-    if is_const(a, 0):
-        return b
-    if is_const(b, 0):
-        return a
-    if b.op == "neg":
-        return make("sub", a, b.src[0])
-    return None
+_Answer = Callable[["Expr"], "Expr"]
+_OTHER: _Answer = lambda e: e
+_MINUS: _Answer = lambda e: make("neg", e)
+_NOTHING: _Answer = lambda e: const(0)
+# What an atom of two operands is where one of them, by its place, is a literal: by the other one.
+_LITERALS: dict[str, tuple[tuple[int, int, _Answer], ...]] = {
+    "add": ((0, 0, _OTHER), (1, 0, _OTHER)), "sub": ((1, 0, _OTHER), (0, 0, _MINUS)),
+    "mul": ((0, 1, _OTHER), (1, 1, _OTHER), (0, 0, _NOTHING), (1, 0, _NOTHING), (0, -1, _MINUS),
+            (1, -1, _MINUS)),
+    "div": ((1, 1, _OTHER),), "pow": ((1, 1, _OTHER), (1, 2, lambda e: make("mul", e, e)))}
 
 
-def _simplify_sub(a: Expr, b: Expr) -> Expr | None:
-    if is_const(b, 0):
-        return a
-    if is_const(a, 0):
-        return make("neg", b)
-    if b.op == "neg":
-        return make("add", a, b.src[0])
-    return None
-
-
-def _simplify_mul(a: Expr, b: Expr) -> Expr | None:
-    if is_const(a, 1):
-        return b
-    if is_const(b, 1):
-        return a
-    if is_const(a, 0) or is_const(b, 0):
-        return const(0)
-    if is_const(a, -1):
-        return make("neg", b)
-    if is_const(b, -1):
-        return make("neg", a)
-    return None
-
-
-def _simplify_div(a: Expr, b: Expr) -> Expr | None:
-    return a if is_const(b, 1) else None
+def _simplify_sum(op: str) -> Callable[[Expr, Expr], Expr | None]:
+    """With a negative behind it, the opposite op."""
+    return lambda a, b: make(op, a, b.src[0]) if b.op == "neg" else None
 
 
 def _simplify_neg(a: Expr) -> Expr | None:
@@ -151,10 +133,6 @@ def _simplify_neg(a: Expr) -> Expr | None:
 
 
 def _simplify_pow(a: Expr, b: Expr) -> Expr | None:
-    if is_const(b, 1):
-        return a
-    if is_const(b, 2):
-        return make("mul", a, a)
     return make("power", a, b) if b.op == "const" else None
 
 
@@ -180,9 +158,8 @@ def _simplify_conj(a: Expr) -> Expr | None:
 
 
 _SIMPLIFY: dict[str, Callable[..., Expr | None]] = {
-    "add": _simplify_add, "sub": _simplify_sub, "mul": _simplify_mul, "div": _simplify_div,
-    "neg": _simplify_neg, "pow": _simplify_pow, "where": _simplify_where, "fma": _simplify_fma,
-    "conj": _simplify_conj}
+    "add": _simplify_sum("sub"), "sub": _simplify_sum("add"), "neg": _simplify_neg, "pow": _simplify_pow,
+    "where": _simplify_where, "fma": _simplify_fma, "conj": _simplify_conj}
 
 
 class Atoms:

@@ -11,10 +11,9 @@ from rushlight.base.results import named
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.along import at_least_1d
 from rushlight.ops.machine import machine
-from rushlight.ops.table import ROWS, composite, opaque
+from rushlight.ops.oneatom import not_for
+from rushlight.ops.table import ROWS, Array, composite, opaque
 from rushlight.ops.ways import Way, resolved
-
-Array = np.ndarray[Any, Any]
 
 # Running sums are kept in the next wider type and rounded at each element, as PyTorch does.
 _WIDER = {"float32": np.float64, "complex64": np.complex128, "float16": np.float32, "bfloat16": np.float32}
@@ -68,9 +67,7 @@ def _from_behind(t: Any, dim: int) -> Any:
     return t.flip((dim,)).cumsum(dim).flip((dim,))
 
 
-@cumsum.gradient
-def _(s: Any, grad: Any) -> Any:
-    return _from_behind(grad, s.dim)
+cumsum.gradient(lambda s, grad: _from_behind(grad, s.dim))
 
 
 @opaque(inplace=True, out=True)
@@ -109,7 +106,7 @@ def _cumprod_with_zeros(grad: Any, x: Any, d: int) -> Any:
 
 
 
-def _running_extreme(op: str, ufunc: Any, a: Array, dim: int) -> tuple[Array, Array]:
+def _running_extreme(ufunc: Any, a: Array, dim: int) -> tuple[Array, Array]:
     """Running extremes and the latest position of each; the first nan stays."""
     d = wrap_dim(dim, a.ndim)
     source = at_least_1d(a)
@@ -135,22 +132,23 @@ def put_back(s: Any, grad: Any, _: Any = None) -> Any:
     return grad.new_zeros(shape).scatter_add(s.dim, indices, grad)
 
 
-@opaque(out=True, vjp=put_back)
+@opaque(out=True, vjp=put_back, refuse=not_for("cummax_cpu", "complex"))
 def cummax(input, dim: "int") -> tuple[Array, Array]:
     """The largest of the elements up to each one along dim, and where it is."""
-    return named("cummax")(*_running_extreme("cummax", np.maximum, input, dim))
+    return named("cummax")(*_running_extreme(np.maximum, input, dim))
 
 
-@opaque(out=True, vjp=put_back)
+@opaque(out=True, vjp=put_back, refuse=not_for("cummin_cpu", "complex"))
 def cummin(input, dim: "int") -> tuple[Array, Array]:
     """The smallest of the elements up to each one along dim, and where it is."""
-    return named("cummin")(*_running_extreme("cummin", np.minimum, input, dim))
+    return named("cummin")(*_running_extreme(np.minimum, input, dim))
 
 
 # --- logcumsumexp ---------------------------------------------------------------------------------
 
 
-@opaque(out=True)
+@opaque(out=True, refuse=dict.fromkeys(("bool", "int"), "\"logcumsumexp_out_cpu\" not implemented for "
+                                       "'{dtype}'; convert with .float()"))
 def logcumsumexp(input, dim: "int") -> Array:
     """log of the running sums of exp(input) along dim, without overflow."""
     d = wrap_dim(dim, input.ndim)

@@ -1,4 +1,4 @@
-"""Finding and counting: searchsorted, bucketize, bincount, histc, unique, isin, one_hot."""
+"""Finding and counting: searchsorted, bucketize, bincount, histograms, unique, isin, one_hot."""
 from __future__ import annotations
 
 from typing import Any
@@ -6,13 +6,16 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
+from rushlight.base.categories import search_rows
 from rushlight.base.errors import wrap_dim
 from rushlight.base.layout import as_tuple
 from rushlight.base.promotion import of_number, promote_types
+from rushlight.base.results import named
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.along import legacy
+from rushlight.ops.oneatom import NOT_FLOATING, not_for
 from rushlight.ops.sorting import comparable
-from rushlight.ops.table import Array, composite, opaque
+from rushlight.ops.table import ROWS, Array, composite, opaque
 
 
 # --- searchsorted ---------------------------------------------------------------------------------
@@ -57,30 +60,19 @@ def _search(edges: Array, values: Any, from_right: bool, out_int32: bool) -> Arr
     if edges.ndim == 1:
         found = edges.searchsorted(values, "right" if from_right else "left")
     else:
-        found = _search_rows(edges, values, from_right)
+        found = search_rows(edges, values, from_right)
     return np.asarray(found, np.int32 if out_int32 else np.int64)
 
 
-def _search_rows(edges: Array, values: Array, from_right: bool) -> Array:
-    """Bisection of all rows at once; nan is larger than any number."""
-    size = edges.shape[-1]
-    low = np.zeros(values.shape, np.int64)
-    high = np.full(values.shape, size, np.int64)
-    for _ in range(size.bit_length()):
-        open_ = low < high
-        middle = (low + high) // 2
-        at = np.take_along_axis(edges, np.minimum(middle, size - 1), -1)
-        beyond = (at <= values) if from_right else ~(at >= values)
-        beyond |= (values != values) & (from_right | (at == at))
-        low = np.where(open_ & beyond, middle + 1, low)
-        high = np.where(open_ & ~beyond, middle, high)
-    return low
+_NOT_ORDERED = not_for("searchsorted_out_cpu", "complex")
 
 
-@opaque(where=("torch",), out=True)
+@opaque(where=("torch",), out=True, refuse=_NOT_ORDERED)
 def searchsorted(sorted_sequence, input: "Tensor | Number", *, out_int32: "bool" = False,
                  right: "bool" = False, side: "str | None" = None, sorter: "Tensor | None" = None) -> Array:
     """Where each value would be put into the sorted last dim of sorted_sequence."""
+    if input.dtype.kind == "c" if isinstance(input, np.ndarray) else isinstance(input, complex):
+        raise NotImplementedError(_NOT_ORDERED["complex"].format(dtype=legacy(np.asarray(input))))
     from_right = _check_search(sorted_sequence, input, right, side, sorter)
     edges = sorted_sequence if sorter is None else np.take_along_axis(sorted_sequence, sorter, -1)
     return _search(edges, input, from_right, out_int32)
@@ -101,6 +93,8 @@ def bucketize(input: "Tensor | Number", boundaries, *, out_int32: "bool" = False
 @opaque
 def bincount(input, weights: "Tensor | None" = None, minlength: "int" = 0) -> Array:
     """How often each of 0, 1, 2, ... occurs in a vector; with weights, the sum of theirs."""
+    if input.dtype.kind not in "iu":
+        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{legacy(input)}'")
     if input.ndim != 1 or (input.size and int(input.min()) < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:
@@ -114,7 +108,7 @@ def bincount(input, weights: "Tensor | None" = None, minlength: "int" = 0) -> Ar
     return found.astype(np.float32 if weights.dtype == np.float32 else np.float64)
 
 
-@opaque(out=True)
+@opaque(out=True, refuse=not_for("histogram_cpu", *NOT_FLOATING))
 def histc(input, bins: "int" = 100, min: "Number" = 0, max: "Number" = 0) -> Array:
     """How many elements fall into each of `bins` equal intervals between min and max.
 
@@ -171,7 +165,7 @@ def _slices(a: Array, d: int, places: Array) -> Array:
     return np.moveaxis(np.ascontiguousarray(np.moveaxis(a, d, 0)[places]), 0, d)
 
 
-@opaque
+@opaque(refuse=not_for("unique", "complex"))
 def unique(input, sorted: "bool" = True, return_inverse: "bool" = False,
            return_counts: "bool" = False, dim: "int | None" = None) -> Any:
     """The different elements in order (slices, with dim), where each element went, and counts."""
@@ -270,3 +264,121 @@ def unravel_index(indices, shape: "Ints"):
     return found.unbind(-1)
 
 
+# --- histograms of one and more dimensions, with the edges of their bins -------------------------
+
+
+@opaque(name="_histogram", where=("aten",))
+def _histogram(points, edges: "list[Tensor]", weight: "Tensor | None", density: "bool") -> Array:
+    """How many (or how much weight) of the points (N, D) lie in each bin; a last edge is inside."""
+    sizes = [max(len(e) - 1, 0) for e in edges]
+    places, inside = [], np.ones(len(points), bool)
+    for column, e in zip(points.T, edges, strict=True):
+        inside &= (column >= e[0]) & (column <= e[-1])
+        places.append(np.minimum(np.searchsorted(e, column, "right") - 1, len(e) - 2)[...])
+    flat = np.zeros(int(inside.sum()), np.int64)
+    for place, size in zip(places, sizes, strict=True):
+        flat = flat * size + place[inside]
+    shares = None if weight is None else weight[inside].astype(np.float64)
+    found = np.bincount(flat, shares, minlength=int(np.prod(sizes))).reshape(sizes).astype(points.dtype)
+    if not density:
+        return found
+    found = found / found.sum()
+    for axis, e in enumerate(edges):
+        found = found / np.diff(e).reshape([-1 if i == axis else 1 for i in range(len(edges))])
+    return found
+
+
+def _check(op: str, x: Any, weight: Any) -> None:
+    if x.ndim < 2:
+        raise RuntimeError(f"torch.histogramdd: input tensor should have at least 2 dimensions, got {x.ndim}")
+    if weight is not None and tuple(weight.shape) != tuple(x.shape[:-1]):
+        raise RuntimeError("torch.histogramdd: if weight tensor is provided it should have the same shape as "
+                           "the input tensor excluding its innermost dimension, but got input with shape "
+                           f"{list(x.shape)} and weight with shape {list(weight.shape)}")
+    if weight is not None and weight.dtype is not x.dtype:
+        raise RuntimeError("torch.histogramdd: if weight tensor is provided, input tensor and weight tensor "
+                           f"should have the same dtype, but got input({x.dtype.legacy.lower()}), and "
+                           f"weight({weight.dtype.legacy.lower()})")
+    if x.dtype.name not in ("float32", "float64"):
+        raise NotImplementedError(f"\"{op}\" not implemented for '{x.dtype.legacy}'")
+
+
+def _check_edges(x: Any, e: Any, d: int) -> Any:
+    if e.ndim != 1:
+        raise RuntimeError(f"torch.histogramdd: bins tensor should have one dimension, but got {e.ndim} "
+                           f"dimensions in the bins tensor for dimension {d}")
+    if not e.numel():
+        raise RuntimeError("torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements"
+                           f" in the bins tensor for dimension {d}")
+    if e.dtype is not x.dtype:
+        raise RuntimeError("torch.histogramdd: input tensor and bins tensors should have the same dtype, but "
+                           f"got input with dtype {x.dtype.legacy.lower()} and bins for dimension {d} with "
+                           f"dtype {e.dtype.legacy.lower()}")
+    return e
+
+
+def _bounds(x: Array, given: Any, d: int) -> tuple[float, float]:
+    """The range of dimension d: as given, or that of the data."""
+    if given is not None:
+        low, high = float(given[2 * d]), float(given[2 * d + 1])
+        if low > high:
+            raise RuntimeError(f"torch.histogramdd: min should not exceed max, but got min {low:g} max "
+                               f"{high:g} for dimension {d}")
+    else:
+        low, high = (float(x.min()), float(x.max())) if x.size else (0.0, 1.0)
+    if not np.isfinite(low) or not np.isfinite(high):
+        raise RuntimeError(f"torch.histogramdd: dimension {d}'s range [{low:g}, {high:g}] is not finite")
+    return (low - 0.5, high + 0.5) if low == high else (low, high)
+
+
+def _edges(points: Any, bins: Any, range: Any) -> list[Any]:
+    """The edges of each dimension's bins."""
+    found = []
+    for d, b in enumerate(bins):
+        if hasattr(b, "_a"):
+            found.append(_check_edges(points, b, d))
+            continue
+        if b <= 0:
+            raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {b} for dimension {d}")
+        low, high = _bounds(points._a[:, d], range, d)
+        found.append(ROWS["linspace"](low, high, b + 1, dtype=points.dtype))
+    return found
+
+
+def _counted(x: Any, bins: Any, range: Any, weight: Any, density: bool) -> tuple[Any, list[Any]]:
+    points = x.detach().reshape(-1, x.shape[-1])
+    edges = _edges(points, bins, range)
+    return _histogram(points, edges, None if weight is None else weight.detach().reshape(-1), density), edges
+
+
+@composite(out=True)
+def histogram(input, bins: "int | Tensor", *, range: "Any" = None, weight: "Tensor | None" = None,
+              density: "bool" = False):
+    """(hist, bin_edges) of all elements.
+
+    bins: the number of bins of equal width over `range` (that of the data), or a tensor of edges.
+    """
+    x = input.reshape(-1, 1)
+    if range is not None and len(range) != 2:
+        raise RuntimeError("torch.histogramdd: for a 1-dimensional histogram range should have 2 elements, "
+                           f"but got {len(range)}")
+    _check("histogramdd", x, None if weight is None else weight.reshape(-1))
+    found, edges = _counted(x, [bins], range, weight, density)
+    return named("histogram")(found, edges[0].clone() if hasattr(bins, "_a") else edges[0])
+
+
+@composite(where=("torch",))
+def histogramdd(input, bins: "Any", *, range: "Any" = None, weight: "Tensor | None" = None,
+                density: "bool" = False):
+    """(hist, bin_edges) of points (..., D); bins: an int, a list of ints, or a list of edge tensors."""
+    _check("histogramdd", input, weight)
+    dims = input.shape[-1]
+    each = [bins] * dims if isinstance(bins, int) else list(bins)
+    if len(each) != dims:
+        raise RuntimeError("histogramdd: The size of bins must be equal to the innermost dimension of the "
+                           f"input, got {len(each)} for {dims}.")
+    if range is not None and len(range) != 2 * dims:
+        raise RuntimeError(f"torch.histogramdd: for a {dims}-dimensional histogram range should have "
+                           f"{2 * dims} elements, but got {len(range)}")
+    found, edges = _counted(input, each, range, weight, density)
+    return named("histogramdd")(found, tuple(edges))

@@ -11,8 +11,6 @@ An unannotated parameter of a row is a Tensor.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "<required>"})()
@@ -22,49 +20,25 @@ SYNONYMS = {"axis": "dim", "keepdims": "keepdim", "x": "input", "a": "input", "x
             "x2": "other", "self": "input", "from": "from_"}
 
 
-@dataclass(frozen=True)
 class Param:
-    """One parameter: its schema type, its default and whether it must be given by keyword."""
+    """One parameter: its schema type, its default and whether it must be given by keyword; and what follows.
 
-    name: str
-    type: str
-    default: Any = REQUIRED
-    keyword_only: bool = False
+    is_tensor     whether a Tensor may be passed and carries a gradient
+    is_list       whether a sequence of tensors is expected
+    is_number     whether it is a run-time scalar
+    takes_number  whether a Python number stands for a tensor here
+    is_static     whether it is an attribute that kernels are specialised on
+    varargs       whether the ints may be spread over the positional arguments, as in x.view(2, 3)
+    plain_type    the schema type without its star and its None
+    """
 
-    @cached_property
-    def is_tensor(self) -> bool:
-        """Whether a Tensor may be passed and carries a gradient."""
-        return self.type.startswith("Tensor")
-
-    @cached_property
-    def is_list(self) -> bool:
-        """Whether a sequence of tensors is expected."""
-        return self.type.startswith("list[Tensor")
-
-    @cached_property
-    def is_number(self) -> bool:
-        """Whether it is a run-time scalar."""
-        return self.type.startswith("Number")
-
-    @cached_property
-    def takes_number(self) -> bool:
-        """Whether a Python number stands for a tensor here."""
-        return "Tensor | Number" in self.type
-
-    @cached_property
-    def is_static(self) -> bool:
-        """Whether it is an attribute that kernels are specialised on."""
-        return not (self.is_tensor or self.is_list or self.is_number)
-
-    @cached_property
-    def varargs(self) -> bool:
-        """Whether the ints may be spread over the positional arguments, as in x.view(2, 3)."""
-        return self.type.startswith("*")
-
-    @cached_property
-    def plain_type(self) -> str:
-        """The schema type without its star and its None."""
-        return self.type.removeprefix("*").removesuffix(" | None")
+    def __init__(self, name: str, type: str, default: Any = REQUIRED, keyword_only: bool = False) -> None:
+        self.name, self.type, self.default, self.keyword_only = name, type, default, keyword_only
+        self.is_tensor, self.is_list = type.startswith("Tensor"), type.startswith("list[Tensor")
+        self.is_number, self.takes_number = type.startswith("Number"), "Tensor | Number" in type
+        self.is_static = not (self.is_tensor or self.is_list or self.is_number)
+        self.varargs = type.startswith("*")
+        self.plain_type = type.removeprefix("*").removesuffix(" | None")
 
 
 def parse(body: Callable[..., Any]) -> tuple[Param, ...]:

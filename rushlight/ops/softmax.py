@@ -6,15 +6,14 @@ from typing import Any
 
 from rushlight.base.dtype import get_default_dtype
 from rushlight.base.errors import wrap_dim
-from rushlight.ops.arithmetic import abs as abs_
-from rushlight.ops.elementary import exp, log
+from rushlight.ops.oneatom import NOT_FLOATING, not_for
 from rushlight.ops.reductions import amax, sum, with_dims
 from rushlight.ops.rowexpr import reduce_
 from rushlight.ops.rowkernels import RowKernel
 from rushlight.ops.scalar import m, symbol
-from rushlight.ops.table import composite
+from rushlight.ops.table import ROWS, composite
 
-
+abs_, exp, log = (ROWS[name] for name in ("abs", "exp", "log"))
 _X, _G, _Y = symbol("x"), symbol("g"), symbol("y")
 
 
@@ -38,7 +37,8 @@ def implicit_dim(name: str, ndim: int) -> int:
     return 0 if ndim in (0, 1, 3) else 1
 
 
-@composite(where=("aten",), fused=_softmax_kernel.of_row)
+@composite(where=("aten",), fused=_softmax_kernel.of_row,
+           refuse=not_for("softmax_lastdim_kernel_impl", *NOT_FLOATING))
 def _softmax(input, dim: "int"):
     """exp(x - max) / sum(exp(x - max)) along dim."""
     wrap_dim(dim, input.ndim)
@@ -48,9 +48,7 @@ def _softmax(input, dim: "int"):
     return e / sum(e, dim, True)
 
 
-@_softmax.gradient
-def _(s: Any, grad: Any) -> Any:
-    return _softmax_backward(grad, s.result, s.dim)
+_softmax.gradient(lambda s, grad: _softmax_backward(grad, s.result, s.dim))
 
 
 @composite(where=("aten",), fused=_softmax_back.of_row)
@@ -59,7 +57,8 @@ def _softmax_backward(grad, output, dim: "int"):
     return output * (grad - sum(grad * output, dim, True))
 
 
-@composite(where=("aten",), fused=_log_softmax_kernel.of_row)
+@composite(where=("aten",), fused=_log_softmax_kernel.of_row,
+           refuse=not_for("log_softmax_lastdim_kernel_impl", *NOT_FLOATING))
 def _log_softmax(input, dim: "int"):
     """x - max - log(sum(exp(x - max))) along dim."""
     wrap_dim(dim, input.ndim)
@@ -69,9 +68,7 @@ def _log_softmax(input, dim: "int"):
     return shifted - log(sum(exp(shifted), dim, True))
 
 
-@_log_softmax.gradient
-def _(s: Any, grad: Any) -> Any:
-    return _log_softmax_backward(grad, s.result, s.dim)
+_log_softmax.gradient(lambda s, grad: _log_softmax_backward(grad, s.result, s.dim))
 
 
 @composite(where=("aten",), fused=_log_softmax_back.of_row)

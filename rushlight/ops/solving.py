@@ -1,4 +1,4 @@
-"""Linear equations: triangular and general ones, inverses, equations between tensors."""
+"""Linear equations: triangular and general ones, inverses, equations between tensors, Cholesky's factors."""
 from __future__ import annotations
 
 from math import prod
@@ -10,8 +10,8 @@ from rushlight.base.dtype import int32
 from rushlight.base.results import named
 from rushlight.ops.lufactors import factor
 from rushlight.ops.matrices import (SINGULAR, Array, batch_of, blame, check_equation, check_matrix,
-                                    check_same, check_square, column_major, columns, dagger, infos)
-from rushlight.ops.table import composite, opaque
+                                    check_same, check_square, column_major, columns, dagger, infos, reporting)
+from rushlight.ops.table import ROWS, composite, opaque
 
 # --- triangular equations -------------------------------------------------------------------------
 
@@ -115,9 +115,7 @@ def _solve(A, B) -> tuple[Array, Array]:
         return columns(_spoiled(np.linalg.solve(spared, B), info)), info
 
 
-@_solve.shape_rule
-def _(A: Any, B: Any) -> Any:
-    return (B.new_empty((*batch_of(A, B), *B.shape[-2:]), device="meta"), _info_like(A))
+_solve.shape_rule(lambda A, B: (B.new_empty((*batch_of(A, B), *B.shape[-2:]), device="meta"), _info_like(A)))
 
 
 def _info_like(A: Any) -> Any:
@@ -131,7 +129,12 @@ def _(s: Any, grad: Any, *_: Any) -> Any:
             back.sum_to_size(s.shape("B")))
 
 
-def _solution(A: Any, B: Any, left: bool) -> tuple[Any, Any]:
+_UNSOLVED = "The solver failed because the input matrix is singular."
+
+
+@reporting(_UNSOLVED, "(X, info): linalg.solve that reports singular matrices in info instead of raising.")
+def solve(A, B, *, left: "bool" = True):
+    """X with A X = B (X A = B, left=False) for square A; B may be a vector or a batch of them."""
     op = "linalg.solve"
     check_square(op, A._a)
     check_same(op, A._a, B._a)
@@ -148,25 +151,6 @@ def _solution(A: Any, B: Any, left: bool) -> tuple[Any, Any]:
     return (found if left else found.mT), info
 
 
-@composite(where=("linalg.solve",), name="linalg_solve", out=True)
-def linalg_solve(A, B, *, left: "bool" = True):
-    """X with A X = B (X A = B, left=False) for square A; B may be a vector or a batch of them."""
-    found, info = _solution(A, B, left)
-    blame("torch.linalg.solve", info, _UNSOLVED)
-    return found
-
-
-_UNSOLVED = "The solver failed because the input matrix is singular."
-
-
-@composite(where=("linalg.solve_ex",), name="linalg_solve_ex", out=True)
-def linalg_solve_ex(A, B, *, left: "bool" = True, check_errors: "bool" = False):
-    """(X, info): linalg.solve that reports singular matrices in info instead of raising."""
-    found, info = _solution(A, B, left)
-    blame("torch.linalg.solve_ex", info, _UNSOLVED, wanted=check_errors)
-    return named("linalg_solve_ex")(found, info)
-
-
 # --- inverses -------------------------------------------------------------------------------------
 
 
@@ -180,9 +164,7 @@ def _inverse(A) -> tuple[Array, Array]:
         return columns(_spoiled(np.linalg.inv(spared), info)), info
 
 
-@_inverse.shape_rule
-def _(A: Any) -> Any:
-    return A.new_empty(A.shape, device="meta"), _info_like(A)
+_inverse.shape_rule(lambda A: (A.new_empty(A.shape, device="meta"), _info_like(A)))
 
 
 @_inverse.gradient
@@ -191,31 +173,18 @@ def _(s: Any, grad: Any, *_: Any) -> Any:
     return -(turned @ (grad @ turned))
 
 
-def _checked_inverse(A: Any) -> Any:
+@reporting(SINGULAR, "(inverse, info): linalg.inv that reports singular matrices in info instead of raising.",
+           spaces=("linalg.", "linalg."))
+def inv(A):
+    """The inverses of square matrices; LinAlgError if one is singular."""
     check_square("linalg.inv", A._a)
     return _inverse(A)
-
-
-@composite(where=("linalg.inv",), name="linalg_inv", out=True)
-def linalg_inv(A):
-    """The inverses of square matrices; LinAlgError if one is singular."""
-    found, info = _checked_inverse(A)
-    blame("linalg.inv", info, SINGULAR)
-    return found
 
 
 @composite(out=True)
 def inverse(input):
     """linalg.inv in its older spelling."""
-    return linalg_inv(input)
-
-
-@composite(where=("linalg.inv_ex",), name="linalg_inv_ex", out=True)
-def linalg_inv_ex(A, *, check_errors: "bool" = False):
-    """(inverse, info): linalg.inv that reports singular matrices in info instead of raising."""
-    found, info = _checked_inverse(A)
-    blame("linalg.inv_ex", info, SINGULAR, wanted=check_errors)
-    return named("linalg_inv_ex")(found, info)
+    return inv(input)
 
 
 # --- equations between tensors --------------------------------------------------------------------
@@ -230,7 +199,7 @@ def linalg_tensorinv(input, ind: "int" = 2):
     if prod(rows) != prod(wide):
         raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[ind:]) == "
                            f"prod(self.shape[:ind]), but got {prod(wide)} != {prod(rows)}")
-    found, info = _checked_inverse(input.reshape(prod(rows), prod(wide)))
+    found, info = ROWS["linalg_inv_ex"](input.reshape(prod(rows), prod(wide)))
     blame("inv", info, SINGULAR)
     return found.reshape((*wide, *rows))
 
@@ -245,4 +214,111 @@ def linalg_tensorsolve(input, other, dims: "Ints | None" = None):
     if prod(wide) != rows:
         raise RuntimeError("Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
                            f"prod(self.shape[:other.ndim]), but got {prod(wide)} != {rows}")
-    return linalg_solve(input.reshape(rows, prod(wide)), other.flatten()).reshape(wide)
+    return solve(input.reshape(rows, prod(wide)), other.flatten()).reshape(wide)
+
+
+# --- Cholesky decompositions of positive-definite matrices, and solving with them -----------------
+
+_INDEFINITE = ("The factorization could not be completed because the input is not positive-definite (the "
+               "leading minor of order {} is not positive-definite).")
+
+
+@opaque(name="_cholesky", where=("aten",), node="linalg_cholesky_ex")
+def _cholesky(A, upper: "bool") -> tuple[Array, Array]:
+    """(L with A = L L^H, info), or U = L^H from A's upper triangle."""
+    lower = A.swapaxes(-1, -2) if upper else A  # conj(A) = U^T conj(U), so its L is U^T
+    try:
+        found, info = np.linalg.cholesky(lower), infos(A)
+        fine = not np.isnan(np.diagonal(found, 0, -2, -1)).any()
+    except np.linalg.LinAlgError:
+        fine = False
+    if not fine:
+        found, info = _by_columns(lower)
+    return columns(found.swapaxes(-1, -2) if upper else found), info
+
+
+def _by_columns(a: Array) -> tuple[Array, Array]:
+    """Where a matrix of the batch is not positive-definite: a column at a time, up to that place."""
+    lower, info = np.tril(a), infos(a)
+    for j in range(a.shape[-1]):
+        pivot = lower[..., j, j].real
+        info = np.where((info == 0) & ~(pivot > 0), np.int32(j + 1), info)
+        alive = (info == 0)[..., None]
+        root = np.sqrt(np.where(info == 0, pivot, 1))[..., None]
+        column = lower[..., j:, j] = np.where(alive, lower[..., j:, j] / root, lower[..., j:, j])
+        below = np.where(alive, column[..., 1:], 0)
+        lower[..., j + 1:, j + 1:] -= np.tril(below[..., :, None] * below[..., None, :].conj())
+    return lower, np.asarray(info, np.int32)
+
+
+_cholesky.shape_rule(lambda A, upper: (A.new_empty(A.shape, device="meta"), _info_like(A)))
+
+
+@_cholesky.gradient
+def _(s: Any, grad: Any, *_: Any) -> Any:
+    """Murray, "Differentiation of the Cholesky decomposition" (arXiv:1602.07527), eq. 8."""
+    found = s.result[0]
+    L, grad = (dagger(found), dagger(grad)) if s.upper else (found, grad)
+    inner = (dagger(L) @ grad).tril()
+    inner = inner + dagger(inner.tril(-1))
+    solve = ROWS["linalg_solve_triangular"]
+    return 0.5 * solve(L, solve(dagger(L), inner, upper=True), upper=False, left=False)
+
+
+@reporting(_INDEFINITE, "(L, info): linalg.cholesky that reports the first bad leading minor instead of "
+                        "raising.", spaces=("linalg.", "torch.linalg."))
+def cholesky_(input, *, upper: "bool" = False):
+    """L with input = L L^H (U with U^H U, upper=True); LinAlgError unless input is positive-definite."""
+    check_square("linalg.cholesky", input._a)
+    return _cholesky(input, upper)
+
+
+@composite(out=True)
+def cholesky(input, upper: "bool" = False):
+    """linalg.cholesky in its older spelling."""
+    check_square("cholesky", input._a)
+    found, info = _cholesky(input, upper)
+    blame("cholesky", info, _INDEFINITE)
+    return found
+
+
+@composite(out=True)
+def cholesky_solve(input, input2, upper: "bool" = False):
+    """X with A X = input, from A's Cholesky factor input2 (L, or U with upper=True)."""
+    for name, t in (("b", input), ("u", input2)):
+        if t.ndim < 2:
+            raise RuntimeError(f"{name} should have at least 2 dimensions, but has {t.ndim} dimensions "
+                               "instead")
+    check_older("cholesky_solve", input, input2)
+    solve = ROWS["linalg_solve_triangular"]
+    lower = dagger(input2) if upper else input2
+    return solve(dagger(lower), solve(lower, input, upper=False), upper=True)
+
+
+@cholesky_solve.gradient
+def _(s: Any, grad: Any) -> Any:
+    back = cholesky_solve(grad, s.input2, s.upper)
+    return (back.sum_to_size(s.shape("input")) if s.needs("input") else None,
+            _to_factor(s.input2, back @ dagger(s.result), s.upper) if s.needs("input2") else None)
+
+
+def _to_factor(factor: Any, share: Any, upper: bool) -> Any:
+    """A factor's gradient in the whole of it, as PyTorch's, though a triangle alone is read."""
+    both = share + dagger(share)
+    return -(factor @ both if upper else both @ factor).sum_to_size(factor.shape)
+
+
+@composite(out=True)
+def cholesky_inverse(input, upper: "bool" = False):
+    """A^-1, from A's Cholesky factor (L, or U with upper=True)."""
+    check_square("cholesky_inverse", input._a)
+    zeros = np.diagonal(input._a, 0, -2, -1) == 0
+    if input.numel() and not input._k.on_meta:
+        blame("cholesky_inverse", np.where(zeros.any(-1), zeros.argmax(-1) + 1, 0), SINGULAR)
+    unit = ROWS["eye"](input.shape[-1], dtype=input.dtype, device=input.device)
+    return cholesky_solve(unit.expand(input.shape), input, upper)
+
+
+@cholesky_inverse.gradient
+def _(s: Any, grad: Any) -> Any:
+    return _to_factor(s.input, s.result @ grad @ s.result, s.upper)

@@ -9,10 +9,10 @@ from rushlight.base.errors import wrap_dim
 from rushlight.base.results import named
 from rushlight.ops.along import at_least_1d, take_along
 from rushlight.ops.machine import machine
+from rushlight.ops.oneatom import not_for
 from rushlight.ops.scanning import put_back
-from rushlight.ops.table import composite, opaque
-
-Array = np.ndarray[Any, Any]
+from rushlight.ops.table import Array, composite, opaque
+from rushlight.ops.ways import Way, resolved
 
 
 def comparable(a: Array) -> Array:
@@ -75,11 +75,17 @@ def _ranks(a: Array) -> Array:
     return bits ^ flips
 
 
+def _refuse_complex(op: str, a: Array) -> None:
+    if a.dtype.kind == "c":
+        raise RuntimeError(f" {op} does not support complex dtypes on CPU")
+
+
 # --- sort -----------------------------------------------------------------------------------------
 
 @opaque(out=True, vjp=put_back)
 def sort(input, dim: "int" = -1, descending: "bool" = False, stable: "bool | None" = False) -> Any:
     """The elements in order along dim, and where each was; equal ones keep their order."""
+    _refuse_complex("Sort", input)
     d = wrap_dim(dim, input.ndim)
     source = at_least_1d(input)
     order = stable_order(source, d, descending)
@@ -111,16 +117,19 @@ def msort(input):
 # --- topk, kthvalue -------------------------------------------------------------------------------
 
 @opaque(out=True, vjp=put_back)
-def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool" = True) -> Any:
+@resolved
+def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool" = True) -> Way:
     """The k largest (or smallest) elements along dim, in order, and where they are."""
-    d = wrap_dim(dim, input.ndim)
-    source = at_least_1d(input)
+    _refuse_complex("topk", input)
+    if input.dtype == np.bool_:
+        raise RuntimeError("topk does not support bool dtypes on CPU")
+    d, source, result = wrap_dim(dim, input.ndim), at_least_1d(input), named("topk")
     if not 0 <= k <= source.shape[d]:
         raise RuntimeError(f"selected index k out of range: expected 0 <= k <= {source.shape[d]}, got {k}")
-    values, order = _first(source, k, d, largest)
-    if not input.ndim:
-        values, order = values.reshape(values.shape[1:]), order.reshape(order.shape[1:])
-    return named("topk")(values, order)
+    first = _first(source, k, d, largest)
+    if input.ndim:
+        return lambda a: result(*first(a))
+    return lambda a: result(*[found.reshape(found.shape[1:]) for found in first(at_least_1d(a))])
 
 
 # So many are kept in order while rows are gone through, more of them only if they are one of so many; and how
@@ -128,19 +137,30 @@ def topk(input, k: "int", dim: "int" = -1, largest: "bool" = True, sorted: "bool
 _FEW, _MOST, _SHARE, _LARGE = 5, 128, 100, 1 << 19
 
 
-def _first(a: Array, k: int, d: int, largest: bool) -> tuple[Array, Array]:
-    """The k first elements of the order along d, and where they are."""
-    if 0 < k <= max(_FEW, min(_MOST, a.shape[d] // _SHARE)):
-        rows = np.ascontiguousarray(comparable(a).swapaxes(d, -1))
-        shape = *rows.shape[:-1], k
-        values, places = np.empty(shape, rows.dtype), np.empty(shape, np.int64)
-        found = machine("topk", "first")(rows.dtype, largest)
-        if found and (machine("topk", "shared")(found.fn, rows, values, places) if rows.size >= _LARGE else
-                      found.fn(rows, values, places)):
-            return (np.asarray(values.swapaxes(d, -1), a.dtype, order="C"),
-                    np.asarray(places.swapaxes(d, -1), order="C"))
-    order = np.asarray(_partly(a, k, d, largest), order="C")
-    return np.asarray(take_along(a, d, order), order="C"), order
+def _first(like: Array, k: int, d: int, largest: bool) -> Way:
+    """What gives the k first elements of the order along d, and where they are."""
+    def by_sorting(a: Array) -> tuple[Array, Array]:
+        order = np.asarray(_partly(a, k, d, largest), order="C")
+        return np.asarray(take_along(a, d, order), order="C"), order
+    seen, few = comparable(like), 0 < k <= max(_FEW, min(_MOST, like.shape[d] // _SHARE))
+    kernel = machine("topk", "first")(seen.dtype, largest) if few else None
+    if kernel is None:
+        return by_sorting
+    shape, of, large = (*like.swapaxes(d, -1).shape[:-1], k), seen.dtype, like.size >= _LARGE
+    last = d == like.ndim - 1 and seen is like
+    whole = last and like.flags.c_contiguous
+
+    def best(a: Array) -> tuple[Array, Array]:
+        rows = a if whole else np.ascontiguousarray(comparable(a).swapaxes(d, -1))
+        values, places = np.empty(shape, of), np.empty(shape, np.int64)
+        if not (machine("topk", "shared")(kernel.fn, rows, values, places) if large else
+                kernel.fn(rows, values, places)):
+            return by_sorting(a)
+        if last:
+            return values, places
+        return (np.asarray(values.swapaxes(d, -1), a.dtype, order="C"),
+                np.asarray(places.swapaxes(d, -1), order="C"))
+    return best
 
 
 def _partly(a: Array, k: int, d: int, largest: bool) -> Array:
@@ -150,7 +170,7 @@ def _partly(a: Array, k: int, d: int, largest: bool) -> Array:
     return stable_order(a, d, largest)[(slice(None),) * d + (slice(k),)]
 
 
-@opaque(out=True, out_apart=True, vjp=put_back)
+@opaque(out=True, out_apart=True, vjp=put_back, refuse=not_for("kthvalue_cpu", "bool", "complex"))
 def kthvalue(input, k: "int", dim: "int" = -1, keepdim: "bool" = False) -> Any:
     """The k-th smallest element along dim (from 1), and where it is."""
     d = wrap_dim(dim, input.ndim)
@@ -201,7 +221,10 @@ def _median_order(a: Array, d: int, skip_nan: bool) -> Array:
     return np.take_along_axis(order, middle, d)
 
 
-@opaque(name="_median_all", where=("aten",), node="median")
+_NO_MEDIAN = not_for("median_cpu", "bool", "complex")
+
+
+@opaque(name="_median_all", where=("aten",), node="median", refuse=_NO_MEDIAN)
 def _median_all(input, skip_nan: "bool") -> Array:
     """median of all elements."""
     if not input.size:
@@ -227,7 +250,7 @@ def _medians(name: str, doc: str, skip_nan: bool) -> None:
     def body(input, dim: "int | None" = None, keepdim: "bool" = False):
         return _median_all(input, skip_nan) if dim is None else row(input, dim, keepdim)
     row = opaque(along, name=f"_{name}_dim", doc=f"{name} along a dim.", where=("aten",), node=name,
-                 vjp=put_back)
+                 vjp=put_back, refuse=_NO_MEDIAN)
     composite(body, name=name, doc=doc)
 
 
@@ -238,7 +261,7 @@ _medians("nanmedian", "The median of what is not nan; with dim, (values, indices
 
 # --- mode -----------------------------------------------------------------------------------------
 
-@opaque(out=True, vjp=put_back)
+@opaque(out=True, vjp=put_back, refuse=not_for("mode", "complex"))
 def mode(input, dim: "int" = -1, keepdim: "bool" = False) -> Any:
     """The most frequent element along dim (the smallest of several), and where it last is."""
     d = wrap_dim(dim, input.ndim)

@@ -10,9 +10,9 @@ from rushlight.base import dtype as dt
 from rushlight.base.errors import wrap_dim, wrap_dims
 from rushlight.base.results import named
 from rushlight.base.tape import fusing
-from rushlight.ops.along import at_least_1d
-from rushlight.ops.arithmetic import abs as abs_
+from rushlight.ops.along import at_least_1d, legacy
 from rushlight.ops.machine import machine
+from rushlight.ops.oneatom import not_for
 from rushlight.ops.products import narrow
 from rushlight.ops.reductions import _prod, amax, amin, mean, sum, with_dims
 from rushlight.ops.scanning import put_back
@@ -23,6 +23,14 @@ from rushlight.ops.rowkernels import BIG, RowKernel
 from rushlight.ops.scalar import m, symbol
 from rushlight.ops.table import ROWS, Array, composite, opaque, reduce
 
+abs_ = ROWS["abs"]
+
+
+def _check_floating(name: str, input: Any) -> None:
+    if input.dtype.category < dt.FLOATING:
+        raise RuntimeError(f"{name} only support floating point and complex dtypes, got "
+                           f"{input.dtype}; convert with .float()")
+
 
 def _correction(unbiased: Any, correction: Any) -> float:
     if unbiased is not None and correction is not None:
@@ -32,7 +40,8 @@ def _correction(unbiased: Any, correction: Any) -> float:
     return correction
 
 
-def _squares(input: Any, dim: Any, unbiased: Any, correction: Any, keepdim: bool) -> Any:
+def _squares(name: str, input: Any, dim: Any, unbiased: Any, correction: Any, keepdim: bool) -> Any:
+    _check_floating(name, input)
     if isinstance(dim, bool):
         dim, unbiased = None, dim  # var(False): over all elements
     axes = wrap_dims(dim, input.ndim)
@@ -118,7 +127,8 @@ def _moment(name: str, doc: str, answer: Any, **facts: Any) -> None:
     """A row that answers with the variance, its root or the mean."""
     def body(input, dim: "Ints | bool | None" = None, unbiased: "bool | None" = None,
              keepdim: "bool" = False, *, correction: "Number | None" = None):
-        return answer(*_squares(input, dim, unbiased, correction, keepdim))
+        return answer(*_squares(checked, input, dim, unbiased, correction, keepdim))
+    checked = name if name.endswith("_mean") else "std and var"
     composite(body, name=name, doc=doc, planned=True, **facts)
 
 
@@ -141,6 +151,8 @@ def _first_extreme(a: Array, dim: int, largest: bool) -> Array:
 
 def _extreme(name: str, largest: bool) -> Any:
     def body(input, dim: "int", keepdim: "bool" = False):
+        if input.dtype.kind == "c":
+            raise NotImplementedError(f"\"{name}\" not implemented for '{legacy(input)}'")
         d = wrap_dim(dim, input.ndim)
         check_size(name, input, d)
         places = _first_extreme(at_least_1d(input), d, largest)
@@ -161,6 +173,8 @@ def _extremes(name: str, along: Any, overall: Any, doc: str) -> None:
         if other is not None:
             return getattr(input, f"{name}imum")(other)
         if dim is None:
+            if input.dtype.is_complex:
+                raise NotImplementedError(f"\"{name}_all\" not implemented for '{input.dtype.legacy}'")
             if not input.numel():
                 raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == "
                                    "0. Specify the reduction dim with the 'dim' argument.")
@@ -175,6 +189,9 @@ _extremes("min", _min_dim, amin, "The smallest element, or (values, indices) alo
 
 def _position(name: str, largest: bool) -> None:
     def body(input, dim: "int | None" = None, keepdim: "bool" = False) -> Array:
+        if input.dtype.kind in "bc":
+            kind = "bool" if input.dtype.kind == "b" else "complex"
+            raise RuntimeError(f"{name}(): does not support {kind} input")
         if dim is None:
             if not input.size:
                 raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
@@ -195,7 +212,7 @@ _position("argmax", True)
 _position("argmin", False)
 
 
-@composite(out=True, out_exact=True, planned=True)
+@composite(out=True, out_exact=True, refuse=not_for("aminmax_cpu", "complex"), planned=True)
 def aminmax(input, *, dim: "int | None" = None, keepdim: "bool" = False):
     """(min, max) along dim, or over all elements."""
     if dim is None:
@@ -212,6 +229,9 @@ def aminmax(input, *, dim: "int | None" = None, keepdim: "bool" = False):
 @composite(out=True)
 def nanmean(input, dim: "Ints | None" = None, keepdim: "bool" = False, *, dtype: "dtype | None" = None):
     """The mean of what is not nan."""
+    if input.dtype.category < dt.FLOATING:
+        raise RuntimeError("nanmean(): expected input to have floating point or complex dtype but got "
+                           f"{input.dtype.legacy}")
     count = (~input.isnan()).sum(dim, keepdim)
     return ROWS["nansum"](input, dim, keepdim, dtype=dtype) / count
 
@@ -227,7 +247,7 @@ def prod(input, dim: "int | None" = None, keepdim: "bool" = False, *, dtype: "dt
 @opaque(quiet=True)
 def equal(input, other) -> bool:
     """Whether shapes and all elements are equal."""
-    return input.shape == other.shape and bool(np.count_nonzero(input == other) == input.size)
+    return input.shape == other.shape and (not input.size or (same := input == other).item(same.argmin()))
 
 
 @composite

@@ -1,4 +1,4 @@
-"""Singular values and vectors, and what they say of a matrix: its rank, its pseudoinverse."""
+"""Singular values and vectors, and what they say of a matrix: rank, pseudoinverse, least squares."""
 from __future__ import annotations
 
 from typing import Any
@@ -9,8 +9,8 @@ from rushlight.base.errors import LinAlgError
 from rushlight.base.results import named
 from rushlight.ops.along import legacy
 from rushlight.ops.eigen import check_phase, failed, gaps
-from rushlight.ops.matrices import (Array, check_matrix, check_square, columns, dagger,
-                                    diagonal_of, has_lapack)
+from rushlight.ops.matrices import (Array, batch_of, check_matrix, check_square, columns,
+                                    dagger, diagonal_of, has_lapack)
 from rushlight.ops.table import ROWS, composite, opaque
 
 
@@ -167,9 +167,7 @@ def _eigh_of(a: Array) -> Any:
     return ROWS["_eigh"].body(a, "L")
 
 
-@_pinv.gradient
-def _(s: Any, grad: Any) -> Any:
-    return pinv_gradient(s.A, s.result, grad)
+_pinv.gradient(lambda s, grad: pinv_gradient(s.A, s.result, grad))
 
 
 def pinv_gradient(A: Any, P: Any, grad: Any) -> Any:
@@ -221,3 +219,122 @@ def linalg_matrix_rank(input, tol: "Any" = None, hermitian: "bool" = False, *, a
         check_square("linalg.eigh", input._a)
     atol, rtol = (atol, rtol) if tol is None else (tol, 0.0)
     return _matrix_rank(input, _array(atol), _array(rtol), hermitian)
+
+
+# --- least squares ---------------------------------------------------------------------------------
+
+
+_DRIVERS = ("gels", "gelsy", "gelsd", "gelss")
+
+
+@opaque(name="_lstsq", where=("aten",), node="linalg_lstsq")
+def _lstsq(A, B, rcond: "float") -> tuple[Array, Array, Array]:
+    """(X of least norm among those of least |A X - B|, rank, singular values), by singular vectors."""
+    U, S, Vh = ROWS["_svd"].body(A, False)
+    counts = S > rcond * S.max(-1, initial=0)[..., None]
+    inverse = np.where(counts, 1 / np.where(counts, S, 1), 0).astype(S.dtype)
+    x = Vh.swapaxes(-1, -2).conj() @ (inverse[..., None] * (U.swapaxes(-1, -2).conj() @ B))
+    # LAPACK's solution lies in memory as long as the right-hand sides.
+    room = np.zeros((*x.shape[:-2], x.shape[-1], max(A.shape[-2:])), x.dtype)
+    room[..., :x.shape[-2]] = x.swapaxes(-1, -2)
+    return room.swapaxes(-1, -2)[..., :x.shape[-2], :], np.asarray(counts.sum(-1), np.int64), S
+
+
+@_lstsq.gradient
+def _(s: Any, grad: Any, *_: Any) -> Any:
+    """X = pinv(A) B."""
+    P = ROWS["_pinv"](s.A, None, s.rcond, False)
+    to_a = pinv_gradient(s.A, P, grad @ dagger(s.B)).sum_to_size(s.shape("A")) if s.needs("A") else None
+    return to_a, (dagger(P) @ grad).sum_to_size(s.shape("B"))
+
+
+def _check(A: Any, B: Any, driver: str) -> bool:
+    """Whether B holds vectors; RuntimeError if the operands do not fit."""
+    op = "torch.linalg.lstsq"
+    if A.ndim < 2:
+        raise RuntimeError(f"{op}: input must have at least 2 dimensions.")
+    if B.ndim < 1:
+        raise RuntimeError(f"{op}: other must have at least 1 dimension.")
+    if A.dtype is not B.dtype:
+        raise RuntimeError(f"{op}: Expected input and other to have the same dtype, but got input's dtype "
+                           f"{legacy(A._a)} and other's dtype {legacy(B._a)}")
+    if not 0 <= A.ndim - B.ndim <= 1:
+        raise RuntimeError(f"{op}: input.dim() must be greater or equal to other.dim() and (input.dim() - "
+                           "other.dim()) <= 1")
+    vector = B.ndim == 1 or (A.ndim - 1 == B.ndim and tuple(B.shape) == tuple(A.shape[:-1]))
+    if A.shape[-2] != B.shape[-1 if vector else -2]:
+        raise RuntimeError(f"{op}: input.size(-2) should match other.size({-1 if vector else -2})")
+    if driver not in _DRIVERS:
+        raise RuntimeError(f"{op}: parameter `driver` should be one of (gels, gelsy, gelsd, gelss)")
+    if not has_lapack(A._a):
+        raise RuntimeError("This function doesn't handle types other than float and double")
+    return vector
+
+
+@composite(where=("linalg.lstsq",), name="linalg_lstsq", out=True)
+def linalg_lstsq(input, b, rcond: "float | None" = None, *, driver: "str | None" = None):
+    """(solution, residuals, rank, singular_values) of min |input X - b|.
+
+    driver says what is given beside the solution: "gels" residuals, "gelsy" (the default) the rank, "gelsd"
+    and "gelss" everything; residuals exist for full rank and more rows than columns, and are empty else.
+    """
+    driver = driver or "gelsy"
+    vector = _check(input, b, driver)
+    rows, wide = input.shape[-2:]
+    if rcond is None:
+        rcond = float(np.finfo(input._a.dtype).eps) * max(rows, wide)
+    right = b.unsqueeze(-1) if vector else b
+    x, rank, values = _lstsq(input, right, rcond)
+    values = values.new_empty(0) if driver in ("gelsy", "gels") else values.detach()
+    # Empty, but a result of the operands: it asks for a gradient when they do.
+    residuals = (x.real if x.is_complex() else x).reshape(-1)[:0]
+    if rows > wide and driver != "gelsy" and (driver == "gels" or bool((rank == wide).all())):
+        apart = right.expand(*batch_of(input, right), *right.shape[-2:]) - input @ x
+        residuals = (apart * apart.conj()).real.sum(-2) if apart.is_complex() else (apart * apart).sum(-2)
+    return named("linalg_lstsq")(x.squeeze(-1) if vector else x, residuals,
+                                 rank.new_empty(0) if driver == "gels" else rank, values)
+
+
+# --- low rank, by random projection ----------------------------------------------------------------
+
+
+def _basis(A: Any, q: int, niter: int) -> Any:
+    """Q whose span is near that of A: Halko et al., arXiv:0909.4061, algorithm 4.4."""
+    qr = ROWS["_qr"]
+    drawn = ROWS["randn"](A.shape[-1], q, dtype=A.dtype, device=A.device)
+    Q = qr(A @ drawn, "reduced")[0]
+    for _ in range(niter):
+        Q = qr(dagger(A) @ Q, "reduced")[0]
+        Q = qr(A @ Q, "reduced")[0]
+    return Q
+
+
+def _low_rank(A: Any, q: int, niter: int) -> tuple[Any, Any, Any]:
+    wide = A.shape[-2] < A.shape[-1]
+    tall = dagger(A) if wide else A
+    Q = _basis(tall, q, niter)
+    U, S, Vh = ROWS["_svd"](dagger(Q) @ tall, False)
+    U, V = Q @ U, dagger(Vh)
+    return (V, S, U) if wide else (U, S, V)
+
+
+@composite(where=("torch",))
+def svd_lowrank(A, q: "int | None" = 6, niter: "int | None" = 2, M: "Tensor | None" = None):
+    """(U, S, V) with A - M near U diag(S) V^H and q singular values (draws random numbers)."""
+    if M is not None:
+        A = A - M.broadcast_to(A.shape)
+    return _low_rank(A, 6 if q is None else q, 2 if niter is None else niter)
+
+
+@composite(where=("torch",))
+def pca_lowrank(A, q: "int | None" = None, center: "bool" = True, niter: "int" = 2):
+    """Principal components: svd_lowrank of A less the mean of its rows; q: min(6, m, n) unless given."""
+    rows, wide = A.shape[-2:]
+    if q is None:
+        q = min(6, rows, wide)
+    elif not 0 <= q <= min(rows, wide):
+        raise ValueError(f"q(={q}) must be non-negative integer and not greater than min(m, n)="
+                         f"{min(rows, wide)}")
+    if niter < 0:
+        raise ValueError(f"niter(={niter}) must be non-negative integer")
+    return _low_rank(A - A.mean(-2, True) if center else A, q, niter)

@@ -16,7 +16,7 @@ Kinds and what their bodies are:
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, ItemsView, Iterator, KeysView, ValuesView
+from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Any, ClassVar, TypeVar
 
@@ -53,16 +53,6 @@ class Table(dict[_Key, _Entry]):
         """Whether the entry has been made."""
         return dict.__contains__(self, key)
 
-    def get(self, key: _Key, default: Any = None) -> Any:
-        """The entry, its family imported if need be."""
-        try:
-            return self[key]
-        except KeyError:
-            return default
-
-    def __contains__(self, key: object) -> bool:
-        return self.get(key, self) is not self  # type: ignore[arg-type]
-
     def __len__(self) -> int:
         complete()
         return dict.__len__(self)
@@ -71,17 +61,9 @@ class Table(dict[_Key, _Entry]):
         complete()
         return dict.__iter__(self)
 
-    def keys(self) -> KeysView[_Key]:  # type: ignore[override]
-        """All keys."""
-        return KeysView(self)
-
-    def values(self) -> ValuesView[_Entry]:  # type: ignore[override]
-        """All entries."""
-        return ValuesView(self)
-
-    def items(self) -> ItemsView[_Key, _Entry]:  # type: ignore[override]
-        """All pairs."""
-        return ItemsView(self)
+    # As of any mapping, by look-ups: dict's own would see only what has been made.
+    get, __contains__ = Mapping.get, Mapping.__contains__  # type: ignore[assignment]
+    keys, values, items = Mapping.keys, Mapping.values, Mapping.items  # type: ignore[assignment]
 
 
 def complete() -> None:
@@ -157,7 +139,7 @@ class Row:
         self.vjp: Callable[..., Any] | None = facts.pop("vjp", None)
         self.fused: Callable[..., Any] | None = facts.pop("fused", None)
         self.meta: Callable[..., Any] | None = facts.pop("meta", None)
-        self.refuse = REFUSALS.get(self.name, {})  # of its first operand, or of what operands meet in
+        self.refuse: dict[str, str] = facts.pop("refuse", {}) | REFUSALS.get(self.name, {})
         self.autocast = POLICIES.get(self.name, "keep")
         self.options: dict[str, Any] = facts
         self.call: Callable[..., Any] = self._bind
@@ -172,6 +154,7 @@ class Row:
                 self._params += signature.reduce_tail(self.options.get("takes_dtype", True))
             elif self.options.get("factory"):
                 self._params += signature.placement_tail(self.body)
+            self._params += self.options.get("tail", ())
         return self._params
 
     def _bind(self, *args: Any, **kwargs: Any) -> Any:
@@ -249,5 +232,6 @@ reduce = _decorator("reduce", out=True)
 view = _decorator("view")
 index = _decorator("index")
 contract = _decorator("contract")
+# options: unread, the numbers of results that the gradient does not look at
 composite = _decorator("composite")
 opaque = _decorator("opaque")

@@ -30,9 +30,7 @@ def permuted(layout: Layout, order: Any) -> Layout:
     return Layout(tuple(layout.sizes[i] for i in order), tuple(layout.strides[i] for i in order))
 
 
-@transpose.gradient
-def _(s: Any, grad: Any) -> Any:
-    return grad.transpose(s.dim0, s.dim1)
+transpose.gradient(lambda s, grad: grad.transpose(s.dim0, s.dim1))
 
 
 def _order(dims: Any, ndim: int) -> tuple[int, ...]:
@@ -68,9 +66,7 @@ def t(input: Layout) -> Layout:
     return permuted(input, range(len(input.sizes))[::-1])
 
 
-@t.gradient
-def _(s: Any, grad: Any) -> Any:
-    return grad.t()
+t.gradient(lambda s, grad: grad.t())
 
 
 @composite(aliases=("moveaxis",), planned=True)

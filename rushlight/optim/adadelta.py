@@ -4,27 +4,24 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight.ops.scalar import m
-from rushlight.optim.elementwise import Elementwise, Plan
+from rushlight.optim.elementwise import Elementwise
 from rushlight.optim.updates import Formula, P, gradient, mean_of_squares, plus, stored, symbols
 
 
-def formula(maximize: bool, decay: bool) -> Formula:
+def formula(maximize: bool, weight_decay: bool) -> Formula:
     """The step is the gradient times the ratio of two running roots of mean squares."""
     squares, deltas, lr, rho, eps = symbols("square_avg acc_delta lr rho eps")
-    g = gradient(maximize, decay)
+    g = gradient(maximize, weight_decay)
     new = mean_of_squares(squares, g, rho)
     below = stored(m.sqrt(stored(new + eps)))
     delta = stored(stored(stored(m.sqrt(stored(deltas + eps))) / below) * g)
-    return Formula({"p": plus(P, delta, -lr), "square_avg": new,
-                    "acc_delta": mean_of_squares(deltas, delta, rho)}, ("lr", "rho", "eps"))
+    return {"p": plus(P, delta, -lr), "square_avg": new, "acc_delta": mean_of_squares(deltas, delta, rho)}
 
 
-class Adadelta(Elementwise):
+class Adadelta(Elementwise, formula=formula):
     """Steps in the units of the parameter: the learning rate is only a factor, 1 by default."""
 
     _graph_devices = "['cuda', 'xpu', 'hpu', 'privateuseone']"
-    _states = ("square_avg", "acc_delta")
-    _formula = staticmethod(formula)
 
     def __init__(self, params: Any, lr: Any = 1.0, rho: float = 0.9, eps: float = 1e-6,
                  weight_decay: float = 0, foreach: bool | None = None, *, capturable: bool = False,
@@ -32,6 +29,3 @@ class Adadelta(Elementwise):
         if not 0.0 <= rho <= 1.0:
             raise ValueError(f"Invalid rho value: {rho}")
         self._start(params, locals(), "lr rho eps weight_decay maximize capturable foreach differentiable")
-
-    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> list[Any]:
-        return [lr, group["rho"], group["eps"]]

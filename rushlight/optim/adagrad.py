@@ -3,30 +3,25 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from rushlight.ops.scalar import m
 from rushlight.optim.elementwise import Elementwise, Plan, number
 from rushlight.optim.updates import Formula, P, gradient, stored, symbols
-from rushlight.tensor.tensor import Tensor
 
 
-def formula(maximize: bool, decay: bool) -> Formula:
+def formula(maximize: bool, weight_decay: bool) -> Formula:
     """`rate` is lr / (1 + (t - 1) * lr_decay)."""
     total, rate, eps = symbols("sum rate eps")
-    g = gradient(maximize, decay)
+    g = gradient(maximize, weight_decay)
     new = stored(m.fma(g, g, total))
     below = stored(stored(m.sqrt(new)) + eps)
-    return Formula({"p": P - rate * g / below, "sum": new}, ("rate", "eps"))
+    return {"p": P - rate * g / below, "sum": new}
 
 
-class Adagrad(Elementwise):
+class Adagrad(Elementwise, formula=formula):
     """Steps by the gradient over the root of the sum of all squared gradients."""
 
-    _switches = ("maximize", "weight_decay", "fused")
-    _states = ("sum",)
     _later = {"fused": None}
-    _formula = staticmethod(formula)
+    _starts = {"sum": "initial_accumulator_value"}
 
     def __init__(self, params: Any, lr: Any = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
                  initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None,
@@ -35,7 +30,7 @@ class Adagrad(Elementwise):
                                       "maximize differentiable fused")
         for group in self.param_groups:
             for p in group["params"]:
-                self._state_of(group, p, self._states)
+                self._state_of(group, p, ("sum",))
 
     def share_memory(self) -> None:
         """Move the sums to memory that processes share."""
@@ -46,15 +41,11 @@ class Adagrad(Elementwise):
     def _sparse_step(self, group: dict[str, Any], p: Any, at: Any, g: Any) -> None:
         if group["weight_decay"]:
             raise RuntimeError("weight_decay option is not compatible with sparse gradients")
-        state = self._state_of(group, p, self._states)
+        state = self._state_of(group, p, ("sum",))
         state["step"] += 1
         state["sum"][at] += g * g
         rate = number(group["lr"]) / (1 + (state["step"].item() - 1) * group["lr_decay"])
         p[at] -= rate * g / (state["sum"][at].sqrt() + group["eps"])
 
-    def _first(self, name: str, group: dict[str, Any], p: Tensor) -> Any:
-        start = group["initial_accumulator_value"]
-        return np.full_like(p._a, complex(start, start) if p.is_complex() else start)
-
-    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> list[Any]:
-        return [lr / (1 + (step - 1) * group["lr_decay"]), group["eps"]]
+    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> dict[str, Any]:
+        return {"rate": lr / (1 + (step - 1) * group["lr_decay"])}

@@ -7,31 +7,29 @@ from typing import Any
 from rushlight.ops.scalar import Expr, m
 from rushlight.optim.checks import check_lr, check_tensor_betas
 from rushlight.optim.elementwise import Elementwise, Plan, number
-from rushlight.optim.updates import (Formula, P, gradient, lerp, mean_of_squares, stored, symbols)
+from rushlight.optim.updates import Formula, P, gradient, lerp, mean_of_squares, stored, symbols
 
 
-def formula(decoupled: bool, decay: bool, amsgrad: bool, maximize: bool) -> Formula:
+def formula(amsgrad: bool, maximize: bool, weight_decay: bool, decoupled_weight_decay: bool) -> Formula:
     """Scalars that depend on lr are computed once per step: step_size = lr / (1 - beta1 ** t),
     root = sqrt(1 - beta2 ** t), shrink = 1 - lr * weight_decay."""
     mean, square, peak = symbols("exp_avg exp_avg_sq max_exp_avg_sq")
     beta1, beta2, eps, step_size, root, shrink = symbols("beta1 beta2 eps step_size root shrink")
-    g = gradient(maximize, decay and not decoupled)
-    p: Expr = stored(P * shrink) if decay and decoupled else P
+    g = gradient(maximize, weight_decay and not decoupled_weight_decay)
+    p: Expr = stored(P * shrink) if weight_decay and decoupled_weight_decay else P
     first, second = lerp(mean, g, 1 - beta1), mean_of_squares(square, g, beta2)
     largest = m.maximum(peak, second) if amsgrad else second
     denominator = stored(stored(stored(m.sqrt(largest)) / root) + eps)
     new = {"p": p - step_size * first / denominator, "exp_avg": first, "exp_avg_sq": second}
     if amsgrad:
         new["max_exp_avg_sq"] = largest
-    return Formula(new, ("beta1", "beta2", "eps", "step_size", "root"))
+    return new
 
 
-class Adam(Elementwise):
+class Adam(Elementwise, formula=formula):
     """Steps along running means of gradients over the root of running means of their squares."""
 
-    _switches = ("amsgrad", "maximize", "weight_decay", "decoupled_weight_decay", "fused")
     _later = {"amsgrad": False, "decoupled_weight_decay": False, "fused": None}
-    _formula = staticmethod(formula)
 
     def __init__(self, params: Any, lr: Any = 1e-3, betas: Any = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 0, amsgrad: bool = False, *, foreach: bool | None = None,
@@ -42,16 +40,10 @@ class Adam(Elementwise):
         self._start(params, locals(), "lr betas eps weight_decay amsgrad maximize foreach capturable "
                                       "differentiable fused decoupled_weight_decay")
 
-    def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
-        return ("exp_avg", "exp_avg_sq", *(["max_exp_avg_sq"] if group["amsgrad"] else []))
-
-    def _options(self, group: dict[str, Any], plan: Plan) -> tuple[Any, ...]:
-        return (group["decoupled_weight_decay"], bool(group["weight_decay"]), group["amsgrad"],
-                group["maximize"])
-
-    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> list[Any]:
+    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> dict[str, Any]:
         beta1, beta2 = map(number, group["betas"])
-        return [beta1, beta2, group["eps"], lr / (1 - beta1 ** step), math.sqrt(1 - beta2 ** step)]
+        return {"beta1": beta1, "beta2": beta2, "step_size": lr / (1 - beta1 ** step),
+                "root": math.sqrt(1 - beta2 ** step)}
 
 
 class AdamW(Adam):

@@ -8,27 +8,23 @@ from rushlight.optim.elementwise import Elementwise, Plan
 from rushlight.optim.updates import Formula, P, gradient, lerp, stored, symbols
 
 
-def formula(maximize: bool, decay: bool) -> Formula:
+def formula(maximize: bool, weight_decay: bool) -> Formula:
     """`rate` is lr / (1 - beta1 ** t)."""
     mean, norm, beta1, beta2, eps, rate = symbols("exp_avg exp_inf beta1 beta2 eps rate")
-    g = gradient(maximize, decay)
+    g = gradient(maximize, weight_decay)
     first = lerp(mean, g, 1 - beta1)
     largest = m.maximum(stored(norm * beta2), stored(m.abs(g) + eps))
-    return Formula({"p": P - rate * first / largest, "exp_avg": first, "exp_inf": largest},
-                   ("beta1", "beta2", "eps", "rate"))
+    return {"p": P - rate * first / largest, "exp_avg": first, "exp_inf": largest}
 
 
-class Adamax(Elementwise):
+class Adamax(Elementwise, formula=formula):
     """Steps along the running mean of gradients over a decaying maximum of their sizes."""
-
-    _states = ("exp_avg", "exp_inf")
-    _formula = staticmethod(formula)
 
     def __init__(self, params: Any, lr: Any = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 0, foreach: bool | None = None, *,
                  maximize: bool = False, differentiable: bool = False, capturable: bool = False) -> None:
         self._start(params, locals(), "lr betas eps weight_decay foreach maximize differentiable capturable")
 
-    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> list[Any]:
+    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> dict[str, Any]:
         beta1, beta2 = group["betas"]
-        return [beta1, beta2, group["eps"], lr / (1 - beta1 ** step)]
+        return {"beta1": beta1, "beta2": beta2, "rate": lr / (1 - beta1 ** step)}

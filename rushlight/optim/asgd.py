@@ -3,37 +3,29 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from rushlight.optim.elementwise import Elementwise, Plan, number, scalar
 from rushlight.optim.updates import Formula, P, gradient, plus, stored, symbols
-from rushlight.tensor.tensor import Tensor
 
 
-def formula(maximize: bool, decay: bool, averaging: bool) -> Formula:
-    """`shrink` is 1 - lambd * eta; the average `ax` is the parameter until averaging begins."""
-    average, eta, shrink, mu = symbols("ax eta shrink mu")
-    new = plus(stored(P * shrink), gradient(maximize, decay), -eta)
-    ax = average + stored(stored(new - average) * mu) if averaging else new
-    return Formula({"p": new, "ax": ax}, ("eta", "shrink", *(["mu"] if averaging else [])))
+def formula(maximize: bool, weight_decay: bool, averaging: bool = False) -> Formula:
+    """`kept` is 1 - lambd * eta; the average `ax` is the parameter until averaging begins."""
+    average, eta, kept, mu = symbols("ax eta kept mu")
+    new = plus(stored(P * kept), gradient(maximize, weight_decay), -eta)
+    return {"p": new, "ax": average + stored(stored(new - average) * mu) if averaging else new}
 
 
-class ASGD(Elementwise):
+class ASGD(Elementwise, formula=formula):
     """SGD with a falling rate `eta`, and the average `ax` of parameters from step t0 on."""
 
-    _states = ("ax",)
     _carried = ("eta", "mu")
+    _starts = {"eta": "lr", "mu": 1.0}
     _capture_states = "params, mus, etas, and state_steps"
-    _formula = staticmethod(formula)
 
     def __init__(self, params: Any, lr: Any = 1e-2, lambd: float = 1e-4, alpha: float = 0.75,
                  t0: float = 1e6, weight_decay: float = 0, foreach: bool | None = None,
                  maximize: bool = False, differentiable: bool = False, capturable: bool = False) -> None:
         self._start(params, locals(), "lr lambd alpha t0 weight_decay foreach maximize differentiable "
                                       "capturable")
-
-    def _first(self, name: str, group: dict[str, Any], p: Tensor) -> Any:
-        return {"eta": number(group["lr"]), "mu": 1.0}[name] if name != "ax" else np.zeros_like(p._a)
 
     def _run(self, group: dict[str, Any], plan: Plan) -> None:
         super()._run(group, plan)
@@ -43,8 +35,8 @@ class ASGD(Elementwise):
         plan.carry("mu", scalar(1 / max(1, step - group["t0"]))._a)
 
     def _options(self, group: dict[str, Any], plan: Plan) -> tuple[Any, ...]:
-        return group["maximize"], bool(group["weight_decay"]), bool(plan.number("mu") != 1)
+        return *plan.switches, bool(plan.number("mu") != 1)
 
-    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> list[Any]:
+    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> dict[str, Any]:
         eta, mu = plan.number("eta").item(), plan.number("mu").item()
-        return [eta, 1 - group["lambd"] * eta, *([mu] if mu != 1 else [])]
+        return {"eta": eta, "kept": 1 - group["lambd"] * eta, "mu": mu}

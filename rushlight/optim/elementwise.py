@@ -29,13 +29,15 @@ class Plan:
     All parameters of a plan have one dtype, one step count and one value of each carried number.
     """
 
-    __slots__ = ("params", "states", "names", "key", "rest", "tensors", "held", "fixed", "storages",
-                 "counters", "step")
+    __slots__ = ("params", "states", "names", "key", "fused", "switches", "options", "kernel", "complex",
+                 "rest", "tensors", "held", "fixed", "storages", "counters", "step")
 
     def __init__(self, params: list[Tensor], states: list[dict[str, Any]], names: tuple[str, ...],
                  key: Any, step: int) -> None:
         self.step = step  # how many there have been
         self.params, self.states, self.names, self.key = params, states, names, key
+        self.fused, self.switches, self.options = bool(key[4]), key[5:], None
+        self.complex = params[0].is_complex()  # all are of one dtype
         counted = [s for s in states if "step" in s]
         self.rest = [*chain.from_iterable(map(dict.values, states))]
         self.tensors = [*params, *[s[n] for s in states for n in names], *[s["step"] for s in counted]]
@@ -67,44 +69,56 @@ class Plan:
     def arrays(self) -> list[tuple[Any, ...]]:
         """(parameter, gradient, *states) of all parameters; gradients are not kept from step to step, so
         that zero_grad() gives their memory back."""
-        return [(p, _real(t.grad._a), *rest) for t, (p, *rest) in zip(self.params, self.fixed, strict=True)]
+        gradients = map(_memory, map(_gradient, self.params))
+        if self.complex:
+            gradients = map(_real, gradients)
+        return [(p, g, *rest) for g, (p, *rest) in zip(gradients, self.fixed, strict=True)]
 
 
 class Elementwise(Optimizer):
-    """Subclass with `_formula`, `_states` (or `_names`), `_options` and `_scalars`; `_switches` are the
-    options of a group that they (and the states that there are) depend on."""
+    """A subclass says its `formula`, whose parameters are the options that the formula (and what states there
+    are) depends on, and `_scalars`; parameters with a default are for what `_options` adds."""
 
-    _switches: tuple[str, ...] = ("maximize", "weight_decay")
+    _switches: tuple[str, ...]  # the names of these options
     _counted = True  # whether there is a state `step`
     _carried: tuple[str, ...] = ()  # further states of one number for each parameter
-    _states: tuple[str, ...] = ()  # those of the parameter's shape
+    _starts: dict[str, Any] = {}  # what states begin with if not with 0: a number or an option
     _later: dict[str, Any] = {}  # what groups from older checkpoints lack
     _graph_devices = "['cuda', 'xpu', 'hpu', 'privateuseone', 'xla']"
     _capture_states = "params and state_steps"
     _formula: Callable[..., updates.Formula]
 
+    def __init_subclass__(cls, formula: Callable[..., updates.Formula] | None = None, **more: Any) -> None:
+        super().__init_subclass__(**more)
+        if formula is not None:
+            count = formula.__code__.co_argcount - len(formula.__defaults__ or ())
+            cls._formula, cls._switches = staticmethod(formula), formula.__code__.co_varnames[:count]
+
     def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
         """The states of a group's parameters that have the parameter's shape."""
-        return self._states
+        return updates.states(self._formula, self._key(group)[5:])
 
     def _options(self, group: dict[str, Any], plan: Plan) -> tuple[Any, ...]:
-        """The arguments of _formula at the step numbered plan.step."""
-        return group["maximize"], bool(group["weight_decay"])
+        """The arguments of the formula at the step numbered plan.step."""
+        return plan.switches
 
-    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> list[Any]:
-        """The numbers that the formula names, in its order, but for weight decay; may carry numbers on."""
-        raise NotImplementedError(f"{type(self).__name__} must define _scalars(group, lr, step, plan)")
+    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> dict[str, Any]:
+        """The numbers in the formula, by name, that are no options of the group; may carry numbers on."""
+        return {}
 
-    def _numbers(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> list[Any]:
-        """All numbers of a step; the last is the factor of an L2 penalty, or what decay leaves."""
-        found, decay = self._scalars(group, lr, step, plan), group.get("weight_decay")
+    def _numbers(self, group: dict[str, Any], lr: Any, plan: Plan, names: tuple[str, ...]) -> list[Any]:
+        """The numbers with these names at the step numbered plan.step; `wd` is the factor of an L2 penalty,
+        `shrink` what decay of the parameter leaves."""
+        known, decay = self._scalars(group, lr, plan.step, plan), group.get("weight_decay")
+        known["lr"] = lr
         if decay:
-            found.append(1 - lr * decay if group.get("decoupled_weight_decay") else decay)
-        return found
+            known["wd"], known["shrink"] = decay, 1 - lr * decay
+        return [known[name] if name in known else group[name] for name in names]
 
-    def _first(self, name: str, group: dict[str, Any], p: Tensor) -> Any:
-        """What the state `name` begins with, as an array."""
-        return np.zeros_like(p._a)
+    def _first(self, name: str, group: dict[str, Any]) -> Any:
+        """The number that the state `name` begins with."""
+        start = self._starts.get(name, 0.0)
+        return number(group[start]) if isinstance(start, str) else start
 
     def again(self, step: Callable[[], Any]) -> Callable[[], Any]:
         """`step`, a call of step(), as a program has it at every replay."""
@@ -141,10 +155,12 @@ class Elementwise(Optimizer):
             state["step"] = scalar(0.0, bool(group.get("fused")))
         for name in self._carried:
             if name not in state:
-                state[name] = scalar(self._first(name, group, p))
+                state[name] = scalar(self._first(name, group))
         for name in names:
             if state.get(name) is None:
-                state[name] = wrap(self._first(name, group, p), p._k)
+                start = self._first(name, group)
+                start = complex(start, start) if p.is_complex() else start
+                state[name] = wrap(np.full_like(p._a, start), p._k)
         return state
 
     # --- stepping -----------------------------------------------------------------------------------
@@ -181,19 +197,24 @@ class Elementwise(Optimizer):
         lr = group["lr"] if differentiable else number(group["lr"])
         for counter in plan.counters:
             counter[...] = step
-        scalars = self._numbers(group, lr, step, plan)
         options = self._options(group, plan)
         if differentiable:
-            _record(plan, self._formula(*options), scalars)
+            formula = self._formula(*options)
+            names = updates.scalars(formula, plan.names)
+            _record(plan, formula, dict(zip(names, self._numbers(group, lr, plan, names), strict=True)))
         else:
-            kernel = updates.kernel(self._formula, plan.names, options, bool(group.get("fused")))
-            kernel(plan.arrays(), [float(s) for s in scalars])
+            if options != plan.options:
+                plan.options = options
+                plan.kernel = updates.kernel(self._formula, plan.names, options, plan.fused)
+            numbers = self._numbers(group, lr, plan, plan.kernel.scalars)
+            plan.kernel(plan.arrays(), [*map(float, numbers)])
             for s in plan.storages:
                 s.version += 1
 
     def _key(self, group: dict[str, Any]) -> Any:
+        """What a group's plans are made for; at 4 stands `fused`, from 5 on the switches."""
         return (len(group["params"]), group.get("capturable"), group.get("differentiable"),
-                group.get("foreach"), *[bool(group[name]) for name in self._switches])
+                group.get("foreach"), group.get("fused"), *map(bool, map(group.__getitem__, self._switches)))
 
     def _still(self, group: dict[str, Any], members: list[Tensor], plans: list[Plan]) -> bool:
         """Whether the plans hold: same parameters with gradients, same options, same memory."""
@@ -231,7 +252,7 @@ class Elementwise(Optimizer):
                                        f"supported devices: ['cpu'] but {p.dtype} and {p.device.type}")
 
 
-def _record(plan: Plan, formula: updates.Formula, scalars: list[Any]) -> None:
+def _record(plan: Plan, formula: updates.Formula, numbers: dict[str, Any]) -> None:
     """The step as ops that autograd records; old values are copied, since they may be saved."""
     import rushlight
 
@@ -239,8 +260,7 @@ def _record(plan: Plan, formula: updates.Formula, scalars: list[Any]) -> None:
         tensors = {"p": p, "g": p.grad.resolve_conj(), **{name: state[name] for name in plan.names}}
         if p.is_complex():
             tensors = {name: rushlight.view_as_real(t) for name, t in tensors.items()}
-        env = {name: t.clone() for name, t in tensors.items()}
-        env.update(zip(updates.scalars(formula), scalars, strict=True))
+        env = {**numbers, **{name: t.clone() for name, t in tensors.items()}}
         for name, value in updates.with_ops(formula, env).items():
             tensors[name].copy_(value)
 
@@ -259,6 +279,7 @@ def scalar(value: Any, single: bool = False) -> Tensor:
 def _real(a: Any) -> Any:
     """Complex numbers as pairs of real ones, which are stepped apart."""
     return a if a.dtype.kind != "c" else a[..., None].view(a.real.dtype)
+
 
 # --- inside a compiled program: decided beforehand, while it is about the same objects -------------------
 
@@ -304,10 +325,11 @@ class _Group:
         self.o, self.group, self.plan = o, group, plan
         self.gradients = [*map(_gradient, self.plan.params)]
         self.held = [*map(_memory, self.gradients)]
-        self.options, self.fused = o._options(group, self.plan), bool(group.get("fused"))
-        kernel = updates.kernel(o._formula, self.plan.names, self.options, self.fused)
-        self.scalars, self.count = np.zeros(len(kernel.scalars) + 1), np.zeros((), np.float32)
-        self.pack = Struct(f"{len(kernel.scalars)}d").pack_into
+        self.options = o._options(group, plan)
+        kernel = updates.kernel(o._formula, plan.names, self.options, plan.fused)
+        self.names = kernel.scalars
+        self.scalars, self.count = np.zeros(len(self.names) + 1), np.zeros((), np.float32)
+        self.pack = Struct(f"{len(self.names)}d").pack_into
         # Here, since few programs are compiled.
         from rushlight.compiler.stages import Run, copy
 
@@ -318,7 +340,7 @@ class _Group:
     def holds(self) -> bool:
         """Whether the next step is about the same objects, by the same formula."""
         o, group, plan = self.o, self.group, self.plan
-        if o._key(group) != plan.key or bool(group.get("fused")) != self.fused or not (
+        if o._key(group) != plan.key or not (
                 len(group["params"]) == len(plan.params) and all(map(is_, group["params"], plan.params))
                 and all(map(is_, map(_gradient, plan.params), self.gradients))
                 and all(map(is_, map(_memory, self.gradients), self.held)) and plan.fits(o.state)):
@@ -333,7 +355,7 @@ class _Group:
         """The step."""
         plan = self.plan
         plan.step += 1
-        self.pack(self.scalars, 0, *self.o._numbers(self.group, number(self.group["lr"]), plan.step, plan))
+        self.pack(self.scalars, 0, *self.o._numbers(self.group, number(self.group["lr"]), plan, self.names))
         self.count[()] = plan.step
         self.native()  # type: ignore[misc]
         for s in plan.storages:

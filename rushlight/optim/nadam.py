@@ -3,35 +3,29 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from rushlight.ops.scalar import m
 from rushlight.optim.elementwise import Elementwise, Plan
 from rushlight.optim.updates import Formula, P, gradient, lerp, mean_of_squares, stored, symbols
-from rushlight.tensor.tensor import Tensor
 
 
-def formula(maximize: bool, decay: bool, decoupled: bool) -> Formula:
+def formula(maximize: bool, weight_decay: bool, decoupled_weight_decay: bool) -> Formula:
     """`now` and `ahead` are the rates of the gradient and of the mean; `rise` is 1 - beta2 ** t."""
     mean, square, beta1, beta2, eps = symbols("exp_avg exp_avg_sq beta1 beta2 eps")
     rise, now, ahead, shrink = symbols("rise now ahead shrink")
-    g = gradient(maximize, decay and not decoupled)
-    p = stored(P * shrink) if decay and decoupled else P
+    g = gradient(maximize, weight_decay and not decoupled_weight_decay)
+    p = stored(P * shrink) if weight_decay and decoupled_weight_decay else P
     first, second = lerp(mean, g, 1 - beta1), mean_of_squares(square, g, beta2)
     below = stored(stored(m.sqrt(stored(second / rise))) + eps)
-    return Formula({"p": stored(p - now * g / below) - ahead * first / below, "exp_avg": first,
-                    "exp_avg_sq": second}, ("beta1", "beta2", "eps", "rise", "now", "ahead"))
+    return {"p": stored(p - now * g / below) - ahead * first / below, "exp_avg": first, "exp_avg_sq": second}
 
 
-class NAdam(Elementwise):
+class NAdam(Elementwise, formula=formula):
     """Adam that looks one step of momentum ahead, with a momentum that grows towards beta1."""
 
-    _switches = ("maximize", "weight_decay", "decoupled_weight_decay")
     _carried = ("mu_product",)
+    _starts = {"mu_product": 1.0}
     _capture_states = "params, mu_products and state_steps"
-    _states = ("exp_avg", "exp_avg_sq")
     _later = {"decoupled_weight_decay": False}
-    _formula = staticmethod(formula)
 
     def __init__(self, params: Any, lr: Any = 2e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 0, momentum_decay: float = 4e-3,
@@ -40,16 +34,10 @@ class NAdam(Elementwise):
         self._start(params, locals(), "lr betas eps weight_decay momentum_decay decoupled_weight_decay "
                                       "maximize foreach capturable differentiable")
 
-    def _first(self, name: str, group: dict[str, Any], p: Tensor) -> Any:
-        return 1.0 if name == "mu_product" else np.zeros_like(p._a)
-
-    def _options(self, group: dict[str, Any], plan: Plan) -> tuple[Any, ...]:
-        return group["maximize"], bool(group["weight_decay"]), group["decoupled_weight_decay"]
-
-    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> list[Any]:
+    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> dict[str, Any]:
         beta1, beta2 = group["betas"]
         mu, after = (beta1 * (1.0 - 0.5 * (0.96 ** (t * group["momentum_decay"]))) for t in (step, step + 1))
         plan.carry("mu_product", plan.number("mu_product") * mu)
         product = plan.number("mu_product").item()
-        return [beta1, beta2, group["eps"], 1 - beta2 ** step, lr * (1.0 - mu) / (1.0 - product),
-                lr * after / (1.0 - product * after)]
+        return {"beta1": beta1, "beta2": beta2, "rise": 1 - beta2 ** step,
+                "now": lr * (1.0 - mu) / (1.0 - product), "ahead": lr * after / (1.0 - product * after)}

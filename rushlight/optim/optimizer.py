@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any
 
 from rushlight.autograd.mode import LOCAL, enable_grad
-from rushlight.base.spans import NO_SPAN, SPANS, span
+from rushlight.base.spans import spanned
 from rushlight.base.tape import TAPE, escape
 from rushlight.tensor.gradient import zero_gradient
 from rushlight.tensor.tensor import Tensor
@@ -52,8 +52,7 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
                     raise RuntimeError(f"{hook} must return None or a tuple of (new_args, "
                                        f"new_kwargs), but got {changed}.")
                 args, kwargs = changed
-        with span(f"Optimizer.step#{type(self).__name__}.step") if SPANS else NO_SPAN:
-            found = step(*args, **kwargs)
+        found = spanned(("Optimizer.step#{}.step", type(self)), step, *args, **kwargs)
         for hook in chain(self._optimizer_step_post_hooks.values(), _global_post.values()):
             hook(self, args, kwargs)
         return found
@@ -176,8 +175,7 @@ class Optimizer:
         if TAPE:
             TAPE[-1].call(self.zero_grad, set_to_none)
             return
-        with span(f"Optimizer.zero_grad#{type(self).__name__}.zero_grad") if SPANS else NO_SPAN:
-            self._forget_grads(set_to_none)
+        spanned(("Optimizer.zero_grad#{}.zero_grad", type(self)), self._forget_grads, set_to_none)
 
     def _forget_grads(self, set_to_none: bool) -> None:
         for group in self.param_groups:

@@ -9,29 +9,25 @@ from rushlight.optim.elementwise import Elementwise, Plan
 from rushlight.optim.updates import Formula, P, gradient, lerp, mean_of_squares, stored, symbols
 
 
-def formula(maximize: bool, decay: bool, decoupled: bool, rectified: bool) -> Formula:
+def formula(maximize: bool, weight_decay: bool, decoupled_weight_decay: bool, rectified: bool = False
+            ) -> Formula:
     """`rise` is 1 - beta1 ** t, `root` sqrt(1 - beta2 ** t), `rectify` the rectification."""
     mean, square, beta1, beta2, lr, rise = symbols("exp_avg exp_avg_sq beta1 beta2 lr rise")
     eps, root, rectify, shrink = symbols("eps root rectify shrink")
-    g = gradient(maximize, decay and not decoupled)
-    p = stored(P * shrink) if decay and decoupled else P
+    g = gradient(maximize, weight_decay and not decoupled_weight_decay)
+    p = stored(P * shrink) if weight_decay and decoupled_weight_decay else P
     first, second = lerp(mean, g, 1 - beta1), mean_of_squares(square, g, beta2)
     step = stored(stored(first / rise) * lr)
-    scalars = ["beta1", "beta2", "lr", "rise"]
     if rectified:
         adaptive = stored(stored(1 / stored(stored(m.sqrt(second)) + eps)) * root)
         step = stored(stored(step * adaptive) * rectify)
-        scalars += ["eps", "root", "rectify"]
-    return Formula({"p": p - step, "exp_avg": first, "exp_avg_sq": second}, tuple(scalars))
+    return {"p": p - step, "exp_avg": first, "exp_avg_sq": second}
 
 
-class RAdam(Elementwise):
+class RAdam(Elementwise, formula=formula):
     """Adam that steps by the momentum alone until its variance can be estimated."""
 
-    _switches = ("maximize", "weight_decay", "decoupled_weight_decay")
-    _states = ("exp_avg", "exp_avg_sq")
     _later = {"decoupled_weight_decay": False}
-    _formula = staticmethod(formula)
 
     def __init__(self, params: Any, lr: Any = 1e-3, betas: tuple[float, float] = (0.9, 0.999),
                  eps: float = 1e-8, weight_decay: float = 0, decoupled_weight_decay: bool = False, *,
@@ -41,16 +37,15 @@ class RAdam(Elementwise):
                                       "decoupled_weight_decay differentiable")
 
     def _options(self, group: dict[str, Any], plan: Plan) -> tuple[Any, ...]:
-        return (group["maximize"], bool(group["weight_decay"]), group["decoupled_weight_decay"],
-                _length(group["betas"][1], plan.step) > 5.0)
+        return *plan.switches, _length(group["betas"][1], plan.step) > 5.0
 
-    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> list[Any]:
+    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> dict[str, Any]:
         beta1, beta2 = group["betas"]
-        found = [beta1, beta2, lr, 1 - beta1 ** step]
+        found = {"beta1": beta1, "beta2": beta2, "rise": 1 - beta1 ** step,
+                 "root": math.sqrt(1 - beta2 ** step)}
         rho, limit = _length(beta2, step), _limit(beta2)
         if rho > 5.0:
-            found += [group["eps"], math.sqrt(1 - beta2 ** step), math.sqrt(
-                (rho - 4) * (rho - 2) * limit / ((limit - 4) * (limit - 2) * rho))]
+            found["rectify"] = math.sqrt((rho - 4) * (rho - 2) * limit / ((limit - 4) * (limit - 2) * rho))
         return found
 
 

@@ -3,12 +3,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from rushlight.ops.scalar import m
-from rushlight.optim.elementwise import Elementwise, Plan, number
+from rushlight.optim.elementwise import Elementwise, Plan
 from rushlight.optim.updates import Formula, P, gradient, stored, symbols
-from rushlight.tensor.tensor import Tensor
 
 
 def formula(maximize: bool) -> Formula:
@@ -19,16 +16,13 @@ def formula(maximize: bool) -> Formula:
     factor = m.where(agreement > 0, more, m.where(agreement < 0, less, 1))
     new = stored(m.minimum(m.maximum(stored(size * stored(factor)), low), high))
     kept = m.where(agreement < 0, 0, g)
-    return Formula({"p": P - m.sgn(kept) * new, "prev": kept, "step_size": new},
-                   ("less", "more", "low", "high"))
+    return {"p": P - m.sgn(kept) * new, "prev": kept, "step_size": new}
 
 
-class Rprop(Elementwise):
+class Rprop(Elementwise, formula=formula):
     """Steps by the signs of gradients alone, each element with a step size of its own."""
 
-    _switches = ("maximize",)
-    _states = ("prev", "step_size")
-    _formula = staticmethod(formula)
+    _starts = {"step_size": "lr"}
 
     def __init__(self, params: Any, lr: Any = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
                  step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False,
@@ -37,14 +31,6 @@ class Rprop(Elementwise):
             raise ValueError(f"Invalid eta values: {etas[0]}, {etas[1]}")
         self._start(params, locals(), "lr etas step_sizes foreach maximize differentiable capturable")
 
-    def _first(self, name: str, group: dict[str, Any], p: Tensor) -> Any:
-        if name == "prev":
-            return np.zeros_like(p._a)
-        lr = number(group["lr"])
-        return np.full_like(p._a, complex(lr, lr) if p.is_complex() else lr)
-
-    def _options(self, group: dict[str, Any], plan: Plan) -> tuple[Any, ...]:
-        return (group["maximize"],)
-
-    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> list[Any]:
-        return [*group["etas"], *group["step_sizes"]]
+    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> dict[str, Any]:
+        (less, more), (low, high) = group["etas"], group["step_sizes"]
+        return {"less": less, "more": more, "low": low, "high": high}

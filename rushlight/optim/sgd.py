@@ -8,28 +8,27 @@ from rushlight.optim.elementwise import Elementwise, Plan, number
 from rushlight.optim.updates import DETACHED, Formula, P, gradient, plus, stored, symbols
 
 
-def formula(decay: bool, momentum: bool, nesterov: bool, maximize: bool, apart: bool) -> Formula:
+def formula(weight_decay: bool, momentum: bool, nesterov: bool, maximize: bool, apart: bool = False
+            ) -> Formula:
     """`kept` is the momentum and `added` 1 - dampening, but 0 and 1 in the first step.
 
     apart: the buffer has no history (PyTorch's first one has not, even with differentiable=True).
     """
     old, lr, ahead, kept, added = symbols("momentum_buffer lr momentum kept added")
-    g = gradient(maximize, decay)
+    g = gradient(maximize, weight_decay)
     if not momentum:
-        return Formula({"p": plus(P, g, -lr)}, ("lr",))
+        return {"p": plus(P, g, -lr)}
     buffer = plus(stored(old * kept), g, added)
     buffer = m.cast(buffer, arg=DETACHED) if apart else buffer
     step = plus(g, buffer, ahead) if nesterov else buffer
-    return Formula({"p": plus(P, step, -lr), "momentum_buffer": buffer}, ("lr", "momentum", "kept", "added"))
+    return {"p": plus(P, step, -lr), "momentum_buffer": buffer}
 
 
-class SGD(Elementwise):
+class SGD(Elementwise, formula=formula):
     """p -= lr * v with v = momentum * v + (1 - dampening) * (g + weight_decay * p)."""
 
     _counted = False
-    _switches = ("momentum", "weight_decay", "nesterov", "maximize", "fused")
     _later = {"nesterov": False, "fused": False}
-    _formula = staticmethod(formula)
 
     def __init__(self, params: Any, lr: Any = 1e-3, momentum: float = 0, dampening: float = 0,
                  weight_decay: Any = 0, nesterov: bool = False, *, maximize: bool = False,
@@ -46,15 +45,10 @@ class SGD(Elementwise):
                                "SparseAdam, or dense gradients (sparse=False)")
         p[at] -= number(group["lr"]) * g
 
-    def _names(self, group: dict[str, Any]) -> tuple[str, ...]:
-        return ("momentum_buffer",) if group["momentum"] else ()
-
     def _options(self, group: dict[str, Any], plan: Plan) -> tuple[Any, ...]:
-        return (bool(group["weight_decay"]), bool(group["momentum"]), group["nesterov"], group["maximize"],
-                plan.step == 1 and bool(group.get("differentiable")))
+        return *plan.switches, plan.step == 1 and bool(group.get("differentiable"))
 
-    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> list[Any]:
-        momentum = group["momentum"]
-        if not momentum:
-            return [lr]
-        return [lr, momentum, *((0.0, 1.0) if step == 1 else (momentum, 1 - group["dampening"]))]
+    def _scalars(self, group: dict[str, Any], lr: Any, step: int, plan: Plan) -> dict[str, Any]:
+        if step == 1:
+            return {"kept": 0.0, "added": 1.0}
+        return {"kept": group["momentum"], "added": 1 - group["dampening"]}

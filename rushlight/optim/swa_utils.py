@@ -23,7 +23,7 @@ __all__ = ["AveragedModel", "SWALR", "get_ema_avg_fn", "get_ema_multi_avg_fn", "
 def _toward() -> updates.Formula:
     """From an average ("p") towards a current value ("g")."""
     (weight,) = updates.symbols("weight")
-    return updates.Formula({"p": updates.lerp(updates.P, updates.G, weight)}, ("weight",))
+    return {"p": updates.lerp(updates.P, updates.G, weight)}
 
 
 def _lerp(averaged: list[Tensor], current: list[Tensor], weight: float) -> None:

@@ -1,32 +1,25 @@
 """The vocabulary of optimizer steps: formulas over one element of every tensor, and who runs them.
 
-A Formula is compiled by compiler.multi into one kernel that runs over a list of tensors in place; with
-differentiable=True the same formula is computed with ordinary ops, so that autograd sees it.
+A formula answers with new values by name: "p" is the parameter, the rest are states. It is compiled by
+compiler.multi into one kernel that runs over a list of tensors in place; with differentiable=True the same
+formula is computed with ordinary ops, so that autograd sees it.
 """
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 from rushlight.compiler.multi import Multi, multi
 from rushlight.ops.scalar import Expr, m, round_stored, stored, symbol, toposort
 from rushlight.tensor.tensor import Tensor, storage
 
 
-class Formula(NamedTuple):
-    """New values by name: "p" is the parameter, "g" its gradient, the rest states and scalars.
-
-    `scalars` are in order, without those of weight decay, which come last where the formula has them.
-    """
-
-    updates: Mapping[str, Expr]
-    scalars: tuple[str, ...]
-
-
+Formula = Mapping[str, Expr]
 # The target of casts that no gradient goes through (in formulas for ops only).
 DETACHED = "detached"
-P, G = symbol("p"), symbol("g")
+P, G = symbol("p"), symbol("g")  # the parameter and its gradient
 
 
 def symbols(names: str) -> list[Expr]:
@@ -68,17 +61,23 @@ def kernel(formula: Callable[..., Formula], names: tuple[str, ...], options: tup
 
     PyTorch's fused steps round once, at the end; the others after each op.
     """
-    found = formula(*options)
-    new = found.updates
+    new = formula(*options)
+    numbers = scalars(new, names)
     if fused:
         new = dict(zip(new, round_stored(tuple(new.values()), None), strict=True))
-    return multi(new, ("p", "g", *names), scalars(found))
+    return multi(new, ("p", "g", *names), numbers)
 
 
-def scalars(formula: Formula) -> tuple[str, ...]:
-    """The names of all numbers: behind its own the factor of an L2 penalty, or what decay leaves."""
-    used = {node.arg for node in toposort(formula.updates.values()) if node.op == "in"}
-    return (*formula.scalars, *({"wd", "shrink"} & used - {*formula.scalars}))
+@lru_cache(maxsize=None)
+def states(formula: Callable[..., Formula], options: tuple[Any, ...]) -> tuple[str, ...]:
+    """The names of the states that formula(*options) renews."""
+    return tuple(name for name in formula(*options) if name != "p")
+
+
+def scalars(formula: Formula, names: tuple[str, ...]) -> tuple[str, ...]:
+    """The names of all numbers, given those of the states."""
+    used = dict.fromkeys(node.arg for node in toposort(formula.values()) if node.op == "in")
+    return tuple(name for name in used if name not in ("p", "g", *names))
 
 
 # --- the same formula as ops ------------------------------------------------------------------------
@@ -87,7 +86,7 @@ def scalars(formula: Formula) -> tuple[str, ...]:
 def with_ops(formula: Formula, env: Mapping[str, Any]) -> dict[str, Any]:
     """The new values, computed with ordinary ops on tensors (and numbers) by name."""
     values: dict[Expr, Any] = {}
-    for node in toposort(formula.updates.values()):
+    for node in toposort(formula.values()):
         if node.op == "in":
             values[node] = env[node.arg]
         elif node.op == "const":
@@ -97,13 +96,12 @@ def with_ops(formula: Formula, env: Mapping[str, Any]) -> dict[str, Any]:
             values[node] = value.detach() if node.arg == DETACHED else value
         else:
             values[node] = _op(node.op, [values[s] for s in node.src])
-    return {name: values[value] for name, value in formula.updates.items()}
+    return {name: values[value] for name, value in formula.items()}
 
 
 _PYTHON: dict[str, Callable[..., Any]] = {
-    "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b,
-    "div": lambda a, b: a / b, "fma": lambda a, b, c: a * b + c, "neg": lambda a: -a,
-    "lt": lambda a, b: a < b, "gt": lambda a, b: a > b, "eq": lambda a, b: a == b,
+    **{name: getattr(operator, name) for name in ("add", "sub", "mul", "neg", "lt", "gt", "eq")},
+    "div": operator.truediv, "fma": lambda a, b, c: a * b + c,
     "maximum": lambda a, b: a.maximum(b) if isinstance(b, Tensor) else a.clamp(min=b),
     "minimum": lambda a, b: a.minimum(b) if isinstance(b, Tensor) else a.clamp(max=b)}
 

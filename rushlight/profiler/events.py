@@ -118,18 +118,19 @@ def _names(scope: int, name: str, suffix: str) -> list[str]:
 
 
 def _place(place: Any) -> tuple[int, str, str]:
-    if isinstance(place, str):
-        return BACKWARD, place, ""
-    return (BACKWARD, named(*place), "") if isinstance(place[0], type) else place
+    if isinstance(place, (str, type)):
+        return (USER, place, "") if isinstance(place, str) else (BACKWARD, place.__name__, "")
+    if isinstance(place[0], type):
+        return BACKWARD, named(*place), ""
+    return (USER, place[0].format(place[1].__name__), "") if isinstance(place[0], str) else place
 
 
 def tree(log: Log, begin: float) -> EventList:
     """The events of a log, each below the one that it lies in; `begin`: when the profile began (s)."""
     r, events, open_ = log.records, EventList(), list[FunctionEvent]()
     # Inner calls end first, so of equal stretches the later record is the outer one.
-    for i in sorted(range(len(r)), key=lambda i: (r[i][1], -r[i][2], -i)):
-        start, end = r[i][1:]
-        place = _place(r[i][0])
+    for i in sorted(range(0, len(r), 3), key=lambda i: (r[i + 1], -r[i + 2], -i)):
+        place, start, end = _place(r[i]), *r[i + 1:i + 3]
         time = Interval((start - begin) * 1e6, (end - begin) * 1e6)
         for name in _names(*place) if start >= begin else ():
             event = FunctionEvent(len(events), name, time, place[0], log.details.get(i))

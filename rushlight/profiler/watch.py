@@ -93,7 +93,7 @@ class Watch:
     def __init__(self, detailed: bool, stack: bool) -> None:
         self.detailed, self.stack = detailed or stack, stack
         self.log = Log()
-        self.note = self.log.note
+        self.records = self.log.records
 
     def start(self) -> None:
         """Begin to watch this thread."""
@@ -132,11 +132,11 @@ class Watch:
         start = perf_counter()
         found = call(*args, **kwargs)
         end = perf_counter()
-        if self.detailed:
-            self.detail(*(shown or (args, kwargs)), found)
-        self.note((where, start, end))
+        self.detail(*(shown or (args, kwargs)), found)
+        self.records += (where, start, end)
         return found
 
     def detail(self, args: Any, kwargs: Any, found: Any) -> None:
-        """Note more of it, just before its record."""
-        self.log.details[len(self.log.records)] = Detail(args, kwargs, found, self.stack)
+        """Note more of an op, if asked to, just before its record."""
+        if self.detailed:
+            self.log.details[len(self.records)] = Detail(args, kwargs, found, self.stack)

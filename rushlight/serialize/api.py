@@ -5,8 +5,8 @@ import io
 import os
 import pickle
 import sys
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
@@ -93,40 +93,25 @@ def _opened_for_writing(f: Any) -> Any:
             raise AttributeError("expected 'f' to be string, path, or a file-like object with a "
                                  f"'write' attribute, got {type(f).__name__}")
         return nullcontext(f)
-    return _Replacing(os.fspath(f))
+    return _replacing(os.fspath(f))
 
 
-class _Replacing:
+@contextmanager
+def _replacing(path: str) -> Iterator[Any]:
     """`replacing`, with PyTorch's exception type for what the system refuses."""
-
-    def __init__(self, path: str) -> None:
-        parent = os.path.dirname(path)
-        if parent and not os.path.isdir(parent):
-            raise RuntimeError(f"Parent directory {parent} does not exist.")
-        if os.path.isdir(path):
-            raise RuntimeError(f"File {path} cannot be opened: open file failed with strerror: Is "
-                               "a directory")
-        self._path, self._context = path, replacing(path)
-
-    def __enter__(self) -> Any:
-        try:
-            return self._context.__enter__()
-        except OSError as error:
-            raise RuntimeError(f"File {self._path} cannot be opened: open file failed with "
-                               f"strerror: {error.strerror}") from error
-
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> Any:
-        try:
-            done = self._context.__exit__(kind, error, trace)
-        except OSError as failure:
-            raise self._unwritten(failure) from failure
-        if isinstance(error, OSError):
-            raise self._unwritten(error) from error
-        return done
-
-    def _unwritten(self, failure: OSError) -> RuntimeError:
-        return RuntimeError(f"PytorchStreamWriter failed writing file {self._path}: file write "
-                            f"failed ({failure.strerror}). What was there before is unchanged.")
+    parent, file = os.path.dirname(path), None
+    if parent and not os.path.isdir(parent):
+        raise RuntimeError(f"Parent directory {parent} does not exist.")
+    if os.path.isdir(path):
+        raise RuntimeError(f"File {path} cannot be opened: open file failed with strerror: Is a directory")
+    try:
+        with replacing(path) as file:
+            yield file
+    except OSError as error:
+        raise RuntimeError(
+            f"File {path} cannot be opened: open file failed with strerror: {error.strerror}"
+            if file is None else f"PytorchStreamWriter failed writing file {path}: file write failed "
+            f"({error.strerror}). What was there before is unchanged.") from error
 
 
 def _archive_name(f: Any) -> str:

@@ -6,19 +6,21 @@ error, a killed process), what was at `path` is untouched.
 """
 from __future__ import annotations
 
+import io
 import os
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import BinaryIO
+
+from rushlight.serialize.beside import Early, beside
 
 
 @contextmanager
 def replacing(path: str) -> Iterator[BinaryIO]:
     """Open a file for writing that replaces `path` when the block ends without an error."""
-    with replacing_path(path) as temporary, open(temporary, "wb") as file:
+    with replacing_path(path) as temporary, io.BufferedWriter(Early(temporary, "wb")) as file:
         yield file
-        file.flush()
 
 
 @contextmanager
@@ -41,7 +43,11 @@ def replacing_path(path: str) -> Iterator[str]:
         yield temporary
         os.fsync(held.fileno())
         held.close()
+        old = -1
+        with suppress(OSError):
+            old = os.open(target, os.O_RDONLY)
         os.replace(temporary, target)
+        beside(os.close, old)  # a large file's memory is given back meanwhile, which takes long
     except BaseException:
         held.close()
         _remove(temporary)

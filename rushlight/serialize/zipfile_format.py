@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from rushlight.serialize.beside import LARGE, beside
 from rushlight.serialize.options import get_crc32_options, get_default_mmap_options
 
 Array = np.ndarray[Any, Any]
@@ -23,8 +24,6 @@ Array = np.ndarray[Any, Any]
 ALIGNMENT = 64
 MAX_VERSION = 10
 _LIMIT = 0xFFFFFFFF
-# Records from this size on are written and summed up at the same time.
-_LARGE = 1 << 22
 _LOCAL = struct.Struct("<IHHHHHIIIHH")
 _CENTRAL = struct.Struct("<IHHHHHHIIIHHHHHII")
 _UTF8, _DESCRIPTOR = 0x0800, 0x0008
@@ -63,15 +62,12 @@ class Writer:
         if not get_crc32_options():
             self._put(view)
             return 0
-        if view.nbytes < _LARGE:
+        if view.nbytes < LARGE:
             self._put(view)
             return zlib.crc32(view)
-        from concurrent.futures import ThreadPoolExecutor
-
-        with ThreadPoolExecutor(1) as second:  # while the file is written
-            checksum = second.submit(zlib.crc32, view)
-            self._put(view)
-        return checksum.result()
+        checksum = beside(zlib.crc32, view)  # while the file is written
+        self._put(view)
+        return int(checksum())
 
     def finish(self) -> None:
         """Write the format version, the id of the content, and the directory."""

@@ -18,12 +18,11 @@ from typing import Any, NoReturn
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.base.convert import check_integer_range, convert, overflow
+from rushlight.base.convert import Array, check_integer_range, convert, overflow
 from rushlight.base.dtype import dtype
+from rushlight.base.errors import warn_once
 from rushlight.base.promotion import of_number, promote_types
 from rushlight.tensor.conversion import Conversion
-
-Array = np.ndarray[Any, Any]
 
 _MAX_DIMS = 128
 _NUMBERS = frozenset({bool, int, float, complex})
@@ -312,18 +311,12 @@ def share(array: Array) -> Array:
     return array
 
 
-_warned: set[str] = set()
-
-
 def _warn_read_only(what: str, noun: str) -> None:
-    if what in _warned:
-        return
-    _warned.add(what)
-    warnings.warn(
+    warn_once(
         f"The given {what} is not writable, and PyTorch does not support non-writable tensors. This means "
         f"writing to this tensor will result in undefined behavior. You may want to copy the {noun} to "
         f"protect its data or make it writable before converting it to a tensor. This type of warning will "
-        "be suppressed for the rest of this program.", UserWarning, stacklevel=4)
+        "be suppressed for the rest of this program.", 4)
 
 
 def from_buffer(buffer: Any, of: dtype, count: int = -1, offset: int = 0) -> Array:

@@ -4,18 +4,15 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-import numpy as np
-
 from rushlight.base.device import META
 from rushlight.base.dtype import dtype
 from rushlight.base.layout import Layout, beyond_storage, extent
 from rushlight.tensor.kind import kind
 from rushlight.tensor.lazyviews import mark
 from rushlight.tensor.meta import meta_array
-from rushlight.tensor.storage import Storage, strided
+from rushlight.tensor.storage import Array, Storage, strided
 from rushlight.tensor.tensor import Tensor, alias, storage, wrap
 
-Array = np.ndarray[Any, Any]
 Ints = tuple[int, ...]
 
 

@@ -13,6 +13,7 @@ from rushlight.base.device import Default
 from rushlight.base.device import device as Device
 from rushlight.base.dtype import dtype as Dtype
 from rushlight.base.dtype import get_default_dtype
+from rushlight.base.errors import warn_once
 from rushlight.tensor.bridge import from_numpy
 from rushlight.tensor.construct import from_buffer, infer
 from rushlight.tensor.placement import (checked_device, checked_dtype, checked_flag, refuse_placement, track)
@@ -135,24 +136,15 @@ def _converted(found: Tensor, of: Dtype | None, where: Device | None, copy: bool
 def _with_grad(made: Tensor, obj: Any, requires_grad: bool | None) -> Tensor:
     if requires_grad is None:
         if isinstance(obj, Tensor) and obj.requires_grad:
-            _warn_inherited()
+            warn_once("torch.asarray: unspecified requires_grad now defaults to obj.requires_grad instead of "
+                      "False. Pass requires_grad=False explicitly to get the old behavior and silence this "
+                      "warning.", 3)
         return made
     if made.requires_grad == requires_grad:
         return made
     if not made.is_leaf:
         return made.detach()  # type: ignore[no-any-return]
     return track(made) if requires_grad else made.requires_grad_(False)  # type: ignore[no-any-return]
-
-
-_warned: list[bool] = []
-
-
-def _warn_inherited() -> None:
-    if not _warned:
-        _warned.append(True)
-        warnings.warn("torch.asarray: unspecified requires_grad now defaults to obj.requires_grad "
-                      "instead of False. Pass requires_grad=False explicitly to get the old "
-                      "behavior and silence this warning.", UserWarning, stacklevel=4)
 
 
 # --- buffers --------------------------------------------------------------------------------------

@@ -1,14 +1,13 @@
 """The part of Tensor that tells its shape and place in memory."""
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Any
 
-from rushlight.base import dtype as dt
-from rushlight.base.device import device
 from rushlight.base.errors import wrap_dim
-from rushlight.base.layout import contiguous_strides, is_contiguous
+from rushlight.base.layout import contiguous_strides
 from rushlight.base.size import Size
-from rushlight.tensor.storage import Storage, address, storage
+from rushlight.tensor.storage import SHARED, Storage, address, storage
 
 
 def _place(asked: str, dim: Any, ndim: int) -> int:
@@ -56,6 +55,10 @@ sparse_coo = StorageLayout("sparse_coo")
 sparse_csr = StorageLayout("sparse_csr")
 
 
+def _told(path: str, doc: str) -> Any:
+    return property(attrgetter(path), doc=doc)
+
+
 class Geometry:
     """Sizes, strides, offset, memory: everything that can be told without reading the data."""
 
@@ -69,30 +72,16 @@ class Geometry:
         """The sizes of all dims."""
         return Size(self._m.shape)
 
-    @property
-    def dtype(self) -> dt.dtype:
-        """The element type."""
-        return self._k.dtype
-
-    @property
-    def device(self) -> device:
-        """Where the memory is."""
-        return self._k.device
-
-    @property
-    def ndim(self) -> int:
-        """The number of dims."""
-        return self._m.ndim
+    dtype = _told("_k.dtype", "The element type.")
+    device = _told("_k.device", "Where the memory is.")
+    ndim = _told("_m.ndim", "The number of dims.")
+    itemsize = _told("_k.dtype.itemsize", "Bytes of one element.")
+    is_meta = _told("_k.on_meta", "Whether the tensor has a shape and no data.")
 
     @property
     def layout(self) -> StorageLayout:
         """torch.strided."""
         return strided
-
-    @property
-    def itemsize(self) -> int:
-        """Bytes of one element."""
-        return self._k.dtype.itemsize
 
     @property
     def nbytes(self) -> int:
@@ -227,9 +216,12 @@ class Geometry:
             return bool(a.flags.c_contiguous)
         if a.ndim != (4 if memory_format is channels_last else 5):
             return False
-        order = (0, *range(2, a.ndim), 1)
-        step = a.itemsize
-        return is_contiguous([a.shape[i] for i in order], [a.strides[i] // step for i in order])
+        strides, step = self.stride(), 1
+        for d in (1, *range(a.ndim - 1, 1, -1), 0):
+            if a.shape[d] != 1 and strides[d] != step:
+                return False
+            step *= a.shape[d]
+        return True
 
     def is_floating_point(self) -> bool:
         """Whether the dtype is a floating-point one."""
@@ -252,11 +244,6 @@ class Geometry:
         """Whether the memory is the CPU's."""
         return self._k.device.type == "cpu"
 
-    @property
-    def is_meta(self) -> bool:
-        """Whether the tensor has a shape and no data."""
-        return self._k.on_meta
-
     def is_same_size(self, other: "Geometry") -> bool:
         """Whether the shapes are equal."""
         return self._m.shape == other._m.shape
@@ -266,8 +253,8 @@ class Geometry:
         return (self.data_ptr(), self.shape, self.stride()) == (other.data_ptr(), other.shape, other.stride())
 
     def is_shared(self) -> bool:
-        """False: memory is private to the process."""
-        return False
+        """Whether other processes can see the memory, after share_memory_() or a way through a queue."""
+        return self._s is not None and self._s in SHARED
 
     def is_conj(self) -> bool:
         """Whether it is a view that is conjugated when it is read."""
@@ -310,10 +297,6 @@ def lookup_function(name: str) -> Any:
     return tensor.lookup("torch", name)
 
 
-def _constant(value: bool) -> property:
-    return property(lambda self: value)
-
-
 for _name in ("cuda", "sparse", "sparse_csr", "quantized", "mps", "xpu", "mkldnn", "nested", "xla",
               "hpu", "ipu", "mtia", "maia", "vulkan"):
-    setattr(Geometry, f"is_{_name}", _constant(False))
+    setattr(Geometry, f"is_{_name}", property(lambda self: False))

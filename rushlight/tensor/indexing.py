@@ -13,11 +13,9 @@ from typing import Any, NamedTuple, NoReturn
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.base.advanced import out_of_bounds
+from rushlight.base.advanced import Array, out_of_bounds
 from rushlight.tensor.construct import check_array, infer
 from rushlight.tensor.conversion import Conversion
-
-Array = np.ndarray[Any, Any]
 
 
 class Plan(NamedTuple):
@@ -134,10 +132,6 @@ def _ellipsis(walk: _Walk, item: Any) -> None:
         walk.keep(FULL)
 
 
-def _none(walk: _Walk, item: Any) -> None:
-    walk.insert()
-
-
 def _flag(walk: _Walk, item: Any) -> None:
     # True is an index that finds the new dim's one element, False one that finds none.
     walk.insert(np.zeros(1 if item else 0, np.int64))
@@ -181,8 +175,8 @@ def _other(walk: _Walk, item: Any) -> None:
 
 
 _HANDLERS: dict[type, Callable[[_Walk, Any], None]] = {
-    int: _integer, slice: _slice, type(...): _ellipsis, type(None): _none, bool: _flag,
-    list: _sequence, tuple: _sequence, range: _sequence,
+    int: _integer, slice: _slice, type(...): _ellipsis, type(None): lambda walk, item: walk.insert(),
+    bool: _flag, list: _sequence, tuple: _sequence, range: _sequence,
 }
 _MASKS = frozenset({np.dtype(np.bool_), np.dtype(np.uint8)})
 

@@ -31,7 +31,8 @@ def _make(of: dt.dtype, args: tuple[Any, ...], kwargs: dict[str, Any], any_dtype
         return alias(first)
     if len(args) == 1 and type(first).__name__ in ("UntypedStorage", "TypedStorage"):
         return wrap(np.empty(0, of.np)).set_(first)  # type: ignore[attr-defined,no-any-return]
-    if isinstance(first, Size) or all(_is_size(n) for n in args):
+    if isinstance(first, Size) or all(
+            isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in args):
         sizes = tuple(first) if isinstance(first, Size) else tuple(map(int, args))
         if any(n < 0 for n in sizes):
             raise RuntimeError(f"Trying to create tensor with negative dimension {min(sizes)}: {list(sizes)}")
@@ -58,10 +59,6 @@ def _positional(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...
         raise TypeError("new() received an invalid combination of arguments - unexpected keywords "
                         f"{sorted(kwargs)}; torch.tensor takes dtype, device and requires_grad")
     return args
-
-
-def _is_size(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 class _LegacyType(type):

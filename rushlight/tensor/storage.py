@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import threading
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -41,6 +42,10 @@ class Storage:
         if self._bytes is None:
             self._bytes = owner(view).view(np.uint8)
         return self._bytes
+
+
+# The storages that other processes may see, and the descriptors of their memory (sharing.py).
+SHARED: WeakKeyDictionary[Storage, int] = WeakKeyDictionary()
 
 
 class _Fresh(threading.local):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.device import device
-from rushlight.tensor.storage import Storage, address
+from rushlight.tensor.storage import SHARED, Storage, address
 from rushlight.tensor.tensor import Tensor, storage
 
 
@@ -123,8 +123,16 @@ class UntypedStorage:
         return self
 
     def is_shared(self) -> bool:
-        """False: memory is private to the process."""
-        return False
+        """Whether other processes can see the memory."""
+        return self._shared in SHARED
+
+    def share_memory_(self) -> "UntypedStorage":
+        """Move the bytes, and all tensors that see them, into memory that other processes can see."""
+        from rushlight.tensor.sharing import share
+
+        self._bytes()
+        share(self._shared)
+        return self
 
     def tolist(self) -> list[int]:
         """The bytes as ints."""

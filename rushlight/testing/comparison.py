@@ -5,31 +5,25 @@ of what differs, or None.
 """
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from math import inf
+from types import SimpleNamespace as Rules  # the arguments of one call of assert_close
 from typing import Any
 
 import numpy as np
 
 import rushlight as torch
-from rushlight.testing import values
 
 _Compare = Callable[[Any, Any, "Rules"], "str | None"]
 _Pair = tuple[_Compare, Any, Any, tuple[Any, ...]]
-
-
-@dataclass(frozen=True)
-class Rules:
-    """The options of one call of `assert_close`."""
-
-    rtol: float | None
-    atol: float | None
-    equal_nan: bool
-    allow_subclasses: bool
-    check_device: bool
-    check_dtype: bool
-    check_layout: bool
-    check_stride: bool
+# Default (rtol, atol) by dtype; all others are compared exactly.
+_TOLERANCES = {torch.float16: (1e-3, 1e-5), torch.bfloat16: (1.6e-2, 1e-5), torch.float32: (1.3e-6, 1e-5),
+               torch.float64: (1e-7, 1e-7), torch.complex64: (1.3e-6, 1e-5), torch.complex128: (1e-7, 1e-7)}
+_NUMBERS = {float: torch.float64, complex: torch.complex128}
+_WIDE_UNSIGNED = (torch.uint16, torch.uint32, torch.uint64)
+# Those of assert_allclose.
+_OLD_TOLERANCES = {torch.float16: (1e-3, 1e-3), torch.float32: (1e-4, 1e-5), torch.float64: (1e-5, 1e-8)}
 
 
 def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, rtol: float | None = None,
@@ -51,11 +45,10 @@ def assert_close(actual: Any, expected: Any, *, allow_subclasses: bool = True, r
 
     Raises TypeError where two inputs cannot be compared at all (an array with a tensor, strings).
     """
+    rules = Rules(**locals())
     if (rtol is None) != (atol is None):
         raise ValueError("Both 'rtol' and 'atol' must be either specified or omitted, but got no "
                          f"{'rtol' if rtol is None else 'atol'}.")
-    rules = Rules(rtol, atol, equal_nan, allow_subclasses, check_device, check_dtype, check_layout,
-                  check_stride)
     for compare, left, right, path in list(_pairs(actual, expected, rules, ())):
         text = compare(left, right, rules)
         if text is not None:
@@ -102,17 +95,17 @@ def _comparison(actual: Any, expected: Any, rules: Rules, path: tuple[Any, ...])
     """How to compare two things that are no containers; TypeError if there is no way."""
     both = (actual, expected)
     if actual is None or expected is None:
-        return values.nones
+        return _nones
     logical = [isinstance(x, (bool, np.bool_)) for x in both]
     if all(logical):
-        return values.booleans
+        return _booleans
     if all(isinstance(x, (int, float, complex, np.number, np.bool_)) for x in both):
         if any(logical):
             raise RuntimeError(f"a bool is compared only with a bool, but got {type(actual)} and "
                                f"{type(expected)}: convert one of them{_place(path)}")
-        return values.numbers
+        return _numbers
     if _related(actual, expected, rules) and all(_is_tensor_like(x) for x in both):
-        return values.tensors
+        return _tensors
     raise TypeError(f"No comparison pair was able to handle inputs of type {type(actual)} and "
                     f"{type(expected)}.{_place(path)}")
 
@@ -131,3 +124,140 @@ def _is_tensor_like(value: Any) -> bool:
     except Exception:  # the value's own __array__ may raise anything
         return False
     return True
+
+
+# --- two values, and the text that says how they differ ---------------------------------------------
+
+
+def _nones(actual: Any, expected: Any, rules: Rules) -> str | None:
+    """At least one of the two is None."""
+    return None if actual is expected else f"None mismatch: {actual} is not {expected}"
+
+
+def _booleans(actual: Any, expected: Any, rules: Rules) -> str | None:
+    """Two booleans, of Python or NumPy."""
+    return None if bool(actual) is bool(expected) else f"Booleans mismatch: {actual} is not {expected}"
+
+
+def _numbers(actual: Any, expected: Any, rules: Rules) -> str | None:
+    """Two numbers, of Python or NumPy."""
+    actual, expected = (x.item() if isinstance(x, np.number) else x for x in (actual, expected))
+    if rules.check_dtype and type(actual) is not type(expected):
+        return f"The (d)types do not match: {type(actual)} != {type(expected)}."
+    rtol, atol = _tolerances(rules, _NUMBERS.get(type(actual)), _NUMBERS.get(type(expected)))
+    difference = abs(actual - expected)
+    close = (actual == expected or difference < inf and difference <= atol + rtol * abs(expected)
+             or rules.equal_nan and actual != actual and expected != expected)
+    return None if close else _scalars_differ(actual, expected, rtol, atol)
+
+
+def _tensors(actual: Any, expected: Any, rules: Rules) -> str | None:
+    """Two tensors, or what `torch.as_tensor` takes."""
+    left, right = (torch.as_tensor(x).detach() for x in (actual, expected))
+    text = _attributes_differ(left, right, rules)
+    if text is not None or "meta" in (left.device.type, right.device.type):
+        return text
+    rtol, atol = _tolerances(rules, left.dtype, right.dtype)
+    # Eight bits tell so few numbers apart that a tolerance would mean nothing: equal or not.
+    float8 = left.dtype == right.dtype and left.dtype.is_floating_point and left.dtype.itemsize == 1
+    if float8 and (rtol or atol):
+        return (f"Rtol={rtol} and atol={atol} are not supported for bitwise comparison of low dimensional "
+                "floats. Please use rtol=0.0 and atol=0.0.")
+    if float8:
+        left, right = left.float(), right.float()
+    elif left.dtype != right.dtype:
+        left, right = (x.long() if x.dtype in _WIDE_UNSIGNED else x for x in (left, right))
+        common = torch.promote_types(left.dtype, right.dtype)
+        left, right = left.to(common), right.to(common)
+    elif left.dtype in _WIDE_UNSIGNED:  # their two's complement is as good for equality
+        left, right = left.long(), right.long()
+    matches = torch.isclose(left, right, rtol=rtol, atol=atol, equal_nan=rules.equal_nan)
+    if bool(matches.all()):
+        return None
+    if left.ndim == 0:
+        return _scalars_differ(left.item(), right.item(), rtol, atol)
+    return _bits_differ(matches) if float8 else _tensors_differ(left, right, matches, rtol, atol)
+
+
+def _tolerances(rules: Rules, *dtypes: Any) -> tuple[float, float]:
+    if rules.rtol is not None and rules.atol is not None:
+        return rules.rtol, rules.atol
+    return _widest(_TOLERANCES, dtypes)
+
+
+def _widest(table: dict[Any, tuple[float, float]], dtypes: Any) -> tuple[float, float]:
+    rtols, atols = zip(*(table.get(dtype, (0.0, 0.0)) for dtype in dtypes))
+    return max(rtols), max(atols)
+
+
+def _attributes_differ(left: Any, right: Any, rules: Rules) -> str | None:
+    found = [("shape", left.shape, right.shape)]
+    found += [("layout", left.layout, right.layout)] if rules.check_layout else []
+    found += [("device", left.device, right.device)] if rules.check_device else []
+    found += [("dtype", left.dtype, right.dtype)] if rules.check_dtype else []
+    found += [("stride()", left.stride(), right.stride())] if rules.check_stride else []
+    for name, one, other in found:
+        if one != other:
+            return f"The values for attribute '{name}' do not match: {one} != {other}."
+    return None
+
+
+def _bits_differ(matches: Any) -> str:
+    first = int((~matches).flatten().int().argmax())
+    return (f"Tensor-likes are not 'equal'!\n\n{_count(matches)}\n"
+            f"The first mismatched element is at index {_index(first, matches.shape)}.")
+
+
+def _scalars_differ(actual: Any, expected: Any, rtol: float, atol: float) -> str:
+    difference = abs(actual - expected)
+    relative = inf if expected == 0 else difference / abs(expected)
+    return (f"Scalars are not {'close' if rtol or atol else 'equal'}!\n\nExpected {expected} but got "
+            f"{actual}.\nAbsolute difference: {difference}{_allowed(atol, rtol or atol)}\nRelative "
+            f"difference: {relative}{_allowed(rtol, rtol or atol)}")
+
+
+def _tensors_differ(left: Any, right: Any, matches: Any, rtol: float, atol: float) -> str:
+    if not (left.dtype.is_floating_point or left.dtype.is_complex):
+        left, right = left.long(), right.long()  # differences of uint8 and bool would wrap
+    absolute = (left - right).abs().masked_fill(matches, 0)
+    relative = (absolute / right.abs()).masked_fill(matches, 0)
+    lines = [f"Tensor-likes are not {'close' if rtol or atol else 'equal'}!\n", _count(matches)]
+    for name, difference, tolerance in (("absolute", absolute, atol), ("relative", relative, rtol)):
+        value, at = difference.flatten().max(0)
+        lines.append(f"Greatest {name} difference: {value.item()} at index {_index(int(at), left.shape)}"
+                     f"{_allowed(tolerance, rtol or atol)}")
+    return "\n".join(lines)
+
+
+def _allowed(tolerance: float, tolerant: float) -> str:
+    return f" (up to {tolerance} allowed)" if tolerant else ""
+
+
+def _count(matches: Any) -> str:
+    total = matches.numel()
+    wrong = total - int(matches.sum())
+    return f"Mismatched elements: {wrong} / {total} ({wrong / total:.1%})"
+
+
+def _index(flat: int, shape: Any) -> tuple[int, ...]:
+    return tuple(int(i) for i in np.unravel_index(flat, tuple(shape)))
+
+
+# --- the deprecated function ----------------------------------------------------------------------
+
+
+def assert_allclose(actual: Any, expected: Any, rtol: float | None = None, atol: float | None = None,
+                    equal_nan: bool = True, msg: str = "") -> None:
+    """Deprecated: raise AssertionError unless the tensors are close; use `assert_close` instead.
+
+    What is no tensor is made one with `torch.tensor`. Raises ValueError if only one of `rtol` and
+    `atol` is given.
+    """
+    warnings.warn(
+        "`torch.testing.assert_allclose()` is deprecated since 1.12 and will be removed in a future "
+        "release. Please use `torch.testing.assert_close()` instead.", FutureWarning, stacklevel=2)
+    actual, expected = (x if isinstance(x, torch.Tensor) else torch.tensor(x) for x in (actual, expected))
+    if rtol is None and atol is None:
+        rtol, atol = _widest(_OLD_TOLERANCES, (actual.dtype, expected.dtype))
+    assert_close(actual, expected, rtol=rtol, atol=atol, equal_nan=equal_nan, check_dtype=False,
+                 msg=msg or None)

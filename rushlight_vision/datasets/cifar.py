@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight_vision.datasets.utils import check_integrity, download_and_extract_archive
+from rushlight_vision.datasets.utils import check_integrity, checksums, download_and_extract_archive
 from rushlight_vision.datasets.vision import VisionDataset
 from rushlight_vision.pillow import image_of
 
@@ -18,12 +18,7 @@ class CIFAR10(VisionDataset):
     base_folder, filename = "cifar-10-batches-py", "cifar-10-python.tar.gz"
     url = "https://www.cs.toronto.edu/~kriz/cifar-10-python.tar.gz"
     tgz_md5 = "c58f30108f718f92721af3b95e74349a"
-    train_list = [["data_batch_1", "c99cafc152244af753f735de768cd75f"],
-                  ["data_batch_2", "d4bba439e000b95fd0a9bffe97cbabec"],
-                  ["data_batch_3", "54ebc095f3ab1f0389bbae665268c751"],
-                  ["data_batch_4", "634d18415352ddfa80567beed471001a"],
-                  ["data_batch_5", "482c414d41f54cd18b22e5b47cb7c3cb"]]
-    test_list = [["test_batch", "40351d587109b95175f43aff81a1287e"]]
+    train_list, test_list = checksums("cifar-10 train"), checksums("cifar-10 test")
     meta = {"filename": "batches.meta", "key": "label_names", "md5": "5ff9c542aee3614f3951f8cda6e48888"}
 
     def __init__(self, root: Any, train: bool = True, transform: Any = None, target_transform: Any = None,
@@ -69,6 +64,5 @@ class CIFAR100(CIFAR10):
     base_folder, filename = "cifar-100-python", "cifar-100-python.tar.gz"
     url = "https://www.cs.toronto.edu/~kriz/cifar-100-python.tar.gz"
     tgz_md5 = "eb9058c3a382ffc7106e4002c42a8d85"
-    train_list = [["train", "16019d7e3df5f24257cddd939b257f8d"]]
-    test_list = [["test", "f0ef6b0ae62326f3e7ffdfab6717acfc"]]
+    train_list, test_list = checksums("cifar-100 train"), checksums("cifar-100 test")
     meta = {"filename": "meta", "key": "fine_label_names", "md5": "7973b15100ade9c7d40fb424638fde48"}

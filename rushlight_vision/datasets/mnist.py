@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
-from rushlight_vision.datasets.utils import check_integrity, download_and_extract_archive
+from rushlight_vision.datasets.utils import check_integrity, checksums, download_and_extract_archive
 from rushlight_vision.datasets.vision import VisionDataset
 from rushlight_vision.pillow import image_of
 
@@ -33,10 +33,7 @@ class MNIST(VisionDataset):
     """Handwritten digits: 60,000 images of 28 x 28 for training, 10,000 for tests."""
 
     mirrors = ["https://ossci-datasets.s3.amazonaws.com/mnist/", "http://yann.lecun.com/exdb/mnist/"]
-    resources = [("train-images-idx3-ubyte.gz", "f68b3c2dcbeaaa9fbdd348bbdeb94873"),
-                 ("train-labels-idx1-ubyte.gz", "d53e105ee54ea40749a09fcbcd1e9432"),
-                 ("t10k-images-idx3-ubyte.gz", "9fb629c4189551a2d022fa330f9573f3"),
-                 ("t10k-labels-idx1-ubyte.gz", "ec29112dd5afa0611ce80d1b7f02629c")]
+    resources = checksums("MNIST")
     classes = [f"{i} - {name}" for i, name in enumerate(
         ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine"))]
 
@@ -97,10 +94,7 @@ class FashionMNIST(MNIST):
     """Clothes, in MNIST's format."""
 
     mirrors = ["http://fashion-mnist.s3-website.eu-central-1.amazonaws.com/"]
-    resources = [("train-images-idx3-ubyte.gz", "8d4fb7e6c68d591d4c3dfef9ec88bf0d"),
-                 ("train-labels-idx1-ubyte.gz", "25c81989df183df01b3e8a0aad5dffbe"),
-                 ("t10k-images-idx3-ubyte.gz", "bef4ecab320f06d8554ea6380940ec79"),
-                 ("t10k-labels-idx1-ubyte.gz", "bb300cfdad3c16e7a12a480ee83cd310")]
+    resources = checksums("FashionMNIST")
     classes = ["T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag",
                "Ankle boot"]
 
@@ -109,8 +103,5 @@ class KMNIST(MNIST):
     """Cursive Japanese characters, in MNIST's format."""
 
     mirrors = ["http://codh.rois.ac.jp/kmnist/dataset/kmnist/"]
-    resources = [("train-images-idx3-ubyte.gz", "bdb82020997e1d708af4cf47b453dcf7"),
-                 ("train-labels-idx1-ubyte.gz", "e144d726b3acfaa3e44228e80efcd344"),
-                 ("t10k-images-idx3-ubyte.gz", "5c965bf0a639b31b8f53240b1b52f4d7"),
-                 ("t10k-labels-idx1-ubyte.gz", "7320c461ea6c1c855c0b718fb2a4b134")]
+    resources = checksums("KMNIST")
     classes = ["o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo"]

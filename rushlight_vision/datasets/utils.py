@@ -14,6 +14,13 @@ import zipfile
 from typing import Any
 
 
+def checksums(of: str) -> list[tuple[str, str]]:
+    """(file, MD5) of a data set's files, from checksums.tsv."""
+    with open(os.path.join(os.path.dirname(__file__), "checksums.tsv"), encoding="utf-8") as file:
+        rows = [line.rstrip("\n").split("\t") for line in file]
+    return [(name, md5) for known, name, md5 in rows if known == of]
+
+
 def calculate_md5(fpath: Any, chunk_size: int = 1 << 20) -> str:
     """The MD5 of a file, in hexadecimal."""
     with open(fpath, "rb") as file:

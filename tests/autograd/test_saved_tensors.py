@@ -133,3 +133,15 @@ def test_sums_keep_nothing(x, reduce):
     y.add_(1)
     total.sum().backward()
     assert log == [] and x.grad.tolist() in ([1.0, 1.0], [0.5, 0.5])
+
+
+@pytest.mark.parametrize("name", ["layer_norm", "batch_norm"])
+def test_what_a_norm_gives_may_be_written_to(name):
+    """Its gradient reads its operand and the moments."""
+    def run(relu):
+        x = torch.tensor([[1.0, 2, 3, 5], [2, 7, 1, 0], [3, 3, 1, 2]], requires_grad=True)
+        norm = torch.nn.functional.layer_norm if name == "layer_norm" else torch.nn.functional.batch_norm
+        found = norm(x, (4,)) if name == "layer_norm" else norm(x, None, None, training=True)
+        relu(found).square().sum().backward()
+        return x.grad
+    assert torch.equal(run(torch.Tensor.relu_), run(torch.Tensor.relu))

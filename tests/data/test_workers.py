@@ -136,13 +136,14 @@ def test_start_methods(method: str) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float8_e4m3fn", "int64", "bool", "complex64"])
 @pytest.mark.parametrize("subset", [False, True])
-def test_gathered_batches(dtype: str, subset: bool) -> None:
+@pytest.mark.parametrize("options", [{}, {"worker_init_fn": int}], ids=["here", "by workers"])
+def test_gathered_batches(dtype: str, subset: bool, options: Any) -> None:
     data: Any = TensorDataset(torch.arange(200).to(getattr(torch, dtype)).reshape(50, 2, 2), torch.arange(50))
     data = Subset(Subset(data, range(49, 0, -1)), np.arange(3, 48)) if subset else data
     torch.manual_seed(1)
     alone = list(DataLoader(data, 4, shuffle=True))
     torch.manual_seed(1)
-    ahead = list(DataLoader(data, 4, shuffle=True, num_workers=2))
+    ahead = list(DataLoader(data, 4, shuffle=True, num_workers=2, **options))
     for a, b in zip(alone, ahead, strict=True):
         assert type(a) is type(b) is list
         for s, t in zip(a, b, strict=True):
@@ -150,9 +151,23 @@ def test_gathered_batches(dtype: str, subset: bool) -> None:
             assert t.is_leaf and t.untyped_storage().nbytes() == t.numel() * t.element_size()
 
 
-def test_large_batches_and_kept_batches() -> None:
+def test_small_batches_of_rows_start_no_worker() -> None:
+    data = TensorDataset(torch.arange(40.0), torch.arange(40))
+    loader = DataLoader(data, 3, sampler=[*range(8), 40, *range(8)], num_workers=2, timeout=5, prefetch_factor=1)
+    batches = iter(loader)
+    assert [plain(next(batches)) for _ in range(2)] == [[[0, 1, 2]] * 2, [[3, 4, 5]] * 2] and not multiprocessing.active_children()
+    data.tensors[0].add_(1)
+    with pytest.raises(IndexError, match="Caught IndexError in DataLoader worker process 0"):
+        next(batches)
+    assert plain(list(batches))[0] == [[1, 2, 3], [0, 1, 2]]
+    for options in ({"worker_init_fn": int}, {"multiprocessing_context": "fork"}, {"collate_fn": list}):
+        assert next(iter(DataLoader(data, 3, num_workers=1, **options))) and multiprocessing.active_children()
+
+
+@pytest.mark.parametrize("options", [{}, {"worker_init_fn": int}], ids=["here", "by workers"])
+def test_large_batches_and_kept_batches(options: Any) -> None:
     data = TensorDataset(torch.randn(300, 5000))
-    kept = list(DataLoader(data, 3, num_workers=2))
+    kept = list(DataLoader(data, 3, num_workers=2, **options))
     assert all((a == b).all() for (a,), b in zip(kept, data.tensors[0].split(3), strict=True))
     kept[0][0].fill_(7.0)
     assert (kept[1][0] == data.tensors[0][3:6]).all()

@@ -53,3 +53,13 @@ def test_gradients_reach_what_was_chosen():
 def test_errors(call, error, text):
     with pytest.raises(error, match=text):
         call()
+
+
+def test_rows_that_are_masked_out_whole_have_gradients():
+    """Of a mask of numbers, too: attention to nothing is 0, and so is its gradient."""
+    q, k, v = (torch.rand(1, 2, 3, requires_grad=True) for _ in range(3))
+    mask = torch.tensor([[0.0, 0.0], [-torch.inf, -torch.inf]])
+    found = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+    found.sum().backward()
+    assert found[0, 1].tolist() == [0.0] * 3 and q.grad[0, 1].tolist() == [0.0] * 3
+    assert all(t.grad.isfinite().all() for t in (q, k, v))

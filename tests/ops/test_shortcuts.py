@@ -1,6 +1,7 @@
 """Short ways of small and of native calls give what the long ways give."""
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -20,8 +21,13 @@ DRAWS: tuple[Any, ...] = (
 
 def _stream() -> tuple[list[Any], Any]:
     torch.manual_seed(3)
-    order = np.random.RandomState(0).randint(0, len(DRAWS), 400)
-    return [DRAWS[i]().numpy().copy() for i in order], torch.get_rng_state().numpy()
+    random = np.random.RandomState(0)
+    order = np.concatenate((random.randint(0, len(DRAWS), 400), np.repeat(
+        random.randint(0, len(DRAWS), 60), random.randint(1, 90, 60))))
+    found = [DRAWS[i]().numpy().copy() for i in order[:-1]]
+    kept = torch.get_rng_state()  # in the middle of a run
+    found += [DRAWS[order[-1]]().numpy().copy() for _ in range(2) if torch.set_rng_state(kept) is None]
+    return found, torch.get_rng_state().numpy()
 
 
 def test_draws_out_of_tables_are_the_stream(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -30,6 +36,26 @@ def test_draws_out_of_tables_are_the_stream(monkeypatch: pytest.MonkeyPatch) -> 
     long, wanted = _stream()
     assert all(np.array_equal(a, b) for a, b in zip(short, long, strict=True))
     assert np.array_equal(state, wanted)
+
+
+def test_no_number_is_given_out_twice() -> None:
+    draws: list[Any] = [(4,), (2, 4), (16,), (4,)]
+
+    def run(sizes: Any) -> list[Any]:
+        return [torch.rand(sizes, dtype=torch.float64).ravel().tolist() for _ in range(3000)]
+    with ThreadPoolExecutor(len(draws)) as pool:
+        found = [x for drawn in pool.map(run, draws) for numbers in drawn for x in numbers]
+    assert len(set(found)) == len(found)
+
+
+@pytest.mark.parametrize("dtype", (torch.float32, torch.float64, torch.bfloat16, torch.int64))
+@pytest.mark.parametrize("sizes", ((3, 5), (64, 64), (100, 70), (300, 300), (0, 7000)))
+def test_outer(sizes: tuple[int, int], dtype: Any) -> None:
+    a, b = ((torch.randn(2 * n) * 9).to(dtype)[::2] for n in sizes)
+    a[:1] = -0.0
+    wanted = (a[:, None] * b).view(torch.uint8)
+    for x, y in ((a, b), (a.contiguous(), b), (a.contiguous(), b.contiguous())):
+        assert all(torch.equal(torch.outer(x, y).view(torch.uint8), wanted) for _ in range(80))
 
 
 def test_a_draw_is_its_own_memory() -> None:

@@ -48,6 +48,22 @@ except RuntimeError as error:
     assert torch.load(path).shape == (10,)
 
 
+def test_large_tensors_can_be_saved_when_the_program_ends(tmp_path: Path) -> None:
+    """They are written in stretches beside other work; no thread may start any more, in newer versions of Python."""
+    path = tmp_path / "a.pt"
+    torch.save(tensor(10), path)
+    found = python("""
+import atexit
+data = torch.arange(10_000_000), torch.ones(2_000_000)
+atexit.register(torch.save, data, sys.argv[1])
+atexit.register(torch.save, data, "/dev/null")
+""", str(path))
+    said, errors = found.communicate(timeout=60)
+    assert found.returncode == 0 and not errors
+    first, second = torch.load(path)
+    assert (first == torch.arange(10_000_000)).all() and (second == 1).all() and only(tmp_path) == ["a.pt"]
+
+
 def test_a_killed_save_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "a.pt"
     torch.save(tensor(10), path)

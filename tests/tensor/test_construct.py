@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from rushlight.base import dtype as dt
-from rushlight.base import ranges
+from rushlight.base import errors, ranges
 from rushlight.base.convert import convert, number
 from rushlight.tensor import construct
 from rushlight.tensor.construct import check_array, from_buffer, infer
@@ -117,7 +117,7 @@ def test_odd_strides_are_refused() -> None:
 def test_read_only_arrays_warn_once() -> None:
     frozen = np.zeros(2)
     frozen.flags.writeable = False
-    construct._warned.clear()
+    errors._warned.clear()
     with pytest.warns(UserWarning, match="not writable"):
         assert construct.share(frozen) is frozen
     with warnings.catch_warnings():

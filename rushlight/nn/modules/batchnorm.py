@@ -1,15 +1,15 @@
 """Batch normalisation over 1, 2 or 3 dims, and its lazy forms."""
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import rushlight as torch
 from rushlight.nn import functional as F
-from rushlight.nn.modules.lazy import LazyModuleMixin, lazy_forms
+from rushlight.nn.modules.function_module import members
+from rushlight.nn.modules.lazy import LazyLayer, lazy_forms
 from rushlight.nn.modules.normalization import _Affine
 from rushlight.nn.modules.utils import register_empty
-from rushlight.nn.parameter import UninitializedBuffer, UninitializedParameter
+from rushlight.nn.parameter import UninitializedBuffer
 
 
 class _NormBase(_Affine, function=None, num_features=int, eps=1e-5, momentum=0.1, affine=True,
@@ -18,10 +18,10 @@ class _NormBase(_Affine, function=None, num_features=int, eps=1e-5, momentum=0.1
 
     _version = 2
     _keyword_only = ("bias",)
+    _dims: int | None = None
+    _takes: dict[int, tuple[int, ...]]  # by `_dims`: how many dims an input may have
+    _shown = "num_features, eps=, momentum=, affine=, bias=, track_running_stats="
     momentum: float | None
-    running_mean: Any
-    running_var: Any
-    num_batches_tracked: Any
 
     def _post_init(self, device: Any, dtype: Any, bias: bool) -> None:
         shape, tracked = self.num_features if self.affine else None, self.track_running_stats
@@ -45,15 +45,14 @@ class _NormBase(_Affine, function=None, num_features=int, eps=1e-5, momentum=0.1
         super().reset_parameters()
 
     def _check_input_dim(self, input: Any) -> None:
-        raise NotImplementedError(f"{type(self).__name__} does not say which inputs it takes")
+        if self._dims is None:
+            raise NotImplementedError(f"{type(self).__name__} does not say which inputs it takes")
+        takes = self._takes[self._dims]
+        if input.dim() not in takes:
+            wanted = " or ".join(f"{n}D" for n in takes)
+            raise ValueError(f"expected {wanted} input (got {input.dim()}D input)")
 
-    def extra_repr(self) -> str:
-        return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-                f"bias={self.bias is not None}, track_running_stats={self.track_running_stats}")
-
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Any, strict: Any,
-                              missing_keys: Any, unexpected_keys: Any, error_msgs: Any) -> None:
-        version = local_metadata.get("version", None)
+    def _modernise(self, state_dict: Any, prefix: str, version: int | None, error_msgs: list[str]) -> None:
         if (version is None or version < 2) and self.track_running_stats:
             # Version 1 did not count batches.
             key = prefix + "num_batches_tracked"
@@ -61,11 +60,17 @@ class _NormBase(_Affine, function=None, num_features=int, eps=1e-5, momentum=0.1
                 counted = self.num_batches_tracked
                 known = counted is not None and not counted.is_meta
                 state_dict[key] = counted if known else torch.tensor(0, dtype=torch.long)
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys,
-                                      unexpected_keys, error_msgs)
 
 
 class _BatchNorm(_NormBase):
+    """Normalise each channel of (N, C, {space}), or in 1d of (N, C), over the batch.
+
+    weight, bias: (num_features,), 1 and 0. In training with the batch's statistics, which move the
+    running ones by `momentum` (None: a plain average); in evaluation with the running ones.
+    """
+
+    _takes = {1: (2, 3), 2: (4,), 3: (5,)}
+
     def forward(self, input: Any) -> Any:
         self._check_input_dim(input)
         factor = 0.0 if self.momentum is None else self.momentum
@@ -81,42 +86,12 @@ class _BatchNorm(_NormBase):
                             factor, self.eps)
 
 
-class _Dims:
-    """The check of input dims; subclasses say which numbers of dims they take."""
-
-    _dims: tuple[int, ...]
-
-    def _check_input_dim(self, input: Any) -> None:
-        if input.dim() not in self._dims:
-            wanted = " or ".join(f"{n}D" for n in self._dims)
-            raise ValueError(f"expected {wanted} input (got {input.dim()}D input)")
-
-
-class BatchNorm1d(_Dims, _BatchNorm):
-    """Normalise each channel of (N, C) or (N, C, L) over the batch.
-
-    weight, bias: (num_features,), 1 and 0. In training with the batch's statistics, which move the
-    running ones by `momentum` (None: a plain average); in evaluation with the running ones.
-    """
-
-    _dims = (2, 3)
-
-
-class BatchNorm2d(_Dims, _BatchNorm):
-    """Normalise each channel of (N, C, H, W) over the batch. See BatchNorm1d."""
-
-    _dims = (4,)
-
-
-class BatchNorm3d(_Dims, _BatchNorm):
-    """Normalise each channel of (N, C, D, H, W) over the batch. See BatchNorm1d."""
-
-    _dims = (5,)
+BatchNorm1d, BatchNorm2d, BatchNorm3d = members(_BatchNorm, 1, 2, 3)
 
 
 class SyncBatchNorm(_BatchNorm, function=None, num_features=int, eps=1e-5, momentum=0.1, affine=True,
                     track_running_stats=True, process_group=None, device=None, dtype=None, bias=True):
-    """BatchNorm over the batches of all processes of a group; in one process, BatchNorm."""
+    """BatchNorm over the batches of all processes of a group: there is one process, so BatchNorm."""
 
     __constants__ = _NormBase.__constants__
 
@@ -128,10 +103,6 @@ class SyncBatchNorm(_BatchNorm, function=None, num_features=int, eps=1e-5, momen
         self._check_input_dim(input)
         if input.size(1) == 0:
             raise ValueError("SyncBatchNorm number of input channels should be non-zero")
-        if self.training and _processes(self.process_group) > 1:
-            raise NotImplementedError(
-                "SyncBatchNorm: statistics over several processes are not available; use BatchNorm "
-                "in each process (convert nothing), or GroupNorm, which needs no synchronisation")
         return super().forward(input)
 
     @classmethod
@@ -141,27 +112,19 @@ class SyncBatchNorm(_BatchNorm, function=None, num_features=int, eps=1e-5, momen
         if isinstance(module, _BatchNorm):
             result = cls(module.num_features, module.eps, module.momentum, module.affine,
                          module.track_running_stats, process_group, bias=module.bias is not None)
-            for name in ("weight", "bias"):
+            for name in ("weight", "bias", "running_mean", "running_var", "num_batches_tracked"):
                 if getattr(module, name) is not None:
                     setattr(result, name, getattr(module, name))
-            for name in ("running_mean", "running_var", "num_batches_tracked"):
-                setattr(result, name, getattr(module, name))
             result.training = module.training
         for name, child in module.named_children():
             result.add_module(name, cls.convert_sync_batchnorm(child, process_group))
         return result
 
 
-def _processes(group: Any) -> int:
-    # Without the distributed room loaded there is one process.
-    distributed = sys.modules.get("rushlight.distributed")
-    if distributed is None or not distributed.is_initialized():
-        return 1
-    return int(distributed.get_world_size(group))
-
-
-class _LazyNormBase(LazyModuleMixin):
+class _LazyNormBase(LazyLayer):
     """Finds `num_features` at the first call: the size of dim 1."""
+
+    _finds = "num_features"
 
     def __init__(self, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
                  track_running_stats: bool = True, device: Any = None, dtype: Any = None, *,
@@ -169,29 +132,19 @@ class _LazyNormBase(LazyModuleMixin):
         # Nothing is allocated until the first input: num_features is 0.
         super().__init__(0, eps, momentum, False, False, device, dtype)
         self.affine, self.track_running_stats = affine, track_running_stats
-        where = {"device": device, "dtype": dtype}
         if affine:
-            self.weight = UninitializedParameter(**where)
-            self.bias = UninitializedParameter(**where) if bias else None
+            self._unsized(bias, device, dtype)
         if track_running_stats:
-            self.running_mean = UninitializedBuffer(**where)
-            self.running_var = UninitializedBuffer(**where)
+            self.running_mean = UninitializedBuffer(device=device, dtype=dtype)
+            self.running_var = UninitializedBuffer(device=device, dtype=dtype)
             self.num_batches_tracked = torch.tensor(0, dtype=torch.long, device=device)
 
-    def reset_parameters(self) -> None:
-        if not self.has_uninitialized_params() and self.num_features != 0:
-            super().reset_parameters()  # type: ignore[misc]
+    def _find(self, input: Any) -> int:
+        return input.shape[1]
 
-    def initialize_parameters(self, input: Any) -> None:
-        """Give parameters and statistics their sizes, from the first input."""
-        if not self.has_uninitialized_params():
-            return
-        self.num_features = input.shape[1]
-        for value in (self.weight, self.bias, self.running_mean, self.running_var):
-            if value is not None:
-                value.materialize((self.num_features,))
-        self.reset_parameters()
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return dict.fromkeys(("weight", "bias", "running_mean", "running_var"), (self.num_features,))
 
 
 LazyBatchNorm1d, LazyBatchNorm2d, LazyBatchNorm3d = lazy_forms(
-    _LazyNormBase, "num_features", BatchNorm1d, BatchNorm2d, BatchNorm3d)
+    _LazyNormBase, BatchNorm1d, BatchNorm2d, BatchNorm3d)

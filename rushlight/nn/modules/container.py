@@ -9,7 +9,7 @@ import operator
 import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import islice
+from itertools import groupby, islice
 from typing import Any
 
 from rushlight.nn.modules.module import Module
@@ -31,8 +31,6 @@ class Container(Module):
 class _Modules(_ListLike):
     """Children named by their positions."""
 
-    _modules: dict[str, Any]
-
     def _renumber(self, modules: Iterable[Any]) -> None:
         self._modules = {str(i): module for i, module in enumerate(modules)}
 
@@ -42,9 +40,26 @@ class _Modules(_ListLike):
     def __iter__(self) -> Iterator[Any]:
         return iter(self._modules.values())
 
+    def _key(self, idx: Any) -> str:
+        return self._get_abs_string_index(idx)
+
+    def __setitem__(self, idx: Any, module: Any) -> None:
+        setattr(self, self._key(idx), module)
+
+    def __delitem__(self, idx: Any) -> None:
+        for name in list(self._modules)[idx] if isinstance(idx, slice) else [self._key(idx)]:
+            delattr(self, name)
+        self._renumber(self)
+
     def append(self, module: Any) -> Any:
         """Add a module at the end."""
         self.add_module(str(len(self)), module)
+        return self
+
+    def extend(self, sequential: Iterable[Any]) -> Any:
+        """Add modules at the end."""
+        for module in list(sequential):
+            self.append(module)
         return self
 
     def insert(self, index: int, module: Any) -> Any:
@@ -69,12 +84,9 @@ class Sequential(_Modules):
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
-        if len(args) == 1 and isinstance(args[0], OrderedDict):
-            for name, module in args[0].items():
-                self.add_module(name, module)
-        else:
-            for i, module in enumerate(args):
-                self.add_module(str(i), module)
+        named = len(args) == 1 and isinstance(args[0], OrderedDict)
+        for name, module in args[0].items() if named else enumerate(args):
+            self.add_module(name if named else str(name), module)
 
     def forward(self, input: Any) -> Any:
         for module in self._modules.values():
@@ -96,15 +108,6 @@ class Sequential(_Modules):
         if isinstance(idx, slice):
             return self.__class__(OrderedDict(list(self._modules.items())[idx]))
         return self._get_item_by_idx(self._modules.values(), idx)
-
-    def __setitem__(self, idx: Any, module: Any) -> None:
-        setattr(self, self._key(idx), module)
-
-    def __delitem__(self, idx: Any) -> None:
-        names = list(self._modules.keys())[idx] if isinstance(idx, slice) else [self._key(idx)]
-        for name in names:
-            delattr(self, name)
-        self._renumber(self)
 
     def __add__(self, other: Any) -> "Sequential":
         _check_sequential(other)
@@ -138,12 +141,6 @@ class Sequential(_Modules):
         super().insert(index, module)
         return self
 
-    def extend(self, sequential: Iterable[Any]) -> Any:
-        """Add modules at the end."""
-        for module in list(sequential):
-            self.append(module)
-        return self
-
 
 def _check_sequential(other: Any) -> None:
     if not isinstance(other, Sequential):
@@ -171,17 +168,6 @@ class ModuleList(_Modules):
             return self.__class__(list(self._modules.values())[idx])
         return self._modules[self._get_abs_string_index(idx)]
 
-    def __setitem__(self, idx: Any, module: Any) -> None:
-        setattr(self, self._get_abs_string_index(idx), module)
-
-    def __delitem__(self, idx: Any) -> None:
-        if isinstance(idx, slice):
-            for i in range(len(self._modules))[idx]:
-                delattr(self, str(i))
-        else:
-            delattr(self, self._get_abs_string_index(idx))
-        self._renumber(self)
-
     def __iadd__(self, modules: Iterable[Any]) -> Any:
         return self.extend(modules)
 
@@ -190,17 +176,14 @@ class ModuleList(_Modules):
 
     def __repr__(self) -> str:
         """As any module's, but a run of equal children is one line: "(0-2): 3 x Linear(...)"."""
-        texts = [repr(module) for module in self]
-        if not texts:
+        if not len(self):
             return self._get_name() + "()"
-        runs: list[tuple[int, int, str]] = []
-        for i, text in enumerate(texts):
-            if runs and runs[-1][2] == text:
-                runs[-1] = (runs[-1][0], i, text)
-            else:
-                runs.append((i, i, text))
-        lines = [_addindent(f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}", 2)
-                 for a, b, text in runs]
+        lines, first = [], 0
+        for text, run in groupby(map(repr, self)):
+            count = len([*run])
+            times = f"({first}-{first + count - 1}): {count} x" if count > 1 else f"({first}):"
+            lines.append(_addindent(f"{times} {text}", 2))
+            first += count
         return self._get_name() + "(\n  " + "\n  ".join(lines) + "\n)"
 
     def extend(self, modules: Iterable[Any]) -> Any:
@@ -208,10 +191,7 @@ class ModuleList(_Modules):
         if not isinstance(modules, Iterable):
             raise TypeError("ModuleList.extend should be called with an iterable, but got "
                             + type(modules).__name__)
-        offset = len(self)
-        for i, module in enumerate(modules):
-            self.add_module(str(offset + i), module)
-        return self
+        return super().extend(modules)
 
 
 class ModuleDict(_DictLike):

@@ -5,11 +5,10 @@ import math
 from typing import Any
 
 from rushlight.nn import functional as F, init
-from rushlight.nn.modules.function_module import FunctionModule
-from rushlight.nn.modules.lazy import LazyModuleMixin, lazy_forms
+from rushlight.nn.modules.function_module import FunctionModule, members
+from rushlight.nn.modules.lazy import LazyLayer, lazy_forms
 from rushlight.nn.modules.linear import _init_bias
 from rushlight.nn.modules.utils import _ntuple, _reverse_repeat_tuple, changed, register_empty
-from rushlight.nn.parameter import UninitializedParameter
 
 _PADDING_MODES = ("zeros", "reflect", "replicate", "circular")
 
@@ -19,8 +18,7 @@ class _ConvNd(FunctionModule, function=None):
 
     __constants__ = ["stride", "padding", "dilation", "groups", "padding_mode", "output_padding",
                      "in_channels", "out_channels", "kernel_size"]
-    weight: Any
-    bias: Any
+    _lacking = {"padding_mode": "zeros"}
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: tuple[int, ...],
                  stride: tuple[int, ...], padding: str | tuple[int, ...], dilation: tuple[int, ...],
@@ -33,11 +31,13 @@ class _ConvNd(FunctionModule, function=None):
         self.dilation, self.transposed, self.output_padding = dilation, transposed, output_padding
         self.groups, self.padding_mode = groups, padding_mode
         self._reversed_padding_repeated_twice = _pad_widths(padding, kernel_size, dilation)
-        shape = ((in_channels, out_channels // groups) if transposed
-                 else (out_channels, in_channels // groups))
-        register_empty(self, device, dtype, weight=(*shape, *kernel_size),
-                       bias=out_channels if bias else None)
+        register_empty(self, device, dtype, weight=self._weight_shape(), bias=out_channels if bias else None)
         self.reset_parameters()
+
+    def _weight_shape(self) -> tuple[int, ...]:
+        channels = ((self.in_channels, self.out_channels // self.groups) if self.transposed
+                    else (self.out_channels, self.in_channels // self.groups))
+        return (*channels, *self.kernel_size)
 
     def reset_parameters(self) -> None:
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
@@ -51,10 +51,6 @@ class _ConvNd(FunctionModule, function=None):
         text += changed(self, padding=(0,) * dims, dilation=(1,) * dims, output_padding=(0,) * dims, groups=1)
         text += ", bias=False" if self.bias is None else ""
         return text + changed(self, padding_mode="zeros")
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        self.__dict__.setdefault("padding_mode", "zeros")
 
 
 def _check(in_channels: int, out_channels: int, groups: int, stride: tuple[int, ...],
@@ -88,7 +84,12 @@ def _pad_widths(padding: str | tuple[int, ...], kernel_size: tuple[int, ...],
 
 
 class _Conv(_ConvNd, function="conv{}d"):
-    __constants__ = _ConvNd.__constants__
+    """(N, in, {space}) -> (N, out, {space}), of another size in these; the batch dim may be missing.
+
+    weight: (out, in / groups, *kernel_size) and bias: (out,), both from U(-b, b), b = sqrt(groups / (in * k))
+    for a kernel of k elements. `padding` is a number (or one for each dim), "same" or "valid";
+    `padding_mode` zeros, reflect, replicate or circular.
+    """
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
                  padding: Any = 0, dilation: Any = 1, groups: int = 1, bias: bool = True,
@@ -110,27 +111,16 @@ class _Conv(_ConvNd, function="conv{}d"):
         return self._conv_forward(input, self.weight, self.bias)
 
 
-class Conv1d(_Conv, dims=1):
-    """(N, in, L) -> (N, out, L'); the batch dim may be missing.
-
-    weight: (out, in / groups, k) and bias: (out,), both from U(-b, b), b = sqrt(groups / (in * k)).
-    `padding` is a number, "same" or "valid"; `padding_mode` zeros, reflect, replicate or circular.
-    """
-
-
-class Conv2d(_Conv, dims=2):
-    """(N, in, H, W) -> (N, out, H', W'); weight: (out, in / groups, kh, kw). See Conv1d."""
-
-
-class Conv3d(_Conv, dims=3):
-    """(N, in, D, H, W) -> (N, out, D', H', W'); weight: (out, in / groups, kd, kh, kw).
-
-    See Conv1d.
-    """
+Conv1d, Conv2d, Conv3d = members(_Conv, 1, 2, 3)
 
 
 class _ConvTransposeNd(_ConvNd, function="conv_transpose{}d"):
-    __constants__ = _ConvNd.__constants__
+    """(N, in, {space}) -> (N, out, {space}): the gradient of Conv{n}d with respect to its input.
+
+    weight: (in, out / groups, *kernel_size) and bias: (out,), both from U(-b, b) with
+    b = sqrt(groups / (out * k)) for a kernel of k elements. forward(input, output_size) chooses among the
+    possible sizes.
+    """
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: Any, stride: Any = 1,
                  padding: Any = 0, output_padding: Any = 0, groups: int = 1, bias: bool = True,
@@ -167,34 +157,15 @@ class _ConvTransposeNd(_ConvNd, function="conv_transpose{}d"):
                                                self.padding, extra, self.groups, self.dilation)
 
 
-class ConvTranspose1d(_ConvTransposeNd, dims=1):
-    """(N, in, L) -> (N, out, L'): the gradient of Conv1d with respect to its input.
-
-    weight: (in, out / groups, k) and bias: (out,), both from U(-b, b),
-    b = sqrt(groups / (out * k)). forward(input, output_size) chooses among the possible sizes.
-    """
-
-
-class ConvTranspose2d(_ConvTransposeNd, dims=2):
-    """(N, in, H, W) -> (N, out, H', W'); weight: (in, out / groups, kh, kw).
-
-    See ConvTranspose1d.
-    """
-
-
-class ConvTranspose3d(_ConvTransposeNd, dims=3):
-    """(N, in, D, H, W) -> (N, out, D', H', W'); weight: (in, out / groups, kd, kh, kw).
-
-    See ConvTranspose1d.
-    """
-
-
+ConvTranspose1d, ConvTranspose2d, ConvTranspose3d = members(_ConvTransposeNd, 1, 2, 3)
 # Where `bias` stands among the arguments after kernel_size.
 _BIAS = 4
 
 
-class _LazyConvXdMixin(LazyModuleMixin):
+class _LazyConvXdMixin(LazyLayer):
     """Finds `in_channels` at the first call."""
+
+    _finds = "in_channels"
 
     def __init__(self, out_channels: int, kernel_size: Any, *args: Any, device: Any = None,
                  dtype: Any = None, bias: bool = True, **kwargs: Any) -> None:
@@ -203,28 +174,17 @@ class _LazyConvXdMixin(LazyModuleMixin):
         else:
             kwargs["bias"] = False
         super().__init__(0, 0, kernel_size, *args, **kwargs)
-        self.weight = UninitializedParameter(device=device, dtype=dtype)
         self.out_channels = out_channels
-        if bias:
-            self.bias = UninitializedParameter(device=device, dtype=dtype)
+        self._unsized(bias, device, dtype)
 
-    def reset_parameters(self) -> None:
-        if not self.has_uninitialized_params() and self.in_channels != 0:
-            super().reset_parameters()  # type: ignore[misc]
-
-    def initialize_parameters(self, input: Any, *args: Any, **kwargs: Any) -> None:
-        """Give the parameters their shapes, from the first input."""
-        if not self.has_uninitialized_params():
-            return
-        self.in_channels = self._get_in_channels(input)
-        if self.in_channels % self.groups != 0:
+    def _find(self, input: Any) -> int:
+        found = self._get_in_channels(input)
+        if found % self.groups != 0:
             raise ValueError("in_channels must be divisible by groups")
-        shape = ((self.in_channels, self.out_channels // self.groups) if self.transposed
-                 else (self.out_channels, self.in_channels // self.groups))
-        self.weight.materialize((*shape, *self.kernel_size))
-        if self.bias is not None:
-            self.bias.materialize((self.out_channels,))
-        self.reset_parameters()
+        return found
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"weight": self._weight_shape(), "bias": (self.out_channels,)}
 
     def _get_num_spatial_dims(self) -> int:
         return len(self.kernel_size)
@@ -237,6 +197,6 @@ class _LazyConvXdMixin(LazyModuleMixin):
         return input.shape[-dims - 1]
 
 
-LazyConv1d, LazyConv2d, LazyConv3d = lazy_forms(_LazyConvXdMixin, "in_channels", Conv1d, Conv2d, Conv3d)
+LazyConv1d, LazyConv2d, LazyConv3d = lazy_forms(_LazyConvXdMixin, Conv1d, Conv2d, Conv3d)
 LazyConvTranspose1d, LazyConvTranspose2d, LazyConvTranspose3d = lazy_forms(
-    _LazyConvXdMixin, "in_channels", ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)
+    _LazyConvXdMixin, ConvTranspose1d, ConvTranspose2d, ConvTranspose3d)

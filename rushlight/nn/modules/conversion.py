@@ -110,18 +110,13 @@ class Conversion:
 def _converted(param: Any, fn: Callable[[Any], Any], overwrite: bool) -> Any:
     with torch.no_grad():
         data = fn(param)
-    kept = not overwrite and data.is_meta == param.is_meta
+    kept, grad = not overwrite and data.is_meta == param.is_meta, param.grad
     if kept:
-        grad = param.grad
-        if grad is None:
-            param.data = data
-            return param
         # The gradient's dtype is checked against the parameter's when it is set.
         param.grad = None
         param.data = data
         result = param
     else:
-        grad = param.grad
         result = torch.nn.Parameter(data, param.requires_grad)
     if grad is not None:
         with torch.no_grad():

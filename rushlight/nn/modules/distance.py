@@ -11,7 +11,7 @@ class PairwiseDistance(FunctionModule, function="pairwise_distance", inputs="x1,
     __constants__ = ["norm", "eps", "keepdim"]
     _passed = ("norm", "eps", "keepdim")
     _handed = ("p",)
-    _shown = ()
+    _shown = ""
 
     def _post_init(self, p: float) -> None:
         self.norm = p
@@ -20,4 +20,4 @@ class PairwiseDistance(FunctionModule, function="pairwise_distance", inputs="x1,
 class CosineSimilarity(FunctionModule, function="cosine_similarity", inputs="x1, x2", dim=1, eps=1e-8):
     """The cosine of the angle between x1 and x2 along `dim`, which disappears."""
 
-    _shown = ()
+    _shown = ""

@@ -10,14 +10,6 @@ class Fold(FunctionModule, function="fold", output_size=Any, kernel_size=Any, di
            stride=1):
     """Sum columns of blocks into an image: (N, C * kh * kw, L) -> (N, C, *output_size)."""
 
-    dilation: Any
-    padding: Any
-    stride: Any
-
 
 class Unfold(FunctionModule, function="unfold", kernel_size=Any, dilation=1, padding=0, stride=1):
     """Take an image apart into columns of blocks: (N, C, H, W) -> (N, C * kh * kw, L)."""
-
-    dilation: Any
-    padding: Any
-    stride: Any

@@ -20,6 +20,8 @@ from rushlight.dispatch.source import compile_function
 from rushlight.nn import functional as F
 from rushlight.nn.modules.module import Module
 
+# Options that are one number, or one for each dim.
+_SIZES = frozenset(("stride", "padding", "dilation"))
 # Arguments of losses that their __init__ turns into `reduction`.
 _FOLDED = frozenset(("size_average", "reduce"))
 
@@ -40,10 +42,11 @@ class FunctionModule(Module):
     _function: str | None = None
     _dims: int
     _inputs = "input"
-    # The names of the options; of those that extra_repr shows and that the function gets.
+    # The names of the options; of those that the function gets.
     _options: tuple[str, ...] = ()
-    _shown: tuple[str, ...] | None = None
     _passed: tuple[str, ...] | None = None
+    # What extra_repr shows instead of all options: "size, eps=" is the value of size, and eps=VALUE.
+    _shown: str | None = None
     _by_name = False
     _handed: tuple[str, ...] = ()
     _keyword_only: tuple[str, ...] = ()
@@ -61,7 +64,7 @@ class FunctionModule(Module):
                 setattr(cls, f"_{name}", said.pop(name))
         if "__init__" in vars(cls) or said:
             cls._options = tuple(name for name in said or _arguments(cls) if name not in cls._handed)
-            if "__constants__" not in vars(cls):
+            if said and "__constants__" not in vars(cls):
                 cls.__constants__ = [name for name in cls._options if name not in _FOLDED]
         if said:
             cls._init = staticmethod(lambda: _init_text(cls, said))
@@ -73,11 +76,26 @@ class FunctionModule(Module):
                 _Written(cls, "forward", lambda: _forward_text(cls))
 
     def extra_repr(self) -> str:
-        """The options with their names; `inplace` only where it is set."""
-        names = self._options if self._shown is None else self._shown
-        shown = [(name, getattr(self, name)) for name in names]
-        return ", ".join(f"{name}={value!r}" if isinstance(value, str) else f"{name}={value}"
-                         for name, value in shown if name != "inplace" or value)
+        """The options with their names: `inplace` only where it is set, of `bias` whether there is one."""
+        parts = [f"{name}=" for name in self._options] if self._shown is None else self._shown.split(", ")
+        return ", ".join(_text(self, part) for part in parts if part and (part != "inplace=" or self.inplace))
+
+
+# How docstrings of families speak of 1, 2 and 3 dims: what stands for {space} and {last}.
+_SPACE = {1: "L", 2: "H, W", 3: "D, H, W"}
+_LAST = {1: "the last dim", 2: "the last two dims", 3: "the last three dims"}
+
+
+def members(base: Any, *dims: int) -> list[Any]:
+    """MaxPool1d, ... of `_MaxPoolNd`: one for each number of dims, with the base's docstring filled in."""
+    name = base.__name__.strip("_").removesuffix("Nd")
+
+    def member(n: int) -> Any:
+        images = f"(N, C, {_SPACE[n]}) or (C, {_SPACE[n]})"
+        doc = base.__doc__.format(n=n, images=images, space=_SPACE[n], last=_LAST[n])
+        return type(base)(f"{name}{n}d", (base,), {"__module__": base.__module__, "__doc__": doc}, dims=n)
+
+    return [*map(member, dims)]
 
 
 class _Written:
@@ -95,6 +113,12 @@ class _Written:
         method.__qualname__ = f"{home.__qualname__}.{self.name}"
         setattr(home, self.name, method)
         return method.__get__(instance, owner)
+
+
+def _text(module: Any, part: str) -> str:
+    value = getattr(module, part.rstrip("="))
+    value = value is not None if part == "bias=" else value
+    return (part if "=" in part else "") + (repr(value) if isinstance(value, str) else str(value))
 
 
 def _arguments(cls: type) -> tuple[str, ...]:
@@ -126,7 +150,7 @@ def _init_text(cls: type[FunctionModule], options: dict[str, Any]) -> str:
 def _argument(name: str, default: Any, annotation: str | None) -> str:
     if default is Any or isinstance(default, type):
         return f"{name}: {'Any' if default is Any else default.__name__}"
-    annotation = annotation or ("Any" if default is None else type(default).__name__)
+    annotation = annotation or ("Any" if default is None or name in _SIZES else type(default).__name__)
     return f"{name}: {annotation} = {default!r}"
 
 

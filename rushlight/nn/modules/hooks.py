@@ -217,8 +217,7 @@ class Hooks:
 
     def _run_forward_hooks(self, args: Any, kwargs: Any, result: Any, called: set[int]) -> Any:
         for key, hook in (*_global_forward_hooks.items(), *self._forward_hooks.items()):
-            if (key in self._forward_hooks_always_called or key in _global_forward_hooks_always_called):
-                called.add(key)
+            called.add(key)
             found = self._run_forward_hook(key, hook, args, kwargs, result)
             if found is not None:
                 result = found

@@ -5,34 +5,38 @@ import warnings
 from typing import Any
 
 from rushlight.nn import functional as F
-from rushlight.nn.modules.batchnorm import _Dims, _LazyNormBase, _NormBase
+from rushlight.nn.modules.batchnorm import _LazyNormBase, _NormBase
+from rushlight.nn.modules.function_module import members
 from rushlight.nn.modules.lazy import lazy_forms
 
 
 class _InstanceNorm(_NormBase, function=None, num_features=int, eps=1e-5, momentum=0.1, affine=False,
                     track_running_stats=False, device=None, dtype=None, bias=True):
+    """Normalise each channel of {images} by itself.
+
+    `affine`: weight and bias (num_features,), 1 and 0. `track_running_stats`: in evaluation use
+    the running statistics instead of the sample's.
+    """
+
+    _takes = {1: (2, 3), 2: (3, 4), 3: (4, 5)}
     momentum: float
-    _spatial: int
 
     def _get_no_batch_dim(self) -> int:
-        return self._spatial + 1
+        return self._takes[self._dims][0]
 
     def _apply_instance_norm(self, input: Any) -> Any:
         return F.instance_norm(input, self.running_mean, self.running_var, self.weight, self.bias,
                                self.training or not self.track_running_stats,
                                0.0 if self.momentum is None else self.momentum, self.eps)
 
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: Any, strict: Any,
-                              missing_keys: Any, unexpected_keys: Any, error_msgs: Any) -> None:
-        version = local_metadata.get("version", None)
+    def _modernise(self, state_dict: Any, prefix: str, version: int | None, error_msgs: list[str]) -> None:
         if version is None and not self.track_running_stats:
             running = [name for name in ("running_mean", "running_var") if prefix + name in state_dict]
             if running:
                 error_msgs.append(_unexpected_stats(running, type(self).__name__))
                 for name in running:
                     state_dict.pop(prefix + name)
-        super()._load_from_state_dict(state_dict, prefix, local_metadata, strict, missing_keys,
-                                      unexpected_keys, error_msgs)
+        super()._modernise(state_dict, prefix, version, error_msgs)
 
     def forward(self, input: Any) -> Any:
         self._check_input_dim(input)
@@ -58,30 +62,6 @@ def _unexpected_stats(names: list[str], klass: str) -> str:
             f"documentation of {klass} for details.")
 
 
-class InstanceNorm1d(_Dims, _InstanceNorm):
-    """Normalise each channel of (N, C, L) or (C, L) by itself.
-
-    `affine`: weight and bias (num_features,), 1 and 0. `track_running_stats`: in evaluation use
-    the running statistics instead of the sample's.
-    """
-
-    _dims = (2, 3)
-    _spatial = 1
-
-
-class InstanceNorm2d(_Dims, _InstanceNorm):
-    """Normalise each channel of (N, C, H, W) or (C, H, W) by itself. See InstanceNorm1d."""
-
-    _dims = (3, 4)
-    _spatial = 2
-
-
-class InstanceNorm3d(_Dims, _InstanceNorm):
-    """Normalise each channel of (N, C, D, H, W) or (C, D, H, W) by itself. See InstanceNorm1d."""
-
-    _dims = (4, 5)
-    _spatial = 3
-
-
+InstanceNorm1d, InstanceNorm2d, InstanceNorm3d = members(_InstanceNorm, 1, 2, 3)
 LazyInstanceNorm1d, LazyInstanceNorm2d, LazyInstanceNorm3d = lazy_forms(
-    _LazyNormBase, "num_features", InstanceNorm1d, InstanceNorm2d, InstanceNorm3d)
+    _LazyNormBase, InstanceNorm1d, InstanceNorm2d, InstanceNorm3d)

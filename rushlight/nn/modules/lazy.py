@@ -5,7 +5,7 @@ import warnings
 from typing import Any
 
 import rushlight as torch
-from rushlight.nn.parameter import is_lazy
+from rushlight.nn.parameter import UninitializedParameter, is_lazy
 
 
 class LazyModuleMixin:
@@ -29,14 +29,6 @@ class LazyModuleMixin:
     def _own(self) -> list[tuple[str, Any]]:
         tables = (self._parameters, self._buffers)  # type: ignore[attr-defined]
         return [pair for table in tables for pair in table.items() if pair[1] is not None]
-
-    def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
-        # detach() would give a plain empty tensor: an uninitialised one is written as itself.
-        hidden = self._non_persistent_buffers_set  # type: ignore[attr-defined]
-        for name, value in self._own():
-            if name not in hidden:
-                whole = keep_vars or is_lazy(value)
-                destination[prefix + name] = value if whole else value.detach()
 
     def _lazy_load_hook(self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool,
                         missing_keys: Any, unexpected_keys: Any, error_msgs: Any) -> None:
@@ -71,8 +63,35 @@ class LazyModuleMixin:
                            "dummy forward pass to correctly initialize the modules")
 
 
-def lazy_forms(mixin: type, finds: str, *classes: type) -> list[Any]:
+class LazyLayer(LazyModuleMixin):
+    """The lazy form of a layer with a weight and a bias: one argument is 0 until the first input tells it.
+
+    Subclasses have `_find(input)`, what it is then, and `_shapes()`, those of parameters and buffers by name.
+    """
+
+    _finds: str  # the argument's name
+
+    def _unsized(self, bias: bool, device: Any, dtype: Any) -> None:
+        self.weight = UninitializedParameter(device=device, dtype=dtype)
+        if bias:
+            self.bias = UninitializedParameter(device=device, dtype=dtype)
+
+    def reset_parameters(self) -> None:
+        if not self.has_uninitialized_params() and getattr(self, self._finds) != 0:
+            super().reset_parameters()  # type: ignore[misc]
+
+    def initialize_parameters(self, input: Any, *args: Any, **kwargs: Any) -> None:
+        """Give the parameters their shapes, from the first input."""
+        if self.has_uninitialized_params():
+            setattr(self, self._finds, self._find(input))
+            for name, shape in self._shapes().items():
+                if getattr(self, name) is not None:
+                    getattr(self, name).materialize(shape)
+            self.reset_parameters()
+
+
+def lazy_forms(mixin: Any, *classes: type) -> list[Any]:
     """LazyX of each class X: it finds an argument of X at its first call, and is an X from then on."""
     return [type(f"Lazy{cls.__name__}", (mixin, cls), {
         "__module__": cls.__module__, "cls_to_become": cls,
-        "__doc__": f"{cls.__name__} that finds `{finds}` at its first call."}) for cls in classes]
+        "__doc__": f"{cls.__name__} that finds `{mixin._finds}` at its first call."}) for cls in classes]

@@ -4,13 +4,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import rushlight as torch
 from rushlight.nn import functional as F, init
 from rushlight.nn.modules.function_module import FunctionModule
-from rushlight.nn.modules.lazy import LazyModuleMixin
+from rushlight.nn.modules.lazy import LazyLayer
 from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.utils import register_empty
-from rushlight.nn.parameter import UninitializedParameter
 
 
 class Identity(Module):
@@ -23,7 +21,7 @@ class Identity(Module):
         return input
 
 
-class Linear(Module):
+class Linear(FunctionModule, function=None):
     """x @ weight.T + bias: (*, in_features) -> (*, out_features).
 
     weight: (out_features, in_features) and bias: (out_features,), both from
@@ -31,8 +29,7 @@ class Linear(Module):
     """
 
     __constants__ = ["in_features", "out_features"]
-    weight: Any
-    bias: Any
+    _shown = "in_features=, out_features=, bias="
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None,
                  dtype: Any = None) -> None:
@@ -53,10 +50,6 @@ class Linear(Module):
         except KeyError:  # parametrized, or pruned: attributes
             weight, bias = self.weight, self.bias
         return F.linear(input, weight, bias)
-
-    def extra_repr(self) -> str:
-        return (f"in_features={self.in_features}, out_features={self.out_features}, "
-                f"bias={self.bias is not None}")
 
 
 def _init_bias(bias: Any, weight: Any) -> None:
@@ -81,6 +74,7 @@ class Bilinear(FunctionModule, function="bilinear", inputs="input1, input2", in1
 
     _passed = ("weight", "bias")
     _handed = ("bias", "device", "dtype")
+    _shown = "in1_features=, in2_features=, out_features=, bias="
 
     def _post_init(self, bias: bool, device: Any, dtype: Any) -> None:
         if self.in1_features <= 0:
@@ -95,35 +89,26 @@ class Bilinear(FunctionModule, function="bilinear", inputs="input1, input2", in1
         if self.bias is not None:
             init.uniform_(self.bias, -bound, bound)
 
-    def extra_repr(self) -> str:
-        return (f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
-                f"out_features={self.out_features}, bias={self.bias is not None}")
 
-
-class LazyLinear(LazyModuleMixin, Linear):
+class LazyLinear(LazyLayer, Linear):
     """Linear that finds `in_features` at its first call, and is a Linear from then on."""
 
     cls_to_become = Linear
+    _finds = "in_features"
 
     def __init__(self, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__(0, 0, False)
-        self.weight = UninitializedParameter(device=device, dtype=dtype)
         self.out_features = out_features
-        if bias:
-            self.bias = UninitializedParameter(device=device, dtype=dtype)
+        self._unsized(bias, device, dtype)
 
-    def reset_parameters(self) -> None:
-        if not self.has_uninitialized_params() and self.in_features != 0:
-            super().reset_parameters()
+    def _find(self, input: Any) -> int:
+        return input.shape[-1]
+
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"weight": (self.out_features, self.in_features), "bias": (self.out_features,)}
 
     def initialize_parameters(self, input: Any) -> None:
         """Give the parameters their shapes, from the first input."""
-        if self.has_uninitialized_params():
-            with torch.no_grad():
-                self.in_features = input.shape[-1]
-                self.weight.materialize((self.out_features, self.in_features))
-                if self.bias is not None:
-                    self.bias.materialize((self.out_features,))
-                self.reset_parameters()
+        super().initialize_parameters(input)
         if self.in_features == 0:
             self.in_features = self.weight.shape[-1]

@@ -4,28 +4,23 @@ The arguments size_average and reduce are deprecated spellings of `reduction`.
 """
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from rushlight.nn import _reduction
+from rushlight.nn import _reduction, functional as F
 from rushlight.nn.modules.distance import PairwiseDistance
 from rushlight.nn.modules.function_module import FunctionModule
-
-
-def __getattr__(name: str) -> Any:
-    # Kept in a file of its own, found here as in PyTorch.
-    if name == "LinearCrossEntropyLoss":
-        from rushlight.nn.modules.linear_loss import LinearCrossEntropyLoss
-
-        return LinearCrossEntropyLoss
-    raise AttributeError(f"module 'torch.nn.modules.loss' has no attribute {name!r}")
+from rushlight.nn.modules.linear import Linear
+from rushlight.nn.modules.module import Module
 
 
 class _Loss(FunctionModule, function=None, inputs="input, target"):
-    reduction: str
+    __constants__ = ["reduction"]
     _by_name = True
-    _shown = ()
+    _shown = ""
 
     def __init__(self, size_average: bool | None = None, reduce: bool | None = None,
                  reduction: str = "mean") -> None:
@@ -36,9 +31,6 @@ class _Loss(FunctionModule, function=None, inputs="input, target"):
 
 
 class _WeightedLoss(_Loss, function=None):
-    __constants__ = ["reduction"]
-    weight: Any
-
     def __init__(self, weight: Any = None, size_average: bool | None = None,
                  reduce: bool | None = None, reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
@@ -78,12 +70,11 @@ class PoissonNLLLoss(_Loss, function="poisson_nll_loss", inputs="log_input, targ
     """
 
 
-class GaussianNLLLoss(_Loss, function="gaussian_nll_loss", inputs="input, target, var"):
+class GaussianNLLLoss(_Loss, function="gaussian_nll_loss", inputs="input, target, var", full=False, eps=1e-6,
+                      reduction="mean"):
     """(log(var) + (input - target)^2 / var) / 2, var at least eps; `full` adds log(2 pi) / 2."""
 
-    def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
-        super().__init__(None, None, reduction)
-        self.full, self.eps = full, eps
+    _keyword_only = ("full", "eps", "reduction")
 
 
 class KLDivLoss(_Loss, function="kl_div", size_average=None, reduce=None, reduction="mean", log_target=False):
@@ -105,9 +96,6 @@ class BCELoss(_WeightedLoss, function="binary_cross_entropy"):
 
 class BCEWithLogitsLoss(_Loss, function="binary_cross_entropy_with_logits"):
     """BCELoss of sigmoid(input), in one stable formula; `pos_weight` weighs positive targets."""
-
-    weight: Any
-    pos_weight: Any
 
     def __init__(self, weight: Any = None, size_average: bool | None = None, reduce: bool | None = None,
                  reduction: str = "mean", pos_weight: Any = None) -> None:
@@ -219,3 +207,52 @@ class CTCLoss(_Loss, function="ctc_loss", inputs="log_probs, targets, input_leng
     """
 
     __constants__ = ["blank", "reduction"]
+
+
+@dataclass
+class LinearCrossEntropyOptions:
+    """How PyTorch cuts the batch into chunks. The result is the same; here nothing is cut."""
+
+    allow_retain_graph: bool = False
+    batch_chunk_size: int | None = None
+    chunking_method: str | None = "auto"
+    acc_policy: str = "auto"
+    acc_dtype: Any = None
+
+
+class LinearCrossEntropyLoss(Module):
+    """cross_entropy(linear(input), target): (N, in_features) and (N, *out_features) -> a scalar.
+
+    `linear.weight`: (num_classes * prod(out_features), in_features). See CrossEntropyLoss.
+    """
+
+    __constants__ = ["num_classes", "out_features", "reduction", "ignore_index", "label_smoothing"]
+
+    def __init__(self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (),
+                 bias: bool = False, device: Any = None, dtype: Any = None,
+                 reduction: str = "mean", weight: Any = None, ignore_index: int | None = None,
+                 label_smoothing: float = 0.0, options: Any = None) -> None:
+        super().__init__()
+        self.reduction = reduction
+        self.register_buffer("weight", weight)
+        self.linear = Linear(in_features, num_classes * math.prod(out_features), bias=bias,
+                             device=device, dtype=dtype)
+        self.num_classes = num_classes
+        self.out_features = tuple(out_features)
+        self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
+        self.options = options
+
+    def forward(self, input: Any, target: Any) -> Any:
+        shape = (self.num_classes, *self.out_features)
+        bias = self.linear.bias
+        return F.linear_cross_entropy(
+            input, self.linear.weight.view(*shape, -1), target,
+            linear_bias=None if bias is None else bias.view(shape), weight=self.weight,
+            reduction=self.reduction, ignore_index=self.ignore_index,
+            label_smoothing=self.label_smoothing, options=self.options)
+
+    def extra_repr(self) -> str:
+        return (f"in_features={self.linear.in_features}, num_classes={self.num_classes}, "
+                f"out_features={self.out_features}, bias={self.linear.bias is not None}, "
+                f"reduction={self.reduction}, ignore_index={self.ignore_index}, "
+                f"label_smoothing={self.label_smoothing}, options={self.options}")

@@ -15,16 +15,11 @@ from typing import Any, TypeVar
 
 import rushlight as torch
 from rushlight.nn.modules.conversion import Conversion
-from rushlight.nn.modules.hooks import (  # PyTorch's programs look for the global ones here
-    Hooks, _WrappedHook, _global_backward_hooks, _global_backward_pre_hooks,
-    _global_buffer_registration_hooks, _global_forward_hooks, _global_forward_hooks_always_called,
-    _global_forward_hooks_with_kwargs, _global_forward_pre_hooks, _global_module_registration_hooks,
-    _global_parameter_registration_hooks, _has_any_global_hook, register_module_backward_hook,
-    register_module_buffer_registration_hook, register_module_forward_hook,
-    register_module_forward_pre_hook, register_module_full_backward_hook,
-    register_module_full_backward_pre_hook, register_module_module_registration_hook,
-    register_module_parameter_registration_hook,
-)
+from rushlight.nn.modules import hooks
+from rushlight.nn.modules.hooks import (
+    _global_backward_hooks, _global_backward_pre_hooks, _global_buffer_registration_hooks,
+    _global_forward_hooks, _global_forward_pre_hooks, _global_module_registration_hooks,
+    _global_parameter_registration_hooks)
 from rushlight.nn.modules.state import State, _EXTRA_STATE_KEY_SUFFIX, _IncompatibleKeys
 from rushlight.nn.modules.tree import Tree, _addindent
 from rushlight.nn.parameter import Buffer, Parameter
@@ -40,7 +35,12 @@ def _forward_unimplemented(self: Any, *input: Any) -> None:
     raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
 
-class Module(Tree, Hooks, State, Conversion):
+def __getattr__(name: str) -> Any:
+    # PyTorch's programs look for global hooks here.
+    return getattr(hooks, name)
+
+
+class Module(Tree, hooks.Hooks, State, Conversion):
     """Base class of layers and models: subclass it and define `forward`.
 
     Parameters, buffers and modules assigned to attributes are registered: they show in
@@ -51,6 +51,7 @@ class Module(Tree, Hooks, State, Conversion):
     _version: int = 1
     training: bool
     call_super_init: bool = False
+    _lacking: dict[str, Any] = {}
     _compiled_call_impl: Callable[..., Any] | None = None
     T_destination = TypeVar("T_destination", bound=dict[str, Any])
     forward: Callable[..., Any] = _forward_unimplemented
@@ -228,7 +229,10 @@ class Module(Tree, Hooks, State, Conversion):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        # Modules pickled by older programs lack the tables that came later.
+        # Modules pickled by older programs lack the attributes and tables that came later.
+        for name, value in self._lacking.items():
+            if not hasattr(self, name):
+                self.__dict__[name] = value
         for name in _HOOK_TABLES:
             self.__dict__.setdefault(name, OrderedDict())
         self.__dict__.setdefault("_non_persistent_buffers_set", set())

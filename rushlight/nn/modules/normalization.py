@@ -10,16 +10,14 @@ from rushlight.nn.modules.function_module import FunctionModule
 from rushlight.nn.modules.utils import register_empty
 
 
-class _ChannelNorm(FunctionModule, function=None):
-    def extra_repr(self) -> str:
-        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
-
-
-class LocalResponseNorm(_ChannelNorm, function="local_response_norm", size=int, alpha=1e-4, beta=0.75, k=1.0):
+class LocalResponseNorm(FunctionModule, function="local_response_norm", size=int, alpha=1e-4, beta=0.75,
+                        k=1.0):
     """x / (k + alpha * mean of x^2 over `size` neighbouring channels) ** beta."""
 
+    _shown = "size, alpha=, beta=, k="
 
-class CrossMapLRN2d(_ChannelNorm, function=None, size=int, alpha=1e-4, beta=0.75, k=1):
+
+class CrossMapLRN2d(FunctionModule, function=None, size=int, alpha=1e-4, beta=0.75, k=1):
     """x / (k + alpha / size * sum of x^2 over neighbouring channels) ** beta, for (N, C, H, W).
 
     As in PyTorch the first channel, once it should leave the sum, stays in it: see
@@ -27,6 +25,7 @@ class CrossMapLRN2d(_ChannelNorm, function=None, size=int, alpha=1e-4, beta=0.75
     """
 
     k: float
+    _shown = LocalResponseNorm._shown
 
     def forward(self, input: Any) -> Any:
         if input.dim() != 4:
@@ -48,8 +47,6 @@ def _shape(normalized_shape: Any) -> tuple[int, ...]:
 class _Affine(FunctionModule, function=None):
     """A weight, which starts at 1, and a bias, which starts at 0; None where it is not wanted."""
 
-    weight: Any
-    bias: Any
     _handed = ("device", "dtype", "bias")
 
     def _make(self, shape: Any, device: Any, dtype: Any, bias: bool) -> None:
@@ -71,14 +68,11 @@ class LayerNorm(_Affine, function="layer_norm", normalized_shape=Any, eps=1e-5, 
     """
 
     _passed = ("normalized_shape", "weight", "bias", "eps")
+    _shown = "normalized_shape, eps=, elementwise_affine=, bias="
 
     def _post_init(self, bias: bool, device: Any, dtype: Any) -> None:
         self.normalized_shape = _shape(self.normalized_shape)
         self._make(self.normalized_shape if self.elementwise_affine else None, device, dtype, bias)
-
-    def extra_repr(self) -> str:
-        return (f"{self.normalized_shape}, eps={self.eps}, "
-                f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}")
 
 
 class GroupNorm(_Affine, function="group_norm", num_groups=int, num_channels=int, eps=1e-5, affine=True,
@@ -90,16 +84,13 @@ class GroupNorm(_Affine, function="group_norm", num_groups=int, num_channels=int
 
     _passed = ("num_groups", "weight", "bias", "eps")
     _keyword_only = ("bias",)
+    _shown = "num_groups, num_channels, eps=, affine=, bias="
 
     def _post_init(self, device: Any, dtype: Any, bias: bool) -> None:
         if self.num_channels % self.num_groups != 0:
             raise ValueError(f"num_channels ({self.num_channels}) must be divisible by num_groups "
                              f"({self.num_groups})")
         self._make(self.num_channels if self.affine else None, device, dtype, bias)
-
-    def extra_repr(self) -> str:
-        return (f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
-                f"bias={self.bias is not None}")
 
 
 class RMSNorm(_Affine, function="rms_norm", inputs="x", normalized_shape=Any, eps=None,
@@ -111,11 +102,9 @@ class RMSNorm(_Affine, function="rms_norm", inputs="x", normalized_shape=Any, ep
 
     eps: float | None
     _passed = ("normalized_shape", "weight", "eps")
+    _shown = "normalized_shape, eps=, elementwise_affine="
 
     def _post_init(self, device: Any, dtype: Any) -> None:
         self.normalized_shape = _shape(self.normalized_shape)
         register_empty(self, device, dtype, weight=self.normalized_shape if self.elementwise_affine else None)
         self.reset_parameters()
-
-    def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"

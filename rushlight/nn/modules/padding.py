@@ -7,13 +7,13 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight.nn import functional as F
-from rushlight.nn.modules.function_module import FunctionModule
+from rushlight.nn.modules.function_module import FunctionModule, members
 from rushlight.nn.modules.utils import _ntuple
 
 
 class _Pad(FunctionModule, function=None, padding=Any):
-    _mode: str
     _members_init = True
+    _shown = "padding"
 
     def _post_init(self) -> None:
         self.padding = _ntuple(2 * self._dims)(self.padding)
@@ -21,11 +21,10 @@ class _Pad(FunctionModule, function=None, padding=Any):
     def forward(self, input: Any) -> Any:
         return F.pad(input, self.padding, mode=self._mode)
 
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
-
 
 class _CircularPadNd(_Pad):
+    """Wrap around {last} of {images}."""
+
     _mode = "circular"
 
     def _check_input_dim(self, input: Any) -> None:
@@ -35,83 +34,49 @@ class _CircularPadNd(_Pad):
 
     def forward(self, input: Any) -> Any:
         self._check_input_dim(input)
-        return F.pad(input, self.padding, "circular")
+        return super().forward(input)
 
 
-class CircularPad1d(_CircularPadNd, dims=1):
-    """Wrap around the last dim of (N, C, W) or (C, W)."""
-
-
-class CircularPad2d(_CircularPadNd, dims=2):
-    """Wrap around the last two dims of (N, C, H, W) or (C, H, W)."""
-
-
-class CircularPad3d(_CircularPadNd, dims=3):
-    """Wrap around the last three dims of (N, C, D, H, W) or (C, D, H, W)."""
+CircularPad1d, CircularPad2d, CircularPad3d = members(_CircularPadNd, 1, 2, 3)
 
 
 class _ConstantPadNd(_Pad, function=None, padding=Any, value=float):
+    """Put `value` around {last}."""
+
+    _shown = "padding=, value="
+
     def forward(self, input: Any) -> Any:
         return F.pad(input, self.padding, "constant", self.value)
 
-    def extra_repr(self) -> str:
-        return f"padding={self.padding}, value={self.value}"
 
-
-class ConstantPad1d(_ConstantPadNd, dims=1):
-    """Put `value` around the last dim."""
-
-
-class ConstantPad2d(_ConstantPadNd, dims=2):
-    """Put `value` around the last two dims."""
-
-
-class ConstantPad3d(_ConstantPadNd, dims=3):
-    """Put `value` around the last three dims."""
+ConstantPad1d, ConstantPad2d, ConstantPad3d = members(_ConstantPadNd, 1, 2, 3)
 
 
 class _ReflectionPadNd(_Pad):
+    """Mirror {last} at the ends, without repeating these."""
+
     _mode = "reflect"
 
 
-class ReflectionPad1d(_ReflectionPadNd, dims=1):
-    """Mirror the last dim at its ends, without repeating them."""
-
-
-class ReflectionPad2d(_ReflectionPadNd, dims=2):
-    """Mirror the last two dims at their ends."""
-
-
-class ReflectionPad3d(_ReflectionPadNd, dims=3):
-    """Mirror the last three dims at their ends."""
+ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = members(_ReflectionPadNd, 1, 2, 3)
 
 
 class _ReplicationPadNd(_Pad):
+    """Repeat the ends of {last}."""
+
     _mode = "replicate"
 
 
-class ReplicationPad1d(_ReplicationPadNd, dims=1):
-    """Repeat the ends of the last dim."""
-
-
-class ReplicationPad2d(_ReplicationPadNd, dims=2):
-    """Repeat the ends of the last two dims."""
-
-
-class ReplicationPad3d(_ReplicationPadNd, dims=3):
-    """Repeat the ends of the last three dims."""
+ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = members(_ReplicationPadNd, 1, 2, 3)
 
 
 class _ZeroPad:
     """A constant pad whose value is 0 and is not shown."""
 
-    padding: Any
+    _shown = "padding"
 
     def __init__(self, padding: Any) -> None:
         super().__init__(padding, 0.0)  # type: ignore[call-arg]
-
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
 
 
 class ZeroPad1d(_ZeroPad, ConstantPad1d):

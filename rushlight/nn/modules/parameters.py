@@ -21,9 +21,8 @@ def _line(key: Any, value: Any, of: str) -> str:
     if not isinstance(value, torch.Tensor):
         return f"  ({key}): Object of type: {type(value).__name__}"
     size = "x".join(str(n) for n in value.size())
-    where = f" ({value.device})" if value.is_cuda else ""
     kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
-    return f"  ({key}): {kind} containing: [{of} of size {size}{where}]"
+    return f"  ({key}): {kind} containing: [{of} of size {size}]"
 
 
 def _pairs(given: Iterable[Any], owner: str) -> Iterator[tuple[Any, Any]]:
@@ -56,8 +55,6 @@ class _ListLike(Module):
 
 class _DictLike(Module):
     """Members are found by their keys, those of the dict `_table`."""
-
-    _table: str
 
     def __len__(self) -> int:
         return len(getattr(self, self._table))

@@ -4,14 +4,14 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight.nn import functional as F
-from rushlight.nn.modules.function_module import FunctionModule
+from rushlight.nn.modules.function_module import FunctionModule, members
 from rushlight.nn.modules.utils import _ntuple
 
 
 class _Pool(FunctionModule, function=None):
     """Windows that follow one another unless `stride` says otherwise."""
 
-    _shown: tuple[str, ...] | None = ("kernel_size", "stride", "padding")
+    _shown = "kernel_size=, stride=, padding="
     # Whether a size given as one number is kept as one for each dim.
     _tuples = False
 
@@ -24,30 +24,22 @@ class _Pool(FunctionModule, function=None):
 
 class _MaxPoolNd(_Pool, function="max_pool{}d", kernel_size=Any, stride=None, padding=0, dilation=1,
                  return_indices=False, ceil_mode=False):
-    padding: Any
-    dilation: Any
-    _by_name = True
-    _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
+    """Maximum over windows of {images}; padding counts as -inf.
 
-
-class MaxPool1d(_MaxPoolNd, dims=1):
-    """Maximum over windows of (N, C, L) or (C, L); padding counts as -inf.
-
-    `stride` is the kernel size by default. `return_indices` gives (result, indices), for MaxUnpool.
+    `stride` is the kernel size by default. `return_indices` gives (result, indices), for MaxUnpool{n}d.
     """
 
+    _by_name = True
+    _shown = "kernel_size=, stride=, padding=, dilation=, ceil_mode="
 
-class MaxPool2d(_MaxPoolNd, dims=2):
-    """Maximum over windows of (N, C, H, W) or (C, H, W). See MaxPool1d."""
 
-
-class MaxPool3d(_MaxPoolNd, dims=3):
-    """Maximum over windows of (N, C, D, H, W) or (C, D, H, W). See MaxPool1d."""
+MaxPool1d, MaxPool2d, MaxPool3d = members(_MaxPoolNd, 1, 2, 3)
 
 
 class _MaxUnpoolNd(_Pool, function="max_unpool{}d", kernel_size=Any, stride=None, padding=0):
+    """Put the values back where MaxPool{n}d's indices say; zeros elsewhere."""
+
     __constants__: list[str] = []
-    padding: Any
     _tuples = _members_init = True
 
     def forward(self, input: Any, indices: Any, output_size: Any = None) -> Any:
@@ -55,45 +47,33 @@ class _MaxUnpoolNd(_Pool, function="max_unpool{}d", kernel_size=Any, stride=None
                                                self.padding, output_size)
 
 
-class MaxUnpool1d(_MaxUnpoolNd, dims=1):
-    """Put the values back where MaxPool1d's indices say; zeros elsewhere."""
-
-
-class MaxUnpool2d(_MaxUnpoolNd, dims=2):
-    """Put the values back where MaxPool2d's indices say; zeros elsewhere."""
-
-
-class MaxUnpool3d(_MaxUnpoolNd, dims=3):
-    """Put the values back where MaxPool3d's indices say; zeros elsewhere."""
+MaxUnpool1d, MaxUnpool2d, MaxUnpool3d = members(_MaxUnpoolNd, 1, 2, 3)
 
 
 class AvgPool1d(_Pool, function="avg_pool1d", dims=1, kernel_size=Any, stride=None, padding=0,
                 ceil_mode=False, count_include_pad=True):
     """Average over windows of (N, C, L) or (C, L)."""
 
-    padding: Any
     _tuples = True
 
 
 class _AvgPoolNd(_Pool, function="avg_pool{}d", kernel_size=Any, stride=None, padding=0,
                  ceil_mode=False, count_include_pad=True, divisor_override=None):
-    padding: Any
+    """Average over windows of {images}; `divisor_override` divides instead of their size."""
+
     divisor_override: int | None
     _members_init = True
 
 
-class AvgPool2d(_AvgPoolNd, dims=2):
-    """Average over windows of (N, C, H, W) or (C, H, W); `divisor_override` divides instead."""
+AvgPool2d, AvgPool3d = members(_AvgPoolNd, 2, 3)
 
 
-class AvgPool3d(_AvgPoolNd, dims=3):
-    """Average over windows of (N, C, D, H, W) or (C, D, H, W). See AvgPool2d."""
+class _FractionalMaxPoolNd(FunctionModule, function="fractional_max_pool{}d"):
+    """Maximum over windows placed at random, so that the result of {images} has the wanted size or ratio."""
 
-
-class _FractionalMaxPool(FunctionModule, function="fractional_max_pool{}d"):
     _by_name = True
     __constants__ = ["kernel_size", "return_indices", "output_size", "output_ratio"]
-    _shown = ()
+    _shown = ""
 
     def __init__(self, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
                  return_indices: bool = False, _random_samples: Any = None) -> None:
@@ -113,59 +93,35 @@ class _FractionalMaxPool(FunctionModule, function="fractional_max_pool{}d"):
             raise ValueError(f"output_ratio must be between 0 and 1 (got {output_ratio})")
 
 
-class FractionalMaxPool2d(_FractionalMaxPool, dims=2):
-    """Maximum over windows placed at random, so that the result has the wanted size or ratio."""
-
-
-class FractionalMaxPool3d(_FractionalMaxPool, dims=3):
-    """Maximum over windows placed at random, so that the result has the wanted size or ratio."""
+FractionalMaxPool2d, FractionalMaxPool3d = members(_FractionalMaxPoolNd, 2, 3)
 
 
 class _LPPoolNd(FunctionModule, function="lp_pool{}d", norm_type=float, kernel_size=Any, stride=None,
                 ceil_mode=False):
-    """`stride` is the kernel size by default."""
+    """(sum of x^p over each window)^(1/p) of {images}; `stride` is the kernel size by default."""
 
 
-class LPPool1d(_LPPoolNd, dims=1):
-    """(sum of x^p over each window)^(1/p) of (N, C, L) or (C, L)."""
-
-
-class LPPool2d(_LPPoolNd, dims=2):
-    """(sum of x^p over each window)^(1/p) of (N, C, H, W) or (C, H, W)."""
-
-
-class LPPool3d(_LPPoolNd, dims=3):
-    """(sum of x^p over each window)^(1/p) of (N, C, D, H, W) or (C, D, H, W)."""
+LPPool1d, LPPool2d, LPPool3d = members(_LPPoolNd, 1, 2, 3)
 
 
 class _AdaptiveMaxPoolNd(FunctionModule, function="adaptive_max_pool{}d", output_size=Any,
                          return_indices=False):
-    _shown = ("output_size",)
+    """Maximum over windows of {images}, chosen so that the result has `output_size`.
+
+    None keeps one of several dims.
+    """
+
+    _shown = "output_size="
 
 
-class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd, dims=1):
-    """Maximum over windows chosen so that the result has `output_size`."""
-
-
-class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd, dims=2):
-    """Maximum over windows chosen so that the result has `output_size`; None keeps a dim."""
-
-
-class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd, dims=3):
-    """Maximum over windows chosen so that the result has `output_size`; None keeps a dim."""
+AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d = members(_AdaptiveMaxPoolNd, 1, 2, 3)
 
 
 class _AdaptiveAvgPoolNd(FunctionModule, function="adaptive_avg_pool{}d", output_size=Any):
-    """The window's sizes follow from the input's."""
+    """Average over windows of {images}, chosen so that the result has `output_size`.
+
+    None keeps one of several dims.
+    """
 
 
-class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd, dims=1):
-    """Average over windows chosen so that the result has `output_size`."""
-
-
-class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd, dims=2):
-    """Average over windows chosen so that the result has `output_size`; None keeps a dim."""
-
-
-class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd, dims=3):
-    """Average over windows chosen so that the result has `output_size`; None keeps a dim."""
+AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d = members(_AdaptiveAvgPoolNd, 1, 2, 3)

@@ -1,17 +1,25 @@
-"""Recurrent layers: RNN, LSTM, GRU. The cells, for one step, are in rnn_cells.py."""
+"""Recurrent layers: RNN, LSTM, GRU; and their cells, for one step."""
 from __future__ import annotations
 
+import math
 import numbers
 import warnings
 from typing import Any
 
 import rushlight as torch
+from rushlight.nn import init
 from rushlight.nn.modules.module import Module
-from rushlight.nn.modules.rnn_cells import GRUCell, LSTMCell, RNNCell, RNNCellBase, draw_weights
 from rushlight.nn.modules.utils import changed, register_empty
 from rushlight.nn.utils.rnn import PackedSequence
 
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
+
+
+def draw_weights(module: Any) -> None:
+    """All weights from U(-k, k), k = 1 / sqrt(hidden_size)."""
+    bound = 1.0 / math.sqrt(module.hidden_size) if module.hidden_size > 0 else 0
+    for weight in module.parameters():
+        init.uniform_(weight, -bound, bound)
 
 
 class RNNBase(Module):
@@ -134,12 +142,15 @@ class RNNBase(Module):
         state = None if hx is None else self._given_state(hx, batched)
         self.check_input(input, None)
         state = self._first_state(input, input.size(batch_dim), state)
-        output, *after = self._function()(
-            input, state if self.mode == "LSTM" else state[0], self._flat_weights, self.bias,
-            self.num_layers, self.dropout, self.training, self.bidirectional, self.batch_first)
+        output, *after = self._run((input,), state, self.batch_first)
         if not batched:
             output, after = output.squeeze(batch_dim), [s.squeeze(1) for s in after]
         return output, tuple(after) if self.mode == "LSTM" else after[0]
+
+    def _run(self, operands: tuple[Any, ...], state: tuple[Any, ...], *options: bool) -> Any:
+        return getattr(torch, self.mode.lower())(
+            *operands, state if self.mode == "LSTM" else state[0], self._flat_weights, self.bias,
+            self.num_layers, self.dropout, self.training, self.bidirectional, *options)
 
     def _forward_packed(self, packed: PackedSequence, hx: Any) -> tuple[Any, Any]:
         data, batch_sizes, order, back = packed
@@ -150,9 +161,7 @@ class RNNBase(Module):
                 state = tuple(s.index_select(1, order) for s in state)
         self.check_input(data, batch_sizes)
         state = self._first_state(data, int(batch_sizes[0]), state)
-        output, *after = self._function()(
-            data, batch_sizes, state if self.mode == "LSTM" else state[0], self._flat_weights,
-            self.bias, self.num_layers, self.dropout, self.training, self.bidirectional)
+        output, *after = self._run((data, batch_sizes), state)
         if back is not None:
             after = [s.index_select(1, back) for s in after]
         return (PackedSequence(output, batch_sizes, order, back),
@@ -160,9 +169,6 @@ class RNNBase(Module):
 
     def _name(self) -> str:
         return "RNN" if self.mode.startswith("RNN") else self.mode
-
-    def _function(self) -> Any:
-        return getattr(torch, self.mode.lower())
 
     def _given_state(self, hx: Any, batched: bool) -> tuple[Any, ...]:
         dims, state = (3 if batched else 2), (hx if self.mode == "LSTM" else (hx,))
@@ -253,4 +259,100 @@ class GRU(RNNBase):
         super().__init__("GRU", *args, **kwargs)
 
 
-__all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "RNNCellBase"]
+# --- one step -------------------------------------------------------------------------------------
+
+class RNNCellBase(Module):
+    """weight_ih (chunks * hidden, in), weight_hh (chunks * hidden, hidden), bias_ih, bias_hh."""
+
+    __constants__ = ["input_size", "hidden_size", "bias"]
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int,
+                 device: Any = None, dtype: Any = None) -> None:
+        super().__init__()
+        self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
+        rows = num_chunks * hidden_size
+        register_empty(self, device, dtype, weight_ih=(rows, input_size), weight_hh=(rows, hidden_size),
+                       bias_ih=rows if bias else None, bias_hh=rows if bias else None)
+        self.reset_parameters()
+
+    def extra_repr(self) -> str:
+        own = {"nonlinearity": "tanh"} if "nonlinearity" in self.__dict__ else {}
+        return f"{self.input_size}, {self.hidden_size}" + changed(self, bias=True, **own)
+
+    def reset_parameters(self) -> None:
+        draw_weights(self)
+
+    def _step(self, function: Any, input: Any, state: Any, count: int) -> Any:
+        """The cell's function on a batch, which one sample becomes for the call."""
+        name = self._get_name()
+        if input.dim() not in (1, 2):
+            raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
+        for i, s in enumerate(state or ()):
+            if s.dim() not in (1, 2):
+                what = f"hx[{i}]" if count == 2 else "hidden"
+                raise ValueError(f"{name}: Expected {what} to be 1D or 2D, got {s.dim()}D instead")
+        batched = input.dim() == 2
+        if not batched:
+            input = input.unsqueeze(0)
+        if state is None:
+            state = (torch.zeros(input.size(0), self.hidden_size, dtype=input.dtype,
+                                 device=input.device),) * count
+        elif not batched:
+            state = tuple(s.unsqueeze(0) for s in state)
+        self._check(input, state)
+        after = function(input, state[0] if count == 1 else state, self.weight_ih, self.weight_hh,
+                         self.bias_ih, self.bias_hh)
+        if batched:
+            return after
+        return after.squeeze(0) if count == 1 else tuple(s.squeeze(0) for s in after)
+
+    def _check(self, input: Any, state: Any) -> None:
+        if input.size(1) != self.input_size:
+            raise RuntimeError(f"input has inconsistent input_size: got {input.size(1)} expected "
+                               f"{self.input_size}")
+        for i, s in enumerate(state):
+            if s.size(1) != self.hidden_size:
+                raise RuntimeError(f"hidden{i} has inconsistent hidden_size: got {s.size(1)}, "
+                                   f"expected {self.hidden_size}")
+            if s.size(0) != input.size(0):
+                raise RuntimeError(f"Input batch size {input.size(0)} doesn't match hidden{i} batch "
+                                   f"size {s.size(0)}")
+
+
+class RNNCell(RNNCellBase):
+    """(B, in), (B, hidden) -> (B, hidden): tanh(W x + b + V h + c), or relu."""
+
+    __constants__ = ["input_size", "hidden_size", "bias", "nonlinearity"]
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True,
+                 nonlinearity: str = "tanh", device: Any = None, dtype: Any = None) -> None:
+        super().__init__(input_size, hidden_size, bias, 1, device, dtype)
+        self.nonlinearity = nonlinearity
+
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        if self.nonlinearity not in ("tanh", "relu"):
+            raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
+        function = torch.rnn_tanh_cell if self.nonlinearity == "tanh" else torch.rnn_relu_cell
+        return self._step(function, input, None if hx is None else (hx,), 1)
+
+
+class LSTMCell(RNNCellBase):
+    """(B, in), ((B, hidden), (B, hidden)) -> (h', c'), each (B, hidden). See LSTM."""
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None,
+                 dtype: Any = None) -> None:
+        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
+
+    def forward(self, input: Any, hx: Any = None) -> tuple[Any, Any]:
+        return self._step(torch.lstm_cell, input, hx, 2)
+
+
+class GRUCell(RNNCellBase):
+    """(B, in), (B, hidden) -> (B, hidden). See GRU."""
+
+    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None,
+                 dtype: Any = None) -> None:
+        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
+
+    def forward(self, input: Any, hx: Any = None) -> Any:
+        return self._step(torch.gru_cell, input, None if hx is None else (hx,), 1)

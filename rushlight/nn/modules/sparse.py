@@ -18,20 +18,9 @@ def _padding_index(padding_idx: int | None, num_embeddings: int, name: str) -> i
     return padding_idx + num_embeddings if padding_idx < 0 else padding_idx
 
 
-def _shape(embeddings: Any) -> Any:
-    if embeddings.dim() != 2:
-        raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
-    return embeddings.shape
-
-
 class _Table(FunctionModule, function=None):
     """The weight of both: drawn from N(0, 1), or given; the padding row is zero."""
 
-    num_embeddings: int
-    embedding_dim: int
-    padding_idx: int | None
-    max_norm: float | None
-    weight: Any
     _handed = ("_weight", "_freeze", "device", "dtype")
 
     def _make_weight(self, given: Any, freeze: bool, device: Any, dtype: Any) -> None:
@@ -43,6 +32,15 @@ class _Table(FunctionModule, function=None):
             if list(given.shape) != list(shape):
                 raise AssertionError("Shape of weight does not match num_embeddings and embedding_dim")
             self.weight = Parameter(given, requires_grad=not freeze)
+
+    @classmethod
+    def _around(cls, embeddings: Any, freeze: bool, **options: Any) -> Any:
+        if embeddings.dim() != 2:
+            raise AssertionError("Embeddings parameter is expected to be 2-dimensional")
+        rows, columns = embeddings.shape
+        made: Any = cls(num_embeddings=rows, embedding_dim=columns, _weight=embeddings, **options)
+        made.weight.requires_grad = not freeze
+        return made
 
     def reset_parameters(self) -> None:
         init.normal_(self.weight)
@@ -78,10 +76,8 @@ class Embedding(_Table, function="embedding", num_embeddings=int, embedding_dim=
                         max_norm: float | None = None, norm_type: float = 2.0,
                         scale_grad_by_freq: bool = False, sparse: bool = False) -> "Embedding":
         """An Embedding around a (rows, columns) tensor; `freeze`: it is not trained."""
-        rows, columns = _shape(embeddings)
-        return cls(num_embeddings=rows, embedding_dim=columns, _weight=embeddings, _freeze=freeze,
-                   padding_idx=padding_idx, max_norm=max_norm, norm_type=norm_type,
-                   scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
+        return cls._around(embeddings, freeze, padding_idx=padding_idx, max_norm=max_norm,
+                           norm_type=norm_type, scale_grad_by_freq=scale_grad_by_freq, sparse=sparse)
 
 
 class EmbeddingBag(_Table, function="embedding_bag", num_embeddings=int, embedding_dim=int, max_norm=None,
@@ -114,9 +110,6 @@ class EmbeddingBag(_Table, function="embedding_bag", num_embeddings=int, embeddi
                         mode: str = "mean", sparse: bool = False, include_last_offset: bool = False,
                         padding_idx: int | None = None) -> "EmbeddingBag":
         """An EmbeddingBag around a (rows, columns) tensor; `freeze`: it is not trained."""
-        rows, columns = _shape(embeddings)
-        bag = cls(num_embeddings=rows, embedding_dim=columns, _weight=embeddings,
-                  max_norm=max_norm, norm_type=norm_type, scale_grad_by_freq=scale_grad_by_freq,
-                  mode=mode, sparse=sparse, include_last_offset=include_last_offset, padding_idx=padding_idx)
-        bag.weight.requires_grad = not freeze
-        return bag
+        return cls._around(embeddings, freeze, max_norm=max_norm, norm_type=norm_type,
+                           scale_grad_by_freq=scale_grad_by_freq, mode=mode, sparse=sparse,
+                           include_last_offset=include_last_offset, padding_idx=padding_idx)

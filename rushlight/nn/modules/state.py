@@ -42,12 +42,9 @@ class State:
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         """Put this module's own tensors into `destination`; may be overridden."""
-        for name, param in self._parameters.items():
-            if param is not None:
-                destination[prefix + name] = param if keep_vars else param.detach()
-        for name, buffer in self._buffers.items():
-            if buffer is not None and name not in self._non_persistent_buffers_set:
-                destination[prefix + name] = buffer if keep_vars else buffer.detach()
+        for name, t in _kept(self).items():
+            # detach() would give a plain empty tensor: an uninitialised one is written as itself.
+            destination[prefix + name] = t if keep_vars or is_lazy(t) else t.detach()
         if type(self).get_extra_state is not State.get_extra_state:
             destination[prefix + _EXTRA_STATE_KEY_SUFFIX] = self.get_extra_state()
 
@@ -117,11 +114,10 @@ class State:
                               strict: bool, missing_keys: list[str], unexpected_keys: list[str],
                               error_msgs: list[str]) -> None:
         """Load this module's own tensors (not the children's); may be overridden."""
+        self._modernise(state_dict, prefix, local_metadata.get("version", None), error_msgs)
         for hook in self._load_state_dict_pre_hooks.values():
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
-        local = {**self._parameters, **{name: buffer for name, buffer in self._buffers.items()
-                                        if name not in self._non_persistent_buffers_set}}
-        local = {name: t for name, t in local.items() if t is not None}
+        local = _kept(self)
         assign = local_metadata.get("assign_to_params_buffers", False)
         for name, current in local.items():
             key = prefix + name
@@ -132,6 +128,9 @@ class State:
         self._load_extra_state(state_dict, prefix, strict, missing_keys, unexpected_keys)
         if strict:
             unexpected_keys.extend(self._unexpected(state_dict, prefix, local))
+
+    def _modernise(self, state_dict: Any, prefix: str, version: int | None, error_msgs: list[str]) -> None:
+        """Change what an older version of the module has written."""
 
     def _load_one(self, name: str, key: str, current: Any, given: Any, assign: bool,
                   error_msgs: list[str]) -> None:
@@ -220,6 +219,12 @@ class State:
         return _IncompatibleKeys(missing, unexpected)
 
 
+def _kept(module: Any) -> dict[str, Any]:
+    """A module's own tensors that are in its state dict."""
+    hidden, tables = module._non_persistent_buffers_set, (module._parameters, module._buffers)
+    return {name: t for table in tables for name, t in table.items() if t is not None and name not in hidden}
+
+
 def _load(module: Any, state_dict: Any, prefix: str, metadata: Any, assign: bool, strict: bool,
           report: tuple[list[str], list[str], list[str]]) -> None:
     missing, unexpected, errors = report
@@ -250,13 +255,10 @@ def _fits(module: Any, state_dict: Any, strict: bool) -> bool:
     keys = 0
     for path, m in module.named_modules(remove_duplicate=False):
         prefix = f"{path}." if path else ""
-        hidden = m._non_persistent_buffers_set
-        own = [*m._parameters.items(), *((n, b) for n, b in m._buffers.items() if n not in hidden)]
-        for name, current in own:
-            if current is not None:
-                keys += 1
-                if not _suits(current, state_dict.get(prefix + name), strict):
-                    return False
+        for name, current in _kept(m).items():
+            keys += 1
+            if not _suits(current, state_dict.get(prefix + name), strict):
+                return False
     return not strict or keys == len(state_dict)
 
 

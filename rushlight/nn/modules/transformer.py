@@ -169,31 +169,30 @@ class _Layer(Module):
     """What both layers have: attentions and a feed-forward network, each with a norm and dropout."""
 
     __constants__ = ["norm_first"]
-    self_attn: MultiheadAttention
-    dropout1: Dropout
 
-    def _build(self, attentions: tuple[str, ...], d_model: int, nhead: int, dim_feedforward: int,
-               dropout: float, activation: Any, eps: float, batch_first: bool, norm_first: bool,
-               bias: bool, device: Any, dtype: Any) -> None:
+    _attentions: tuple[str, ...] = ("self_attn",)
+    _lacking = {"activation": F.relu}
+
+    def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
+                 activation: Any = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
+                 norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+        super().__init__()
         where = {"device": device, "dtype": dtype}
-        for name in attentions:
+        for name in self._attentions:
             setattr(self, name, MultiheadAttention(d_model, nhead, dropout=dropout, bias=bias,
                                                    batch_first=batch_first, **where))
         self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **where)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **where)
         self.norm_first = norm_first
-        blocks = range(1, len(attentions) + 2)
+        blocks = range(1, len(self._attentions) + 2)
         for i in blocks:
-            setattr(self, f"norm{i}", LayerNorm(d_model, eps=eps, bias=bias, **where))
+            setattr(self, f"norm{i}", LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **where))
         for i in blocks:
             setattr(self, f"dropout{i}", Dropout(dropout))
         self.activation = (_get_activation_fn(activation) if isinstance(activation, str) else activation)
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        if not hasattr(self, "activation"):
-            self.activation = F.relu
+        if len(self._attentions) == 1:  # PyTorch's encoders look at it
+            self.activation_relu_or_gelu = _relu_or_gelu(self.activation)
 
     def _sa_block(self, x: Any, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False) -> Any:
         x = self.self_attn(x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask,
@@ -206,14 +205,6 @@ class TransformerEncoderLayer(_Layer):
 
     src (S, N, E), or (N, S, E) with `batch_first`. `norm_first`: norms before, not after.
     """
-
-    def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
-                 activation: Any = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
-                 norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
-        super().__init__()
-        self._build(("self_attn",), d_model, nhead, dim_feedforward, dropout, activation,
-                    layer_norm_eps, batch_first, norm_first, bias, device, dtype)
-        self.activation_relu_or_gelu = _relu_or_gelu(self.activation)
 
     def forward(self, src: Any, src_mask: Any = None, src_key_padding_mask: Any = None,
                 is_causal: bool = False) -> Any:
@@ -245,12 +236,7 @@ class TransformerDecoderLayer(_Layer):
     tgt (T, N, E) and memory (S, N, E). `norm_first`: norms before, not after.
     """
 
-    def __init__(self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
-                 activation: Any = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
-                 norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
-        super().__init__()
-        self._build(("self_attn", "multihead_attn"), d_model, nhead, dim_feedforward, dropout,
-                    activation, layer_norm_eps, batch_first, norm_first, bias, device, dtype)
+    _attentions = ("self_attn", "multihead_attn")
 
     def forward(self, tgt: Any, memory: Any, tgt_mask: Any = None, memory_mask: Any = None,
                 tgt_key_padding_mask: Any = None, memory_key_padding_mask: Any = None,

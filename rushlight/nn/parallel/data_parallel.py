@@ -3,7 +3,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import rushlight as torch
 from rushlight.nn.modules.module import Module
 
 
@@ -17,9 +16,6 @@ class DataParallel(Module):
         super().__init__()
         self.dim, self.module = dim, module
         self.device_ids: list[Any] = []
-        if torch.cuda.device_count() > 1 and (device_ids is None or len(device_ids) > 1):
-            raise NotImplementedError("DataParallel over several GPUs is not available; use one "
-                                      "device (device_ids=[0]), or one process for each GPU")
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
         return self.module(*inputs, **kwargs)

@@ -7,7 +7,7 @@ import rushlight as torch
 from rushlight.nn import functional as F
 from rushlight.nn.modules.module import Module
 from rushlight.nn.utils import parametrize
-from rushlight.nn.utils.spectral_norm import dim_of_outputs
+from rushlight.nn.utils.spectral_norm import as_matrix, check_iterations, dim_of_outputs, start_vectors
 from rushlight.nn.utils.weight_norm import norm_except_dim, scaled
 
 
@@ -40,34 +40,22 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
 
 
 class _SpectralNorm(Module):
-    _u: Any
-    _v: Any
-
     def __init__(self, weight: Any, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
         super().__init__()
         ndim = weight.ndim
         if dim >= ndim or dim < -ndim:
             raise IndexError("Dimension out of range (expected to be in range of "
                              f"[-{ndim}, {ndim - 1}] but got {dim})")
-        if n_power_iterations <= 0:
-            raise ValueError("Expected n_power_iterations to be positive, but got "
-                             f"n_power_iterations={n_power_iterations}")
+        check_iterations(n_power_iterations)
         self.dim = dim if dim >= 0 else dim + ndim
         self.eps = eps
         if ndim > 1:
             self.n_power_iterations = n_power_iterations
-            matrix = self._matrix(weight)
-            rows, columns = matrix.size()
-            for name, size in (("_u", rows), ("_v", columns)):
-                start = matrix.new_empty(size).normal_(0, 1)
-                self.register_buffer(name, F.normalize(start, dim=0, eps=self.eps))
+            matrix = as_matrix(weight, self.dim)
+            for name, start in zip(("_u", "_v"), start_vectors(matrix, eps), strict=True):
+                self.register_buffer(name, start)
             # Starting near the singular vectors keeps the first steps from being off.
             self._power_method(matrix, 15)
-
-    def _matrix(self, weight: Any) -> Any:
-        if self.dim != 0:
-            weight = weight.movedim(self.dim, 0)
-        return weight.flatten(1)
 
     def _power_method(self, matrix: Any, steps: int) -> None:
         with torch.no_grad():
@@ -78,7 +66,7 @@ class _SpectralNorm(Module):
     def forward(self, weight: Any) -> Any:
         if weight.ndim == 1:
             return F.normalize(weight, dim=0, eps=self.eps)
-        matrix = self._matrix(weight)
+        matrix = as_matrix(weight, self.dim)
         if self.training:
             self._power_method(matrix, self.n_power_iterations)
         # Copies: backward needs the values of this call, a later one moves the buffers.
@@ -95,9 +83,7 @@ def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1
 
     `dim`: the dim of outputs; by default 0, and 1 for transposed convolutions.
     """
-    weight = getattr(module, name, None)
-    if not isinstance(weight, torch.Tensor):
-        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    weight = _tensor(module, name)
     dim = dim_of_outputs(module) if dim is None else dim
     with torch.no_grad():
         norm = _SpectralNorm(weight, n_power_iterations, dim, eps)
@@ -105,10 +91,15 @@ def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1
     return module
 
 
+def _tensor(module: Any, name: str) -> Any:
+    found = getattr(module, name, None)
+    if not isinstance(found, torch.Tensor):
+        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    return found
+
+
 class _Orthogonal(Module):
     """A map from all matrices onto orthogonal ones; `base` moves its origin to the first value."""
-
-    base: Any
 
     def __init__(self, weight: Any, orthogonal_map: str, *, use_trivialization: bool = True) -> None:
         super().__init__()
@@ -201,9 +192,7 @@ def orthogonal(module: Any, name: str = "weight", orthogonal_map: str | None = N
 
     `orthogonal_map`: "matrix_exp", "cayley" or "householder".
     """
-    weight = getattr(module, name, None)
-    if not isinstance(weight, torch.Tensor):
-        raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")
+    weight = _tensor(module, name)
     if weight.ndim < 2:
         raise ValueError(f"Expected a matrix or batch of matrices. Got a tensor of {weight.ndim} dimensions.")
     if orthogonal_map is None:

@@ -284,41 +284,40 @@ class CustomFromMask(BasePruningMethod):
         return default_mask * self.mask.to(dtype=default_mask.dtype)
 
 
+def _pruned(method: type[BasePruningMethod], module: Any, name: str, *how: Any, **scores: Any) -> Any:
+    method.apply(module, name, *how, **scores)
+    return module
+
+
 def identity(module: Any, name: str) -> Any:
     """Make a parameter a pruned one with nothing pruned."""
-    Identity.apply(module, name)
-    return module
+    return _pruned(Identity, module, name)
 
 
 def random_unstructured(module: Any, name: str, amount: Any) -> Any:
     """Prune entries of a parameter at random: a number of them, or a share."""
-    RandomUnstructured.apply(module, name, amount)
-    return module
+    return _pruned(RandomUnstructured, module, name, amount)
 
 
 def l1_unstructured(module: Any, name: str, amount: Any, importance_scores: Any = None) -> Any:
     """Prune the entries of smallest absolute value (or score)."""
-    L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
-    return module
+    return _pruned(L1Unstructured, module, name, amount=amount, importance_scores=importance_scores)
 
 
 def random_structured(module: Any, name: str, amount: Any, dim: int) -> Any:
     """Prune whole channels along `dim` at random."""
-    RandomStructured.apply(module, name, amount, dim)
-    return module
+    return _pruned(RandomStructured, module, name, amount, dim)
 
 
 def ln_structured(module: Any, name: str, amount: Any, n: Any, dim: int,
                   importance_scores: Any = None) -> Any:
     """Prune the channels along `dim` with the smallest n-norm."""
-    LnStructured.apply(module, name, amount, n, dim, importance_scores=importance_scores)
-    return module
+    return _pruned(LnStructured, module, name, amount, n, dim, importance_scores=importance_scores)
 
 
 def custom_from_mask(module: Any, name: str, mask: Any) -> Any:
     """Prune a parameter where `mask` is 0."""
-    CustomFromMask.apply(module, name, mask)
-    return module
+    return _pruned(CustomFromMask, module, name, mask)
 
 
 def global_unstructured(parameters: Any, pruning_method: Any, importance_scores: Any = None,

@@ -16,17 +16,13 @@ class SpectralNorm:
 
     def __init__(self, name: str = "weight", n_power_iterations: int = 1, dim: int = 0,
                  eps: float = 1e-12) -> None:
-        if n_power_iterations <= 0:
-            raise ValueError("Expected n_power_iterations to be positive, but got "
-                             f"n_power_iterations={n_power_iterations}")
+        check_iterations(n_power_iterations)
         self.name, self.n_power_iterations = name, n_power_iterations
         self.dim, self.eps = dim, eps
 
     def reshape_weight_to_matrix(self, weight: Any) -> Any:
         """(size of `dim`, all the rest)."""
-        if self.dim != 0:
-            weight = weight.movedim(self.dim, 0)
-        return weight.reshape(weight.size(0), -1)
+        return as_matrix(weight, self.dim)
 
     def compute_weight(self, module: Any, do_power_iteration: bool) -> Any:
         """The weight over its largest singular value; `u` and `v` are moved in place."""
@@ -62,9 +58,7 @@ class SpectralNorm:
         if weight is None:
             raise ValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
         with torch.no_grad():
-            rows, columns = fn.reshape_weight_to_matrix(weight).size()
-            u = F.normalize(weight.new_empty(rows).normal_(0, 1), dim=0, eps=eps)
-            v = F.normalize(weight.new_empty(columns).normal_(0, 1), dim=0, eps=eps)
+            u, v = start_vectors(fn.reshape_weight_to_matrix(weight), eps)
         delattr(module, name)
         module.register_parameter(name + "_orig", weight)
         # A plain attribute: state_dict has the original.
@@ -74,6 +68,23 @@ class SpectralNorm:
         module.register_forward_pre_hook(fn)
         module._register_state_dict_hook(_VersionMark(fn))
         return fn
+
+
+def check_iterations(count: int) -> None:
+    """ValueError unless there is an iteration."""
+    if count <= 0:
+        raise ValueError(f"Expected n_power_iterations to be positive, but got n_power_iterations={count}")
+
+
+def as_matrix(weight: Any, dim: int) -> Any:
+    """(size of `dim`, all the rest)."""
+    weight = weight if dim == 0 else weight.movedim(dim, 0)
+    return weight.reshape(weight.size(0), -1)
+
+
+def start_vectors(matrix: Any, eps: float) -> list[Any]:
+    """Random unit vectors for rows and columns, where the iteration begins."""
+    return [F.normalize(matrix.new_empty(size).normal_(0, 1), dim=0, eps=eps) for size in matrix.size()]
 
 
 def dim_of_outputs(module: Any) -> int:
@@ -106,8 +117,7 @@ def spectral_norm(module: Any, name: str = "weight", n_power_iterations: int = 1
 
 def remove_spectral_norm(module: Any, name: str = "weight") -> Any:
     """Undo spectral_norm; ValueError where there is none."""
-    if not undo(module, SpectralNorm, name):
-        raise ValueError(f"spectral_norm of '{name}' not found in {module}")
+    undo(module, SpectralNorm, name)
     for key, hook in module._state_dict_hooks.items():
         if isinstance(hook, _VersionMark) and hook.fn.name == name:
             del module._state_dict_hooks[key]

@@ -19,14 +19,15 @@ def check_new(module: Any, kind: type, name: str) -> None:
                          f" Make sure to run the dummy forward before applying {what} normalization")
 
 
-def undo(module: Any, kind: type, name: str) -> bool:
-    """Take a normalisation off a parameter; False where there is none."""
+def undo(module: Any, kind: type, name: str) -> None:
+    """Take a normalisation off a parameter; ValueError where there is none."""
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, kind) and hook.name == name:  # type: ignore[attr-defined]
             hook.remove(module)  # type: ignore[attr-defined]
             del module._forward_pre_hooks[key]
-            return True
-    return False
+            return
+    what = "weight" if kind is WeightNorm else "spectral"
+    raise ValueError(f"{what}_norm of '{name}' not found in {module}")
 
 
 def norm_except_dim(v: Any, dim: int | None) -> Any:
@@ -88,6 +89,5 @@ def weight_norm(module: Any, name: str = "weight", dim: int | None = 0) -> Any:
 
 def remove_weight_norm(module: Any, name: str = "weight") -> Any:
     """Undo weight_norm; ValueError where there is none."""
-    if not undo(module, WeightNorm, name):
-        raise ValueError(f"weight_norm of '{name}' not found in {module}")
+    undo(module, WeightNorm, name)
     return module

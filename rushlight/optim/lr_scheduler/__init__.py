@@ -1,11 +1,6 @@
 """torch.optim.lr_scheduler: learning rates as functions of the step."""
-from rushlight.optim.lr_scheduler.base import LRScheduler, _LRScheduler
-from rushlight.optim.lr_scheduler.composed import (ChainedScheduler, ReduceLROnPlateau, SequentialLR)
-from rushlight.optim.lr_scheduler.cosine import CosineAnnealingLR, CosineAnnealingWarmRestarts
-from rushlight.optim.lr_scheduler.cyclic import CyclicLR, OneCycleLR
-from rushlight.optim.lr_scheduler.simple import (ConstantLR, ExponentialLR, LambdaLR, LinearLR,
-                                                 MultiplicativeLR, MultiStepLR, PolynomialLR, StepLR)
+from rushlight.base.lazy import homes, lazy_names, public
 
-__all__ = ["ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR",
-           "ExponentialLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR", "MultiplicativeLR",
-           "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR", "_LRScheduler"]
+_HOMES = homes("rushlight.optim.lr_scheduler")
+__getattr__, __dir__ = lazy_names(globals(), _HOMES)
+__all__ = public(_HOMES)  # noqa: PLE0605

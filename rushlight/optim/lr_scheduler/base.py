@@ -32,10 +32,18 @@ def set_lr(group: dict[str, Any], value: Any) -> None:
         group["lr"] = value
 
 
+def state_of(part: Any) -> Any:
+    """What is saved of a scheduler, or of an object that is called; None for plain functions (and None)."""
+    if part is None or isinstance(part, types.FunctionType):
+        return None
+    return part.__dict__.copy() if callable(part) else part.state_dict()
+
+
 class LRScheduler:
     """Subclass with get_lr(), which gives one rate per parameter group for `last_epoch`."""
 
     _is_initial = False
+    _parts = ""  # the attribute that lists schedulers or functions, which may have states of their own
 
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1) -> None:
         if not isinstance(optimizer, Optimizer):
@@ -65,12 +73,22 @@ class LRScheduler:
             self._is_initial = False
 
     def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer."""
-        return {key: value for key, value in self.__dict__.items() if key != "optimizer"}
+        """Everything but the optimizer and plain functions; schedulers as their own states."""
+        state = {k: v for k, v in self.__dict__.items() if k not in ("optimizer", self._parts)}
+        if self._parts:
+            state[self._parts] = [*map(state_of, getattr(self, self._parts))]
+        return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over a state_dict()."""
-        self.__dict__.update(state_dict)
+        rest = dict(state_dict)
+        saved = rest.pop(self._parts) if self._parts else ()
+        self.__dict__.update(rest)
+        for part, state in zip(getattr(self, self._parts, ()), saved, strict=True):
+            if not callable(part):
+                part.load_state_dict(state)
+            elif state is not None:
+                part.__dict__.update(state)
 
     def get_last_lr(self) -> list[Any]:
         """The rates that are in force."""

@@ -26,28 +26,10 @@ def _check_same(schedulers: list[Any], optimizer: Any, name: str) -> None:
                              f"{scheduler.optimizer}, which is different from {type(optimizer).__name__}.")
 
 
-class _Many(LRScheduler):
-    """Shared by schedulers that hold others."""
-
-    _schedulers: list[Any]
-
-    def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer; schedulers as their own states."""
-        state = {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "_schedulers")}
-        state["_schedulers"] = [s.state_dict() for s in self._schedulers]
-        return state
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over a state_dict()."""
-        rest = dict(state_dict)
-        saved = rest.pop("_schedulers")
-        self.__dict__.update(rest)
-        for scheduler, state in zip(self._schedulers, saved, strict=True):
-            scheduler.load_state_dict(state)
-
-
-class SequentialLR(_Many):
+class SequentialLR(LRScheduler):
     """One scheduler after the other, changing at the milestones."""
+
+    _parts = "_schedulers"
 
     def __init__(self, optimizer: Any, schedulers: list[Any], milestones: list[int],
                  last_epoch: int = -1) -> None:
@@ -89,8 +71,10 @@ def _undo(scheduler: Any) -> None:
         scheduler.last_epoch -= 1
 
 
-class ChainedScheduler(_Many):
+class ChainedScheduler(LRScheduler):
     """All schedulers at every step, each on the rates that the last one left."""
+
+    _parts = "_schedulers"
 
     def __init__(self, schedulers: Any, optimizer: Any = None) -> None:
         schedulers = list(schedulers)

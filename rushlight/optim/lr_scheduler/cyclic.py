@@ -2,11 +2,10 @@
 from __future__ import annotations
 
 import math
-import types
 from collections.abc import Callable
 from typing import Any
 
-from rushlight.optim.lr_scheduler.base import LRScheduler, set_lr
+from rushlight.optim.lr_scheduler.base import LRScheduler, set_lr, state_of
 
 
 def _per_group(optimizer: Any, value: Any, name: str) -> list[Any]:
@@ -81,17 +80,14 @@ class OneCycleLR(_Momenta):
         super().__init__(optimizer, last_epoch)
 
     def _phases(self, pct_start: float, three_phase: bool) -> list[dict[str, Any]]:
-        total = self.total_steps
-        up = {"end_step": float(pct_start * total) - 1, "start_lr": "initial_lr", "end_lr": "max_lr",
-              "start_momentum": "max_momentum", "end_momentum": "base_momentum"}
+        total, low, high = self.total_steps, "base_momentum", "max_momentum"
+        rows = [(float(pct_start * total) - 1, "initial_lr", "max_lr", high, low),
+                (float(2 * pct_start * total) - 2, "max_lr", "initial_lr", low, high),
+                (total - 1, "initial_lr", "min_lr", high, high)]
         if not three_phase:
-            return [up, {"end_step": total - 1, "start_lr": "max_lr", "end_lr": "min_lr",
-                         "start_momentum": "base_momentum", "end_momentum": "max_momentum"}]
-        return [up, {"end_step": float(2 * pct_start * total) - 2, "start_lr": "max_lr",
-                     "end_lr": "initial_lr", "start_momentum": "base_momentum",
-                     "end_momentum": "max_momentum"},
-                {"end_step": total - 1, "start_lr": "initial_lr", "end_lr": "min_lr",
-                 "start_momentum": "max_momentum", "end_momentum": "max_momentum"}]
+            rows[1:] = [(total - 1, "max_lr", "min_lr", low, high)]
+        names = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
+        return [dict(zip(names, row, strict=True)) for row in rows]
 
     def get_lr(self) -> list[Any]:
         """One rate per group; sets the groups' momenta as well."""
@@ -118,17 +114,15 @@ class OneCycleLR(_Momenta):
 
 
 def _total(total_steps: int | None, epochs: int | None, steps_per_epoch: int | None) -> int:
-    if total_steps is not None:
-        if total_steps <= 0 or not isinstance(total_steps, int):
-            raise ValueError(f"Expected positive integer total_steps, but got {total_steps}")
-        return total_steps
-    if epochs is None or steps_per_epoch is None:
+    given: dict[str, Any] = {"total_steps": total_steps}
+    if total_steps is None:
+        given = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
+    if None in given.values():
         raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
-    if not isinstance(epochs, int) or epochs <= 0:
-        raise ValueError(f"Expected positive integer epochs, but got {epochs}")
-    if not isinstance(steps_per_epoch, int) or steps_per_epoch <= 0:
-        raise ValueError(f"Expected positive integer steps_per_epoch, but got {steps_per_epoch}")
-    return epochs * steps_per_epoch
+    for name, value in given.items():
+        if not isinstance(value, int) or value <= 0:
+            raise ValueError(f"Expected positive integer {name}, but got {value}")
+    return math.prod(given.values())
 
 
 class CyclicLR(_Momenta):
@@ -187,9 +181,7 @@ class CyclicLR(_Momenta):
 
     def state_dict(self) -> dict[str, Any]:
         """Everything but the optimizer and a plain scale function."""
-        state, f = super().state_dict(), self._scale_fn_custom
-        plain = f is None or isinstance(f, types.FunctionType)
-        return {**state, "_scale_fn_custom": None if plain else f.__dict__.copy()}
+        return {**super().state_dict(), "_scale_fn_custom": state_of(self._scale_fn_custom)}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Take over a state_dict()."""

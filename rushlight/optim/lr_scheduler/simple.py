@@ -1,53 +1,34 @@
 """Schedulers of one formula, in their chainable form (each step from the last rate)."""
 from __future__ import annotations
 
-import types
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 from rushlight.optim.lr_scheduler.base import LRScheduler
 
 
 class _Factors(LRScheduler):
-    """Schedulers whose functions may be objects with a state."""
+    """Schedulers by functions of the epoch: one for all groups, or one for each."""
 
-    lr_lambdas: list[Any]
+    _parts = "lr_lambdas"
+    _refuses = False  # what cannot be called
 
-    def _take(self, optimizer: Any, lr_lambda: Any) -> None:
+    def __init__(self, optimizer: Any, lr_lambda: Any, last_epoch: int = -1) -> None:
         count = len(optimizer.param_groups)
-        if not isinstance(lr_lambda, (list, tuple)):
-            self.lr_lambdas = [lr_lambda] * count
-        elif len(lr_lambda) != count:
+        several = isinstance(lr_lambda, (list, tuple))
+        if several and len(lr_lambda) != count:
             raise ValueError(f"Expected {count} lr_lambdas, but got {len(lr_lambda)}")
-        else:
-            self.lr_lambdas = list(lr_lambda)
-
-    def state_dict(self) -> dict[str, Any]:
-        """Everything but the optimizer and plain functions."""
-        state = {k: v for k, v in self.__dict__.items() if k not in ("optimizer", "lr_lambdas")}
-        state["lr_lambdas"] = [None if isinstance(f, types.FunctionType) else f.__dict__.copy()
-                               for f in self.lr_lambdas]
-        return state
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take over a state_dict()."""
-        rest = dict(state_dict)
-        saved = rest.pop("lr_lambdas")
-        self.__dict__.update(rest)
-        for f, state in zip(self.lr_lambdas, saved, strict=True):
-            if state is not None:
-                f.__dict__.update(state)
+        self.lr_lambdas = list(lr_lambda) if several else [lr_lambda] * count
+        for f in self.lr_lambdas if self._refuses else ():
+            if not callable(f):
+                raise TypeError(f"lr_lambda should be a function, but got {type(f).__name__}")
+        super().__init__(optimizer, last_epoch)
 
 
 class LambdaLR(_Factors):
     """initial_lr * lr_lambda(epoch)."""
-
-    def __init__(self, optimizer: Any, lr_lambda: Any, last_epoch: int = -1) -> None:
-        self.optimizer = optimizer
-        self._take(optimizer, lr_lambda)
-        super().__init__(optimizer, last_epoch)
 
     def get_lr(self) -> list[Any]:
         """One rate per group."""
@@ -58,14 +39,7 @@ class LambdaLR(_Factors):
 class MultiplicativeLR(_Factors):
     """The last rate * lr_lambda(epoch)."""
 
-    def __init__(self, optimizer: Any, lr_lambda: Callable[[int], float] | list[Any],
-                 last_epoch: int = -1) -> None:
-        self.optimizer = optimizer
-        self._take(optimizer, lr_lambda)
-        for f in self.lr_lambdas:
-            if not callable(f):
-                raise TypeError(f"lr_lambda should be a function, but got {type(f).__name__}")
-        super().__init__(optimizer, last_epoch)
+    _refuses = True
 
     def get_lr(self) -> list[Any]:
         """One rate per group."""

@@ -10,8 +10,7 @@ from typing import Any, Generic
 from rushlight.utils.data import resume
 from rushlight.utils.data.collate import default_collate, default_convert
 from rushlight.utils.data.dataset import IterableDataset, T_co
-from rushlight.utils.data.iterator import (_BaseDataLoaderIter, _MultiProcessingDataLoaderIter,
-                                           _SingleProcessDataLoaderIter)
+from rushlight.utils.data.iterator import _BaseDataLoaderIter, _SingleProcessDataLoaderIter, ahead
 from rushlight.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 from rushlight.utils.data.worker import WorkerInfo as WorkerInfo, get_worker_info as get_worker_info
 
@@ -124,7 +123,7 @@ class DataLoader(Generic[T_co]):
         if not self.num_workers:
             return _SingleProcessDataLoaderIter(self)
         self.check_worker_number_rationality()
-        return _MultiProcessingDataLoaderIter(self)
+        return ahead(self)
 
     def __iter__(self) -> _BaseDataLoaderIter:
         if not (self.persistent_workers and self.num_workers):

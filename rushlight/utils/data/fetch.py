@@ -45,8 +45,7 @@ class MapFetcher:
             return recipe.collate_fn(recipe.dataset[index])
         found = rows(recipe, index)
         if found is not None:
-            tensors, chosen = found
-            return [t.index_select(0, chosen) for t in tensors]
+            return found
         many = getattr(recipe.dataset, "__getitems__", None)
         return recipe.collate_fn(many(index) if many else [recipe.dataset[i] for i in index])
 
@@ -98,7 +97,7 @@ def sources(recipe: Recipe) -> Any:
 
 
 def rows(recipe: Recipe, indices: Any) -> Any:
-    """The tensors and the rows of them whose gathering is the batch of `indices`; None if it is not."""
+    """The batch of `indices`, if it is rows gathered from tensors; else None."""
     found = sources(recipe)
     if found is None or not indices:
         return None
@@ -110,7 +109,8 @@ def rows(recipe: Recipe, indices: Any) -> Any:
         if through:
             level, *through = through
             indices = [level[i] for i in indices]
-    return tensors, torch.from_numpy(chosen)
+    chosen = torch.from_numpy(chosen)
+    return [t.index_select(0, chosen) for t in tensors]
 
 
 def _within(indices: Any, length: int) -> Any:

@@ -9,21 +9,16 @@ import itertools
 import time
 import warnings
 import weakref
+from collections import deque
 from typing import Any
 
 import rushlight as torch
-from rushlight.base.spans import NO_SPAN, SPANS, span
+from rushlight.base.spans import spanned
 from rushlight.utils.data import fetch, resume
-from rushlight.utils.data.distributed import DistributedSampler
-from rushlight.utils.data.sampler import (BatchSampler, RandomSampler, SequentialSampler,
-                                          SubsetRandomSampler, WeightedRandomSampler)
-from rushlight.utils.data.worker import Job
+from rushlight.utils.data.worker import Failure, Job
 
-# How many bytes of small batches go in one message, and how many batches at most.
-_GROUP_BYTES, _MOST_GROUPED = 1 << 21, 32
-# Reading these samplers far ahead draws nothing that anybody could see.
-_FORESEEABLE = (SequentialSampler, RandomSampler, SubsetRandomSampler, WeightedRandomSampler,
-                DistributedSampler)
+# Up to here it takes longer to hand a batch over than to gather its rows.
+_SMALL = 1 << 21
 
 
 class _BaseDataLoaderIter:
@@ -33,8 +28,7 @@ class _BaseDataLoaderIter:
         self._dataset, self._iterable = loader.dataset, loader._iterable
         self._index_sampler = loader._index_sampler
         self._num_workers, self._timeout = loader.num_workers, loader.timeout
-        self._recipe = fetch.Recipe(loader.dataset, loader._iterable, loader._auto_collation,
-                                    loader.collate_fn, loader.drop_last)
+        self._recipe = _recipe(loader)
         if loader.pin_memory:
             _warn_of_pinning(loader.pin_memory_device)
         self._begin(loader)
@@ -67,8 +61,7 @@ class _BaseDataLoaderIter:
 
     def __next__(self) -> Any:
         try:
-            with span(f"enumerate(DataLoader)#{type(self).__name__}.__next__") if SPANS else NO_SPAN:
-                data = self._next_data()
+            data = spanned(("enumerate(DataLoader)#{}.__next__", type(self)), self._next_data)
         except StopIteration:
             self._progress.ended = True
             raise
@@ -118,35 +111,72 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
         return self._fetcher.fetch(next(self._sampler_iter))
 
 
+def ahead(loader: Any) -> _BaseDataLoaderIter:
+    """What workers give, by them or, where nobody could tell and it is faster, made here."""
+    if loader.prefetch_factor <= 0:
+        raise AssertionError("prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter")
+    if loader.worker == "process" and loader.worker_init_fn is loader.multiprocessing_context is None:
+        found = fetch.sources(_recipe(loader)) if loader.batch_size else None
+        if found and loader.batch_size * sum(t.element_size() * t[:1].numel() for t in found[0]) <= _SMALL:
+            return _GatheringDataLoaderIter(loader)
+    return _MultiProcessingDataLoaderIter(loader)
+
+
+def _recipe(loader: Any) -> fetch.Recipe:
+    return fetch.Recipe(loader.dataset, loader._iterable, loader._auto_collation, loader.collate_fn,
+                        loader.drop_last)
+
+
+class _GatheringDataLoaderIter(_BaseDataLoaderIter):
+    """Small batches that are merely rows of tensors: made here, as no worker could hand them over as fast.
+
+    Indices are drawn as far ahead as for workers, and errors are told as theirs.
+    """
+
+    stopped = False
+
+    def __init__(self, loader: Any) -> None:
+        super().__init__(loader)
+        self._fetcher = self._recipe.fetcher()
+        self._ahead = loader.prefetch_factor * self._num_workers
+        self._start()
+
+    def _reset(self, loader: Any) -> None:
+        self._begin(loader)
+        self._start()
+
+    def _start(self) -> None:
+        self._sampler_iter = iter(self._index_sampler)
+        self._pass_over()
+        self._tasks = enumerate(self._sampler_iter, self._skip)
+        self._drawn = deque(itertools.islice(self._tasks, self._ahead))
+        self._began()
+
+    def _next_data(self) -> Any:
+        if not self._drawn:
+            raise StopIteration
+        number, index = self._drawn.popleft()
+        self._drawn.extend(itertools.islice(self._tasks, 1))
+        try:
+            return self._fetcher.fetch(index)
+        except Exception as error:
+            Failure(error, f"in DataLoader worker process {number % self._num_workers}").reraise()
+
+
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
     """Batches made ahead by workers."""
 
     def __init__(self, loader: Any) -> None:
         super().__init__(loader)
-        if loader.prefetch_factor <= 0:
-            raise AssertionError("prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter")
         self._ahead = loader.prefetch_factor * self._num_workers
         self._in_order, self._watchdog = loader.in_order, loader.watchdog
         self._persistent_workers = loader.persistent_workers
-        self._group = self._batches_per_message(loader)
         self._pass_number, self._dismissed, self._broken = -1, False, False
         job = Job(self._recipe, self._base_seed, loader.worker_init_fn, self._num_workers)
         self._crew: Any = _crew(loader.worker)(job, loader.multiprocessing_context)
         # Runs when the iterator is dropped, also at the end of the program.
         self._stop = weakref.finalize(self, self._crew.stop)
         self._start()
-
-    def _batches_per_message(self, loader: Any) -> int:
-        """More than 1 where batches are small, merely cut from tensors, and their indices can be foreseen."""
-        sampler = getattr(loader.batch_sampler, "sampler", None)
-        found = fetch.sources(self._recipe)
-        if (found is None or loader.worker != "process" or not loader.in_order
-                or type(loader.batch_sampler) is not BatchSampler or type(sampler) not in _FORESEEABLE):
-            return 1
-        if getattr(sampler, "replacement", False) and sampler.generator is not None:
-            return 1  # It draws bit by bit from a generator that others may use.
-        row = sum(t.element_size() * t[:1].numel() for t in found[0])
-        return max(1, min(_MOST_GROUPED, _GROUP_BYTES // max(1, row * loader.batch_sampler.batch_size)))
 
     def _reset(self, loader: Any) -> None:
         """Another epoch by the same workers."""
@@ -167,46 +197,25 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._load = [0] * self._num_workers
         first = self._skip % self._num_workers
         self._turns = itertools.cycle([*range(first, self._num_workers), *range(first)])
-        # The last list may end the sampler, which PyTorch does as late as it can.
-        self._groupable = self._first - self._skip + len(self) - 1 if self._group > 1 else self._first
-        if self._group > 1:
-            self._refill()
-        else:
-            for _ in range(self._ahead):
-                self._send_next()
+        for _ in range(self._ahead):
+            self._send_next()
         self._began()
 
     # --- giving out tasks ---------------------------------------------------------------------
 
-    def _refill(self) -> None:
-        """Replace the task that was just done."""
-        if self._group == 1:
-            self._send_next()
-            return
-        room = max(self._ahead, 2 * self._group * self._num_workers)
-        while self._sent < self._groupable and self._sent - self._due + self._group <= room:
-            count = min(self._group, self._groupable - self._sent)
-            indices = list(itertools.islice(self._sampler_iter, count))
-            if not indices:  # The sampler gives fewer than its length says.
-                self._groupable = self._sent
-                break
-            self._send(self._choose(), indices)
-        if self._sent >= self._groupable:
-            while self._sent - self._due < self._ahead and self._send_next():
-                pass
-
-    def _send_next(self) -> bool:
-        """Send the next index to the worker whose turn it is; False if there is none of either."""
+    def _send_next(self) -> None:
+        """Send the next index, if there is one, to the worker whose turn it is."""
         try:
             index = next(self._sampler_iter)
         except StopIteration:
             self._dismiss()
-            return False
+            return
         worker = self._choose()
-        if worker is None:
-            return False
-        self._send(worker, [index])
-        return True
+        if worker is not None:
+            self._crew.put(worker, (self._sent, index))
+            self._assigned[self._sent] = worker
+            self._load[worker] += 1
+            self._sent += 1
 
     def _dismiss(self) -> None:
         """No index is left: let workers end when they are done, while their batches are used."""
@@ -214,14 +223,6 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             self._dismissed = True
             for worker in range(self._num_workers):
                 self._crew.put(worker, "end")
-
-    def _send(self, worker: Any, indices: list[Any]) -> None:
-        tasks = list(enumerate(indices, self._sent))
-        self._crew.put(worker, tasks)
-        for number, _ in tasks:
-            self._assigned[number] = worker
-        self._load[worker] += len(tasks)
-        self._sent += len(tasks)
 
     def _choose(self) -> int | None:
         for worker in itertools.islice(self._turns, self._num_workers):
@@ -295,7 +296,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._load[self._assigned.pop(number)] -= 1
         if number == self._due:
             self._due += 1
-        self._refill()
+        self._send_next()
         if status == "error":
             data.reraise()
         return data()

@@ -20,13 +20,14 @@ import time
 import warnings
 from collections.abc import Callable
 from functools import lru_cache
-from multiprocessing import reduction
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 
 import rushlight as torch
-from rushlight.utils.data import channel, fetch, shared
+from rushlight.tensor import sharing
+from rushlight.utils.data import channel, shared
 from rushlight.utils.data.worker import Failure, Job, Worker, numpy_seed
 
 # (worker, task number, status, data): data is a function for "data", a Failure for "error".
@@ -75,7 +76,7 @@ class Processes:
         return [m.process.pid for m in self._members]
 
     def put(self, worker: int, message: Any) -> None:
-        """Send a message: tasks, "again" or "end"; never waits."""
+        """Send a message: a task (its number and its index), "again" or "end"; never waits."""
         member = self._members[worker]
         if message == "end":
             member.ending = True
@@ -110,12 +111,8 @@ class Processes:
         member, found = self._members[worker], []
         try:
             for body, descriptor in member.channel.receive():
-                (number, status, *rest), load = member.reader.read(body, descriptor)
-                if status == "rows":
-                    found += [(worker, number + k, "data", lambda batch=batch: batch)
-                              for k, batch in enumerate(load())]
-                else:
-                    found.append((worker, number, status, load if status == "data" else load()))
+                (number, status), load = member.reader.read(body, descriptor)
+                found.append((worker, number, status, load if status == "data" else load()))
         except channel.Closed:
             self._poll.unregister(member.channel.fileno())
             member.gone = True
@@ -222,7 +219,7 @@ class _Freight:
 
     def __init__(self, job: Job) -> None:
         self._job = job
-        self._block: int | None = None
+        self._block: Any = None
         self._content: Any = None
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -230,31 +227,17 @@ class _Freight:
         spans, size = shared.layout(buffers)
         content = [(np.frombuffer(b, np.uint8).ctypes.data if b.nbytes else 0, b.nbytes) for b in buffers]
         if content != self._content:
-            self._fill(size, spans, buffers)
-            self._content = content
-        return _unload, (body, None if self._block is None else reduction.DupFd(self._block), size, spans)
-
-    def _fill(self, size: int, spans: Any, buffers: Any) -> None:
-        self.__del__()
-        if size:
-            self._block = shared.anonymous_file(size)
-            with shared.mapped(self._block, size) as memory:
-                shared.fill(memory, spans, buffers)
-
-    def __del__(self) -> None:
-        if self._block is not None:
-            os.close(self._block)
-            self._block = None
+            self._block, self._content = sharing.block(size), content
+            shared.fill(memoryview(self._block._bytes), spans, buffers)
+        return _unload, (body, sharing.on_its_way(self._block), size, spans)
 
 
 def _unload(body: bytes, block: Any, size: int, spans: Any) -> Callable[[], Job]:
     """A function that unpickles the job: errors in that are to be told over the worker's socket."""
     def unpacked() -> Job:
-        if block is None:
-            return pickle.loads(body, buffers=[bytearray() for _ in spans])  # type: ignore[no-any-return]
         descriptor = block.detach()
         try:
-            memory = memoryview(shared.private(descriptor, size))
+            memory = memoryview(sharing.private(descriptor, size))
         finally:
             os.close(descriptor)
         return pickle.loads(body, buffers=[memory[a:b] for a, b in spans])  # type: ignore[no-any-return]
@@ -272,12 +255,15 @@ def _live(end: channel.Channel, stack_end: Any, freight: Any, number: int) -> No
     try:
         torch.set_num_threads(1)
         writer = shared.Writer(end)
+        worker: Any
         try:
-            job = freight if isinstance(freight, Job) else freight()
+            worker = Worker(freight if isinstance(freight, Job) else freight(), number)
         except Exception as error:
-            _refuse(end, writer, Failure(error, f"in DataLoader worker process {number}"))
-            return
-        _serve(end, writer, job, number)
+            # There is no dataset here: every task is answered with the reason.
+            failure = Failure(error, f"in DataLoader worker process {number}")
+            worker = SimpleNamespace(answer=lambda index: ("error", failure), again=lambda: None,
+                                     failed=lambda error: failure)
+        _serve(end, writer, worker)
     except (KeyboardInterrupt, channel.Closed):
         pass  # The main process has been interrupted too, or wants no more.
 
@@ -304,19 +290,7 @@ def _end_with_main(descriptor: int) -> None:
     os._exit(1)
 
 
-def _refuse(end: channel.Channel, writer: shared.Writer, failure: Failure) -> None:
-    """Answer every task with the reason why there is no dataset here."""
-    while True:
-        for body, _ in end.receive():
-            message = pickle.loads(body)[0]
-            if message == "end":
-                return
-            for task, _ in message if isinstance(message, list) else ():
-                writer.send((task, "error"), failure)
-
-
-def _serve(end: channel.Channel, writer: shared.Writer, job: Job, number: int) -> None:
-    worker = Worker(job, number)
+def _serve(end: channel.Channel, writer: shared.Writer, worker: Worker) -> None:
     while True:
         for body, _ in end.receive():
             message, freed = pickle.loads(body)
@@ -325,9 +299,8 @@ def _serve(end: channel.Channel, writer: shared.Writer, job: Job, number: int) -
                 return
             if message == "again":
                 worker.again()
-            elif len(message) == 1 or not _gathered(worker, writer, message):
-                for task, index in message:
-                    _answer(worker, writer, task, index)
+            else:
+                _answer(worker, writer, *message)
 
 
 def _answer(worker: Worker, writer: shared.Writer, task: int, index: Any) -> None:
@@ -345,12 +318,3 @@ def _answer(worker: Worker, writer: shared.Writer, task: int, index: Any) -> Non
             # An exception of a class that does not travel.
             failure.type, failure.text = RuntimeError, data.text
         writer.send((task, "error"), failure)
-
-
-def _gathered(worker: Worker, writer: shared.Writer, tasks: list[tuple[int, Any]]) -> bool:
-    """Several small batches in one message, where they are rows of tensors."""
-    found = fetch.rows(worker.recipe, [i for _, index in tasks for i in index]) if worker.sound else None
-    if found is None:
-        return False
-    writer.send_rows((tasks[0][0], "rows"), found[0], [len(index) for _, index in tasks], found[1])
-    return True

@@ -13,8 +13,6 @@ import io
 import mmap
 import os
 import pickle
-import sys
-import tempfile
 import weakref
 from collections import deque
 from collections.abc import Sequence
@@ -24,7 +22,8 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
-from rushlight.tensor.tensor import wrap
+from rushlight.tensor.sharing import anonymous_file, mapped, refuse_graph
+from rushlight.tensor.storage import Storage
 
 Span = tuple[int, int]
 _ALIGN, _LEAST_BLOCK = 64, 1 << 16
@@ -32,36 +31,6 @@ _ALIGN, _LEAST_BLOCK = 64, 1 << 16
 _INLINE = 4096
 # Blocks that wait for a use that fits them.
 _MOST_FREE = 8
-# A mapping need not keep the file's descriptor, of which a process has few.
-_MAPPING: dict[str, Any] = {"trackfd": False} if sys.version_info >= (3, 13) else {}
-# All pages at once rather than a fault for each.
-_SHARED = {**_MAPPING, "flags": mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)}
-
-
-def anonymous_file(size: int) -> int:
-    """The descriptor of a file in memory that has no name."""
-    if hasattr(os, "memfd_create"):
-        descriptor = os.memfd_create("rushlight-data", os.MFD_CLOEXEC)
-    else:
-        with tempfile.TemporaryFile() as file:
-            descriptor = os.dup(file.fileno())
-    try:
-        os.truncate(descriptor, size)
-    except OSError as error:
-        os.close(descriptor)
-        raise RuntimeError(f"DataLoader: unable to make {size} bytes of shared memory ({error}); use "
-                           "smaller batches, fewer workers or a lower prefetch_factor") from error
-    return descriptor
-
-
-def mapped(descriptor: int, size: int) -> mmap.mmap:
-    """A file's memory, shared with all who map it."""
-    return mmap.mmap(descriptor, size, **_SHARED)
-
-
-def private(descriptor: int, size: int) -> mmap.mmap:
-    """A file's memory; what is written to it stays in this process."""
-    return mmap.mmap(descriptor, size, access=mmap.ACCESS_COPY, **_MAPPING)
 
 
 # --- pickles without bytes ----------------------------------------------------------------------
@@ -71,18 +40,16 @@ class _Pickler(reduction.ForkingPickler):
     """What multiprocessing sends, and of tensors their own part of a storage that is larger."""
 
     def reducer_override(self, item: Any) -> Any:
+        if isinstance(item, Storage):
+            return item.__reduce__()
         if not isinstance(item, torch.Tensor) or item.is_meta:
             return NotImplemented
-        if item.requires_grad and not item.is_leaf:
-            raise RuntimeError(
-                "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does "
-                "not support crossing process boundaries. If you just want to transfer the data, call "
-                "detach() on the tensor before serializing (e.g., putting it on the queue).")
+        refuse_graph(item)
         own = item.numel() * item.element_size()
         if type(item) is torch.Tensor and not item.__dict__ and own < item.untyped_storage().nbytes():
             part = item.detach().clone().requires_grad_(item.requires_grad)
             return part.__reduce_ex__(5)
-        return NotImplemented
+        return item.__reduce_ex__(5)
 
 
 def dumps(data: Any) -> tuple[bytes, list[memoryview]]:
@@ -138,18 +105,6 @@ class Writer:
         fill(memory, spans, [*buffers, memoryview(body)])
         self._send((head, "block", number, len(memory), spans, dropped), descriptor)
 
-    def send_rows(self, head: Any, tensors: Sequence[Any], batches: Sequence[int], chosen: Any) -> None:
-        """Gather `chosen` rows of each tensor straight into a block: whole batches, of these lengths."""
-        shapes = [(len(chosen), *t.shape[1:]) for t in tensors]
-        sizes = [int(np.prod(s)) * t.element_size() for s, t in zip(shapes, tensors, strict=True)]
-        starts = [sum(-(-n // _ALIGN) * _ALIGN for n in sizes[:k]) for k in range(len(sizes))]
-        number, memory, descriptor, dropped = self._take(starts[-1] + sizes[-1])
-        for t, shape, start in zip(tensors, shapes, starts, strict=True):
-            # The rows were checked; with "raise" NumPy would fill a buffer first.
-            t._a.take(chosen._a, 0, np.ndarray(shape, t.dtype.np, memory, start), "clip")
-        parts = [(t.dtype, shape[1:], start) for t, shape, start in zip(tensors, shapes, starts, strict=True)]
-        self._send((head, "rows", number, len(memory), parts, list(batches), dropped), descriptor)
-
     def _send(self, message: tuple[Any, ...], descriptor: int | None = None) -> None:
         try:
             self._channel.send(pickle.dumps(message, 5), descriptor)
@@ -203,12 +158,12 @@ class Reader:
         return numbers
 
     def read(self, body: bytes, descriptor: int | None) -> tuple[Any, Any]:
-        """A message's head and a function that makes its data: one batch, or the list of them."""
+        """A message's head and a function that makes its data."""
         head, kind, *rest = pickle.loads(body)
         if kind == "inline":
             pickled, buffers = rest
             return head, lambda: pickle.loads(pickled, buffers=[bytearray(b) for b in buffers])
-        number, size, parts, *more, dropped = rest
+        number, size, parts, dropped = rest
         for n in dropped:
             self._blocks.pop(n, None)
         if descriptor is not None:
@@ -217,8 +172,6 @@ class Reader:
             finally:
                 os.close(descriptor)
         memory = self._lend(number)
-        if kind == "rows":
-            return head, lambda: _cut(memory, parts, more[0])
         pieces = [memory[start:end] for start, end in parts]
         return head, lambda: pickle.loads(pieces[-1], buffers=pieces[:-1])
 
@@ -232,16 +185,3 @@ class Reader:
         self._lent[number] = weakref.ref(lease, lambda gone: back.append(number))
         # Behind a memoryview no array sees the whole block: a batch's storage ends with the batch.
         return memoryview(lease)
-
-
-def _cut(memory: memoryview, parts: Sequence[Any], batches: Sequence[int]) -> list[list[Any]]:
-    """Gathered rows as batches of given lengths; each tensor has a storage of its own."""
-    columns = []
-    for of, row, start in parts:
-        step, column = int(np.prod(row)) * of.itemsize, []
-        for n in batches:
-            flat = np.frombuffer(memory[start:start + n * step], of.np)
-            column.append(wrap(flat.reshape(n, *row)))
-            start += n * step
-        columns.append(column)
-    return [list(batch) for batch in zip(*columns, strict=True)]

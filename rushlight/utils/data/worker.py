@@ -125,16 +125,6 @@ class Worker:
         except Exception as error:
             self._failure = self.failed(error)
 
-    @property
-    def recipe(self) -> Recipe:
-        """How batches are made."""
-        return self._job.recipe
-
-    @property
-    def sound(self) -> bool:
-        """Whether it was set up without an error that is still to be told."""
-        return self._failure is None
-
     def failed(self, error: BaseException) -> Failure:
         """An exception as it is told to the main process."""
         return Failure(error, self._where)

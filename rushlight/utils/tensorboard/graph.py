@@ -6,6 +6,7 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.dispatch import state
+from rushlight.transforms.levels import operands
 
 
 class Tracer:
@@ -33,8 +34,8 @@ class Tracer:
         name = "/".join([*self._scopes, row.name])
         self._counts[name] += 1
         name += f"_{self._counts[name] - 1}" if self._counts[name] > 1 else ""
-        for t in _tensors(found):
-            self.add(name, f"aten::{row.name}", _tensors((args, tuple(kwargs.values()))), t)
+        for t in operands((found,)):
+            self.add(name, f"aten::{row.name}", operands((*args, *kwargs.values())), t)
         return found
 
     def hooks(self, name: str, module: Any) -> list[Any]:
@@ -44,17 +45,11 @@ class Tracer:
                 module.register_forward_hook(lambda *call: self._scopes.pop() and None, always_call=True)]
 
 
-def _tensors(value: Any) -> list[Any]:
-    if isinstance(value, torch.Tensor):
-        return [value]
-    return [t for v in value for t in _tensors(v)] if isinstance(value, (tuple, list)) else []
-
-
 def graph(model: Any, inputs: Any) -> tuple[dict[int, Any], list[str]]:
     """The GraphDef of model(*inputs), and its nodes' names."""
     inputs = inputs if isinstance(inputs, (tuple, list)) else (inputs,)
     tracer = Tracer(model)
-    for i, t in enumerate(_tensors(tuple(inputs))):
+    for i, t in enumerate(operands(inputs)):
         tracer.add(f"input_{i}", "IO Node", (), t)
     hooks = [hook for name, module in model.named_modules() if name for hook in tracer.hooks(name, module)]
     state.push(tracer)
@@ -65,6 +60,6 @@ def graph(model: Any, inputs: Any) -> tuple[dict[int, Any], list[str]]:
         state.pop(tracer)
         for hook in hooks:
             hook.remove()
-    for i, t in enumerate(_tensors(found)):
+    for i, t in enumerate(operands((found,))):
         tracer.add(f"output_{i}", "IO Node", (t,), t, made=False)
     return {1: tracer.nodes, 4: {1: 22}}, [node[1] for node in tracer.nodes]

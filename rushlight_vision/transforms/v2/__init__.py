@@ -12,22 +12,11 @@ import numpy as np
 
 import rushlight as torch
 from rushlight import nn
+from rushlight.base.pytree import flatten
 from rushlight_vision import transforms as v1
 from rushlight_vision.pillow import is_image
 from rushlight_vision.transforms.v2 import functional
 from rushlight_vision.tv_tensors import Image, Mask, TVTensor, wrap
-
-
-def _leaves(nest: Any) -> list[Any]:
-    if isinstance(nest, dict):
-        nest = list(nest.values())
-    return [leaf for value in nest for leaf in _leaves(value)] if type(nest) in (tuple, list) else [nest]
-
-
-def _mapped(nest: Any, each: Callable[[Any], Any]) -> Any:
-    if isinstance(nest, dict):
-        return type(nest)((key, _mapped(value, each)) for key, value in nest.items())
-    return type(nest)(_mapped(v, each) for v in nest) if type(nest) in (tuple, list) else each(nest)
 
 
 class Transform(nn.Module):
@@ -46,15 +35,15 @@ class Transform(nn.Module):
     def forward(self, *inputs: Any) -> Any:
         """The sample, of one or more nests, with its images transformed."""
         sample = inputs if len(inputs) > 1 else inputs[0]
-        flat = _leaves(sample)
+        flat, nest = flatten(sample)
         plain = [isinstance(x, torch.Tensor) and not isinstance(x, TVTensor) for x in flat]
         first = -1 if any(is_image(x) or isinstance(x, Image) for x in flat) or True not in plain else (
             plain.index(True))
         taken = [(not plain[k] or k == first) and any(isinstance(x, t) if isinstance(t, type) else t(x)
                                                       for t in self._transformed_types)
                  for k, x in enumerate(flat)]
-        params, each = self.make_params([x for x, take in zip(flat, taken) if take]), iter(taken)
-        return _mapped(sample, lambda x: self.transform(x, params) if next(each) else x)
+        params = self.make_params([x for x, take in zip(flat, taken) if take])
+        return nest.build(self.transform(x, params) if take else x for x, take in zip(flat, taken))
 
 
 class _Sample(Transform):

@@ -77,9 +77,7 @@ class Timer:
         Blocks are long enough that reading the clock does not matter. `callback(runs, seconds)` is called
         after each.
         """
-        with set_torch_threads(self._task_spec.num_threads):
-            number = self._block_size(min_run_time)
-            return self._repeated(number, lambda found: True, min_run_time, None, callback)
+        return self._repeated(min_run_time, lambda found: True, min_run_time, None, callback)
 
     def adaptive_autorange(self, threshold: float = 0.1, *, min_run_time: float = 0.01,
                            max_run_time: float = 10.0, callback: _Callback | None = None) -> Measurement:
@@ -90,21 +88,21 @@ class Timer:
         def steady(found: Measurement) -> bool:
             return len(found.raw_times) > 3 and found.meets_confidence(threshold)
 
-        with set_torch_threads(self._task_spec.num_threads):
-            number = self._block_size(min_run_time=0.05)
-            return self._repeated(number, steady, min_run_time, max_run_time, callback)
+        return self._repeated(0.05, steady, min_run_time, max_run_time, callback)
 
-    def _repeated(self, number: int, enough: Callable[[Measurement], bool], min_run_time: float,
+    def _repeated(self, trial_time: float, enough: Callable[[Measurement], bool], min_run_time: float,
                   max_run_time: float | None, callback: _Callback | None) -> Measurement:
-        found, total = self._measurement(number, []), 0.0
-        while total < min_run_time or not enough(found):
-            spent = self._timeit(number)
-            found.raw_times.append(spent)
-            total += spent
-            if callback is not None:
-                callback(number, spent)
-            if max_run_time is not None and total > max_run_time:
-                break
+        with set_torch_threads(self._task_spec.num_threads):
+            number = self._block_size(trial_time)
+            found, total = self._measurement(number, []), 0.0
+            while total < min_run_time or not enough(found):
+                spent = self._timeit(number)
+                found.raw_times.append(spent)
+                total += spent
+                if callback is not None:
+                    callback(number, spent)
+                if max_run_time is not None and total > max_run_time:
+                    break
         return found
 
     def _block_size(self, min_run_time: float) -> int:
