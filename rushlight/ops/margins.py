@@ -284,7 +284,9 @@ def _ways(emitted: Array, labels: Array) -> Array:
     wide = np.full((*emitted.shape[:2], labels.shape[1] + 2), -inf, emitted.dtype)
     found, run = wide[:, :, 2:], _steps(len(emitted), *labels.shape, emitted.dtype)
     if run is None:
-        return np.cumsum(emitted, 0, emitted.dtype)
+        found = np.cumsum(emitted, 0, emitted.dtype)
+        found[1:][found[:-1] == inf] = np.nan  # as of several states
+        return found
     found[0, :, :2] = emitted[0, :, :2]
     run(1, wide, barred, np.ascontiguousarray(emitted))
     return found
