@@ -34,7 +34,7 @@ class _CircularPadNd(_Pad):
 
     def forward(self, input: Any) -> Any:
         self._check_input_dim(input)
-        return super().forward(input)
+        return F.pad(input, self.padding, self._mode)
 
 
 CircularPad1d, CircularPad2d, CircularPad3d = members(_CircularPadNd, 1, 2, 3)
