@@ -4,20 +4,18 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rushlight.ops.oneatom import NOT_FLOATING, ONE_BOOL_SUB, atoms, not_for
+from rushlight.ops.oneatom import atoms
 from rushlight.ops.scalar import Expr, const, m, stored
 from rushlight.ops.table import composite, pointwise
 
 _F = ("nn.functional",)
 _BOTH = ("torch", "Tensor", "nn.functional")
-_HARDTANH = {"bool": "Bool inputs not supported for hardtanh",
-             "complex": "clamp is not supported for complex types"}
 
 
 atoms("activations")
 
 
-@pointwise(where=_F, refuse=_HARDTANH)
+@pointwise(where=_F)
 def relu6(input) -> Expr:
     """input clamped to [0, 6]."""
     return m.hardtanh(input, const(0.0), const(6.0))
@@ -36,13 +34,13 @@ def _check_shrink(bound: dict[str, Any]) -> None:
                            f"{bound['input'].dtype.legacy}, but found {bound['lambd']}")
 
 
-@pointwise(where=_F, check=_check_bounds, refuse=_HARDTANH)
+@pointwise(where=_F, check=_check_bounds)
 def hardtanh(input, min_val: "Number" = -1.0, max_val: "Number" = 1.0) -> Expr:
     """input clamped to [min_val, max_val]."""
     return m.hardtanh(input, min_val, max_val)
 
 
-@pointwise(where=_F, out=True, inplace=False, refuse=not_for("GeluKernelImpl", *NOT_FLOATING))
+@pointwise(where=_F, out=True, inplace=False)
 def gelu(input, *, approximate: "str" = "none") -> Expr:
     """x * Phi(x), Phi the normal distribution; or its tanh approximation (arXiv:1606.08415)."""
     if approximate == "none":
@@ -53,38 +51,38 @@ def gelu(input, *, approximate: "str" = "none") -> Expr:
     raise RuntimeError(f"approximate argument must be either none or tanh, got {approximate!r}")
 
 
-@pointwise(where=_F, refuse=not_for("silu_cpu", "int", "bool"))
+@pointwise(where=_F)
 def silu(input) -> Expr:
     """x * sigmoid(x)."""
     return input * m.sigmoid(input)
 
 
-@pointwise(where=_F, refuse=not_for("mish_cpu", *NOT_FLOATING))
+@pointwise(where=_F)
 def mish(input) -> Expr:
     """x * tanh(softplus(x))."""
     return input * m.tanh(m.maximum(input, 0) + m.log1p(m.exp(-m.abs(input))))
 
 
-@pointwise(where=_F, out=True, inplace=False, refuse=not_for("softplus_cpu", *NOT_FLOATING))
+@pointwise(where=_F, out=True, inplace=False)
 def softplus(input, beta: "Number" = 1, threshold: "Number" = 20) -> Expr:
     """log(1 + exp(beta x)) / beta; x itself where beta x > threshold."""
     z = input * beta
     return m.where(m.gt(z, threshold), input, m.log1p(m.exp(z)) / beta)
 
 
-@pointwise(where=_F, inplace=False, refuse=not_for("log_sigmoid_cpu", *NOT_FLOATING))
+@pointwise(where=_F, inplace=False)
 def logsigmoid(input) -> Expr:
     """log(sigmoid(x)) without overflow."""
     return m.minimum(input, 0) - m.log1p(m.exp(-m.abs(input)))
 
 
-@pointwise(where=_F, inplace=False, dtypes="float", refuse=not_for("abs_cpu", "bool"))
+@pointwise(where=_F, inplace=False, dtypes="float")
 def softsign(input) -> Expr:
     """x / (1 + |x|)."""
     return input / stored(1 + m.abs(input))
 
 
-@pointwise(where=_F, inplace=False, dtypes="float", refuse={"bool": ONE_BOOL_SUB})
+@pointwise(where=_F, inplace=False, dtypes="float")
 def tanhshrink(input) -> Expr:
     """x - tanh(x); near 0 by the continued fraction of tanh, without the difference."""
     square, rest = input * input, const(0.0)
@@ -94,29 +92,27 @@ def tanhshrink(input) -> Expr:
     return m.where(near, input * rest / (1 + rest), input - m.tanh(input))
 
 
-@pointwise(where=_F, inplace=False, out=True, check=_check_shrink,
-           refuse=not_for("softshrink_check", *NOT_FLOATING))
+@pointwise(where=_F, inplace=False, out=True, check=_check_shrink)
 def softshrink(input, lambd: "Number" = 0.5) -> Expr:
     """x moved towards 0 by lambd."""
     small = m.where(m.lt(input, -lambd), input + lambd, m.where(m.isnan(input), input, 0))
     return m.where(m.gt(input, lambd), input - lambd, small)
 
 
-@pointwise(where=_BOTH, inplace=False, out=True, narrow=("lambd",),
-           refuse=not_for("hardshrink_cpu", *NOT_FLOATING))
+@pointwise(where=_BOTH, inplace=False, out=True, narrow=("lambd",))
 def hardshrink(input, lambd: "Number" = 0.5) -> Expr:
     """x, 0 where |x| <= lambd."""
     inside = m.ge(input, -lambd) & m.le(input, lambd)
     return m.where(inside, 0, input)
 
 
-@pointwise(where=_F, refuse=not_for("leaky_relu_cpu", *NOT_FLOATING))
+@pointwise(where=_F)
 def leaky_relu(input, negative_slope: "Number" = 0.01) -> Expr:
     """x, times negative_slope below 0."""
     return m.where(m.gt(input, 0), input, input * negative_slope)
 
 
-@pointwise(where=_F, refuse=not_for("elu_cpu", *NOT_FLOATING))
+@pointwise(where=_F)
 def elu(input, alpha: "Number" = 1.0) -> Expr:
     """x above 0, else alpha (exp(x) - 1)."""
     return m.where(m.gt(input, 0), input, alpha * m.expm1(input))
@@ -125,32 +121,32 @@ def elu(input, alpha: "Number" = 1.0) -> Expr:
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
-@pointwise(where=_BOTH, out=False, refuse=not_for("elu_cpu", *NOT_FLOATING))
+@pointwise(where=_BOTH, out=False)
 def selu(input) -> Expr:
     """elu scaled so that unit variance is kept (arXiv:1706.02515)."""
     below = m.expm1(input) * (_SELU_ALPHA * _SELU_SCALE)
     return m.where(m.gt(input, 0), input * _SELU_SCALE, below)
 
 
-@pointwise(where=("torch", "nn.functional"), out=False, refuse=not_for("elu_cpu", *NOT_FLOATING))
+@pointwise(where=("torch", "nn.functional"), out=False)
 def celu(input, alpha: "Number" = 1.0) -> Expr:
     """max(0, x) + min(0, alpha (exp(x / alpha) - 1))."""
     return m.where(m.gt(input, 0), input, alpha * m.expm1(input / alpha))
 
 
-@pointwise(where=_F, refuse=not_for("hardsigmoid_cpu", *NOT_FLOATING))
+@pointwise(where=_F)
 def hardsigmoid(input) -> Expr:
     """clamp(x / 6 + 1 / 2, 0, 1)."""
     return m.hardtanh(input + 3, const(0.0), const(6.0)) / 6
 
 
-@pointwise(where=_F, refuse=not_for("hardswish_cpu", *NOT_FLOATING))
+@pointwise(where=_F)
 def hardswish(input) -> Expr:
     """x * hardsigmoid(x)."""
     return input * m.hardtanh(input + 3, const(0.0), const(6.0)) / 6
 
 
-@pointwise(where=_F, refuse=not_for("threshold_cpu", "bool", "complex"))
+@pointwise(where=_F)
 def threshold(input, threshold: "Number", value: "Number") -> Expr:
     """x above threshold, else value."""
     return m.where(m.le(input, threshold), value, input)  # nan stays nan
@@ -162,7 +158,7 @@ def _gated(first, gate) -> Expr:
     return first * m.sigmoid(gate)
 
 
-@composite(where=("nn.functional",), refuse=not_for("glu_cpu", *NOT_FLOATING), planned=True)
+@composite(where=("nn.functional",), planned=True)
 def glu(input, dim: "int" = -1):
     """The first half along dim times the sigmoid of the second (arXiv:1612.08083)."""
     if not input.ndim:
@@ -173,8 +169,7 @@ def glu(input, dim: "int" = -1):
     return _gated(*input.chunk(2, dim))
 
 
-@pointwise(name="_prelu_kernel", where=("aten",), inplace=False, out=False,
-           refuse=not_for("prelu_cpu", *NOT_FLOATING))
+@pointwise(name="_prelu_kernel", where=("aten",), inplace=False, out=False)
 def _prelu(input, weight) -> Expr:
     """x above 0, else weight * x."""
     return m.where(m.gt(input, 0), input, weight * input)

@@ -8,12 +8,10 @@ import numpy as np
 from rushlight.base import promotion
 from rushlight.base.dtype import bool_
 from rushlight.base.results import named
-from rushlight.ops.oneatom import NOT_FLOATING, ONE_BOOL_SUB, atoms, not_for
+from rushlight.ops.oneatom import ONE_BOOL_SUB, atoms
 from rushlight.ops.scalar import Expr, const, m
 from rushlight.ops.table import composite, opaque, pointwise
 
-_NO_BOOL_SUB = ("Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
-                "`logical_xor()` operator instead.")
 _ATOMS = atoms("arithmetic")
 
 
@@ -46,19 +44,19 @@ def add(input: "Tensor | Number", other: "Tensor | Number", *, alpha: "Number" =
     return m.fma(alpha, other, input)
 
 
-@pointwise(aliases=("subtract",), verify=_check_sub, narrow=("alpha",), refuse={"bool": _NO_BOOL_SUB})
+@pointwise(aliases=("subtract",), verify=_check_sub, narrow=("alpha",))
 def sub(input: "Tensor | Number", other: "Tensor | Number", *, alpha: "Number" = 1) -> Expr:
     """input - alpha * other."""
     return m.fma(-alpha, other, input)
 
 
-@pointwise(verify=_check_sub, narrow=("alpha",), refuse={"bool": _NO_BOOL_SUB}, inplace=False, out=False)
+@pointwise(verify=_check_sub, narrow=("alpha",), inplace=False, out=False)
 def rsub(input: "Tensor", other: "Tensor | Number", *, alpha: "Number" = 1) -> Expr:
     """other - alpha * input."""
     return m.fma(-alpha, input, other)
 
 
-@pointwise(inplace=False, out=False, refuse={"bool": "The `+` operator, on a bool tensor is not supported."})
+@pointwise(inplace=False, out=False)
 def positive(input) -> Expr:
     """input, as it is."""
     return input
@@ -86,7 +84,7 @@ def pow(input: "Tensor | Number", exponent: "Tensor | Number") -> Expr:
     return m.pow(input, exponent)
 
 
-@pointwise(refuse=not_for("frac_cpu", *NOT_FLOATING))
+@pointwise
 def frac(input) -> Expr:
     """input - trunc(input)."""
     return input - m.trunc(input)
@@ -97,8 +95,7 @@ def _check_decimals(bound: dict[str, Any]) -> None:
         raise NotImplementedError(f"\"round_cpu\" not implemented for '{bound['input'].dtype.legacy}'")
 
 
-@pointwise(aliases=("special.round",), verify=_check_decimals,
-           refuse=not_for("round_vml_cpu", "bool", "complex"))
+@pointwise(aliases=("special.round",), verify=_check_decimals)
 def round(input, *, decimals: "int" = 0) -> Expr:
     """The nearest integer, halves to even; `decimals` digits after the point."""
     if decimals == 0:
@@ -107,7 +104,7 @@ def round(input, *, decimals: "int" = 0) -> Expr:
     return m.round(input * scale) / scale if decimals > 0 else m.round(input / scale) * scale
 
 
-@pointwise(aliases=("clip",), refuse={"complex": "clamp is not supported for complex types"})
+@pointwise(aliases=("clip",))
 def clamp(input, min: "Tensor | Number | None" = None, max: "Tensor | Number | None" = None) -> Expr:
     """input between min and max; where min > max, max."""
     if min is None and max is None:
@@ -120,24 +117,20 @@ def clamp(input, min: "Tensor | Number | None" = None, max: "Tensor | Number | N
     return found
 
 
-@pointwise(refuse=not_for("lerp_kernel_scalar", "bool", "int"), not_promoting=("weight",))
+@pointwise(not_promoting=("weight",))
 def lerp(input, end, weight: "Tensor | Number") -> Expr:
     """input + weight * (end - input), exact at both ends."""
     near = m.lt(m.abs(weight), 0.5)
     return m.fma(m.where(near, weight, weight - 1), end - input, m.where(near, input, end))
 
 
-@pointwise(refuse=not_for("addcmul_cpu_out", "bool"))
+@pointwise
 def addcmul(input, tensor1, tensor2, *, value: "Number" = 1) -> Expr:
     """input + value * tensor1 * tensor2."""
     return m.fma(value * tensor1, tensor2, input)
 
 
-@pointwise(refuse=dict.fromkeys(
-    ("int", "bool"), "Integer division with addcdiv is no longer supported, and in a future release addcdiv "
-    "will perform a true division of tensor1 and tensor2. The historic addcdiv behavior can be implemented "
-    "as (input + value * torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs and as (input + "
-    "value * tensor1 / tensor2) for float inputs."))
+@pointwise
 def addcdiv(input, tensor1, tensor2, *, value: "Number" = 1) -> Expr:
     """input + value * tensor1 / tensor2."""
     return input + value * tensor1 / tensor2
@@ -168,7 +161,7 @@ def _check_step(bound: dict[str, Any]) -> None:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")
 
 
-@pointwise(verify=_check_step, refuse={"complex": "heaviside is not yet implemented for complex tensors."})
+@pointwise(verify=_check_step)
 def heaviside(input, values) -> Expr:
     """0 below 0, `values` at 0, 1 above."""
     return m.where(m.eq(input, 0), values, m.where(m.gt(input, 0), 1, 0))

@@ -14,13 +14,13 @@ def isreal(input) -> Expr:
     return m.eq(m.imag(input), 0)
 
 
-@pointwise(result="bool", inplace=False, refuse={"complex": "isposinf does not support complex inputs."})
+@pointwise(result="bool", inplace=False)
 def isposinf(input) -> Expr:
     """Whether the element is +inf."""
     return m.isinf(input) & m.gt(input, 0)
 
 
-@pointwise(result="bool", inplace=False, refuse={"complex": "isneginf does not support complex inputs."})
+@pointwise(result="bool", inplace=False)
 def isneginf(input) -> Expr:
     """Whether the element is -inf."""
     return m.isinf(input) & m.lt(input, 0)

@@ -9,21 +9,16 @@ import numpy as np
 from rushlight.base.dtype import complex128, float64
 from rushlight.base.results import named
 from rushlight.ops.along import legacy
-from rushlight.ops.matrices import (check_floating, check_matrix, check_square, column_major,
+from rushlight.ops.matrices import (check_matrix, check_square, column_major,
                                     columns, dagger, diagonal_of, reporting, size_of)
 from rushlight.ops.solving import check_older
 from rushlight.ops.table import ROWS, Array, Row, composite, opaque
 
 
-def _check(op: str, a: Array) -> None:
-    check_matrix(op, a)
-    check_floating(op, a)
-
-
 @opaque(name="_qr", where=("aten",), node="linalg_qr")
 def _qr(input, mode: "str") -> tuple[Array, Array]:
     """Q with orthonormal columns and R upper triangular, input = Q R (LAPACK's Householder QR)."""
-    _check("linalg.qr", input)
+    check_matrix("linalg.qr", input)
     q, r = np.linalg.qr(input, mode="reduced" if mode == "r" else mode)
     return columns(q), columns(r)
 
@@ -172,7 +167,7 @@ def _check_operand(op: str, input: Any, tau: Any, other: Any, dim: int) -> None:
 @opaque(out=True)
 def geqrf(input) -> tuple[Array, Array]:
     """(a, tau): R above and the reflections below the diagonal, as LAPACK stores a QR decomposition."""
-    _check("torch.geqrf", input)
+    check_matrix("torch.geqrf", input)
     a, tau = np.linalg.qr(input, mode="raw")
     return named("geqrf")(columns(a.swapaxes(-1, -2)), tau)
 

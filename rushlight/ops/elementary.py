@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from rushlight.ops.copying import view_as_complex, view_as_real
-from rushlight.ops.oneatom import NOT_FLOATING, atoms, not_for
+from rushlight.ops.oneatom import atoms
 from rushlight.ops.scalar import Expr, const, m, stored
 from rushlight.ops.table import composite, pointwise
 
@@ -10,7 +10,7 @@ from rushlight.ops.table import composite, pointwise
 atoms("elementary", dtypes="float")
 
 
-@pointwise(dtypes="float", aliases=("special.logit",), refuse=not_for("logit_cpu", "complex"))
+@pointwise(dtypes="float", aliases=("special.logit",))
 def logit(input, eps: "float | None" = None) -> Expr:
     """log(x / (1 - x)); with eps, x is first clamped to [eps, 1 - eps]."""
     x = input
@@ -20,7 +20,7 @@ def logit(input, eps: "float | None" = None) -> Expr:
     return m.log(stored(x / stored(1 - x)))
 
 
-@pointwise(dtypes="float", inplace=False, refuse=not_for("logaddexp_cpu", "bool", "int"))
+@pointwise(dtypes="float", inplace=False)
 def logaddexp(input, other) -> Expr:
     """log(exp(input) + exp(other)) without overflow."""
     same = m.eq(input, other) & m.isinf(input)
@@ -29,7 +29,7 @@ def logaddexp(input, other) -> Expr:
     return m.where(same, input, high + m.log1p(m.exp(m.minimum(input, other) - high)))
 
 
-@pointwise(dtypes="float", inplace=False, refuse=not_for("logaddexp2_cpu", *NOT_FLOATING))
+@pointwise(dtypes="float", inplace=False)
 def logaddexp2(input, other) -> Expr:
     """log2(2 ** input + 2 ** other) without overflow."""
     same = m.eq(input, other) & m.isinf(input)
@@ -37,7 +37,7 @@ def logaddexp2(input, other) -> Expr:
     return m.where(same, input, m.fma(m.log1p(m.exp2(-m.abs(input - other))), 1.4426950408889634, high))
 
 
-@pointwise(dtypes="float", aliases=("special.xlogy",), refuse=not_for("xlogy_cpu", "complex"))
+@pointwise(dtypes="float", aliases=("special.xlogy",))
 def xlogy(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
     """input * log(other), 0 where input is 0 (unless other is nan)."""
     plain = input * stored(m.log(other))
@@ -53,13 +53,13 @@ def sinc(input) -> Expr:
     return m.where(zero, 1, m.sin(safe) / safe)
 
 
-@pointwise(dtypes="float", refuse={"complex": "deg2rad is not supported for complex tensors."})
+@pointwise(dtypes="float")
 def deg2rad(input) -> Expr:
     """Degrees as radians."""
     return input * 0.017453292519943295
 
 
-@pointwise(dtypes="float", refuse={"complex": "rad2deg is not supported for complex tensors."})
+@pointwise(dtypes="float")
 def rad2deg(input) -> Expr:
     """Radians as degrees."""
     return input * 57.29577951308232

@@ -8,7 +8,6 @@ from typing import Any
 
 from rushlight.ops.activations import logsigmoid
 from rushlight.ops.arithmetic import where
-from rushlight.ops.oneatom import NOT_FLOATING, not_for
 from rushlight.ops.scalar import Expr, m, stored
 from rushlight.ops.signature import Param
 from rushlight.ops.table import composite, pointwise
@@ -96,14 +95,12 @@ def _square(input, target) -> Expr:
     return apart * apart
 
 
-mse_loss = _elementwise("mse_loss", "The mean of (input - target) ** 2.", _square,
-                        refuse=not_for("mse_cpu", *NOT_FLOATING))
+mse_loss = _elementwise("mse_loss", "The mean of (input - target) ** 2.", _square)
 l1_loss = _elementwise("l1_loss", "The mean of |input - target|.",
                        lambda input, target: m.abs(input - target), result="real")
 
 
-@pointwise(name="_smooth_l1_terms", where=("aten",), inplace=False, out=False,
-           refuse=not_for("smooth_l1_cpu", *NOT_FLOATING))
+@pointwise(name="_smooth_l1_terms", where=("aten",), inplace=False, out=False)
 def _smooth_l1(input, target, beta: "Number" = 1.0) -> Expr:
     """Quadratic below beta, linear above."""
     apart = m.abs(input - target)
@@ -123,8 +120,7 @@ def smooth_l1_loss(input, target, size_average: "bool | None" = None, reduce: "b
     return reduced(_smooth_l1(input, target, beta), reduction)
 
 
-@pointwise(name="_huber_terms", where=("aten",), inplace=False, out=False,
-           refuse=not_for("huber_cpu", *NOT_FLOATING))
+@pointwise(name="_huber_terms", where=("aten",), inplace=False, out=False)
 def _huber(input, target, delta: "Number" = 1.0) -> Expr:
     """Quadratic up to delta, linear above."""
     apart = m.abs(input - target)
@@ -158,7 +154,7 @@ def _(s: Any, grad: Any) -> Any:
     return grad * (x - t) / safe, back
 
 
-@composite(where=_F, refuse=not_for("binary_cross_entropy", *NOT_FLOATING))
+@composite(where=_F)
 def binary_cross_entropy(input, target, weight: "Tensor | None" = None, size_average: "bool | None" = None,
                          reduce: "bool | None" = None, reduction: "str" = "mean"):
     """-(t log x + (1 - t) log(1 - x)) of probabilities x; logs are cut off at -100."""

@@ -36,29 +36,12 @@ def check_square(op: str, a: Array, name: str = "A") -> None:
                            f"{a.shape[-1]} matrices")
 
 
-def check_floating(op: str, a: Array, kernel: str | None = None) -> None:
-    """RuntimeError for integers and for floats of two bytes; LAPACK has neither.
-
-    kernel: the name under which PyTorch's kernel refuses two-byte floats (NotImplementedError).
-    """
+def check_floating(op: str, a: Array) -> None:
+    """RuntimeError for integers and for floats of two bytes; LAPACK has neither."""
     if not is_inexact(a):
         raise RuntimeError(f"{op}: Expected a floating point or complex tensor as input. Got {legacy(a)}")
     if not has_lapack(a):
-        if kernel is None:
-            raise RuntimeError(f"{op}: Low precision dtypes not supported. Got {legacy(a)}")
-        refuse(kernel, a)
-
-
-def check_kernel(kernel: str, a: Array) -> None:
-    """NotImplementedError, under the kernel's name, for what LAPACK does not have."""
-    if not has_lapack(a):
-        refuse(kernel, a)
-
-
-def refuse(kernel: str, a: Array) -> None:
-    """Raise as PyTorch's kernels do for dtypes that they do not have."""
-    raise NotImplementedError(f'"{kernel}" not implemented for \'{legacy(a)}\'; it takes float32, float64, '
-                              "complex64 and complex128")
+        raise RuntimeError(f"{op}: Low precision dtypes not supported. Got {legacy(a)}")
 
 
 def is_inexact(a: Array) -> bool:

@@ -14,8 +14,6 @@ from rushlight.ops.table import Row, pointwise
 
 ONE_BOOL_SUB = ("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to "
                 "invert a mask, use the `~` or `logical_not()` operator instead.")
-# The kinds of dtypes that most kernels of neural networks do not take.
-NOT_FLOATING = ("bool", "int", "complex")
 _PATH = os.path.join(os.path.dirname(__file__), "oneatom.tsv")
 with open(_PATH, encoding="utf-8") as _file:
     _LINES = [line.rstrip("\n").split("\t") for line in _file]

@@ -6,7 +6,6 @@ from typing import Any
 
 from rushlight.base.errors import wrap_dims
 from rushlight.base.layout import as_tuple
-from rushlight.ops.oneatom import not_for
 from rushlight.ops.reduction import Reduction
 from rushlight.ops.scalar import const, m
 from rushlight.ops.table import Row, composite, reduce
@@ -22,8 +21,7 @@ def _folded(name: str, combine: str, doc: str, **facts: Any) -> Row:
 sum = _folded("sum", "add", "The sum; integers are added up in int64.", dtypes="sum")
 
 
-@reduce(dtypes="sum", where=("torch", "Tensor"),
-        refuse={"complex": "nansum on CPU does not support complex inputs"})
+@reduce(dtypes="sum", where=("torch", "Tensor"))
 def nansum(input) -> Reduction:
     """The sum of what is not nan."""
     return Reduction("add", m.where(m.isnan(input), const(0), input))
@@ -37,10 +35,8 @@ def mean(input) -> Reduction:
 
 _prod = _folded("_prod", "mul", "The product; integers are multiplied in int64.", dtypes="sum",
                 where=("aten",))
-amax = _folded("amax", "max", "The largest element; nan if there is one.", takes_dtype=False,
-               refuse=not_for("max_values_cpu", "complex"))
-amin = _folded("amin", "min", "The smallest element; nan if there is one.", takes_dtype=False,
-               refuse=not_for("min_values_cpu", "complex"))
+amax = _folded("amax", "max", "The largest element; nan if there is one.", takes_dtype=False)
+amin = _folded("amin", "min", "The smallest element; nan if there is one.", takes_dtype=False)
 any = _folded("any", "any", "Whether any element is nonzero.", takes_dtype=False, dtypes="bool")
 all = _folded("all", "all", "Whether all elements are nonzero.", takes_dtype=False, dtypes="bool")
 

@@ -11,7 +11,6 @@ from rushlight.base.results import named
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.along import at_least_1d
 from rushlight.ops.machine import machine
-from rushlight.ops.oneatom import not_for
 from rushlight.ops.table import ROWS, Array, composite, opaque
 from rushlight.ops.ways import Way, resolved
 
@@ -132,13 +131,13 @@ def put_back(s: Any, grad: Any, _: Any = None) -> Any:
     return grad.new_zeros(shape).scatter_add(s.dim, indices, grad)
 
 
-@opaque(out=True, vjp=put_back, refuse=not_for("cummax_cpu", "complex"))
+@opaque(out=True, vjp=put_back)
 def cummax(input, dim: "int") -> tuple[Array, Array]:
     """The largest of the elements up to each one along dim, and where it is."""
     return named("cummax")(*_running_extreme(np.maximum, input, dim))
 
 
-@opaque(out=True, vjp=put_back, refuse=not_for("cummin_cpu", "complex"))
+@opaque(out=True, vjp=put_back)
 def cummin(input, dim: "int") -> tuple[Array, Array]:
     """The smallest of the elements up to each one along dim, and where it is."""
     return named("cummin")(*_running_extreme(np.minimum, input, dim))
@@ -147,8 +146,7 @@ def cummin(input, dim: "int") -> tuple[Array, Array]:
 # --- logcumsumexp ---------------------------------------------------------------------------------
 
 
-@opaque(out=True, refuse=dict.fromkeys(("bool", "int"), "\"logcumsumexp_out_cpu\" not implemented for "
-                                       "'{dtype}'; convert with .float()"))
+@opaque(out=True)
 def logcumsumexp(input, dim: "int") -> Array:
     """log of the running sums of exp(input) along dim, without overflow."""
     d = wrap_dim(dim, input.ndim)

@@ -13,7 +13,6 @@ from rushlight.base.promotion import of_number, promote_types
 from rushlight.base.results import named
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.along import legacy
-from rushlight.ops.oneatom import NOT_FLOATING, not_for
 from rushlight.ops.sorting import comparable
 from rushlight.ops.table import ROWS, Array, composite, opaque
 
@@ -64,15 +63,10 @@ def _search(edges: Array, values: Any, from_right: bool, out_int32: bool) -> Arr
     return np.asarray(found, np.int32 if out_int32 else np.int64)
 
 
-_NOT_ORDERED = not_for("searchsorted_out_cpu", "complex")
-
-
-@opaque(where=("torch",), out=True, refuse=_NOT_ORDERED)
+@opaque(where=("torch",), out=True)
 def searchsorted(sorted_sequence, input: "Tensor | Number", *, out_int32: "bool" = False,
                  right: "bool" = False, side: "str | None" = None, sorter: "Tensor | None" = None) -> Array:
     """Where each value would be put into the sorted last dim of sorted_sequence."""
-    if input.dtype.kind == "c" if isinstance(input, np.ndarray) else isinstance(input, complex):
-        raise NotImplementedError(_NOT_ORDERED["complex"].format(dtype=legacy(np.asarray(input))))
     from_right = _check_search(sorted_sequence, input, right, side, sorter)
     edges = sorted_sequence if sorter is None else np.take_along_axis(sorted_sequence, sorter, -1)
     return _search(edges, input, from_right, out_int32)
@@ -108,7 +102,7 @@ def bincount(input, weights: "Tensor | None" = None, minlength: "int" = 0) -> Ar
     return found.astype(np.float32 if weights.dtype == np.float32 else np.float64)
 
 
-@opaque(out=True, refuse=not_for("histogram_cpu", *NOT_FLOATING))
+@opaque(out=True)
 def histc(input, bins: "int" = 100, min: "Number" = 0, max: "Number" = 0) -> Array:
     """How many elements fall into each of `bins` equal intervals between min and max.
 
@@ -165,7 +159,7 @@ def _slices(a: Array, d: int, places: Array) -> Array:
     return np.moveaxis(np.ascontiguousarray(np.moveaxis(a, d, 0)[places]), 0, d)
 
 
-@opaque(refuse=not_for("unique", "complex"))
+@opaque
 def unique(input, sorted: "bool" = True, return_inverse: "bool" = False,
            return_counts: "bool" = False, dim: "int | None" = None) -> Any:
     """The different elements in order (slices, with dim), where each element went, and counts."""
@@ -299,8 +293,6 @@ def _check(op: str, x: Any, weight: Any) -> None:
         raise RuntimeError("torch.histogramdd: if weight tensor is provided, input tensor and weight tensor "
                            f"should have the same dtype, but got input({x.dtype.legacy.lower()}), and "
                            f"weight({weight.dtype.legacy.lower()})")
-    if x.dtype.name not in ("float32", "float64"):
-        raise NotImplementedError(f"\"{op}\" not implemented for '{x.dtype.legacy}'")
 
 
 def _check_edges(x: Any, e: Any, d: int) -> Any:

@@ -6,7 +6,6 @@ from typing import Any
 
 from rushlight.base.dtype import get_default_dtype
 from rushlight.base.errors import wrap_dim
-from rushlight.ops.oneatom import NOT_FLOATING, not_for
 from rushlight.ops.reductions import amax, sum, with_dims
 from rushlight.ops.rowexpr import reduce_
 from rushlight.ops.rowkernels import RowKernel
@@ -37,8 +36,7 @@ def implicit_dim(name: str, ndim: int) -> int:
     return 0 if ndim in (0, 1, 3) else 1
 
 
-@composite(where=("aten",), fused=_softmax_kernel.of_row,
-           refuse=not_for("softmax_lastdim_kernel_impl", *NOT_FLOATING))
+@composite(where=("aten",), fused=_softmax_kernel.of_row)
 def _softmax(input, dim: "int"):
     """exp(x - max) / sum(exp(x - max)) along dim."""
     wrap_dim(dim, input.ndim)
@@ -57,8 +55,7 @@ def _softmax_backward(grad, output, dim: "int"):
     return output * (grad - sum(grad * output, dim, True))
 
 
-@composite(where=("aten",), fused=_log_softmax_kernel.of_row,
-           refuse=not_for("log_softmax_lastdim_kernel_impl", *NOT_FLOATING))
+@composite(where=("aten",), fused=_log_softmax_kernel.of_row)
 def _log_softmax(input, dim: "int"):
     """x - max - log(sum(exp(x - max))) along dim."""
     wrap_dim(dim, input.ndim)

@@ -9,7 +9,6 @@ from rushlight.base.errors import wrap_dim
 from rushlight.base.results import named
 from rushlight.ops.along import at_least_1d, take_along
 from rushlight.ops.machine import machine
-from rushlight.ops.oneatom import not_for
 from rushlight.ops.scanning import put_back
 from rushlight.ops.table import Array, composite, opaque
 from rushlight.ops.ways import Way, resolved
@@ -170,7 +169,7 @@ def _partly(a: Array, k: int, d: int, largest: bool) -> Array:
     return stable_order(a, d, largest)[(slice(None),) * d + (slice(k),)]
 
 
-@opaque(out=True, out_apart=True, vjp=put_back, refuse=not_for("kthvalue_cpu", "bool", "complex"))
+@opaque(out=True, out_apart=True, vjp=put_back)
 def kthvalue(input, k: "int", dim: "int" = -1, keepdim: "bool" = False) -> Any:
     """The k-th smallest element along dim (from 1), and where it is."""
     d = wrap_dim(dim, input.ndim)
@@ -221,10 +220,9 @@ def _median_order(a: Array, d: int, skip_nan: bool) -> Array:
     return np.take_along_axis(order, middle, d)
 
 
-_NO_MEDIAN = not_for("median_cpu", "bool", "complex")
 
 
-@opaque(name="_median_all", where=("aten",), node="median", refuse=_NO_MEDIAN)
+@opaque(name="_median_all", where=("aten",), node="median")
 def _median_all(input, skip_nan: "bool") -> Array:
     """median of all elements."""
     if not input.size:
@@ -250,7 +248,7 @@ def _medians(name: str, doc: str, skip_nan: bool) -> None:
     def body(input, dim: "int | None" = None, keepdim: "bool" = False):
         return _median_all(input, skip_nan) if dim is None else row(input, dim, keepdim)
     row = opaque(along, name=f"_{name}_dim", doc=f"{name} along a dim.", where=("aten",), node=name,
-                 vjp=put_back, refuse=_NO_MEDIAN)
+                 vjp=put_back)
     composite(body, name=name, doc=doc)
 
 
@@ -261,7 +259,7 @@ _medians("nanmedian", "The median of what is not nan; with dim, (values, indices
 
 # --- mode -----------------------------------------------------------------------------------------
 
-@opaque(out=True, vjp=put_back, refuse=not_for("mode", "complex"))
+@opaque(out=True, vjp=put_back)
 def mode(input, dim: "int" = -1, keepdim: "bool" = False) -> Any:
     """The most frequent element along dim (the smallest of several), and where it last is."""
     d = wrap_dim(dim, input.ndim)

@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rushlight.ops.oneatom import atoms, not_for
+from rushlight.ops.oneatom import atoms
 from rushlight.ops.scalar import Expr, const, m, stored
 from rushlight.ops.table import pointwise
 
@@ -12,13 +12,13 @@ _SPECIAL: dict[str, Any] = {"where": ("special",), "inplace": False, "dtypes": "
 atoms("special", **_SPECIAL)
 
 
-@pointwise(refuse=not_for("erf_vml_cpu", "complex"), **_SPECIAL)
+@pointwise(**_SPECIAL)
 def ndtr(input) -> Expr:
     """The normal distribution function."""
     return m.erfc(input * -math.sqrt(0.5)) * 0.5
 
 
-@pointwise(refuse=not_for("xlog1py_cpu", "complex"), node="special_xlog1py", **_SPECIAL)
+@pointwise(node="special_xlog1py", **_SPECIAL)
 def xlog1py(input: "Tensor | Number", other: "Tensor | Number") -> Expr:
     """input * log1p(other), 0 where input is 0 (unless other is nan)."""
     plain = input * stored(m.log1p(other))
@@ -62,8 +62,7 @@ def _check_dimension(bound: dict[str, Any]) -> None:
         raise RuntimeError("mvlgamma: The input tensor may not be a boolean tensor.")
 
 
-@pointwise(dtypes="float", aliases=("special.multigammaln",), check=_check_dimension,
-           refuse=not_for("mvlgamma_cpu", "complex"))
+@pointwise(dtypes="float", aliases=("special.multigammaln",), check=_check_dimension)
 def mvlgamma(input, p: "int") -> Expr:
     """The logarithm of the multivariate gamma function of dimension p."""
     total: Any = const(p * (p - 1) * math.log(math.pi) / 4)

@@ -12,7 +12,6 @@ from rushlight.base.results import named
 from rushlight.base.tape import fusing
 from rushlight.ops.along import at_least_1d, legacy
 from rushlight.ops.machine import machine
-from rushlight.ops.oneatom import not_for
 from rushlight.ops.products import narrow
 from rushlight.ops.reductions import _prod, amax, amin, mean, sum, with_dims
 from rushlight.ops.scanning import put_back
@@ -26,12 +25,6 @@ from rushlight.ops.table import ROWS, Array, composite, opaque, reduce
 abs_ = ROWS["abs"]
 
 
-def _check_floating(name: str, input: Any) -> None:
-    if input.dtype.category < dt.FLOATING:
-        raise RuntimeError(f"{name} only support floating point and complex dtypes, got "
-                           f"{input.dtype}; convert with .float()")
-
-
 def _correction(unbiased: Any, correction: Any) -> float:
     if unbiased is not None and correction is not None:
         raise TypeError("var(): pass either unbiased or correction, not both")
@@ -40,8 +33,7 @@ def _correction(unbiased: Any, correction: Any) -> float:
     return correction
 
 
-def _squares(name: str, input: Any, dim: Any, unbiased: Any, correction: Any, keepdim: bool) -> Any:
-    _check_floating(name, input)
+def _squares(input: Any, dim: Any, unbiased: Any, correction: Any, keepdim: bool) -> Any:
     if isinstance(dim, bool):
         dim, unbiased = None, dim  # var(False): over all elements
     axes = wrap_dims(dim, input.ndim)
@@ -127,8 +119,7 @@ def _moment(name: str, doc: str, answer: Any, **facts: Any) -> None:
     """A row that answers with the variance, its root or the mean."""
     def body(input, dim: "Ints | bool | None" = None, unbiased: "bool | None" = None,
              keepdim: "bool" = False, *, correction: "Number | None" = None):
-        return answer(*_squares(checked, input, dim, unbiased, correction, keepdim))
-    checked = name if name.endswith("_mean") else "std and var"
+        return answer(*_squares(input, dim, unbiased, correction, keepdim))
     composite(body, name=name, doc=doc, planned=True, **facts)
 
 
@@ -173,8 +164,6 @@ def _extremes(name: str, along: Any, overall: Any, doc: str) -> None:
         if other is not None:
             return getattr(input, f"{name}imum")(other)
         if dim is None:
-            if input.dtype.is_complex:
-                raise NotImplementedError(f"\"{name}_all\" not implemented for '{input.dtype.legacy}'")
             if not input.numel():
                 raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == "
                                    "0. Specify the reduction dim with the 'dim' argument.")
@@ -189,9 +178,6 @@ _extremes("min", _min_dim, amin, "The smallest element, or (values, indices) alo
 
 def _position(name: str, largest: bool) -> None:
     def body(input, dim: "int | None" = None, keepdim: "bool" = False) -> Array:
-        if input.dtype.kind in "bc":
-            kind = "bool" if input.dtype.kind == "b" else "complex"
-            raise RuntimeError(f"{name}(): does not support {kind} input")
         if dim is None:
             if not input.size:
                 raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
@@ -212,7 +198,7 @@ _position("argmax", True)
 _position("argmin", False)
 
 
-@composite(out=True, out_exact=True, refuse=not_for("aminmax_cpu", "complex"), planned=True)
+@composite(out=True, out_exact=True, planned=True)
 def aminmax(input, *, dim: "int | None" = None, keepdim: "bool" = False):
     """(min, max) along dim, or over all elements."""
     if dim is None:
@@ -229,9 +215,6 @@ def aminmax(input, *, dim: "int | None" = None, keepdim: "bool" = False):
 @composite(out=True)
 def nanmean(input, dim: "Ints | None" = None, keepdim: "bool" = False, *, dtype: "dtype | None" = None):
     """The mean of what is not nan."""
-    if input.dtype.category < dt.FLOATING:
-        raise RuntimeError("nanmean(): expected input to have floating point or complex dtype but got "
-                           f"{input.dtype.legacy}")
     count = (~input.isnan()).sum(dim, keepdim)
     return ROWS["nansum"](input, dim, keepdim, dtype=dtype) / count
 
