@@ -71,9 +71,9 @@ class Engine:
         self._position = ctypes.c_uint32.from_address(address + 4 * _WORDS)
         self._stamp = ctypes.c_uint64.from_address(address)  # two words of a block tell it from others
         self._block, self._tables = -1, dict[Few, tuple[int, Array]]()
-        # A part of a table that is given out: how, in what sizes; what comes next, which of them that is,
-        # where the part ends, and the words that each takes.
-        self._run: tuple[Few, tuple[int, ...], Iterator[Array], Iterator[int], int, int] | None = None
+        # A part of a table that is given out: how, in what sizes, what comes next, where the part ends, and
+        # the words that each takes.
+        self._run: tuple[Few, tuple[int, ...], Iterator[Array], int, int] | None = None
         self.lock = threading.RLock()
         self.normal32: float | None = None  # PyTorch keeps one; only its state carries it
         self.manual_seed(seed)
@@ -129,19 +129,19 @@ class Engine:
                 return few.make(self.single_words(n)).reshape(sizes)
             rest = self._rest(few, at)
             count = min(rest.size // size, _RUN)
-            which, made = iter(range(1, count)), rest[:count * size].reshape(count, *sizes)
+            first, *others = rest[:count * size].reshape(count, *sizes)
             # The position is behind all of them, until `_settle`.
             self._position.value = end = at + n * count
-            self._run = few, sizes, map(made.__getitem__, which), which, end, n
-            return made[0]
+            self._run = few, sizes, iter(others), end, n
+            return first
 
     def _settle(self) -> None:
         """End the run: the position is that of the next word. The caller has the lock."""
         run, self._run = self._run, None
         if run is not None:
-            left = len(list(run[3]))  # in one step, too: whoever still has the run finds nothing
-            if left and self._position.value == run[4] and self._stamp.value == self._block:
-                self._position.value -= left * run[5]
+            left = len(list(run[2]))  # in one step, too: whoever still has the run finds nothing
+            if left and self._position.value == run[3] and self._stamp.value == self._block:
+                self._position.value -= left * run[4]
 
     @property
     def _bits(self) -> np.random.MT19937:

@@ -178,8 +178,8 @@ def polar(abs, angle) -> Array:
     """abs * (cos(angle) + i * sin(angle)), of two real tensors of one dtype."""
     of = _check_parts(abs, angle, ("float32", "float64"))
     out = np.empty(broadcast_shapes(abs.shape, angle.shape), of)
-    np.multiply(abs, np.cos(angle), out=out.real)
-    np.multiply(abs, np.sin(angle), out=out.imag)
+    np.multiply(abs, np.cos(angle), out.real)
+    np.multiply(abs, np.sin(angle), out.imag)
     return out
 
 
