@@ -3,14 +3,15 @@ from __future__ import annotations
 
 import ctypes
 import os
+from collections.abc import Sequence
 from functools import lru_cache
 from glob import glob
+from math import prod
 from typing import Any
 
 import numpy as np
 
 from rushlight.compiler import native, team
-from rushlight.compiler.gemm import starts
 from rushlight.compiler.gemmcode import PREFIX
 
 Array = np.ndarray[Any, Any]
@@ -33,15 +34,31 @@ def _gemm(dtype: str) -> int:
 
 def planned(a: Array, b: Array, out: Array) -> tuple[int, Array, Array] | None:
     """The loop, jobs (a matrix each) and steps that write a @ b to a dense `out`; None where BLAS cannot."""
+    found = relative(a, b) if out.dtype == a.dtype and out.size else None
+    return found and (found[0], team.placed(found[1], (a, b, out)), found[2])
+
+
+def relative(a: Array, b: Array) -> tuple[int, Array, Array] | None:
+    """`planned`, with jobs relative to the operands' beginnings."""
     name, left, right = a.dtype.name, _order(a), _order(b)
-    if not a.dtype == b.dtype == out.dtype or name not in PREFIX or left is None or right is None or not (
-            _gemm(name) and a.shape[-1] and out.size):
+    if a.dtype != b.dtype or name not in PREFIX or left is None or right is None or not (
+            _gemm(name) and a.shape[-1]):
         return None
     (m, k), n = a.shape[-2:], b.shape[-1]
-    begins = starts(out.shape[:-2], [(x.shape, x.strides) for x in (a, b)], m * n * out.itemsize)
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    begins = starts(batch, [(x.shape, x.strides) for x in (a, b)], m * n * a.itemsize)
     jobs = np.array([[*begin, m, n, k] for begin in begins], np.int64)
     steps = np.array([_gemm(name), left[0], right[0], left[1], right[1], max(n, 1)], np.int64)
-    return native.runtime_address(f"rl_{PREFIX[name]}gemm"), team.placed(jobs, (a, b, out)), steps
+    return native.runtime_address(f"rl_{PREFIX[name]}gemm"), jobs, steps
+
+
+def starts(batch: tuple[int, ...], operands: Sequence[tuple[tuple[int, ...], tuple[int, ...]]],
+           size: int) -> list[tuple[int, int, int]]:
+    """Where each matrix of a batch begins, in both operands and in the result."""
+    steps = [[0] * (len(batch) + 2 - len(shape)) + [0 if n == 1 else s for n, s in zip(
+        shape[:-2], strides, strict=False)] for shape, strides in operands]
+    places = np.indices(batch).reshape(len(batch), prod(batch)).T @ np.array(steps, np.int64).T
+    return [(*place, k * size) for k, place in enumerate(places.tolist())]
 
 
 def _order(x: Array) -> tuple[int, int] | None:

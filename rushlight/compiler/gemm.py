@@ -7,7 +7,7 @@ everybody else.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
@@ -16,7 +16,8 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.config import knobs
-from rushlight.compiler import pool, target, team
+from rushlight.compiler import blas, pool, target, team
+from rushlight.compiler.blas import starts
 from rushlight.compiler.dots import dots, fits
 from rushlight.compiler.tilecode import PAIRS, height
 from rushlight.compiler.tiles import PARALLEL, Product
@@ -27,6 +28,8 @@ Layout = tuple[tuple[int, ...], tuple[int, ...]]
 _MOST, _LEAST, _JOBS = 384, 24, 8
 # Bytes of panels at a time; matrices of a batch beyond which NumPy's own loop is as good.
 _ROOM, _BATCH = 1 << 23, 4096
+# Multiplications below which BLAS would not use its threads: many such matrices are shared out, each whole.
+_SMALL = 1 << 18
 # What laying out an element takes, in instructions.
 PACK = 0.5
 
@@ -111,6 +114,11 @@ def planned(a: Array, b: Array, rows: int = 0) -> Plan | None:
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     if kind is None or prod(batch) > _BATCH:
         return None
+    work = prod(a.shape[-2:]) * b.shape[-1]
+    found = blas.relative(a, b) if work < _SMALL else None
+    if found is not None:
+        loop, jobs, steps = found
+        return Plan(team.Call((loop, jobs, (0, 1, 4), 3, steps)), 0, 0, a.dtype, len(jobs) * work >= PARALLEL)
     return _plan(kind, a.itemsize, (a.shape, a.strides), (b.shape, b.strides), batch, rows)
 
 
@@ -132,14 +140,6 @@ def _plan(kind: _Kind, item: int, a: Layout, b: Layout, batch: tuple[int, ...], 
         begins = [(second, first, to) for first, second, to in begins]
     made = _Writer(kind, item, depth // kind.deep, left, right, begins)
     return made.plan(rows, (1, 0) if turned else (0, 1))
-
-
-def starts(batch: tuple[int, ...], operands: Sequence[Layout], size: int) -> list[tuple[int, int, int]]:
-    """Where each matrix of a batch begins, in both operands and in the result."""
-    steps = [[0] * (len(batch) + 2 - len(shape)) + [0 if n == 1 else s for n, s in zip(
-        shape[:-2], strides, strict=False)] for shape, strides in operands]
-    places = np.indices(batch).reshape(len(batch), prod(batch)).T @ np.array(steps, np.int64).T
-    return [(*place, k * size) for k, place in enumerate(places.tolist())]
 
 
 class _Writer:

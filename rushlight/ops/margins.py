@@ -189,32 +189,34 @@ def ctc_loss(log_probs, targets, input_lengths: "Any", target_lengths: "Any", bl
 
 def _lengths(name: str, value: Any) -> Ints:
     try:
-        return tuple(map(index, value.reshape(-1).tolist() if hasattr(value, "tolist") else value))
+        return tuple(map(index, value._a.ravel().tolist() if hasattr(value, "_a") else value))
     except TypeError:
         raise TypeError(f"ctc_loss(): {name} must be a tensor or tuple of ints, not {value!r}") from None
 
 
 def _check_alignments(logs: Any, targets: Any, times: Ints, labels: Ints, blank: int) -> None:
-    if not logs.numel():
+    shape, given = logs._m.shape, targets._m.shape
+    if 0 in shape:
         raise RuntimeError("log_probs tensor must not be empty")
-    if logs.ndim != 3 or targets.ndim not in (1, 2):
+    if len(shape) != 3 or len(given) not in (1, 2):
         raise RuntimeError("Expected 3-dimensional tensor for argument #1 'log_probs' and 1 to 2 dimensions "
-                           f"for argument #2 'targets', but got {logs.ndim} and {targets.ndim} dimensions")
-    if not 0 <= blank < logs.shape[2]:
+                           f"for argument #2 'targets', but got {len(shape)} and {len(given)} dimensions")
+    if not 0 <= blank < shape[2]:
         raise RuntimeError("blank must be in label range")
-    for name, given, most in (("input_lengths", times, len(logs)), ("target_lengths", labels, inf)):
-        if len(given) != logs.shape[1]:
-            raise RuntimeError(f"{name} must be of size batch_size, {logs.shape[1]}, not {len(given)}")
-        if wrong := [n for n in given if not 0 <= n <= most]:
+    for name, lengths, most in (("input_lengths", times, shape[0]), ("target_lengths", labels, inf)):
+        if len(lengths) != shape[1]:
+            raise RuntimeError(f"{name} must be of size batch_size, {shape[1]}, not {len(lengths)}")
+        if min(lengths) < 0 or max(lengths) > most:
+            wrong = next(n for n in lengths if not 0 <= n <= most)
             raise RuntimeError(f"Expected {name} to have value at least 0 and at most {most}, but got value "
-                               f"{wrong[0]}")
-    size = sum(labels) if targets.ndim == 1 else max(labels)
-    if targets.ndim == 2 and size > targets.shape[1]:
+                               f"{wrong}")
+    size = sum(labels) if len(given) == 1 else max(labels)
+    if len(given) == 2 and size > given[1]:
         raise RuntimeError(f"Expected tensor to have size at least {size} at dimension 1, but got size "
-                           f"{targets.shape[1]} for argument #2 'targets'")
-    if len(targets) != (wanted := size if targets.ndim == 1 else len(labels)):
+                           f"{given[1]} for argument #2 'targets'")
+    if given[0] != (wanted := size if len(given) == 1 else len(labels)):
         raise RuntimeError(f"Expected tensor to have size {wanted} at dimension 0, but got size "
-                           f"{len(targets)} for argument #2 'targets'")
+                           f"{given[0]} for argument #2 'targets'")
 
 
 @composite(name="_ctc_mean", where=("aten",))
@@ -234,14 +236,16 @@ def _(losses: Any, lengths: Ints) -> Way:
 def _ctc_loss(logs, targets, times: "Ints", lengths: "Ints", blank: "int", zero_infinity: "bool"
               ) -> tuple[Array, Array]:
     """-log of the sum over alignments; log of the sum over ways to each state (label or blank) at a time."""
-    labels, row, last = _trellis(targets, lengths, blank)
-    steps = np.array(times)[:, None]
+    labels, row, _ = _trellis(targets, lengths, blank)
     found = _ways(logs[:, row, labels], labels)
-    ends = found[steps - 1, row, last - np.arange(2)]
-    most = ends.max(1)
-    losses = -(np.log(np.exp(ends - np.where(most == -inf, 0, most)[:, None]).sum(1)) + most)
-    losses = np.where(last[:, 0] == 0, -ends[:, 0], losses)
-    return np.where(steps[:, 0] == 0, np.where(last[:, 0] == 0, 0, inf), losses).astype(logs.dtype), found
+    final, label = found[_ends(times, lengths)]
+    most = np.maximum(final, label)
+    base = np.maximum(most, np.finfo(most.dtype).min)  # nothing leads to some
+    losses = -(np.log(np.exp(final - base) + np.exp(label - base)) + most)
+    if 0 in lengths or 0 in times:
+        none, never = (np.array(given) == 0 for given in (lengths, times))
+        losses = np.where(never, np.where(none, 0, inf), np.where(none, -final, losses))
+    return losses.astype(logs.dtype, copy=False), found
 
 
 @_ctc_loss.shape_rule
@@ -281,7 +285,8 @@ def _ways(emitted: Array, labels: Array) -> Array:
     """log of the sum over ways to each state (last axis) at each time (first), from one of the first two."""
     barred = np.full(labels.shape, -inf, emitted.dtype)
     barred[:, 2:][labels[:, 2:] != labels[:, :-2]] = 0  # a leap over a blank is to another label
-    wide = np.full((*emitted.shape[:2], labels.shape[1] + 2), -inf, emitted.dtype)
+    wide = np.empty((*emitted.shape[:2], labels.shape[1] + 2), emitted.dtype)
+    wide[:, :, :2] = wide[0] = -inf
     found, run = wide[:, :, 2:], _steps(len(emitted), *labels.shape, emitted.dtype)
     if run is None:
         found = np.cumsum(emitted, 0, emitted.dtype)
@@ -318,10 +323,17 @@ def _step(of: str) -> Any:
     return kernel
 
 
+@lru_cache(maxsize=32)
+def _ends(times: Ints, lengths: Ints) -> tuple[Array, Array, Array]:
+    """Where the last blanks are among all states, and where the labels before them."""
+    steps, last = (np.array(given, np.int64) for given in (times, lengths))
+    return steps - 1, np.arange(len(steps)), np.stack([2 * last, 2 * last - 1])
+
+
 def _trellis(targets: Array, lengths: Ints, blank: int) -> tuple[Array, Array, Array]:
     """Labels with blanks around, the numbers of their rows, and where each row ends."""
     places, *others = _layout(lengths, targets.shape)
-    return np.append(targets, blank).take(places), *others
+    return np.concatenate((targets.reshape(-1), (blank,))).take(places), *others
 
 
 @lru_cache(maxsize=32)
