@@ -14,7 +14,7 @@ from pathlib import Path
 FILE_LINES, FUNCTION_LINES = 400, 40
 # How many files and functions may be beyond the measure, and the most lines of code of each package:
 # docs/design.md says why the framework has more than the 40,000 that were aimed at.
-BUDGET = {"files": 0, "functions": 0, "rushlight": 42_895, "rushlight_vision": 1_072}
+BUDGET = {"files": 0, "functions": 0, "rushlight": 42_919, "rushlight_vision": 1_072}
 
 
 def functions(path: Path) -> list[tuple[str, int]]:

@@ -152,6 +152,8 @@ def ormqr(input, tau, other, left: "bool" = True, transpose: "bool" = False):
     if other.dtype is not input.dtype:
         raise RuntimeError(f"{op}: Expected input and other to have the same dtype, but input has dtype"
                            f"{input.dtype.legacy} and other has dtype {other.dtype.legacy}")
+    if input.dtype.itemsize <= 2 or input.dtype.category < 2:
+        raise NotImplementedError(f"\"ormqr_cpu\" not implemented for '{input.dtype.legacy}'")
     if left:
         return column_major(_reflected(input, tau, other, transpose))
     return dagger(_reflected(input, tau, dagger(other), not transpose))
