@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -195,9 +195,11 @@ def _avg_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", out: "Ints", c
         table, even = np.array([places[cut] for cut in cuts]), (share == share.flat[0]).all()
         share = np.array(share.flat[0]) if even else share
 
+        divide = np.divide if of.kind == "f" else partial(np.divide, casting="unsafe")
+
         def looked_up(a: Array) -> Array:  # tap by tap, as below
             total = np.add.reduce(a.take(table))
-            return np.divide(total, share, total)
+            return divide(total, share, total)
         return looked_up
 
     def run(a: Array) -> Array:
