@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -190,16 +190,14 @@ def _avg_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", out: "Ints", c
     first, *others = cuts = offsets(kernel, stride, ones, out)
     share = _shares(space, kernel, stride, pad, out, count_pad, divisor, wide_of)
     few = 1 < math.prod(input.shape[:lead] + out) and input.size <= FEW
-    if few and wide(input) is input and wide_of is of:
+    if few and wide(input) is input and wide_of is of and of.kind == "f":
         places = np.arange(input.size).reshape(input.shape)
         table, even = np.array([places[cut] for cut in cuts]), (share == share.flat[0]).all()
         share = np.array(share.flat[0]) if even else share
 
-        divide = np.divide if of.kind == "f" else partial(np.divide, casting="unsafe")
-
         def looked_up(a: Array) -> Array:  # tap by tap, as below
             total = np.add.reduce(a.take(table))
-            return divide(total, share, total)
+            return np.divide(total, share, total)
         return looked_up
 
     def run(a: Array) -> Array:
