@@ -70,10 +70,11 @@ def test_resumes_to_the_same_bits_while_kernels_change_over(tmp_path, at):
 
 def test_killed_at_random_moments(tmp_path, expected):
     draw = random.Random(time.time_ns())
-    killed = 0
+    killed, runs = 0, 0
     path = tmp_path
     while killed < KILLS:
-        path = tmp_path / str(killed)
+        # A run that ended before it could be killed is over: the next begins anew.
+        path, runs = tmp_path / str(runs), runs + 1
         while True:
             child = process(path, STEPS, RUSHLIGHT_KERNELS="llvm")
             assert child.stdout.readline() == "ready\n"
