@@ -16,7 +16,7 @@ from rushlight.compiler.rows import Rows
 from rushlight.dispatch.formula import Formula
 from rushlight.dispatch.reducing import BIG, MACHINE, Reducer
 from rushlight.ops import classification, rowkernels
-from rushlight.ops.products import LARGE, narrow
+from rushlight.ops.products import large, narrow
 from rushlight.ops.rowexpr import reduce_
 from rushlight.ops.scalar import const, m, substitute, symbol, toposort
 
@@ -68,7 +68,7 @@ def _narrow(a: Array, b: Array, out: Array, whole: Entry, bias: Array | None = N
     if fits(a, b) or not out.flags.c_contiguous or a.dtype != out.dtype:
         return None
     wide, total, found = [a, b], np.empty(out.shape, np.float32), list[Entry | None]()
-    if a.size * b.shape[-1] < LARGE or gemm.planned(a, b) is None:
+    if not large(a, b) or gemm.planned(a, b) is None:
         wide = [np.empty_like(x, np.float32) for x in (a, b)]
         found = [_converted(x, to, whole) for x, to in zip((a, b), wide, strict=True)]
     found.append(_product((wide[0], wide[1]), total, whole))

@@ -37,9 +37,9 @@ def moved(entry: Entry) -> Stages | None:
     to, taken = offsets(out.shape, out.strides), source != other
     if source.dtype != np.int64 or len(source) != len(to):
         return None
-    up = np.diff(source) == a.itemsize
-    step = a.itemsize if 2 * up.sum() >= up.size else -a.itemsize
-    goes_on = taken[1:] & taken[:-1] & (np.diff(source) == step) & (np.diff(to) == out.itemsize)
+    apart = np.diff(source)
+    step = a.itemsize if 2 * (apart == a.itemsize).sum() >= apart.size else -a.itemsize
+    goes_on = taken[1:] & taken[:-1] & (apart == step) & (np.diff(to) == out.itemsize)
     starts = np.flatnonzero(taken & ~np.append(False, goes_on))
     if not 0 < len(starts) <= _MOST_RUNS:
         return None

@@ -33,8 +33,6 @@ from rushlight.ops.scalar import Expr, symbol, toposort
 
 Array = np.ndarray[Any, Any]
 Step = Callable[[], Any]
-# Sequences that are worth a thread: the rows of a tile.
-_TILE = 8
 # What NumPy and machine code compute with the same bits.
 _EXACT = frozenset("in const add sub mul div sqrt neg abs".split())
 
@@ -55,8 +53,8 @@ def _recurrent(made: Any, outs: Sequence[Array]) -> Step | None:
     if made.projection is not None or not isinstance(made.packed, Packed):
         return None
     # Each thread has its own sequences, and waits for nobody; or where these are few, its own columns.
-    batch, threads = len(made.first[0]), pool.get_num_threads()
-    part = batch // threads // _TILE * _TILE
+    batch, threads, tile = len(made.first[0]), pool.get_num_threads(), made.packed.at(1).high
+    part = batch // threads // tile * tile
     cuts = [*range(0, part * threads, part), batch] if part and threads > 1 else [0, batch]
     parts = [Noted(threads if len(cuts) == 2 else 1) for _ in cuts[1:]]
     for written, low, high in zip(parts, cuts, cuts[1:], strict=False):

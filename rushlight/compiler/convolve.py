@@ -17,9 +17,8 @@ import numpy as np
 
 from rushlight.base.layout import channels_last_strides, contiguous_strides, has_channels_last
 from rushlight.compiler import team
-from rushlight.compiler.gemm import PACK
-from rushlight.compiler.tilecode import STRIP, height
-from rushlight.compiler.tiles import Product, offsets, suits
+from rushlight.compiler.tilecode import STRIP
+from rushlight.compiler.tiles import Product, effort, offsets, suits
 from rushlight.ops.windows import padder
 
 Array = np.ndarray[Any, Any]
@@ -139,16 +138,12 @@ class _Plan(Product):
 
         Their offsets are those of windows and filters, and of an element in each.
         """
-        j, i, item = len(windows), len(filters), self.line // self.columns
-        high = height(self.columns // 2, item)
-
-        def cost(rows: int, columns: int) -> float:
-            return -(-rows // high) * -(-columns // self.columns) * 2 * high + columns * PACK
-        self.turned = cost(i, j) < cost(j, i)
+        j, i, item = len(windows), len(filters), self.dtype.itemsize
+        self.turned = effort(i, j, j, self.dtype) < effort(j, i, i, self.dtype)
         if self.turned:
             self.steps_j = 0, item
             first = self.panels(0, j, at, windows)
-            rows = STRIP if i >= 2 * STRIP else high
+            rows = STRIP if i >= 2 * STRIP else self.high
             starts = [(0, 0, low, min(rows, i - low)) for low in range(0, i, rows)]
             self.multiply(starts, first, j, filters, np.arange(i) * (j * item), bt)
             self.finish()

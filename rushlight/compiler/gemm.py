@@ -19,8 +19,8 @@ from rushlight.base.config import knobs
 from rushlight.compiler import blas, pool, target, team
 from rushlight.compiler.blas import starts
 from rushlight.compiler.dots import dots, fits
-from rushlight.compiler.tilecode import PAIRS, height
-from rushlight.compiler.tiles import PARALLEL, Product
+from rushlight.compiler.tilecode import PAIRS
+from rushlight.compiler.tiles import PARALLEL, Product, effort
 
 Array = np.ndarray[Any, Any]
 Layout = tuple[tuple[int, ...], tuple[int, ...]]
@@ -30,8 +30,6 @@ _MOST, _LEAST, _JOBS = 384, 24, 8
 _ROOM, _BATCH = 1 << 23, 4096
 # Multiplications below which BLAS would not use its threads: many such matrices are shared out, each whole.
 _SMALL = 1 << 18
-# What laying out an element takes, in instructions.
-PACK = 0.5
 
 
 class Plan(NamedTuple):
@@ -128,15 +126,13 @@ def _plan(kind: _Kind, item: int, a: Layout, b: Layout, batch: tuple[int, ...], 
     left = _Side(m, a[1][-2], a[1][-1], n * kind.sums.itemsize)
     right = _Side(n, b[1][-1], b[1][-2], kind.sums.itemsize)
     begins = starts(batch, (a, b), m * n * kind.sums.itemsize)
-    lanes, turned = target.lanes(kind.sums.name), False
-    high, width = height(lanes, kind.sums.itemsize), 2 * lanes
 
     def cost(left: _Side, right: _Side) -> float:
-        tiles = -(-left.lines // high) * -(-right.lines // width)
         packed = right.lines + (0 if kind.direct(left, item) else left.lines)
-        return depth * (tiles * 2 * high / kind.deep + packed * PACK)
-    if cost(right, left) < cost(left, right):
-        left, right, turned = right, left, True
+        return effort(left.lines, right.lines, packed * kind.deep, kind.sums)
+    turned = cost(right, left) < cost(left, right)
+    if turned:
+        left, right = right, left
         begins = [(second, first, to) for first, second, to in begins]
     made = _Writer(kind, item, depth // kind.deep, left, right, begins)
     return made.plan(rows, (1, 0) if turned else (0, 1))

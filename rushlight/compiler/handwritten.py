@@ -13,7 +13,7 @@ from rushlight.compiler import (attend, attentioncode, convolve, dots, gather, g
 from rushlight.compiler.full import Full
 from rushlight.compiler.stages import Stage, Stages, add_reduce, copy, formula, joined
 from rushlight.compiler.tiles import suits
-from rushlight.ops.products import LARGE
+from rushlight.ops.products import large
 from rushlight.ops.scalar import symbol
 
 Array = np.ndarray[Any, Any]
@@ -67,7 +67,7 @@ def _widened(room: Scratch, a: Array, pads: Sequence[tuple[int, int]]) -> tuple[
 
 def product(room: Scratch, out: Array, a: Array, b: Array) -> Stages | None:
     """a @ b: ops/products.py's."""
-    if a.size * b.shape[-1] < LARGE or min(a.ndim, b.ndim) < 2:
+    if not large(a, b):
         return stages.matmul(a, b, out)
     plan = None if dots.fits(a, b) else gemm.planned(a, b, search.rows(a, b) if knobs.autotune else 0)
     if plan is None or not out.flags.c_contiguous or out.dtype != plan.dtype:

@@ -12,12 +12,14 @@ import numpy as np
 
 from rushlight.base.config import knobs
 from rushlight.compiler import native, pool, target, team, tilecode
-from rushlight.compiler.tilecode import STRIP
+from rushlight.compiler.tilecode import STRIP, height
 
 Array = np.ndarray[Any, Any]
 _KINDS = np.dtype(np.float32), np.dtype(np.float64)
 # Rows of a matrix that share a job.
 _ROWS = 4 * STRIP
+# Instructions for an element that is laid out.
+_PACK = 0.5
 # Multiplications from which on threads are worth waking.
 PARALLEL = 1 << 19
 
@@ -28,6 +30,13 @@ def offsets(extents: Sequence[int], strides: Sequence[int]) -> Array:
     for n, s in zip(extents, strides, strict=True):
         found = (found[:, None] + np.arange(n) * s).ravel()
     return found
+
+
+def effort(rows: int, columns: int, packed: int, dtype: Any) -> float:
+    """What a step of the inner dim takes, in instructions: the tiles of a product, and elements laid out."""
+    lanes = target.lanes(dtype.name)
+    high = height(lanes, dtype.itemsize)
+    return -(-rows // high) * -(-columns // (2 * lanes)) * 2 * high + packed * _PACK
 
 
 def suits(*arrays: Array) -> bool:
@@ -47,7 +56,8 @@ class Product:
                  segments: int = 1, stored: str = "", apart: int = 0) -> None:
         self.pack_code = native.loop(tilecode.pack, dtype.name, stored)
         self.tile_code = native.loop(tilecode.tiles, dtype.name, stored if stored == tilecode.PAIRS else "")
-        self.columns, self.apart = 2 * target.lanes(dtype.name), apart
+        self.dtype, self.high, self.apart = dtype, height(target.lanes(dtype.name), dtype.itemsize), apart
+        self.columns = 2 * target.lanes(dtype.name)
         self.line = self.columns * dtype.itemsize
         self.steps_j, self.steps_s, self.segments = steps_j, steps_s, segments
         self.jobs: tuple[list[Any], list[Any]] = [], []

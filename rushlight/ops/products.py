@@ -26,7 +26,7 @@ def _c_name(a: Array) -> str:
 
 
 # From this many multiplications on, products are the compiler's, which shares them out over threads.
-LARGE = 1 << 18
+_LARGE = 1 << 18
 machine: Callable[[Array, Array], Way | None] = lambda a, b: None
 
 
@@ -60,16 +60,21 @@ def wide(a: Array, b: Array) -> Array:
     return widely(a, b)(a, b)  # type: ignore[no-any-return]
 
 
+def large(a: Array, b: Array) -> bool:
+    """Whether a product is the compiler's, where it has machine code for the operands."""
+    return a.ndim > 1 and b.ndim > 1 and a.size * b.shape[-1] >= _LARGE
+
+
 def widely(a: Array, b: Array) -> Way:
     """`wide` of operands that lie like these."""
-    large = a.ndim > 1 and b.ndim > 1 and a.size * b.shape[-1] >= LARGE
-    found = machine(a, b) if large else None
+    many = large(a, b)
+    found = machine(a, b) if many else None
     if found is not None:
         return found
     if narrow(a):
         return lambda a, b: wide(*[converted(x, np.empty_like(x, np.float32)) for x in (a, b)])
     # Of two matrices or two vectors, dot is the shorter way to the same routine.
-    return np.ndarray.dot if 0 < a.ndim == b.ndim < 3 and not large else np.matmul
+    return np.ndarray.dot if 0 < a.ndim == b.ndim < 3 and not many else np.matmul
 
 
 def _multiplying(row: Row, kernel: str = "addmm_impl_cpu_") -> Callable[..., Any]:
