@@ -1,0 +1,1 @@
+"""Hooks that take the place of DistributedDataParallel's all-reduce."""

@@ -1,0 +1,221 @@
+"""fully_shard: a module's parameters become DTensors, and are whole while the module computes."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from typing import Any
+
+import rushlight as torch
+import rushlight.distributed as dist
+from rushlight.distributed.device_mesh import DeviceMesh, init_device_mesh
+from rushlight.distributed.fsdp.api import MixedPrecisionPolicy, OffloadPolicy
+from rushlight.distributed.fsdp.layouts import Rows
+from rushlight.distributed.fsdp.schedule import Managed
+from rushlight.distributed.fsdp.unit import Unit
+from rushlight.distributed.tensor.dtensor import make
+from rushlight.distributed.tensor.placements import Replicate, Shard
+from rushlight.nn.parameter import Parameter
+
+
+def managed(module: Any) -> Managed | None:
+    """What fully_shard knows of a module."""
+    return module.__dict__.get("_fsdp_managed")
+
+
+class UnshardHandle:
+    """Of unshard(async_op=True)."""
+
+    def __init__(self, unit: Unit | None) -> None:
+        self._unit = unit
+
+    def wait(self) -> None:
+        """Have the parameters whole, as the module's attributes."""
+        if self._unit is not None:
+            self._unit.unshard()
+            self._unit.show_whole()
+
+
+class FSDPModule:
+    """What fully_shard adds to a module's class."""
+
+    def _members(self, recurse: bool) -> Iterator[Managed]:
+        for module in self.modules() if recurse else [self]:  # type: ignore[attr-defined]
+            if isinstance(module, FSDPModule):
+                found = managed(module)
+                if found is not None:
+                    yield found
+
+    def unshard(self, async_op: bool = False) -> UnshardHandle | None:
+        """Gather the parameters; with async_op a handle to wait for."""
+        unit = next(self._members(False)).unit
+        handle = UnshardHandle(unit)
+        if async_op:
+            if unit is not None:
+                unit.gather()
+            return handle
+        handle.wait()
+        return None
+
+    def reshard(self) -> None:
+        """Let go of the whole parameters."""
+        unit = next(self._members(False)).unit
+        if unit is not None:
+            unit.show_shards()
+            unit.release()
+
+    def set_requires_gradient_sync(self, requires_gradient_sync: bool, *, recurse: bool = True) -> None:
+        """Whether backward reduces gradients, or only accumulates whole ones on each rank."""
+        for member in self._members(recurse):
+            if member.unit is not None:
+                member.unit.sync = requires_gradient_sync
+
+    def set_reshard_after_forward(self, reshard_after_forward: bool, recurse: bool = True) -> None:
+        """Whether parameters are let go between forward and backward."""
+        for member in self._members(recurse):
+            member.reshard = bool(reshard_after_forward)
+
+    def set_is_last_backward(self, is_last_backward: bool) -> None:
+        """Taken; every backward ends with all reductions done."""
+
+    def set_modules_to_forward_prefetch(self, modules: list[Any]) -> None:
+        """Gather these while this module computes forward."""
+        next(self._members(False)).ahead = [managed(m) for m in modules]
+
+    def set_modules_to_backward_prefetch(self, modules: list[Any]) -> None:
+        """Gather these while this module computes backward."""
+        next(self._members(False)).behind = [managed(m) for m in modules]
+
+    def set_gradient_divide_factor(self, factor: float) -> None:
+        """Divide sums of gradients by this instead of the number of ranks."""
+        unit = next(self._members(False)).unit
+        if unit is not None:
+            unit.before, unit.after = 1.0, float(factor)
+
+    set_reduce_scatter_divide_factor = set_gradient_divide_factor
+
+    def _apply(self, fn: Any, recurse: bool = True) -> Any:
+        for member in self._members(True):
+            if member.unit is not None:
+                member.unit.show_shards()
+                member.unit.release()
+        return super()._apply(fn, recurse)  # type: ignore[misc]
+
+
+def fully_shard(module: Any, *, mesh: DeviceMesh | None = None, reshard_after_forward: bool | int | None = None,
+                shard_placement_fn: Any = None, mp_policy: MixedPrecisionPolicy | None = None,
+                offload_policy: OffloadPolicy | None = None, ignored_params: Any = None) -> Any:
+    """Shard the parameters of `module` that no fully_shard below it has, in place; the module.
+
+    mesh: of one dim (default: all ranks), or of two: replicas, shards. reshard_after_forward: None lets parameters
+    go unless the module turns out to be the root. Apply it to the inner modules first. A list of modules is one
+    unit. ValueError: a ModuleList or ModuleDict, a scalar parameter.
+    """
+    if shard_placement_fn is not None:
+        raise NotImplementedError("fully_shard: shard_placement_fn is not supported in Rushlight; parameters are cut "
+                                  "along dim 0")
+    modules = [module] if isinstance(module, torch.nn.Module) else list(module)
+    for m in modules:
+        if isinstance(m, (torch.nn.ModuleList, torch.nn.ModuleDict)) and type(m).forward is torch.nn.Module.forward:
+            raise ValueError("fully_shard does not support containers that do not implement forward: " f"{m}")
+        if managed(m) is not None:
+            raise AssertionError(f"Each distinct composable distributed API can only be applied to a module once. The "
+                                 f"following API has already been applied: fully_shard to {type(m).__name__}")
+    mesh = mesh or init_device_mesh("cpu", (_world(),))
+    policy = mp_policy or MixedPrecisionPolicy()
+    unit = _unit(modules, mesh, policy, {id(p) for p in ignored_params or ()})
+    state = Managed(modules[0], unit, None if reshard_after_forward is None else bool(reshard_after_forward),
+                    policy.cast_forward_inputs, policy.output_dtype)
+    state.param_dtype = policy.param_dtype
+    for m in modules:
+        m.__dict__["_fsdp_managed"] = state
+        m.__class__ = _class(type(m))
+    modules[0].register_forward_pre_hook(functools.partial(_enter, state), prepend=True, with_kwargs=True)
+    modules[-1].register_forward_hook(functools.partial(_leave, state))
+    return module
+
+
+def _world() -> int:
+    if not dist.is_initialized():
+        dist.init_process_group()
+    return dist.get_world_size()
+
+
+@functools.lru_cache(maxsize=None)
+def _class(cls: type) -> type:
+    return type(f"FSDP{cls.__name__}", (FSDPModule, cls), {"__deepcopy__": _no_copy})
+
+
+def _no_copy(self: Any, memo: Any) -> Any:
+    raise AssertionError("FSDP does not support deepcopy. Please use state dict for serialization.")
+
+
+def _enter(state: Managed, module: Any, args: Any, kwargs: Any) -> tuple[Any, Any]:
+    state.lead(managed)
+    return state.before_forward(args, kwargs)
+
+
+def _leave(state: Managed, module: Any, args: Any, output: Any) -> Any:
+    return state.after_forward(output)
+
+
+def slots_of(modules: list[Any], skip: Any, ignored: set[int]) -> tuple[dict[int, list[tuple[Any, str]]], list[Any],
+                                                                        list[str]]:
+    """(places by the parameter's id, the parameters, their names) of what `skip(module)` does not have already."""
+    places: dict[int, list[tuple[Any, str]]] = {}
+    params, names, seen = [], [], set()
+
+    def walk(module: Any, prefix: str) -> None:
+        if id(module) in seen or skip(module):
+            return
+        seen.add(id(module))
+        for name, p in module._parameters.items():
+            if p is None or id(p) in ignored or getattr(p, "_fsdp_shard", False):
+                continue
+            if id(p) not in places:
+                params.append(p)
+                names.append(prefix + name)
+            places.setdefault(id(p), []).append((module, name))
+        for name, child in module.named_children():
+            walk(child, f"{prefix}{name}.")
+
+    for module in modules:
+        walk(module, "")
+    return places, params, names
+
+
+def _unit(modules: list[Any], mesh: DeviceMesh, policy: MixedPrecisionPolicy, ignored: set[int]) -> Unit | None:
+    places, params, names = slots_of(modules, lambda m: managed(m) is not None, ignored)
+    if not params:
+        return None
+    for name, p in zip(names, params, strict=True):
+        if p.ndim == 0:
+            raise ValueError(f"fully_shard doesn't support scalar parameters. Change {name} to a 1D tensor with numel "
+                             "equal to 1.")
+    if len({p.dtype for p in params}) > 1:
+        raise AssertionError(f"FSDP expects uniform original parameter dtype but got { {p.dtype for p in params} }")
+    shards = mesh.get_group(mesh.ndim - 1)
+    unit = Unit([places[id(p)] for p in params], params, names, Rows, shards, mesh.get_group(0) if mesh.ndim == 2
+                else None, policy.param_dtype, policy.reduce_dtype)
+    placements = [Shard(0)] if mesh.ndim == 1 else [Replicate(), Shard(0)]
+    for p, piece in zip(params, unit.layout.pieces(unit.shard), strict=True):
+        made = Parameter(make(piece, mesh, placements, p.shape), requires_grad=p.requires_grad)
+        made._fsdp_shard = True
+        unit.sharded.append(made)
+    unit.show_shards()
+    return unit
+
+
+def register_fsdp_forward_method(module: Any, method_name: str) -> None:
+    """Let a call of this method gather and let go as forward() does; on other modules nothing happens."""
+    state = managed(module)
+    if state is None:
+        return
+    if not hasattr(module, method_name):
+        raise ValueError(f"{type(module)} does not have a method {method_name}")
+    method = getattr(module, method_name)
+
+    @functools.wraps(method)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        args, kwargs = _enter(state, module, args, kwargs)
+        return _leave(state, module, args, method(*args, **kwargs))
+    object.__setattr__(module, method_name, wrapped)

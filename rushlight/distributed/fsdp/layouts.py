@@ -1,0 +1,94 @@
+"""How the parameters of a unit are cut into one flat shard for each rank.
+
+`Flat` is FullyShardedDataParallel's: all parameters one behind the other, cut in equal parts wherever that falls.
+`Rows` is fully_shard's: each parameter's rows are cut as torch.chunk does, a shard is the parts of all parameters.
+The last parts are padded, so all shards are of one size.
+"""
+from __future__ import annotations
+
+from itertools import accumulate
+from math import prod
+from typing import Any
+
+import rushlight as torch
+from rushlight.distributed.tensor.placements import extent
+
+Tensor = Any
+
+
+class Layout:
+    """shapes: the parameters'; of `world` ranks this is number `rank`; `size`: elements of a shard."""
+
+    rows = False
+    size: int
+
+    def __init__(self, shapes: list[tuple[int, ...]], world: int, rank: int) -> None:
+        self.shapes, self.world, self.rank = shapes, world, rank
+        self.numels = [prod(shape) for shape in shapes]
+        self.begins = [0, *accumulate(self.numels)]
+
+    def shard(self, tensors: list[Tensor], dtype: Any) -> Tensor:
+        """This rank's shard of whole tensors, in memory of its own."""
+        part = slice(self.rank * self.size, (self.rank + 1) * self.size)
+        return self.collect([t.detach() for t in tensors], dtype)[part].clone()
+
+
+class Flat(Layout):
+    """One long vector in equal parts."""
+
+    def __init__(self, shapes: list[tuple[int, ...]], world: int, rank: int) -> None:
+        super().__init__(shapes, world, rank)
+        self.size = -(-self.begins[-1] // world)
+
+    def collect(self, tensors: list[Tensor | None], dtype: Any) -> Tensor:
+        """All ranks' shards of whole tensors, one behind the other; None counts as zeros."""
+        room = torch.zeros(self.world * self.size, dtype=dtype)
+        for t, begin, count in zip(tensors, self.begins, self.numels):
+            if t is not None:
+                room[begin:begin + count].view(t.shape).copy_(t)
+        return room
+
+    def spread(self, gathered: Tensor) -> list[Tensor]:
+        """Whole tensors of all ranks' shards: views."""
+        return [gathered[b:b + n].view(shape) for b, n, shape in zip(self.begins, self.numels, self.shapes)]
+
+    def pieces(self, shard: Tensor) -> list[Tensor]:
+        """What of each parameter lies in this rank's shard: views of one dim, perhaps empty."""
+        low = self.rank * self.size
+        return [shard[min(max(b - low, 0), self.size):min(max(b + n - low, 0), self.size)]
+                for b, n in zip(self.begins, self.numels)]
+
+
+class Rows(Layout):
+    """Each parameter's rows in chunks."""
+
+    rows = True
+
+    def __init__(self, shapes: list[tuple[int, ...]], world: int, rank: int) -> None:
+        super().__init__(shapes, world, rank)
+        self.chunks = [-(-shape[0] // world) * prod(shape[1:]) for shape in shapes]
+        self.places = [0, *accumulate(self.chunks)]
+        self.size = self.places[-1]
+
+    def collect(self, tensors: list[Tensor | None], dtype: Any) -> Tensor:
+        """All ranks' shards of whole tensors, one behind the other; None counts as zeros."""
+        room = torch.zeros((self.world, self.size), dtype=dtype)
+        for t, place, chunk, count in zip(tensors, self.places, self.chunks, self.numels):
+            if t is not None:
+                padded = t.reshape(-1)
+                if self.world * chunk != count:
+                    padded = torch.nn.functional.pad(padded, (0, self.world * chunk - count))
+                room[:, place:place + chunk].copy_(padded.view(self.world, chunk))
+        return room.view(-1)
+
+    def spread(self, gathered: Tensor) -> list[Tensor]:
+        """Whole tensors of all ranks' shards."""
+        table = gathered.view(self.world, self.size)
+        return [table[:, p:p + c].reshape(-1)[:n].view(shape)
+                for p, c, n, shape in zip(self.places, self.chunks, self.numels, self.shapes)]
+
+    def pieces(self, shard: Tensor) -> list[Tensor]:
+        """This rank's rows of each parameter: views."""
+        return [shard[p:p + c].view(-1, *shape[1:])[:extent(shape[0], self.world, self.rank)[1]]
+                if c else shard[p:p].view(0, *shape[1:])
+                for p, c, shape in zip(self.places, self.chunks, self.shapes)]

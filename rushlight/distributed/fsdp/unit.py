@@ -1,0 +1,234 @@
+"""A unit: parameters that are gathered for a module's forward and backward, and are shards in between.
+
+Autograd sees whole parameters, which lie in memory that is let go and taken again at the same addresses: what
+forward saved is valid when backward has gathered them again. The optimizer sees shards. When the gradients of all
+whole parameters have come, they are summed over the ranks, each of which keeps its shard of the sum.
+"""
+from __future__ import annotations
+
+import mmap
+from typing import Any
+
+import numpy as np
+
+import rushlight as torch
+import rushlight.distributed as dist
+from rushlight.autograd import hooks
+from rushlight.distributed.fsdp.layouts import Layout
+from rushlight.nn.parameter import Parameter
+from rushlight.tensor.tensor import wrap
+
+Tensor = Any
+
+
+class Pages:
+    """A flat tensor in memory of its own that can be given back to the system; it is zeros then."""
+
+    def __init__(self, count: int, like: Tensor) -> None:
+        size = max(count, 1) * like.element_size()
+        self._map = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        self.array = np.frombuffer(self._map, like._a.dtype)[:count]
+        self.tensor = wrap(self.array)
+
+    def release(self) -> None:
+        """Give the memory back; the addresses stay."""
+        if hasattr(mmap, "MADV_DONTNEED"):
+            self._map.madvise(mmap.MADV_DONTNEED)
+
+
+def divisors(ranks: int) -> tuple[float, float]:
+    """What gradients are divided by before and after they are summed; sums of float16 stay in range so."""
+    before = 1
+    while ranks % before == 0 and ranks / before > before:
+        before *= 2
+    return float(before), ranks / before
+
+
+class Unit:
+    """slots[i]: the places (module, name) of params[i]; `names`: of the parameters, for messages and states.
+
+    shards: the group over which they are cut; replicas: the group whose ranks hold equal shards, or None.
+    param_dtype, reduce_dtype: of whole parameters, and of gradients on their way; None: the parameters' own.
+    """
+
+    def __init__(self, slots: list[list[tuple[Any, str]]], params: list[Tensor], names: list[str], layout: type,
+                 shards: Any, replicas: Any, param_dtype: Any = None, reduce_dtype: Any = None) -> None:
+        self.slots, self.names, self.shards, self.replicas = slots, names, shards, replicas
+        world = 1 if shards is None else shards.size()
+        rank = 0 if shards is None else dist.get_rank(shards)
+        self.layout: Layout = layout([tuple(p.shape) for p in params], world, rank)
+        self.dtype = params[0].dtype
+        self.compute = param_dtype or self.dtype
+        self.reduce_dtype = reduce_dtype or self.compute
+        self.before, self.after = divisors(world * (1 if replicas is None else replicas.size()))
+        self.shard = self.layout.shard(params, self.dtype)
+        self.sharded: list[Tensor] = []  # the Parameters that hold pieces; or one, all of the shard
+        self.whole = self._make_whole(params)
+        self.sync, self.ready = True, self.pages is None
+        self.gathering: Any = None
+        self.pending: list[tuple[Any, Tensor, list[bool]]] = []
+        self.reset()
+
+    def _make_whole(self, params: list[Tensor]) -> list[Tensor]:
+        """The leaves that autograd sees."""
+        own, layout = self.layout.world > 1 or self.compute is not self.dtype, self.layout
+        count = layout.begins[-1] if layout.rows else layout.world * layout.size
+        self.pages = Pages(count, torch.empty(0, dtype=self.compute)) if own else None
+        memory = self.pages.array if self.pages else self.shard._a
+        made = []
+        for number, p in enumerate(params):
+            begin = layout.begins[number]
+            view = memory[begin:begin + layout.numels[number]].reshape(layout.shapes[number])
+            leaf = Parameter(wrap(view), requires_grad=p.requires_grad)
+            leaf.__dict__.update(p.__dict__)
+            if p.requires_grad:
+                hooks.on_node(leaf._g, self._arrived, "post")
+            made.append(leaf)
+        return made
+
+    # --- the modules' attributes ------------------------------------------------------------------
+
+    def show(self, tensors: list[Tensor] | None) -> None:
+        """Let the modules' attributes be these; None: let there be none."""
+        for number, places in enumerate(self.slots):
+            for module, name in places:
+                if self.named:
+                    module._parameters[name] = tensors[number]  # type: ignore[index]
+                elif tensors is None:
+                    module.__dict__.pop(name, None)
+                else:
+                    module.__dict__[name] = tensors[number]
+
+    named = True  # whether the shards are the modules' parameters, each under its own name
+
+    def show_whole(self) -> None:
+        """Modules compute with whole parameters."""
+        self.show(self.whole)
+
+    def show_shards(self) -> None:
+        """Modules show the shards, as optimizers and state dicts see them."""
+        self.show(self.sharded if self.named else None)
+
+    # --- gathering --------------------------------------------------------------------------------
+
+    def gather(self) -> None:
+        """Begin to gather the parameters."""
+        if self.ready or self.gathering is not None:
+            return
+        with torch.no_grad():
+            mine = self.shard.to(self.compute)
+            if self.layout.rows or self.layout.world == 1:
+                out = torch.empty(self.layout.world * self.layout.size, dtype=self.compute)
+            else:
+                out = self.pages.tensor  # type: ignore[union-attr]
+            work = None
+            if self.layout.world == 1:
+                out.copy_(mine)
+            else:
+                work = dist.all_gather_into_tensor(out, mine, group=self.shards, async_op=True)
+        self.gathering = work, out, mine
+
+    def unshard(self) -> None:
+        """Have the whole parameters in memory."""
+        self.gather()
+        if self.gathering is None:
+            return
+        work, out, _ = self.gathering
+        if work is not None:
+            work.wait()
+        memory = self.pages.tensor  # type: ignore[union-attr]
+        if out is not memory:
+            with torch.no_grad():
+                for begin, count, t in zip(self.layout.begins, self.layout.numels, self.layout.spread(out)):
+                    memory[begin:begin + count].view(t.shape).copy_(t)
+        self.gathering, self.ready = None, True
+
+    def release(self) -> None:
+        """Let go of the whole parameters."""
+        if self.gathering is not None:
+            self.unshard()
+        if self.pages is not None and self.ready:
+            self.pages.release()
+            self.ready = False
+
+    def write_back(self) -> None:
+        """Make the whole parameters' values the shards'."""
+        if self.pages is not None:
+            with torch.no_grad():
+                self.shard.copy_(self.layout.shard(self.whole, self.dtype))
+
+    def gathered(self, shard: Tensor) -> list[Tensor]:
+        """Whole tensors of anything that is cut as the parameters are; collective."""
+        if self.layout.world == 1:
+            return self.layout.spread(shard.clone())
+        out = torch.empty(self.layout.world * self.layout.size, dtype=shard.dtype)
+        dist.all_gather_into_tensor(out, shard.contiguous(), group=self.shards)
+        return self.layout.spread(out)
+
+    # --- gradients --------------------------------------------------------------------------------
+
+    def reset(self) -> None:
+        """Before a backward."""
+        self.arrived = self.expected = self.inputs = self.taken = 0
+        self.met = self.reduced = False
+
+    def _arrived(self, *_: Any) -> None:
+        if self.arrived == 0:
+            reached = hooks._runs.stack[-1].reached()
+            self.expected = sum(leaf._g in reached for leaf in self.whole)
+        self.arrived += 1
+        if self.arrived == self.expected:
+            self.arrived = 0
+            self.reduce()
+            self.release_early()
+
+    def input_arrived(self) -> None:
+        """The gradient of one of the module's inputs is complete."""
+        self.inputs -= 1
+        self.release_early()
+
+    def release_early(self) -> None:
+        """Let go before the end of backward, where nothing can need the parameters any more."""
+        trains = any(leaf.requires_grad for leaf in self.whole)
+        if self.met and self.taken and self.inputs == 0 and (self.reduced or not trains):
+            self.show_shards()
+            self.release()
+
+    def reduce(self) -> None:
+        """Begin to sum the gradients over the ranks, unless they are only to be accumulated."""
+        self.reduced = True
+        grads = [leaf.grad for leaf in self.whole]
+        if not self.sync or all(g is None for g in grads):
+            return
+        with torch.no_grad():
+            room = self.layout.collect(grads, self.reduce_dtype).div_(self.before)
+            work, out = None, room
+            if self.layout.world > 1:
+                out = torch.empty(self.layout.size, dtype=room.dtype)
+                work = dist.reduce_scatter_tensor(out, room, group=self.shards, async_op=True)
+            elif self.replicas is not None:
+                work = dist.all_reduce(out, group=self.replicas, async_op=True)
+        for leaf in self.whole:
+            leaf.grad = None
+        self.pending.append((work, out, [g is not None for g in grads]))
+
+    def finish(self) -> None:
+        """Give the sums to the sharded parameters."""
+        for work, out, had in self.pending:
+            if work is not None:
+                work.wait()
+            if self.layout.world > 1 and self.replicas is not None:
+                dist.all_reduce(out, group=self.replicas)
+            with torch.no_grad():
+                self._give(out.div_(self.after).to(self.dtype), had)
+        self.pending = []
+
+    def _give(self, grad: Tensor, had: list[bool]) -> None:
+        pieces = self.layout.pieces(grad) if self.named else [grad]
+        for p, piece, given in zip(self.sharded, pieces, had if self.named else [True], strict=True):
+            if not given or not (piece.numel() or self.layout.rows):
+                continue
+            if p.grad is None:
+                p.grad = p._state(piece) if self.layout.rows else piece
+            else:
+                p.grad.add_(p._state(piece) if self.layout.rows else piece)

@@ -1,0 +1,321 @@
+"""The reducer of DistributedDataParallel: gradients are averaged in buckets while backward goes on.
+
+Each parameter has a place in a bucket, a flat tensor of one dtype. When a gradient is complete, a hook writes it
+there, divided; a bucket that is full is all-reduced asynchronously. Buckets go out in one order on all ranks,
+whichever is full first. When the last one is out, the end of backward is asked to wait for them and to give the
+averages back to the parameters. The first iteration has one bucket; then buckets are laid out in the order in
+which rank 0 got its gradients, a small one first, so that communication begins early.
+"""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import rushlight as torch
+import rushlight.distributed as dist
+from rushlight.autograd import hooks
+
+Tensor = Any
+
+
+def assign_buckets(tensors: Sequence[Tensor], limits: Sequence[float]) -> list[list[int]]:
+    """The numbers of `tensors` in buckets of one dtype each: a bucket is closed when it has limits[i] bytes.
+
+    The last limit serves all further buckets of a dtype. Buckets come in the order of their first tensors.
+    """
+    opened: dict[Any, list[Any]] = {}  # dtype: [which limit, bytes, numbers]
+    done: list[list[int]] = []
+    for number, t in enumerate(tensors):
+        entry = opened.setdefault(t.dtype, [0, 0, []])
+        entry[1] += t.numel() * t.element_size()
+        entry[2].append(number)
+        if entry[1] >= limits[min(entry[0], len(limits) - 1)]:
+            done.append(entry[2])
+            entry[:] = [entry[0] + 1, 0, []]
+    done += [entry[2] for entry in opened.values() if entry[2]]
+    return sorted(done)
+
+
+class Bucket:
+    """Some parameters' gradients, one behind the other in `flat`; views[i] has the shape of parameter i."""
+
+    def __init__(self, params: list[Tensor], numbers: list[int]) -> None:
+        self.params, self.numbers = params, numbers
+        self.flat = torch.zeros(sum(p.numel() for p in params), dtype=params[0].dtype)
+        self.views, offset = [], 0
+        for p in params:
+            # Laid out as the parameter lies, where that is dense, so that copies are straight.
+            dense = p.is_contiguous() or p.dim() == 4 and p.is_contiguous(memory_format=torch.channels_last)
+            part = self.flat[offset:offset + p.numel()]
+            self.views.append(part.as_strided(p.shape, p.stride(), offset) if dense else part.view(p.shape))
+            offset += p.numel()
+        self.pending = len(params)
+        self.work: Any = None
+
+
+class GradBucket:
+    """What a communication hook gets: one bucket's gradients, not yet divided by the number of ranks."""
+
+    def __init__(self, bucket: Bucket, index: int, last: bool) -> None:
+        self._bucket, self._index, self._last, self._buffer = bucket, index, last, bucket.flat
+
+    def index(self) -> int:
+        """Which bucket it is; they come in the order of their numbers."""
+        return self._index
+
+    def buffer(self) -> Tensor:
+        """All its gradients, flat."""
+        return self._buffer
+
+    def set_buffer(self, buffer: Tensor) -> None:
+        """Put another tensor in the buffer's place."""
+        self._buffer = buffer
+
+    def gradients(self) -> list[Tensor]:
+        """Views of the buffer, in the parameters' shapes."""
+        return list(self._bucket.views)
+
+    def parameters(self) -> list[Tensor]:
+        """The parameters that the gradients are of."""
+        return list(self._bucket.params)
+
+    def is_last(self) -> bool:
+        """Whether it is the last bucket of this backward."""
+        return self._last
+
+
+class Reducer:
+    """Averages the gradients of `params` over `group`.
+
+    caps: bytes of the first bucket and of the others. find_unused: parameters that a backward does not reach
+    count as zero, and keep their `.grad` if no rank reached them. as_view: `.grad` is memory of the bucket.
+    static: the first iteration tells how often each parameter gets a gradient.
+    """
+
+    def __init__(self, params: list[Tensor], names: list[str], group: Any, caps: tuple[float, float],
+                 find_unused: bool, as_view: bool, static: bool) -> None:
+        self.params, self.names, self.group, self.caps = params, names, group, caps
+        self.find_unused, self.as_view, self.static = find_unused, as_view, static
+        self.hook: tuple[Any, Callable[..., Any]] | None = None
+        self.divisor: Callable[[], float] = group.size
+        self.counts: list[int] | None = None  # of a static graph: gradients of each parameter in a backward
+        self.rebuilt = self.expecting = self.unfinished = False
+        self.used = [False] * len(params)
+        self.nodes: list[Any] = [None] * len(params)
+        self.listen()
+        self._lay_out(assign_buckets(params, [float("inf")] if static or not find_unused else caps)[::-1])
+
+    def listen(self) -> None:
+        """Hook the parameters' nodes; again those of parameters that were frozen meanwhile."""
+        for number, p in enumerate(self.params):
+            if p.requires_grad and p._g is not self.nodes[number]:
+                self.nodes[number] = p._g
+                hooks.on_node(p._g, lambda *_, number=number: self._arrived(number), "post")
+
+    def _lay_out(self, assignment: list[list[int]]) -> None:
+        self.buckets = [Bucket([self.params[n] for n in numbers], numbers) for numbers in assignment]
+        self.places = {n: (b, i) for b in self.buckets for i, n in enumerate(b.numbers)}
+
+    def rebuild(self) -> None:
+        """After the first iteration: buckets in the order of rank 0's gradients."""
+        self.check_finished()
+        if self.rebuilt or self.expecting or not self.order or self.find_unused and not self.static:
+            return
+        order = torch.tensor([*self.order, *sorted(set(range(len(self.params))) - set(self.order))])
+        dist.broadcast(order, dist.get_global_rank(self.group, 0), group=self.group)
+        numbers = order.tolist()
+        buckets = assign_buckets([self.params[n] for n in numbers], self.caps)
+        self._lay_out([[numbers[i] for i in bucket] for bucket in buckets])
+        self.rebuilt = True
+
+    order: list[int] = []
+
+    def prepare(self) -> None:
+        """Before a backward that is to be reduced."""
+        self.check_finished()
+        self.listen()
+        self.expecting, self.next, self.order, self.seen = True, 0, [], [0] * len(self.params)
+        self.marked = [False] * len(self.params)
+        for bucket in self.buckets:
+            bucket.pending, bucket.work = len(bucket.params), None
+
+    # --- during backward --------------------------------------------------------------------------
+
+    def _arrived(self, number: int) -> None:
+        """A parameter's gradient is complete."""
+        self.used[number] = True
+        if not self.expecting:
+            return
+        if not self.unfinished:
+            self.unfinished = True
+            self._begin()
+        self.seen[number] += 1
+        if self.seen[number] == 1:
+            self.order.append(number)
+        if not self.static:
+            self._mark(number)
+        elif self.counts is not None and self.seen[number] == self.counts[number]:
+            self._mark(number)
+
+    def _begin(self) -> None:
+        """The first gradient of a backward: what will not come is ready."""
+        if self.static and self.counts is None:
+            hooks._runs.stack[0].callbacks.append(self._learnt)
+            return
+        if self.static:
+            absent = [n for n, count in enumerate(self.counts or ()) if not count]
+        elif self.find_unused:
+            reached = {id(node) for run in hooks._runs.stack for node in run.reached()}
+            absent = [n for n, node in enumerate(self.nodes) if id(node) not in reached]
+        else:
+            return
+        for number in absent:
+            self._mark(number)
+
+    def _learnt(self) -> None:
+        """The end of a static graph's first backward: everything is ready now."""
+        self.counts = list(self.seen)
+        for number in range(len(self.params)):
+            self._mark(number)
+
+    def _mark(self, number: int) -> None:
+        if self.marked[number]:
+            raise RuntimeError(
+                "Expected to mark a variable ready only once. This error is caused by one of the following reasons: "
+                "1) Use of a module parameter outside the `forward` function. Please make sure model parameters are "
+                "not shared across multiple concurrent forward-backward passes. or try to use _set_static_graph() as "
+                "a workaround if this module graph does not change during training loop. 2) Reused parameters in "
+                "multiple reentrant backward passes. For example, if you use multiple `checkpoint` functions to wrap "
+                "the same part of your model, it would result in the same set of parameters been used by different "
+                "reentrant backward passes multiple times, and hence marking a variable ready multiple times. DDP "
+                "does not support such use cases in default. You can try to use _set_static_graph() as a workaround "
+                f"if your module graph does not change over iterations.\nParameter at index {number} with name "
+                f"{self.names[number]} has been marked as ready twice.")
+        self.marked[number] = True
+        bucket, place = self.places[number]
+        self._fill(self.params[number], bucket.views[place])
+        bucket.pending -= 1
+        while self.next < len(self.buckets) and self.buckets[self.next].pending == 0:
+            self._send(self.next)
+            self.next += 1
+            if self.next == len(self.buckets):
+                hooks._runs.stack[0].callbacks.append(self._finish)
+
+    def _fill(self, p: Tensor, view: Tensor) -> None:
+        """A gradient's place in the bucket: divided, unless a hook does that."""
+        grad = p.grad
+        with torch.no_grad():
+            if grad is None:
+                view.zero_()
+                return
+            by = 1.0 if self.hook else self.divisor()
+            if grad.is_sparse:
+                grad = grad.to_dense()
+            if grad.data_ptr() == view.data_ptr():
+                if by != 1.0:
+                    view.div_(by)
+                return
+            if by == 1.0:
+                view.copy_(grad)
+            else:
+                torch.mul(grad, 1.0 / by, out=view)
+        if self.as_view:
+            p.grad = view
+
+    def _send(self, index: int) -> None:
+        bucket = self.buckets[index]
+        bucket.work = self.communicate(GradBucket(bucket, index, index == len(self.buckets) - 1))
+        if index == len(self.buckets) - 1 and self.find_unused and not self.static:
+            self.union = torch.tensor(self.used, dtype=torch.int32)
+            self.sent = dist.all_reduce(self.union, group=self.group, async_op=True)
+
+    def communicate(self, bucket: GradBucket) -> Any:
+        """Begin to reduce a bucket; the Work, or the hook's Future."""
+        if self.hook is None:
+            return dist.all_reduce(bucket.buffer(), group=self.group, async_op=True)
+        state, hook = self.hook
+        return hook(state, bucket)
+
+    def _finish(self) -> None:
+        """The end of backward: wait, and give the averages to the parameters."""
+        self.expecting = self.unfinished = False
+        used = [True] * len(self.params)
+        if self.find_unused and not self.static:
+            self.sent.wait()
+            used = self.union.bool().tolist()
+            self._tell_unneeded()
+        elif self.counts is not None:
+            used = [bool(count) for count in self.counts]
+        with torch.no_grad():
+            for bucket in self.buckets:
+                self._receive(bucket)
+                for number, p, view in zip(bucket.numbers, bucket.params, bucket.views, strict=True):
+                    if used[number]:
+                        self._give(p, view)
+        self.used = [False] * len(self.params)
+
+    def _receive(self, bucket: Bucket) -> None:
+        found = bucket.work.wait()
+        if self.hook is not None:
+            found = found[0] if isinstance(found, (list, tuple)) else found
+            if found.data_ptr() != bucket.flat.data_ptr():
+                bucket.flat.copy_(found.view(-1))
+        bucket.work = None
+
+    def _give(self, p: Tensor, view: Tensor) -> None:
+        if self.as_view:
+            p.grad = view
+        elif p.grad is None or p.grad.is_sparse:
+            p.grad = view.clone()
+        else:
+            p.grad.copy_(view)
+
+    told = False
+
+    def _tell_unneeded(self) -> None:
+        """Once: the search was in vain."""
+        if not self.told and all(self.used):
+            warnings.warn("find_unused_parameters=True was specified in DDP constructor, but did not find any unused "
+                          "parameters in the forward pass. If your model indeed never has any unused parameters in "
+                          "the forward pass, consider turning this flag off. Note that this warning may be a false "
+                          "positive if your model has flow control causing later iterations to have unused "
+                          "parameters.", stacklevel=2)
+        self.told = True
+
+    def check_finished(self) -> None:
+        """RuntimeError where the last backward left buckets unsent: which parameters got no gradient."""
+        if not self.unfinished:
+            return
+        absent = [n for n, seen in enumerate(self.marked) if not seen]
+        cause = ("that your module has parameters that were not used in producing loss. You can enable unused "
+                 "parameter detection by passing the keyword argument `find_unused_parameters=True` to "
+                 "`torch.nn.parallel.DistributedDataParallel`, and by \nmaking sure all `forward` function outputs "
+                 "participate in calculating loss. \nIf you already have done the above, then the distributed data "
+                 "parallel module wasn't able to locate the output tensors in the return value of your module's "
+                 "`forward` function. Please include the loss function and the structure of the return value of "
+                 "`forward` of your module when reporting this issue (e.g. list, dict, iterable).")
+        if self.static:
+            cause = ("that your training graph has changed in this iteration, e.g., one parameter is used in first "
+                     "iteration, but then got unused in the second iteration. this is not compatible with "
+                     "static_graph set to True.")
+        rank = dist.get_rank(self.group)
+        raise RuntimeError(
+            "Expected to have finished reduction in the prior iteration before starting a new one. This error "
+            f"indicates {cause}\nParameters which did not receive grad for rank {rank}: "
+            f"{', '.join(self.names[n] for n in absent)}\nParameter indices which did not receive grad for rank "
+            f"{rank}: {' '.join(map(str, absent))}")
+
+    def shadow(self) -> None:
+        """The communication of one backward, with zeros, by a rank that has no inputs left."""
+        last = len(self.buckets) - 1
+        works = []
+        for index, bucket in enumerate(self.buckets):
+            bucket.flat.zero_()
+            works.append(self.communicate(GradBucket(bucket, index, index == last)))
+        if self.find_unused and not self.static:
+            works.append(dist.all_reduce(torch.zeros(len(self.params), dtype=torch.int32), group=self.group,
+                                         async_op=True))
+        for work in works:
+            work.wait()
+        self.order = self.order or list(range(len(self.params)))
