@@ -1,0 +1,276 @@
+"""Collectives on tensors: every rank of the group calls the same function, in the same order.
+
+Each takes `group` (that of all ranks by default) and `async_op`: with it a Work is returned, whose wait() must come
+before the results are read; without it None, when the results are there. A rank outside the group gets a warning.
+Tensors may have any strides; collectives take float16, bfloat16, float32, float64, int8, uint8, int32, int64, bool
+and complex tensors, and raise RuntimeError ("Invalid scalar type") for others. RankFailure when a rank has failed,
+DistBackendError when the group's timeout is over.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import rushlight
+from rushlight.distributed.groups import default_group, get_group_rank, outside
+from rushlight.distributed.lanes import Steps
+from rushlight.distributed.reductions import (Buffer, ReduceOp, all_reduced, as_numbers, check_moved, check_op,
+                                              divide, is_half, scattered)
+from rushlight.distributed.work import Work
+from rushlight.tensor.tensor import Tensor
+
+
+# --- what is checked -----------------------------------------------------------------------------
+
+
+def check_tensor(value: Any, name: str) -> None:
+    """TypeError for what is no tensor."""
+    if not isinstance(value, Tensor):
+        raise TypeError(f"Invalid function argument. Expected parameter `{name}` of type torch.Tensor\n"
+                        f"             but got {type(value)} instead.")
+
+
+def check_tensors(value: Any, name: str) -> None:
+    """TypeError for what is no list of tensors."""
+    if not isinstance(value, list):
+        raise TypeError(f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n"
+                        f"             but got {type(value)} instead.")
+    if not all(isinstance(item, Tensor) for item in value):
+        raise TypeError(f"Invalid function argument. Expected parameter `{name}` of type List[torch.Tensor]\n"
+                        f"             but got {type(value)} with elements of type "
+                        f"{[type(item) for item in value]}.")
+
+
+def _check_dtypes(*tensors: Tensor) -> None:
+    kinds = [t.dtype.to_real() if t.dtype.is_complex else t.dtype for t in tensors]
+    for kind, tensor in zip(kinds, tensors):
+        if kind != kinds[0]:
+            raise ValueError("Invalid usage of tensors with different dtypes"
+                             f"Found {kinds[0]} and  {tensor.dtype}")
+
+
+def root_rank(group: Any, name: str, rank: int | None, group_rank: int | None, default: int | None = None) -> int:
+    """The root's rank in the group, of either kind of rank; ValueError, RuntimeError for none that there is."""
+    if rank is None and group_rank is None:
+        rank = default
+    if group_rank is not None and rank is not None:
+        raise ValueError("Can't specify both group_rank and global_rank")
+    if group_rank is None:
+        if rank is None:
+            raise ValueError("Must specify global_rank or group_rank")
+        group_rank = get_group_rank(group, rank)
+    if not 0 <= group_rank < group.size():
+        raise RuntimeError(f"ProcessGroupGloo::{name}: invalid root rank: {group_rank}")
+    return group_rank
+
+
+def _shape(tensor: Tensor) -> str:
+    return f"({', '.join(map(str, tensor.shape))})"
+
+
+def _check_shapes(name: str, tensors: Sequence[Tensor], like: Tensor) -> None:
+    for at, tensor in enumerate(tensors):
+        if tensor.dtype != like.dtype:
+            raise RuntimeError(f"ProcessGroupGloo::{name}: invalid tensor type at index {at} (expected "
+                               f"{like.dtype}, got {tensor.dtype})")
+        if tensor.shape != like.shape:
+            raise RuntimeError(f"ProcessGroupGloo::{name}: invalid tensor size at index {at} (expected "
+                               f"{_shape(like)}, got {_shape(tensor)})")
+
+
+def note(*tensors: Tensor) -> Callable[[], str]:
+    """What messages say of an operation on these tensors."""
+    return lambda: " ".join(f"{str(t.dtype).rpartition('.')[2]}{tuple(t.shape)}" for t in tensors[:1])
+
+
+# --- reductions ----------------------------------------------------------------------------------
+
+
+def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
+    """`tensor` becomes, on all ranks, the reduction of all ranks' tensors."""
+    check_tensor(tensor, "tensor")
+    if outside(group, "all_reduce"):
+        return None
+    op, group = check_op("all_reduce", tensor.dtype, op), default_group(group)
+
+    def steps() -> Steps:
+        buffer = Buffer(tensor)
+        yield from all_reduced(group.wire, buffer.array, op)
+        buffer.store()
+
+    return group.begin("all_reduce", steps(), note(tensor), [tensor], async_op)
+
+
+def reduce(tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group: Any = None,
+           async_op: bool = False, group_dst: int | None = None) -> Work | None:
+    """The rank dst's `tensor` becomes the reduction of all ranks' tensors; those of others stay as they are."""
+    check_tensor(tensor, "tensor")
+    if outside(group, "reduce"):
+        return None
+    group = default_group(group)
+    root, op = root_rank(group, "reduce", dst, group_dst), check_op("reduce", tensor.dtype, op)
+
+    def steps() -> Steps:
+        buffer, wire = Buffer(tensor), group.wire
+        if is_half(buffer.array):
+            copy = buffer.array.copy()
+            yield from all_reduced(wire, copy, op)
+            if wire.rank == root:
+                buffer.array[:] = copy
+        else:
+            yield wire.reduce(*as_numbers(buffer.array, op), root)
+            if wire.rank == root:
+                divide(buffer.array, op, wire.size)
+        if wire.rank == root:
+            buffer.store()
+
+    return group.begin("reduce", steps(), note(tensor), [tensor], async_op)
+
+
+def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.SUM, group: Any = None,
+                   async_op: bool = False) -> Work | None:
+    """`output` becomes the reduction of all ranks' tensor number `rank` of input_list; sizes may differ."""
+    check_tensor(output, "output")
+    check_tensors(input_list, "input_list")
+    _check_dtypes(output, *input_list)
+    if outside(group, "reduce_scatter"):
+        return None
+    group = default_group(group)
+    op = check_op("reduce_scatter", output.dtype, op)
+    if len(input_list) != group.size():
+        raise RuntimeError(f"ProcessGroupGloo::reduce_scatter: expected {group.size()} input tensors, one for "
+                           f"each rank, got {len(input_list)}")
+    if output.numel() != input_list[group.rank()].numel():
+        raise RuntimeError(f"ProcessGroupGloo::reduce_scatter: output of {output.numel()} elements, but input_list["
+                           f"{group.rank()}] has {input_list[group.rank()].numel()}")
+
+    def steps() -> Steps:
+        source = rushlight.cat([t.detach().reshape(-1) for t in input_list])
+        buffer = Buffer(output, load=False)
+        yield from scattered(group.wire, Buffer(source).array, buffer.array, [t.numel() for t in input_list], op)
+        buffer.store()
+
+    return group.begin("reduce_scatter", steps(), note(output), [output], async_op)
+
+
+def reduce_scatter_tensor(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Any = None,
+                          async_op: bool = False) -> Work | None:
+    """`output` becomes part `rank` of the reduction of all ranks' `input`, (world * n, ...) or (world, n, ...)."""
+    check_tensor(output, "output")
+    check_tensor(input, "input")
+    if outside(group, "reduce_scatter_tensor"):
+        return None
+    group = default_group(group)
+    op = check_op("reduce_scatter_tensor", output.dtype, op)
+    if output.dtype != input.dtype:
+        raise RuntimeError(f"reduce_scatter_tensor: output is {output.dtype}, but input {input.dtype}")
+    if (output.dim() == 0 or input.dim() == 0 or input.numel() != output.numel() * group.size()
+            or output.shape[0] * group.size() != input.shape[0]):
+        raise RuntimeError("reduce_scatter_tensor: Check failed: outputShape[0] * worldSize == inputShape[0] "
+                           f"(output {_shape(output)}, input {_shape(input)}, world size {group.size()})")
+
+    def steps() -> Steps:
+        buffer = Buffer(output, load=False)
+        yield from scattered(group.wire, Buffer(input).array, buffer.array, [output.numel()] * group.size(), op)
+        buffer.store()
+
+    return group.begin("reduce_scatter_tensor", steps(), note(input), [output], async_op)
+
+
+def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
+                         ) -> Work | None:
+    """all_reduce of several tensors of one dtype, as one operation."""
+    tensors = [tensors] if isinstance(tensors, Tensor) else tensors
+    check_tensors(tensors, "tensor")
+    _check_dtypes(*tensors)
+    if outside(group, "all_reduce_coalesced"):
+        return None
+    op, group = check_op("all_reduce", tensors[0].dtype, op), default_group(group)
+
+    def steps() -> Steps:
+        joined = rushlight.cat([t.detach().reshape(-1) for t in tensors])
+        yield from all_reduced(group.wire, Buffer(joined).array, op)
+        for tensor, part in zip(tensors, joined.split([t.numel() for t in tensors])):
+            tensor.detach().copy_(part.reshape(tensor.shape))
+
+    return group.begin("all_reduce_coalesced", steps(), note(*tensors), tensors, async_op)
+
+
+# --- moving --------------------------------------------------------------------------------------
+
+
+def broadcast(tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False,
+              group_src: int | None = None) -> Work | None:
+    """`tensor` becomes the rank src's on all ranks."""
+    check_tensor(tensor, "tensor")
+    if outside(group, "broadcast"):
+        return None
+    group = default_group(group)
+    root = root_rank(group, "broadcast", src, group_src)
+    check_moved(tensor)
+
+    def steps() -> Steps:
+        buffer = Buffer(tensor, load=group.rank() == root)
+        yield group.wire.broadcast(buffer.array, root)
+        if group.rank() != root:
+            buffer.store()
+
+    return group.begin("broadcast", steps(), note(tensor), [tensor], async_op)
+
+
+def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False
+               ) -> Work | None:
+    """tensor_list[r] becomes the rank r's `tensor`; all of one shape."""
+    check_tensors(tensor_list, "tensor_list")
+    check_tensor(tensor, "tensor")
+    _check_dtypes(*tensor_list, tensor)
+    if outside(group, "all_gather"):
+        return None
+    group = default_group(group)
+    check_moved(tensor)
+    if len(tensor_list) != group.size():
+        raise RuntimeError("ProcessGroupGloo::allgather: invalid output tensor list at index 0 (expected length "
+                           f"{group.size()}, got {len(tensor_list)})")
+    _check_shapes("allgather", tensor_list, tensor)
+
+    def steps() -> Steps:
+        joined = rushlight.empty((group.size(), *tensor.shape), dtype=tensor.dtype)
+        yield group.wire.allgather(Buffer(tensor).array, Buffer(joined).array)
+        for into, part in zip(tensor_list, joined):
+            into.detach().copy_(part)
+
+    return group.begin("all_gather", steps(), note(tensor), tensor_list, async_op)
+
+
+def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
+                           ) -> Work | None:
+    """`output_tensor` (world * n, ...) becomes all ranks' `input_tensor` (n, ...), one after the other."""
+    check_tensor(input_tensor, "input_tensor")
+    check_tensor(output_tensor, "output_tensor")
+    if outside(group, "all_gather_into_tensor"):
+        return None
+    group = default_group(group)
+    check_moved(input_tensor)
+    _check_shapes("allgather", list(output_tensor.detach().chunk(group.size())), input_tensor)
+    if output_tensor.numel() != input_tensor.numel() * group.size():
+        raise RuntimeError("ProcessGroupGloo::allgather: invalid output tensor list at index 0 (expected length "
+                           f"{group.size()}, got {len(output_tensor.chunk(group.size()))})")
+
+    def steps() -> Steps:
+        buffer = Buffer(output_tensor, load=False)
+        yield group.wire.allgather(Buffer(input_tensor).array, buffer.array)
+        buffer.store()
+
+    return group.begin("all_gather_into_tensor", steps(), note(input_tensor), [output_tensor], async_op)
+
+
+def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: Any = None) -> Work | None:
+    """Wait until all ranks have come here."""
+    if outside(group, "barrier"):
+        return None
+    group = default_group(group)
+
+    def steps() -> Steps:
+        yield group.wire.barrier()
+
+    return group.begin("barrier", steps(), lambda: "", [], async_op)

@@ -1,0 +1,160 @@
+"""ReduceOp, and what a reduction of a tensor is in MPI's terms."""
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+import rushlight
+from rushlight.distributed.lanes import Steps
+from rushlight.distributed.wire import Array, SoloWire
+
+
+class RedOpType(enum.IntEnum):
+    """How values of several ranks become one."""
+
+    SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM = range(9)
+
+    def __repr__(self) -> str:
+        return f"<RedOpType.{self.name}: {int(self)}>"
+
+    def __str__(self) -> str:
+        return f"RedOpType.{self.name}"
+
+
+class _ReduceOpType(type):
+    SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM = RedOpType
+    RedOpType = RedOpType
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return isinstance(value, RedOpType)
+
+    def __call__(cls, op: Any) -> RedOpType:
+        return RedOpType(op)
+
+
+class ReduceOp(metaclass=_ReduceOpType):
+    """SUM, AVG, PRODUCT, MIN, MAX; BAND, BOR, BXOR of integers; PREMUL_SUM, which no backend here does."""
+
+    SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM = RedOpType
+
+
+_MPI = {"SUM": "SUM", "AVG": "SUM", "PRODUCT": "PROD", "MIN": "MIN", "MAX": "MAX", "BAND": "BAND", "BOR": "BOR",
+        "BXOR": "BXOR"}
+_OF_BOOLS = {"SUM": "MAX", "MAX": "MAX", "BOR": "MAX", "PROD": "MIN", "MIN": "MIN", "BAND": "MIN", "BXOR": "BXOR"}
+_UFUNCS = {"SUM": np.add, "PROD": np.multiply, "MIN": np.minimum, "MAX": np.maximum}
+_REDUCED = frozenset(getattr(rushlight, name) for name in (
+    "float32 float64 float16 bfloat16 int8 uint8 int32 int64 bool complex64 complex128").split())
+_CXX = {"int8": "Char", "uint8": "Byte", "int32": "Int", "int64": "Long", "bool": "Bool"}
+
+
+def check_moved(*tensors: Any) -> None:
+    """RuntimeError for dtypes that collectives do not take."""
+    if any(t.dtype not in _REDUCED for t in tensors):
+        raise RuntimeError("Invalid scalar type")
+
+
+def check_op(name: str, dtype: Any, op: Any) -> RedOpType:
+    """The reduction as PyTorch's gloo takes it: TypeError, ValueError, RuntimeError for others."""
+    if not isinstance(op, RedOpType):
+        raise TypeError(f"{name}(): incompatible function arguments. Expected op to be a torch.distributed."
+                        f"ReduceOp, got {op!r}")
+    if dtype.is_complex and op not in (RedOpType.SUM, RedOpType.AVG, RedOpType.PREMUL_SUM):
+        raise ValueError(f"{name} does not support {op} on complex tensors")
+    if dtype not in _REDUCED:
+        raise RuntimeError("Invalid scalar type")
+    if op == RedOpType.PREMUL_SUM:
+        raise RuntimeError("Cannot use ReduceOp.PREMUL_SUM with Gloo")
+    real = dtype.is_floating_point or dtype.is_complex
+    if real and op in (RedOpType.BAND, RedOpType.BOR, RedOpType.BXOR):
+        raise RuntimeError(f"Cannot use ReduceOp.{op.name} with non-integral dtype")
+    if op == RedOpType.AVG and not real:
+        raise RuntimeError("result type Float can't be cast to the desired output type "
+                           f"{_CXX[str(dtype).rpartition('.')[2]]}")
+    return op
+
+
+class Buffer:
+    """A tensor's elements as one contiguous array: its own memory where that is so, else a copy.
+
+    `store()` puts a copy back into the tensor. `load`: whether the elements are read at all.
+    """
+
+    def __init__(self, tensor: Any, load: bool = True) -> None:
+        plain = tensor.detach()
+        if plain.layout != rushlight.strided:
+            raise RuntimeError(f"collectives take dense tensors, got one of layout {plain.layout}; "
+                               "call .to_dense() before")
+        self._into = None
+        if not plain.is_contiguous() or plain.is_conj() or plain.is_neg():
+            self._into = plain
+            plain = plain.resolve_conj().resolve_neg().contiguous() if load else rushlight.empty(
+                plain.shape, dtype=plain.dtype)
+        self._plain = plain
+        self.array: Array = plain._a.reshape(-1)
+
+    def store(self) -> None:
+        """Put the elements back."""
+        if self._into is not None:
+            self._into.copy_(self._plain)
+
+
+def is_half(data: Array) -> bool:
+    """Whether these are floats of two bytes, which MPI does not reduce."""
+    return data.itemsize == 2 and data.dtype.kind not in "iu"
+
+
+def as_numbers(data: Array, op: RedOpType) -> tuple[Array, str]:
+    """The same memory in a dtype that MPI reduces, and MPI's reduction."""
+    name = _MPI[op.name]
+    if data.dtype == bool:
+        return data.view(np.uint8), _OF_BOOLS[name]
+    if data.dtype.kind == "c":
+        return data.view(data.real.dtype), name
+    return data, name
+
+
+def divide(data: Array, op: RedOpType, ranks: int) -> None:
+    """What an average does after the sum."""
+    if op == RedOpType.AVG:
+        np.divide(data, data.dtype.type(ranks), out=data)
+
+
+def all_reduced(wire: SoloWire, data: Array, op: RedOpType) -> Steps:
+    """Reduce `data` in place, on all ranks."""
+    if wire.size == 1:
+        return
+    if is_half(data):
+        part = -(-data.size // wire.size)
+        padded = np.zeros(part * wire.size, data.dtype)
+        padded[:data.size] = data
+        mine = np.empty(part, data.dtype)
+        yield from scattered(wire, padded, mine, [part] * wire.size, op)
+        yield wire.allgather(mine, padded)
+        data[:] = padded[:data.size]
+        return
+    numbers, name = as_numbers(data, op)
+    yield wire.allreduce(numbers, name)
+    divide(data, op, wire.size)
+
+
+def scattered(wire: SoloWire, source: Array, into: Array, counts: Sequence[int], op: RedOpType) -> Steps:
+    """`into` becomes this rank's part of the reduction of `source`. `counts`: elements of each rank's part.
+
+    Floats of two bytes travel as they are and are added up as float32, in the order of the ranks.
+    """
+    if not is_half(source):
+        numbers, name = as_numbers(source, op)
+        scale = numbers.size // max(1, source.size)
+        yield wire.reduce_scatter(numbers, as_numbers(into, op)[0], [n * scale for n in counts], name)
+        divide(into, op, wire.size)
+        return
+    parts = np.empty((wire.size, into.size), source.dtype)
+    yield wire.alltoall(source, parts, counts, [into.size] * wire.size)
+    total = parts[0].astype(np.float32)
+    for part in parts[1:]:
+        _UFUNCS[_MPI[op.name]](total, part.astype(np.float32), out=total)
+    divide(total, op, wire.size)
+    into[:] = total.astype(into.dtype)
