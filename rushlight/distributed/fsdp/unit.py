@@ -45,15 +45,15 @@ def divisors(ranks: int) -> tuple[float, float]:
 
 
 class Unit:
-    """slots[i]: the places (module, name) of params[i]; `names`: of the parameters, for messages and states.
+    """slots[i]: the places (module, name, path) of params[i]; `names`: their first paths.
 
     shards: the group over which they are cut; replicas: the group whose ranks hold equal shards, or None.
     param_dtype, reduce_dtype: of whole parameters, and of gradients on their way; None: the parameters' own.
     """
 
-    def __init__(self, slots: list[list[tuple[Any, str]]], params: list[Tensor], names: list[str], layout: type,
-                 shards: Any, replicas: Any, param_dtype: Any = None, reduce_dtype: Any = None) -> None:
-        self.slots, self.names, self.shards, self.replicas = slots, names, shards, replicas
+    def __init__(self, slots: list[list[tuple[Any, str, str]]], params: list[Tensor], layout: type, shards: Any, replicas: Any, param_dtype: Any = None, reduce_dtype: Any = None) -> None:
+        self.slots, self.shards, self.replicas = slots, shards, replicas
+        self.names = [places[0][2] for places in slots]
         world = 1 if shards is None else shards.size()
         rank = 0 if shards is None else dist.get_rank(shards)
         self.layout: Layout = layout([tuple(p.shape) for p in params], world, rank)
@@ -64,6 +64,8 @@ class Unit:
         self.shard = self.layout.shard(params, self.dtype)
         self.sharded: list[Tensor] = []  # the Parameters that hold pieces; or one, all of the shard
         self.whole = self._make_whole(params)
+        # In the place of what is not there: it has a shape, and no values.
+        self.absent = [torch.empty_like(p, device="meta") for p in params]
         self.sync, self.ready = True, self.pages is None
         self.gathering: Any = None
         self.pending: list[tuple[Any, Tensor, list[bool]]] = []
@@ -88,26 +90,26 @@ class Unit:
 
     # --- the modules' attributes ------------------------------------------------------------------
 
-    def show(self, tensors: list[Tensor] | None) -> None:
-        """Let the modules' attributes be these; None: let there be none."""
-        for number, places in enumerate(self.slots):
-            for module, name in places:
-                if self.named:
-                    module._parameters[name] = tensors[number]  # type: ignore[index]
-                elif tensors is None:
-                    module.__dict__.pop(name, None)
-                else:
-                    module.__dict__[name] = tensors[number]
-
     named = True  # whether the shards are the modules' parameters, each under its own name
 
-    def show_whole(self) -> None:
-        """Modules compute with whole parameters."""
-        self.show(self.whole)
+    def show_whole(self, registered: bool = False) -> None:
+        """Modules compute with whole parameters; `registered`: these are their parameters also by name."""
+        for leaf, places in zip(self.whole, self.slots, strict=True):
+            for module, name, _ in places:
+                if self.named or registered:
+                    module._parameters[name] = leaf
+                else:
+                    module.__dict__[name] = leaf
 
     def show_shards(self) -> None:
         """Modules show the shards, as optimizers and state dicts see them."""
-        self.show(self.sharded if self.named else None)
+        for number, places in enumerate(self.slots):
+            for module, name, _ in places:
+                if self.named:
+                    module._parameters[name] = self.sharded[number]
+                else:
+                    module._parameters.pop(name, None)
+                    module.__dict__[name] = self.absent[number]
 
     # --- gathering --------------------------------------------------------------------------------
 

@@ -158,49 +158,47 @@ def _leave(state: Managed, module: Any, args: Any, output: Any) -> Any:
     return state.after_forward(output)
 
 
-def slots_of(modules: list[Any], skip: Any, ignored: set[int]) -> tuple[dict[int, list[tuple[Any, str]]], list[Any],
-                                                                        list[str]]:
-    """(places by the parameter's id, the parameters, their names) of what `skip(module)` does not have already."""
-    places: dict[int, list[tuple[Any, str]]] = {}
-    params, names, seen = [], [], set()
+def slots_of(modules: list[Any], skip: Any, ignored: set[int]) -> tuple[list[list[tuple[Any, str, str]]], list[Any]]:
+    """(the places (module, name, path) of each parameter, the parameters) that no module has of which `skip` is true."""
+    places: dict[int, list[tuple[Any, str, str]]] = {}
+    params, seen = [], set()
 
     def walk(module: Any, prefix: str) -> None:
         if id(module) in seen or skip(module):
             return
         seen.add(id(module))
         for name, p in module._parameters.items():
-            if p is None or id(p) in ignored or getattr(p, "_fsdp_shard", False):
+            if p is None or id(p) in ignored:
                 continue
+            if p.is_meta:
+                raise NotImplementedError(f"{prefix}{name} is on the meta device: FSDP shards parameters that have "
+                                          "values; call to_empty() and initialise them first")
             if id(p) not in places:
                 params.append(p)
-                names.append(prefix + name)
-            places.setdefault(id(p), []).append((module, name))
+            places.setdefault(id(p), []).append((module, name, prefix + name))
         for name, child in module.named_children():
             walk(child, f"{prefix}{name}.")
 
     for module in modules:
         walk(module, "")
-    return places, params, names
+    return [places[id(p)] for p in params], params
 
 
 def _unit(modules: list[Any], mesh: DeviceMesh, policy: MixedPrecisionPolicy, ignored: set[int]) -> Unit | None:
-    places, params, names = slots_of(modules, lambda m: managed(m) is not None, ignored)
+    slots, params = slots_of(modules, lambda m: managed(m) is not None, ignored)
     if not params:
         return None
-    for name, p in zip(names, params, strict=True):
+    for places, p in zip(slots, params, strict=True):
         if p.ndim == 0:
-            raise ValueError(f"fully_shard doesn't support scalar parameters. Change {name} to a 1D tensor with numel "
-                             "equal to 1.")
-    if len({p.dtype for p in params}) > 1:
-        raise AssertionError(f"FSDP expects uniform original parameter dtype but got { {p.dtype for p in params} }")
-    shards = mesh.get_group(mesh.ndim - 1)
-    unit = Unit([places[id(p)] for p in params], params, names, Rows, shards, mesh.get_group(0) if mesh.ndim == 2
-                else None, policy.param_dtype, policy.reduce_dtype)
+            raise ValueError(f"fully_shard doesn't support scalar parameters. Change {places[0][2]} to a 1D tensor "
+                             "with numel equal to 1.")
+    if len(dtypes := {p.dtype for p in params}) > 1:
+        raise AssertionError(f"FSDP expects uniform original parameter dtype but got {dtypes}")
+    unit = Unit(slots, params, Rows, mesh.get_group(mesh.ndim - 1), mesh.get_group(0) if mesh.ndim == 2 else None,
+                policy.param_dtype, policy.reduce_dtype)
     placements = [Shard(0)] if mesh.ndim == 1 else [Replicate(), Shard(0)]
     for p, piece in zip(params, unit.layout.pieces(unit.shard), strict=True):
-        made = Parameter(make(piece, mesh, placements, p.shape), requires_grad=p.requires_grad)
-        made._fsdp_shard = True
-        unit.sharded.append(made)
+        unit.sharded.append(Parameter(make(piece, mesh, placements, p.shape), requires_grad=p.requires_grad))
     unit.show_shards()
     return unit
 

@@ -1,0 +1,6 @@
+"""Models whose parameters are cut over the ranks (torch.distributed.fsdp)."""
+from rushlight.base.lazy import homes, lazy_names
+
+_HOMES = homes(__name__)
+__getattr__, __dir__ = lazy_names(globals(), _HOMES)
+__all__ = sorted(name for name, home in _HOMES.items() if home != ".")
