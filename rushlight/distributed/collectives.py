@@ -9,10 +9,12 @@ DistBackendError when the group's timeout is over.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from typing import Any
 
 import rushlight
-from rushlight.distributed.groups import default_group, get_group_rank, outside
+from rushlight.distributed.errors import DistBackendError, RankFailure
+from rushlight.distributed.groups import checked_timeout, default_group, get_group_rank, outside
 from rushlight.distributed.lanes import Steps
 from rushlight.distributed.reductions import (Buffer, ReduceOp, all_reduced, as_numbers, check_moved, check_op,
                                               divide, is_half, scattered)
@@ -41,7 +43,8 @@ def check_tensors(value: Any, name: str) -> None:
                         f"{[type(item) for item in value]}.")
 
 
-def _check_dtypes(*tensors: Tensor) -> None:
+def check_dtypes(*tensors: Tensor) -> None:
+    """ValueError for tensors of different dtypes; a complex one may stand beside its real ones."""
     kinds = [t.dtype.to_real() if t.dtype.is_complex else t.dtype for t in tensors]
     for kind, tensor in zip(kinds, tensors):
         if kind != kinds[0]:
@@ -49,26 +52,31 @@ def _check_dtypes(*tensors: Tensor) -> None:
                              f"Found {kinds[0]} and  {tensor.dtype}")
 
 
-def root_rank(group: Any, name: str, rank: int | None, group_rank: int | None, default: int | None = None) -> int:
-    """The root's rank in the group, of either kind of rank; ValueError, RuntimeError for none that there is."""
+def root_rank(group: Any, rank: int | None, group_rank: int | None, default: int | None = None) -> int:
+    """The rank in the group that either kind of rank means; ValueError for both, and for none."""
     if rank is None and group_rank is None:
         rank = default
     if group_rank is not None and rank is not None:
         raise ValueError("Can't specify both group_rank and global_rank")
-    if group_rank is None:
-        if rank is None:
-            raise ValueError("Must specify global_rank or group_rank")
-        group_rank = get_group_rank(group, rank)
-    if not 0 <= group_rank < group.size():
-        raise RuntimeError(f"ProcessGroupGloo::{name}: invalid root rank: {group_rank}")
-    return group_rank
+    if group_rank is not None:
+        return group_rank
+    if rank is None:
+        raise ValueError("Must specify global_rank or group_rank")
+    return get_group_rank(group, rank)
+
+
+def check_root(group: Any, name: str, root: int) -> None:
+    """RuntimeError for a root that the group has not."""
+    if not 0 <= root < group.size():
+        raise RuntimeError(f"ProcessGroupGloo::{name}: invalid root rank: {root}")
 
 
 def _shape(tensor: Tensor) -> str:
     return f"({', '.join(map(str, tensor.shape))})"
 
 
-def _check_shapes(name: str, tensors: Sequence[Tensor], like: Tensor) -> None:
+def check_shapes(name: str, tensors: Sequence[Tensor], like: Tensor) -> None:
+    """RuntimeError for tensors whose shape or dtype is not `like`'s."""
     for at, tensor in enumerate(tensors):
         if tensor.dtype != like.dtype:
             raise RuntimeError(f"ProcessGroupGloo::{name}: invalid tensor type at index {at} (expected "
@@ -104,11 +112,13 @@ def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_
 def reduce(tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group: Any = None,
            async_op: bool = False, group_dst: int | None = None) -> Work | None:
     """The rank dst's `tensor` becomes the reduction of all ranks' tensors; those of others stay as they are."""
+    group = default_group(group)
+    root = root_rank(group, dst, group_dst)
     check_tensor(tensor, "tensor")
     if outside(group, "reduce"):
         return None
-    group = default_group(group)
-    root, op = root_rank(group, "reduce", dst, group_dst), check_op("reduce", tensor.dtype, op)
+    op = check_op("reduce", tensor.dtype, op)
+    check_root(group, "reduce", root)
 
     def steps() -> Steps:
         buffer, wire = Buffer(tensor), group.wire
@@ -132,7 +142,7 @@ def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.
     """`output` becomes the reduction of all ranks' tensor number `rank` of input_list; sizes may differ."""
     check_tensor(output, "output")
     check_tensors(input_list, "input_list")
-    _check_dtypes(output, *input_list)
+    check_dtypes(output, *input_list)
     if outside(group, "reduce_scatter"):
         return None
     group = default_group(group)
@@ -182,7 +192,7 @@ def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: Any = None
     """all_reduce of several tensors of one dtype, as one operation."""
     tensors = [tensors] if isinstance(tensors, Tensor) else tensors
     check_tensors(tensors, "tensor")
-    _check_dtypes(*tensors)
+    check_dtypes(*tensors)
     if outside(group, "all_reduce_coalesced"):
         return None
     op, group = check_op("all_reduce", tensors[0].dtype, op), default_group(group)
@@ -202,11 +212,12 @@ def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: Any = None
 def broadcast(tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False,
               group_src: int | None = None) -> Work | None:
     """`tensor` becomes the rank src's on all ranks."""
+    group = default_group(group)
+    root = root_rank(group, src, group_src)
     check_tensor(tensor, "tensor")
     if outside(group, "broadcast"):
         return None
-    group = default_group(group)
-    root = root_rank(group, "broadcast", src, group_src)
+    check_root(group, "broadcast", root)
     check_moved(tensor)
 
     def steps() -> Steps:
@@ -223,7 +234,7 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, asy
     """tensor_list[r] becomes the rank r's `tensor`; all of one shape."""
     check_tensors(tensor_list, "tensor_list")
     check_tensor(tensor, "tensor")
-    _check_dtypes(*tensor_list, tensor)
+    check_dtypes(*tensor_list, tensor)
     if outside(group, "all_gather"):
         return None
     group = default_group(group)
@@ -231,7 +242,7 @@ def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, asy
     if len(tensor_list) != group.size():
         raise RuntimeError("ProcessGroupGloo::allgather: invalid output tensor list at index 0 (expected length "
                            f"{group.size()}, got {len(tensor_list)})")
-    _check_shapes("allgather", tensor_list, tensor)
+    check_shapes("allgather", tensor_list, tensor)
 
     def steps() -> Steps:
         joined = rushlight.empty((group.size(), *tensor.shape), dtype=tensor.dtype)
@@ -251,7 +262,7 @@ def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: A
         return None
     group = default_group(group)
     check_moved(input_tensor)
-    _check_shapes("allgather", list(output_tensor.detach().chunk(group.size())), input_tensor)
+    check_shapes("allgather", list(output_tensor.detach().chunk(group.size())), input_tensor)
     if output_tensor.numel() != input_tensor.numel() * group.size():
         raise RuntimeError("ProcessGroupGloo::allgather: invalid output tensor list at index 0 (expected length "
                            f"{group.size()}, got {len(output_tensor.chunk(group.size()))})")
@@ -264,13 +275,27 @@ def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: A
     return group.begin("all_gather_into_tensor", steps(), note(input_tensor), [output_tensor], async_op)
 
 
-def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: Any = None) -> Work | None:
+def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | None = None
+            ) -> Work | None:
     """Wait until all ranks have come here."""
     if outside(group, "barrier"):
         return None
     group = default_group(group)
+    return group.begin("barrier", iter([group.wire.barrier()]), lambda: "", [], async_op, timeout)
 
-    def steps() -> Steps:
-        yield group.wire.barrier()
 
-    return group.begin("barrier", steps(), lambda: "", [], async_op)
+def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
+    """barrier() whose error, when the timeout is over, says which ranks have not come."""
+    if outside(group, "monitored_barrier"):
+        return
+    group = default_group(group)
+    limit = group.timeout if timeout is None else checked_timeout(timeout)
+    try:
+        barrier(group, timeout=limit)
+    except RankFailure:
+        raise
+    except DistBackendError as error:
+        places, here = group.lane.watch.places(), f"group {group.group_name!r}: in barrier"
+        missing = [str(rank) for rank in group.ranks if rank != places.get(rank, "").find(here) < 0]
+        raise DistBackendError(f"Rank {', '.join(missing)} failed to pass monitoredBarrier in "
+                               f"{limit.total_seconds() * 1000:.0f} ms\n{error}") from None

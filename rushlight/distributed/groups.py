@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from rushlight.distributed.backends import Backend, BackendConfig, checked_backend
-from rushlight.distributed.lanes import Lane, Operation, Steps
+from rushlight.distributed.lanes import Lane, Operation, Steps, Transfers
 from rushlight.distributed.rendezvous import default_pg_timeout, meet, rendezvous
 from rushlight.distributed.stores import PrefixStore, Store
 from rushlight.distributed.watch import Watch
@@ -28,6 +28,7 @@ class ProcessGroup:
         self.group_name, self.group_desc, self.ranks, self.wire = name, desc, ranks, wire
         self.timeout, self.backend, self.store = timeout, backend, store
         self.lane = Lane(name, ranks, watch, timeout.total_seconds())
+        self.transfers = Transfers(f"{name} transfers", ranks, watch, timeout.total_seconds())
 
     def rank(self) -> int:
         """This process's rank in the group."""
@@ -41,10 +42,10 @@ class ProcessGroup:
         """The backend's name."""
         return Backend.GLOO if self.backend in ("undefined", "cpu:gloo") else self.backend
 
-    def begin(self, name: str, steps: Steps, note: Callable[[], str], result: list[Any], async_op: bool
-              ) -> Work | None:
+    def begin(self, name: str, steps: Steps, note: Callable[[], str], result: list[Any], async_op: bool,
+              timeout: timedelta | None = None) -> Work | None:
         """Enter an operation; its Work if it is to go on in the background, else None when it is over."""
-        operation = self.lane.submit(name, steps, note, async_op)
+        operation = self.lane.submit(name, steps, note, async_op, timeout)
         if async_op:
             return Work(operation, result)
         self.lane.finish(operation)
@@ -329,6 +330,8 @@ def get_process_group_ranks(group: ProcessGroup | None) -> list[int]:
 
 def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
     """The rank in the group of a rank of the world; ValueError for one that is not in it."""
+    if group == GroupMember.NON_GROUP_MEMBER:
+        raise ValueError("Invalid process group specified")
     if group is world.default:
         return global_rank
     if global_rank not in group.ranks:

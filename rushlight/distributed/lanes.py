@@ -12,6 +12,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from datetime import timedelta
+from itertools import chain
 from typing import Any
 
 from rushlight.distributed.errors import DistBackendError
@@ -27,9 +29,12 @@ class Operation:
 
     def __init__(self, lane: Lane, name: str, number: int, steps: Steps, note: Callable[[], str]) -> None:
         self.lane, self.name, self.number, self.steps, self.note = lane, name, number, steps, note
+        self.ranks, self.patience = lane.ranks, 0.0     # who takes part; how long one may have left
+        self.timeout = lane.timeout
         self.finished = False
         self.error: BaseException | None = None
         self.then: list[Callable[[], None]] = []
+        self.request: Request | None = None     # a transfer's, which is begun at once
 
     def __str__(self) -> str:
         return f"{self.name} #{self.number} {self.note()}"
@@ -39,11 +44,13 @@ class Operation:
         try:
             for request in self.steps:
                 self.lane.settle(self, request)
+        except Exception as error:
+            self.error = self.lane.explained(self, error)
+            _abandoned.append(self)
         except BaseException as error:
             self.error = error
             _abandoned.append(self)
-            if not isinstance(error, Exception):
-                raise
+            raise
         finally:
             self.finish()
 
@@ -78,11 +85,14 @@ class Lane:
         self._thread: threading.Thread | None = None
         self._closed = False
 
-    def submit(self, name: str, steps: Steps, note: Callable[[], str], background: bool) -> Operation:
+    def submit(self, name: str, steps: Steps, note: Callable[[], str], background: bool,
+               timeout: timedelta | None = None) -> Operation:
         """Enter an operation; with `background` the lane's thread runs it if nobody waits for it before."""
         with self.bell:
             self.number += 1
             operation = Operation(self, name, self.number, steps, note)
+            if timeout is not None:
+                operation.timeout = timeout.total_seconds()
             self._waiting.append(operation)
             if background:
                 if self._thread is None:
@@ -131,18 +141,62 @@ class Lane:
                 return
         begun = time.monotonic()
         while not test():
-            if watch.news:
-                watch.check(str(operation), self.group, operation.number, self.ranks)
             waited = time.monotonic() - begun
+            if watch.news:
+                watch.check(str(operation), self.group, operation.number,
+                            operation.ranks if waited >= operation.patience else [])
             if waited < 0.002:
                 os.sched_yield()
             else:
                 time.sleep(0.00005 if waited < 0.1 else 0.0002)
-                if waited > self.timeout:
+                if waited > operation.timeout:
                     raise DistBackendError(self._too_late(operation))
+
+    def explained(self, operation: Operation, error: Exception) -> Exception:
+        """What to raise for an error: MPI's own are often how a rank's failure shows first."""
+        if type(error).__module__ != "mpi4py.MPI":
+            return error
+        try:
+            for _ in range(100):
+                if self.watch.failed is not None:
+                    self.watch.check(str(operation), self.group, operation.number, [])
+                time.sleep(0.01)
+        except DistBackendError as failure:
+            return failure
+        return DistBackendError(f"[rank {self.watch.rank}] {operation} failed: {error}")
+
+    def poll(self, operation: Operation) -> bool:
+        """Whether the operation is over."""
+        return operation.finished
 
     def _too_late(self, operation: Operation) -> str:
         places = self.watch.places()
         table = "".join(f"\n  rank {rank}: {place}" for rank, place in sorted(places.items()))
         return (f"[rank {self.watch.rank}] {operation} in group {self.group!r} timed out after "
-                f"{self.timeout:g} s. Ranks call the same collectives in the same order; where they are:{table}")
+                f"{operation.timeout:g} s. Ranks call the same collectives in the same order; where they are:{table}")
+
+
+class Transfers(Lane):
+    """Sending and receiving between two ranks: begun at once, in no order with others, moved on by who waits."""
+
+    def submit(self, name: str, steps: Steps, note: Callable[[], str], background: bool,
+               timeout: timedelta | None = None) -> Operation:
+        """Begin a transfer."""
+        self.number += 1
+        operation = Operation(self, name, self.number, steps, note)
+        operation.request = next(steps)
+        operation.steps = chain([operation.request], steps)
+        operation.patience = 1.0    # what was sent before its sender left is still on its way
+        return operation
+
+    def finish(self, operation: Operation) -> None:
+        """Wait for the transfer."""
+        with self._running:
+            if not operation.finished:
+                operation.run()
+
+    def poll(self, operation: Operation) -> bool:
+        """Whether the transfer is over; also moves it on."""
+        if not operation.finished and operation.request is not None and operation.request.Test():
+            operation.run()
+        return operation.finished

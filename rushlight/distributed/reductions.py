@@ -62,7 +62,8 @@ def check_op(name: str, dtype: Any, op: Any) -> RedOpType:
         raise TypeError(f"{name}(): incompatible function arguments. Expected op to be a torch.distributed."
                         f"ReduceOp, got {op!r}")
     if dtype.is_complex and op not in (RedOpType.SUM, RedOpType.AVG, RedOpType.PREMUL_SUM):
-        raise ValueError(f"{name} does not support {op} on complex tensors")
+        kind = ValueError if name == "all_reduce" else RuntimeError
+        raise kind(f"{name} does not support {op} on complex tensors")
     if dtype not in _REDUCED:
         raise RuntimeError("Invalid scalar type")
     if op == RedOpType.PREMUL_SUM:

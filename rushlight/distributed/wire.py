@@ -36,6 +36,21 @@ class Done:
         return True
 
 
+class Found:
+    """A request to receive from anybody; `source` is who it was."""
+
+    def __init__(self, request: Any, status: Any) -> None:
+        self._request, self._status = request, status
+        self.source = ANYBODY
+
+    def Test(self, status: Any = None) -> bool:
+        """Whether something has come."""
+        if not self._request.Test(self._status):
+            return False
+        self.source = self._status.Get_source()
+        return True
+
+
 class SoloWire:
     """The wire of a group of one: what is sent arrives at once."""
 
@@ -149,7 +164,9 @@ class MPIWire(SoloWire):
         return self._comm.Isend(self._bytes(data), to, tag)
 
     def receive(self, data: Array, source: int, tag: int) -> Request:
-        return self._comm.Irecv(self._bytes(data), self._mpi.ANY_SOURCE if source == ANYBODY else source, tag)
+        if source == ANYBODY:
+            return Found(self._comm.Irecv(self._bytes(data), self._mpi.ANY_SOURCE, tag), self._mpi.Status())
+        return self._comm.Irecv(self._bytes(data), source, tag)
 
     def poll(self) -> None:
         self._comm.Iprobe()

@@ -101,7 +101,7 @@ class Work:
 
     def is_completed(self) -> bool:
         """Whether it is over."""
-        return self._operation.finished
+        return self._operation.lane.poll(self._operation)
 
     def is_success(self) -> bool:
         """Whether it is over and nothing went wrong."""
