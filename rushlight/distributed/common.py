@@ -21,17 +21,3 @@ def broadcast_coalesced(tensors: Sequence[Any], source: int, group: Any, limit: 
             dist.broadcast(flat, dist.get_global_rank(group, source), group=group)
             for t, part in zip(members, flat.split([t.numel() for t in members]), strict=True):
                 t.copy_(part.view(t.shape))
-
-
-def gather_objects(value: Any, group: Any) -> list[Any]:
-    """Every rank's value."""
-    import pickle
-    text = pickle.dumps(value)
-    sizes = torch.empty(group.size(), dtype=torch.int64)
-    dist.all_gather_into_tensor(sizes, torch.tensor([len(text)]), group=group)
-    longest = int(sizes.max())
-    room = torch.zeros(longest, dtype=torch.uint8)
-    room[:len(text)] = torch.frombuffer(bytearray(text), dtype=torch.uint8)
-    out = torch.empty(longest * group.size(), dtype=torch.uint8)
-    dist.all_gather_into_tensor(out, room, group=group)
-    return [pickle.loads(bytes(out[i * longest:i * longest + n].tolist())) for i, n in enumerate(sizes.tolist())]

@@ -12,7 +12,7 @@ import rushlight as torch
 import rushlight.distributed as dist
 from rushlight.distributed.algorithms.ddp_comm_hooks import default_hooks
 from rushlight.distributed.algorithms.join import Join, Joinable, JoinHook
-from rushlight.distributed.common import broadcast_coalesced, gather_objects
+from rushlight.distributed.common import broadcast_coalesced
 from rushlight.distributed.groups import default_group
 from rushlight.distributed.reducer import GradBucket, Reducer
 from rushlight.nn.modules.module import Module
@@ -113,7 +113,8 @@ class DistributedDataParallel(Module, Joinable):
 
     def _verify_shapes(self) -> None:
         shapes = [tuple(p.shape) for p in self._trained().values()]
-        everybody = gather_objects(shapes, self.process_group)
+        everybody: list[Any] = [None] * self.process_group.size()
+        dist.all_gather_object(everybody, shapes, group=self.process_group)
         rank = dist.get_rank(self.process_group)
         if (other := next((r for r, theirs in enumerate(everybody) if len(theirs) != len(shapes)), None)) is not None:
             raise RuntimeError(f"DDP expects same model across all ranks, but Rank {rank} has {len(shapes)} params, "

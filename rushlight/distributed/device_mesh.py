@@ -7,6 +7,7 @@ import numpy as np
 
 import rushlight as torch
 import rushlight.distributed as dist
+from rushlight.distributed.groups import default_group
 
 
 class DeviceMesh:
@@ -33,7 +34,7 @@ class DeviceMesh:
     def _make_groups(self) -> list[Any]:
         ranks, groups = self.mesh.numpy(), []
         if ranks.ndim == 1 and ranks.size == dist.get_world_size():
-            return [dist.distributed_c10d._get_default_group()]
+            return [default_group()]
         for dim in range(ranks.ndim):
             for line in np.moveaxis(ranks, dim, -1).reshape(-1, ranks.shape[dim]):
                 group = dist.new_group(line.tolist())

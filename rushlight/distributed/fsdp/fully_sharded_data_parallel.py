@@ -44,16 +44,15 @@ class FullyShardedDataParallel(Module):
                  param_init_fn: Callable[[Any], None] | None = None, device_id: Any = None,
                  sync_module_states: bool = False, forward_prefetch: bool = False, limit_all_gathers: bool = True,
                  use_orig_params: bool = False, ignored_states: Any = None, device_mesh: Any = None) -> None:
-        options = {k: v for k, v in locals().items() if k not in ("self", "module", "auto_wrap_policy", "__class__")}
+        options = {k: v for k, v in locals().items() if k not in ("self", "module", "auto_wrap_policy", "__class__",
+                                                                  "ignored_modules")}
         super().__init__()
         _check_device(device_id)
         if param_init_fn is not None:
             raise NotImplementedError("FullyShardedDataParallel: param_init_fn is not supported in Rushlight; give "
                                       "the module values before it is wrapped")
-        skipped = {m for given in ignored_modules or () for m in given.modules()}
-        skipped |= {m for given in ignored_states or () if isinstance(given, Module) for m in given.modules()}
-        ignored = {id(p) for m in skipped for p in m.parameters()} | {id(p) for p in ignored_states or ()
-                                                                      if not isinstance(p, Module)}
+        skipped, options["ignored_states"] = _ignored(ignored_modules, ignored_states)
+        ignored = {id(p) for p in options["ignored_states"]}
         if auto_wrap_policy is not None:
             auto_wrap(module, auto_wrap_policy, FullyShardedDataParallel, skipped, options)
         self._fsdp_wrapped_module = module
@@ -245,6 +244,14 @@ def _check_device(device_id: Any) -> None:
     if not (isinstance(device_id, (str, torch.device)) and torch.device(device_id).type == "cpu"):
         raise RuntimeError("Cannot access accelerator device when none is available. Got device_id="
                            f"{device_id!r}; pass device_id=torch.device('cpu')")
+
+
+def _ignored(modules: Any, states: Any) -> tuple[set[Any], list[Any]]:
+    """(modules, parameters) that are left alone."""
+    given = [*(modules or ()), *(states or ())]
+    skipped = {inner for m in given if isinstance(m, Module) for inner in m.modules()}
+    return skipped, [p for m in skipped for p in m._parameters.values() if p is not None] + [
+        p for p in given if not isinstance(p, Module)]
 
 
 def _groups(strategy: ShardingStrategy, process_group: Any, mesh: Any) -> tuple[ShardingStrategy, Any, Any]:

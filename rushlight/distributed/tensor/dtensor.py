@@ -182,8 +182,8 @@ def run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     """func(*args, **kwargs), of which some are DTensors."""
     name = getattr(func, "__name__", "")
     given = [t for t in flatten((args, kwargs))[0] if isinstance(t, Tensor)]
-    first = next((t for t in given if isinstance(t, DTensor) and t._whole), None) or next(
-        t for t in given if isinstance(t, DTensor))
+    # The first of the largest number of dims: numbers that all ranks have go with any tensor.
+    first = max((t for t in given if isinstance(t, DTensor)), key=lambda t: t.ndim)
     if any(not isinstance(t, DTensor) and t.ndim for t in given):
         raise RuntimeError(f"{name}: got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to DTensor "
                            "before calling distributed operators! Please see https://docs.pytorch.org/docs/main/"
@@ -200,7 +200,7 @@ def run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     result = func(*tree_map(_whole, args), **tree_map(_whole, kwargs))
     if name.endswith("_") and not name.endswith("__"):
         part = local_part(_whole(result), first._mesh, first._placements)
-        return args[0].copy_(make(part, *lies))
+        return (*args, kwargs.get("input"))[0].copy_(make(part, *lies))
     everywhere = [Replicate()] * first._mesh.ndim
     return tree_map(lambda v: make(v, first._mesh, everywhere, v.shape) if isinstance(v, Tensor) else v, result)
 
@@ -209,33 +209,32 @@ def _whole(value: Any) -> Any:
     return value.full_tensor() if isinstance(value, DTensor) else value
 
 
+def _part(value: Any) -> Any:
+    return value.to_local() if isinstance(value, DTensor) else value
+
+
 def _by_parts(func: Any, args: Any, kwargs: dict[str, Any], like: DTensor) -> Any:
     """The op on each rank's parts; a result of a part's shape is a DTensor again."""
-    parts: dict[int, Tensor] = {}
-
-    def part(value: Any) -> Any:
-        return parts.setdefault(id(value), value.to_local()) if isinstance(value, DTensor) else value
-
-    def whole(value: Any) -> Any:
-        fits = isinstance(value, Tensor) and value._a.shape == like._a.shape
-        return make(value, like._mesh, like._placements, like._whole) if fits else value
-
-    result = func(*tree_map(part, args), **tree_map(part, kwargs))
-    if args and isinstance(args[0], DTensor) and result is parts[id(args[0])]:
-        args[0]._g, args[0]._i = result._g, result._i
-        return args[0]
-    return tree_map(whole, result)
+    result = func(*tree_map(_part, args), **tree_map(_part, kwargs))
+    if func.__name__.endswith("_") and isinstance(target := (*args, kwargs.get("input"))[0], DTensor):
+        target._g, target._i = result._g, result._i
+        return target
+    return tree_map(lambda v: make(v, like._mesh, like._placements, like._whole)
+                    if isinstance(v, Tensor) and v._a.shape == like._a.shape else v, result)
 
 
 def _norm(func: Any, t: DTensor, args: Any, kwargs: dict[str, Any]) -> DTensor:
     """A norm or the sum of all elements: of the parts, then of the parts' results."""
-    given = kwargs.get("ord", kwargs.get("p", args[1] if len(args) > 1 else 2))
+    options = {"ord": 2, "p": 2, **kwargs, **dict(zip(("input", "ord"), args))}
+    given = options["ord"] if options["ord"] != 2 else options["p"]
     order = 1.0 if func.__name__ == "sum" else 2.0 if given in ("fro", None) else float(given)
-    found = func(t.to_local(), *args[1:], **kwargs) if t._a.size or order != float("inf") else torch.zeros(())
-    found = found if order in (0.0, 1.0, float("inf")) else found ** order
+    plain, extreme = order in (0.0, 1.0, float("inf")), order == float("inf")
+    found = torch.zeros((), dtype=t.dtype) if extreme and not t._a.size else func(
+        *tree_map(_part, args), **tree_map(_part, kwargs))
+    found = found if plain else found ** order
     for number, placement in enumerate(t._placements):
         if isinstance(placement, Shard):
-            dist.all_reduce(found, dist.ReduceOp.MAX if order == float("inf") else dist.ReduceOp.SUM,
+            dist.all_reduce(found, dist.ReduceOp.MAX if extreme else dist.ReduceOp.SUM,
                             group=t._mesh.get_group(number))
-    found = found if order in (0.0, 1.0, float("inf")) else found ** (1 / order)
+    found = found if plain else found ** (1 / order)
     return make(found, t._mesh, [Replicate()] * t._mesh.ndim, found.shape)
