@@ -160,7 +160,7 @@ class Elementwise(Optimizer):
             if state.get(name) is None:
                 start = self._first(name, group)
                 start = complex(start, start) if p.is_complex() else start
-                state[name] = wrap(np.full_like(p._a, start), p._k)
+                state[name] = p._state(wrap(np.full_like(p._a, start), p._k))
         return state
 
     # --- stepping -----------------------------------------------------------------------------------

@@ -77,6 +77,10 @@ class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
     def __setstate__(self, state: Any) -> None:
         self.__dict__.update(state)
 
+    def _state(self, state: "Tensor") -> "Tensor":
+        """What an optimizer keeps of this parameter: a tensor of its memory's shape, perhaps of its class."""
+        return state
+
     def as_subclass(self, cls: type) -> Any:
         """A view of the whole tensor that is an instance of `cls`, a subclass of Tensor."""
         return lookup("operator", "as_subclass")(self, cls)
