@@ -10,6 +10,7 @@ import rushlight.distributed as dist
 from rushlight.base.pytree import tree_map
 from rushlight.distributed.fsdp.api import StateDictType
 from rushlight.distributed.fsdp.fully_sharded_data_parallel import FullyShardedDataParallel as FSDP
+from rushlight.distributed.fsdp.states import own_groups
 from rushlight.distributed.tensor.dtensor import DTensor, distribute_tensor
 
 _WRAPPERS = re.compile(r"(^|\.)(_fsdp_wrapped_module|_checkpoint_wrapped_module|_orig_mod)(?=\.)")
@@ -154,9 +155,7 @@ def set_optimizer_state_dict(model: Any, optimizers: Any, optim_state_dict: dict
         state = {n: {k: _fitted(v, p) if isinstance(v, torch.Tensor) else v
                      for k, v in optim_state_dict["state"][names[id(p)]].items()}
                  for n, p in enumerate(params) if names[id(p)] in optim_state_dict["state"]}
-        numbers = {names[id(p)]: n for n, p in enumerate(params)}
-        groups = [{**g, "params": [numbers[n] for n in g["params"]]} for g in optim_state_dict["param_groups"]
-                  if all(n in numbers for n in g["params"])]
+        groups = own_groups(optimizer, names, optim_state_dict["param_groups"])
         optimizer.load_state_dict({"state": state, "param_groups": groups})
 
 

@@ -65,7 +65,8 @@ class FullyShardedDataParallel(Module):
         if sync_module_states:
             buffers = [b for m in module.modules() for b in m._buffers.values() if b is not None]
             broadcast_coalesced([p.detach() for p in params] + buffers, 0, self.process_group)
-        self._unit = None if not params else _make_unit(slots, params, shards, replicas, precision, use_orig_params)
+        self._unit = None if not params else _make_unit(
+            module, slots, params, shards, replicas, precision, use_orig_params)
         strategy = self.sharding_strategy
         keep = strategy in (ShardingStrategy.SHARD_GRAD_OP, ShardingStrategy._HYBRID_SHARD_ZERO2)
         self._state = Managed(self, self._unit, False if keep else None)
@@ -275,8 +276,8 @@ def _groups(strategy: ShardingStrategy, process_group: Any, mesh: Any) -> tuple[
     return (strategy, None, group) if strategy is ShardingStrategy.NO_SHARD else (strategy, group, None)
 
 
-def _make_unit(slots: Any, params: list[Any], shards: Any, replicas: Any, precision: MixedPrecision,
-               named: bool) -> Unit:
+def _make_unit(module: Any, slots: Any, params: list[Any], shards: Any, replicas: Any,
+               precision: MixedPrecision, named: bool) -> Unit:
     for p in params:
         if p.ndim == 0:
             raise ValueError("FSDP doesn't support scalar parameters. Change "
@@ -293,6 +294,6 @@ def _make_unit(slots: Any, params: list[Any], shards: Any, replicas: Any, precis
                         for p, piece in zip(params, unit.layout.pieces(unit.shard), strict=True)]
     else:
         unit.sharded = [FlatParameter(unit.shard, requires_grad=params[0].requires_grad)]
-        states.home(unit)._parameters["_flat_param"] = unit.sharded[0]
+        module._parameters["_flat_param"] = unit.sharded[0]
     unit.show_shards()
     return unit

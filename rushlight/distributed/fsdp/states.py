@@ -22,15 +22,6 @@ CONFIGS = {
 }
 
 
-def home(unit: Unit) -> Any:
-    """The module whose parameter the flat one is."""
-    return unit.slots[0][0][0]
-
-
-def _flat(wrapper: Any) -> Any:
-    return wrapper._fsdp_wrapped_module
-
-
 # --- whole parameters -------------------------------------------------------------------------------
 
 
@@ -42,7 +33,7 @@ def _open(wrapper: Any, grads: bool = False) -> None:
     unit.release()
     unit.unshard()
     if not unit.named:
-        _flat(wrapper)._parameters.pop("_flat_param", None)
+        wrapper.module._parameters.pop("_flat_param", None)
     unit.show_whole(registered=True)
     if grads:
         pieces = [p.grad for p in unit.sharded]
@@ -65,7 +56,7 @@ def _close(wrapper: Any, writeback: bool) -> None:
         leaf.grad = None
     unit.show_shards()
     if not unit.named:
-        _flat(wrapper)._parameters["_flat_param"] = unit.sharded[0]
+        wrapper.module._parameters["_flat_param"] = unit.sharded[0]
     unit.release()
 
 
@@ -165,36 +156,34 @@ def after_load(wrapper: Any, incompatible: Any) -> None:
 def _units(model: Any) -> list[tuple[str, Unit]]:
     """(prefix of names, unit) of all wrappers in a model."""
     found = [(name, m._unit) for name, m in model.named_modules() if hasattr(m, "_unit") and m._unit is not None]
-    return [(f"{name}.".replace(WRAPPED, "").lstrip(".") if name else "", unit) for name, unit in found]
-
-
-def _clean(prefix: str) -> str:
-    return "" if prefix in ("", ".") else prefix
+    return [(f"{name}.".replace(WRAPPED, "") if name else "", unit) for name, unit in found]
 
 
 def _whole_states(unit: Unit, held: dict[int, dict[str, Any]]) -> list[dict[str, Any]]:
     """The states of each of a unit's parameters; `held`: this rank's, by the id of the sharded parameter."""
-    mine = [held.get(id(p), {}) for p in unit.sharded]
-    names = sorted({key for state in mine for key in state})
-    known: list[Any] = [None] * (unit.shards.size() if unit.shards is not None else 1)
+    # Of a parameter of which a rank has nothing it has no state, or one that was left behind.
+    mine = [held.get(id(p), {}) if p.numel() else {} for p in unit.sharded]
+    numbers = [{k: v for k, v in state.items() if not _is_cut(v)} for state in mine]
+    known: list[Any] = [(numbers, {k: v.dtype for state in mine for k, v in state.items() if _is_cut(v)})]
     if unit.shards is not None:
-        dist.all_gather_object(known, names, group=unit.shards)
-        names = sorted({key for theirs in known for key in theirs})
+        known *= unit.shards.size()
+        dist.all_gather_object(known, known[0], group=unit.shards)
     found: list[dict[str, Any]] = [{} for _ in unit.slots]
-    for key in names:
-        values = [state.get(key) for state in mine]
-        if all(v is None or not isinstance(v, torch.Tensor) or v.ndim == 0 for v in values):
-            for number, state in enumerate(found):
-                value = values[number] if unit.named else values[0]
-                state[key] = next(v for v in values if v is not None) if value is None else value
-            continue
-        flat = torch.zeros(unit.layout.size, dtype=next(v for v in values if v is not None).dtype)
-        for piece, value in zip(unit.layout.pieces(flat) if unit.named else [flat], values, strict=True):
-            if value is not None:
-                piece.copy_(value)
+    for theirs, _ in known:
+        for place, state in enumerate(found):
+            state.update(theirs[place if unit.named else 0])
+    for key, dtype in {k: dtype for _, cut in known for k, dtype in cut.items()}.items():
+        flat = torch.zeros(unit.layout.size, dtype=dtype)
+        for piece, own in zip(unit.layout.pieces(flat) if unit.named else [flat], mine, strict=True):
+            if key in own:
+                piece.copy_(own[key])
         for state, value in zip(found, unit.gathered(flat), strict=True):
             state[key] = value.clone()
     return found
+
+
+def _is_cut(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.ndim > 0
 
 
 def optim_state_dict(model: Any, optim: Any, given: Any = None) -> dict[str, Any]:
@@ -234,21 +223,30 @@ def optim_state_dict_to_load(model: Any, optim: Any, given: dict[str, Any]) -> d
     for prefix, unit in _units(model):
         wholes = [given["state"].get(prefix + path, {}) for path in unit.names]
         mine: list[dict[str, Any]] = [{} for _ in unit.sharded]
-        for key in sorted({key for whole in wholes for key in whole}):
+        for key in {key: None for whole in wholes for key in whole}:
             values = [v.full_tensor() if isinstance(v := whole.get(key), DTensor) else v for whole in wholes]
-            if all(v is None or not isinstance(v, torch.Tensor) or v.ndim == 0 for v in values):
-                for number, found in enumerate(mine):
-                    if values[number] is not None:
-                        found[key] = values[number]
-                continue
-            shard = unit.layout.shard([torch.zeros(s) if v is None else v
-                                       for v, s in zip(values, unit.layout.shapes)], unit.dtype)
-            for found, piece in zip(mine, unit.layout.pieces(shard) if unit.named else [shard], strict=True):
-                found[key] = piece
+            pieces: list[Any] = values if unit.named else [next(v for v in values if v is not None)]
+            if any(map(_is_cut, values)):
+                shard = unit.layout.shard([torch.zeros(s) if v is None else v
+                                           for v, s in zip(values, unit.layout.shapes)], unit.dtype)
+                pieces = unit.layout.pieces(shard) if unit.named else [shard]
+            for p, found, piece in zip(unit.sharded, mine, pieces, strict=True):
+                if piece is not None and p.numel():
+                    found[key] = piece
         state.update({numbers[id(p)]: found for p, found in zip(unit.sharded, mine) if found and id(p) in numbers})
+    names = {id(p): prefix + unit.names[n] for prefix, unit in _units(model) for n, p in enumerate(unit.sharded)}
     for name, p in model.named_parameters():
-        if id(p) in numbers and (clean := name.replace(WRAPPED, "")) in given["state"]:
+        clean = names.setdefault(id(p), name.replace(WRAPPED, ""))
+        if id(p) in numbers and clean in given["state"]:
             state.setdefault(numbers[id(p)], given["state"][clean])
-    groups = [{**packed, "params": [numbers[id(p)] for p in group["params"]]}
-              for packed, group in zip(given["param_groups"], optim.param_groups, strict=True)]
-    return {"state": state, "param_groups": groups}
+    return {"state": state, "param_groups": own_groups(optim, names, given["param_groups"])}
+
+
+def own_groups(optim: Any, names: dict[int, str], given: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The optimizer's groups as its state dict has them, with the options of the given groups of names."""
+    found, count = [], 0
+    for group in optim.param_groups:
+        same = next((g for g in given if names[id(group["params"][0])] in g["params"]), None) if group["params"] else None
+        numbers = list(range(count, count := count + len(group["params"])))
+        found.append({**(group if same is None else same), "params": numbers})
+    return found
