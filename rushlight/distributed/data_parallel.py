@@ -71,6 +71,8 @@ class DistributedDataParallel(Module, Joinable):
         if init_sync:
             self._verify_shapes()
             self._sync_module_states(0, self._init_buffers)
+        if any(isinstance(m, torch.nn.SyncBatchNorm) for m in module.modules()):
+            raise ValueError("SyncBatchNorm layers only work with GPU modules")
         self._make_reducer()
 
     def _set_buffer_modes(self, broadcast: bool | None, forward: bool | None) -> None:

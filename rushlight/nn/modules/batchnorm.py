@@ -91,7 +91,8 @@ BatchNorm1d, BatchNorm2d, BatchNorm3d = members(_BatchNorm, 1, 2, 3)
 
 class SyncBatchNorm(_BatchNorm, function=None, num_features=int, eps=1e-5, momentum=0.1, affine=True,
                     track_running_stats=True, process_group=None, device=None, dtype=None, bias=True):
-    """BatchNorm over the batches of all processes of a group: there is one process, so BatchNorm."""
+    """BatchNorm over the batches of all processes of a group: of one alone BatchNorm; of several PyTorch's error,
+    since it has this for GPUs only."""
 
     __constants__ = _NormBase.__constants__
 
@@ -103,6 +104,8 @@ class SyncBatchNorm(_BatchNorm, function=None, num_features=int, eps=1e-5, momen
         self._check_input_dim(input)
         if input.size(1) == 0:
             raise ValueError("SyncBatchNorm number of input channels should be non-zero")
+        if self.training and torch.distributed.is_initialized():
+            raise ValueError("SyncBatchNorm expected input tensor to be on GPU or XPU or privateuseone")
         return super().forward(input)
 
     @classmethod
