@@ -112,8 +112,10 @@ class DeviceMesh:
         return hash((self.device_type, self.mesh_dim_names, tuple(self.mesh.flatten().tolist())))
 
     def __repr__(self) -> str:
-        names = "" if self.mesh_dim_names is None else f", mesh_dim_names={self.mesh_dim_names}"
-        return f"DeviceMesh({self.shape}, '{self.device_type}', stride={tuple(self.mesh.stride())}{names})"
+        shape = str(self.shape)
+        if self.mesh_dim_names is not None:
+            shape = f"({', '.join(f'{name}={size}' for name, size in zip(self.mesh_dim_names, self.shape))})"
+        return f"DeviceMesh({shape}, '{self.device_type}', stride={tuple(self.mesh.stride())})"
 
 
 def init_device_mesh(device_type: str, mesh_shape: tuple[int, ...], *,

@@ -287,7 +287,9 @@ def _make_unit(module: Any, slots: Any, params: list[Any], shards: Any, replicas
         raise ValueError(f"Must flatten tensors with uniform dtype but got {dtypes}")
     if not named and len({p.requires_grad for p in params}) > 1:
         raise ValueError("Must flatten tensors with uniform requires_grad when use_orig_params=False")
-    unit = Unit(slots, params, Flat, shards, replicas, precision.param_dtype, precision.reduce_dtype)
+    # Named parameters begin at multiples of 16 bytes, as PyTorch's do.
+    align = 16 // (precision.param_dtype or params[0].dtype).itemsize if named else 1
+    unit = Unit(slots, params, Flat, shards, replicas, precision.param_dtype, precision.reduce_dtype, align)
     unit.named = named
     if named:
         unit.sharded = [Parameter(piece, requires_grad=p.requires_grad)

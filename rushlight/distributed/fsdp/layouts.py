@@ -17,15 +17,20 @@ Tensor = Any
 
 
 class Layout:
-    """shapes: the parameters'; of `world` ranks this is number `rank`; `size`: elements of a shard."""
+    """shapes: the parameters'; of `world` ranks this is number `rank`; `size`: elements of a shard.
+
+    align: parameters begin at its multiples.
+    """
 
     rows = False
     size: int
 
-    def __init__(self, shapes: list[tuple[int, ...]], world: int, rank: int) -> None:
+    def __init__(self, shapes: list[tuple[int, ...]], world: int, rank: int, align: int = 1) -> None:
         self.shapes, self.world, self.rank = shapes, world, rank
         self.numels = [prod(shape) for shape in shapes]
-        self.begins = [0, *accumulate(self.numels)]
+        # Where each parameter begins, and the end of the last.
+        self.begins = [0, *accumulate(self.numels, lambda end, count: -(-end // align) * align + count)]
+        self.begins = [end if n == len(shapes) else -(-end // align) * align for n, end in enumerate(self.begins)]
 
     def shard(self, tensors: list[Tensor], dtype: Any) -> Tensor:
         """This rank's shard of whole tensors, in memory of its own."""
@@ -36,8 +41,8 @@ class Layout:
 class Flat(Layout):
     """One long vector in equal parts."""
 
-    def __init__(self, shapes: list[tuple[int, ...]], world: int, rank: int) -> None:
-        super().__init__(shapes, world, rank)
+    def __init__(self, shapes: list[tuple[int, ...]], world: int, rank: int, align: int = 1) -> None:
+        super().__init__(shapes, world, rank, align)
         self.size = -(-self.begins[-1] // world)
 
     def collect(self, tensors: list[Tensor | None], dtype: Any) -> Tensor:
@@ -64,7 +69,7 @@ class Rows(Layout):
 
     rows = True
 
-    def __init__(self, shapes: list[tuple[int, ...]], world: int, rank: int) -> None:
+    def __init__(self, shapes: list[tuple[int, ...]], world: int, rank: int, align: int = 1) -> None:
         super().__init__(shapes, world, rank)
         self.chunks = [-(-shape[0] // world) * prod(shape[1:]) for shape in shapes]
         self.places = [0, *accumulate(self.chunks)]

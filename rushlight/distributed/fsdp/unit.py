@@ -51,12 +51,13 @@ class Unit:
     param_dtype, reduce_dtype: of whole parameters, and of gradients on their way; None: the parameters' own.
     """
 
-    def __init__(self, slots: list[list[tuple[Any, str, str]]], params: list[Tensor], layout: type, shards: Any, replicas: Any, param_dtype: Any = None, reduce_dtype: Any = None) -> None:
+    def __init__(self, slots: list[list[tuple[Any, str, str]]], params: list[Tensor], layout: type, shards: Any,
+                 replicas: Any, param_dtype: Any = None, reduce_dtype: Any = None, align: int = 1) -> None:
         self.slots, self.shards, self.replicas = slots, shards, replicas
         self.names = [places[0][2] for places in slots]
         world = 1 if shards is None else shards.size()
         rank = 0 if shards is None else dist.get_rank(shards)
-        self.layout: Layout = layout([tuple(p.shape) for p in params], world, rank)
+        self.layout: Layout = layout([tuple(p.shape) for p in params], world, rank, align)
         self.dtype = params[0].dtype
         self.compute = param_dtype or self.dtype
         self.reduce_dtype = reduce_dtype or self.compute

@@ -10,6 +10,7 @@ from typing import Any
 
 import rushlight as torch
 import rushlight.distributed as dist
+from rushlight.autograd import hooks
 from rushlight.base.pytree import flatten, tree_map
 from rushlight.base.size import Size
 from rushlight.distributed.tensor.placements import Partial, Placement, Replicate, Shard, box, gather_rows, local_part
@@ -115,6 +116,16 @@ class DTensor(Tensor):
         if isinstance(value, DTensor):
             self._mesh, self._placements, self._whole = value._mesh, value._placements, value._whole
 
+    @property
+    def grad(self) -> Any:
+        """The gradient, in the same parts."""
+        found = Tensor.grad.fget(self)  # type: ignore[attr-defined]
+        return found if found is None or isinstance(found, DTensor) else self._state(found)
+
+    @grad.setter
+    def grad(self, value: Any) -> None:
+        Tensor.grad.fset(self, value)  # type: ignore[attr-defined]
+
     def _state(self, local: Tensor) -> "DTensor":
         """An optimizer's state of this parameter."""
         return make(local, self._mesh, self._placements, self._whole)
@@ -184,7 +195,8 @@ def run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     given = [t for t in flatten((args, kwargs))[0] if isinstance(t, Tensor)]
     # The first of the largest number of dims: numbers that all ranks have go with any tensor.
     first = max((t for t in given if isinstance(t, DTensor)), key=lambda t: t.ndim)
-    if any(not isinstance(t, DTensor) and t.ndim for t in given):
+    adds_gradient = name == "add_" and hooks._runs.stack  # what backward brings is a part
+    if any(not isinstance(t, DTensor) and t.ndim for t in given) and not adds_gradient:
         raise RuntimeError(f"{name}: got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to DTensor "
                            "before calling distributed operators! Please see https://docs.pytorch.org/docs/main/"
                            "distributed.tensor.html#mixed-tensor-and-dtensor-operations for more details.")
