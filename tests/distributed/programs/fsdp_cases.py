@@ -185,7 +185,7 @@ def state_dicts():
         m = WAYS[name](net())
         step(m)
         with FSDP.state_dict_type(m, StateDictType.FULL_STATE_DICT,
-                                  FullStateDictConfig(offload_to_cpu=True, rank0_only=True)):
+                                  FullStateDictConfig(rank0_only=True)):
             saved = m.state_dict()
         found[name] = sorted(saved), FSDP.get_state_dict_type(m).state_dict_type.name
         kept = whole(m)
