@@ -69,7 +69,7 @@ class _World:
         places = []
         for group in list(self.groups.values()):
             running: Operation | None = group.lane.current
-            doing = f"in {running}" if running is not None else f"in no operation, after #{group.lane.number}"
+            doing = f"in {running}" if running is not None else f"after {group.lane.last}"
             places.append(f"group {group.group_name!r}: {doing}")
         return "; ".join(places) or "in no group"
 

@@ -79,6 +79,7 @@ class Lane:
         self.group, self.ranks, self.watch, self.timeout = group, ranks, watch, timeout
         self.number = 0
         self.current: Operation | None = None
+        self.last = "nothing"
         self.bell = threading.Condition()
         self._waiting: deque[Operation] = deque()
         self._running = threading.Lock()
@@ -118,7 +119,7 @@ class Lane:
         try:
             operation.run()
         finally:
-            self.current = None
+            self.current, self.last = None, f"{operation.name} #{operation.number}"
 
     def finish(self, operation: Operation) -> None:
         """Run everything up to the operation, or wait until the lane's thread has."""
