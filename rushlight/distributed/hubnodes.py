@@ -118,8 +118,7 @@ class Nodes:
                 weight = VICTIM
             job.trial.accuse(weight, rank, reason)
             if job.trial.verdict is not None:
-                rank, told = job.trial.verdict
-                weight, reason = CAUSE, told if told.endswith(reason) else f"{told}; {reason}"
+                weight, (rank, reason) = CAUSE, job.trial.verdict
         if self._trial is not None:
             self._trial.accuse(weight, rank, reason)
 

@@ -51,6 +51,17 @@ class Found:
         return True
 
 
+class Several:
+    """Requests that are over together."""
+
+    def __init__(self, kind: Any, requests: list[Any]) -> None:
+        self._kind, self._requests = kind, requests
+
+    def Test(self, status: Any = None) -> bool:
+        """Whether all are over."""
+        return self._kind.Testall(self._requests)
+
+
 class SoloWire:
     """The wire of a group of one: what is sent arrives at once."""
 
@@ -152,10 +163,16 @@ class MPIWire(SoloWire):
                                           getattr(self._mpi, op))
 
     def alltoall(self, source: Array, into: Array, sent: Sequence[int], received: Sequence[int]) -> Request:
-        each = source.itemsize
-        return self._comm.Ialltoallv(
-            [source.reshape(-1).view(np.uint8), [n * each for n in sent], self._mpi.BYTE],
-            [into.reshape(-1).view(np.uint8), [n * each for n in received], self._mpi.BYTE])
+        # Ialltoallv moves one piece each time that it is tested; messages of its own between any two do not.
+        parts = (np.split(source.reshape(-1), np.cumsum(sent)[:-1]),
+                 np.split(into.reshape(-1), np.cumsum(received)[:-1]))
+        tag = self._comm.Get_attr(self._mpi.TAG_UB)
+        requests = []
+        for step in range(1, self.size):
+            giver, taker = (self.rank - step) % self.size, (self.rank + step) % self.size
+            requests += [self.receive(parts[1][giver], giver, tag), self.send(parts[0][taker], taker, tag)]
+        parts[1][self.rank][:] = parts[0][self.rank]
+        return Several(self._mpi.Request, requests)
 
     def barrier(self) -> Request:
         return self._comm.Ibarrier()
