@@ -1,4 +1,4 @@
-"""The launcher's agent of one node: it starts the node's workers, watches them, and stops them all when one fails."""
+"""The launcher's agent of one node: it starts workers, watches them, and stops them all when one fails."""
 from __future__ import annotations
 
 import os
@@ -55,7 +55,7 @@ class Agent:
         self._first = self._attempt = 0
         self._stop_at: float | None = None      # when the workers will be sent the next signal
         self._signal = signal.SIGTERM
-        self._heard = time.monotonic()
+        self._heard = self._looked = time.monotonic()
 
     @staticmethod
     def _own_hub(plan: Plan) -> Hub | None:
@@ -109,13 +109,15 @@ class Agent:
             name, *values = self._events.get(timeout=0.5 if self._stop_at is None else 0.05)
         except queue.Empty:
             name, values = "tick", []
-        if name == "beat":
-            self._heard = time.monotonic()
-        if self._stop_at is not None and time.monotonic() > self._stop_at:
+        now = time.monotonic()
+        if name == "beat" or now - self._looked > 2.0:     # or else this process was itself stopped
+            self._heard = now
+        self._looked = now
+        if self._stop_at is not None and now > self._stop_at:
             self._kill(self._signal)
-            self._stop_at, self._signal = time.monotonic() + GRACE, signal.SIGKILL
-        if time.monotonic() - self._heard > SILENCE or name == "lost":
-            return self._say("the rendezvous of this run is lost: its node has failed or cannot be reached", 1)
+            self._stop_at, self._signal = now + GRACE, signal.SIGKILL
+        if now - self._heard > SILENCE or name == "lost":
+            return self._say("the rendezvous is lost: its node has failed or cannot be reached", 1)
         handler = getattr(self, f"_on_{name}", None)
         return None if handler is None else handler(*values)
 
@@ -126,8 +128,9 @@ class Agent:
         for local in range(plan.workers):
             self._start(local, many | {
                 "RANK": str(first + local), "WORLD_SIZE": str(world), "LOCAL_RANK": str(local),
-                "LOCAL_WORLD_SIZE": str(plan.workers), "GROUP_RANK": str(node), "GROUP_WORLD_SIZE": str(nodes),
-                "ROLE_RANK": str(first + local), "ROLE_WORLD_SIZE": str(world), "ROLE_NAME": plan.role,
+                "LOCAL_WORLD_SIZE": str(plan.workers), "GROUP_RANK": str(node),
+                "GROUP_WORLD_SIZE": str(nodes), "ROLE_RANK": str(first + local),
+                "ROLE_WORLD_SIZE": str(world), "ROLE_NAME": plan.role,
                 "MASTER_ADDR": plan.host, "MASTER_PORT": str(self.port),
                 "TORCHELASTIC_RESTART_COUNT": str(attempt), "TORCHELASTIC_MAX_RESTARTS": str(plan.restarts),
                 "TORCHELASTIC_RUN_ID": plan.run, "TORCHELASTIC_USE_AGENT_STORE": "True"})

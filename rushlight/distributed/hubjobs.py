@@ -18,7 +18,7 @@ VICTIM, VANISHED, CAUSE = 0, 1, 2
 
 
 class Trial:
-    """Who failed first: a cause is believed at once, anything less is held back until a cause could have come."""
+    """Who failed first: a cause is believed at once, anything less when a cause could have come."""
 
     def __init__(self, hub: Hub, decided: Callable[[int, str], None]) -> None:
         self._hub, self._decided = hub, decided

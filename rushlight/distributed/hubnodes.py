@@ -1,7 +1,7 @@
 """The hub's nodes: the launcher's agents, one per node, and the generations of workers that they start.
 
-A generation begins when enough nodes have joined. When one of its workers or nodes fails, the hub says which and
-why, the agents stop their workers, and if restarts are left the nodes that are still there begin the next one.
+A generation begins when enough nodes have joined. When one of its workers or nodes fails, the hub says which
+and why, the agents stop their workers, and if restarts are left the nodes that remain begin the next one.
 """
 from __future__ import annotations
 
@@ -39,6 +39,7 @@ class Nodes:
         self._least = self._most = self._limit = 0
         self._run = ""
         self._ended = False
+        self._looked = 0.0
         self._trial: Trial | None = None
         self.commands: dict[str, Command] = {"join": self._join, "exit": self._exit, "done": self._done,
                                              "stopped": self._stopped, "beat": self._beat}
@@ -155,8 +156,12 @@ class Nodes:
             caller.reply("beat")
 
     def _look(self) -> None:
+        now = time.monotonic()
         for node in list(self._nodes):
-            if time.monotonic() - node.heard > SILENCE:
+            if now - self._looked > 3.0:    # this process was itself stopped
+                node.heard = now
+            elif now - node.heard > SILENCE:
                 self._hub.drop(node.caller)
+        self._looked = now
         if not self._ended:
             self._hub.later(1.0, self._look)

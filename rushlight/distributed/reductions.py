@@ -41,9 +41,8 @@ class ReduceOp(metaclass=_ReduceOpType):
     SUM, AVG, PRODUCT, MIN, MAX, BAND, BOR, BXOR, PREMUL_SUM = RedOpType
 
 
-_MPI = {"SUM": "SUM", "AVG": "SUM", "PRODUCT": "PROD", "MIN": "MIN", "MAX": "MAX", "BAND": "BAND", "BOR": "BOR",
-        "BXOR": "BXOR"}
-_OF_BOOLS = {"SUM": "MAX", "MAX": "MAX", "BOR": "MAX", "PROD": "MIN", "MIN": "MIN", "BAND": "MIN", "BXOR": "BXOR"}
+_MPI = {"AVG": "SUM", "PRODUCT": "PROD"}   # where MPI's name is another
+_OF_BOOLS = {"SUM": "MAX", "BOR": "MAX", "PROD": "MIN", "BAND": "MIN"}
 _COMBINED = {RedOpType.SUM: rushlight.Tensor.add_, RedOpType.AVG: rushlight.Tensor.add_,
              RedOpType.PRODUCT: rushlight.Tensor.mul_, RedOpType.MIN: rushlight.minimum,
              RedOpType.MAX: rushlight.maximum}
@@ -111,9 +110,9 @@ def is_half(data: Array) -> bool:
 
 def as_numbers(data: Array, op: RedOpType) -> tuple[Array, str]:
     """The same memory in a dtype that MPI reduces, and MPI's reduction."""
-    name = _MPI[op.name]
+    name = _MPI.get(op.name, op.name)
     if data.dtype == bool:
-        return data.view(np.uint8), _OF_BOOLS[name]
+        return data.view(np.uint8), _OF_BOOLS.get(name, name)
     if data.dtype.kind == "c":
         return data.view(data.real.dtype), name
     return data, name

@@ -1,11 +1,11 @@
 """python -m rushlight.run: start a training program in several processes, as torchrun does.
 
     rushlight-run --nproc-per-node 4 train.py --lr 0.1                   one machine
-    rushlight-run --nnodes 2 --node-rank 0 --master-addr HOST train.py   on each of two machines, with its rank
+    rushlight-run --nnodes 2 --node-rank 0 --master-addr HOST train.py   each of two machines, with its rank
     rushlight-run --nnodes 1:4 --max-restarts 3 --rdzv-backend c10d --rdzv-endpoint HOST:29400 train.py
 
-Programs are run as `python -m rushlight` runs them: `import torch` is Rushlight. Options and the environment that
-workers see are torchrun's.
+Programs are run as `python -m rushlight` runs them: `import torch` is Rushlight. Options and the environment
+that workers see are torchrun's.
 """
 from __future__ import annotations
 
@@ -77,11 +77,13 @@ def plan(arguments: Sequence[str]) -> Plan:
     least, most = int(least), int(most or least)
     workers = _workers(given.nproc_per_node)
     if not 0 < least <= most or workers < 1:
-        raise ValueError(f"--nnodes {given.nnodes} and --nproc-per-node {workers}: expected MIN <= MAX, from 1 on")
+        raise ValueError(f"--nnodes {given.nnodes}: expected 1 <= MIN <= MAX; --nproc-per-node {workers}: "
+                         "expected 1 or more")
     script = [*(["-m"] if given.module else []), given.training_script, *given.training_script_args]
     conf = dict(pair.split("=", 1) for pair in given.rdzv_conf.split(",") if pair)
-    made = Plan(script if given.no_python else [sys.executable, "-u", "-m", "rushlight.distributed.worker", *script],
-                workers, least, most, restarts=int(given.max_restarts), run=given.rdzv_id, role=given.role,
+    python = [] if given.no_python else [sys.executable, "-u", "-m", "rushlight.distributed.worker"]
+    made = Plan([*python, *script], workers, least, most, restarts=int(given.max_restarts),
+                run=given.rdzv_id, role=given.role,
                 timeout=float(conf.get("join_timeout", conf.get("timeout", 600))), log_dir=given.log_dir,
                 redirects=int(given.redirects), tee=int(given.tee))
     if workers > 1 and "OMP_NUM_THREADS" not in os.environ:
