@@ -1,8 +1,8 @@
 """Collectives on tensors: every rank of the group calls the same function, in the same order.
 
 Each takes `group` (that of all ranks by default) and `async_op`: with it a Work is returned, whose wait()
-must come before the results are read; without it None, when the results are there. A rank outside the group gets
-a warning. Tensors may have any strides; collectives take float16, bfloat16, float32, float64, int8, uint8,
+must come before the results are read; without it None, when the results are there. A rank outside the group
+gets a warning. Tensors may have any strides; collectives take float16, bfloat16, float32, float64, int8, uint8,
 int32, int64, bool and complex tensors, and raise RuntimeError ("Invalid scalar type") for others. RankFailure
 when a rank has failed, DistBackendError when the group's timeout is over.
 """
@@ -302,7 +302,7 @@ def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_
     except RankFailure:
         raise
     except DistBackendError as error:
-        places, here = group.lane.watch.places(), f"group {group.group_name!r}: in barrier"
-        missing = [str(rank) for rank in group.ranks if rank != places.get(rank, "").find(here) < 0]
+        places, here = group.lane.watch.places(), f" barrier #{group.lane.number}"
+        missing = [str(rank) for rank in group.ranks if here not in places.get(rank, "")]
         raise DistBackendError(f"Rank {', '.join(missing)} failed to pass monitoredBarrier in "
                                f"{limit.total_seconds() * 1000:.0f} ms\n{error}") from None

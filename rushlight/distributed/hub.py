@@ -2,8 +2,8 @@
 
 A hub is one loop over connections. What it answers are *services*: the store's (hubstore.py), those of a
 job's ranks (hubjobs.py) and of the launcher's agents (hubnodes.py). It runs in rank 0's helper process, in
-the launcher's agent of the first node, or as the thread of a `TCPStore(is_master=True)`; never in a process that
-starts MPI, whose start holds the interpreter's lock. Only the standard library is needed.
+the launcher's agent of the first node, or as the thread of a `TCPStore(is_master=True)`; never in a process
+that starts MPI, whose start holds the interpreter's lock. Only the standard library is needed.
 """
 from __future__ import annotations
 

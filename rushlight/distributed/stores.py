@@ -200,8 +200,8 @@ class FileStore(Store):
                 closed = self._change("\0closed", lambda old: b"%d" % (int(old or b"0") + 1))
                 if int(closed or 0) >= self._world_size:
                     os.unlink(self._path)
-        except (AttributeError, OSError, TypeError):
-            pass
+        except Exception:
+            pass    # the interpreter may be ending
 
     def list_keys(self) -> list[str]:
         """The keys."""
