@@ -1,7 +1,7 @@
 """torch.distributed: the ranks of a job, the collectives among them, and the stores in which they meet.
 
-Written on the public API. Processes talk by MPI (MPICH through mpi4py, `pip install rushlight[dist]`), which is
-loaded when init_process_group() is called for more than one rank. docs/distributed.md says how it is built.
+Written on the public API. Processes talk by MPI (MPICH through mpi4py, `pip install rushlight[dist]`), which
+is loaded when init_process_group() is called for more than one rank. docs/distributed.md says how.
 """
 from rushlight.base.lazy import homes, lazy_names
 

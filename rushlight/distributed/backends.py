@@ -91,8 +91,8 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
     if fallback_rank is not None:
         return int(fallback_rank)
     raise RuntimeError("LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow "
-                       "`get_node_local_rank` to work, assuming you are not running in a multi-device context "
-                       "and want the code to run locally instead.")
+                       "`get_node_local_rank` to work, assuming you are not running in a multi-device "
+                       "context and want the code to run locally instead.")
 
 
 def get_default_backend_for_device(device: Any) -> str:

@@ -1,10 +1,10 @@
 """Collectives on tensors: every rank of the group calls the same function, in the same order.
 
-Each takes `group` (that of all ranks by default) and `async_op`: with it a Work is returned, whose wait() must come
-before the results are read; without it None, when the results are there. A rank outside the group gets a warning.
-Tensors may have any strides; collectives take float16, bfloat16, float32, float64, int8, uint8, int32, int64, bool
-and complex tensors, and raise RuntimeError ("Invalid scalar type") for others. RankFailure when a rank has failed,
-DistBackendError when the group's timeout is over.
+Each takes `group` (that of all ranks by default) and `async_op`: with it a Work is returned, whose wait()
+must come before the results are read; without it None, when the results are there. A rank outside the group
+gets a warning. Tensors may have any strides; collectives take float16, bfloat16, float32, float64, int8, uint8,
+int32, int64, bool and complex tensors, and raise RuntimeError ("Invalid scalar type") for others. RankFailure
+when a rank has failed, DistBackendError when the group's timeout is over.
 """
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from typing import Any
 
 import rushlight
 from rushlight.distributed.errors import DistBackendError, RankFailure
-from rushlight.distributed.groups import checked_timeout, default_group, get_group_rank, outside
+from rushlight.distributed.groups import checked_timeout, default_group, get_group_rank, member
 from rushlight.distributed.lanes import Steps
-from rushlight.distributed.reductions import (Buffer, ReduceOp, all_reduced, as_numbers, check_moved, check_op,
-                                              divide, is_half, scattered)
+from rushlight.distributed.reductions import (Buffer, ReduceOp, all_reduced, as_numbers, check_moved,
+                                              check_op, divide, is_half, scattered)
 from rushlight.distributed.work import Work
 from rushlight.tensor.tensor import Tensor
 
@@ -91,15 +91,27 @@ def note(*tensors: Tensor) -> Callable[[], str]:
     return lambda: " ".join(f"{str(t.dtype).rpartition('.')[2]}{tuple(t.shape)}" for t in tensors[:1])
 
 
+def joined(tensors: Sequence[Tensor]) -> Tensor:
+    """All elements of the tensors, one after the other."""
+    return rushlight.cat([t.detach().reshape(-1) for t in tensors])
+
+
+def hand_out(whole: Tensor, tensors: Sequence[Tensor]) -> None:
+    """Put the elements of `whole` into the tensors, one after the other."""
+    for tensor, part in zip(tensors, whole.split([t.numel() for t in tensors])):
+        tensor.detach().copy_(part.reshape(tensor.shape))
+
+
 # --- reductions ----------------------------------------------------------------------------------
 
 
-def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
+def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
+               ) -> Work | None:
     """`tensor` becomes, on all ranks, the reduction of all ranks' tensors."""
     check_tensor(tensor, "tensor")
-    if outside(group, "all_reduce"):
+    if (group := member(group, "all_reduce")) is None:
         return None
-    op, group = check_op("all_reduce", tensor.dtype, op), default_group(group)
+    op = check_op("all_reduce", tensor.dtype, op)
 
     def steps() -> Steps:
         buffer = Buffer(tensor)
@@ -111,11 +123,11 @@ def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_
 
 def reduce(tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group: Any = None,
            async_op: bool = False, group_dst: int | None = None) -> Work | None:
-    """The rank dst's `tensor` becomes the reduction of all ranks' tensors; those of others stay as they are."""
+    """The rank dst's `tensor` becomes the reduction of all ranks' tensors; those of others stay."""
     group = default_group(group)
     root = root_rank(group, dst, group_dst)
     check_tensor(tensor, "tensor")
-    if outside(group, "reduce"):
+    if member(group, "reduce") is None:
         return None
     op = check_op("reduce", tensor.dtype, op)
     check_root(group, "reduce", root)
@@ -143,21 +155,20 @@ def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.
     check_tensor(output, "output")
     check_tensors(input_list, "input_list")
     check_dtypes(output, *input_list)
-    if outside(group, "reduce_scatter"):
+    if (group := member(group, "reduce_scatter")) is None:
         return None
-    group = default_group(group)
     op = check_op("reduce_scatter", output.dtype, op)
     if len(input_list) != group.size():
-        raise RuntimeError(f"ProcessGroupGloo::reduce_scatter: expected {group.size()} input tensors, one for "
-                           f"each rank, got {len(input_list)}")
-    if output.numel() != input_list[group.rank()].numel():
-        raise RuntimeError(f"ProcessGroupGloo::reduce_scatter: output of {output.numel()} elements, but input_list["
-                           f"{group.rank()}] has {input_list[group.rank()].numel()}")
+        raise RuntimeError(f"reduce_scatter: expected {group.size()} input tensors, one for each rank, got "
+                           f"{len(input_list)}")
+    if output.numel() != (count := input_list[group.rank()].numel()):
+        raise RuntimeError(f"reduce_scatter: output has {output.numel()} elements, but this rank's tensor in "
+                           f"input_list {count}")
 
     def steps() -> Steps:
-        source = rushlight.cat([t.detach().reshape(-1) for t in input_list])
+        source, counts = joined(input_list), [t.numel() for t in input_list]
         buffer = Buffer(output, load=False)
-        yield from scattered(group.wire, Buffer(source).array, buffer.array, [t.numel() for t in input_list], op)
+        yield from scattered(group.wire, Buffer(source).array, buffer.array, counts, op)
         buffer.store()
 
     return group.begin("reduce_scatter", steps(), note(output), [output], async_op)
@@ -165,12 +176,11 @@ def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.
 
 def reduce_scatter_tensor(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Any = None,
                           async_op: bool = False) -> Work | None:
-    """`output` becomes part `rank` of the reduction of all ranks' `input`, (world * n, ...) or (world, n, ...)."""
+    """`output` (n, ...) becomes part `rank` of the reduction of all ranks' `input` (world * n, ...)."""
     check_tensor(output, "output")
     check_tensor(input, "input")
-    if outside(group, "reduce_scatter_tensor"):
+    if (group := member(group, "reduce_scatter_tensor")) is None:
         return None
-    group = default_group(group)
     op = check_op("reduce_scatter_tensor", output.dtype, op)
     if output.dtype != input.dtype:
         raise RuntimeError(f"reduce_scatter_tensor: output is {output.dtype}, but input {input.dtype}")
@@ -181,7 +191,8 @@ def reduce_scatter_tensor(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM,
 
     def steps() -> Steps:
         buffer = Buffer(output, load=False)
-        yield from scattered(group.wire, Buffer(input).array, buffer.array, [output.numel()] * group.size(), op)
+        counts = [output.numel()] * group.size()
+        yield from scattered(group.wire, Buffer(input).array, buffer.array, counts, op)
         buffer.store()
 
     return group.begin("reduce_scatter_tensor", steps(), note(input), [output], async_op)
@@ -193,15 +204,14 @@ def all_reduce_coalesced(tensors: Any, op: Any = ReduceOp.SUM, group: Any = None
     tensors = [tensors] if isinstance(tensors, Tensor) else tensors
     check_tensors(tensors, "tensor")
     check_dtypes(*tensors)
-    if outside(group, "all_reduce_coalesced"):
+    if (group := member(group, "all_reduce_coalesced")) is None:
         return None
-    op, group = check_op("all_reduce", tensors[0].dtype, op), default_group(group)
+    op = check_op("all_reduce", tensors[0].dtype, op)
 
     def steps() -> Steps:
-        joined = rushlight.cat([t.detach().reshape(-1) for t in tensors])
-        yield from all_reduced(group.wire, Buffer(joined).array, op)
-        for tensor, part in zip(tensors, joined.split([t.numel() for t in tensors])):
-            tensor.detach().copy_(part.reshape(tensor.shape))
+        whole = joined(tensors)
+        yield from all_reduced(group.wire, Buffer(whole).array, op)
+        hand_out(whole, tensors)
 
     return group.begin("all_reduce_coalesced", steps(), note(*tensors), tensors, async_op)
 
@@ -215,7 +225,7 @@ def broadcast(tensor: Tensor, src: int | None = None, group: Any = None, async_o
     group = default_group(group)
     root = root_rank(group, src, group_src)
     check_tensor(tensor, "tensor")
-    if outside(group, "broadcast"):
+    if member(group, "broadcast") is None:
         return None
     check_root(group, "broadcast", root)
     check_moved(tensor)
@@ -229,43 +239,41 @@ def broadcast(tensor: Tensor, src: int | None = None, group: Any = None, async_o
     return group.begin("broadcast", steps(), note(tensor), [tensor], async_op)
 
 
+def _check_outputs(outputs: Sequence[Tensor], like: Tensor, ranks: int) -> None:
+    if len(outputs) != ranks and all(output.shape == like.shape for output in outputs):
+        raise RuntimeError("ProcessGroupGloo::allgather: invalid output tensor list at index 0 (expected "
+                           f"length {ranks}, got {len(outputs)})")
+    check_shapes("allgather", outputs, like)
+
+
 def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False
                ) -> Work | None:
     """tensor_list[r] becomes the rank r's `tensor`; all of one shape."""
     check_tensors(tensor_list, "tensor_list")
     check_tensor(tensor, "tensor")
     check_dtypes(*tensor_list, tensor)
-    if outside(group, "all_gather"):
+    if (group := member(group, "all_gather")) is None:
         return None
-    group = default_group(group)
     check_moved(tensor)
-    if len(tensor_list) != group.size():
-        raise RuntimeError("ProcessGroupGloo::allgather: invalid output tensor list at index 0 (expected length "
-                           f"{group.size()}, got {len(tensor_list)})")
-    check_shapes("allgather", tensor_list, tensor)
+    _check_outputs(tensor_list, tensor, group.size())
 
     def steps() -> Steps:
-        joined = rushlight.empty((group.size(), *tensor.shape), dtype=tensor.dtype)
-        yield group.wire.allgather(Buffer(tensor).array, Buffer(joined).array)
-        for into, part in zip(tensor_list, joined):
-            into.detach().copy_(part)
+        whole = rushlight.empty(group.size() * tensor.numel(), dtype=tensor.dtype)
+        yield group.wire.allgather(Buffer(tensor).array, Buffer(whole).array)
+        hand_out(whole, tensor_list)
 
     return group.begin("all_gather", steps(), note(tensor), tensor_list, async_op)
 
 
-def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
-                           ) -> Work | None:
+def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: Any = None,
+                           async_op: bool = False) -> Work | None:
     """`output_tensor` (world * n, ...) becomes all ranks' `input_tensor` (n, ...), one after the other."""
     check_tensor(input_tensor, "input_tensor")
     check_tensor(output_tensor, "output_tensor")
-    if outside(group, "all_gather_into_tensor"):
+    if (group := member(group, "all_gather_into_tensor")) is None:
         return None
-    group = default_group(group)
     check_moved(input_tensor)
-    check_shapes("allgather", list(output_tensor.detach().chunk(group.size())), input_tensor)
-    if output_tensor.numel() != input_tensor.numel() * group.size():
-        raise RuntimeError("ProcessGroupGloo::allgather: invalid output tensor list at index 0 (expected length "
-                           f"{group.size()}, got {len(output_tensor.chunk(group.size()))})")
+    _check_outputs(list(output_tensor.detach().chunk(group.size())), input_tensor, group.size())
 
     def steps() -> Steps:
         buffer = Buffer(output_tensor, load=False)
@@ -275,27 +283,26 @@ def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: A
     return group.begin("all_gather_into_tensor", steps(), note(input_tensor), [output_tensor], async_op)
 
 
-def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None, timeout: timedelta | None = None
-            ) -> Work | None:
+def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None,
+            timeout: timedelta | None = None) -> Work | None:
     """Wait until all ranks have come here."""
-    if outside(group, "barrier"):
+    if (group := member(group, "barrier")) is None:
         return None
-    group = default_group(group)
     return group.begin("barrier", iter([group.wire.barrier()]), lambda: "", [], async_op, timeout)
 
 
-def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False) -> None:
+def monitored_barrier(group: Any = None, timeout: timedelta | None = None, wait_all_ranks: bool = False
+                      ) -> None:
     """barrier() whose error, when the timeout is over, says which ranks have not come."""
-    if outside(group, "monitored_barrier"):
+    if (group := member(group, "monitored_barrier")) is None:
         return
-    group = default_group(group)
     limit = group.timeout if timeout is None else checked_timeout(timeout)
     try:
         barrier(group, timeout=limit)
     except RankFailure:
         raise
     except DistBackendError as error:
-        places, here = group.lane.watch.places(), f"group {group.group_name!r}: in barrier"
-        missing = [str(rank) for rank in group.ranks if rank != places.get(rank, "").find(here) < 0]
+        places, here = group.lane.watch.places(), f" barrier #{group.lane.number}"
+        missing = [str(rank) for rank in group.ranks if here not in places.get(rank, "")]
         raise DistBackendError(f"Rank {', '.join(missing)} failed to pass monitoredBarrier in "
                                f"{limit.total_seconds() * 1000:.0f} ms\n{error}") from None

@@ -1,4 +1,4 @@
-"""PyTorch's name for the module of process groups: the names of torch.distributed, and some that begin with _."""
+"""PyTorch's name for the module of process groups: the names of torch.distributed, and some with _."""
 from __future__ import annotations
 
 from typing import Any

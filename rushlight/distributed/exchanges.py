@@ -1,4 +1,4 @@
-"""Collectives in which each rank gives every rank, or one of them, something else: gather, scatter, all_to_all."""
+"""Collectives in which ranks give each other, or one of them, something else: gather, scatter, all_to_all."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -6,8 +6,8 @@ from typing import Any
 
 import rushlight
 from rushlight.distributed.collectives import (check_dtypes, check_root, check_shapes, check_tensor,
-                                               check_tensors, note, root_rank)
-from rushlight.distributed.groups import default_group, outside
+                                               check_tensors, hand_out, joined, note, root_rank)
+from rushlight.distributed.groups import default_group, member
 from rushlight.distributed.lanes import Steps
 from rushlight.distributed.reductions import Buffer, check_moved
 from rushlight.distributed.work import Work
@@ -24,8 +24,8 @@ def check_list(given: Any, is_root: bool, name: str, role: str) -> None:
 
 def _check_count(name: str, tensors: Sequence[Tensor], ranks: int) -> None:
     if len(tensors) != ranks:
-        raise RuntimeError(f"ProcessGroupGloo::{name}: Incorrect tensor list size {len(tensors)}. List size should "
-                           f"be {ranks}, same as size of the process group.")
+        raise RuntimeError(f"ProcessGroupGloo::{name}: Incorrect tensor list size {len(tensors)}. List size "
+                           f"should be {ranks}, same as size of the process group.")
 
 
 def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | None = None, group: Any = None,
@@ -37,7 +37,7 @@ def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | N
     check_dtypes(tensor, *(gather_list or []))
     group = default_group(group)
     root = root_rank(group, dst, group_dst, 0)
-    if outside(group, "gather"):
+    if member(group, "gather") is None:
         return None
     is_root = group.rank() == root
     check_list(gather_list, is_root, "gather_list", "destination")
@@ -48,16 +48,15 @@ def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | N
         check_shapes("gather", gather_list or [], tensor)
 
     def steps() -> Steps:
-        joined = rushlight.empty((group.size() if is_root else 0, *tensor.shape), dtype=tensor.dtype)
-        yield group.wire.gather(Buffer(tensor).array, Buffer(joined).array if is_root else None, root)
-        for into, part in zip(gather_list or [], joined):
-            into.detach().copy_(part)
+        whole = rushlight.empty(group.size() * tensor.numel() if is_root else 0, dtype=tensor.dtype)
+        yield group.wire.gather(Buffer(tensor).array, Buffer(whole).array if is_root else None, root)
+        hand_out(whole, gather_list or [])
 
     return group.begin("gather", steps(), note(tensor), gather_list or [], async_op)
 
 
-def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int | None = None, group: Any = None,
-            async_op: bool = False, group_src: int | None = None) -> Work | None:
+def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int | None = None,
+            group: Any = None, async_op: bool = False, group_src: int | None = None) -> Work | None:
     """`tensor` becomes number `rank` of the rank src's (0's by default) scatter_list; others give no list."""
     check_tensor(tensor, "tensor")
     if scatter_list:
@@ -65,7 +64,7 @@ def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int |
     check_dtypes(tensor, *(scatter_list or []))
     group = default_group(group)
     root = root_rank(group, src, group_src, 0)
-    if outside(group, "scatter"):
+    if member(group, "scatter") is None:
         return None
     is_root = group.rank() == root
     check_list(scatter_list, is_root, "scatter_list", "source")
@@ -76,9 +75,9 @@ def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int |
         check_shapes("scatter", scatter_list or [], tensor)
 
     def steps() -> Steps:
-        joined = Buffer(rushlight.stack([t.detach() for t in scatter_list])).array if scatter_list else None
+        source = Buffer(joined(scatter_list)).array if scatter_list else None
         buffer = Buffer(tensor, load=False)
-        yield group.wire.scatter(joined, buffer.array, root)
+        yield group.wire.scatter(source, buffer.array, root)
         buffer.store()
 
     return group.begin("scatter", steps(), note(tensor), [tensor], async_op)
@@ -87,38 +86,34 @@ def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int |
 def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None,
                async_op: bool = False) -> Work | None:
     """output_tensor_list[r] becomes number `rank` of the rank r's input_tensor_list; sizes may differ."""
-    if outside(group, "all_to_all"):
+    if (group := member(group, "all_to_all")) is None:
         return None
     check_tensors(output_tensor_list, "output_tensor_list")
     check_tensors(input_tensor_list, "input_tensor_list")
     check_dtypes(*output_tensor_list, *input_tensor_list)
-    group = default_group(group)
     check_moved(*input_tensor_list)
     _check_count("alltoall", output_tensor_list, group.size())
     _check_count("alltoall", input_tensor_list, group.size())
 
     def steps() -> Steps:
         received = [t.numel() for t in output_tensor_list]
-        joined = rushlight.empty(sum(received), dtype=output_tensor_list[0].dtype)
-        source = rushlight.cat([t.detach().reshape(-1) for t in input_tensor_list])
-        yield group.wire.alltoall(Buffer(source).array, Buffer(joined).array,
+        whole = rushlight.empty(sum(received), dtype=output_tensor_list[0].dtype)
+        yield group.wire.alltoall(Buffer(joined(input_tensor_list)).array, Buffer(whole).array,
                                   [t.numel() for t in input_tensor_list], received)
-        for into, part in zip(output_tensor_list, joined.split(received)):
-            into.detach().copy_(part.reshape(into.shape))
+        hand_out(whole, output_tensor_list)
 
     return group.begin("all_to_all", steps(), note(*input_tensor_list), output_tensor_list, async_op)
 
 
 def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: Sequence[int] | None = None,
-                      input_split_sizes: Sequence[int] | None = None, group: Any = None, async_op: bool = False
-                      ) -> Work | None:
-    """Part r of `input` (split in its first dim, evenly by default) goes to rank r, whose part comes to `output`."""
-    if outside(group, "all_to_all_single"):
+                      input_split_sizes: Sequence[int] | None = None, group: Any = None,
+                      async_op: bool = False) -> Work | None:
+    """Part r of `input` (split in its first dim, evenly by default) goes to rank r, whose part comes back."""
+    if (group := member(group, "all_to_all_single")) is None:
         return None
     check_tensor(output, "output")
     check_tensor(input, "input")
     check_dtypes(output, input)
-    group = default_group(group)
     if not (output.is_contiguous() and input.is_contiguous()):
         raise ValueError("Tensors must be contiguous")
     check_moved(input)

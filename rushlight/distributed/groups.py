@@ -23,8 +23,8 @@ LINGER = 3.0    # seconds for which a rank that ends waits for the others to rea
 class ProcessGroup:
     """Some of the ranks, and the operations among them."""
 
-    def __init__(self, name: str, desc: str, ranks: list[int], wire: SoloWire, watch: Watch, timeout: timedelta,
-                 backend: str, store: Store) -> None:
+    def __init__(self, name: str, desc: str, ranks: list[int], wire: SoloWire, watch: Watch,
+                 timeout: timedelta, backend: str, store: Store) -> None:
         self.group_name, self.group_desc, self.ranks, self.wire = name, desc, ranks, wire
         self.timeout, self.backend, self.store = timeout, backend, store
         self.lane = Lane(name, ranks, watch, timeout.total_seconds())
@@ -69,7 +69,7 @@ class _World:
         places = []
         for group in list(self.groups.values()):
             running: Operation | None = group.lane.current
-            doing = f"in {running}" if running is not None else f"in no operation, after #{group.lane.number}"
+            doing = f"in {running}" if running is not None else f"after {group.lane.last}"
             places.append(f"group {group.group_name!r}: {doing}")
         return "; ".join(places) or "in no group"
 
@@ -151,7 +151,8 @@ def init_process_group(backend: str | None = None, init_method: str | None = Non
     wire = _join(store, rank, world_size, limit)
     world.begun += 1
     world.made = 1
-    world.default = ProcessGroup("0", "default_pg", list(range(world_size)), wire, world.watch, limit, name, store)
+    ranks = list(range(world_size))
+    world.default = ProcessGroup("0", "default_pg", ranks, wire, world.watch, limit, name, store)
     world.groups["0"] = world.default
     world.watch.place = world.place
 
@@ -202,9 +203,9 @@ def destroy_process_group(group: ProcessGroup | None = None) -> None:
     world.default = None
 
 
-def new_group(ranks: Sequence[int] | None = None, timeout: timedelta | None = None, backend: str | None = None,
-              pg_options: Any = None, use_local_synchronization: bool = False, group_desc: str | None = None,
-              device_id: Any = None, sort_ranks: bool = True) -> Any:
+def new_group(ranks: Sequence[int] | None = None, timeout: timedelta | None = None,
+              backend: str | None = None, pg_options: Any = None, use_local_synchronization: bool = False,
+              group_desc: str | None = None, device_id: Any = None, sort_ranks: bool = True) -> Any:
     """A group of some of the ranks; all ranks of the world call this, in the same order.
 
     With use_local_synchronization only its members do. A rank that is no member gets NON_GROUP_MEMBER.
@@ -261,8 +262,8 @@ def new_subgroups(group_size: int | None = None, group: ProcessGroup | None = No
                   group_desc: str | None = None) -> tuple[Any, list[Any]]:
     """Groups of `group_size` neighbours; (this rank's own, all of them). ValueError where they do not fit."""
     if group_size is None:
-        raise ValueError("Default group size only takes effect when CUDA is available. If your subgroup uses a "
-                         "backend that does not depend on CUDA, please pass in 'group_size' correctly.")
+        raise ValueError("Default group size only takes effect when CUDA is available. If your subgroup uses "
+                         "a backend that does not depend on CUDA, please pass in 'group_size' correctly.")
     if group_size <= 0:
         raise ValueError(f"The arg 'group_size' ({group_size}) must be positive")
     ranks = get_process_group_ranks(default_group(group))
@@ -270,13 +271,14 @@ def new_subgroups(group_size: int | None = None, group: ProcessGroup | None = No
         raise ValueError(f"The arg 'group_size' ({group_size}) must not exceed the world size ({len(ranks)})")
     if len(ranks) % group_size:
         raise ValueError(f"The world size ({len(ranks)}) must be divisible by '{group_size=}'")
-    return new_subgroups_by_enumeration([ranks[at:at + group_size] for at in range(0, len(ranks), group_size)],
-                                        timeout, backend, pg_options, group_desc)
+    parts = [ranks[at:at + group_size] for at in range(0, len(ranks), group_size)]
+    return new_subgroups_by_enumeration(parts, timeout, backend, pg_options, group_desc)
 
 
 def new_subgroups_by_enumeration(ranks_per_subgroup_list: Sequence[Sequence[int]],
                                  timeout: timedelta | None = None, backend: str | None = None,
-                                 pg_options: Any = None, group_desc: str | None = None) -> tuple[Any, list[Any]]:
+                                 pg_options: Any = None, group_desc: str | None = None
+                                 ) -> tuple[Any, list[Any]]:
     """Groups of the ranks given; (this rank's own or None, all of them). ValueError where two overlap."""
     if not ranks_per_subgroup_list:
         raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
@@ -292,13 +294,14 @@ def new_subgroups_by_enumeration(ranks_per_subgroup_list: Sequence[Sequence[int]
     return mine, subgroups
 
 
-def outside(group: Any, name: str) -> bool:
-    """Whether this rank is not in the group, with PyTorch's warning."""
+def member(group: Any, name: str) -> Any:
+    """The group that `group=` means, or None, with PyTorch's warning, where this rank is not in it."""
     if group != GroupMember.NON_GROUP_MEMBER:
-        return False
+        return default_group(group)
     rank = -1 if world.default is None else world.default.rank()
-    warnings.warn(f"Running {name} on global rank {rank} which does not belong to the given group.", stacklevel=3)
-    return True
+    warnings.warn(f"Running {name} on global rank {rank} which does not belong to the given group.",
+                  stacklevel=3)
+    return None
 
 
 def get_rank(group: ProcessGroup | None = None) -> int:

@@ -1,9 +1,9 @@
 """The hub of a job: the process, or thread, that keeps the store, starts MPI and tells who has failed.
 
-A hub is one loop over connections. What it answers are *services*: the store's (hubstore.py), those of a job's
-ranks (hubjobs.py) and of the launcher's agents (hubnodes.py). It runs in rank 0's helper process, in the
-launcher's agent of the first node, or as the thread of a `TCPStore(is_master=True)`; never in a process that
-starts MPI, whose start holds the interpreter's lock. Only the standard library is needed.
+A hub is one loop over connections. What it answers are *services*: the store's (hubstore.py), those of a
+job's ranks (hubjobs.py) and of the launcher's agents (hubnodes.py). It runs in rank 0's helper process, in
+the launcher's agent of the first node, or as the thread of a `TCPStore(is_master=True)`; never in a process
+that starts MPI, whose start holds the interpreter's lock. Only the standard library is needed.
 """
 from __future__ import annotations
 
@@ -105,10 +105,11 @@ class Hub:
         self._selector.register(listener, selectors.EVENT_READ)
         self._selector.register(self._woken, selectors.EVENT_READ)
         self.values, self.jobs, self.nodes = Values(self), Jobs(self), Nodes(self)
-        self.commands: dict[str, Command] = {**self.values.commands, **self.jobs.commands, **self.nodes.commands}
+        self.commands: dict[str, Command] = (
+            self.values.commands | self.jobs.commands | self.nodes.commands)
 
     def run(self, alone_for: float | None = None) -> None:
-        """Serve. With `alone_for`, end when the last caller has gone, or none has come for so many seconds."""
+        """Serve; with `alone_for` until the last caller has gone, or none has come for so many seconds."""
         idle_end = None if alone_for is None else time.monotonic() + alone_for
         while not self._stopping:
             soonest = min((when for when, _ in self._timers), default=None)

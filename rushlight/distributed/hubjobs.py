@@ -18,7 +18,7 @@ VICTIM, VANISHED, CAUSE = 0, 1, 2
 
 
 class Trial:
-    """Who failed first: a cause is believed at once, anything less is held back until a cause could have come."""
+    """Who failed first: a cause is believed at once, anything less when a cause could have come."""
 
     def __init__(self, hub: Hub, decided: Callable[[int, str], None]) -> None:
         self._hub, self._decided = hub, decided
@@ -34,7 +34,7 @@ class Trial:
         if weight == CAUSE:
             self._decide()
         elif len(self._suspects) == 1:
-            self._hub.later(self.hold if weight == VANISHED else 0.3, self._decide)
+            self._hub.later(self.hold if weight == VANISHED else 0.5, self._decide)
 
     def _decide(self) -> None:
         if self.verdict is None:
@@ -202,7 +202,7 @@ class Jobs:
         if rank not in job.left:
             job.trial.accuse(VANISHED, rank, f"its process on {job.hosts[rank]} has gone without a word "
                                              "(killed, crashed or os._exit)")
-        if not job.ranks:
+        if not job.ranks and not self._hub.nodes.knows(job.name):   # agents may still ask how it ended
             self._jobs.pop(job.name, None)
 
     def _watch(self, caller: Caller, fields: list[bytes]) -> None:
@@ -235,6 +235,7 @@ class Jobs:
         weight, reason = int(fields[0]), fields[1].decode()
         if weight == VICTIM:
             job.victims.add(rank)
+            job.tell("over")    # who has left may end at once: that says more
         job.trial.accuse(weight, rank, reason)
 
     def _stuck(self, caller: Caller, fields: list[bytes]) -> None:

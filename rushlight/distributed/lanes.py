@@ -1,9 +1,9 @@
 """Operations under way: one after the other in each group, by the caller or on the group's thread.
 
-An operation is a generator of requests (wire.py): what stands between two of them is work on arrays. All ranks
-begin a group's operations in the same order, and whoever waits for one moves it on: a caller that wants its
-result runs what is before it, and itself, with no thread in between. MPI's blocking calls are never used: a
-request that is tested can be left when another rank has failed.
+An operation is a generator of requests (wire.py): what stands between two of them is work on arrays. All
+ranks begin a group's operations in the same order, and whoever waits for one moves it on: a caller that wants
+its result runs what is before it, and itself, with no thread in between. MPI's blocking calls are never used:
+a request that is tested can be left when another rank has failed.
 """
 from __future__ import annotations
 
@@ -79,6 +79,7 @@ class Lane:
         self.group, self.ranks, self.watch, self.timeout = group, ranks, watch, timeout
         self.number = 0
         self.current: Operation | None = None
+        self.last = "nothing"
         self.bell = threading.Condition()
         self._waiting: deque[Operation] = deque()
         self._running = threading.Lock()
@@ -96,7 +97,7 @@ class Lane:
             self._waiting.append(operation)
             if background:
                 if self._thread is None:
-                    self._thread = threading.Thread(target=self._work, name=f"rushlight-{self.group}", daemon=True)
+                    self._thread = threading.Thread(target=self._work, daemon=True)
                     self._thread.start()
                 self.bell.notify_all()
         return operation
@@ -118,7 +119,7 @@ class Lane:
         try:
             operation.run()
         finally:
-            self.current = None
+            self.current, self.last = None, f"{operation.name} #{operation.number}"
 
     def finish(self, operation: Operation) -> None:
         """Run everything up to the operation, or wait until the lane's thread has."""
@@ -173,11 +174,12 @@ class Lane:
         places = self.watch.places()
         table = "".join(f"\n  rank {rank}: {place}" for rank, place in sorted(places.items()))
         return (f"[rank {self.watch.rank}] {operation} in group {self.group!r} timed out after "
-                f"{operation.timeout:g} s. Ranks call the same collectives in the same order; where they are:{table}")
+                f"{operation.timeout:g} s. Ranks must call the same collectives in the same order; where "
+                f"they are:{table}")
 
 
 class Transfers(Lane):
-    """Sending and receiving between two ranks: begun at once, in no order with others, moved on by who waits."""
+    """Sending and receiving between two ranks: begun at once, in no order, moved on by who waits."""
 
     def submit(self, name: str, steps: Steps, note: Callable[[], str], background: bool,
                timeout: timedelta | None = None) -> Operation:

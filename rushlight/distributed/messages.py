@@ -95,8 +95,8 @@ def connect(host: str, port: int, timeout: float) -> socket.socket:
             return made
         except OSError as error:
             if time.monotonic() + pause > end:
-                raise TimeoutError(f"The client socket has timed out after {timeout * 1000:.0f}ms while trying "
-                                   f"to connect to ({host}, {port}): {error}.") from None
+                raise TimeoutError(f"The client socket has timed out after {timeout * 1000:.0f}ms while "
+                                   f"trying to connect to ({host}, {port}): {error}.") from None
         time.sleep(pause)
         pause = min(0.25, pause * 1.5)
 

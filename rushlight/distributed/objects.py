@@ -1,4 +1,4 @@
-"""Collectives on any objects that can be pickled. Only objects of ranks that are trusted should be received."""
+"""Collectives on any objects that can be pickled, which is safe among ranks that trust each other only."""
 from __future__ import annotations
 
 import pickle
@@ -9,7 +9,7 @@ import numpy as np
 import rushlight
 from rushlight.distributed.collectives import root_rank
 from rushlight.distributed.exchanges import check_list
-from rushlight.distributed.groups import default_group, outside
+from rushlight.distributed.groups import default_group, member
 from rushlight.distributed.lanes import Steps
 from rushlight.distributed.transfers import recv, send
 from rushlight.distributed.wire import Array, SoloWire
@@ -43,20 +43,20 @@ def _gathered(wire: SoloWire, obj: Any, found: list[Any], root: int | None) -> S
 
 def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
     """object_list[r] becomes the rank r's `obj`."""
-    if outside(group, "all_gather_object"):
+    if (group := member(group, "all_gather_object")) is None:
         return
-    group, found = default_group(group), list[Any]()
+    found: list[Any] = []
     group.begin("all_gather_object", _gathered(group.wire, obj, found, None), lambda: "", [], False)
     object_list[:len(found)] = found
 
 
-def gather_object(obj: Any, object_gather_list: list[Any] | None = None, dst: int | None = None, group: Any = None,
-                  group_dst: int | None = None) -> None:
-    """The rank dst's (0's by default) object_gather_list[r] becomes the rank r's `obj`; others give no list."""
+def gather_object(obj: Any, object_gather_list: list[Any] | None = None, dst: int | None = None,
+                  group: Any = None, group_dst: int | None = None) -> None:
+    """The rank dst's (0's by default) object_gather_list[r] becomes the rank r's `obj`; others give none."""
     group = default_group(group)
-    if outside(group, "gather_object"):
-        return
     root = root_rank(group, dst, group_dst, 0)
+    if member(group, "gather_object") is None:
+        return
     check_list(object_gather_list, group.rank() == root, "gather_list", "destination")
     found: list[Any] = []
     group.begin("gather_object", _gathered(group.wire, obj, found, root), lambda: "", [], False)
@@ -64,18 +64,20 @@ def gather_object(obj: Any, object_gather_list: list[Any] | None = None, dst: in
         object_gather_list[:len(found)] = found
 
 
-def broadcast_object_list(object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None,
-                          group_src: int | None = None) -> None:
+def broadcast_object_list(object_list: list[Any], src: int | None = None, group: Any = None,
+                          device: Any = None, group_src: int | None = None) -> None:
     """The objects in `object_list` become the rank src's (0's by default), on all ranks."""
     group = default_group(group)
-    if outside(group, "broadcast_object_list"):
-        return
     root = root_rank(group, src, group_src, 0)
+    if member(group, "broadcast_object_list") is None:
+        return
 
     def steps() -> Steps:
-        data, sizes = _packed(object_list) if group.rank() == root else (None, np.empty(len(object_list), np.int64))
-        yield group.wire.broadcast(sizes, root)
-        if data is None:
+        if group.rank() == root:
+            data, sizes = _packed(object_list)
+            yield group.wire.broadcast(sizes, root)
+        else:
+            yield group.wire.broadcast(sizes := np.empty(len(object_list), np.int64), root)
             data = np.empty(sizes.sum(), np.uint8)
         yield group.wire.broadcast(data, root)
         if group.rank() != root:
@@ -84,27 +86,27 @@ def broadcast_object_list(object_list: list[Any], src: int | None = None, group:
     group.begin("broadcast_object_list", steps(), lambda: "", [], False)
 
 
-def scatter_object_list(scatter_object_output_list: list[Any], scatter_object_input_list: list[Any] | None = None,
-                        src: int | None = None, group: Any = None, group_src: int | None = None) -> None:
+def scatter_object_list(scatter_object_output_list: list[Any],
+                        scatter_object_input_list: list[Any] | None = None, src: int | None = None,
+                        group: Any = None, group_src: int | None = None) -> None:
     """scatter_object_output_list[0] becomes number `rank` of the rank src's (0's by default) input list."""
     group = default_group(group)
-    if outside(group, "scatter_object_list"):
+    root = root_rank(group, src, group_src, 0)
+    if member(group, "scatter_object_list") is None:
         return
     if not isinstance(scatter_object_output_list, list) or not scatter_object_output_list:
         raise ValueError("Expected argument scatter_object_output_list to be a list of size at least 1.")
-    root = root_rank(group, src, group_src, 0)
     if group.rank() == root and scatter_object_input_list is None:
         raise ValueError("source rank must provide non-None scatter_object_input_list")
 
     def steps() -> Steps:
         sizes, rows = np.empty(group.size(), np.int64), None
         if group.rank() == root:
-            parts = [np.frombuffer(pickle.dumps(value), np.uint8) for value in scatter_object_input_list or []]
-            sizes[:] = [part.size for part in parts]
+            data, sizes = _packed(scatter_object_input_list or [])
         yield group.wire.broadcast(sizes, root)
         if group.rank() == root:
             rows = np.zeros((group.size(), sizes.max()), np.uint8)
-            for row, part in zip(rows, parts):
+            for row, part in zip(rows, np.split(data, np.cumsum(sizes)[:-1])):
                 row[:part.size] = part
         mine = np.empty(sizes.max(), np.uint8)
         yield group.wire.scatter(rows, mine, root)
@@ -116,7 +118,7 @@ def scatter_object_list(scatter_object_output_list: list[Any], scatter_object_in
 def send_object_list(object_list: list[Any], dst: int | None = None, group: Any = None, device: Any = None,
                      group_dst: int | None = None, use_batch: bool = False) -> None:
     """Send the objects to a rank, which calls recv_object_list with a list of the same length."""
-    if not outside(group, "send_object_list"):
+    if member(group, "send_object_list") is not None:
         data, sizes = _packed(object_list)
         send(rushlight.from_numpy(sizes), dst, group, group_dst=group_dst)
         send(rushlight.from_numpy(data), dst, group, group_dst=group_dst)
@@ -125,7 +127,7 @@ def send_object_list(object_list: list[Any], dst: int | None = None, group: Any 
 def recv_object_list(object_list: list[Any], src: int | None = None, group: Any = None, device: Any = None,
                      group_src: int | None = None, use_batch: bool = False) -> int:
     """Receive objects into the list; the sender's rank in the world, -1 outside the group."""
-    if outside(group, "recv_object_list"):
+    if member(group, "recv_object_list") is None:
         return -1
     sizes = rushlight.empty(len(object_list), dtype=rushlight.int64)
     sender = recv(sizes, src, group, group_src=group_src)

@@ -20,7 +20,7 @@ _hubs: dict[int, None] = {}     # ports at which helpers of this process listen
 
 def rendezvous(url: str, rank: int = -1, world_size: int = -1, timeout: timedelta = default_pg_timeout,
                **kwargs: Any) -> Iterator[tuple[Store, int, int]]:
-    """Yields (store, rank, world_size). ValueError for what is missing, RuntimeError for an unknown scheme."""
+    """Yields (store, rank, world_size). ValueError for what is missing, RuntimeError for unknown schemes."""
     parts = urlsplit(url)
     handler = _HANDLERS.get(parts.scheme)
     if handler is None:
@@ -34,7 +34,7 @@ def rendezvous(url: str, rank: int = -1, world_size: int = -1, timeout: timedelt
 
 
 def register_rendezvous_handler(scheme: str, handler: Callable[..., Any]) -> None:
-    """Let `handler(url, timeout=, rank=, world_size=)`, a generator as `rendezvous` is, answer for a scheme."""
+    """Let `handler(url, timeout=)`, a generator as `rendezvous` is, answer for a scheme."""
     def answer(parts: Any, given: dict[str, str], timeout: timedelta) -> tuple[Store, int, int]:
         return next(handler(parts.geturl(), timeout=timeout))
 
@@ -46,16 +46,16 @@ def register_rendezvous_handler(scheme: str, handler: Callable[..., Any]) -> Non
 def _number(given: dict[str, str], name: str, scheme: str) -> int:
     if name not in given:
         what = "world size" if name == "world_size" else name
-        raise ValueError(f"Error initializing torch.distributed using {scheme}:// rendezvous: {what} parameter "
-                         "missing")
+        raise ValueError(f"Error initializing torch.distributed using {scheme}:// rendezvous: {what} "
+                         "parameter missing")
     return int(given[name])
 
 
 def _env(parts: Any, given: dict[str, str], timeout: timedelta) -> tuple[Store, int, int]:
     def need(name: str) -> str:
         if not (value := given.get(name.lower()) or os.environ.get(name)):
-            raise ValueError("Error initializing torch.distributed using env:// rendezvous: environment variable "
-                             f"{name} expected, but not set")
+            raise ValueError("Error initializing torch.distributed using env:// rendezvous: environment "
+                             f"variable {name} expected, but not set")
         return value
 
     rank, size = int(need("RANK")), int(need("WORLD_SIZE"))
@@ -103,7 +103,7 @@ def _start_helper(port: int, timeout: timedelta) -> int:
 
 
 def meet(store: Store, rank: int, size: int, timeout: timedelta) -> tuple[str, int, str]:
-    """The job's hub: host, port and the job's name, which rank 0 makes up and the others read in the store."""
+    """The job's hub: host, port and the job's name, which rank 0 makes up and others read in the store."""
     if rank == 0:
         base: Any = store
         while isinstance(base, PrefixStore):

@@ -25,7 +25,7 @@ def _bytes(value: str | bytes) -> bytes:
 
 
 class Store:
-    """What all stores do. A kind of store says how a value is changed (`_change`) and what there is (`_all`)."""
+    """What stores do. A kind of store says how a value is changed (`_change`), and what it has (`_all`)."""
 
     def __init__(self) -> None:
         self._timeout = timedelta(seconds=300)
@@ -200,8 +200,8 @@ class FileStore(Store):
                 closed = self._change("\0closed", lambda old: b"%d" % (int(old or b"0") + 1))
                 if int(closed or 0) >= self._world_size:
                     os.unlink(self._path)
-        except (AttributeError, OSError, TypeError):
-            pass
+        except Exception:
+            pass    # the interpreter may be ending
 
     def list_keys(self) -> list[str]:
         """The keys."""
@@ -220,7 +220,8 @@ class TCPStore(Store):
 
     def __init__(self, host_name: str, port: int, world_size: int | None = None, is_master: bool = False,
                  timeout: timedelta = timedelta(seconds=300), wait_for_workers: bool = True,
-                 multi_tenant: bool = False, master_listen_fd: int | None = None, use_libuv: bool = True) -> None:
+                 multi_tenant: bool = False, master_listen_fd: int | None = None, use_libuv: bool = True
+                 ) -> None:
         super().__init__()
         self._timeout, self.host, self.port = timeout, host_name, port
         self._hub = in_thread(_listener(port, master_listen_fd)) if is_master else None
@@ -240,8 +241,8 @@ class TCPStore(Store):
         here, end = self.add("init/", 1), time.monotonic() + self._timeout.total_seconds()
         while self._hub is not None and here < workers:
             if time.monotonic() > end:
-                raise DistStoreError(f"Timed out after {self._timeout.total_seconds():.0f} seconds waiting for "
-                                     f"clients. {here}/{workers} clients joined.")
+                raise DistStoreError(f"Timed out after {self._timeout.total_seconds():.0f} seconds waiting "
+                                     f"for clients. {here}/{workers} clients joined.")
             time.sleep(0.005)
             here = self.add("init/", 0)
 

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rushlight.distributed.collectives import check_tensor, note
-from rushlight.distributed.groups import ProcessGroup, default_group, get_global_rank, get_group_rank, outside
+from rushlight.distributed.groups import ProcessGroup, default_group, get_global_rank, get_group_rank, member
 from rushlight.distributed.lanes import Operation, Steps
 from rushlight.distributed.reductions import Buffer
 from rushlight.distributed.wire import ANYBODY, Found
@@ -24,8 +24,8 @@ def _peer(group: ProcessGroup, rank: int | None, group_rank: int | None, kind: s
         raise ValueError("Must specify global_rank or group_rank")
     peer = group_rank if rank is None else get_group_rank(group, rank)
     if peer == group.rank():
-        raise ValueError(f"Invalid {kind} rank: {kind} rank should not be the same as the rank of the current "
-                         "process.")
+        raise ValueError(f"Invalid {kind} rank: {kind} rank should not be the same as the rank of the "
+                         "current process.")
     if peer is None or not 0 <= peer < group.size():
         raise ValueError(f"Invalid {kind} rank: {peer} does not lie in a group of {group.size()} ranks")
     return peer
@@ -47,23 +47,21 @@ def _begin(name: str, tensor: Tensor, group: ProcessGroup, peer: int, tag: int) 
     return begun
 
 
-def isend(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0, group_dst: int | None = None
-          ) -> Work | None:
+def isend(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0,
+          group_dst: int | None = None) -> Work | None:
     """Begin to send to a rank (of the world, or group_dst of the group)."""
     check_tensor(tensor, "tensor")
-    if outside(group, "isend"):
+    if (group := member(group, "isend")) is None:
         return None
-    group = default_group(group)
     return Work(_begin("isend", tensor, group, _peer(group, dst, group_dst, "destination"), tag), [tensor])
 
 
-def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0, group_src: int | None = None
-          ) -> Work | None:
+def irecv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0,
+          group_src: int | None = None) -> Work | None:
     """Begin to receive into `tensor`, from a rank or, where none is given, from anybody."""
     check_tensor(tensor, "tensor")
-    if outside(group, "irecv"):
+    if (group := member(group, "irecv")) is None:
         return None
-    group = default_group(group)
     anybody = src is None and group_src is None
     peer = ANYBODY if anybody else _peer(group, src, group_src, "source")
     return Work(_begin("irecv", tensor, group, peer, tag), [tensor])
@@ -107,9 +105,9 @@ class P2POp:
 def batch_isend_irecv(p2p_op_list: list[P2POp]) -> list[Work]:
     """Begin all the transfers; their Works. ValueError for what are no P2POps of one group."""
     if not isinstance(p2p_op_list, list) or not all(isinstance(op, P2POp) for op in p2p_op_list):
-        raise ValueError("Invalid ``p2p_op_list``. Each op is expected to to be of type ``torch.distributed.P2POp``.")
+        raise ValueError("Invalid ``p2p_op_list``. Each op is expected to to be of type "
+                         "``torch.distributed.P2POp``.")
     if any(op.group is not p2p_op_list[0].group for op in p2p_op_list):
         raise ValueError("All ops need to use the same group.")
     group = p2p_op_list[0].group
-    return [op.op(op.tensor, group=group, tag=op.tag, **{"group_dst" if op.op is isend else "group_src": op.group_peer})
-            for op in p2p_op_list]
+    return [op.op(op.tensor, None, group, op.tag, op.group_peer) for op in p2p_op_list]

@@ -33,7 +33,7 @@ class Watch:
         self._answered, self._over = threading.Event(), threading.Event()
 
     def enter(self, host: str, port: int, job: str, rank: int, size: int, timeout: float) -> None:
-        """Say that this rank is there and wait for all others; DistBackendError where they do not fit or come."""
+        """Say that this rank is there and wait for all; DistBackendError where they do not fit or come."""
         self._line = line = Line(host, port, timeout)
         line.send("watch", job, rank, size, timeout, f"{socket.gethostname()} pid {os.getpid()}")
         try:
@@ -102,8 +102,8 @@ class Watch:
         for rank in ranks:
             if rank in self.left and self.left[rank].get(group, 0) < number:
                 reason = f"it left after operation #{self.left[rank].get(group, 0)} of this group"
-                raise RankFailure(f"[rank {self.rank}] {what} aborted: rank {rank} does not take part: {reason}",
-                                  rank, reason)
+                raise RankFailure(f"[rank {self.rank}] {what} aborted: rank {rank} does not take part: "
+                                  f"{reason}", rank, reason)
 
     def places(self) -> dict[int, str]:
         """Where the ranks are, each in its own words."""

@@ -1,7 +1,7 @@
 """Moving and reducing arrays between the ranks of a group: by MPI, or alone.
 
-A wire's methods begin an operation on contiguous NumPy arrays and return what `Test()` answers True of when it is
-over; until then nobody may touch the arrays. Data that is only moved goes as bytes, so any dtype does.
+A wire's methods begin an operation on contiguous NumPy arrays and return what `Test()` answers True of when
+it is over; until then nobody may touch the arrays. Data that is only moved goes as bytes, so any dtype does.
 `MPIWire` is one communicator of MPICH through mpi4py; `SoloWire` is a world of one rank and needs nothing.
 """
 from __future__ import annotations
@@ -51,6 +51,17 @@ class Found:
         return True
 
 
+class Several:
+    """Requests that are over together."""
+
+    def __init__(self, kind: Any, requests: list[Any]) -> None:
+        self._kind, self._requests = kind, requests
+
+    def Test(self, status: Any = None) -> bool:
+        """Whether all are over."""
+        return self._kind.Testall(self._requests)
+
+
 class SoloWire:
     """The wire of a group of one: what is sent arrives at once."""
 
@@ -86,7 +97,7 @@ class SoloWire:
         return self.allgather(source, into)
 
     def alltoall(self, source: Array, into: Array, sent: Sequence[int], received: Sequence[int]) -> Request:
-        """Part r of `source` goes to rank r, what rank r sent becomes part r of `into`; counts of elements."""
+        """Part r of `source` goes to rank r, what it sent becomes part r of `into`; counts of elements."""
         return self.allgather(source, into)
 
     def barrier(self) -> Request:
@@ -122,7 +133,8 @@ class MPIWire(SoloWire):
         kinds = {"f": "FLOAT DOUBLE", "i": "INT8_T INT16_T INT32_T INT64_T", "u": "UINT8_T UINT16_T UINT32_T",
                  "c": "C_FLOAT_COMPLEX C_DOUBLE_COMPLEX"}[data.dtype.kind].split()
         smallest = {"f": 4, "c": 8}.get(data.dtype.kind, 1)
-        return [data, data.size, getattr(self._mpi, kinds[(data.dtype.itemsize // smallest).bit_length() - 1])]
+        name = kinds[(data.dtype.itemsize // smallest).bit_length() - 1]
+        return [data, data.size, getattr(self._mpi, name)]
 
     def _bytes(self, data: Array | None) -> Any:
         return None if data is None else [data.reshape(-1).view(np.uint8), self._mpi.BYTE]
@@ -152,10 +164,16 @@ class MPIWire(SoloWire):
                                           getattr(self._mpi, op))
 
     def alltoall(self, source: Array, into: Array, sent: Sequence[int], received: Sequence[int]) -> Request:
-        each = source.itemsize
-        return self._comm.Ialltoallv(
-            [source.reshape(-1).view(np.uint8), [n * each for n in sent], self._mpi.BYTE],
-            [into.reshape(-1).view(np.uint8), [n * each for n in received], self._mpi.BYTE])
+        # Ialltoallv moves one piece each time that it is tested; messages of its own between any two do not.
+        parts = (np.split(source.reshape(-1), np.cumsum(sent)[:-1]),
+                 np.split(into.reshape(-1), np.cumsum(received)[:-1]))
+        tag = self._comm.Get_attr(self._mpi.TAG_UB)
+        requests = []
+        for step in range(1, self.size):
+            giver, taker = (self.rank - step) % self.size, (self.rank + step) % self.size
+            requests += [self.receive(parts[1][giver], giver, tag), self.send(parts[0][taker], taker, tag)]
+        parts[1][self.rank][:] = parts[0][self.rank]
+        return Several(self._mpi.Request, requests)
 
     def barrier(self) -> Request:
         return self._comm.Ibarrier()
@@ -188,7 +206,7 @@ def installed() -> bool:
 
 
 def start_mpi(host: str, port: int, job: str, rank: int, size: int) -> MPIWire:
-    """The wire of all ranks. The hub at host:port, where all of the job are waiting, is MPI's process manager.
+    """The wire of all ranks. The hub at host:port, where all of the job wait, is MPI's process manager.
 
     MPI lives as long as the process; asked again, it must be for the same world, else RuntimeError.
     """
@@ -230,7 +248,7 @@ def _initialize() -> MPIWire:
 
 
 def _forget_shared_files() -> None:
-    """Remove the names of MPI's shared memory, which all ranks have mapped: nothing stays if they are killed."""
+    """Remove the names of MPI's shared memory, which all ranks have mapped: nothing stays behind."""
     try:
         with open("/proc/self/maps", encoding="utf-8") as maps:
             names = {line.split()[-1] for line in maps if "/dev/shm/mpich_shm_" in line}

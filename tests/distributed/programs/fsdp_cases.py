@@ -251,8 +251,9 @@ def clipping():
         m = way(net())
         m(batch()).pow(2).sum().backward()
         clip = getattr(m, "clip_grad_norm_", functools.partial(nn.utils.clip_grad_norm_, list(m.parameters())))
-        norms = [value(clip(n)) for n in (1.0, 0.5)] + [value(clip(0.1, norm_type=float("inf")))]
-        found[name] = norms
+        found[name] = [value(clip(n)) for n in (1.0, 0.5)]
+        if dist.get_world_size() == 2:  # PyTorch's shards of four ranks are empty, and have no such norm
+            found[name].append(value(clip(0.1, norm_type=float("inf"))))
     return found
 
 
