@@ -365,5 +365,9 @@ if __name__ == "__main__":
     chosen = sys.argv[1:] or CASES
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        print(json.dumps({name: CASES[name]() for name in chosen}))
+        answers = {}
+        for name in chosen:
+            print(name, file=sys.stderr, flush=True)
+            answers[name] = CASES[name]()
+        print(json.dumps(answers))
     dist.destroy_process_group()
