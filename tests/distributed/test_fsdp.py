@@ -36,6 +36,11 @@ def test_four_ranks_in_halves_and_with_empty_shards():
         assert close(found, wanted)
 
 
+def test_two_forwards_before_one_backward():
+    for found in told("fsdp_cases.py", "sharded_forward_twice"):
+        assert close(*found["sharded_forward_twice"])
+
+
 # --- whole trainings --------------------------------------------------------------------------------
 
 
