@@ -2,9 +2,9 @@
 
 Each takes `group` (that of all ranks by default) and `async_op`: with it a Work is returned, whose wait()
 must come before the results are read; without it None, when the results are there. A rank outside the group
-gets a warning. Tensors may have any strides; collectives take float16, bfloat16, float32, float64, int8, uint8,
-int32, int64, bool and complex tensors, and raise RuntimeError ("Invalid scalar type") for others. RankFailure
-when a rank has failed, DistBackendError when the group's timeout is over.
+gets a warning. Tensors may have any strides; collectives take float16, bfloat16, float32, float64, int8,
+uint8, int32, int64, bool and complex tensors, and raise RuntimeError ("Invalid scalar type") for others.
+RankFailure when a rank has failed, DistBackendError when the group's timeout is over.
 """
 from __future__ import annotations
 

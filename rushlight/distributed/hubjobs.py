@@ -24,7 +24,7 @@ class Trial:
         self._hub, self._decided = hub, decided
         self.verdict: tuple[int, str] | None = None
         self._suspects: list[tuple[int, int, str]] = []
-        self.hold = 0.05    # seconds; longer where a launcher is going to say how the process ended
+        self.hold = 0.01    # seconds; longer where a launcher is going to say how the process ended
 
     def accuse(self, weight: int, rank: int, reason: str) -> None:
         """Something was seen that says that the rank failed."""

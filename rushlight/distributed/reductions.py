@@ -43,6 +43,7 @@ class ReduceOp(metaclass=_ReduceOpType):
 
 _MPI = {"AVG": "SUM", "PRODUCT": "PROD"}   # where MPI's name is another
 _OF_BOOLS = {"SUM": "MAX", "BOR": "MAX", "PROD": "MIN", "BAND": "MIN"}
+SMALL = 1 << 16     # bytes
 _COMBINED = {RedOpType.SUM: rushlight.Tensor.add_, RedOpType.AVG: rushlight.Tensor.add_,
              RedOpType.PRODUCT: rushlight.Tensor.mul_, RedOpType.MIN: rushlight.minimum,
              RedOpType.MAX: rushlight.maximum}
@@ -129,13 +130,7 @@ def all_reduced(wire: SoloWire, data: Array, op: RedOpType) -> Steps:
     if wire.size == 1:
         return
     if is_half(data):
-        part = -(-data.size // wire.size)
-        padded = np.zeros(part * wire.size, data.dtype)
-        padded[:data.size] = data
-        mine = np.empty(part, data.dtype)
-        yield from scattered(wire, padded, mine, [part] * wire.size, op)
-        yield wire.allgather(mine, padded)
-        data[:] = padded[:data.size]
+        yield from _all_reduced_halves(wire, data, op)
         return
     numbers, name = as_numbers(data, op)
     yield wire.allreduce(numbers, name)
@@ -155,15 +150,33 @@ def scattered(wire: SoloWire, source: Array, into: Array, counts: Sequence[int],
         return
     parts = np.empty((wire.size, into.size), source.dtype)
     yield wire.alltoall(source, parts, counts, [into.size] * wire.size)
-    total = _tensor(parts[0]).float()
-    for part in parts[1:]:
-        total = _COMBINED[op](total, _tensor(part))
+    _combine(parts, into, op)
+
+
+def _all_reduced_halves(wire: SoloWire, data: Array, op: RedOpType) -> Steps:
+    """Small ones are all sent to all; of large ones each rank reduces its part. Both give the same bits."""
+    if data.nbytes <= SMALL:
+        parts = np.empty((wire.size, data.size), data.dtype)
+        yield wire.allgather(data, parts)
+        _combine(parts, data, op)
+        return
+    part = -(-data.size // wire.size)
+    whole = data if data.size == part * wire.size else np.concatenate(
+        [data, np.zeros(part * wire.size - data.size, data.dtype)])
+    mine = np.empty(part, data.dtype)
+    yield from scattered(wire, whole, mine, [part] * wire.size, op)
+    yield wire.allgather(mine, whole)
+    if whole is not data:
+        data[:] = whole[:data.size]
+
+
+def _combine(parts: Array, into: Array, op: RedOpType) -> None:
+    """Reduce the rows in float32, one after the other; tensors' kernels are faster here than NumPy's."""
+    dtype = rushlight.float16 if into.dtype.kind == "f" else rushlight.bfloat16
+    first, *rest = (rushlight.from_numpy(part.view(np.uint16)).view(dtype) for part in parts)
+    total = first.float()
+    for part in rest:
+        total = _COMBINED[op](total, part)
     if op == RedOpType.AVG:
-        total /= wire.size
-    _tensor(into).copy_(total.to(_tensor(into).dtype))
-
-
-def _tensor(half: Array) -> Any:
-    """The same memory as a tensor, whose kernels are faster than NumPy's for these dtypes."""
-    dtype = rushlight.float16 if half.dtype.kind == "f" else rushlight.bfloat16
-    return rushlight.from_numpy(half.view(np.uint16)).view(dtype)
+        total /= len(parts)
+    into.view(np.uint16)[:] = total.to(dtype).view(rushlight.uint16).numpy()

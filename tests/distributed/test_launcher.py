@@ -18,8 +18,9 @@ import json, os, sys
 import torch, torch.distributed as dist
 names = ("RANK LOCAL_RANK GROUP_RANK WORLD_SIZE LOCAL_WORLD_SIZE MASTER_ADDR TORCHELASTIC_RESTART_COUNT"
          " TORCHELASTIC_MAX_RESTARTS").split()
-print(json.dumps({name: os.environ[name] for name in names} | {"arguments": sys.argv[1:], "torch": torch.__name__,
-      "name": __name__, "launched": dist.is_torchelastic_launched()}), flush=True)
+sys.stdout.write(json.dumps({name: os.environ[name] for name in names} | {
+    "arguments": sys.argv[1:], "torch": torch.__name__, "name": __name__,
+    "launched": dist.is_torchelastic_launched()}) + "\\n")
 """
 
 

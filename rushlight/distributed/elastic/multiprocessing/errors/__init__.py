@@ -15,8 +15,8 @@ __all__ = ["record"]
 def record(fn: Callable[..., Any], error_handler: Any = None) -> Callable[..., Any]:
     """A decorator of a program's main function: exceptions are written to the file TORCHELASTIC_ERROR_FILE.
 
-    The file is JSON, {"message": {"message": "ValueError: ...", "extraInfo": {"py_callstack", "timestamp"}}}; the
-    launcher names it with --log-dir. The exception goes on.
+    The file is JSON, {"message": {"message": "ValueError: ...", "extraInfo": {"py_callstack", "timestamp"}}};
+    the launcher names it with --log-dir. The exception goes on.
     """
     @functools.wraps(fn)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
