@@ -1,6 +1,8 @@
 """Records what PyTorch's ranks get in the programs of tests/distributed/: run it where PyTorch is installed.
 
     python -m tests.goldens.record_sharded
+
+recorded_guides.json is what rank 0 of `torchrun --nproc_per_node=2 tests/distributed/programs/guides.py` prints.
 """
 import json
 import sys
