@@ -21,28 +21,31 @@ from rushlight.nn.parameter import is_lazy
 _MB = 1 << 20
 _BUFFERS_DEPRECATED = (
     "`broadcast_buffers` is deprecated. Use `forward_sync_buffers` instead. IMPORTANT: unlike "
-    "`broadcast_buffers=False`, `forward_sync_buffers=False` still syncs buffers at init. If you rely on buffers NOT "
-    "being synced at init (e.g. rank-local buffers), keep using `broadcast_buffers=False` until `init_sync_buffers` "
-    "is available.")
+    "`broadcast_buffers=False`, `forward_sync_buffers=False` still syncs buffers at init. If you rely on "
+    "buffers NOT being synced at init (e.g. rank-local buffers), keep using `broadcast_buffers=False` until "
+    "`init_sync_buffers` is available.")
 
 
 class DistributedDataParallel(Module, Joinable):
-    """`module` on every rank of `process_group` (default: all): backward() leaves the average of all gradients.
+    """`module` on every rank of `process_group` (default: all): backward() leaves the average of all
+    gradients.
 
     At construction parameters and buffers become rank 0's; buffers do before each forward, unless
-    `forward_sync_buffers` is False. Gradients are reduced in buckets of `bucket_cap_mb` (default 25; the first one
-    has 1) while backward goes on. `find_unused_parameters`: parameters without a gradient are no error.
-    `gradient_as_bucket_view`: gradients are memory of the buckets. `static_graph`: each iteration uses the same
-    parameters equally often. On the CPU `device_ids` and `output_device` must be None.
-    ValueError, RuntimeError: a module that cannot be trained so; RuntimeError where the ranks' modules differ.
+    `forward_sync_buffers` is False. Gradients are reduced in buckets of `bucket_cap_mb` (default 25; the
+    first one has 1) while backward goes on. `find_unused_parameters`: parameters without a gradient are no
+    error. `gradient_as_bucket_view`: gradients are memory of the buckets. `static_graph`: each iteration uses
+    the same parameters equally often. On the CPU `device_ids` and `output_device` must be None. ValueError,
+    RuntimeError: a module that cannot be trained so; RuntimeError where the ranks' modules differ.
     """
 
     def __init__(self, module: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0,
                  broadcast_buffers: bool | None = None, init_sync: bool = True, process_group: Any = None,
                  bucket_cap_mb: float | None = None, find_unused_parameters: bool = False,
-                 check_reduction: bool = False, gradient_as_bucket_view: bool = False, static_graph: bool = False,
+                 check_reduction: bool = False, gradient_as_bucket_view: bool = False,
+                 static_graph: bool = False,
                  delay_all_reduce_named_params: Any = None, param_to_hook_all_reduce: Any = None,
-                 mixed_precision: Any = None, device_mesh: Any = None, skip_all_reduce_unused_params: bool = False,
+                 mixed_precision: Any = None, device_mesh: Any = None,
+                 skip_all_reduce_unused_params: bool = False,
                  bucket_cap_mb_list: Any = None, batched_grad_copy: bool = False,
                  forward_sync_buffers: bool | None = None) -> None:
         super().__init__()
@@ -51,7 +54,8 @@ class DistributedDataParallel(Module, Joinable):
                 param_to_hook_all_reduce=param_to_hook_all_reduce, bucket_cap_mb_list=bucket_cap_mb_list)
         self.process_group = _group(process_group, device_mesh)
         self.parameters_to_ignore = set(getattr(module, "_ddp_params_and_buffers_to_ignore", ()))
-        self._module_parameters = [p for n, p in module.named_parameters() if n not in self.parameters_to_ignore]
+        self._module_parameters = [p for n, p in module.named_parameters()
+                                   if n not in self.parameters_to_ignore]
         _check_module(self._module_parameters, device_ids, output_device)
         self.device_ids = self.output_device = None
         self.device = self._module_parameters[0].device
@@ -63,8 +67,8 @@ class DistributedDataParallel(Module, Joinable):
         self.gradient_as_bucket_view, self.batched_grad_copy = gradient_as_bucket_view, batched_grad_copy
         self.skip_all_reduce_unused_params = skip_all_reduce_unused_params
         if check_reduction:
-            warnings.warn("The `check_reduction` argument in `DistributedDataParallel` module is deprecated. Please "
-                          "avoid using it.", FutureWarning, stacklevel=2)
+            warnings.warn("The `check_reduction` argument in `DistributedDataParallel` module is deprecated. "
+                          "Please avoid using it.", FutureWarning, stacklevel=2)
         self.bucket_bytes_cap = int((25 if bucket_cap_mb is None else bucket_cap_mb) * _MB)
         self.bucket_bytes_cap_default = bucket_cap_mb is None
         self._comm_hooks: list[tuple[Any, Any]] = []
@@ -78,8 +82,9 @@ class DistributedDataParallel(Module, Joinable):
     def _set_buffer_modes(self, broadcast: bool | None, forward: bool | None) -> None:
         if broadcast is not None:
             warnings.warn(_BUFFERS_DEPRECATED if forward is None else
-                          "Both `broadcast_buffers` and `forward_sync_buffers` were specified. `broadcast_buffers` is "
-                          "deprecated and its value is ignored when `forward_sync_buffers` is provided.",
+                          "Both `broadcast_buffers` and `forward_sync_buffers` were specified. "
+                          "`broadcast_buffers` is deprecated and its value is ignored when "
+                          "`forward_sync_buffers` is provided.",
                           FutureWarning, stacklevel=3)
         self._init_buffers = forward is not None or broadcast is not False
         self.forward_sync_buffers = forward if forward is not None else self._init_buffers
@@ -118,13 +123,14 @@ class DistributedDataParallel(Module, Joinable):
         everybody: list[Any] = [None] * self.process_group.size()
         dist.all_gather_object(everybody, shapes, group=self.process_group)
         rank = dist.get_rank(self.process_group)
-        if (other := next((r for r, theirs in enumerate(everybody) if len(theirs) != len(shapes)), None)) is not None:
-            raise RuntimeError(f"DDP expects same model across all ranks, but Rank {rank} has {len(shapes)} params, "
-                               f"while rank {other} has inconsistent {len(everybody[other])} params.")
+        if (other := next((r for r, theirs in enumerate(everybody) if len(theirs) != len(shapes)),
+                          None)) is not None:
+            raise RuntimeError(f"DDP expects same model across all ranks, but Rank {rank} has {len(shapes)} "
+                               f"params, while rank {other} has inconsistent {len(everybody[other])} params.")
         for number, (mine, first) in enumerate(zip(shapes, everybody[0], strict=True)):
             if mine != first:
-                raise RuntimeError(f"[{rank}]: params[{number}] in this process with sizes {list(mine)} appears not "
-                                   "to match sizes of the same param in process 0.")
+                raise RuntimeError(f"[{rank}]: params[{number}] in this process with sizes {list(mine)} "
+                                   "appears not to match sizes of the same param in process 0.")
 
     def _sync_module_states(self, source: int, buffers: bool) -> None:
         """Parameters, and buffers, as rank `source` of the group has them."""
@@ -190,16 +196,19 @@ class DistributedDataParallel(Module, Joinable):
 
     def _register_builtin_comm_hook(self, comm_hook_type: Any) -> None:
         name = getattr(comm_hook_type, "name", str(comm_hook_type)).rpartition(".")[2]
-        hook = {"ALLREDUCE": default_hooks.allreduce_hook, "FP16_COMPRESS": default_hooks.fp16_compress_hook}[name]
+        hook = {"ALLREDUCE": default_hooks.allreduce_hook,
+                "FP16_COMPRESS": default_hooks.fp16_compress_hook}[name]
         self.register_comm_hook(self.process_group, hook)
 
     def _get_ddp_logging_data(self) -> dict[str, Any]:
         params = self.reducer.params
         return {"world_size": self.process_group.size(), "rank": dist.get_rank(self.process_group),
-                "module_name": type(self.module).__name__, "backend_name": dist.get_backend(self.process_group),
+                "module_name": type(self.module).__name__,
+                "backend_name": dist.get_backend(self.process_group),
                 "num_parameter_tensors": len(params), "bucket_cap_bytes": self.bucket_bytes_cap,
                 "total_parameter_size_bytes": sum(p.numel() * p.element_size() for p in params),
-                "bucket_sizes": ", ".join(str(b.flat.numel() * b.flat.element_size()) for b in self.reducer.buckets),
+                "bucket_sizes": ", ".join(str(b.flat.numel() * b.flat.element_size())
+                                          for b in self.reducer.buckets),
                 "find_unused_parameters": int(self.find_unused_parameters),
                 "gradient_as_bucket_view": int(self.gradient_as_bucket_view),
                 "can_set_static_graph": not self.find_unused_parameters}
@@ -208,9 +217,9 @@ class DistributedDataParallel(Module, Joinable):
 
     def __getstate__(self) -> dict[str, Any]:
         if self.process_group is not default_group():
-            raise RuntimeError("DDP Pickling/Unpickling are only supported when using DDP with the default process "
-                               "group. That is, when you have called init_process_group and have not passed "
-                               "process_group argument to DDP constructor")
+            raise RuntimeError("DDP Pickling/Unpickling are only supported when using DDP with the default "
+                               "process group. That is, when you have called init_process_group and have not "
+                               "passed process_group argument to DDP constructor")
         state = copy.copy(super().__getstate__())
         del state["process_group"], state["reducer"]
         return state
@@ -226,7 +235,9 @@ class DistributedDataParallel(Module, Joinable):
 
     def join(self, divide_by_initial_world_size: bool = True, enable: bool = True,
              throw_on_early_termination: bool = False) -> Join:
-        """A context for training with uneven inputs: a rank that leaves it joins the others' communication."""
+        """A context for training with uneven inputs: a rank that leaves it joins the others'
+        communication.
+        """
         return Join([self], enable, throw_on_early_termination,
                     divide_by_initial_world_size=divide_by_initial_world_size)
 
@@ -280,7 +291,8 @@ class _DDPJoinHook(JoinHook):
 def _refuse(**given: Any) -> None:
     for name, value in given.items():
         if value is not None:
-            raise NotImplementedError(f"DistributedDataParallel: {name} is not supported in Rushlight; leave it out")
+            raise NotImplementedError(f"DistributedDataParallel: {name} is not supported in Rushlight; leave "
+                                      "it out")
 
 
 def _group(process_group: Any, device_mesh: Any) -> Any:
@@ -295,21 +307,22 @@ def _group(process_group: Any, device_mesh: Any) -> Any:
 
 def _check_module(params: list[Any], device_ids: Any, output_device: Any) -> None:
     if not any(p.requires_grad for p in params):
-        raise RuntimeError("DistributedDataParallel is not needed when a module doesn't have any parameter that "
-                           "requires a gradient.")
+        raise RuntimeError("DistributedDataParallel is not needed when a module doesn't have any parameter "
+                           "that requires a gradient.")
     if device_ids is not None and len(device_ids) > 1:
         raise ValueError("device_ids can only be None or contain a single element.")
     if len(kinds := {p.device.type for p in params}) != 1:
-        raise ValueError("DistributedDataParallel's input module must be on the same type of devices, but input "
-                         f"module parameters locate in {kinds}.")
+        raise ValueError("DistributedDataParallel's input module must be on the same type of devices, but "
+                         f"input module parameters locate in {kinds}.")
     if device_ids or output_device:
         raise ValueError("DistributedDataParallel device_ids and output_device arguments only work with "
                          "single-device/multiple-device GPU modules or CPU modules, but got device_ids "
                          f"{device_ids}, output_device {output_device}, and module parameters "
                          f"{ {p.device for p in params} }.")
     if any(map(is_lazy, params)):
-        raise RuntimeError("Modules with uninitialized parameters can't be used with `DistributedDataParallel`. Run "
-                           "a dummy forward pass to correctly initialize the modules")
+        raise RuntimeError("Modules with uninitialized parameters can't be used with "
+                           "`DistributedDataParallel`. Run a dummy forward pass to correctly initialize the "
+                           "modules")
 
 
 def _check_comm_hook(hook: Any) -> None:

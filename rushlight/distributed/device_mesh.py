@@ -13,8 +13,8 @@ from rushlight.distributed.groups import default_group
 class DeviceMesh:
     """Ranks in an array of any number of dims; the calling rank is in one line of each dim.
 
-    `mesh`: the ranks, nested lists or a tensor. Making one is collective: all ranks of the world make it, in the
-    same order. KeyError for a dim's name that is not there.
+    `mesh`: the ranks, nested lists or a tensor. Making one is collective: all ranks of the world make it, in
+    the same order. KeyError for a dim's name that is not there.
     """
 
     def __init__(self, device_type: str, mesh: Any, *, mesh_dim_names: tuple[str, ...] | None = None,
@@ -25,8 +25,8 @@ class DeviceMesh:
         if not dist.is_initialized():
             dist.init_process_group()
         if self.mesh.numel() > dist.get_world_size():
-            raise RuntimeError(f"Mesh should not be bigger than default world size {dist.get_world_size()}, but "
-                               f"found {self.mesh.numel()} ranks!")
+            raise RuntimeError(f"Mesh should not be bigger than default world size {dist.get_world_size()}, "
+                               f"but found {self.mesh.numel()} ranks!")
         place = (self.mesh == dist.get_rank()).nonzero().tolist()
         self._coordinate = place[0] if place else None
         self._groups = self._make_groups() if _groups is None else _groups
@@ -43,7 +43,8 @@ class DeviceMesh:
         return groups
 
     @classmethod
-    def from_group(cls, group: Any, device_type: str, mesh: Any = None, *, mesh_dim_names: Any = None) -> "DeviceMesh":
+    def from_group(cls, group: Any, device_type: str, mesh: Any = None, *,
+                   mesh_dim_names: Any = None) -> "DeviceMesh":
         """The mesh of one group, or of a list of groups, one for each dim of `mesh`."""
         groups = list(group) if isinstance(group, (list, tuple)) else [group]
         mesh = dist.get_process_group_ranks(groups[0]) if mesh is None else mesh
@@ -66,8 +67,8 @@ class DeviceMesh:
     def _dim(self, mesh_dim: int | str | None) -> int:
         if mesh_dim is None:
             if self.ndim > 1:
-                raise RuntimeError(f"Found the DeviceMesh have {self.ndim} dimensions. Optional kwarg `mesh_dim` "
-                                   "needs to be specified when device_mesh.ndim > 1.")
+                raise RuntimeError(f"Found the DeviceMesh have {self.ndim} dimensions. Optional kwarg "
+                                   "`mesh_dim` needs to be specified when device_mesh.ndim > 1.")
             return 0
         if isinstance(mesh_dim, int):
             return mesh_dim
@@ -99,7 +100,8 @@ class DeviceMesh:
     def __getitem__(self, names: str | tuple[str, ...]) -> "DeviceMesh":
         names = (names,) if isinstance(names, str) else tuple(names)
         dims = [self._dim(name) for name in names]
-        at = tuple(slice(None) if d in dims else (self._coordinate or [0] * self.ndim)[d] for d in range(self.ndim))
+        at = tuple(slice(None) if d in dims else (self._coordinate or [0] * self.ndim)[d]
+                   for d in range(self.ndim))
         order = np.argsort(np.argsort(dims))
         return DeviceMesh(self.device_type, self.mesh.numpy()[at].transpose(order), mesh_dim_names=names,
                           _groups=[self._groups[d] for d in dims])
@@ -119,13 +121,18 @@ class DeviceMesh:
 
 
 def init_device_mesh(device_type: str, mesh_shape: tuple[int, ...], *,
-                     mesh_dim_names: tuple[str, ...] | None = None, backend_override: Any = None) -> DeviceMesh:
-    """All ranks in an array of `mesh_shape`. RuntimeError where names and shape, or ranks and shape, do not fit."""
+                     mesh_dim_names: tuple[str, ...] | None = None,
+                     backend_override: Any = None) -> DeviceMesh:
+    """All ranks in an array of `mesh_shape`. RuntimeError where names and shape, or ranks and shape, do not
+    fit.
+    """
     if mesh_dim_names is not None and len(set(mesh_dim_names)) != len(mesh_dim_names):
-        raise RuntimeError(f"Each mesh_dim_name must be unique. Found repeated mesh_dim_name in {mesh_dim_names}")
+        raise RuntimeError("Each mesh_dim_name must be unique. Found repeated mesh_dim_name in "
+                           f"{mesh_dim_names}")
     if mesh_dim_names is not None and len(mesh_dim_names) != len(mesh_shape):
-        raise RuntimeError("mesh_shape and mesh_dim_names should have same length! Found len(mesh_dim_names): "
-                           f"{len(mesh_dim_names)} and len(mesh_shape):{len(mesh_shape)}.")
+        raise RuntimeError("mesh_shape and mesh_dim_names should have same length! Found "
+                           f"len(mesh_dim_names): {len(mesh_dim_names)} and "
+                           f"len(mesh_shape):{len(mesh_shape)}.")
     ranks = torch.arange(int(np.prod(mesh_shape)), dtype=torch.int32).view(tuple(mesh_shape))
     return DeviceMesh(device_type, ranks, mesh_dim_names=mesh_dim_names)
 

@@ -26,7 +26,9 @@ class _JoinConfig(NamedTuple):
 
 
 class Joinable(ABC):
-    """What can take part in a Join: it calls Join.notify_join_context(self) before each iteration's communication."""
+    """What can take part in a Join: it calls Join.notify_join_context(self) before each iteration's
+    communication.
+    """
 
     @abstractmethod
     def __init__(self) -> None:
@@ -85,8 +87,8 @@ class Join:
             if iterations == 1000:
                 warnings.warn("Detected uneven input skew of greater than 1000. This means that rank "
                               f"{dist.get_rank(self._group)} has at least 1000 fewer inputs than other "
-                              "currently-active ranks. This level of skew could lead to performance degradation "
-                              "during training.", stacklevel=2)
+                              "currently-active ranks. This level of skew could lead to performance "
+                              "degradation during training.", stacklevel=2)
         for hook in self._hooks:
             hook.post_hook(last)
 

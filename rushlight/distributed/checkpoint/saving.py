@@ -1,8 +1,8 @@
 """save() and load(): a folder with a file of tensors for each rank, and a manifest.
 
-The manifest, JSON, tells for each tensor the whole shape and which file has which part of it, so a rank of a world of
-any size finds what it needs. It is replaced last and at once: a folder has the old checkpoint or the new one, and
-files that no manifest names are left from a save that failed.
+The manifest, JSON, tells for each tensor the whole shape and which file has which part of it, so a rank of a
+world of any size finds what it needs. It is replaced last and at once: a folder has the old checkpoint or the
+new one, and files that no manifest names are left from a save that failed.
 """
 from __future__ import annotations
 
@@ -46,12 +46,21 @@ def _folder(checkpoint_id: Any, storage: Any) -> str:
     return os.fspath(storage.path if checkpoint_id is None else checkpoint_id)
 
 
-def _together(failure: str | None, group: Any, doing: str) -> None:
-    """CheckpointException on all ranks where any has failed."""
-    told = _gathered(failure, group)
-    failures = {rank: text for rank, text in enumerate(told) if text is not None}
-    if failures:
-        raise CheckpointException(f"{doing} failed:", failures)
+class _Together:
+    """A context after which all ranks raise CheckpointException where any has failed in it."""
+
+    def __init__(self, group: Any, doing: str) -> None:
+        self._group, self._doing = group, doing
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> None:
+        failure = f"{kind.__name__}: {error}" if isinstance(error, Exception) else None
+        told = _gathered(failure, self._group)
+        failures = {rank: text for rank, text in enumerate(told) if text is not None}
+        if failures:
+            raise CheckpointException(f"{self._doing} failed:", failures) from error
 
 
 def _gathered(value: Any, group: Any) -> list[Any]:
@@ -91,7 +100,8 @@ def _local(t: Any) -> Any:
     return t.to_local() if isinstance(t, DTensor) else t.detach()
 
 
-def save(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_writer: Any = None, planner: Any = None,
+def save(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_writer: Any = None,
+         planner: Any = None,
          process_group: Any = None, no_dist: bool = False) -> None:
     """Write a state dict, nested, with tensors, DTensors and what JSON can say; collective.
 
@@ -100,37 +110,33 @@ def save(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_write
     """
     folder, group = _folder(checkpoint_id, storage_writer), process_group
     rank = dist.get_rank(group) if dist.is_initialized() else 0
-    mine: dict[str, Any] = {}
-    parts: dict[str, Any] = {}
-    values: dict[str, Any] = {}
-    failure = None
-    try:
+    with _Together(group, "save()"):
         os.makedirs(folder, exist_ok=True)
-        for path, value, _, _ in _leaves(_plain(state_dict)):
-            if isinstance(value, torch.Tensor):
-                offsets, sizes = _place(value)
-                parts[path] = {"shape": list(value.shape), "dtype": value.dtype.name, "offsets": offsets,
-                               "sizes": sizes}
-                mine[path] = _local(value)
-            else:
-                values[path] = encode(value, path, Tensors())
-    except Exception as error:
-        failure = f"{type(error).__name__}: {error}"
-    _together(failure, group, "save()")
+        mine, parts, values = _described(state_dict)
     token = _gathered(uuid.uuid4().hex[:8], group)[0]
-    everybody = _gathered((parts, values), group)
-    manifest = _manifest(everybody, token)
-    try:
+    manifest = _manifest(_gathered((parts, values), group), token)
+    with _Together(group, "save()"):
         wanted = {path: mine[path].contiguous() for path, entry in manifest["tensors"].items()
                   for part in entry["parts"] if part["file"] == _file(rank, token)}
         if wanted:
             torch.save(wanted, os.path.join(folder, _file(rank, token)))
-    except Exception as error:
-        failure = f"{type(error).__name__}: {error}"
-    _together(failure, group, "save()")
-    if rank == 0:
-        failure = _publish(folder, manifest)
-    _together(failure, group, "save()")
+    with _Together(group, "save()"):
+        if rank == 0:
+            _publish(folder, manifest)
+
+
+def _described(state_dict: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+    """(this rank's tensors, where they lie in the whole ones, the other values), by path."""
+    mine, parts, values = {}, {}, {}
+    for path, value, _, _ in _leaves(_plain(state_dict)):
+        if isinstance(value, torch.Tensor):
+            offsets, sizes = _place(value)
+            parts[path] = {"shape": list(value.shape), "dtype": value.dtype.name, "offsets": offsets,
+                           "sizes": sizes}
+            mine[path] = _local(value)
+        else:
+            values[path] = encode(value, path, Tensors())
+    return mine, parts, values
 
 
 def _file(rank: int, token: str) -> str:
@@ -144,7 +150,8 @@ def _manifest(everybody: list[Any], token: str) -> dict[str, Any]:
     for rank, (parts, own) in enumerate(everybody):
         for path, part in parts.items():
             entry = tensors.setdefault(path, {"shape": part["shape"], "dtype": part["dtype"], "parts": []})
-            known = any(p["offsets"] == part["offsets"] and p["sizes"] == part["sizes"] for p in entry["parts"])
+            known = any(p["offsets"] == part["offsets"] and p["sizes"] == part["sizes"]
+                        for p in entry["parts"])
             if not known and 0 not in part["sizes"]:
                 entry["parts"].append({"file": _file(rank, token), "offsets": part["offsets"],
                                        "sizes": part["sizes"]})
@@ -153,18 +160,14 @@ def _manifest(everybody: list[Any], token: str) -> dict[str, Any]:
     return {"format": "rushlight.distributed.checkpoint 1", "tensors": tensors, "values": values}
 
 
-def _publish(folder: str, manifest: dict[str, Any]) -> str | None:
-    """Let the manifest be the folder's, and delete the files of the one before; a message if that fails."""
+def _publish(folder: str, manifest: dict[str, Any]) -> None:
+    """Let the manifest be the folder's, and delete the files of the one before."""
     path = os.path.join(folder, MANIFEST)
-    try:
-        before = _read(folder) if os.path.exists(path) else {"tensors": {}}
-        with replacing_path(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
-            json.dump(manifest, file)
-        for name in _files(before) - _files(manifest):
-            os.remove(os.path.join(folder, name))
-    except Exception as error:
-        return f"{type(error).__name__}: {error}"
-    return None
+    before = _files(_read(folder)) if os.path.exists(path) else set()
+    with replacing_path(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
+        json.dump(manifest, file)
+    for name in before - _files(manifest):
+        os.remove(os.path.join(folder, name))
 
 
 def _files(manifest: dict[str, Any]) -> set[str]:
@@ -176,7 +179,8 @@ def _read(folder: str) -> dict[str, Any]:
         return json.load(file)  # type: ignore[no-any-return]
 
 
-def load(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_reader: Any = None, planner: Any = None,
+def load(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_reader: Any = None,
+         planner: Any = None,
          process_group: Any = None, no_dist: bool = False) -> None:
     """Fill a state dict from a checkpoint, whatever number of ranks wrote it; collective.
 
@@ -184,26 +188,21 @@ def load(state_dict: dict[str, Any], *, checkpoint_id: Any = None, storage_reade
     load_state_dict() get theirs. CheckpointException on all ranks for a key that is missing, another shape, a
     damaged file.
     """
-    folder, failure = _folder(checkpoint_id, storage_reader), None
-    try:
-        manifest, opened = _read(folder), dict[str, Any]()
-        plain = _plain(state_dict)
-        with torch.no_grad():
-            for path, value, container, key in _leaves(plain):
-                if isinstance(value, torch.Tensor):
-                    _fill(path, value, manifest["tensors"], folder, opened)
-                elif path not in manifest["values"]:
-                    raise RuntimeError(f"Missing key in checkpoint state_dict: {path}.")
-                else:
-                    container[key] = decode(manifest["values"][path], {})
+    folder = _folder(checkpoint_id, storage_reader)
+    with _Together(process_group, "load()"), torch.no_grad():
+        manifest, opened, plain = _read(folder), dict[str, Any](), _plain(state_dict)
+        for path, value, container, key in _leaves(plain):
+            if isinstance(value, torch.Tensor):
+                _fill(path, value, manifest["tensors"], folder, opened)
+            elif path not in manifest["values"]:
+                raise RuntimeError(f"Missing key in checkpoint state_dict: {path}.")
+            else:
+                container[key] = decode(manifest["values"][path], {})
         for name, value in plain.items():
             if hasattr(state_dict[name], "load_state_dict"):
                 state_dict[name].load_state_dict(value)
             else:
                 state_dict[name] = value
-    except Exception as error:
-        failure = f"{type(error).__name__}: {error}"
-    _together(failure, process_group, "load()")
 
 
 def _fill(path: str, t: Any, known: dict[str, Any], folder: str, opened: dict[str, Any]) -> None:
@@ -212,7 +211,8 @@ def _fill(path: str, t: Any, known: dict[str, Any], folder: str, opened: dict[st
         raise RuntimeError(f"Missing key in checkpoint state_dict: {path}.")
     entry = known[path]
     if entry["shape"] != list(t.shape):
-        raise ValueError(f"Size mismatch between saved {entry['shape']} and current: {list(t.shape)} for {path}")
+        raise ValueError(f"Size mismatch between saved {entry['shape']} and current: {list(t.shape)} for "
+                         f"{path}")
     offsets, sizes = _place(t)
     local, count = _local(t), 0
     for part in entry["parts"]:
@@ -222,10 +222,12 @@ def _fill(path: str, t: Any, known: dict[str, Any], folder: str, opened: dict[st
         if any(n <= 0 for n in lengths):
             continue
         if part["file"] not in opened:
-            opened[part["file"]] = torch.load(os.path.join(folder, part["file"]), mmap=True, weights_only=True)
+            opened[part["file"]] = torch.load(os.path.join(folder, part["file"]), mmap=True,
+                                              weights_only=True)
         there = tuple(slice(b - o, b - o + n) for b, o, n in zip(begins, part["offsets"], lengths))
         here = tuple(slice(b - o, b - o + n) for b, o, n in zip(begins, offsets, lengths))
         local[here].copy_(opened[part["file"]][path][there])
         count += local[here].numel()
     if count != local.numel():
-        raise RuntimeError(f"the checkpoint has {count} of the {local.numel()} elements that this rank has of {path}")
+        raise RuntimeError(f"the checkpoint has {count} of the {local.numel()} elements that this rank has "
+                           f"of {path}")

@@ -18,8 +18,8 @@ _WRAPPERS = re.compile(r"(^|\.)(_fsdp_wrapped_module|_checkpoint_wrapped_module|
 
 @dataclass
 class StateDictOptions:
-    """full_state_dict: whole tensors instead of DTensors; with cpu_offload only rank 0 gets them. strict: of loading.
-    ignore_frozen_params: leave out parameters that need no gradient."""
+    """full_state_dict: whole tensors instead of DTensors; with cpu_offload only rank 0 gets them. strict: of
+    loading. ignore_frozen_params: leave out parameters that need no gradient."""
 
     full_state_dict: bool = False
     cpu_offload: bool = False
@@ -114,7 +114,8 @@ def get_optimizer_state_dict(model: Any, optimizers: Any, *, submodules: Any = N
     return _finished(found, options)  # type: ignore[no-any-return]
 
 
-def get_state_dict(model: Any, optimizers: Any, *, submodules: Any = None, options: StateDictOptions | None = None
+def get_state_dict(model: Any, optimizers: Any, *, submodules: Any = None,
+                   options: StateDictOptions | None = None
                    ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Both."""
     return (get_model_state_dict(model, options=options),
@@ -128,12 +129,14 @@ def _fitted(value: Any, like: Any) -> Any:
     return value
 
 
-def set_model_state_dict(model: Any, model_state_dict: dict[str, Any], *, options: StateDictOptions | None = None
+def set_model_state_dict(model: Any, model_state_dict: dict[str, Any], *,
+                         options: StateDictOptions | None = None
                          ) -> Any:
     """Load what get_model_state_dict() gave, whole or not."""
     options = options or StateDictOptions()
     if options.broadcast_from_rank0:
-        raise NotImplementedError("broadcast_from_rank0 is not supported in Rushlight: give every rank the state dict")
+        raise NotImplementedError("broadcast_from_rank0 is not supported in Rushlight: give every rank the "
+                                  "state dict")
     if _is_fsdp(model):
         with FSDP.state_dict_type(model, _kind(options)):
             return model.load_state_dict(model_state_dict, strict=options.strict)

@@ -10,8 +10,9 @@ import rushlight as torch
 
 
 class ShardingStrategy(Enum):
-    """What is cut: parameters, gradients and states (FULL_SHARD); the same, but parameters stay whole from forward
-    to backward (SHARD_GRAD_OP); nothing (NO_SHARD); the first two within a node (HYBRID_SHARD, _HYBRID_SHARD_ZERO2)."""
+    """What is cut: parameters, gradients and states (FULL_SHARD); the same, but parameters stay whole from
+    forward to backward (SHARD_GRAD_OP); nothing (NO_SHARD); the first two within a node (HYBRID_SHARD,
+    _HYBRID_SHARD_ZERO2)."""
 
     FULL_SHARD = auto()
     SHARD_GRAD_OP = auto()
@@ -44,8 +45,9 @@ class OptimStateKeyType(Enum):
 
 @dataclass
 class MixedPrecision:
-    """Dtypes of whole parameters, of gradients on their way, of buffers; None: as they are. Arguments of forward
-    are cast to param_dtype (cast_forward_inputs: of every unit; cast_root_forward_inputs: of the root)."""
+    """Dtypes of whole parameters, of gradients on their way, of buffers; None: as they are. Arguments of
+    forward are cast to param_dtype (cast_forward_inputs: of every unit; cast_root_forward_inputs: of the
+    root)."""
 
     param_dtype: Any = None
     reduce_dtype: Any = None
@@ -128,7 +130,9 @@ class StateDictSettings:
 
 @dataclass(frozen=True)
 class MixedPrecisionPolicy:
-    """Of fully_shard: dtypes of whole parameters, of gradients on their way, of results; casting of arguments."""
+    """Of fully_shard: dtypes of whole parameters, of gradients on their way, of results; casting of
+    arguments.
+    """
 
     param_dtype: Any = None
     reduce_dtype: Any = None

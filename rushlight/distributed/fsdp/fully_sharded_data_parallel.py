@@ -1,8 +1,10 @@
-"""FullyShardedDataParallel: a wrapper whose module's parameters are cut over the ranks, and whole while it computes."""
+"""FullyShardedDataParallel: a wrapper whose module's parameters are cut over the ranks, and whole while it
+computes.
+"""
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -10,7 +12,8 @@ import rushlight as torch
 import rushlight.distributed as dist
 from rushlight.distributed.common import broadcast_coalesced
 from rushlight.distributed.fsdp import states
-from rushlight.distributed.fsdp.api import (BackwardPrefetch, MixedPrecision, ShardingStrategy, StateDictSettings,
+from rushlight.distributed.fsdp.api import (BackwardPrefetch, MixedPrecision, ShardingStrategy,
+                                            StateDictSettings,
                                             StateDictType)
 from rushlight.distributed.fsdp._fully_shard import slots_of
 from rushlight.distributed.fsdp.layouts import Flat
@@ -22,6 +25,7 @@ from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import Parameter
 
 WRAPPED = "_fsdp_wrapped_module."
+_KEEPING = (ShardingStrategy.SHARD_GRAD_OP, ShardingStrategy._HYBRID_SHARD_ZERO2)
 
 
 class FlatParameter(Parameter):
@@ -31,56 +35,55 @@ class FlatParameter(Parameter):
 class FullyShardedDataParallel(Module):
     """`module` with its parameters, their gradients and optimizer states cut over the ranks.
 
-    process_group: the ranks (default: all), or (shards, replicas) for hybrid strategies. auto_wrap_policy: which
-    submodules are wrapped too, and gathered by themselves. use_orig_params: parameters keep their names, and are
-    pieces of the shard; else there is one flat one. On the CPU device_id must be torch.device("cpu").
-    sync_module_states: begin with rank 0's values. ValueError, RuntimeError for what does not fit.
+    process_group: the ranks (default: all), or (shards, replicas) for hybrid strategies. auto_wrap_policy:
+    which submodules are wrapped too, and gathered by themselves. use_orig_params: parameters keep their
+    names, and are pieces of the shard; else there is one flat one. On the CPU device_id must be
+    torch.device("cpu"). sync_module_states: begin with rank 0's values. ValueError, RuntimeError for what
+    does not fit.
     """
 
-    def __init__(self, module: Any, process_group: Any = None, sharding_strategy: ShardingStrategy | None = None,
-                 cpu_offload: Any = None, auto_wrap_policy: Any = None,
+    def __init__(self, module: Any, process_group: Any = None,
+                 sharding_strategy: ShardingStrategy | None = None, cpu_offload: Any = None,
+                 auto_wrap_policy: Any = None,
                  backward_prefetch: BackwardPrefetch | None = BackwardPrefetch.BACKWARD_PRE,
                  mixed_precision: MixedPrecision | None = None, ignored_modules: Any = None,
-                 param_init_fn: Callable[[Any], None] | None = None, device_id: Any = None,
-                 sync_module_states: bool = False, forward_prefetch: bool = False, limit_all_gathers: bool = True,
+                 param_init_fn: Any = None, device_id: Any = None, sync_module_states: bool = False,
+                 forward_prefetch: bool = False, limit_all_gathers: bool = True,
                  use_orig_params: bool = False, ignored_states: Any = None, device_mesh: Any = None) -> None:
-        options = {k: v for k, v in locals().items() if k not in ("self", "module", "auto_wrap_policy", "__class__",
-                                                                  "ignored_modules")}
+        own = ("self", "module", "auto_wrap_policy", "ignored_modules", "__class__")
+        options = {name: value for name, value in locals().items() if name not in own and name != "own"}
         super().__init__()
         _check_device(device_id)
         if param_init_fn is not None:
-            raise NotImplementedError("FullyShardedDataParallel: param_init_fn is not supported in Rushlight; give "
-                                      "the module values before it is wrapped")
+            raise NotImplementedError("FullyShardedDataParallel: param_init_fn is not supported in "
+                                      "Rushlight; give the module values before it is wrapped")
         skipped, options["ignored_states"] = _ignored(ignored_modules, ignored_states)
-        ignored = {id(p) for p in options["ignored_states"]}
         if auto_wrap_policy is not None:
             auto_wrap(module, auto_wrap_policy, FullyShardedDataParallel, skipped, options)
         self._fsdp_wrapped_module = module
-        self.mixed_precision = precision = mixed_precision or MixedPrecision()
+        self.mixed_precision = mixed_precision or MixedPrecision()
         self.sharding_strategy, shards, replicas = _groups(
             sharding_strategy or ShardingStrategy.FULL_SHARD, process_group, device_mesh)
         self.process_group = shards or replicas
-        self._use_orig_params = use_orig_params
-        slots, params = slots_of([module], lambda m: isinstance(m, FullyShardedDataParallel), ignored)
-        if sync_module_states:
-            buffers = [b for m in module.modules() for b in m._buffers.values() if b is not None]
-            broadcast_coalesced([p.detach() for p in params] + buffers, 0, self.process_group)
-        self._unit = None if not params else _make_unit(
-            module, slots, params, shards, replicas, precision, use_orig_params)
-        strategy = self.sharding_strategy
-        keep = strategy in (ShardingStrategy.SHARD_GRAD_OP, ShardingStrategy._HYBRID_SHARD_ZERO2)
-        self._state = Managed(self, self._unit, False if keep else None)
-        self._state.param_dtype = precision.param_dtype
+        self._use_orig_params, self._summoned = use_orig_params, False
+        self._unit = self._make_unit({id(p) for p in options["ignored_states"]}, shards, replicas,
+                                     sync_module_states)
+        self._state = Managed(self, self._unit, False if self.sharding_strategy in _KEEPING else None)
+        self._state.param_dtype = self.mixed_precision.param_dtype
         self._state.forward_prefetch = forward_prefetch
         self._state.backward_prefetch = backward_prefetch is not None
         self._buffer_dtypes: dict[str, Any] = {}
-        self._settings = StateDictSettings(StateDictType.FULL_STATE_DICT, *states.CONFIGS[
-            StateDictType.FULL_STATE_DICT])
-        self._summoned = False
-        self.register_state_dict_pre_hook(states.before_save)
-        self._register_state_dict_hook(states.after_save)
-        self.register_load_state_dict_pre_hook(states.before_load)
-        self.register_load_state_dict_post_hook(states.after_load)
+        self._settings = StateDictSettings(StateDictType.FULL_STATE_DICT,
+                                           *states.CONFIGS[StateDictType.FULL_STATE_DICT])
+        states.register(self)
+
+    def _make_unit(self, ignored: set[int], shards: Any, replicas: Any, sync: bool) -> Unit | None:
+        slots, params = slots_of([self.module], lambda m: isinstance(m, FullyShardedDataParallel), ignored)
+        if sync:
+            buffers = [b for m in self.module.modules() for b in m._buffers.values() if b is not None]
+            broadcast_coalesced([p.detach() for p in params] + buffers, 0, self.process_group)
+        return _make_unit(self.module, slots, params, shards, replicas, self.mixed_precision,
+                          self._use_orig_params) if params else None
 
     # --- the wrapped module -----------------------------------------------------------------------
 
@@ -98,7 +101,8 @@ class FullyShardedDataParallel(Module):
     def __getitem__(self, key: Any) -> Any:
         return self.module[key]
 
-    def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[Any]:
+    def named_parameters(self, prefix: str = "", recurse: bool = True,
+                         remove_duplicate: bool = True) -> Iterator[Any]:
         """As of any module; while parameters are summoned, the wrapper does not show in their names."""
         for name, p in super().named_parameters(prefix, recurse, remove_duplicate):
             yield (name.replace(WRAPPED, "") if self._summoned else name), p
@@ -138,7 +142,9 @@ class FullyShardedDataParallel(Module):
 
     @contextmanager
     def no_sync(self) -> Iterator[None]:
-        """Backwards in this context accumulate whole gradients on each rank, which the next one outside reduces."""
+        """Backwards in this context accumulate whole gradients on each rank, which the next one outside
+        reduces.
+        """
         units = [m._unit for m in self.fsdp_modules(self) if m._unit is not None]
         before = [unit.sync for unit in units]
         try:
@@ -151,7 +157,8 @@ class FullyShardedDataParallel(Module):
 
     @staticmethod
     @contextmanager
-    def summon_full_params(module: Any, recurse: bool = True, writeback: bool = True, rank0_only: bool = False,
+    def summon_full_params(module: Any, recurse: bool = True, writeback: bool = True,
+                           rank0_only: bool = False,
                            offload_to_cpu: bool = False, with_grads: bool = False) -> Iterator[None]:
         """A context in which parameters are whole; with `writeback` changes are kept. Collective."""
         wrappers = FullyShardedDataParallel.fsdp_modules(module)
@@ -162,7 +169,9 @@ class FullyShardedDataParallel(Module):
 
     @torch.no_grad()
     def clip_grad_norm_(self, max_norm: float, norm_type: float = 2.0) -> Any:
-        """Scale the gradients so that the norm of all ranks' together is at most max_norm; the norm before."""
+        """Scale the gradients so that the norm of all ranks' together is at most max_norm; the norm
+        before.
+        """
         order = float(norm_type)
         grads = {True: [], False: []}  # type: dict[bool, list[Any]]
         cut = {id(p) for m in self.fsdp_modules(self) if m._unit is not None and m._unit.layout.world > 1
@@ -194,7 +203,8 @@ class FullyShardedDataParallel(Module):
         own, optim = states.CONFIGS[state_dict_type]
         for given, default in ((state_dict_config, own), (optim_state_dict_config, optim)):
             if given is not None and type(given) is not type(default):
-                raise RuntimeError(f"Expected state_dict_config of type {type(default)} but got {type(given)}")
+                raise RuntimeError(f"Expected state_dict_config of type {type(default)} but got "
+                                   f"{type(given)}")
         for wrapper in FullyShardedDataParallel.fsdp_modules(module):
             wrapper._settings = StateDictSettings(state_dict_type, state_dict_config or own,
                                                   optim_state_dict_config or optim)
@@ -221,7 +231,8 @@ class FullyShardedDataParallel(Module):
                 wrapper._settings = settings
 
     @staticmethod
-    def optim_state_dict(model: Any, optim: Any, optim_state_dict: Any = None, group: Any = None) -> dict[str, Any]:
+    def optim_state_dict(model: Any, optim: Any, optim_state_dict: Any = None, group: Any = None) -> dict[str,
+                                                                                                          Any]:
         """The optimizer's state by parameters' names, whole or as DTensors; collective."""
         return states.optim_state_dict(model, optim, optim_state_dict)
 
@@ -240,8 +251,8 @@ class FullyShardedDataParallel(Module):
 
 def _check_device(device_id: Any) -> None:
     if device_id is None:
-        raise RuntimeError("FSDP needs a non-CPU accelerator device, but no accelerator device is detected. To shard "
-                           "on the CPU pass device_id=torch.device('cpu')")
+        raise RuntimeError("FSDP needs a non-CPU accelerator device, but no accelerator device is detected. "
+                           "To shard on the CPU pass device_id=torch.device('cpu')")
     if not (isinstance(device_id, (str, torch.device)) and torch.device(device_id).type == "cpu"):
         raise RuntimeError("Cannot access accelerator device when none is available. Got device_id="
                            f"{device_id!r}; pass device_id=torch.device('cpu')")
@@ -256,17 +267,19 @@ def _ignored(modules: Any, states: Any) -> tuple[set[Any], list[Any]]:
 
 
 def _groups(strategy: ShardingStrategy, process_group: Any, mesh: Any) -> tuple[ShardingStrategy, Any, Any]:
-    """(the strategy, the group over which parameters are cut, the group of equal shards); None for a group of one."""
+    """(the strategy, the group over which parameters are cut, the group of equal shards); None for a group of
+    one.
+    """
     hybrid = strategy in (ShardingStrategy.HYBRID_SHARD, ShardingStrategy._HYBRID_SHARD_ZERO2)
     if process_group is not None and mesh is not None:
-        raise ValueError("Cannot pass both process_group and device_mesh at the same time. Please just pass only one "
-                         "of them.")
+        raise ValueError("Cannot pass both process_group and device_mesh at the same time. Please just pass "
+                         "only one of them.")
     if hybrid:
         if mesh is not None:
             process_group = mesh.get_group(1), mesh.get_group(0)
         if not isinstance(process_group, tuple) or len(process_group) != 2:
-            raise ValueError(f"Manual wrapping with {strategy} requires explicit specification of process group or "
-                             "device_mesh.")
+            raise ValueError(f"Manual wrapping with {strategy} requires explicit specification of process "
+                             "group or device_mesh.")
         return strategy, *process_group
     group = mesh.get_group() if mesh is not None else process_group or default_group()
     if group.size() == 1 and strategy is not ShardingStrategy.NO_SHARD:
@@ -281,8 +294,8 @@ def _make_unit(module: Any, slots: Any, params: list[Any], shards: Any, replicas
     for p in params:
         if p.ndim == 0:
             raise ValueError("FSDP doesn't support scalar parameters. Change "
-                             f"{slots[[q is p for q in params].index(True)][0][2]} to a 1D tensor with numel equal "
-                             "to 1.")
+                             f"{slots[[q is p for q in params].index(True)][0][2]} to a 1D tensor with numel "
+                             "equal to 1.")
     if len(dtypes := {p.dtype for p in params}) > 1:
         raise ValueError(f"Must flatten tensors with uniform dtype but got {dtypes}")
     if not named and len({p.requires_grad for p in params}) > 1:

@@ -1,8 +1,8 @@
 """How the parameters of a unit are cut into one flat shard for each rank.
 
-`Flat` is FullyShardedDataParallel's: all parameters one behind the other, cut in equal parts wherever that falls.
-`Rows` is fully_shard's: each parameter's rows are cut as torch.chunk does, a shard is the parts of all parameters.
-The last parts are padded, so all shards are of one size.
+`Flat` is FullyShardedDataParallel's: all parameters one behind the other, cut in equal parts wherever that
+falls. `Rows` is fully_shard's: each parameter's rows are cut as torch.chunk does, a shard is the parts of all
+parameters. The last parts are padded, so all shards are of one size.
 """
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ class Layout:
         self.numels = [prod(shape) for shape in shapes]
         # Where each parameter begins, and the end of the last.
         self.begins = [0, *accumulate(self.numels, lambda end, count: -(-end // align) * align + count)]
-        self.begins = [end if n == len(shapes) else -(-end // align) * align for n, end in enumerate(self.begins)]
+        self.begins = [end if n == len(shapes) else -(-end // align) * align for n,
+                       end in enumerate(self.begins)]
 
     def shard(self, tensors: list[Tensor], dtype: Any) -> Tensor:
         """This rank's shard of whole tensors, in memory of its own."""

@@ -1,4 +1,6 @@
-"""When units are gathered and let go: around a module's forward, around its backward, at the end of backward."""
+"""When units are gathered and let go: around a module's forward, around its backward, at the end of
+backward.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -13,7 +15,9 @@ Tensor = Any
 
 
 class Schedule:
-    """What the modules below one root share: in which order they came, and what waits for the end of backward."""
+    """What the modules below one root share: in which order they came, and what waits for the end of
+    backward.
+    """
 
     def __init__(self) -> None:
         self.order: list[Managed] = []  # of this iteration's forward, and before it of the last one's
@@ -142,4 +146,5 @@ class Managed:
 
 def cast(value: Any, dtype: Any) -> Any:
     """Floating tensors in a structure, in a dtype."""
-    return tree_map(lambda v: v.to(dtype) if isinstance(v, torch.Tensor) and v.is_floating_point() else v, value)
+    return tree_map(lambda v: v.to(dtype) if isinstance(v, torch.Tensor) and v.is_floating_point() else v,
+                    value)

@@ -22,6 +22,14 @@ CONFIGS = {
 }
 
 
+def register(wrapper: Any) -> None:
+    """Have the hooks below called."""
+    wrapper.register_state_dict_pre_hook(before_save)
+    wrapper._register_state_dict_hook(after_save)
+    wrapper.register_load_state_dict_pre_hook(before_load)
+    wrapper.register_load_state_dict_post_hook(after_load)
+
+
 # --- whole parameters -------------------------------------------------------------------------------
 
 
@@ -117,7 +125,9 @@ def _full_precision(unit: Unit, state: dict[str, Any], prefix: str, kind: Any) -
     """Values as the shards have them, where parameters compute in a narrower dtype."""
     for value, places in zip(unit.gathered(unit.shard), unit.slots, strict=True):
         for _, _, path in places:
-            state[prefix + path] = value.clone() if kind is StateDictType.FULL_STATE_DICT else distributed(value, unit)
+            state[prefix
+                  + path] = value.clone() if kind is StateDictType.FULL_STATE_DICT else distributed(value,
+                                                                                                    unit)
 
 
 def _rows(unit: Unit, local: Any, shape: Any) -> DTensor:
@@ -155,7 +165,8 @@ def after_load(wrapper: Any, incompatible: Any) -> None:
 
 def _units(model: Any) -> list[tuple[str, Unit]]:
     """(prefix of names, unit) of all wrappers in a model."""
-    found = [(name, m._unit) for name, m in model.named_modules() if hasattr(m, "_unit") and m._unit is not None]
+    found = [(name, m._unit) for name, m in model.named_modules() if hasattr(m, "_unit")
+             and m._unit is not None]
     return [(f"{name}.".replace(WRAPPED, "") if name else "", unit) for name, unit in found]
 
 
@@ -233,8 +244,10 @@ def optim_state_dict_to_load(model: Any, optim: Any, given: dict[str, Any]) -> d
             for p, found, piece in zip(unit.sharded, mine, pieces, strict=True):
                 if piece is not None and p.numel():
                     found[key] = piece
-        state.update({numbers[id(p)]: found for p, found in zip(unit.sharded, mine) if found and id(p) in numbers})
-    names = {id(p): prefix + unit.names[n] for prefix, unit in _units(model) for n, p in enumerate(unit.sharded)}
+        state.update({numbers[id(p)]: found for p, found in zip(unit.sharded, mine) if found
+                      and id(p) in numbers})
+    names = {id(p): prefix + unit.names[n] for prefix, unit in _units(model) for n,
+             p in enumerate(unit.sharded)}
     for name, p in model.named_parameters():
         clean = names.setdefault(id(p), name.replace(WRAPPED, ""))
         if id(p) in numbers and clean in given["state"]:
@@ -246,7 +259,8 @@ def own_groups(optim: Any, names: dict[int, str], given: list[dict[str, Any]]) -
     """The optimizer's groups as its state dict has them, with the options of the given groups of names."""
     found, count = [], 0
     for group in optim.param_groups:
-        same = next((g for g in given if names[id(group["params"][0])] in g["params"]), None) if group["params"] else None
+        same = next((g for g in given if names[id(group["params"][0])] in g["params"]),
+                    None) if group["params"] else None
         numbers = list(range(count, count := count + len(group["params"])))
         found.append({**(group if same is None else same), "params": numbers})
     return found

@@ -1,8 +1,8 @@
 """A unit: parameters that are gathered for a module's forward and backward, and are shards in between.
 
 Autograd sees whole parameters, which lie in memory that is let go and taken again at the same addresses: what
-forward saved is valid when backward has gathered them again. The optimizer sees shards. When the gradients of all
-whole parameters have come, they are summed over the ranks, each of which keeps its shard of the sum.
+forward saved is valid when backward has gathered them again. The optimizer sees shards. When the gradients of
+all whole parameters have come, they are summed over the ranks, each of which keeps its shard of the sum.
 """
 from __future__ import annotations
 
@@ -51,7 +51,8 @@ class Unit:
     param_dtype, reduce_dtype: of whole parameters, and of gradients on their way; None: the parameters' own.
     """
 
-    def __init__(self, slots: list[list[tuple[Any, str, str]]], params: list[Tensor], layout: type, shards: Any,
+    def __init__(self, slots: list[list[tuple[Any, str, str]]], params: list[Tensor], layout: type,
+                 shards: Any,
                  replicas: Any, param_dtype: Any = None, reduce_dtype: Any = None, align: int = 1) -> None:
         self.slots, self.shards, self.replicas = slots, shards, replicas
         self.names = [places[0][2] for places in slots]

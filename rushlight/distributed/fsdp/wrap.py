@@ -15,7 +15,8 @@ def always_wrap_policy(*args: Any, **kwargs: Any) -> bool:
     return True
 
 
-def lambda_auto_wrap_policy(module: Any, recurse: bool, nonwrapped_numel: int, lambda_fn: Callable[..., bool]) -> bool:
+def lambda_auto_wrap_policy(module: Any, recurse: bool, nonwrapped_numel: int,
+                            lambda_fn: Callable[..., bool]) -> bool:
     """Wraps modules of which `lambda_fn` is true."""
     return recurse or lambda_fn(module)
 
@@ -26,18 +27,22 @@ def transformer_auto_wrap_policy(module: Any, recurse: bool, nonwrapped_numel: i
     return recurse or isinstance(module, tuple(transformer_layer_cls))
 
 
-def _or_policy(module: Any, recurse: bool, nonwrapped_numel: int, policies: Iterable[Callable[..., bool]]) -> bool:
+def _or_policy(module: Any, recurse: bool, nonwrapped_numel: int,
+               policies: Iterable[Callable[..., bool]]) -> bool:
     """Wraps what any of the policies wraps."""
-    return any(policy(module=module, recurse=recurse, nonwrapped_numel=nonwrapped_numel) for policy in policies)
+    return any(policy(module=module, recurse=recurse, nonwrapped_numel=nonwrapped_numel)
+               for policy in policies)
 
 
-def size_based_auto_wrap_policy(module: Any, recurse: bool, nonwrapped_numel: int, min_num_params: int = int(1e8),
+def size_based_auto_wrap_policy(module: Any, recurse: bool, nonwrapped_numel: int,
+                                min_num_params: int = int(1e8),
                                 force_leaf_modules: set[type] | None = None,
                                 exclude_wrap_modules: set[type] | None = None) -> bool:
     """Wraps modules that have `min_num_params` elements or more which no submodule's wrapper has."""
     leaves = {nn.MultiheadAttention} if force_leaf_modules is None else force_leaf_modules
     excluded = {nn.ModuleList, nn.ModuleDict} if exclude_wrap_modules is None else exclude_wrap_modules
-    return nonwrapped_numel >= min_num_params and not isinstance(module, tuple(leaves if recurse else excluded))
+    return nonwrapped_numel >= min_num_params and not isinstance(module,
+                                                                 tuple(leaves if recurse else excluded))
 
 
 class _Policy(ABC):
@@ -77,8 +82,8 @@ class CustomPolicy(_Policy):
         for module in root_module.modules():
             answer = False if module in ignored_modules else self._lambda_fn(module)
             if not isinstance(answer, (dict, bool)):
-                raise ValueError("The lambda_fn passed to CustomPolicy should return False/True or a kwarg dict, but "
-                                 f"it returned {answer}")
+                raise ValueError("The lambda_fn passed to CustomPolicy should return False/True or a kwarg "
+                                 f"dict, but it returned {answer}")
             if answer:
                 found[module] = {**root_kwargs, **(answer if isinstance(answer, dict) else {})}
         return found
@@ -89,8 +94,8 @@ def auto_wrap(root: Any, policy: Any, wrapper_cls: Callable[..., Any], ignored: 
     """Wrap submodules of `root`, not itself, inner ones first; ValueError where one is wrapped already."""
     for name, module in root.named_modules():
         if isinstance(wrapper_cls, type) and isinstance(module, wrapper_cls):
-            raise ValueError(f"FSDP auto wrapping requires modules to not already have FSDP applied but found {name} "
-                             "in\n" f"{root}")
+            raise ValueError("FSDP auto wrapping requires modules to not already have FSDP applied but found "
+                             f"{name} in\n{root}")
     if not isinstance(policy, _Policy):
         _recursive_wrap(root, policy, wrapper_cls, ignored, set(), only_wrap_children=True, **kwargs)
         return
@@ -111,11 +116,13 @@ def _recursive_wrap(module: Any, auto_wrap_policy: Callable[..., bool], wrapper_
     done = 0
     for name, child in module.named_children():
         if child not in ignored_modules:
-            wrapped, count = _recursive_wrap(child, auto_wrap_policy, wrapper_cls, ignored_modules, ignored_params,
+            wrapped, count = _recursive_wrap(child, auto_wrap_policy, wrapper_cls, ignored_modules,
+                                             ignored_params,
                                              **kwargs)
             setattr(module, name, wrapped)
             done += count
-    if not only_wrap_children and auto_wrap_policy(module=module, recurse=False, nonwrapped_numel=numel - done):
+    if not only_wrap_children and auto_wrap_policy(module=module, recurse=False,
+                                                   nonwrapped_numel=numel - done):
         return wrapper_cls(module, **kwargs), numel
     return module, done
 
@@ -127,8 +134,8 @@ _contexts: list[tuple[Callable[..., Any], dict[str, Any]]] = []
 def enable_wrap(*, wrapper_cls: Callable[..., Any], **wrapper_kwargs: Any) -> Iterator[None]:
     """In this context wrap() wraps, with these options. Contexts do not nest: NotImplementedError."""
     if _contexts:
-        raise NotImplementedError("You are already within an autowrap context and we currently do not supported "
-                                  "nested autowrap.")
+        raise NotImplementedError("You are already within an autowrap context and we currently do not "
+                                  "supported nested autowrap.")
     _contexts.append((wrapper_cls, wrapper_kwargs))
     try:
         yield

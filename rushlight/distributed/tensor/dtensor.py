@@ -13,28 +13,35 @@ import rushlight.distributed as dist
 from rushlight.autograd import hooks
 from rushlight.base.pytree import flatten, tree_map
 from rushlight.base.size import Size
-from rushlight.distributed.tensor.placements import Partial, Placement, Replicate, Shard, box, gather_rows, local_part
+from rushlight.distributed.tensor.placements import (
+    Partial, Placement, Replicate, Shard, box, gather_rows, local_part)
 from rushlight.ops.table import ROWS
 from rushlight.tensor.tensor import Tensor, alias
 
 # Ops besides the pointwise ones that each rank does on its part.
-_LOCAL = frozenset(("clone", "to", "float", "double", "half", "bfloat16", "contiguous", "zeros_like", "ones_like",
+_LOCAL = frozenset(("clone", "to", "float", "double", "half", "bfloat16", "contiguous", "zeros_like",
+                    "ones_like",
                     "empty_like", "full_like", "copy_", "zero_", "fill_", "cpu", "type", "is_floating_point",
                     "is_complex", "is_signed", "element_size", "type_as", "is_contiguous", "dim"))
 _NORMS = frozenset(("vector_norm", "norm", "linalg_vector_norm", "sum"))
 
 
 class DTensor(Tensor):
-    """Made by from_local, distribute_tensor, fully_shard. `device_mesh`, `placements`: where its parts lie."""
+    """Made by from_local, distribute_tensor, fully_shard. `device_mesh`, `placements`: where its parts
+    lie.
+    """
 
     _mesh: Any
     _placements: tuple[Placement, ...]
     _whole: tuple[int, ...]
 
     @staticmethod
-    def from_local(local_tensor: Any, device_mesh: Any = None, placements: Any = None, *, run_check: bool = False,
+    def from_local(local_tensor: Any, device_mesh: Any = None, placements: Any = None, *,
+                   run_check: bool = False,
                    shape: Any = None, stride: Any = None) -> "DTensor":
-        """The tensor of which `local_tensor` is this rank's part; without `shape`, parts are of equal size."""
+        """The tensor of which `local_tensor` is this rank's part; without `shape`, parts are of equal
+        size.
+        """
         placements = _complete(device_mesh, placements, replicate=True)
         if shape is None:
             shape = list(local_tensor.shape)
@@ -73,7 +80,8 @@ class DTensor(Tensor):
                 found = gather_rows(found, size, placement.dim, group)
         return found.clone() if found._a is self._a else found
 
-    def redistribute(self, device_mesh: Any = None, placements: Any = None, *, async_op: bool = False) -> "DTensor":
+    def redistribute(self, device_mesh: Any = None, placements: Any = None, *,
+                     async_op: bool = False) -> "DTensor":
         """The same tensor in other parts."""
         mesh = device_mesh or self._mesh
         placements = _complete(mesh, placements)
@@ -139,11 +147,12 @@ class DTensor(Tensor):
         return memo[id(self)]
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        raise NotImplementedError("a DTensor's part is written by torch.distributed.checkpoint; for torch.save call "
-                                  "full_tensor() or to_local() first")
+        raise NotImplementedError("a DTensor's part is written by torch.distributed.checkpoint; for "
+                                  "torch.save call full_tensor() or to_local() first")
 
     def __repr__(self) -> str:  # type: ignore[override]
-        return f"DTensor(local_tensor={alias(self)!r}, device_mesh={self._mesh}, placements={self._placements})"
+        return (f"DTensor(local_tensor={alias(self)!r}, device_mesh={self._mesh}, "
+                f"placements={self._placements})")
 
 
 def make(local: Tensor, mesh: Any, placements: Any, shape: Any) -> DTensor:
@@ -157,8 +166,8 @@ def _complete(mesh: Any, placements: Any, replicate: bool = False) -> tuple[Plac
     if placements is None:
         return tuple(Replicate() if replicate or n else Shard(0) for n in range(mesh.ndim))
     if len(placements) != mesh.ndim:
-        raise ValueError(f"`placements` must have the same length as `device_mesh.ndim`! Found placements length: "
-                         f"{len(placements)}, and device_mesh.ndim: {mesh.ndim}.")
+        raise ValueError("`placements` must have the same length as `device_mesh.ndim`! Found placements "
+                         f"length: {len(placements)}, and device_mesh.ndim: {mesh.ndim}.")
     return tuple(placements)
 
 
@@ -169,7 +178,8 @@ def distribute_tensor(tensor: Tensor, device_mesh: Any = None, placements: Any =
     None: each rank takes its part of its own values.
     """
     if isinstance(tensor, DTensor):
-        raise ValueError("distribute_tensor: expected a torch.Tensor, got a DTensor; call redistribute() on it")
+        raise ValueError("distribute_tensor: expected a torch.Tensor, got a DTensor; call redistribute() on "
+                         "it")
     placements = _complete(device_mesh, placements, replicate=True)
     whole = tensor.detach()
     if src_data_rank is not None:
@@ -197,16 +207,19 @@ def run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
     first = max((t for t in given if isinstance(t, DTensor)), key=lambda t: t.ndim)
     adds_gradient = name == "add_" and hooks._runs.stack  # what backward brings is a part
     if any(not isinstance(t, DTensor) and t.ndim for t in given) and not adds_gradient:
-        raise RuntimeError(f"{name}: got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to DTensor "
-                           "before calling distributed operators! Please see https://docs.pytorch.org/docs/main/"
+        raise RuntimeError(f"{name}: got mixed torch.Tensor and DTensor, need to convert all torch.Tensor to "
+                           "DTensor before calling distributed operators! Please see "
+                           "https://docs.pytorch.org/docs/main/"
                            "distributed.tensor.html#mixed-tensor-and-dtensor-operations for more details.")
     lies = first._mesh, first._placements, first._whole
-    alike = all((t._mesh, t._placements, t._whole) == lies for t in given if isinstance(t, DTensor) and t._whole)
+    alike = all((t._mesh, t._placements, t._whole) == lies for t in given if isinstance(t, DTensor)
+                and t._whole)
     if alike and not any(p.is_partial() for p in first._placements) and _pointwise(name):
         return _by_parts(func, args, kwargs, first)
     if torch.is_grad_enabled() and any(t.requires_grad for t in given):
-        raise NotImplementedError(f"torch.{name} of a DTensor that requires grad: only ops that work element by "
-                                  "element are differentiable on DTensors; use to_local(), or torch.no_grad()")
+        raise NotImplementedError(f"torch.{name} of a DTensor that requires grad: only ops that work element "
+                                  "by element are differentiable on DTensors; use to_local(), or "
+                                  "torch.no_grad()")
     if name in _NORMS and len(given) == 1 and len(args) <= 1 + (name != "sum") and kwargs.get("dim") is None:
         return _norm(func, first, args, kwargs)
     result = func(*tree_map(_whole, args), **tree_map(_whole, kwargs))
@@ -214,7 +227,8 @@ def run(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         part = local_part(_whole(result), first._mesh, first._placements)
         return (*args, kwargs.get("input"))[0].copy_(make(part, *lies))
     everywhere = [Replicate()] * first._mesh.ndim
-    return tree_map(lambda v: make(v, first._mesh, everywhere, v.shape) if isinstance(v, Tensor) else v, result)
+    return tree_map(lambda v: make(v, first._mesh, everywhere, v.shape) if isinstance(v, Tensor) else v,
+                    result)
 
 
 def _whole(value: Any) -> Any:
