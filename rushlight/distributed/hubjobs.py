@@ -79,23 +79,25 @@ class Job:
 
     def enter(self, caller: Caller, rank: int, size: int, host: str) -> None:
         """A rank is there; the last one lets all go. Those who do not fit end the job."""
-        problem = self._problem
-        if not problem and size != self.size:
-            problem = (f"rank {rank} ({host}) has WORLD_SIZE={size}, but others of this job have "
-                       f"WORLD_SIZE={self.size}; start all ranks with the same world size")
-        elif not 0 <= rank < size:
-            problem = f"rank {rank} does not lie in a world of {size}"
-        elif rank in self.ranks:
-            problem = f"two processes say that they are rank {rank}: {self.hosts[rank]} and {host}"
-        if problem:
-            self._problem = problem     # also for those who come later
-            caller.reply("refused", problem)
-            self.tell("refused", problem)
+        self._problem = self._problem or self._misfit(rank, size, host)
+        if self._problem:   # also for those who come later
+            caller.reply("refused", self._problem)
+            self.tell("refused", self._problem)
             return
         self.ranks[rank], self.hosts[rank] = caller, host
         caller.role = (self, rank)
         if len(self.ranks) == size:
             self.tell("go")
+
+    def _misfit(self, rank: int, size: int, host: str) -> str:
+        if size != self.size:
+            return (f"rank {rank} ({host}) has WORLD_SIZE={size}, but others of this job have "
+                    f"WORLD_SIZE={self.size}; start all ranks with the same world size")
+        if not 0 <= rank < size:
+            return f"rank {rank} does not lie in a world of {size}"
+        if rank in self.ranks:
+            return f"two processes say that they are rank {rank}: {self.hosts[rank]} and {host}"
+        return ""
 
     def missing(self, caller: Caller) -> None:
         """A rank has waited long enough for the others."""
@@ -195,7 +197,7 @@ class Jobs:
         if rank not in job.left:
             job.trial.accuse(VANISHED, rank, f"its process on {job.hosts[rank]} has gone without a word "
                                              "(killed, crashed or os._exit)")
-        if not job.ranks and not self._hub.nodes.knows(job.name):   # agents may still ask how it ended
+        if len(job.left) == job.size and not job.victims:   # of one that failed, others will ask
             self._jobs.pop(job.name, None)
 
     def _watch(self, caller: Caller, fields: list[bytes]) -> None:
