@@ -67,14 +67,12 @@ def is_nccl_available() -> bool:
     return False
 
 
-def is_ucc_available() -> bool:
-    """False."""
-    return False
+is_ucc_available = is_xccl_available = is_nccl_available
 
 
-def is_xccl_available() -> bool:
-    """False."""
-    return False
+def is_backend_available(backend: str) -> bool:
+    """Whether the backend of that name can be used."""
+    return backend.lower() == Backend.GLOO or (backend.lower() == Backend.MPI and is_mpi_available())
 
 
 def is_torchelastic_launched() -> bool:

@@ -283,6 +283,11 @@ def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: A
     return group.begin("all_gather_into_tensor", steps(), note(input_tensor), [output_tensor], async_op)
 
 
+# Names that PyTorch had before, and has since.
+_all_gather_base = all_gather_single = all_gather_into_tensor
+_reduce_scatter_base = reduce_scatter_single = reduce_scatter_tensor
+
+
 def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None,
             timeout: timedelta | None = None) -> Work | None:
     """Wait until all ranks have come here."""

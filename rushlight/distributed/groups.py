@@ -316,6 +316,11 @@ def get_world_size(group: ProcessGroup | None = None) -> int:
     return -1 if group == GroupMember.NON_GROUP_MEMBER else (group or everybody).size()
 
 
+def get_pg_count() -> int:
+    """How many groups this process is in."""
+    return len(world.groups)
+
+
 def get_backend(group: ProcessGroup | None = None) -> Any:
     """The name that the group's backend was given."""
     return Backend(default_group(group).backend)

@@ -12,6 +12,11 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from rushlight.distributed.hub import Caller, Command, Hub
 
+# What PMI-1's questions are answered with, whoever asks.
+_ALWAYS = {"init": "cmd=response_to_init pmi_version=1 pmi_subversion=1",
+           "get_maxes": "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=4096",
+           "get_appnum": "cmd=appnum appnum=0", "get_my_kvsname": "cmd=my_kvsname kvsname={job.name}",
+           "get_universe_size": "cmd=universe_size size={job.size}", "finalize": "cmd=finalize_ack"}
 # How much an accusation tells: a rank that MPI aborted, or that stopped because another failed, is a victim;
 # a connection that closed tells less than an exception or the way a process ended.
 VICTIM, VANISHED, CAUSE = 0, 1, 2
@@ -56,7 +61,7 @@ class Job:
         self.started = False
         self.trial = Trial(hub, self._failed)
         self._values: dict[str, str] = {}
-        self._at_barrier = 0
+        self._at_barrier, self._problem = 0, ""
         self._stuck: dict[int, dict[int, str]] = {}     # who asked where the others are, and what they said
 
     def tell(self, *fields: str | int) -> None:
@@ -74,22 +79,25 @@ class Job:
 
     def enter(self, caller: Caller, rank: int, size: int, host: str) -> None:
         """A rank is there; the last one lets all go. Those who do not fit end the job."""
-        problem = ""
-        if size != self.size:
-            problem = (f"rank {rank} ({host}) has WORLD_SIZE={size}, but others of this job have "
-                       f"WORLD_SIZE={self.size}; start all ranks with the same world size")
-        elif not 0 <= rank < size:
-            problem = f"rank {rank} does not lie in a world of {size}"
-        elif rank in self.ranks:
-            problem = f"two processes say that they are rank {rank}: {self.hosts[rank]} and {host}"
-        if problem:
-            caller.reply("refused", problem)
-            self.tell("refused", problem)
+        self._problem = self._problem or self._misfit(rank, size, host)
+        if self._problem:   # also for those who come later
+            caller.reply("refused", self._problem)
+            self.tell("refused", self._problem)
             return
         self.ranks[rank], self.hosts[rank] = caller, host
         caller.role = (self, rank)
         if len(self.ranks) == size:
             self.tell("go")
+
+    def _misfit(self, rank: int, size: int, host: str) -> str:
+        if size != self.size:
+            return (f"rank {rank} ({host}) has WORLD_SIZE={size}, but others of this job have "
+                    f"WORLD_SIZE={self.size}; start all ranks with the same world size")
+        if not 0 <= rank < size:
+            return f"rank {rank} does not lie in a world of {size}"
+        if rank in self.ranks:
+            return f"two processes say that they are rank {rank}: {self.hosts[rank]} and {host}"
+        return ""
 
     def missing(self, caller: Caller) -> None:
         """A rank has waited long enough for the others."""
@@ -132,25 +140,15 @@ class Job:
     def pmi(self, caller: Caller, fields: list[bytes]) -> None:
         """Answer one line of PMI-1."""
         words = dict(word.split("=", 1) for word in fields[0].decode().split() if "=" in word)
-        answer = getattr(self, f"_pmi_{words.get('cmd', '')}", None)
-        text = answer(caller, words) if answer is not None else f"cmd={words.get('cmd')} rc=-1 msg=unknown"
+        command = words.get("cmd", "")
+        if command in _ALWAYS:
+            text = _ALWAYS[command].format(job=self) + " rc=0"
+        elif command in ("put", "get", "barrier_in", "abort"):
+            text = getattr(self, f"_pmi_{command}")(caller, words)
+        else:
+            text = f"cmd={command} rc=-1 msg=unknown"
         if text:
             caller.send(text.encode() + b"\n")
-
-    def _pmi_init(self, caller: Caller, words: dict[str, str]) -> str:
-        return "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0"
-
-    def _pmi_get_maxes(self, caller: Caller, words: dict[str, str]) -> str:
-        return "cmd=maxes kvsname_max=256 keylen_max=64 vallen_max=4096 rc=0"
-
-    def _pmi_get_appnum(self, caller: Caller, words: dict[str, str]) -> str:
-        return "cmd=appnum appnum=0 rc=0"
-
-    def _pmi_get_my_kvsname(self, caller: Caller, words: dict[str, str]) -> str:
-        return f"cmd=my_kvsname kvsname={self.name} rc=0"
-
-    def _pmi_get_universe_size(self, caller: Caller, words: dict[str, str]) -> str:
-        return f"cmd=universe_size size={self.size} rc=0"
 
     def _pmi_put(self, caller: Caller, words: dict[str, str]) -> str:
         self._values[words["key"]] = words["value"]
@@ -169,9 +167,6 @@ class Job:
             for other in list(self.managed.values()):
                 other.send(b"cmd=barrier_out rc=0\n")
         return ""
-
-    def _pmi_finalize(self, caller: Caller, words: dict[str, str]) -> str:
-        return "cmd=finalize_ack rc=0"
 
     def _pmi_abort(self, caller: Caller, words: dict[str, str]) -> str:
         rank = next(rank for rank, other in self.managed.items() if other is caller)
@@ -202,7 +197,7 @@ class Jobs:
         if rank not in job.left:
             job.trial.accuse(VANISHED, rank, f"its process on {job.hosts[rank]} has gone without a word "
                                              "(killed, crashed or os._exit)")
-        if not job.ranks and not self._hub.nodes.knows(job.name):   # agents may still ask how it ended
+        if len(job.left) == job.size and not job.victims:   # of one that failed, others will ask
             self._jobs.pop(job.name, None)
 
     def _watch(self, caller: Caller, fields: list[bytes]) -> None:

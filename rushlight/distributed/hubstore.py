@@ -1,98 +1,58 @@
-"""The hub's store: keys and values, and callers that wait for keys."""
+"""The hub's store: a HashStore that callers ask by message, and callers that wait for keys."""
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from rushlight.distributed.stores import ASKED, HashStore
 
 if TYPE_CHECKING:
     from rushlight.distributed.hub import Caller, Command, Hub
 
 
 class Values:
-    """The service behind TCPStore. Each command is answered once: ["ok", ...], or ["timeout"]."""
+    """The service behind TCPStore. Answers are ["ok", ...], ["timeout"] or ["error", what]."""
 
     def __init__(self, hub: Hub) -> None:
-        self._hub = hub
-        self._values: dict[bytes, bytes] = {}
-        self._waiting: list[tuple[Caller, list[bytes], bool]] = []
-        self.commands: dict[str, Command] = {
-            "set": self._set, "get": self._get, "wait": self._wait, "check": self._check, "add": self._add,
-            "swap": self._swap, "delete": self._delete, "count": self._count, "append": self._append,
-            "keys": self._keys}
+        self._hub, self._store = hub, HashStore()
+        self._waiting: list[tuple[Caller, list[str], bool]] = []
+        self.commands: dict[str, Command] = {name: partial(self._ask, name) for name in ASKED}
+        self.commands |= {"get": partial(self._wait, True), "wait": partial(self._wait, False)}
 
     def gone(self, caller: Caller) -> None:
         """Forget what the caller was waiting for."""
         self._waiting = [entry for entry in self._waiting if entry[0] is not caller]
 
-    def put(self, key: bytes, value: bytes) -> None:
-        """Set a value, and answer who waited for it."""
-        self._values[key] = value
-        still = []
-        for entry in self._waiting:
-            if key in entry[1] and all(k in self._values for k in entry[1]):
-                self._answer(entry)
-            else:
-                still.append(entry)
-        self._waiting = still
+    def _ask(self, name: str, caller: Caller, fields: list[bytes]) -> None:
+        arguments: list[Any] = [field.decode() for field in fields[:1]] + fields[1:]
+        if name == "check":
+            arguments = [[field.decode() for field in fields]]
+        elif name == "add":
+            arguments[1] = int(arguments[1])
+        try:
+            found = getattr(self._store, name)(*arguments)
+        except ValueError:
+            caller.reply("error", f"the value of {arguments[0]!r} is no number")
+            return
+        values = found if isinstance(found, list) else [] if found is None else [found]
+        caller.reply("ok", *(int(value) if isinstance(value, bool) else value for value in values))
+        for entry in [entry for entry in self._waiting if self._store.check(entry[1])]:
+            self._waiting.remove(entry)
+            self._answer(entry)
 
-    def _answer(self, entry: tuple[Caller, list[bytes], bool]) -> None:
+    def _answer(self, entry: tuple[Caller, list[str], bool]) -> None:
         caller, keys, wants_value = entry
-        caller.reply("ok", *([self._values[keys[0]]] if wants_value else []))
+        caller.reply("ok", *([self._store.get(keys[0])] if wants_value else []))
 
-    def _set(self, caller: Caller, fields: list[bytes]) -> None:
-        self.put(fields[0], fields[1])
-        caller.reply("ok")
-
-    def _append(self, caller: Caller, fields: list[bytes]) -> None:
-        self.put(fields[0], self._values.get(fields[0], b"") + fields[1])
-        caller.reply("ok")
-
-    def _get(self, caller: Caller, fields: list[bytes]) -> None:
-        self._enter(caller, fields[1:], True, float(fields[0]))
-
-    def _wait(self, caller: Caller, fields: list[bytes]) -> None:
-        self._enter(caller, fields[1:], False, float(fields[0]))
-
-    def _enter(self, caller: Caller, keys: list[bytes], wants_value: bool, seconds: float) -> None:
-        entry = (caller, keys, wants_value)
-        if all(key in self._values for key in keys):
+    def _wait(self, wants_value: bool, caller: Caller, fields: list[bytes]) -> None:
+        entry = (caller, [field.decode() for field in fields[1:]], wants_value)
+        if self._store.check(entry[1]):
             self._answer(entry)
             return
         self._waiting.append(entry)
+        self._hub.later(float(fields[0]), lambda: self._give_up(entry))
 
-        def give_up() -> None:
-            for at, waiting in enumerate(self._waiting):
-                if waiting is entry:
-                    del self._waiting[at]
-                    caller.reply("timeout")
-                    return
-
-        self._hub.later(seconds, give_up)
-
-    def _check(self, caller: Caller, fields: list[bytes]) -> None:
-        caller.reply("ok", int(all(key in self._values for key in fields)))
-
-    def _add(self, caller: Caller, fields: list[bytes]) -> None:
-        try:
-            total = int(self._values.get(fields[0], b"0")) + int(fields[1])
-        except ValueError:
-            caller.reply("error", f"the value of {fields[0].decode(errors='replace')!r} is no number")
-            return
-        self.put(fields[0], str(total).encode())
-        caller.reply("ok", total)
-
-    def _swap(self, caller: Caller, fields: list[bytes]) -> None:
-        key, expected, desired = fields
-        held = self._values.get(key)
-        if held == expected or (held is None and not expected):
-            self.put(key, desired)
-            held = desired
-        caller.reply("ok", expected if held is None else held)
-
-    def _delete(self, caller: Caller, fields: list[bytes]) -> None:
-        caller.reply("ok", int(self._values.pop(fields[0], None) is not None))
-
-    def _count(self, caller: Caller, fields: list[bytes]) -> None:
-        caller.reply("ok", len(self._values))
-
-    def _keys(self, caller: Caller, fields: list[bytes]) -> None:
-        caller.reply("ok", *self._values)
+    def _give_up(self, entry: tuple[Caller, list[str], bool]) -> None:
+        if any(waiting is entry for waiting in self._waiting):
+            self._waiting = [waiting for waiting in self._waiting if waiting is not entry]
+            entry[0].reply("timeout")

@@ -30,7 +30,7 @@ class Operation:
     def __init__(self, lane: Lane, name: str, number: int, steps: Steps, note: Callable[[], str]) -> None:
         self.lane, self.name, self.number, self.steps, self.note = lane, name, number, steps, note
         self.ranks, self.patience = lane.ranks, 0.0     # who takes part; how long one may have left
-        self.timeout = lane.timeout
+        self.timeout, self.eager = lane.timeout, 0.002      # for how long it is tested without sleeping
         self.finished = False
         self.error: BaseException | None = None
         self.then: list[Callable[[], None]] = []
@@ -108,14 +108,14 @@ class Lane:
                 while not self._waiting and not self._closed:
                     self.bell.wait()
             with self._running:
-                self._next()
+                self._next(0.0)     # the main thread has better to do than to wait for Python's lock
 
-    def _next(self) -> None:
+    def _next(self, eager: float = 0.002) -> None:
         try:
             operation = self._waiting.popleft()
         except IndexError:
             return
-        self.current = operation
+        self.current, operation.eager = operation, eager
         try:
             operation.run()
         finally:
@@ -146,7 +146,7 @@ class Lane:
             if watch.news:
                 watch.check(str(operation), self.group, operation.number,
                             operation.ranks if waited >= operation.patience else [])
-            if waited < 0.002:
+            if waited < operation.eager:
                 os.sched_yield()
             else:
                 time.sleep(0.00005 if waited < 0.1 else 0.0002)

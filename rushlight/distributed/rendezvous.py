@@ -13,6 +13,7 @@ from rushlight.distributed.errors import DistBackendError
 from rushlight.distributed.hub import in_process
 from rushlight.distributed.messages import Line
 from rushlight.distributed.stores import FileStore, HashStore, PrefixStore, Store, TCPStore, _listener
+from rushlight.distributed.wire import adopt_mpi
 
 default_pg_timeout = timedelta(minutes=30)
 _hubs: dict[int, None] = {}     # ports at which helpers of this process listen
@@ -58,8 +59,23 @@ def _env(parts: Any, given: dict[str, str], timeout: timedelta) -> tuple[Store, 
                              f"variable {name} expected, but not set")
         return value
 
+    if "rank" not in given and "RANK" not in os.environ and "PMI_RANK" in os.environ:
+        return _started_by_mpi(timeout)
     rank, size = int(need("RANK")), int(need("WORLD_SIZE"))
     return _tcp_store(need("MASTER_ADDR"), int(need("MASTER_PORT")), rank, size, timeout), rank, size
+
+
+def _started_by_mpi(timeout: timedelta) -> tuple[Store, int, int]:
+    """Ranks that mpiexec or srun has started know each other by MPI, and need a store and a hub."""
+    wire = adopt_mpi()
+    expected = int(os.environ.get("SLURM_NTASKS", wire.size))
+    if wire.size != expected:
+        raise DistBackendError(f"MPI has started with {wire.size} ranks, but SLURM_NTASKS={expected}: "
+                               "use srun --mpi=pmi2")
+    port = _start_helper(0, timeout) if wire.rank == 0 else 0
+    host, port = wire.told_by_first((socket.gethostname(), port))
+    store = TCPStore("127.0.0.1" if host == socket.gethostname() else host, port, None, False, timeout)
+    return store, wire.rank, wire.size
 
 
 def _tcp(parts: Any, given: dict[str, str], timeout: timedelta) -> tuple[Store, int, int]:

@@ -10,7 +10,6 @@ from datetime import timedelta
 from typing import Any
 
 from rushlight.distributed.errors import DistNetworkError, DistStoreError
-from rushlight.distributed.hub import in_thread
 from rushlight.distributed.messages import Line, Lost, listen, pack, unpack
 
 Change = Callable[["bytes | None"], "bytes | None"]
@@ -223,6 +222,8 @@ class TCPStore(Store):
                  multi_tenant: bool = False, master_listen_fd: int | None = None, use_libuv: bool = True
                  ) -> None:
         super().__init__()
+        from rushlight.distributed.hub import in_thread     # which has a store of its own
+
         self._timeout, self.host, self.port = timeout, host_name, port
         self._hub = in_thread(_listener(port, master_listen_fd)) if is_master else None
         if self._hub is not None:
@@ -270,38 +271,41 @@ class TCPStore(Store):
             raise DistNetworkError(values[0].decode())
         return values
 
-    def set(self, key: str, value: str | bytes) -> None:
-        self._ask("set", key, _bytes(value))
-
     def get(self, key: str) -> bytes:
         return self._ask("get", self._timeout.total_seconds(), key)[0]
-
-    def add(self, key: str, amount: int) -> int:
-        return int(self._ask("add", key, amount)[0])
-
-    def append(self, key: str, value: str | bytes) -> None:
-        self._ask("append", key, _bytes(value))
-
-    def compare_set(self, key: str, expected_value: str, desired_value: str) -> bytes:
-        return self._ask("swap", key, _bytes(expected_value), _bytes(desired_value))[0]
-
-    def delete_key(self, key: str) -> bool:
-        return self._ask("delete", key)[0] == b"1"
-
-    def check(self, keys: Sequence[str]) -> bool:
-        return self._ask("check", *keys)[0] == b"1"
 
     def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
         self._ask("wait", (timeout or self._timeout).total_seconds(), *keys)
 
-    def num_keys(self) -> int:
-        return int(self._ask("count")[0])
+    def check(self, keys: Sequence[str]) -> bool:
+        return self._ask("check", *keys)[0] == b"1"
 
     def list_keys(self) -> list[str]:
-        return [key.decode() for key in self._ask("keys")]
+        return [key.decode() for key in self._ask("list_keys")]
 
     def clone(self) -> TCPStore:
         return TCPStore(self.host, self.port, None, False, self._timeout)
+
+
+# What the store's process is asked as it is, and how the answer is read.
+_READ: dict[str, Callable[[bytes], Any]] = {"set": lambda none: None, "add": int, "append": lambda none: None,
+                                            "compare_set": bytes, "delete_key": b"1".__eq__, "num_keys": int}
+ASKED = (*_READ, "check", "list_keys")
+
+
+def _asking(name: str) -> Callable[..., Any]:
+    def method(self: TCPStore, *values: Any) -> Any:
+        plain = values if name == "add" else map(_bytes, values)
+        return _READ[name]((self._ask(name, *plain) or [b""])[0])
+
+    return method
+
+
+def _prefixed(name: str) -> Callable[..., Any]:
+    def method(self: PrefixStore, key: str, *values: Any) -> Any:
+        return getattr(self.underlying_store, name)(self._key(key), *values)
+
+    return method
 
 
 def _listener(port: int, descriptor: int | None) -> Any:
@@ -349,13 +353,8 @@ class PrefixStore(Store):
         return PrefixStore(self._prefix, self.underlying_store.clone())
 
 
-def _prefixed(name: str) -> Callable[..., Any]:
-    def method(self: PrefixStore, key: str, *values: Any) -> Any:
-        return getattr(self.underlying_store, name)(self._key(key), *values)
-
-    method.__name__, method.__doc__ = name, getattr(Store, name).__doc__
-    return method
-
-
-for _name in ("set", "get", "add", "append", "compare_set", "delete_key"):
-    setattr(PrefixStore, _name, _prefixed(_name))
+for _name in ("set", "get", "add", "append", "compare_set", "delete_key", "num_keys"):
+    if _name in _READ:
+        setattr(TCPStore, _name, _asking(_name))
+    if _name != "num_keys":
+        setattr(PrefixStore, _name, _prefixed(_name))

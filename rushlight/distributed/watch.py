@@ -29,6 +29,7 @@ class Watch:
         self.left: dict[int, dict[str, int]] = {}
         self.place: Callable[[], str] = lambda: "in no operation"
         self._line: Line | None = None
+        self._pid = os.getpid()
         self._places: dict[int, str] | None = None
         self._answered, self._over = threading.Event(), threading.Event()
 
@@ -62,7 +63,7 @@ class Watch:
 
     def _say(self, *fields: Any) -> None:
         try:
-            if self._line is not None:
+            if self._line is not None and self._pid == os.getpid():     # not where this rank was forked
                 self._line.send(*fields)
         except Lost:
             pass
@@ -118,6 +119,8 @@ class Watch:
 
         `poll` is called meanwhile: what others still read from this process has to be moved on.
         """
+        if self._pid != os.getpid():
+            return
         self._say("bye", json.dumps(counters))
         for _ in range(int(linger / 0.005)):
             if self._over.wait(0.005):

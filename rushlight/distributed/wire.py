@@ -189,6 +189,10 @@ class MPIWire(SoloWire):
     def poll(self) -> None:
         self._comm.Iprobe()
 
+    def told_by_first(self, value: Any) -> Any:
+        """Rank 0's value, on all ranks."""
+        return self._comm.bcast(value)
+
     def part(self, ranks: Sequence[int], tag: int) -> MPIWire:
         members = self._comm.Get_group().Incl(list(ranks))
         made = self._comm.Create_group(members, tag)
@@ -232,6 +236,14 @@ def start_mpi(host: str, port: int, job: str, rank: int, size: int) -> MPIWire:
     if (_world[0].rank, _world[0].size) != (rank, size):
         raise RuntimeError(f"MPI has started as rank {_world[0].rank} of {_world[0].size}, not as {rank} of "
                            f"{size}: it did not take this job's process manager; is it MPICH?")
+    return _world[0]
+
+
+def adopt_mpi() -> MPIWire:
+    """The wire of the ranks that `mpiexec` or `srun --mpi=pmi2` has started."""
+    if not _world:
+        os.environ.setdefault("MPIR_CVAR_CH4_NETMOD", "ofi")
+        _world.append(_initialize())
     return _world[0]
 
 

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -145,3 +146,13 @@ def test_logs_and_recorded_errors(tmp_path):
 def test_what_cannot_be_is_refused(arguments, told):
     done = jobs.launch(arguments)
     assert done.code == 1 and told in done.err
+
+
+def test_mpiexec_may_start_the_ranks():
+    mpiexec = Path(sys.executable).with_name("mpiexec")
+    if not mpiexec.exists():
+        pytest.skip("MPICH's mpiexec is not here")
+    done = subprocess.run([mpiexec, "-n", "2", sys.executable, "-m", "rushlight", FAILING, "fine"], capture_output=True,
+                          text=True, timeout=20, env=jobs.environment())
+    assert done.returncode == 0, done.stderr
+    assert sorted(done.stdout.splitlines()) == ["rank 0 of 2, attempt 0: 8", "rank 1 of 2, attempt 0: 8"]
