@@ -12,8 +12,8 @@ from rushlight.autograd import engine, hooks
 from rushlight.autograd.node import TRACES, Node
 
 # Frames that say nothing of the program: what launched it, and the way from an operator to its kernel.
-_OURS = [str(Path(__file__).parents[1] / name) for name in ("launcher.py", "__main__.py", "dispatch", "tensor")]
-_HIDDEN = ("<rushlight", "<frozen runpy>", *_OURS)
+_PLACES = ("launcher.py", "__main__.py", "dispatch", "tensor")
+_HIDDEN = ("<rushlight", "<frozen runpy>", *(str(Path(__file__).parents[1] / place) for place in _PLACES))
 
 
 class _State:
