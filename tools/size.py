@@ -16,8 +16,8 @@ FILE_LINES, FUNCTION_LINES = 400, 40
 # docs/design.md says why the framework has more than the 40,000 that were aimed at. A room that is written
 # on the public API alone, and loaded only by who asks for it, has a budget of its own.
 BUDGET = {"files": 0, "functions": 0, "rushlight": 42_919, "rushlight_vision": 1_072,
-          "rushlight/distributed": 3_200, "rushlight/export": 700, "rushlight/fx": 500, "rushlight/jit": 1_200,
-          "rushlight/onnx": 700}
+          "rushlight/distributed": 4_500, "rushlight/distributions": 300, "rushlight/export": 700,
+          "rushlight/fx": 1_000, "rushlight/jit": 3_000, "rushlight/onnx": 750}
 
 
 def functions(path: Path) -> list[tuple[str, int]]:

@@ -3,12 +3,17 @@ from __future__ import annotations
 
 import traceback
 import warnings
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from rushlight.autograd import engine, hooks
 from rushlight.autograd.node import TRACES, Node
+
+# Frames that say nothing of the program: what launched it, and the way from an operator to its kernel.
+_PLACES = ("launcher.py", "__main__.py", "dispatch", "tensor")
+_HIDDEN = ("<rushlight", "<frozen runpy>", *(str(Path(__file__).parents[1] / place) for place in _PLACES))
 
 
 class _State:
@@ -27,7 +32,8 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 
 def _remember(node: Node) -> None:
-    node.trace = traceback.format_list(traceback.extract_stack()[:-2])
+    stack = traceback.extract_stack()[:-2]
+    node.trace = traceback.format_list([frame for frame in stack if not frame.filename.startswith(_HIDDEN)])
 
 
 def _guarded(node: Node, grad: Any) -> Any:
@@ -46,12 +52,10 @@ def _guarded(node: Node, grad: Any) -> Any:
 
 def _tell(node: Node) -> None:
     trace = getattr(node, "trace", None)
-    if trace is None:
-        warnings.warn(f"Error detected in {node.name()}. No forward pass information available. Enable "
-                      "detect anomaly during forward pass for more information.", stacklevel=4)
-        return
-    warnings.warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n"
-                  f"{''.join(trace)}", stacklevel=4)
+    why = ("No forward pass information available. Enable detect anomaly during forward pass for more "
+           "information." if trace is None else
+           f"Traceback of forward call that caused the error:\n{''.join(trace)}")
+    warnings.warn(f"Error detected in {node.name()}. {why}", stacklevel=4)
 
 
 class set_detect_anomaly:

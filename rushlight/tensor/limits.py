@@ -1,6 +1,8 @@
 """torch.finfo and torch.iinfo: the numeric limits of dtypes."""
 from __future__ import annotations
 
+import math
+
 import ml_dtypes
 import numpy as np
 
@@ -20,7 +22,7 @@ class finfo:
         self.dtype, self.bits = d.name, d.itemsize * 8
         self.eps, self.max, self.min = float(known.eps), float(known.max), float(known.min)
         self.tiny = self.smallest_normal = float(known.smallest_normal)
-        self.resolution = float(known.resolution)
+        self.resolution = 10.0 ** -int(-math.log10(self.eps))  # the last digit that is safe
 
     def __repr__(self) -> str:
         return (f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, "

@@ -95,6 +95,13 @@ def test_with_anomaly_mode(x):
     assert len(log) == 2 and TRACES.record is None
 
 
+def test_anomaly_mode_shows_the_line_of_the_program(x):
+    with torch.autograd.set_detect_anomaly(True), pytest.warns(UserWarning) as told:
+        with pytest.raises(RuntimeError, match="'MulBackward0' returned nan values in its 0th output"):
+            (x.detach().requires_grad_() * float("nan")).sum().backward()
+    assert str(told[0].message).rstrip().splitlines()[-1].lstrip().startswith("(x.detach()")
+
+
 def test_mistakes(x):
     with pytest.raises(RuntimeError, match="pack hook is modifying its input in place"):
         with G.saved_tensors_hooks(lambda t: t.mul_(2), lambda t: t):

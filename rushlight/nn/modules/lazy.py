@@ -1,7 +1,6 @@
 """Modules whose parameters get their shapes at the first call."""
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import rushlight as torch
@@ -23,8 +22,6 @@ class LazyModuleMixin:
             self._lazy_load_hook)
         self._initialize_hook = self.register_forward_pre_hook(  # type: ignore[attr-defined]
             self._infer_parameters, with_kwargs=True)
-        warnings.warn("Lazy modules are a new feature under heavy development so changes to the API "
-                      "or functionality can happen at any moment.", stacklevel=2)
 
     def _own(self) -> list[tuple[str, Any]]:
         tables = (self._parameters, self._buffers)  # type: ignore[attr-defined]
