@@ -91,8 +91,8 @@ BatchNorm1d, BatchNorm2d, BatchNorm3d = members(_BatchNorm, 1, 2, 3)
 
 class SyncBatchNorm(_BatchNorm, function=None, num_features=int, eps=1e-5, momentum=0.1, affine=True,
                     track_running_stats=True, process_group=None, device=None, dtype=None, bias=True):
-    """BatchNorm over the batches of all processes of a group, which PyTorch has for GPUs only: where there are
-    process groups it raises PyTorch's error, else it is BatchNorm."""
+    """BatchNorm over the batches of all processes of a group, which PyTorch has for GPUs only: where there
+    are process groups it raises PyTorch's error, else it is BatchNorm."""
 
     __constants__ = _NormBase.__constants__
 
