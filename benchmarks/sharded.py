@@ -17,7 +17,7 @@ import sys
 import time
 from typing import Any
 
-WIDTH, LAYERS, BATCH, STEPS = 1024, 6, 128, 12
+WIDTH, LAYERS, BATCH, STEPS = 1024, 6, 128, 9
 WAYS = ("bare", "ddp", "ddp_after", "fsdp", "fully")
 
 
