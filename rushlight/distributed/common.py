@@ -1,5 +1,7 @@
-"""Tensors sent as few large ones."""
+"""Tensors sent as few large ones; PyTorch's longer messages, which words.tsv has."""
 from __future__ import annotations
+
+import os
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,3 +23,10 @@ def broadcast_coalesced(tensors: Sequence[Any], source: int, group: Any, limit: 
             dist.broadcast(flat, dist.get_global_rank(group, source), group=group)
             for t, part in zip(members, flat.split([t.numel() for t in members]), strict=True):
                 t.copy_(part.view(t.shape))
+
+
+def words(which: str, **values: Any) -> str:
+    """A message of words.tsv, with these values in it."""
+    with open(os.path.join(os.path.dirname(__file__), "words.tsv"), encoding="utf-8") as file:
+        texts = dict(line.rstrip("\n").split("\t") for line in file)
+    return texts[which].replace("\\n", "\n").format(**values)

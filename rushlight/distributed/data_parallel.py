@@ -12,19 +12,13 @@ import rushlight as torch
 import rushlight.distributed as dist
 from rushlight.distributed.algorithms.ddp_comm_hooks import default_hooks
 from rushlight.distributed.algorithms.join import Join, Joinable, JoinHook
-from rushlight.distributed.common import broadcast_coalesced
+from rushlight.distributed.common import broadcast_coalesced, words
 from rushlight.distributed.groups import default_group
 from rushlight.distributed.reducer import GradBucket, Reducer
 from rushlight.nn.modules.module import Module
 from rushlight.nn.parameter import is_lazy
 
 _MB = 1 << 20
-_BUFFERS_DEPRECATED = (
-    "`broadcast_buffers` is deprecated. Use `forward_sync_buffers` instead. IMPORTANT: unlike "
-    "`broadcast_buffers=False`, `forward_sync_buffers=False` still syncs buffers at init. If you rely on "
-    "buffers NOT being synced at init (e.g. rank-local buffers), keep using `broadcast_buffers=False` until "
-    "`init_sync_buffers` is available.")
-
 
 class DistributedDataParallel(Module, Joinable):
     """`module` on every rank of `process_group` (default: all): backward() leaves the average of all
@@ -81,11 +75,7 @@ class DistributedDataParallel(Module, Joinable):
 
     def _set_buffer_modes(self, broadcast: bool | None, forward: bool | None) -> None:
         if broadcast is not None:
-            warnings.warn(_BUFFERS_DEPRECATED if forward is None else
-                          "Both `broadcast_buffers` and `forward_sync_buffers` were specified. "
-                          "`broadcast_buffers` is deprecated and its value is ignored when "
-                          "`forward_sync_buffers` is provided.",
-                          FutureWarning, stacklevel=3)
+            warnings.warn(words("buffers" if forward is None else "both"), FutureWarning, stacklevel=3)
         self._init_buffers = forward is not None or broadcast is not False
         self.forward_sync_buffers = forward if forward is not None else self._init_buffers
 
@@ -199,19 +189,6 @@ class DistributedDataParallel(Module, Joinable):
         hook = {"ALLREDUCE": default_hooks.allreduce_hook,
                 "FP16_COMPRESS": default_hooks.fp16_compress_hook}[name]
         self.register_comm_hook(self.process_group, hook)
-
-    def _get_ddp_logging_data(self) -> dict[str, Any]:
-        params = self.reducer.params
-        return {"world_size": self.process_group.size(), "rank": dist.get_rank(self.process_group),
-                "module_name": type(self.module).__name__,
-                "backend_name": dist.get_backend(self.process_group),
-                "num_parameter_tensors": len(params), "bucket_cap_bytes": self.bucket_bytes_cap,
-                "total_parameter_size_bytes": sum(p.numel() * p.element_size() for p in params),
-                "bucket_sizes": ", ".join(str(b.flat.numel() * b.flat.element_size())
-                                          for b in self.reducer.buckets),
-                "find_unused_parameters": int(self.find_unused_parameters),
-                "gradient_as_bucket_view": int(self.gradient_as_bucket_view),
-                "can_set_static_graph": not self.find_unused_parameters}
 
     # --- pickling ---------------------------------------------------------------------------------
 

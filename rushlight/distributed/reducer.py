@@ -15,6 +15,7 @@ from typing import Any
 import rushlight as torch
 import rushlight.distributed as dist
 from rushlight.autograd import hooks
+from rushlight.distributed.common import words
 
 Tensor = Any
 
@@ -181,18 +182,7 @@ class Reducer:
 
     def _mark(self, number: int) -> None:
         if self.marked[number]:
-            raise RuntimeError(
-                "Expected to mark a variable ready only once. This error is caused by one of the following "
-                "reasons: 1) Use of a module parameter outside the `forward` function. Please make sure "
-                "model parameters are not shared across multiple concurrent forward-backward passes. or try "
-                "to use _set_static_graph() as a workaround if this module graph does not change during "
-                "training loop. 2) Reused parameters in multiple reentrant backward passes. For example, if "
-                "you use multiple `checkpoint` functions to wrap the same part of your model, it would "
-                "result in the same set of parameters been used by different reentrant backward passes "
-                "multiple times, and hence marking a variable ready multiple times. DDP does not support "
-                "such use cases in default. You can try to use _set_static_graph() as a workaround if your "
-                f"module graph does not change over iterations.\nParameter at index {number} with name "
-                f"{self.names[number]} has been marked as ready twice.")
+            raise RuntimeError(words("twice", number=number, name=self.names[number]))
         self.marked[number] = True
         bucket, place = self.places[number]
         self._fill(self.params[number], bucket.views[place])
@@ -277,11 +267,7 @@ class Reducer:
     def _tell_unneeded(self) -> None:
         """Once: the search was in vain."""
         if not self.told and all(self.used):
-            warnings.warn("find_unused_parameters=True was specified in DDP constructor, but did not find "
-                          "any unused parameters in the forward pass. If your model indeed never has any "
-                          "unused parameters in the forward pass, consider turning this flag off. Note that "
-                          "this warning may be a false positive if your model has flow control causing later "
-                          "iterations to have unused parameters.", stacklevel=2)
+            warnings.warn(words("vain"), stacklevel=2)
         self.told = True
 
     def check_finished(self) -> None:
@@ -289,24 +275,10 @@ class Reducer:
         if not self.unfinished:
             return
         absent = [n for n, seen in enumerate(self.marked) if not seen]
-        cause = ("that your module has parameters that were not used in producing loss. You can enable "
-                 "unused parameter detection by passing the keyword argument `find_unused_parameters=True` "
-                 "to `torch.nn.parallel.DistributedDataParallel`, and by \nmaking sure all `forward` "
-                 "function outputs participate in calculating loss. \nIf you already have done the above, "
-                 "then the distributed data parallel module wasn't able to locate the output tensors in the "
-                 "return value of your module's `forward` function. Please include the loss function and the "
-                 "structure of the return value of `forward` of your module when reporting this issue (e.g. "
-                 "list, dict, iterable).")
-        if self.static:
-            cause = ("that your training graph has changed in this iteration, e.g., one parameter is used in "
-                     "first iteration, but then got unused in the second iteration. this is not compatible "
-                     "with static_graph set to True.")
-        rank = dist.get_rank(self.group)
-        raise RuntimeError(
-            "Expected to have finished reduction in the prior iteration before starting a new one. This "
-            f"error indicates {cause}\nParameters which did not receive grad for rank {rank}: "
-            f"{', '.join(self.names[n] for n in absent)}\nParameter indices which did not receive grad for "
-            f"rank {rank}: {' '.join(map(str, absent))}")
+        cause = words("changed" if self.static else "unused")
+        raise RuntimeError(words("unfinished", cause=cause, rank=dist.get_rank(self.group),
+                                 names=", ".join(self.names[n] for n in absent),
+                                 numbers=" ".join(map(str, absent))))
 
     def shadow(self) -> None:
         """The communication of one backward, with zeros, by a rank that has no inputs left."""

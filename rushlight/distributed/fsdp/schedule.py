@@ -74,9 +74,10 @@ class Managed:
         self.param_dtype: Any = None if unit is None or unit.compute is unit.dtype else unit.compute
         self.schedule: Schedule | None = None
         self.is_root: bool | None = None
-        self.backward_prefetch: str | None = "pre"
+        self.backward_prefetch = True
         self.forward_prefetch = False
-        self.keep_after_backward = False
+        self.ahead: list[Any] = []  # what is gathered while this computes forward, and backward
+        self.behind: list[Any] = []
 
     def lead(self, below: Callable[[Any], "Managed | None"]) -> None:
         """The first call: if nobody has, be the root of all that is managed below."""
@@ -102,6 +103,7 @@ class Managed:
                 self._watch_inputs(args, kwargs)
             self.unit.unshard()
             self.unit.show_whole()
+        self._gather(self.ahead)
         if not walking and self not in schedule.order:
             schedule.order.append(self)
             if self.forward_prefetch:
@@ -132,6 +134,12 @@ class Managed:
                 self.unit.release()
         return output
 
+    @staticmethod
+    def _gather(others: list[Any]) -> None:
+        for other in others:
+            if other.unit is not None:
+                other.unit.gather()
+
     def _before_backward(self, grad: Tensor) -> None:
         schedule: Any = self.schedule
         schedule.arm()
@@ -140,7 +148,8 @@ class Managed:
         self.unit.met = True
         self.unit.unshard()
         self.unit.show_whole()
-        if self.backward_prefetch == "pre":
+        self._gather(self.behind)
+        if self.backward_prefetch:
             schedule.prefetch(self, -1, schedule.order)
 
 
