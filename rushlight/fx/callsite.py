@@ -48,11 +48,12 @@ def _call(frame: FrameType | None) -> ast.Call | None:
 
 
 class Functional:
-    """A function of nn.functional that is the same object as torch's: PyTorch has two."""
+    """A function of nn.functional, by its public name: PyTorch has two where one of ours is torch's as well."""
 
     def __init__(self, function: Any) -> None:
-        self._function, self.__name__, self.__doc__ = function, function.__name__, function.__doc__
-        self.__qualname__, self.__module__ = function.__qualname__, "rushlight.nn.functional"
+        self._function, self.__doc__ = function, function.__doc__
+        self.__name__, self.__qualname__, self.__module__ = names.name_of(function), names.name_of(
+            function), "rushlight.nn.functional"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._function(*args, **kwargs)
@@ -87,7 +88,7 @@ def as_written(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
     call = _call(frame)
     given = bound(row.params, args, kwargs)
     if _in_functional(function, call, frame):
-        function = function if function.__module__ == "rushlight.nn.functional" else Functional(function)
+        function = Functional(function)
         if names.qualified(function).startswith("torch.nn.functional"):
             # PyTorch has it in Python, and hands everything on: what has a default by keyword.
             needed = [p.name for p in row.params if p.default is REQUIRED]

@@ -7,8 +7,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import rushlight as torch
-from rushlight.base import pytree
-from rushlight.fx import names
+from rushlight.fx import _pytree, names
 from rushlight.fx.node import Node
 
 if TYPE_CHECKING:
@@ -35,8 +34,9 @@ class _Writer:
         self.space = names.Namespace()
         self.globals: dict[str, Any] = {}
         for name, known in (("inf", math.inf), ("nan", math.nan), ("NoneType", type(None)), ("torch", torch),
-                            ("device", torch.device), ("pytree", pytree)):
-            self.globals[self.space.create_name(name, known)] = known
+                            ("device", torch.device), ("fx_pytree", _pytree), ("pytree", _pytree)):
+            self.space.used.add(name)
+            self.globals[name] = known
         for node in graph.nodes:
             self.space.used.add(node.name)
         self.inputs: list[str] = []

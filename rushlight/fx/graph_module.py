@@ -100,7 +100,8 @@ class GraphModule(torch.nn.Module):
         self._code = found.src
         name = f"<eval_with_key>.{next(_numbers)}"
         scope = dict(found.globals)
-        exec(compile(self._code, name, "exec"), scope)
+        # The text calls functions as PyTorch's does, whose nn.functional is in part a module of compiled code.
+        exec(compile(self._code.replace("torch._C._nn.", "torch.nn.functional."), name, "exec"), scope)
         linecache.cache[name] = (len(self._code), None, self._code.splitlines(True), name)
         type(self).forward = scope["forward"]
         return found
@@ -168,4 +169,4 @@ def _rebuilt(held: dict[str, Any], text: str, name: str) -> Any:
 
 def _indented(text: str) -> str:
     first, *rest = text.split("\n")
-    return "\n".join([first, *(f"    {line}" for line in rest)]) if rest else text
+    return "\n".join([first, *(f"    {line}" if line.strip() else "" for line in rest)])

@@ -4,9 +4,7 @@ from __future__ import annotations
 import builtins
 import inspect
 import keyword
-import operator
 import re
-import sys
 from typing import Any
 
 _REFLECTABLE = {"add": "+", "sub": "-", "mul": "*", "floordiv": "//", "truediv": "/", "mod": "%", "pow": "**",
@@ -115,14 +113,5 @@ def qualified(function: Any) -> str:
     module = public(function.__module__)
     if module == "torch.nn.functional":
         module = "torch._C._nn" if name in _C_NN else "torch" if name in _TORCH else module
-    module = {"_operator": "operator", "torch.tensor.tensor": "torch.Tensor"}.get(module, module)
+    module = "torch.Tensor" if module == "torch.tensor.tensor" else module
     return f"{module}.{name}"
-
-
-def found(path: str) -> Any:
-    """The object that a qualified name of ours stands for; AttributeError or KeyError without one."""
-    first, *rest = path.replace("torch._C._nn.", "torch.nn.functional.").split(".")
-    value: Any = {"torch": sys.modules["rushlight"], "operator": operator}.get(first) or sys.modules[first]
-    for part in rest:
-        value = getattr(value, part)
-    return value

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import builtins
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -170,7 +171,7 @@ class Node:
             return self.target
         if getattr(builtins, self.target.__name__, None) is self.target:
             return f"builtins.{self.target.__name__}"
-        return names.qualified(self.target)
+        return re.sub(r"^_operator\b", "operator", names.qualified(self.target))
 
     def format_node(self, placeholder_names: list[str] | None = None,
                     maybe_return_typename: list[str] | None = None) -> str | None:

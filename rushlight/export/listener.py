@@ -1,0 +1,249 @@
+"""Recording a call as a graph of aten ops.
+
+compile()'s recorder hears arrays and kernels, after views are gone and a linear layer is a product and an addition.
+An exported program is told in the program's own ops, so this listener stands one floor higher, in the door, where
+autocast and profilers stand: it sees each public op with its arguments, and runs it. Tensors are known by identity;
+nothing is replaced. What has no row (copies, fills, numbers that leave) comes by TAPE, as to compile().
+"""
+from __future__ import annotations
+
+import linecache
+import operator
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+import rushlight as torch
+from rushlight.base import advanced
+from rushlight.base.tape import TAPE
+from rushlight.capture.recorder import root
+from rushlight.dispatch import arguments, methods, state
+from rushlight.export import overloads
+from rushlight.export.errors import GuardOnDataDependentSymNode
+from rushlight.export.symbols import Sym
+from rushlight.fx.graph import Graph
+from rushlight.fx.node import Node, map_aggregate
+
+_PACKAGE = torch.__file__.rpartition("__init__")[0]
+_INNER = tuple(f"{_PACKAGE}{room}" for room in ("dispatch", "export", "ops", "tensor", "base", "fx"))
+
+
+class Value:
+    """What is known about a node's tensor: shape (with expressions where sizes change), dtype, strides."""
+
+    def __init__(self, t: Any) -> None:
+        self.shape: Any = tuple(t.shape)
+        self.dtype, self.device, self.requires_grad = t.dtype, t.device, t.requires_grad
+        self._stride = t.stride()
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or one of its numbers."""
+        return self.shape if dim is None else self.shape[dim]
+
+    def stride(self) -> Any:
+        """The strides."""
+        return self._stride
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    def __repr__(self) -> str:
+        return f"Value({self.dtype}[{', '.join(map(str, self.shape))}])"
+
+
+class Listener:
+    """Writes a graph while a call runs. attributes: names of tensors that modules hold beside their state;
+    opened: names of rows that are told in the rows that they consist of."""
+
+    def __init__(self, module: Any, opened: Any = None) -> None:
+        self.graph = Graph()
+        self.known: dict[int, Node] = {}
+        self.kept: list[Any] = []
+        self.memory: dict[int, list[Any]] = {}
+        self.constants: dict[str, Any] = {}
+        self.depth = 0
+        self.opened = opened or (lambda row: False)
+        self.paths = {id(m): name for name, m in module.named_modules()}
+        self.attributes = {id(t): f"{p}.{n}".lstrip(".") for p, m in module.named_modules()
+                           for n, t in m.__dict__.items() if isinstance(t, torch.Tensor)}
+
+    # --- the door --------------------------------------------------------------------------------
+
+    def run(self, row: Any, call: Any, args: Any, kwargs: Any) -> Any:
+        """An op: recorded, and run."""
+        out, extra = kwargs.get("out"), {"out", "inplace"} - {p.name for p in row.params}
+        bound = arguments.bind(row, args, {k: v for k, v in kwargs.items() if k not in extra})
+        writes = bool(getattr(call, "writes", False)) or kwargs.get("inplace") is True
+        found = None if self.opened(row) else overloads.chosen(row, bound, writes)
+        if found is None and row.kind == "composite" and out is None:
+            return state.within(self, call, args, kwargs)
+        self.depth += 1
+        try:
+            result = call(*args, **kwargs)
+        finally:
+            self.depth -= 1
+        if found is None:
+            defaults = {p.name: p.default for p in row.params}
+            found = overloads.own(row), [], {k: v for k, v in bound.items() if v is not defaults[k]}
+        self.record(found[0], found[1], found[2], result)
+        return result
+
+    def record(self, target: Any, args: Any, kwargs: Any, result: Any) -> Node:
+        """A node for target(*args, **kwargs)."""
+        args, kwargs = map_aggregate((tuple(args), kwargs), self.argument)
+        name = target._schema.name if isinstance(target, overloads.Overload) else target.__name__
+        node = self.graph.call_function(target, args, kwargs, name=name)
+        node.meta.update(self.place())
+        if isinstance(result, torch.Tensor):
+            self.knows(result, node)
+        elif isinstance(result, (tuple, list)):
+            for i, item in enumerate(result):
+                if isinstance(item, torch.Tensor):
+                    self.knows(item, self.graph.call_function(operator.getitem, (node, i)))
+        return node
+
+    def knows(self, t: Any, node: Node) -> None:
+        """`node` is the tensor from here on."""
+        self.known[id(t)] = node
+        self.kept.append(t)
+        self.memory.setdefault(id(root(t._m)), []).append(t)
+        node.meta.setdefault("val", Value(t))
+
+    def argument(self, value: Any) -> Any:
+        """A tensor as its node; everything else as it is."""
+        return self.node(value) if isinstance(value, torch.Tensor) else value
+
+    def node(self, t: Any) -> Node:
+        """The node of a tensor: of one that lies in the same way in the same memory, or of a constant."""
+        if id(t) in self.known:
+            return self.known[id(t)]
+        for other in reversed(self.memory.get(id(root(t._m)), ())):
+            if (other.shape, other.stride(), other.data_ptr(), other.dtype) == (
+                    t.shape, t.stride(), t.data_ptr(), t.dtype):
+                self.kept.append(t)
+                self.known[id(t)] = self.known[id(other)]
+                return self.known[id(other)]
+        return self._constant(t)
+
+    def _constant(self, t: Any) -> Node:
+        own = self.attributes.get(id(t))
+        name = own or f"lifted_tensor_{sum(n.startswith('lifted') for n in self.constants)}"
+        self.constants[name] = t.detach().clone()
+        held = next((n for n in self.graph.nodes if n.op != "placeholder" or "leaf" in n.meta), None)
+        with self.graph.inserting_before(held) if held is not None else _nothing():
+            node = self.graph.placeholder(f"c_{name.replace('.', '_')}")
+        node.meta["val"], node.meta["constant"] = Value(t), name
+        self.knows(t, node)
+        if own is None:
+            copied = self.record(overloads.named("torch.ops.aten.lift_fresh_copy.default"), (t,), {}, t)
+            self.known[id(t)] = self.graph.call_function(overloads.named("torch.ops.aten.detach_.default"), (copied,),
+                                                         name="detach_")
+            self.known[id(t)].meta.update(copied.meta)
+        return self.known[id(t)]
+
+    # --- places ----------------------------------------------------------------------------------
+
+    def place(self) -> dict[str, Any]:
+        """Where the program is: lines of its forwards, and the modules that these are of."""
+        frame: Any = sys._getframe(1)
+        lines, modules = [], {}
+        while frame is not None and not frame.f_code.co_filename.startswith(f"{_PACKAGE}export{os.sep}tracing"):
+            file, own = frame.f_code.co_filename, None
+            if frame.f_code.co_name == "forward" and not file.startswith(_INNER):
+                own = frame.f_locals.get("self")
+                code = linecache.getline(file, frame.f_lineno).strip()
+                lines.append(f'File "{file}", line {frame.f_lineno}, in forward\n    {code}')
+            path = self.paths.get(id(own)) if own is not None else None
+            if path is not None:
+                modules[f"L__self__{''.join(f'_{p}' for p in path.split('.') if p)}"] = (
+                    path, f"{type(own).__module__}.{type(own).__qualname__}".replace("rushlight.", "torch.", 1))
+            frame = frame.f_back
+        found: dict[str, Any] = {"nn_module_stack": dict(reversed(modules.items()))}
+        return found | ({"stack_trace": "\n".join(reversed(lines))} if lines else {})
+
+
+class _Tape:
+    """Hears what has no row, as compile()'s recorder does (base/tape.py), and tells the listener."""
+
+    fuses, once = False, ""
+
+    def __init__(self, to: Listener) -> None:
+        self.to = to
+
+    def write(self, function: Any, operands: Any, values: Any) -> None:
+        """Memory was overwritten by something that is no op."""
+        if self.to.depth:
+            return
+        into = values[0]
+        if function is methods.assign:
+            name, given = "copy_.default", (into, values[1])
+        elif function is np.copyto and len(operands) == 2:
+            name, given = "fill_.Scalar", (into, operands[1].item() if isinstance(operands[1], np.generic) else operands[1])
+        elif function is advanced.write and len(operands) == 3:
+            by_array = {id(t._m): t for t in self.to.kept}
+            indices = [None if a is None else by_array.get(id(a), torch.from_numpy(np.array(a))) for a in operands[1]]
+            name, given = "index_put_.default", (into, indices, values[1])
+        else:
+            return
+        self.to.record(overloads.named(f"torch.ops.aten.{name}"), given, {}, into)
+
+    def escape(self, what: str, breaks: bool = True) -> None:
+        """A value leaves for Python; what is only shown changes nothing."""
+        if what.startswith("printing"):
+            return
+        trace = self.to.place().get("stack_trace", "").strip()
+        raise GuardOnDataDependentSymNode(
+            f"Could not guard on data-dependent expression: {what} asks for a tensor's number, which an exported "
+            "program does not know.\n\nconsider torch.where, torch.clamp or another op of tensors instead.\n\n"
+            f"The following call raised this error:\n  {trace}\n")
+
+    def call(self, function: Any, *args: Any) -> Any:
+        """Python that compile() would call again at each replay."""
+        return function(*args)
+
+    def ignored(self, *args: Any) -> None:
+        """What compile() hears of kernels, gradients and graphs says nothing new here."""
+
+    run = constant = accumulate = walk = ignored
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """The listener in this thread's door."""
+    tape = _Tape(listener)
+    state.push(listener)
+    TAPE.append(tape)
+    try:
+        yield
+    finally:
+        TAPE.remove(tape)
+        state.pop(listener)
+
+
+def numbers(node: Node) -> list[Any]:
+    """What a node is called with, flat, but for other nodes: their names stand for them."""
+    found: list[Any] = [node.op, node.target]
+    map_aggregate((node.args, node.kwargs), lambda a: found.append(a.name if isinstance(a, Node) else a))
+    return found
+
+
+def rewritten(node: Node, values: list[Any]) -> None:
+    """Give a node what `numbers` tells, changed."""
+    rest = iter(values[2:])
+    node.args, node.kwargs = map_aggregate(
+        (node.args, node.kwargs), lambda a: (next(rest), a)[1] if isinstance(a, Node) else next(rest))
+
+
+def is_size(value: Any) -> bool:
+    """Whether it is a number that a size may have made."""
+    return isinstance(value, (int, Sym)) and not isinstance(value, bool)
