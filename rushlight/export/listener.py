@@ -13,12 +13,14 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from typing import Any
 
 import numpy as np
 
 import rushlight as torch
 from rushlight.base import advanced
+from rushlight.base.pytree import flatten
 from rushlight.base.tape import TAPE
 from rushlight.capture.recorder import root
 from rushlight.dispatch import arguments, methods, state
@@ -79,14 +81,18 @@ class Listener:
         out, extra = kwargs.get("out"), {"out", "inplace"} - {p.name for p in row.params}
         bound = arguments.bind(row, args, {k: v for k, v in kwargs.items() if k not in extra})
         writes = bool(getattr(call, "writes", False)) or kwargs.get("inplace") is True
-        found = None if self.opened(row) else overloads.chosen(row, bound, writes)
-        if found is None and row.kind == "composite" and out is None:
-            return state.within(self, call, args, kwargs)
-        self.depth += 1
-        try:
-            result = call(*args, **kwargs)
-        finally:
-            self.depth -= 1
+        found = overloads.chosen(row, bound, writes)
+        if row.kind == "composite" and out is None and (found is None or self.opened(row)):
+            result = state.within(self, call, args, kwargs)
+            if all(id(t) in self.known for t in flatten(result)[0] if isinstance(t, torch.Tensor)):
+                return result
+            # Its body works on arrays, in part: it is told as one op.
+        else:
+            self.depth += 1
+            try:
+                result = call(*args, **kwargs)
+            finally:
+                self.depth -= 1
         if found is None:
             defaults = {p.name: p.default for p in row.params}
             found = overloads.own(row), [], {k: v for k, v in bound.items() if v is not defaults[k]}
@@ -96,15 +102,17 @@ class Listener:
     def record(self, target: Any, args: Any, kwargs: Any, result: Any) -> Node:
         """A node for target(*args, **kwargs)."""
         args, kwargs = map_aggregate((tuple(args), kwargs), self.argument)
-        name = target._schema.name if isinstance(target, overloads.Overload) else target.__name__
-        node = self.graph.call_function(target, args, kwargs, name=name)
+        node = self.graph.call_function(target, args, kwargs, name=overloads.plain(target))
         node.meta.update(self.place())
         if isinstance(result, torch.Tensor):
             self.knows(result, node)
         elif isinstance(result, (tuple, list)):
+            node.meta["results"] = len(result)
             for i, item in enumerate(result):
                 if isinstance(item, torch.Tensor):
-                    self.knows(item, self.graph.call_function(operator.getitem, (node, i)))
+                    part = self.graph.call_function(operator.getitem, (node, i))
+                    part.meta.update(node.meta)
+                    self.knows(item, part)
         return node
 
     def knows(self, t: Any, node: Node) -> None:
@@ -132,7 +140,8 @@ class Listener:
 
     def _constant(self, t: Any) -> Node:
         own = self.attributes.get(id(t))
-        name = own or f"lifted_tensor_{sum(n.startswith('lifted') for n in self.constants)}"
+        taken = {n.target for n in self.graph.nodes if n.op == "placeholder"}
+        name = own or next(n for n in (f"lifted_tensor_{i}" for i in count()) if f"c_{n}" not in taken)
         self.constants[name] = t.detach().clone()
         held = next((n for n in self.graph.nodes if n.op != "placeholder" or "leaf" in n.meta), None)
         with self.graph.inserting_before(held) if held is not None else _nothing():

@@ -185,6 +185,7 @@ def special(schema: Schema) -> Callable[..., Any] | None:
         "zero_": lambda self: self.zero_(), "lift_fresh_copy": lambda self: self.clone(),
         "detach_": lambda self: self, "detach": lambda self: self.detach(), "alias": lambda self: self.alias(),
         "sym_size": lambda self, dim: self.shape[dim], "item": lambda self: self.item(),
+        "_assert_tensor_metadata": lambda **_: None,
         "contiguous": lambda self, memory_format: self.contiguous(memory_format=memory_format or torch.contiguous_format),
         "rsub": lambda self, other, alpha: torch.sub(other, self, alpha=alpha),
         "arange": lambda end, start=0, step=1, dtype=None, **_: torch.arange(start, end, step, dtype=dtype),
@@ -280,6 +281,35 @@ def own(row: Row) -> Overload:
     return Overload("rushlight", Schema(row.name, "default", params, row.name), row)
 
 
+class Packet:
+    """An op, as a function and by the names of its overloads; a name that PyTorch lacks is the op itself."""
+
+    def __init__(self, name: str, function: Callable[..., Any] | None) -> None:
+        self._name, self._function = name, function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return (self._function or next(iter(overloads(self._name).values())))(*args, **kwargs)
+
+    def __getattr__(self, overload: str) -> Any:
+        found = overloads(self._name).get(overload, self._function)
+        if found is None or overload.startswith("__"):
+            raise AttributeError(f"The underlying op of 'aten.{self._name}' has no overload name '{overload}'")
+        return found
+
+    def overloads(self) -> list[str]:
+        """The overloads' names."""
+        return list(overloads(self._name))
+
+
+@lru_cache(None)
+def packet(name: str) -> Packet:
+    """torch.ops.aten.NAME; AttributeError for what is no op."""
+    found = next((f for space in _SPACES if (f := lookup(space, name))), None)
+    if name.startswith("__") or found is None and not overloads(name):
+        raise AttributeError(f"torch.ops.aten has no op {name!r} in Rushlight")
+    return Packet(name, found)
+
+
 class _Own:
     """torch.ops.rushlight: rows that PyTorch has no name for."""
 
@@ -292,9 +322,18 @@ class _Own:
 OWN = _Own()
 
 
+# What is done with sizes and with results of several tensors.
+_SIZES = (operator.mul, operator.add, operator.sub, operator.floordiv, operator.getitem)
+
+
+def plain(target: Any) -> str:
+    """What nodes of a target are called."""
+    return target._schema.name if isinstance(target, Overload) else str(target.__name__)
+
+
 def named(target: str) -> Any:
     """The function of a node's target, `torch.ops.aten.add.Tensor` or `_operator.mul`; KeyError for others."""
-    if target.startswith(("_operator.", "operator.")):
-        return getattr(operator, target.rpartition(".")[2])
+    if target.startswith("_operator."):
+        return {f.__name__: f for f in _SIZES}[target.rpartition(".")[2]]
     _, _, space, name, overload = target.split(".")
     return own(ROWS[name]) if space == "rushlight" else overloads(name)[overload]

@@ -55,7 +55,7 @@ class _Call:
 
     def __init__(self, mod: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any,
                  opened: Any = None) -> None:
-        self.mod, self.args, self.kwargs, self.opened = mod, args, kwargs, opened
+        self.mod, self.args, self.kwargs, self.opened, self.held = mod, args, kwargs, opened, _held(mod)
         self.leaves, self.spec = flatten((args, kwargs))
         forward = inspect.signature(mod.forward)
         bound = forward.bind(*args, **kwargs).arguments
@@ -92,7 +92,8 @@ class _Call:
             for place, of in symbol.places.items():
                 values[place.leaf] = _resized(values[place.leaf], place.dim, of(sizes[symbol.name]))
         listener = Listener(self.mod, self.opened)
-        specs = _state(listener, self.mod)
+        for spec, tensor in self.held:
+            listener.knows(tensor, listener.graph.placeholder(spec.arg.name))
         for leaf, (name, value) in enumerate(zip(self.inputs, values, strict=True)):
             node = listener.graph.placeholder(name)
             node.meta["leaf"] = leaf
@@ -110,30 +111,27 @@ class _Call:
                 raise _Mismatch(f"at {sizes} it raises {type(error).__name__}: {error}") from error
             leaves, out = flatten(result)
             outputs = [listener.argument(v) for v in leaves]
-        return _Record(listener, outputs, out, specs)
+        return _Record(listener, outputs, out)
 
 
 class _Record:
-    """One recorded call: its graph, its results, and the specs of its state's inputs."""
+    """One recorded call: its graph and its results."""
 
-    def __init__(self, listener: Listener, outputs: list[Any], out: Tree, specs: list[InputSpec]) -> None:
-        self.listener, self.outputs, self.out, self.specs = listener, outputs, out, specs
+    def __init__(self, listener: Listener, outputs: list[Any], out: Tree) -> None:
+        self.listener, self.outputs, self.out = listener, outputs, out
         self.graph = listener.graph
         self.graph.output(tuple(outputs))
 
 
-def _state(listener: Listener, mod: Any) -> list[InputSpec]:
-    """Inputs for a module's parameters and buffers."""
-    specs = []
-    for kind, prefix, named in ((InputKind.PARAMETER, "p", mod.named_parameters()),
-                                (InputKind.BUFFER, "b", mod.named_buffers())):
-        for name, tensor in named:
-            node = listener.graph.placeholder(f"{prefix}_{name.replace('.', '_')}")
-            listener.knows(tensor, node)
-            owner, _, last = name.rpartition(".")
-            kept = None if prefix == "p" else last not in mod.get_submodule(owner)._non_persistent_buffers_set
-            specs.append(InputSpec(kind, TensorArgument(node.name), name, kept))
-    return specs
+def _held(mod: Any) -> list[tuple[InputSpec, Any]]:
+    """A module's parameters and buffers, as inputs."""
+    found = [(InputSpec(InputKind.PARAMETER, TensorArgument(f"p_{name.replace('.', '_')}"), name), t)
+             for name, t in mod.named_parameters()]
+    for name, t in mod.named_buffers():
+        owner, _, last = name.rpartition(".")
+        kept = last not in mod.get_submodule(owner)._non_persistent_buffers_set
+        found.append((InputSpec(InputKind.BUFFER, TensorArgument(f"b_{name.replace('.', '_')}"), name, kept), t))
+    return found
 
 
 def _paths(name: str, source: str, value: Any) -> list[tuple[str, str]]:
@@ -262,7 +260,7 @@ class _Sizes:
                 parts = parts[::-1] if call is operator.mul and isinstance(parts[0], int) else parts
                 with self.graph.inserting_before(before):
                     self.made[text] = self.graph.call_function(call, parts)
-                self.made[text].meta["val"] = Sym(text, 0)
+                self.made[text].meta.update(before.meta, val=Sym(text, 0))
         return self.made[text]
 
     def _symbol(self, name: str) -> Node:
@@ -281,8 +279,8 @@ class _Sizes:
 def _assembled(call: _Call, record: _Record) -> ExportedProgram:
     """The program of a graph."""
     graph, mod = record.graph, call.mod
-    graph.eliminate_dead_code()
-    specs = list(record.specs)
+    graph.eliminate_dead_code(lambda node: node.is_impure() or node.target is operator.getitem)
+    specs = [spec for spec, _ in call.held]
     for node in graph.nodes:
         if "constant" in node.meta:
             specs.append(InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(node.name), node.meta["constant"]))
@@ -314,4 +312,8 @@ def decomposed(program: ExportedProgram, table: dict[Any, Any] | None) -> Export
     args, kwargs = program.example_inputs
     call = _Call(module, args, kwargs, None, opened)
     call.symbols, call.names = program._symbols, program._forward_names
-    return call.program()
+    call.held = [(s, program._tensor(s.target)) for s in program.graph_signature.input_specs  # type: ignore[arg-type]
+                 if s.kind is not InputKind.USER_INPUT]
+    made = call.program()
+    made._state_dict, made._constants = program._state_dict, {**program._constants, **made._constants}
+    return made
