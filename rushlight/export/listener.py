@@ -60,7 +60,7 @@ class Value:
 
 class Listener:
     """Writes a graph while a call runs. attributes: names of tensors that modules hold beside their state;
-    opened: names of rows that are told in the rows that they consist of."""
+    opened(row, its overload): whether a composite row is told in the rows that it consists of."""
 
     def __init__(self, module: Any, opened: Any = None) -> None:
         self.graph = Graph()
@@ -69,7 +69,7 @@ class Listener:
         self.memory: dict[int, list[Any]] = {}
         self.constants: dict[str, Any] = {}
         self.depth = 0
-        self.opened = opened or (lambda row: False)
+        self.opened = opened or (lambda row, found: found is None)
         self.paths = {id(m): name for name, m in module.named_modules()}
         self.attributes = {id(t): f"{p}.{n}".lstrip(".") for p, m in module.named_modules()
                            for n, t in m.__dict__.items() if isinstance(t, torch.Tensor)}
@@ -82,7 +82,7 @@ class Listener:
         bound = arguments.bind(row, args, {k: v for k, v in kwargs.items() if k not in extra})
         writes = bool(getattr(call, "writes", False)) or kwargs.get("inplace") is True
         found = overloads.chosen(row, bound, writes)
-        if row.kind == "composite" and out is None and (found is None or self.opened(row)):
+        if row.kind == "composite" and out is None and self.opened(row, found):
             result = state.within(self, call, args, kwargs)
             if all(id(t) in self.known for t in flatten(result)[0] if isinstance(t, torch.Tensor)):
                 return result

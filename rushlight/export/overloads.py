@@ -123,21 +123,25 @@ class Overload:
             self._call = special(self._schema) or self._of_row()
         return self._call
 
-    def _of_row(self) -> Callable[..., Any]:
+    def row(self) -> tuple[Row, dict[str, str]]:
+        """The row, and the signature's parameter for each of its own; NotImplementedError without one."""
         name = self._schema.name
-        inplace = self._schema.writes and name.endswith("_")
-        base = name[:-1] if inplace else name
+        base = name[:-1] if self._schema.writes and name.endswith("_") else name
+        prefix, _, rest = base.partition("_")
+        spaces = [(space, base) for space in _SPACES] + [(prefix, rest)]
         rows = [self._row] if self._row else [ROWS.get(_ROWS[base])] if base in _ROWS else [
-            found[0] for space in _SPACES if (found := NAMES.get((space, base))) is not None]
+            found[0] for key in spaces if (found := NAMES.get(key)) is not None]
         for row in rows:
             matched = pairs(row, self._schema) if row is not None else None
-            if matched is not None:
-                call = (lookup("Tensor", name) or lookup("nn.functional", name)) if inplace else function(row)
-                return _translated(call, {theirs: ours for ours, theirs in matched.items()})  # type: ignore[arg-type]
-        found = lookup("linalg", name.removeprefix("linalg_")) or lookup("special", name.removeprefix("special_"))
-        if found is None:
-            raise NotImplementedError(f"torch.ops.{self} is known to PyTorch, but nothing in Rushlight computes it")
-        return found
+            if row is not None and matched is not None:
+                return row, matched
+        raise NotImplementedError(f"torch.ops.{self} is known to PyTorch, but nothing in Rushlight computes it")
+
+    def _of_row(self) -> Callable[..., Any]:
+        row, matched = self.row()
+        name = self._schema.name
+        call = (lookup("Tensor", name) or lookup("nn.functional", name)) if self._schema.writes else function(row)
+        return _translated(call, {theirs: ours for ours, theirs in matched.items()})  # type: ignore[arg-type]
 
     def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Every argument by its name; TypeError for what the signature lacks."""
@@ -236,10 +240,14 @@ def _shaped(kind: str, value: Any) -> Any:
     return torch.device("cpu") if kind.startswith("Device") and value is None else value
 
 
+def aten_name(row: Row) -> str:
+    """What PyTorch calls a row."""
+    return _ATEN.get(row.name) or function(row).__qualname__
+
+
 def chosen(row: Row, bound: dict[str, Any], writes: bool) -> tuple[Any, list[Any], dict[str, Any]] | None:
     """(overload, args, kwargs) that PyTorch would record for a call of a row; None if none fits."""
-    name = _ATEN.get(row.name, function(row).__qualname__)
-    name += "_" * (writes or bound.get("inplace") is True)
+    name = aten_name(row) + "_" * (writes or bound.get("inplace") is True)
     if row.name == "sub" and not isinstance(bound["input"], torch.Tensor):
         name, bound = "rsub", {**bound, "input": bound["other"], "other": bound["input"]}
     changed = {p.name for p in row.params if bound[p.name] is not p.default and bound[p.name] != p.default}

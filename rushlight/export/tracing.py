@@ -39,15 +39,7 @@ def export(mod: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None
         raise ValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}.")
     if not isinstance(args, tuple):
         raise UserError(f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}")
-    call = _Call(mod, args, kwargs or {}, dynamic_shapes)
-    while True:
-        try:
-            return call.program()
-        except _Mismatch as error:
-            free = [s for s in call.symbols if not isinstance(s.given, Dim) and s.given.kind == "AUTO"]
-            if not free:
-                raise UserError(call.violated(error)) from error
-            call.symbols = [s for s in call.symbols if s not in free]
+    return _Call(mod, args, kwargs or {}, dynamic_shapes).told()
 
 
 class _Call:
@@ -70,6 +62,17 @@ class _Call:
         pathed = [part for name, value in order.items() for part in _paths(name, f"L['{name}']", value)]
         self.inputs, self.sources = [p[0] for p in pathed], [p[1] for p in pathed]
         self.symbols = symbols(_spread(shapes, order), self.leaves, self.sources)
+
+    def told(self) -> ExportedProgram:
+        """The program; dimensions of Dim.AUTO that make a difference keep their sizes."""
+        while True:
+            try:
+                return self.program()
+            except _Mismatch as error:
+                free = [s for s in self.symbols if not isinstance(s.given, Dim) and s.given.kind == "AUTO"]
+                if not free:
+                    raise UserError(self.violated(error)) from error
+                self.symbols = [s for s in self.symbols if s not in free]
 
     def program(self) -> ExportedProgram:
         """The graph of all records."""
@@ -306,11 +309,17 @@ def decomposed(program: ExportedProgram, table: dict[Any, Any] | None) -> Export
     """The program recorded again, in the rows that composite ops consist of."""
     wanted = None if table is None else {overload._schema.name for overload in table}
 
-    def opened(row: Any) -> bool:
-        return row.kind == "composite" and (wanted is None or row.name in wanted)
-    module = program.module(check_guards=False)
-    args, kwargs = program.example_inputs
-    call = _Call(module, args, kwargs, None, opened)
+    def opened(row: Any, found: Any) -> bool:
+        return found is None or wanted is None or found[0]._schema.name in wanted
+    return recorded(program.module(check_guards=False), *program.example_inputs, None, opened, program)
+
+
+def recorded(mod: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any, opened: Any,
+             program: ExportedProgram | None = None) -> ExportedProgram:
+    """export(), with composite rows told in others where opened(row, its overload) says so; of a program again."""
+    call = _Call(mod, args, kwargs, shapes, opened)
+    if program is None:
+        return call.told()
     call.symbols, call.names = program._symbols, program._forward_names
     call.held = [(s, program._tensor(s.target)) for s in program.graph_signature.input_specs  # type: ignore[arg-type]
                  if s.kind is not InputKind.USER_INPUT]
