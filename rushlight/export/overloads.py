@@ -52,6 +52,9 @@ class Schema(NamedTuple):
     def __str__(self) -> str:
         return f"aten::{self.text}"
 
+    def __hash__(self) -> int:
+        return hash(self.text)
+
 
 _VALUES = {"None": None, "True": True, "False": False, "Mean": 1}
 
@@ -250,6 +253,8 @@ def chosen(row: Row, bound: dict[str, Any], writes: bool) -> tuple[Any, list[Any
     name = aten_name(row) + "_" * (writes or bound.get("inplace") is True)
     if row.name == "sub" and not isinstance(bound["input"], torch.Tensor):
         name, bound = "rsub", {**bound, "input": bound["other"], "other": bound["input"]}
+    if row.name == "arange" and bound["end"] is None:
+        bound = {**bound, "start": None, "end": bound["start"]}
     changed = {p.name for p in row.params if bound[p.name] is not p.default and bound[p.name] != p.default}
     for overload in overloads(name).values():
         matched = pairs(row, overload._schema)

@@ -7,7 +7,6 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.base.pytree import Tree
-from rushlight.export.listener import Value
 from rushlight.export.signature import ConstantArgument, ExportGraphSignature, InputKind
 from rushlight.export.symbols import Sym, Symbol, ValueRanges
 from rushlight.fx.graph import Graph
@@ -165,40 +164,46 @@ class _ExportedModule(GraphModule):
 
 
 class _Guards(torch.nn.Module):
-    """Compares inputs with what was exported."""
+    """Compares inputs with what was exported. It holds plain tuples, which torch.compile can guard."""
 
     def __init__(self, program: ExportedProgram) -> None:
         super().__init__()
         specs, nodes = program.graph_signature.input_specs, program.graph.nodes
-        self.inputs = [(s.arg, n.meta.get("val")) for s, n in zip(specs, nodes, strict=False) if s.kind not in _STATE]
-        self.ranges = program.range_constraints
+        self.inputs = tuple(
+            (s.arg.name, None, s.arg.value) if isinstance(s.arg, ConstantArgument) else _expected(s.arg.name, n)
+            for s, n in zip(specs, nodes, strict=False) if s.kind not in _STATE)
+        self.ranges = tuple((name, *bounds) for name, bounds in program.range_constraints.items())
 
     def forward(self, *args: Any) -> None:
         """AssertionError for an input of another size, dtype or value."""
         sizes: dict[str, int] = {}
-        for (arg, value), given in zip(self.inputs, args, strict=True):
-            if isinstance(arg, ConstantArgument):
-                _hold(given == arg.value, f"{arg.name} == {arg.value!r}")
-            elif isinstance(value, Value):
-                _hold(isinstance(given, torch.Tensor), f"isinstance({arg.name}, torch.Tensor)")
-                _hold(given.dtype == value.dtype, f"{arg.name}.dtype == {value.dtype}")
-                _hold(given.dim() == value.dim(), f"{arg.name}.dim() == {value.dim()}")
-                for d, wanted in enumerate(value.shape):
-                    self.one(f"{arg.name}.size()[{d}]", given.shape[d], wanted, sizes)
+        for (name, dtype, expected), given in zip(self.inputs, args, strict=True):
+            if dtype is None:
+                _hold(given == expected, f"{name} == {expected!r}")
+                continue
+            _hold(isinstance(given, torch.Tensor), f"isinstance({name}, torch.Tensor)")
+            _hold(given.dtype == dtype, f"{name}.dtype == {dtype}")
+            _hold(given.dim() == len(expected), f"{name}.dim() == {len(expected)}")
+            for d, wanted in enumerate(expected):
+                self.one(f"{name}.size()[{d}]", given.shape[d], wanted, sizes)
 
     def one(self, name: str, size: int, wanted: Any, sizes: dict[str, int]) -> None:
-        """Compare a size."""
-        if not isinstance(wanted, Sym):
-            return _hold(size == wanted, f"{name} == {wanted}")
-        if wanted.expression not in self.ranges:
-            return _hold(size == wanted.at(sizes), f"{name} == {wanted}") if sizes else None
-        if wanted.expression in sizes:
-            return _hold(size == sizes[wanted.expression], f"{name} == {wanted}")
-        low, high = self.ranges[wanted.expression]
-        _hold(size >= low, f"{name} >= {low}")
-        _hold(size <= high, f"{name} <= {high}")
-        sizes[wanted.expression] = size
-        return None
+        """Compare a size with a number, or with an expression of sizes."""
+        bounds = next((bounds for bounds in self.ranges if bounds[0] == wanted), None)
+        if bounds is None or wanted in sizes:
+            # An expression of sizes that come later cannot be compared yet.
+            known = not isinstance(wanted, str) or bool(sizes)
+            _hold(not known or size == (Sym(wanted, 0).at(sizes) if isinstance(wanted, str) else wanted),
+                  f"{name} == {wanted}")
+            return
+        _hold(size >= bounds[1], f"{name} >= {bounds[1]}")
+        _hold(size <= bounds[2], f"{name} <= {bounds[2]}")
+        sizes[wanted] = size
+
+
+def _expected(name: str, node: Any) -> tuple[Any, ...]:
+    value = node.meta["val"]
+    return name, value.dtype, tuple(str(n) if isinstance(n, Sym) else n for n in value.shape)
 
 
 def _hold(true: bool, what: str) -> None:

@@ -52,6 +52,8 @@ class GraphModule(torch.nn.Module):
     """A module that does what `graph` says with what it finds in `root` (a module, or a dict of names): its
     `code` is a method's text, written anew by `recompile()`."""
 
+    meta: dict[str, Any]
+
     def __new__(cls, *args: Any, **kwargs: Any) -> GraphModule:
         # Each has a class of its own, which holds its forward.
         base = next(c for c in cls.__mro__ if not c.__dict__.get("_made"))
@@ -73,7 +75,8 @@ class GraphModule(torch.nn.Module):
                 put(self, node.target, root[node.target])
             else:
                 _copied(root, self, node.target)
-        self.meta: dict[str, Any] = dict(getattr(root, "meta", {}))
+        # On the class, which is this module's own: torch.compile guards what a module holds.
+        type(self).meta = dict(getattr(root, "meta", {}))
         self.graph = graph
 
     @property

@@ -130,5 +130,5 @@ def tensor(name: str, array: Any) -> TensorProto:
     """A constant as ONNX holds it."""
     code = _OF.get(array.dtype.name)
     if code is None:
-        return numpy_helper.from_array(np.ascontiguousarray(array), name)
+        return numpy_helper.from_array(np.asarray(array, order="C"), name)
     return onnx.TensorProto(name=name, data_type=code, dims=array.shape, raw_data=array.tobytes())

@@ -12,7 +12,7 @@ from rushlight.derive import cast, types
 from rushlight.dispatch.pointwise import variant
 from rushlight.onnx.builder import Builder, Ref
 from rushlight.onnx.errors import UnsupportedOperatorError
-from rushlight.ops.scalar import const, substitute, symbol, toposort
+from rushlight.ops.scalar import const, round_stored, substitute, symbol, toposort
 
 
 @lru_cache(None)
@@ -38,6 +38,7 @@ def pointwise(b: Builder, row: Any, bound: dict[str, Any], result: Any) -> Ref:
     ranks = [(cast.DIMS if bound[n].shape else cast.ZERO, bound[n].dtype) if isinstance(bound[n], Ref)
              else cast.rank_of_number(bound[n]) for n in formula.operands if n in promoting]
     work = cast.compute_dtype(row.dtypes, cast.common_dtype(ranks))
+    root, = round_stored([root], work.name if work.itemsize < 4 else None)
     operands = {n: b.cast(v, work) if n in promoting else v for n, v in operands.items()}
     return b.cast(expression(b, root, operands, work, row.name), result.dtype)
 
@@ -64,11 +65,14 @@ def expression(b: Builder, root: Any, operands: dict[str, Ref], work: Any, name:
     return made[root]
 
 
+_BUILTINS = {"len": len, "range": range, "int": int, "float": float, "list": list}
+
+
 class Scope(dict[str, Any]):
     """The names of a table's expression: its arguments, capital names as ONNX ops, and `forms`' functions."""
 
     def __init__(self, b: Builder, names: dict[str, Any], forms: Any = None) -> None:
-        super().__init__(names)
+        super().__init__(names, __builtins__=_BUILTINS)
         self.b, self.forms = b, forms
 
     def __missing__(self, name: str) -> Any:
@@ -83,5 +87,4 @@ class Scope(dict[str, Any]):
 
 def evaluated(b: Builder, code: Any, names: dict[str, Any], forms: Any = None) -> Any:
     """A line of a table, with these arguments."""
-    return eval(code, {"__builtins__": {"len": len, "range": range, "int": int, "min": min, "max": max, "str": str}},
-                Scope(b, names, forms))
+    return eval(code, Scope(b, names, forms))

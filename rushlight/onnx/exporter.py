@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
-from rushlight.export import overloads
 from rushlight.export.program import ExportedProgram
 from rushlight.export.tracing import recorded
 from rushlight.onnx.errors import OnnxExporterError
@@ -61,7 +60,7 @@ def _program(model: Any, args: tuple[Any, ...], kwargs: Any, shapes: Any, axes: 
     known = table("ops.tsv")
 
     def opened(row: Any, found: Any) -> bool:
-        name = overloads.aten_name(row) if found is None else found[0]._schema.name
+        name = row.name if found is None else found[0]._schema.name
         return name not in known
     if isinstance(model, ExportedProgram):
         return recorded(model.module(check_guards=False), *model.example_inputs, None, opened, model)

@@ -42,10 +42,6 @@ class Forms:
         """How many dimensions a value has."""
         return len(v.shape)
 
-    def float_(self, v: Any) -> float:
-        """A number."""
-        return float(v)
-
     def scalar(self, v: Any) -> Ref:
         """A whole number without dimensions."""
         if isinstance(v, (Ref, Sym)):
@@ -74,7 +70,7 @@ class Forms:
 
     def as_out(self, v: Any) -> Ref:
         """A value in the result's dtype."""
-        v = v if isinstance(v, Ref) else self.b.value(v, self.outs[0])
+        v = v if isinstance(v, Ref) else self.b.value(v, self.outs[0].dtype)
         return self.b.cast(v, self.outs[0].dtype)
 
     def cast_as(self, v: Any, like: Ref) -> Ref:
@@ -202,7 +198,7 @@ class Forms:
             self.refuse()
         x = b.Transpose(input, perm=[1, 0, 2]) if batch_first else input
         per, ends = 4 if biased else 2, []
-        hidden = known(states[0].shape)[-1:][0] if not isinstance(states[0].shape[-1], Sym) else self.refuse()
+        hidden = known(states[0].shape[-1:])[0]
         for layer in range(layers):
             own = [params[per * (ways * layer + w):][:per] for w in range(ways)]
             w, r = (b.Concat(*[b.Unsqueeze(self._gates(p[i], order, hidden), [0]) for p in own], axis=0) for i in (0, 1))
@@ -237,7 +233,7 @@ class Forms:
         windows = [n // o for n, o in zip(sizes, output, strict=True)]
         return getattr(self.b, f"{kind}Pool")(v, kernel_shape=windows, strides=windows)  # type: ignore[no-any-return]
 
-    def pad(self, v: Ref, sizes: Any, mode: str, value: Any) -> Ref:
+    def padded_by(self, v: Ref, sizes: Any, mode: str, value: Any) -> Ref:
         """PyTorch tells the last dimension first."""
         pairs = [(0, 0)] * (len(v.shape) - len(sizes) // 2) + [*zip(sizes[::2], sizes[1::2], strict=True)][::-1]
         how = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}[mode]
@@ -288,6 +284,22 @@ class Forms:
         size = self.b.shape(np.broadcast_shapes(*[tuple(known(i.shape)) for i in indices]))
         parts = [self.b.Unsqueeze(self.b.Expand(self.b.cast(i, dt.int64), size), [-1]) for i in indices]
         return self.b.GatherND(v, self.b.Concat(*parts, axis=-1), to_dtype=v.dtype)  # type: ignore[no-any-return]
+
+    def rolled(self, v: Ref, shifts: Any, dims: Any) -> Ref:
+        """Elements moved along dimensions, those at the end to the beginning."""
+        flat = v if dims else self.b.Reshape(v, [-1])
+        for shift, dim in zip(shifts, dims or [0], strict=True):
+            size = known([v.shape[dim]])[0] if dims else int(np.prod(known(v.shape)))
+            at = size - shift % size if size else 0
+            flat = self.b.Concat(self.b.Slice(flat, [at], [size], [dim]), self.b.Slice(flat, [0], [at], [dim]), axis=dim)
+        return flat if dims else self.b.Reshape(flat, self.out_shape())  # type: ignore[no-any-return]
+
+    def loss(self, op: str, v: Ref, target: Ref, weight: Any, reduction: int, ignored: int) -> Ref:
+        """A loss of classes."""
+        if target.dtype.is_floating_point:
+            self.refuse()
+        how = ("none", "mean", "sum")[reduction]
+        return getattr(self.b, op)(v, target, weight, reduction=how, ignore_index=ignored)  # type: ignore[no-any-return]
 
     # --- reductions ------------------------------------------------------------------------------
 

@@ -158,7 +158,8 @@ class _Writer:
                                            "(torch.where, torch.cat)")
         code = table("ops.tsv").get(schema.name)
         if code is not None:
-            return evaluated(self.b, code, {**_DEFAULTS, **bound}, Forms(self.b, outs))
+            own = bound.get("self", bound.get("input"))
+            return evaluated(self.b, code, {**_DEFAULTS, "self": own, "input": own, **bound}, Forms(self.b, outs))
         row, matched = node.target.row()
         if row.kind != "pointwise":
             raise UnsupportedOperatorError("there is neither a line for it in ops.tsv nor an expression of it")
