@@ -1,4 +1,5 @@
-"""Nodes' arguments, sizes and structures as PyTorch's files of exported programs spell them, and read back."""
+"""Nodes' arguments, sizes and structures as PyTorch's files of exported programs spell them, and read
+back."""
 from __future__ import annotations
 
 import ast
@@ -14,11 +15,13 @@ from rushlight.export.symbols import Sym
 from rushlight.fx.node import Node
 
 DTYPES = {name: code for code, name in enumerate(
-    "uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool bfloat16".split(), 1)} | {
-    "uint16": 28, "float8_e4m3fn": 29, "float8_e5m2": 30, "float8_e4m3fnuz": 31, "float8_e5m2fnuz": 32, "uint32": 34,
-    "uint64": 35}
+    "uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool "
+    "bfloat16".split(), 1)} | {
+    "uint16": 28, "float8_e4m3fn": 29, "float8_e5m2": 30, "float8_e4m3fnuz": 31, "float8_e5m2fnuz": 32,
+    "uint32": 34, "uint64": 35}
 _BY_CODE = {code: getattr(torch, name) for name, code in DTYPES.items() if hasattr(torch, name)}
-_FORMATS = {1: torch.contiguous_format, 2: torch.channels_last, 3: torch.channels_last_3d, 4: torch.preserve_format}
+_FORMATS = {1: torch.contiguous_format, 2: torch.channels_last, 3: torch.channels_last_3d,
+            4: torch.preserve_format}
 _SYMPY = {ast.Mult: "Mul", ast.Add: "Add", ast.FloorDiv: "FloorDiv"}
 _SIGNS = {"Mul": "*", "Add": "+", "FloorDiv": "//"}
 _KINDS = {tuple: "builtins.tuple", list: "builtins.list", dict: "builtins.dict",
@@ -107,7 +110,8 @@ def argument(value: Any, kind: str = "") -> dict[str, Any]:
             "as_tensor": {"name": value.name}}
     if isinstance(value, (list, tuple)):
         return _listed(list(value), kind)
-    for of, key in ((type(None), "as_none"), (bool, "as_bool"), (int, "as_int"), (float, "as_float"), (str, "as_string")):
+    for of, key in ((type(None), "as_none"), (bool, "as_bool"), (int, "as_int"), (float, "as_float"),
+                    (str, "as_string")):
         if isinstance(value, of):
             return {key: True if value is None else value}
     if isinstance(value, torch.dtype):
@@ -136,7 +140,8 @@ def _listed(items: list[Any], kind: str) -> dict[str, Any]:
 
 
 def argument_of(told: dict[str, Any], known: dict[str, Node]) -> Any:
-    """The argument that `argument` told; KeyError for names of no nodes, ValueError for what is no argument."""
+    """The argument that `argument` told; KeyError for names of no nodes, ValueError for what is no
+    argument."""
     (key, value), = told.items()
     if key in ("as_tensor", "as_sym_int"):
         return _node_of(value, known)
@@ -148,7 +153,8 @@ def argument_of(told: dict[str, Any], known: dict[str, Node]) -> Any:
     items: Any = {"as_bools": bool, "as_ints": int, "as_floats": (int, float), "as_strings": str}.get(key)
     if wanted and isinstance(value, wanted) or items and all(isinstance(item, items) for item in value):
         return value
-    other = {"as_none": lambda: None, "as_scalar_type": lambda: dtype_of(value), "as_layout": lambda: torch.strided,
+    other = {"as_none": lambda: None, "as_scalar_type": lambda: dtype_of(value),
+             "as_layout": lambda: torch.strided,
              "as_device": lambda: torch.device(value["type"]), "as_memory_format": lambda: _FORMATS[value]}
     if key not in other:
         raise ValueError(f"{told!r} is no argument")
@@ -156,7 +162,8 @@ def argument_of(told: dict[str, Any], known: dict[str, Node]) -> Any:
 
 
 def _node_of(told: dict[str, Any], known: dict[str, Node]) -> Any:
-    return int(told["as_int"]) if "as_int" in told else known[told["as_name"] if "as_name" in told else told["name"]]
+    return int(told["as_int"]) if "as_int" in told else known[told["as_name"] if "as_name" in told
+                                                              else told["name"]]
 
 
 # --- structures -----------------------------------------------------------------------------------
@@ -173,7 +180,8 @@ def _structured(tree: Tree) -> dict[str, Any]:
     if tree.kind not in _KINDS:
         raise TypeError(f"torch.export.save: an exported program's file cannot hold a {tree.kind.__name__}")
     context = json.dumps(list(tree.keys)) if tree.kind in (dict, OrderedDict) else "null"
-    return {"type": _KINDS[tree.kind], "context": context, "children_spec": [_structured(c) for c in tree.children]}
+    return {"type": _KINDS[tree.kind], "context": context,
+            "children_spec": [_structured(c) for c in tree.children]}
 
 
 def structure_of(text: str) -> Tree:

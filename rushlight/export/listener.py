@@ -1,9 +1,10 @@
 """Recording a call as a graph of aten ops.
 
-compile()'s recorder hears arrays and kernels, after views are gone and a linear layer is a product and an addition.
-An exported program is told in the program's own ops, so this listener stands one floor higher, in the door, where
-autocast and profilers stand: it sees each public op with its arguments, and runs it. Tensors are known by identity;
-nothing is replaced. What has no row (copies, fills, numbers that leave) comes by TAPE, as to compile().
+compile()'s recorder hears arrays and kernels, after views are gone and a linear layer is a product and an
+addition. An exported program is told in the program's own ops, so this listener stands one floor higher, in
+the door, where autocast and profilers stand: it sees each public op with its arguments, and runs it. Tensors
+are known by identity; nothing is replaced. What has no row (copies, fills, numbers that leave) comes by TAPE,
+as to compile().
 """
 from __future__ import annotations
 
@@ -28,6 +29,7 @@ from rushlight.export import overloads
 from rushlight.export.errors import GuardOnDataDependentSymNode
 from rushlight.export.symbols import Sym
 from rushlight.fx.graph import Graph
+from rushlight.fx.names import typename
 from rushlight.fx.node import Node, map_aggregate
 
 _PACKAGE = torch.__file__.rpartition("__init__")[0]
@@ -150,7 +152,8 @@ class Listener:
         self.knows(t, node)
         if own is None:
             copied = self.record(overloads.named("torch.ops.aten.lift_fresh_copy.default"), (t,), {}, t)
-            self.known[id(t)] = self.graph.call_function(overloads.named("torch.ops.aten.detach_.default"), (copied,),
+            self.known[id(t)] = self.graph.call_function(overloads.named("torch.ops.aten.detach_.default"),
+                                                         (copied,),
                                                          name="detach_")
             self.known[id(t)].meta.update(copied.meta)
         return self.known[id(t)]
@@ -161,7 +164,8 @@ class Listener:
         """Where the program is: lines of its forwards, and the modules that these are of."""
         frame: Any = sys._getframe(1)
         lines, modules = [], {}
-        while frame is not None and not frame.f_code.co_filename.startswith(f"{_PACKAGE}export{os.sep}tracing"):
+        begin = f"{_PACKAGE}export{os.sep}tracing"
+        while frame is not None and not frame.f_code.co_filename.startswith(begin):
             file, own = frame.f_code.co_filename, None
             if frame.f_code.co_name == "forward" and not file.startswith(_INNER):
                 own = frame.f_locals.get("self")
@@ -170,7 +174,7 @@ class Listener:
             path = self.paths.get(id(own)) if own is not None else None
             if path is not None:
                 modules[f"L__self__{''.join(f'_{p}' for p in path.split('.') if p)}"] = (
-                    path, f"{type(own).__module__}.{type(own).__qualname__}".replace("rushlight.", "torch.", 1))
+                    path, typename(type(own)))
             frame = frame.f_back
         found: dict[str, Any] = {"nn_module_stack": dict(reversed(modules.items()))}
         return found | ({"stack_trace": "\n".join(reversed(lines))} if lines else {})
@@ -192,10 +196,12 @@ class _Tape:
         if function is methods.assign:
             name, given = "copy_.default", (into, values[1])
         elif function is np.copyto and len(operands) == 2:
-            name, given = "fill_.Scalar", (into, operands[1].item() if isinstance(operands[1], np.generic) else operands[1])
+            name, given = "fill_.Scalar", (into, operands[1].item() if isinstance(operands[1], np.generic)
+                                           else operands[1])
         elif function is advanced.write and len(operands) == 3:
             by_array = {id(t._m): t for t in self.to.kept}
-            indices = [None if a is None else by_array.get(id(a), torch.from_numpy(np.array(a))) for a in operands[1]]
+            indices = [None if a is None else by_array.get(id(a), torch.from_numpy(np.array(a)))
+                       for a in operands[1]]
             name, given = "index_put_.default", (into, indices, values[1])
         else:
             return
@@ -207,8 +213,10 @@ class _Tape:
             return
         trace = self.to.place().get("stack_trace", "").strip()
         raise GuardOnDataDependentSymNode(
-            f"Could not guard on data-dependent expression: {what} asks for a tensor's number, which an exported "
-            "program does not know.\n\nconsider torch.where, torch.clamp or another op of tensors instead.\n\n"
+            f"Could not guard on data-dependent expression: {what} asks for a tensor's number, which an "
+            "exported "
+            "program does not know.\n\nconsider torch.where, torch.clamp or another op of tensors "
+            "instead.\n\n"
             f"The following call raised this error:\n  {trace}\n")
 
     def call(self, function: Any, *args: Any) -> Any:

@@ -1,7 +1,8 @@
 """torch.ops.aten.NAME.OVERLOAD: the table's ops under PyTorch's internal names and signatures.
 
-schemas.tsv holds PyTorch's signatures (tests/goldens/record_aten.py writes it). An overload belongs to the row of its
-name; parameters are paired by name, else by place. Rows that PyTorch has no name for are `torch.ops.rushlight.NAME`.
+schemas.tsv holds PyTorch's signatures (tests/goldens/record_aten.py writes it). An overload belongs to the
+row of its name; parameters are paired by name, else by place. Rows that PyTorch has no name for are
+`torch.ops.rushlight.NAME`.
 """
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from rushlight.ops.signature import REQUIRED
 from rushlight.ops.table import NAMES, ROWS, Row
 
 # Rows and PyTorch's names, where they differ: the first is how programs call it, the second an op's name.
-_ATEN = {"_to_dtype": "to", "_view": "view", "cross_entropy": "cross_entropy_loss", "unfold_columns": "im2col"}
+_ATEN = {"_to_dtype": "to", "_view": "view", "cross_entropy": "cross_entropy_loss",
+         "unfold_columns": "im2col"}
 _ROWS = {aten: row for row, aten in _ATEN.items()} | {"rsub": "sub", "conv2d": "conv2d"}
 # Where PyTorch makes a tensor of a number.
 _TAKES_NUMBERS = frozenset("add sub mul div divide multiply subtract true_divide floor_divide".split())
@@ -76,14 +78,15 @@ def _value(text: str | None) -> Any:
 
 @lru_cache(None)
 def _parsed(text: str) -> Schema:
-    name, overload, inner = re.fullmatch(r"(\w+)(?:\.(\w+))?\((.*)\) -> .*", text).groups()  # type: ignore[union-attr]
+    name, overload, inner = re.fullmatch(r"(\w+)(?:\.(\w+))?\((.*)\) -> .*", text).groups()
     params, keyword = [], False
     for part in re.split(r", (?![^\[]*\])", inner) if inner else ():
         if part == "*":
             keyword = True
             continue
-        kind, own, default = re.fullmatch(r"(.+?) (\w+)(?:=(.*))?", part).groups()  # type: ignore[union-attr]
-        params.append(Param(own, re.sub(r"\([^)]*\)|Sym(?=Int)", "", kind).replace("Int", "int"), _value(default), keyword))
+        kind, own, default = re.fullmatch(r"(.+?) (\w+)(?:=(.*))?", part).groups()
+        params.append(Param(own, re.sub(r"\([^)]*\)|Sym(?=Int)", "", kind).replace("Int", "int"),
+                            _value(default), keyword))
     return Schema(name, overload or "default", tuple(params), text)
 
 
@@ -117,7 +120,8 @@ class Overload:
         return f"{self.namespace}.{self.__name__}"
 
     def __repr__(self) -> str:
-        return f"<OpOverload(op='{self.namespace}.{self._schema.name}', overload='{self._schema.overload_name}')>"
+        name, overload = self._schema.name, self._schema.overload_name
+        return f"<OpOverload(op='{self.namespace}.{name}', overload='{overload}')>"
 
     @property
     def function(self) -> Callable[..., Any]:
@@ -138,13 +142,15 @@ class Overload:
             matched = pairs(row, self._schema) if row is not None else None
             if row is not None and matched is not None:
                 return row, matched
-        raise NotImplementedError(f"torch.ops.{self} is known to PyTorch, but nothing in Rushlight computes it")
+        raise NotImplementedError(f"torch.ops.{self} is known to PyTorch, but nothing in Rushlight computes "
+                                  "it")
 
     def _of_row(self) -> Callable[..., Any]:
         row, matched = self.row()
         name = self._schema.name
-        call = (lookup("Tensor", name) or lookup("nn.functional", name)) if self._schema.writes else function(row)
-        return _translated(call, {theirs: ours for ours, theirs in matched.items()})  # type: ignore[arg-type]
+        call = (lookup("Tensor", name)
+                or lookup("nn.functional", name)) if self._schema.writes else function(row)
+        return _translated(call, {theirs: ours for ours, theirs in matched.items()})
 
     def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
         """Every argument by its name; TypeError for what the signature lacks."""
@@ -153,7 +159,8 @@ class Overload:
         unknown = given.keys() - {p.name for p in params}
         missing = [p.name for p in params if p.default is REQUIRED and p.name not in given]
         if unknown or missing or len(args) > len(params):
-            raise TypeError(f"{self} takes {self._schema.text}, but it got {len(args)} arguments and the keywords "
+            raise TypeError(f"{self} takes {self._schema.text}, but it got {len(args)} arguments and the "
+                            "keywords "
                             f"{sorted(kwargs)}")
         return {p.name: given.get(p.name, p.default) for p in params}
 
@@ -161,7 +168,8 @@ class Overload:
         return self.function(**self.bound(args, kwargs))
 
     def _public(self) -> Any:
-        """What programs call the op by, which equals each of its overloads, as policies of checkpoints expect."""
+        """What programs call the op by, which equals each of its overloads, as policies of checkpoints
+        expect."""
         return next((f for space in _SPACES if (f := lookup(space, self._schema.name))), self)
 
     def __hash__(self) -> int:
@@ -190,10 +198,12 @@ def special(schema: Schema) -> Callable[..., Any] | None:
     found: dict[str, Callable[..., Any]] = {
         "copy_": lambda self, src, **_: self.copy_(src), "fill_": lambda self, value: self.fill_(value),
         "zero_": lambda self: self.zero_(), "lift_fresh_copy": lambda self: self.clone(),
-        "detach_": lambda self: self, "detach": lambda self: self.detach(), "alias": lambda self: self.alias(),
+        "detach_": lambda self: self, "detach": lambda self: self.detach(),
+        "alias": lambda self: self.alias(),
         "sym_size": lambda self, dim: self.shape[dim], "item": lambda self: self.item(),
         "_assert_tensor_metadata": lambda **_: None,
-        "contiguous": lambda self, memory_format: self.contiguous(memory_format=memory_format or torch.contiguous_format),
+        "contiguous": lambda self, memory_format: self.contiguous(memory_format=memory_format
+                                                                  or torch.contiguous_format),
         "rsub": lambda self, other, alpha: torch.sub(other, self, alpha=alpha),
         "arange": lambda end, start=0, step=1, dtype=None, **_: torch.arange(start, end, step, dtype=dtype),
         "_to_copy": lambda self, dtype, **_: self.to(dtype or self.dtype, copy=True)}
@@ -222,16 +232,19 @@ def _fits(kind: str, value: Any, numbers: bool) -> bool:
     kind = kind.removesuffix("?")
     if kind.startswith("Tensor"):
         if "[" in kind:
-            return isinstance(value, (list, tuple)) and all(v is None or isinstance(v, torch.Tensor) for v in value)
+            return isinstance(value,
+                              (list, tuple)) and all(v is None or isinstance(v, torch.Tensor) for v in value)
         return isinstance(value, torch.Tensor) or numbers and isinstance(value, (int, float, complex))
     if isinstance(value, torch.Tensor):
         return False
     if "[" in kind:
         items, one = value if isinstance(value, (list, tuple)) else [value], kind.split("[")[0]
-        return (isinstance(value, (list, tuple)) or kind[-2].isdigit()) and all(_fits(one, v, False) for v in items)
+        return (isinstance(value, (list, tuple))
+                or kind[-2].isdigit()) and all(_fits(one, v, False) for v in items)
     plain = {"Scalar": (int, float, complex), "int": int, "float": (int, float), "bool": bool, "str": str,
              "ScalarType": torch.dtype}.get(kind)
-    return plain is None or isinstance(value, plain) and (kind in ("bool", "Scalar") or not isinstance(value, bool))
+    return plain is None or isinstance(value,
+                                       plain) and (kind in ("bool", "Scalar") or not isinstance(value, bool))
 
 
 def _shaped(kind: str, value: Any) -> Any:
@@ -290,7 +303,8 @@ def _arguments(schema: Schema, given: dict[str, Any], name: str) -> tuple[list[A
 @lru_cache(None)
 def own(row: Row) -> Overload:
     """The op of a row that PyTorch has no name for."""
-    params = tuple(Param(p.name, "Tensor" if p.is_tensor else "Any", p.default, p.keyword_only) for p in row.params)
+    params = tuple(Param(p.name, "Tensor" if p.is_tensor else "Any", p.default, p.keyword_only)
+                   for p in row.params)
     return Overload("rushlight", Schema(row.name, "default", params, row.name), row)
 
 
@@ -306,7 +320,8 @@ class Packet:
     def __getattr__(self, overload: str) -> Any:
         found = overloads(self._name).get(overload, self._function)
         if found is None or overload.startswith("__"):
-            raise AttributeError(f"The underlying op of 'aten.{self._name}' has no overload name '{overload}'")
+            raise AttributeError(f"The underlying op of 'aten.{self._name}' has no overload name "
+                                 f"'{overload}'")
         return found
 
     def overloads(self) -> list[str]:
@@ -345,7 +360,8 @@ def plain(target: Any) -> str:
 
 
 def named(target: str) -> Any:
-    """The function of a node's target, `torch.ops.aten.add.Tensor` or `_operator.mul`; KeyError for others."""
+    """The function of a node's target, `torch.ops.aten.add.Tensor` or `_operator.mul`; KeyError for
+    others."""
     if target.startswith("_operator."):
         return {f.__name__: f for f in _SIZES}[target.rpartition(".")[2]]
     _, _, space, name, overload = target.split(".")

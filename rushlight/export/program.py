@@ -50,7 +50,7 @@ class ExportedProgram:
     def _held(self, kind: InputKind) -> Iterator[tuple[str, Any]]:
         for s in self.graph_signature.input_specs:
             if s.kind is kind:
-                yield s.target, self._tensor(s.target)  # type: ignore[misc]
+                yield s.target, self._tensor(s.target)
 
     def _tensor(self, name: str) -> Any:
         return self._state_dict[name] if name in self._state_dict else self._constants[name]
@@ -72,7 +72,8 @@ class ExportedProgram:
         return (t for _, t in self.named_buffers())
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError("Unable to call ExportedProgram directly. You should use `exported_program.module()` instead.")
+        raise RuntimeError("Unable to call ExportedProgram directly. You should use "
+                           "`exported_program.module()` instead.")
 
     def module(self, check_guards: bool = True) -> GraphModule:
         """The program as a module; calling it compares the inputs' sizes with what was exported."""
@@ -86,11 +87,11 @@ class ExportedProgram:
             values[node].meta = dict(node.meta)
         for node, spec in zip(holders, specs, strict=True):
             if spec.kind in _STATE:
-                put(root, spec.target, self._tensor(spec.target))  # type: ignore[arg-type]
+                put(root, spec.target, self._tensor(spec.target))
                 if spec.persistent is False:
-                    owner, _, last = spec.target.rpartition(".")  # type: ignore[union-attr]
+                    owner, _, last = spec.target.rpartition(".")
                     root.get_submodule(owner)._non_persistent_buffers_set.add(last)
-                values[node] = made.get_attr(spec.target)  # type: ignore[arg-type]
+                values[node] = made.get_attr(spec.target)
         if check_guards:
             root._guards_fn = _Guards(self)
             made.call_module("_guards_fn", tuple(values[n] for n, _ in inputs))
@@ -101,7 +102,8 @@ class ExportedProgram:
         found.__dict__.update(_in_spec=self._in_spec, _out_spec=self._out_spec)
         return found
 
-    def run_decompositions(self, decomp_table: dict[Any, Any] | None = None, **options: Any) -> ExportedProgram:
+    def run_decompositions(self, decomp_table: dict[Any, Any] | None = None,
+                           **options: Any) -> ExportedProgram:
         """The program in smaller ops: composite ops as the rows that they consist of.
 
         decomp_table: functions for overloads that are used instead; an empty one takes nothing apart.
@@ -154,12 +156,14 @@ class _ExportedModule(GraphModule):
 
     def train(self, mode: bool = True) -> Any:
         """Refused, as by PyTorch."""
-        raise NotImplementedError("Calling train() is not supported for exported modules: export the module in the mode "
+        raise NotImplementedError("Calling train() is not supported for exported modules: export the module "
+                                  "in the mode "
                                   "that is wanted")
 
     def eval(self) -> Any:
         """Refused, as by PyTorch."""
-        raise NotImplementedError("Calling eval() is not supported for exported modules: export the module in the mode "
+        raise NotImplementedError("Calling eval() is not supported for exported modules: export the module "
+                                  "in the mode "
                                   "that is wanted")
 
 
@@ -170,7 +174,8 @@ class _Guards(torch.nn.Module):
         super().__init__()
         specs, nodes = program.graph_signature.input_specs, program.graph.nodes
         self.inputs = tuple(
-            (s.arg.name, None, s.arg.value) if isinstance(s.arg, ConstantArgument) else _expected(s.arg.name, n)
+            (s.arg.name, None, s.arg.value) if isinstance(s.arg,
+                                                          ConstantArgument) else _expected(s.arg.name, n)
             for s, n in zip(specs, nodes, strict=False) if s.kind not in _STATE)
         self.ranges = tuple((name, *bounds) for name, bounds in program.range_constraints.items())
 

@@ -1,7 +1,9 @@
-"""torch.export.save and load: exported programs in PyTorch's zip files (.pt2), whose program is JSON, not pickle.
+"""torch.export.save and load: exported programs in PyTorch's zip files (.pt2), whose program is JSON, not
+pickle.
 
-Tensors are records of bytes beside their descriptions. Everything that is read is checked before it becomes part of a
-graph: names are identifiers, targets are known ops, sizes are expressions of + - * //, records have their lengths.
+Tensors are records of bytes beside their descriptions. Everything that is read is checked before it becomes
+part of a graph: names are identifiers, targets are known ops, sizes are expressions of + - * //, records have
+their lengths.
 """
 from __future__ import annotations
 
@@ -18,7 +20,8 @@ import rushlight as torch
 from rushlight.export import arguments as told
 from rushlight.export import overloads
 from rushlight.export.program import ExportedProgram
-from rushlight.export.signature import (ConstantArgument, ExportGraphSignature, InputKind, InputSpec, OutputKind,
+from rushlight.export.signature import (ConstantArgument, ExportGraphSignature, InputKind, InputSpec,
+                                        OutputKind,
                                         OutputSpec, SymIntArgument, TensorArgument)
 from rushlight.export.symbols import UNBOUNDED, Dim, Place, Sym, Symbol
 from rushlight.fx.graph import Graph
@@ -32,9 +35,11 @@ _KINDS = {InputKind.PARAMETER: ("parameter", "parameter_name"), InputKind.BUFFER
 
 def save(ep: ExportedProgram, f: Any, *, extra_files: dict[str, Any] | None = None,
          opset_version: dict[str, int] | None = None, pickle_protocol: int = 2) -> None:
-    """Write a program to a path or file object. extra_files: further texts by name. TypeError for no program."""
+    """Write a program to a path or file object. extra_files: further texts by name. TypeError for no
+    program."""
     if not isinstance(ep, ExportedProgram):
-        raise TypeError(f"The 'ep' parameter must be an instance of 'ExportedProgram', got '{type(ep).__name__}' "
+        raise TypeError("The 'ep' parameter must be an instance of 'ExportedProgram', got "
+                        f"'{type(ep).__name__}' "
                         "instead.")
     path = os.fspath(f) if isinstance(f, (str, os.PathLike)) else None
     name = "archive" if path is None else os.path.splitext(os.path.basename(path))[0]
@@ -46,14 +51,17 @@ def save(ep: ExportedProgram, f: Any, *, extra_files: dict[str, Any] | None = No
 def _parts(ep: ExportedProgram, extra: dict[str, Any]) -> dict[str, Any]:
     parts: dict[str, Any] = {"archive_format": "pt2", "archive_version": "0", ".data/version": "6\n",
                              "byteorder": "little", "models/model.json": json.dumps(_model(ep))}
-    for folder, name, tensors in (("weights", "weight", ep.state_dict), ("constants", "tensor", ep.constants)):
+    for folder, name, tensors in (("weights", "weight", ep.state_dict),
+                                  ("constants", "tensor", ep.constants)):
         config: dict[str, Any] = {}
         paths: dict[Any, str] = {}
         for key, t in tensors.items():
-            path = paths.setdefault((t.data_ptr(), tuple(t.shape), t.dtype) if t.numel() else key, f"{name}_{len(paths)}")
+            path = paths.setdefault((t.data_ptr(), tuple(t.shape), t.dtype) if t.numel() else key,
+                                    f"{name}_{len(paths)}")
             parts[f"data/{folder}/{path}"] = np.ascontiguousarray(t.detach()._a).tobytes()
-            config[key] = {"path_name": path, "is_param": isinstance(t, torch.nn.Parameter), "use_pickle": False,
-                           "tensor_meta": told.tensor(t.detach().contiguous().requires_grad_(t.requires_grad))}
+            plain = t.detach().contiguous().requires_grad_(t.requires_grad)
+            config[key] = {"path_name": path, "is_param": isinstance(t, torch.nn.Parameter),
+                           "use_pickle": False, "tensor_meta": told.tensor(plain)}
         parts[f"data/{folder}/model_{folder}_config.json"] = json.dumps({"config": config})
     if ep.example_inputs is not None:
         sample = io.BytesIO()
@@ -68,7 +76,8 @@ def _parts(ep: ExportedProgram, extra: dict[str, Any]) -> dict[str, Any]:
 def _model(ep: ExportedProgram) -> dict[str, Any]:
     graph, signature = ep.graph, ep.graph_signature
     held = [n for n in graph.nodes if n.op == "placeholder"]
-    inputs = [told.argument(s.arg.value) if isinstance(s.arg, ConstantArgument) else {"as_tensor": {"name": n.name}}
+    inputs = [told.argument(s.arg.value) if isinstance(s.arg, ConstantArgument)
+              else {"as_tensor": {"name": n.name}}
               for n, s in zip(held, signature.input_specs, strict=True)]
     outputs = [told.argument(v) for v in graph.output_node().args[0]]
     values = {n.name: n.meta["val"] for n in graph.nodes if "val" in n.meta}
@@ -76,15 +85,19 @@ def _model(ep: ExportedProgram) -> dict[str, Any]:
         "inputs": inputs, "outputs": outputs, "nodes": [_node(n) for n in graph.nodes if _told(n)],
         "tensor_values": {k: told.tensor(v) for k, v in values.items() if not isinstance(v, Sym)},
         "sym_int_values": {k: told.size(v) for k, v in values.items() if isinstance(v, Sym)},
-        "sym_bool_values": {}, "is_single_tensor_return": False, "custom_obj_values": {}, "sym_float_values": {}}
+        "sym_bool_values": {}, "is_single_tensor_return": False, "custom_obj_values": {},
+        "sym_float_values": {}}
     specs = [_input(s, given) for s, given in zip(signature.input_specs, inputs, strict=True)]
-    call = {"fqn": "", "signature": {"inputs": [], "outputs": [], "in_spec": told.structure(ep._in_spec), "out_spec":
-                                     told.structure(ep._out_spec), "forward_arg_names": ep._forward_names}}
-    ranges = {s.name: {"min_val": s.low, "max_val": None if s.high == UNBOUNDED else s.high} for s in ep._symbols}
+    call = {"fqn": "", "signature": {
+        "inputs": [], "outputs": [], "in_spec": told.structure(ep._in_spec),
+        "out_spec": told.structure(ep._out_spec), "forward_arg_names": ep._forward_names}}
+    ranges = {s.name: {"min_val": s.low, "max_val": None if s.high == UNBOUNDED else s.high}
+              for s in ep._symbols}
     return {"graph_module": {"graph": fields, "signature": {
         "input_specs": specs, "output_specs": [{"user_output": {"arg": v}} for v in outputs]},
         "module_call_graph": [call], "metadata": {}, "treespec_namedtuple_fields": {}},
-        "opset_version": {"aten": 10}, "range_constraints": ranges, "schema_version": {"major": 8, "minor": 20},
+        "opset_version": {"aten": 10}, "range_constraints": ranges,
+        "schema_version": {"major": 8, "minor": 20},
         "verifiers": ["TRAINING"], "torch_version": torch.__version__, "guards_code": []}
 
 
@@ -104,9 +117,12 @@ def _input(spec: InputSpec, given: Any) -> dict[str, Any]:
 
 
 def _node(node: Node) -> dict[str, Any]:
-    target = f"torch.ops.{node.target}" if hasattr(node.target, "_schema") else f"_operator.{node.target.__name__}"
-    types = {p.name: p.type for p in node.target._schema.arguments} if hasattr(node.target, "_schema") else {"a": "", "b": ""}
-    inputs = [{"name": k, "arg": told.argument(v, types[k]), "kind": 1} for k, v in zip(types, node.args, strict=False)]
+    types, target = {"a": "", "b": ""}, f"_operator.{node.target.__name__}"
+    if hasattr(node.target, "_schema"):
+        types = {p.name: p.type for p in node.target._schema.arguments}
+        target = f"torch.ops.{node.target}"
+    inputs = [{"name": k, "arg": told.argument(v, types[k]), "kind": 1} for k,
+              v in zip(types, node.args, strict=False)]
     inputs += [{"name": k, "arg": told.argument(v, types[k]), "kind": 2} for k, v in node.kwargs.items()]
     trace = {"stack_trace": node.stack_trace} if node.stack_trace else {}
     return {"target": target, "inputs": inputs, "outputs": _results(node), "metadata": trace,
@@ -135,11 +151,13 @@ def load(f: Any, *, extra_files: dict[str, Any] | None = None,
         with zipfile.ZipFile(f) as archive:
             parts = {name.partition("/")[2]: name for name in archive.namelist()}
             for key in extra_files or {}:
-                extra_files[key] = archive.read(parts[f"extra/{key}"]).decode()  # type: ignore[index]
+                extra_files[key] = archive.read(parts[f"extra/{key}"]).decode()
             return _program(lambda part: archive.read(parts[part]), "data/sample_inputs/model.pt" in parts)
-    except (KeyError, ValueError, TypeError, IndexError, AttributeError, zipfile.BadZipFile, SyntaxError, EOFError,
+    except (KeyError, ValueError, TypeError, IndexError, AttributeError, zipfile.BadZipFile, SyntaxError,
+            EOFError,
             AssertionError, NotImplementedError, RecursionError) as error:
-        raise RuntimeError(f"torch.export.load: {getattr(f, 'name', f)} is damaged, or holds no exported program: "
+        raise RuntimeError(f"torch.export.load: {getattr(f, 'name', f)} is damaged, or holds no exported "
+                           "program: "
                            f"{type(error).__name__}: {error}") from error
 
 
@@ -154,7 +172,8 @@ def _program(read: Any, sampled: bool) -> ExportedProgram:
         if s.kind is not InputKind.USER_INPUT and s.target not in state and s.target not in constants:
             raise KeyError(f"no tensor is named {s.target!r}")
     graph = _graph(told_graph, specs)
-    if set(signature) != {"input_specs", "output_specs"} or any(set(s) != {"user_output"} for s in signature["output_specs"]):
+    if set(signature) != {"input_specs", "output_specs"} or any(set(s) != {"user_output"}
+                                                                for s in signature["output_specs"]):
         raise NotImplementedError("programs that were taken apart further than export() does are not read")
     outputs = [OutputSpec(OutputKind.USER_OUTPUT, _named(v), None) for v in graph.output_node().args[0]]
     call = model["graph_module"]["module_call_graph"][0]["signature"]
@@ -162,10 +181,12 @@ def _program(read: Any, sampled: bool) -> ExportedProgram:
     names = [told.identifier(name) for name in call["forward_arg_names"]]
     for key in inner.children[1].keys:
         told.identifier(key)
-    sample = torch.load(io.BytesIO(read("data/sample_inputs/model.pt")), weights_only=True) if sampled else None
+    sample = torch.load(io.BytesIO(read("data/sample_inputs/model.pt")),
+                        weights_only=True) if sampled else None
     known = [_symbol(name, bounds) for name, bounds in model["range_constraints"].items()]
     _place(known, specs, graph)
-    return ExportedProgram(GraphModule(torch.nn.Module(), graph), ExportGraphSignature(specs, outputs), state, constants,
+    return ExportedProgram(GraphModule(torch.nn.Module(), graph), ExportGraphSignature(specs, outputs), state,
+                           constants,
                            known, inner, outer, names, sample)
 
 
@@ -183,7 +204,8 @@ def _tensors(read: Any, folder: str) -> dict[str, Any]:
         meta, path = told.tensor_of(entry["tensor_meta"]), entry["path_name"]
         key = path, meta.shape, meta._stride
         if key not in made:
-            made[key] = _tensor(read(f"data/{folder}/{path}"), meta, entry["tensor_meta"]["storage_offset"]["as_int"])
+            made[key] = _tensor(read(f"data/{folder}/{path}"), meta,
+                                entry["tensor_meta"]["storage_offset"]["as_int"])
             if entry["is_param"]:
                 made[key] = torch.nn.Parameter(made[key], requires_grad=meta.requires_grad)
         found[name] = made[key]
@@ -201,10 +223,12 @@ def _tensor(data: bytes, meta: Any, offset: int) -> Any:
 def _input_of(entry: dict[str, Any]) -> InputSpec:
     (key, fields), = entry.items()
     if key == "constant_input":
-        return InputSpec(InputKind.USER_INPUT, ConstantArgument(told.identifier(fields["name"]), told.argument_of(
+        return InputSpec(InputKind.USER_INPUT,
+                         ConstantArgument(told.identifier(fields["name"]), told.argument_of(
             fields["value"], {})), None)
     if key == "user_input" and "as_tensor" in fields["arg"]:
-        return InputSpec(InputKind.USER_INPUT, TensorArgument(told.identifier(fields["arg"]["as_tensor"]["name"])), None)
+        return InputSpec(InputKind.USER_INPUT,
+                         TensorArgument(told.identifier(fields["arg"]["as_tensor"]["name"])), None)
     kind, (_, name) = next((k, v) for k, v in _KINDS.items() if v[0] == key)
     return InputSpec(kind, TensorArgument(told.identifier(fields["arg"]["name"])), str(fields[name]),
                      fields.get("persistent"))
@@ -226,7 +250,8 @@ def _graph(fields: dict[str, Any], specs: list[InputSpec]) -> Graph:
     for entry in fields["nodes"]:
         target = overloads.named(entry["target"])
         args = [told.argument_of(a["arg"], known) for a in entry["inputs"] if a["kind"] == 1]
-        kwargs = {told.identifier(a["name"]): told.argument_of(a["arg"], known) for a in entry["inputs"] if a["kind"] == 2}
+        kwargs = {told.identifier(a["name"]): told.argument_of(a["arg"], known)
+                  for a in entry["inputs"] if a["kind"] == 2}
         name = entry.get("name") or overloads.plain(target)
         node = graph.call_function(target, tuple(args), kwargs, name=told.identifier(name))
         if hasattr(target, "_schema"):

@@ -77,7 +77,8 @@ class OutputSpec:
     target: str | None
 
     def __str__(self) -> str:
-        return f"{self.arg.name}: {self.kind.name}" + ("" if self.target is None else f" target='{self.target}'")
+        return f"{self.arg.name}: {self.kind.name}" + ("" if self.target is None
+                                                       else f" target='{self.target}'")
 
 
 @dataclass
@@ -149,5 +150,6 @@ class ExportGraphSignature:
         return {s.arg.name: s.target for s in self.output_specs if s.kind is OutputKind.USER_INPUT_MUTATION}
 
     def __str__(self) -> str:
-        lines = ["", "# inputs", *map(str, self.input_specs), "", "# outputs", *map(str, self.output_specs), ""]
+        lines = ["", "# inputs", *map(str, self.input_specs), "", "# outputs", *map(str, self.output_specs),
+                 ""]
         return "\n".join(lines)

@@ -1,7 +1,8 @@
 """Sizes that may change: Dims, how a caller names them, and numbers as expressions of them.
 
-An exported program is recorded at several sizes. A number in it that is not the same in all records is an expression
-of the sizes, and `fitted` finds it: nothing is traced symbolically, and nothing is believed that one record refutes.
+An exported program is recorded at several sizes. A number in it that is not the same in all records is an
+expression of the sizes, and `fitted` finds it: nothing is traced symbolically, and nothing is believed that
+one record refutes.
 """
 from __future__ import annotations
 
@@ -54,8 +55,10 @@ class Dim:
 
     def __add__(self, other: int) -> Dim:
         if type(other) is not int:
-            raise NotImplementedError(f"Attempted to add {other} to {self.__name__}, where an integer was expected. "
-                                      "(Only increasing linear operations with integer coefficients are supported.)")
+            raise NotImplementedError(f"Attempted to add {other} to {self.__name__}, where an integer was "
+                                      "expected. "
+                                      "(Only increasing linear operations with integer coefficients are "
+                                      "supported.)")
         return self._derived(f"{{}} {'+-'[other < 0]} {abs(other)}", lambda x: x + other)
 
     def __sub__(self, other: int) -> Dim:
@@ -98,7 +101,8 @@ class Place(NamedTuple):
 
 
 class Symbol:
-    """A size that may change: its name, the size it had, its bounds, and the inputs' dimensions that are it."""
+    """A size that may change: its name, the size it had, its bounds, and the inputs' dimensions that are
+    it."""
 
     def __init__(self, name: str, hint: int, given: Dim | _Hint) -> None:
         self.name, self.given = name, given
@@ -130,21 +134,26 @@ def symbols(spec: Sequence[Any], leaves: Sequence[Any], sources: Sequence[str]) 
         items: Any = given.items() if isinstance(given, dict) else enumerate(given or ())
         shape = getattr(value, "shape", None)
         if given and shape is None:
-            raise UserError(f"Cannot associate shape {given} to non-tensor type {type(value)} (expected None)")
+            raise UserError(f"Cannot associate shape {given} to non-tensor type {type(value)} (expected "
+                            "None)")
         if isinstance(given, (tuple, list)) and shape is not None and given and len(given) != len(shape):
-            raise UserError(f"Expected dynamic shape spec {given} to have the same length as the actual tensor shape "
+            raise UserError(f"Expected dynamic shape spec {given} to have the same length as the actual "
+                            "tensor shape "
                             f"{shape} (expected {len(shape)}, but got {len(given)} instead)")
         for d, dim in items:
             if dim is None or isinstance(dim, int) or isinstance(dim, _Hint) and dim.kind == "STATIC":
                 continue
             if not isinstance(dim, (Dim, _Hint)):
-                raise UserError(f"Unexpected dimension mapped to index {d} in input tensor shape {given} (expected "
-                                f"None, an int, a Dim, Dim.AUTO, Dim.STATIC, or Dim.DYNAMIC, but got {dim!r} instead)")
+                raise UserError(f"Unexpected dimension mapped to index {d} in input tensor shape {given} "
+                                "(expected "
+                                f"None, an int, a Dim, Dim.AUTO, Dim.STATIC, or Dim.DYNAMIC, but got {dim!r} "
+                                "instead)")
             _placed(found, taken, dim, Place(leaf, d % len(shape)), shape[d], sources[leaf])
     return list(found.values())
 
 
-def _placed(found: dict[Any, Symbol], taken: set[str], dim: Any, place: Place, size: int, source: str) -> None:
+def _placed(found: dict[Any, Symbol], taken: set[str], dim: Any, place: Place, size: int,
+            source: str) -> None:
     named = isinstance(dim, Dim)
     key = dim.root.__name__ if named else place
     if key not in found:
@@ -154,12 +163,14 @@ def _placed(found: dict[Any, Symbol], taken: set[str], dim: Any, place: Place, s
         taken.add(f"s{number}")
         hint = next((k for k in range(size + 1) if dim.of(k) == size), None) if named else size
         if hint is None:
-            raise UserError(f"Expected shape[{place.dim}] = {size} of input Tensor to be of the form {dim.__name__}, "
+            raise UserError(f"Expected shape[{place.dim}] = {size} of input Tensor to be of the form "
+                            f"{dim.__name__}, "
                             f"where {key} is an integer")
         found[key] = Symbol(f"s{number}", hint, dim)
     symbol = found[key]
     if named and (dim.root.min, dim.root.max) != (symbol.low, symbol.high):
-        raise UserError(f"Found different definitions {symbol.given} and {dim} for the same symbolic dimension!")
+        raise UserError(f"Found different definitions {symbol.given} and {dim} for the same symbolic "
+                        "dimension!")
     symbol.places[place] = dim.of if named else lambda x: x
 
 
@@ -189,15 +200,19 @@ class Sym(NamedTuple):
         return int(eval(compile(self.tree(), "<size>", "eval"), {"__builtins__": {}}, sizes))
 
     def tree(self) -> ast.Expression:
-        """The expression, which holds nothing but names, whole numbers, and + - * //. ValueError otherwise."""
+        """The expression, which holds nothing but names, whole numbers, and + - * //. ValueError
+        otherwise."""
         try:
             found = ast.parse(self.expression, mode="eval")
         except SyntaxError:
             raise ValueError(f"{self.expression!r} is no expression of sizes") from None
-        allowed = (ast.Expression, ast.BinOp, ast.Name, ast.Constant, ast.Load, ast.Add, ast.Sub, ast.Mult, ast.FloorDiv)
+        allowed = (ast.Expression, ast.BinOp, ast.Name, ast.Constant, ast.Load, ast.Add, ast.Sub, ast.Mult,
+                   ast.FloorDiv)
         for node in ast.walk(found):
-            if not isinstance(node, allowed) or isinstance(node, ast.Constant) and type(node.value) is not int:
-                raise ValueError(f"{self.expression!r} is no expression of sizes: only + - * // and whole numbers")
+            if not isinstance(node, allowed) or isinstance(node,
+                                                           ast.Constant) and type(node.value) is not int:
+                raise ValueError(f"{self.expression!r} is no expression of sizes: only + - * // and whole "
+                                 "numbers")
         return found
 
 
@@ -210,7 +225,8 @@ def fitted(values: Sequence[int], at: Sequence[dict[str, int]]) -> Sym | int | N
     for monomials in ([(), *((n,) for n in names)], [(), *((n,) for n in names), *squares]):
         if len(monomials) > len(at):
             continue
-        rows = np.array([[np.prod([p[n] for n in m], dtype=float) if m else 1.0 for m in monomials] for p in at])
+        rows = np.array([[np.prod([p[n] for n in m], dtype=float) if m else 1.0 for m in monomials]
+                         for p in at])
         found = np.rint(np.linalg.lstsq(rows, np.array(values, float), rcond=None)[0]).astype(int)
         if (rows @ found == np.array(values)).all():
             return Sym(_sum({"*".join(m): int(c) for m, c in zip(monomials, found, strict=True)}), values[0])
@@ -222,7 +238,8 @@ def _divided(values: Sequence[int], at: Sequence[dict[str, int]], names: Iterabl
         for plus in range(by):
             rest = {v - (p[name] + plus) // by for v, p in zip(values, at, strict=True)}
             if len(rest) == 1:
-                return Sym(_sum({f"({name} + {plus})//{by}" if plus else f"{name}//{by}": 1, "": rest.pop()}), values[0])
+                return Sym(_sum({f"({name} + {plus})//{by}" if plus else f"{name}//{by}": 1, "": rest.pop()}),
+                           values[0])
     return None
 
 
@@ -230,7 +247,7 @@ def _sum(terms: dict[str, int]) -> str:
     parts = []
     for product, count in sorted(terms.items(), key=lambda item: item[0] == ""):
         if count:
-            size = str(abs(count)) if not product else product if abs(count) == 1 else f"{abs(count)}*{product}"
-            parts += ["-" if count < 0 else "+", size]
+            times = [] if product and abs(count) == 1 else [str(abs(count))]
+            parts += ["-" if count < 0 else "+", "*".join([*times, *[product] * bool(product)])]
     text = " ".join(parts)
     return text.removeprefix("+ ") if not text.startswith("-") else f"0 {text}"

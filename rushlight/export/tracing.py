@@ -13,7 +13,8 @@ from rushlight.export import overloads
 from rushlight.export.errors import GuardOnDataDependentSymNode, UserError
 from rushlight.export.listener import Listener, Value, is_size, listening, numbers, rewritten
 from rushlight.export.program import ExportedProgram
-from rushlight.export.signature import (ConstantArgument, ExportGraphSignature, InputKind, InputSpec, OutputKind,
+from rushlight.export.signature import (ConstantArgument, ExportGraphSignature, InputKind, InputSpec,
+                                        OutputKind,
                                         OutputSpec, SymIntArgument, TensorArgument)
 from rushlight.export.symbols import Dim, Sym, Symbol, fitted, points, symbols
 from rushlight.fx.graph import Graph
@@ -25,15 +26,17 @@ class _Mismatch(Exception):
     """Two records at different sizes are not of one program."""
 
 
-def export(mod: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, *, dynamic_shapes: Any = None,
+def export(mod: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, *,
+           dynamic_shapes: Any = None,
            strict: bool = False, preserve_module_call_signature: tuple[str, ...] = (),
            prefer_deferred_runtime_asserts_over_guards: bool = False) -> ExportedProgram:
     """The program that `mod(*args, **kwargs)` is, as a graph of aten ops with its state.
 
-    dynamic_shapes: for each argument (by name, or in order) a dict or sequence of the dimensions that may have other
-    sizes: a Dim, Dim.AUTO or Dim.DYNAMIC. ValueError if `mod` is no module. UserError for arguments or dimensions that
-    cannot be, and where the program does something else at other sizes; GuardOnDataDependentSymNode where it looks at
-    a tensor's numbers. strict: taken for PyTorch's sake; both ways are recorded alike.
+    dynamic_shapes: for each argument (by name, or in order) a dict or sequence of the dimensions that may
+    have other sizes: a Dim, Dim.AUTO or Dim.DYNAMIC. ValueError if `mod` is no module. UserError for
+    arguments or dimensions that cannot be, and where the program does something else at other sizes;
+    GuardOnDataDependentSymNode where it looks at a tensor's numbers. strict: taken for PyTorch's sake; both
+    ways are recorded alike.
     """
     if not isinstance(mod, torch.nn.Module):
         raise ValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}.")
@@ -57,7 +60,8 @@ class _Call:
             many = value if kind is inspect.Parameter.VAR_POSITIONAL else ()
             named += [(f"{name}_{i}", v) for i, v in enumerate(many)] if many else (
                 list(value.items()) if kind is inspect.Parameter.VAR_KEYWORD else [(name, value)])
-        order = {key: value for key, value in named if key not in kwargs} | {key: kwargs[key] for key in kwargs}
+        order = {key: value for key,
+                 value in named if key not in kwargs} | {key: kwargs[key] for key in kwargs}
         self.names = list(order)
         pathed = [part for name, value in order.items() for part in _paths(name, f"L['{name}']", value)]
         self.inputs, self.sources = [p[0] for p in pathed], [p[1] for p in pathed]
@@ -84,8 +88,10 @@ class _Call:
     def violated(self, error: Exception) -> str:
         """What PyTorch says where a Dim's values do not all do the same."""
         names = [s.given.__name__ if isinstance(s.given, Dim) else s.name for s in self.symbols]
-        return (f"Constraints violated ({', '.join(names)})! The program does something else at other sizes in the "
-                f"specified range: {error}. Give a range in which it does not, as {names[0]} = Dim({names[0]!r}, max=...), "
+        return (f"Constraints violated ({', '.join(names)})! The program does something else at other sizes "
+                "in the "
+                f"specified range: {error}. Give a range in which it does not, as {names[0]} = "
+                f"Dim({names[0]!r}, max=...), "
                 "or leave the dimension static.")
 
     def record(self, sizes: dict[str, int]) -> _Record:
@@ -133,7 +139,8 @@ def _held(mod: Any) -> list[tuple[InputSpec, Any]]:
     for name, t in mod.named_buffers():
         owner, _, last = name.rpartition(".")
         kept = last not in mod.get_submodule(owner)._non_persistent_buffers_set
-        found.append((InputSpec(InputKind.BUFFER, TensorArgument(f"b_{name.replace('.', '_')}"), name, kept), t))
+        found.append((InputSpec(InputKind.BUFFER, TensorArgument(f"b_{name.replace('.', '_')}"), name, kept),
+                      t))
     return found
 
 
@@ -154,17 +161,20 @@ def _spread(shapes: Any, order: dict[str, Any]) -> list[Any]:
         raise UserError(f"Expected dynamic_shapes to be a dict, tuple or list, got {type(shapes)}")
     if isinstance(shapes, dict):
         if shapes.keys() != order.keys():
-            raise UserError("When `dynamic_shapes` is specified as a dict, its top-level keys must be the arg names "
+            raise UserError("When `dynamic_shapes` is specified as a dict, its top-level keys must be the "
+                            "arg names "
                             f"{list(order)} of `inputs`, but here they are {list(shapes)}.")
         shapes = [shapes[name] for name in order]
     if len(shapes) != len(order):
-        raise UserError("Detected mismatch between the structure of `inputs` and `dynamic_shapes`: `inputs` has "
+        raise UserError("Detected mismatch between the structure of `inputs` and `dynamic_shapes`: `inputs` "
+                        "has "
                         f"{len(order)} elements, but `dynamic_shapes` has {len(shapes)} elements")
     found = []
     for given, value in zip(shapes, order.values(), strict=True):
         tree = flatten(value)[1]
         whole = given is None or tree.kind is None
-        found += [given] * len(flatten(value)[0]) if whole else broadcast(given, tree) or _shaped_like(given, value)
+        found += [given] * len(flatten(value)[0]) if whole else broadcast(given,
+                                                                          tree) or _shaped_like(given, value)
     return found
 
 
@@ -222,7 +232,8 @@ def _merged(records: list[_Record], at: list[dict[str, int]], known: list[Symbol
         if isinstance(value, Value):
             shapes = [n.meta["val"] for n in nodes]
             value.shape = tuple(_same(v, at, nodes[0]) for v in zip(*(s.shape for s in shapes), strict=True))
-            value._stride = tuple(_same(v, at, nodes[0]) for v in zip(*(s._stride for s in shapes), strict=True))
+            value._stride = tuple(_same(v, at, nodes[0])
+                                  for v in zip(*(s._stride for s in shapes), strict=True))
 
 
 def _same(values: Any, at: list[dict[str, int]], node: Node) -> Any:
@@ -286,16 +297,20 @@ def _assembled(call: _Call, record: _Record) -> ExportedProgram:
     specs = [spec for spec, _ in call.held]
     for node in graph.nodes:
         if "constant" in node.meta:
-            specs.append(InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(node.name), node.meta["constant"]))
-    for leaf, (name, value) in enumerate(zip(call.inputs, call.leaves, strict=True)):
+            specs.append(InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(node.name),
+                                   node.meta["constant"]))
+    for name, value in zip(call.inputs, call.leaves, strict=True):
         tensor = isinstance(value, torch.Tensor)
-        specs.append(InputSpec(InputKind.USER_INPUT, TensorArgument(name) if tensor else ConstantArgument(name, value),
+        specs.append(InputSpec(InputKind.USER_INPUT,
+                               TensorArgument(name) if tensor else ConstantArgument(name, value),
                                None))
     outputs = [OutputSpec(OutputKind.USER_OUTPUT, _told(v), None) for v in graph.output_node().args[0]]
     held = mod.state_dict(keep_vars=True)
     hidden = {name: b for name, b in mod.named_buffers() if name not in held}
-    return ExportedProgram(GraphModule(torch.nn.Module(), graph), ExportGraphSignature(specs, outputs), dict(held),
-                           {**hidden, **record.listener.constants}, call.symbols, call.spec, record.out, call.names,
+    return ExportedProgram(GraphModule(torch.nn.Module(), graph), ExportGraphSignature(specs, outputs),
+                           dict(held),
+                           {**hidden,
+                            **record.listener.constants}, call.symbols, call.spec, record.out, call.names,
                            (call.args, call.kwargs))
 
 
@@ -316,12 +331,13 @@ def decomposed(program: ExportedProgram, table: dict[Any, Any] | None) -> Export
 
 def recorded(mod: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any, opened: Any,
              program: ExportedProgram | None = None) -> ExportedProgram:
-    """export(), with composite rows told in others where opened(row, its overload) says so; of a program again."""
+    """export(), with composite rows told in others where opened(row, its overload) says so; of a program
+    again."""
     call = _Call(mod, args, kwargs, shapes, opened)
     if program is None:
         return call.told()
     call.symbols, call.names = program._symbols, program._forward_names
-    call.held = [(s, program._tensor(s.target)) for s in program.graph_signature.input_specs  # type: ignore[arg-type]
+    call.held = [(s, program._tensor(s.target)) for s in program.graph_signature.input_specs
                  if s.kind is not InputKind.USER_INPUT]
     made = call.program()
     made._state_dict, made._constants = program._state_dict, {**program._constants, **made._constants}

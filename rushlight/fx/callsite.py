@@ -48,7 +48,8 @@ def _call(frame: FrameType | None) -> ast.Call | None:
 
 
 class Functional:
-    """A function of nn.functional, by its public name: PyTorch has two where one of ours is torch's as well."""
+    """A function of nn.functional, by its public name: PyTorch has two where one of ours is torch's as
+    well."""
 
     def __init__(self, function: Any) -> None:
         self._function, self.__doc__ = function, function.__doc__
@@ -92,9 +93,11 @@ def as_written(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
         if names.qualified(function).startswith("torch.nn.functional"):
             # PyTorch has it in Python, and hands everything on: what has a default by keyword.
             needed = [p.name for p in row.params if p.default is REQUIRED]
-            return (tuple(given[k] for k in needed), {k: v for k, v in given.items() if k not in needed and k != "out"},
+            return (tuple(given[k] for k in needed),
+                    {k: v for k, v in given.items() if k not in needed and k != "out"},
                     function)
-    if call is None or any(isinstance(a, ast.Starred) for a in call.args) or any(k.arg is None for k in call.keywords):
+    if call is None or any(isinstance(a, ast.Starred)
+                           for a in call.args) or any(k.arg is None for k in call.keywords):
         given = {p.name: given[p.name] for p in row.params if given.get(p.name) is not p.default}
         return tuple(given.values()), {}, function
     written = [k.arg for k in call.keywords if k.arg in given]

@@ -58,7 +58,8 @@ class Graph:
     # --- making nodes ----------------------------------------------------------------------------
 
     def create_node(self, op: str, target: Any, args: tuple[Any, ...] | None = None,
-                    kwargs: dict[str, Any] | None = None, name: str | None = None, type_expr: Any = None) -> Node:
+                    kwargs: dict[str,
+                                 Any] | None = None, name: str | None = None, type_expr: Any = None) -> Node:
         """A node at the insertion point (the end, unless within inserting_before or inserting_after)."""
         name = self._namespace.create_name(name or names.suggested(target))
         node = Node(self, name, op, target, args or (), kwargs or {}, type_expr)
@@ -78,13 +79,16 @@ class Graph:
 
     def get_attr(self, qualified_name: str, type_expr: Any = None) -> Node:
         """What the module holds under a dotted name."""
-        return self.create_node("get_attr", qualified_name, (), {}, qualified_name.replace(".", "_"), type_expr)
+        return self.create_node("get_attr", qualified_name, (), {}, qualified_name.replace(".", "_"),
+                                type_expr)
 
-    def call_module(self, module_name: str, args: Any = None, kwargs: Any = None, type_expr: Any = None) -> Node:
+    def call_module(self, module_name: str, args: Any = None, kwargs: Any = None,
+                    type_expr: Any = None) -> Node:
         """A call of a submodule."""
         return self.create_node("call_module", module_name, args, kwargs, None, type_expr)
 
-    def call_method(self, method_name: str, args: Any = None, kwargs: Any = None, type_expr: Any = None) -> Node:
+    def call_method(self, method_name: str, args: Any = None, kwargs: Any = None,
+                    type_expr: Any = None) -> Node:
         """A call of a method of args[0]."""
         return self.create_node("call_method", method_name, args, kwargs, None, type_expr)
 
@@ -154,7 +158,8 @@ class Graph:
     def erase_node(self, to_erase: Node) -> None:
         """Take a node out. RuntimeError while another one reads it."""
         if to_erase.users:
-            raise RuntimeError(f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users in "
+            raise RuntimeError(f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users "
+                               "in "
                                f"the graph: {to_erase.users}!")
         if to_erase._erased:
             return
@@ -172,19 +177,22 @@ class Graph:
         return len(self._nodes) < before
 
     def lint(self) -> None:
-        """RuntimeError for nodes that read what comes later or is no part of the graph, names that come twice,
-        and targets that the owning module lacks."""
+        """RuntimeError for nodes that read what comes later or is no part of the graph, names that come
+        twice, and targets that the owning module lacks."""
         seen: set[Node] = set()
         taken: set[str] = set()
         for node in self._nodes:
             for arg in node.all_input_nodes:
                 about = f"Argument '{arg}' of Node '{node}' "
                 if arg.graph is not self:
-                    raise RuntimeError(f"{about}does not belong to this Graph, but was used as an argument! If you "
-                                       "are copying nodes from another graph, make sure to use ``arg_transform`` "
+                    raise RuntimeError(f"{about}does not belong to this Graph, but was used as an argument! "
+                                       "If you "
+                                       "are copying nodes from another graph, make sure to use "
+                                       "``arg_transform`` "
                                        f"on node_copy() to remap values\n{self}")
                 if arg not in seen:
-                    raise RuntimeError(f"{about}was used before it has been defined! Please check that Nodes in "
+                    raise RuntimeError(f"{about}was used before it has been defined! Please check that Nodes "
+                                       "in "
                                        f"the graph are topologically ordered\n{self}")
             if node.name in taken:
                 raise RuntimeError(f"Node redefined name {node.name}!")
@@ -218,7 +226,8 @@ class Graph:
         try:
             from tabulate import tabulate
         except ImportError:
-            print("`print_tabular` relies on the library `tabulate`, which could not be found on this machine. "
+            print("`print_tabular` relies on the library `tabulate`, which could not be found on this "
+                  "machine. "
                   "Run `pip install tabulate` to install the library.")
             raise
         rows = [[n.op, n.name, n.target, n.args, n.kwargs] for n in self.nodes]

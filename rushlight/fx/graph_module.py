@@ -103,13 +103,15 @@ class GraphModule(torch.nn.Module):
         self._code = found.src
         name = f"<eval_with_key>.{next(_numbers)}"
         scope = dict(found.globals)
-        # The text calls functions as PyTorch's does, whose nn.functional is in part a module of compiled code.
+        # The text calls functions as PyTorch's does, whose nn.functional is in part a module of compiled
+        # code.
         exec(compile(self._code.replace("torch._C._nn.", "torch.nn.functional."), name, "exec"), scope)
         linecache.cache[name] = (len(self._code), None, self._code.splitlines(True), name)
         type(self).forward = scope["forward"]
         return found
 
-    def print_readable(self, print_output: bool = True, include_stride: bool = False, include_device: bool = False,
+    def print_readable(self, print_output: bool = True, include_stride: bool = False,
+                       include_device: bool = False,
                        colored: bool = False, **options: Any) -> str:
         """The text of `forward` with the tensors' dtypes and shapes, and where the program does what."""
         own = self._graph.python_code("self", verbose=True).src.lstrip("\n")
@@ -154,7 +156,8 @@ class GraphModule(torch.nn.Module):
         """Take away the modules that the graph does not mention."""
         used = [n.target for n in self._graph.nodes if n.op in ("get_attr", "call_module")]
         for name, _ in list(self.named_modules()):
-            if name and not any(f"{t}.".startswith(f"{name}.") or f"{name}.".startswith(f"{t}.") for t in used):
+            if name and not any(f"{t}.".startswith(f"{name}.") or f"{name}.".startswith(f"{t}.")
+                                for t in used):
                 self.delete_submodule(name)
 
 

@@ -12,8 +12,8 @@ from rushlight.fx.tracer import Tracer
 
 
 class Interpreter:
-    """Runs a GraphModule's nodes in order; subclasses override what they want to see: `run_node`, or the method
-    of a node's kind (`call_function`, `call_method`, ...)."""
+    """Runs a GraphModule's nodes in order; subclasses override what they want to see: `run_node`, or the
+    method of a node's kind (`call_function`, `call_method`, ...)."""
 
     def __init__(self, module: Any, garbage_collect_values: bool = True, graph: Graph | None = None) -> None:
         self.module, self.graph = module, module.graph if graph is None else graph
@@ -22,7 +22,8 @@ class Interpreter:
         self.env: dict[Node, Any] = {}
         self.args_iter: Iterator[Any] = iter(())
 
-    def run(self, *args: Any, initial_env: dict[Node, Any] | None = None, enable_io_processing: bool = True) -> Any:
+    def run(self, *args: Any, initial_env: dict[Node, Any] | None = None,
+            enable_io_processing: bool = True) -> Any:
         """The graph's result for these inputs. initial_env: results that are known already."""
         self.env, self.args_iter = dict(initial_env or {}), iter(args)
         last = {used: node for node in self.graph.nodes for used in node.all_input_nodes}
@@ -92,7 +93,8 @@ class Interpreter:
         """`args` with each node's value."""
         def value(used: Node) -> Any:
             if used not in self.env:
-                raise RuntimeError(f"Node {n} referenced nonexistent value {used}! Run Graph.lint() to diagnose "
+                raise RuntimeError(f"Node {n} referenced nonexistent value {used}! Run Graph.lint() to "
+                                   "diagnose "
                                    "such issues")
             return self.env[used]
         return map_arg(args, value)

@@ -36,8 +36,8 @@ def map_arg(a: Any, fn: Callable[[Node], Any]) -> Any:
 
 
 class Node:
-    """One step: `op` says which kind (placeholder, get_attr, call_function, call_module, call_method, output),
-    `target` what is called, `args` and `kwargs` with what; `users` are the nodes that read it."""
+    """One step: `op` says which kind (placeholder, get_attr, call_function, call_module, call_method,
+    output), `target` what is called, `args` and `kwargs` with what; `users` are the nodes that read it."""
 
     def __init__(self, graph: Any, name: str, op: str, target: Target, args: tuple[Any, ...],
                  kwargs: dict[str, Any], return_type: Any = None) -> None:
@@ -110,9 +110,11 @@ class Node:
         """Read `new_input` wherever `old_input` was read."""
         self._update(*map_arg((self.args, self.kwargs), lambda n: new_input if n is old_input else n))
 
-    def replace_all_uses_with(self, replace_with: Node, delete_user_cb: Callable[[Node], bool] = lambda user: True,
+    def replace_all_uses_with(self, replace_with: Node,
+                              delete_user_cb: Callable[[Node], bool] = lambda user: True,
                               *, propagate_meta: bool = False) -> list[Node]:
-        """Let the users read `replace_with` instead, those for which delete_user_cb(user); gives them back."""
+        """Let the users read `replace_with` instead, those for which delete_user_cb(user); gives them
+        back."""
         if propagate_meta:
             replace_with.meta.update(self.meta)
         users = [user for user in self.users if delete_user_cb(user)]
@@ -125,12 +127,12 @@ class Node:
     @property
     def next(self) -> Node:
         """The node after this one in the graph's order."""
-        return self.graph._beside(self, 1)  # type: ignore[no-any-return]
+        return self.graph._beside(self, 1)
 
     @property
     def prev(self) -> Node:
         """The node before this one in the graph's order."""
-        return self.graph._beside(self, -1)  # type: ignore[no-any-return]
+        return self.graph._beside(self, -1)
 
     def prepend(self, x: Node) -> None:
         """Move `x` to right before this node."""
@@ -146,7 +148,7 @@ class Node:
             return True
         name = names.name_of(self.target)
         if self.op == "call_function" and hasattr(self.target, "_schema"):
-            return self.target._schema.writes  # type: ignore[no-any-return]
+            return self.target._schema.writes
         if self.op == "call_function":
             return name in ("setitem", "_assert", *names.INPLACE)
         return self.op == "call_module" and bool(getattr(
@@ -179,7 +181,8 @@ class Node:
         if self.op == "output":
             return f"return {self.args[0]}"
         typed = f"{names.typename(self.type)} " if self.type is not None else ""
-        text = f"%{self.name} : {typed}[num_users={len(self.users)}] = {self.op}[target={self._target_text()}]"
+        text = (f"%{self.name} : {typed}[num_users={len(self.users)}] = "
+                f"{self.op}[target={self._target_text()}]")
         if self.op == "placeholder":
             return text + (f"(default={self.args[0]})" if self.args else "")
         if self.op == "get_attr":
@@ -192,7 +195,7 @@ class Node:
         target = self.target if self.op == "call_function" else getattr(
             root.get_submodule(self.target), "forward", None) if self.op == "call_module" else None
         try:
-            bound = inspect.signature(target).bind(*self.args, **self.kwargs)  # type: ignore[arg-type]
+            bound = inspect.signature(target).bind(*self.args, **self.kwargs)
         except (TypeError, ValueError):
             return None
         bound.apply_defaults()

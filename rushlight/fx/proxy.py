@@ -33,23 +33,24 @@ class Proxy:
         return Attribute(self, k)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Proxy:
-        return self.tracer.create_proxy("call_method", "__call__", (self, *args), kwargs)  # type: ignore[no-any-return]
+        return self.tracer.create_proxy("call_method", "__call__", (self, *args), kwargs)
 
     def __iter__(self) -> Iterator[Any]:
         frame = sys._getframe(1)
         here = next((i for i in dis.get_instructions(frame.f_code) if i.offset == frame.f_lasti), None)
         if here is not None and here.opname == "UNPACK_SEQUENCE":
-            return (self[i] for i in range(here.argval))  # type: ignore[index]
-        return self.tracer.iter(self)  # type: ignore[no-any-return]
+            return (self[i] for i in range(here.argval))
+        return self.tracer.iter(self)
 
     def __abs__(self) -> Proxy:
-        return self.tracer.create_proxy("call_function", operator.abs, (self,), {})  # type: ignore[no-any-return]
+        return self.tracer.create_proxy("call_function", operator.abs, (self,), {})
 
     def __bool__(self) -> bool:
-        return self.tracer.to_bool(self)  # type: ignore[no-any-return]
+        return self.tracer.to_bool(self)
 
     def __len__(self) -> int:
-        raise RuntimeError("'len' is not supported in symbolic tracing by default. If you want this call to be "
+        raise RuntimeError("'len' is not supported in symbolic tracing by default. If you want this call to "
+                           "be "
                            "recorded, please call torch.fx.wrap('len') at module scope")
 
     def keys(self) -> Any:
@@ -63,7 +64,8 @@ class Proxy:
         _seen(found, args)
         _seen(found, kwargs)
         if len({id(p.tracer) for p in found}) > 1:
-            raise RuntimeError(f"Found multiple different tracers {[p.tracer for p in found]} while trying to trace "
+            raise RuntimeError(f"Found multiple different tracers {[p.tracer for p in found]} while trying "
+                               "to trace "
                                f"operations {orig_method}")
         tracer = found[0].tracer
         name = orig_method.__name__
@@ -89,14 +91,14 @@ class Attribute(Proxy):
         self._node: Node | None = None
 
     @property
-    def node(self) -> Node:  # type: ignore[override]
+    def node(self) -> Node:
         """The node that reads the attribute."""
         if self._node is None:
             self._node = self.tracer.create_proxy("call_function", getattr, (self.root, self.attr), {}).node
         return self._node
 
     def __call__(self, *args: Any, **kwargs: Any) -> Proxy:
-        return self.tracer.create_proxy("call_method", self.attr, (self.root, *args), kwargs)  # type: ignore[no-any-return]
+        return self.tracer.create_proxy("call_method", self.attr, (self.root, *args), kwargs)
 
 
 def _operator(name: str, reflected: bool) -> None:
@@ -104,7 +106,7 @@ def _operator(name: str, reflected: bool) -> None:
 
     def run(self: Proxy, *args: Any) -> Proxy:
         given = (*args, self) if reflected else (self, *args)
-        return self.tracer.create_proxy("call_function", target, given, {})  # type: ignore[no-any-return]
+        return self.tracer.create_proxy("call_function", target, given, {})
     setattr(Proxy, f"__{'r' * reflected}{name.rstrip('_')}__", run)
 
 
@@ -112,4 +114,4 @@ for _name in names.MAGIC:
     _operator(_name, False)
     if _name in names.REFLECTABLE:
         _operator(_name, True)
-Proxy.__hash__ = object.__hash__  # type: ignore[method-assign]
+Proxy.__hash__ = object.__hash__

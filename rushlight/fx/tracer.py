@@ -49,7 +49,8 @@ class TracerBase:
     def create_proxy(self, kind: str, target: Any, args: Any, kwargs: Any, name: str | None = None,
                      type_expr: Any = None, proxy_factory_fn: Callable[[Node], Proxy] | None = None) -> Proxy:
         """A node for what was done with Proxies, and the Proxy of its result."""
-        node = self.create_node(kind, target, self.create_arg(tuple(args)), self.create_arg(dict(kwargs)), name,
+        node = self.create_node(kind, target, self.create_arg(tuple(args)), self.create_arg(dict(kwargs)),
+                                name,
                                 type_expr)
         return (proxy_factory_fn or self.proxy)(node)
 
@@ -77,9 +78,12 @@ class TracerBase:
     def iter(self, obj: Proxy) -> Iterator[Any]:
         """A loop over a value."""
         raise TraceError(
-            "Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or as a *args or "
-            "**kwargs function argument. See the torch.fx docs on pytorch.org for a more detailed explanation of what "
-            "types of control flow can be traced, and check out the Proxy docstring for help troubleshooting Proxy "
+            "Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or as a "
+            "*args or "
+            "**kwargs function argument. See the torch.fx docs on pytorch.org for a more detailed "
+            "explanation of what "
+            "types of control flow can be traced, and check out the Proxy docstring for help troubleshooting "
+            "Proxy "
             "iteration errors")
 
     def keys(self, obj: Proxy) -> Any:
@@ -111,7 +115,8 @@ class Tracer(TracerBase):
 
     def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
         """Whether a call of the module is one node: PyTorch's own modules, but for Sequential."""
-        return m.__module__.startswith(("torch.nn", "rushlight.nn")) and not isinstance(m, torch.nn.Sequential)
+        return m.__module__.startswith(("torch.nn",
+                                        "rushlight.nn")) and not isinstance(m, torch.nn.Sequential)
 
     def path_of_module(self, mod: Any) -> str:
         """The name of a submodule of the root; NameError if it is none."""
@@ -198,14 +203,15 @@ class Tracer(TracerBase):
         def read(module: Any, attr: str) -> Any:
             return self.getattr(attr, get(module, attr), cache)
         held = [(scope, name, scope.get(name)) for scope, name in _wrapped]
-        held += [(f.__globals__, f.__name__, f) for f in self._functions.values() if hasattr(f, "__globals__")]
-        cls.__call__, cls.__getattr__ = called, read  # type: ignore[method-assign]
+        held += [(f.__globals__, f.__name__, f)
+                 for f in self._functions.values() if hasattr(f, "__globals__")]
+        cls.__call__, cls.__getattr__ = called, read
         for scope, name, known in held:
-            scope[name] = self._wrapping(known if known is not None else __builtins__[name])  # type: ignore[index]
+            scope[name] = self._wrapping(known if known is not None else __builtins__[name])
         try:
             yield
         finally:
-            cls.__call__, cls.__getattr__ = call, get  # type: ignore[method-assign]
+            cls.__call__, cls.__getattr__ = call, get
             for scope, name, known in reversed(held):
                 if known is None:
                     del scope[name]
@@ -222,18 +228,22 @@ class Tracer(TracerBase):
 
 def _plainly(signature: inspect.Signature) -> list[inspect.Parameter]:
     """Parameters in the order of a function's variables: those with a star come last."""
-    return sorted(signature.parameters.values(), key=lambda p: (p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD), p.kind))
+    return sorted(signature.parameters.values(),
+                  key=lambda p: (p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD), p.kind))
 
 
 def _taking_all(function: Any) -> Any:
-    """The function with all its variables as positional arguments, so that a Proxy may be *args or **kwargs."""
+    """The function with all its variables as positional arguments, so that a Proxy may be *args or
+    **kwargs."""
     if not isinstance(function, FunctionType):
         return function
     code = function.__code__
     stars = [flag for flag in (inspect.CO_VARARGS, inspect.CO_VARKEYWORDS) if code.co_flags & flag]
-    plain = code.replace(co_argcount=code.co_argcount + code.co_kwonlyargcount + len(stars), co_posonlyargcount=0,
+    plain = code.replace(co_argcount=code.co_argcount + code.co_kwonlyargcount + len(stars),
+                         co_posonlyargcount=0,
                          co_kwonlyargcount=0, co_flags=code.co_flags & ~sum(stars))
-    return FunctionType(plain, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
+    return FunctionType(plain, function.__globals__, function.__name__, function.__defaults__,
+                        function.__closure__)
 
 
 def _tensors(root: Any) -> Iterator[tuple[str, Any]]:

@@ -114,7 +114,7 @@ class Builder:
         if isinstance(tree, ast.Name):
             return self.sizes[tree.id]
         parts = [self._tree(tree.left), self._tree(tree.right)]
-        return self.node(_SIGNS[type(tree.op)], parts, {"to_dtype": dt.int64})  # type: ignore[no-any-return]
+        return self.node(_SIGNS[type(tree.op)], parts, {"to_dtype": dt.int64})
 
     def cast(self, v: Any, dtype: Any) -> Ref:
         """A value in another dtype."""
@@ -123,7 +123,7 @@ class Builder:
             return ref
         made = self.node("Cast", [ref], {"to": element(dtype), "to_dtype": dtype})
         made.shape = ref.shape
-        return made  # type: ignore[no-any-return]
+        return made
 
 
 def tensor(name: str, array: Any) -> TensorProto:

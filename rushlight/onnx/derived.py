@@ -57,9 +57,11 @@ def expression(b: Builder, root: Any, operands: dict[str, Ref], work: Any, name:
         elif node.op == "cast":
             made[node] = b.cast(made[node.src[0]], own)
         elif node.op not in atoms:
-            raise UnsupportedOperatorError(f"{name} is an expression with {node.op}, which ONNX has no form for")
+            raise UnsupportedOperatorError(f"{name} is an expression with {node.op}, which ONNX has no form "
+                                           "for")
         else:
-            src = [b.cast(made[s], dt.BY_NAME[types.operand_type(node, known, i)]) for i, s in enumerate(node.src)]
+            src = [b.cast(made[s], dt.BY_NAME[types.operand_type(node, known, i)]) for i,
+                   s in enumerate(node.src)]
             made[node] = evaluated(b, atoms[node.op], dict(zip("abcd", src, strict=False)))
             made[node].dtype = own
     return made[root]

@@ -22,17 +22,17 @@ def is_in_onnx_export() -> bool:
     return _exporting[0]
 
 
-def export(model: Any, args: Any = (), f: Any = None, *, kwargs: dict[str, Any] | None = None, verbose: bool | None = None,
+def export(model: Any, args: Any = (), f: Any = None, *, kwargs: dict[str, Any] | None = None,
            input_names: Sequence[str] | None = None, output_names: Sequence[str] | None = None,
-           opset_version: int | None = None, dynamo: bool = True, external_data: bool = True, dynamic_shapes: Any = None,
-           report: bool = False, optimize: bool = True, verify: bool = False, dynamic_axes: Any = None,
-           export_params: bool = True, keep_initializers_as_inputs: bool = False, do_constant_folding: bool = True,
-           training: Any = None, **options: Any) -> Any:
+           opset_version: int | None = None, dynamo: bool = True, external_data: bool = True,
+           dynamic_shapes: Any = None, verify: bool = False, dynamic_axes: Any = None,
+           export_params: bool = True, **options: Any) -> Any:
     """Write a model (or an ExportedProgram) as ONNX, and give it as an ONNXProgram (None with dynamo=False).
 
-    args: example inputs, a tensor or a tuple. input_names, output_names: in order. dynamic_shapes: as of torch.export;
-    dynamic_axes: {name: [dims] or {dim: name}}. opset_version defaults to 20. external_data: weights beside the model,
-    in `f.data`. OnnxExporterError, or UnsupportedOperatorError with the op and its line, for what ONNX has no form for.
+    args: example inputs, a tensor or a tuple. input_names, output_names: in order. dynamic_shapes: as of
+    torch.export; dynamic_axes: {name: [dims] or {dim: name}}. opset_version defaults to 20. external_data:
+    weights beside the model, in `f.data`. OnnxExporterError, or UnsupportedOperatorError with the op and its
+    line, for what ONNX has no form for.
     """
     try:
         import onnx  # noqa: F401
@@ -65,8 +65,10 @@ def _program(model: Any, args: tuple[Any, ...], kwargs: Any, shapes: Any, axes: 
     if isinstance(model, ExportedProgram):
         return recorded(model.module(check_guards=False), *model.example_inputs, None, opened, model)
     if model.training:
-        warnings.warn("Exporting a model while it is in training mode. Please ensure that this is intended, as it may lead "
-                      "to different behavior during inference. Calling model.eval() before export is recommended.",
+        warnings.warn("Exporting a model while it is in training mode. Please ensure that this is intended, "
+                      "as it may lead "
+                      "to different behavior during inference. Calling model.eval() before export is "
+                      "recommended.",
                       UserWarning, stacklevel=3)
     if shapes is None and axes:
         shapes = _shapes(model, args, kwargs or {}, axes, names or ())
@@ -79,7 +81,8 @@ def _program(model: Any, args: tuple[Any, ...], kwargs: Any, shapes: Any, axes: 
 
 def _shapes(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], axes: dict[str, Any],
             names: Sequence[str]) -> Any:
-    """dynamic_axes as dynamic_shapes: one Dim for each name of a dimension, one of their own for the nameless."""
+    """dynamic_axes as dynamic_shapes: one Dim for each name of a dimension, one of their own for the
+    nameless."""
     from rushlight.base.pytree import flatten
 
     leaves, tree = flatten((args, kwargs))
@@ -99,21 +102,25 @@ def _axes_names(axes: Any) -> dict[str, dict[int, str]]:
 
 
 class ONNXProgram:
-    """A model in ONNX: `model_proto`, the exported program that it was made of, and ways to save and run it."""
+    """A model in ONNX: `model_proto`, the exported program that it was made of, and ways to save and run
+    it."""
 
     def __init__(self, model_proto: Any, exported_program: ExportedProgram) -> None:
         self.model_proto, self.exported_program = model_proto, exported_program
         self._session: Any = None
 
-    def save(self, destination: Any, *, include_initializers: bool = True, keep_initializers_as_inputs: bool = False,
+    def save(self, destination: Any, *, include_initializers: bool = True,
+             keep_initializers_as_inputs: bool = False,
              external_data: bool | None = None) -> None:
-        """Write it to a path or file object; external_data: tensors in a file beside it, `destination.data`."""
+        """Write it to a path or file object; external_data: tensors in a file beside it,
+        `destination.data`."""
         from rushlight.onnx.model import written
 
         written(self.model_proto, destination, bool(external_data))
 
     def __call__(self, *args: Any, **kwargs: Any) -> list[Any]:
-        """Its results for the model's inputs, by onnxruntime, or by onnx's own evaluator where that is not there."""
+        """Its results for the model's inputs, by onnxruntime, or by onnx's own evaluator where that is not
+        there."""
         from rushlight.base.pytree import flatten
 
         tensors = [t for t in flatten((args, kwargs))[0] if isinstance(t, torch.Tensor)]
@@ -148,6 +155,7 @@ class ONNXProgram:
         from onnx.printer import to_text
 
         program = str(self.exported_program).replace("\n", "\n        ")
-        return f"ONNXProgram(\n    model=\n{to_text(self.model_proto)}\n    ,\n    exported_program=\n        {program}\n)"
+        model = to_text(self.model_proto)
+        return f"ONNXProgram(\n    model=\n{model}\n    ,\n    exported_program=\n        {program}\n)"
 
 

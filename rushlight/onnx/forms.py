@@ -14,7 +14,8 @@ from rushlight.onnx.errors import UnsupportedOperatorError
 def known(sizes: Any) -> list[int]:
     """Sizes as numbers. UnsupportedOperatorError where one may change."""
     if any(isinstance(n, (Sym, Ref)) for n in sizes):
-        raise UnsupportedOperatorError(f"sizes {list(sizes)} must not change here: export without dynamic dimensions")
+        raise UnsupportedOperatorError(f"sizes {list(sizes)} must not change here: export without dynamic "
+                                       "dimensions")
     return [int(n) for n in sizes]
 
 
@@ -45,12 +46,14 @@ class Forms:
     def scalar(self, v: Any) -> Ref:
         """A whole number without dimensions."""
         if isinstance(v, (Ref, Sym)):
-            return self.b.Squeeze(self.b.shape([v]))  # type: ignore[no-any-return]
+            return self.b.Squeeze(self.b.shape([v]))
         return self.b.constant(np.array(v, np.int64))
 
     def sum_of(self, a: Any, c: Any) -> Any:
         """Two sizes added."""
-        return [a + c] if isinstance(a, int) and isinstance(c, int) else self.b.Add(self.b.shape([a]), self.b.shape([c]))
+        if isinstance(a, int) and isinstance(c, int):
+            return [a + c]
+        return self.b.Add(self.b.shape([a]), self.b.shape([c]))
 
     def as_float(self, v: Any) -> Ref:
         """A number as float32."""
@@ -83,14 +86,15 @@ class Forms:
 
     def filled(self, v: Any) -> Ref:
         """One number everywhere."""
-        return self.b.Expand(self.b.constant(np.array(v, self.outs[0].dtype.np), dtype=self.outs[0].dtype),  # type: ignore[no-any-return]
+        return self.b.Expand(self.b.constant(np.array(v, self.outs[0].dtype.np), dtype=self.outs[0].dtype),
                              self.out_shape())
 
     def ranged(self, start: Any, end: Any, step: Any) -> Ref:
         """Numbers in steps."""
-        parts = [self.b.cast(self.scalar(v) if isinstance(v, (Ref, Sym, int)) else self.as_float(v), self.outs[0].dtype)
+        parts = [self.b.cast(self.scalar(v) if isinstance(v, (Ref, Sym, int)) else self.as_float(v),
+                             self.outs[0].dtype)
                  for v in (start or 0, end, step or 1)]
-        return self.b.Range(*parts)  # type: ignore[no-any-return]
+        return self.b.Range(*parts)
 
     def channels(self, v: Ref) -> list[Any]:
         """The sizes of a vector of one number per channel."""
@@ -108,35 +112,38 @@ class Forms:
         """A number per channel, laid along the second dimension."""
         if len(v.shape) < 3:
             return weight
-        return self.b.Reshape(weight, [-1, *[1] * (len(v.shape) - 2)])  # type: ignore[no-any-return]
+        return self.b.Reshape(weight, [-1, *[1] * (len(v.shape) - 2)])
 
     def src_or(self, src: Any, value: Any, index: Ref) -> Ref:
         """What scatter() writes."""
         if src is not None:
             return self.as_out(src)
-        return self.b.Expand(self.as_out(value), self.b.Shape(index, to_dtype=dt.int64))  # type: ignore[no-any-return]
+        return self.b.Expand(self.as_out(value), self.b.Shape(index, to_dtype=dt.int64))
 
     # --- products, convolutions, normalization ---------------------------------------------------
 
     def gemm(self, input: Ref, weight: Ref, bias: Any) -> Ref:
         """A linear layer."""
         if len(input.shape) == 2 and len(weight.shape) == 2:
-            return self.b.Gemm(input, weight, bias, transB=1)  # type: ignore[no-any-return]
+            return self.b.Gemm(input, weight, bias, transB=1)
         product = self.b.MatMul(input, self.b.Transpose(weight) if len(weight.shape) == 2 else weight)
-        return product if bias is None else self.b.Add(product, bias)  # type: ignore[no-any-return]
+        return product if bias is None else self.b.Add(product, bias)
 
-    def conv(self, input: Ref, weight: Ref, bias: Any, stride: Any, padding: Any, dilation: Any, groups: int) -> Ref:
+    def conv(self, input: Ref, weight: Ref, bias: Any, stride: Any, padding: Any, dilation: Any,
+             groups: int) -> Ref:
         """A convolution; "same" pads more at the end where the number is odd."""
         dims = len(weight.shape) - 2
         stride, dilation = (list(v) * dims if len(v) == 1 else list(v) for v in (stride, dilation))
-        pads = {"auto_pad": {"same": "SAME_UPPER", "valid": "VALID"}[padding]} if isinstance(padding, str) else {
+        pads = {"auto_pad": {"same": "SAME_UPPER",
+                             "valid": "VALID"}[padding]} if isinstance(padding, str) else {
             "pads": (list(padding) * dims if len(padding) == 1 else list(padding)) * 2}
         batched = len(input.shape) == len(weight.shape)
         found = self.b.Conv(input if batched else self.b.Unsqueeze(input, [0]), weight, bias, strides=stride,
                             dilations=dilation, group=groups, **pads)
-        return found if batched else self.b.Squeeze(found, [0])  # type: ignore[no-any-return]
+        return found if batched else self.b.Squeeze(found, [0])
 
-    def batch_norm(self, input: Ref, weight: Any, bias: Any, mean: Any, var: Any, training: bool, momentum: float,
+    def batch_norm(self, input: Ref, weight: Any, bias: Any, mean: Any, var: Any, training: bool,
+                   momentum: float,
                    eps: float) -> Ref:
         """By running moments, or by the batch's own."""
         sizes = self.channels(input)
@@ -147,7 +154,8 @@ class Forms:
             spread = self.b.Sqrt(self.b.Add(self.b.ReduceMean(self.b.Mul(apart, apart), axes), eps))
             found = self.b.Div(apart, spread)
             return self._scaled(found, weight, bias, len(input.shape))
-        return self.b.BatchNormalization(input, self.ones_or(weight, sizes), self.zeros_or(bias, sizes), mean, var,  # type: ignore[no-any-return]
+        return self.b.BatchNormalization(input, self.ones_or(weight, sizes), self.zeros_or(bias, sizes), mean,
+                                         var,
                                          epsilon=eps)
 
     def _scaled(self, v: Ref, weight: Any, bias: Any, dims: int) -> Ref:
@@ -159,7 +167,8 @@ class Forms:
         """As instances whose channels are the groups."""
         grouped = self.b.Reshape(input, [0, groups, -1])
         one = [groups]
-        found = self.b.InstanceNormalization(grouped, self.ones_or(None, one), self.zeros_or(None, one), epsilon=eps)
+        found = self.b.InstanceNormalization(grouped, self.ones_or(None, one), self.zeros_or(None, one),
+                                             epsilon=eps)
         return self._scaled(self.b.Reshape(found, self.out_shape()), weight, bias, len(input.shape))
 
     def rms_norm(self, input: Ref, sizes: Any, weight: Any, eps: Any) -> Ref:
@@ -168,9 +177,10 @@ class Forms:
         eps = float(np.finfo(input.dtype.np).eps) if eps is None else eps
         square = self.b.ReduceMean(self.b.Mul(input, input), axes)
         found = self.b.Div(input, self.b.Sqrt(self.b.Add(square, eps)))
-        return found if weight is None else self.b.Mul(found, weight)  # type: ignore[no-any-return]
+        return found if weight is None else self.b.Mul(found, weight)
 
-    def attention(self, query: Ref, key: Ref, value: Ref, mask: Any, causal: bool, scale: Any, grouped: bool) -> Ref:
+    def attention(self, query: Ref, key: Ref, value: Ref, mask: Any, causal: bool, scale: Any,
+                  grouped: bool) -> Ref:
         """Products, softmax and product."""
         if grouped:
             self.refuse()
@@ -186,7 +196,7 @@ class Forms:
         if mask is not None:
             scores = (self.b.Where(mask, scores, least, to_dtype=query.dtype) if mask.dtype is dt.bool_
                       else self.b.Add(scores, mask))
-        return self.b.MatMul(self.b.Softmax(scores, axis=-1), value)  # type: ignore[no-any-return]
+        return self.b.MatMul(self.b.Softmax(scores, axis=-1), value)
 
     def recurrent(self, op: str, input: Ref, hx: Any, params: Any, biased: bool, layers: int, both: bool,
                   batch_first: bool, activations: Any = None) -> list[Ref]:
@@ -201,13 +211,16 @@ class Forms:
         hidden = known(states[0].shape[-1:])[0]
         for layer in range(layers):
             own = [params[per * (ways * layer + w):][:per] for w in range(ways)]
-            w, r = (b.Concat(*[b.Unsqueeze(self._gates(p[i], order, hidden), [0]) for p in own], axis=0) for i in (0, 1))
-            bias = b.Concat(*[b.Unsqueeze(b.Concat(*[self._gates(p[i], order, hidden) for i in (2, 3)], axis=0), [0])
+            w, r = (b.Concat(*[b.Unsqueeze(self._gates(p[i], order, hidden), [0]) for p in own], axis=0)
+                    for i in (0, 1))
+            bias = b.Concat(*[b.Unsqueeze(b.Concat(*[self._gates(p[i], order, hidden) for i in (2, 3)],
+                                                   axis=0), [0])
                               for p in own], axis=0) if biased else None
             begin = [b.Slice(s, [ways * layer], [ways * (layer + 1)], [0]) for s in states]
             more = {"linear_before_reset": 1} if op == "GRU" else {}
             found = b.node(op, [x, w, r, bias, None, *begin], {
-                "hidden_size": hidden, "direction": "bidirectional" if both else "forward", "outputs": 1 + len(states),
+                "hidden_size": hidden, "direction": "bidirectional" if both else "forward",
+                "outputs": 1 + len(states),
                 "activations": activations and activations * ways, **more})
             ends.append(found[1:])
             x = b.Reshape(b.Transpose(found[0], perm=[0, 2, 1, 3]), [0, 0, -1])
@@ -217,7 +230,7 @@ class Forms:
     def _gates(self, v: Ref, order: Any, hidden: int) -> Ref:
         if len(order) == 1:
             return v
-        return self.b.Gather(v, np.concatenate([np.arange(hidden) + hidden * g for g in order]), axis=0)  # type: ignore[no-any-return]
+        return self.b.Gather(v, np.concatenate([np.arange(hidden) + hidden * g for g in order]), axis=0)
 
     # --- windows ---------------------------------------------------------------------------------
 
@@ -225,20 +238,21 @@ class Forms:
         """Pools of a given size: of everything, or of equal windows."""
         dims = len(output)
         if all(n == 1 for n in output):
-            return getattr(self.b, f"Global{kind}Pool")(v)  # type: ignore[no-any-return]
+            return getattr(self.b, f"Global{kind}Pool")(v)
         sizes = known(v.shape[-dims:])
         output = [n if o is None else o for n, o in zip(sizes, output, strict=True)]
         if any(n % o for n, o in zip(sizes, output, strict=True)):
             raise UnsupportedOperatorError(f"windows of {sizes} for {output} are not of equal sizes")
         windows = [n // o for n, o in zip(sizes, output, strict=True)]
-        return getattr(self.b, f"{kind}Pool")(v, kernel_shape=windows, strides=windows)  # type: ignore[no-any-return]
+        return getattr(self.b, f"{kind}Pool")(v, kernel_shape=windows, strides=windows)
 
     def padded_by(self, v: Ref, sizes: Any, mode: str, value: Any) -> Ref:
         """PyTorch tells the last dimension first."""
-        pairs = [(0, 0)] * (len(v.shape) - len(sizes) // 2) + [*zip(sizes[::2], sizes[1::2], strict=True)][::-1]
+        pairs = [(0, 0)] * (len(v.shape) - len(sizes) // 2) + [*zip(sizes[::2], sizes[1::2],
+                                                                    strict=True)][::-1]
         how = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}[mode]
         fill = [self.cast_as(value or 0, v)] if mode == "constant" else []
-        return self.b.Pad(v, self.b.shape([p[0] for p in pairs] + [p[1] for p in pairs]), *fill, mode=how)  # type: ignore[no-any-return]
+        return self.b.Pad(v, self.b.shape([p[0] for p in pairs] + [p[1] for p in pairs]), *fill, mode=how)
 
     def resized(self, v: Ref, mode: str, align: Any, antialias: bool) -> Ref:
         """Up- and downsampling."""
@@ -246,8 +260,9 @@ class Forms:
             self.refuse()
         how = "nearest" if mode == "nearest" else "cubic" if mode == "bicubic" else "linear"
         where = "asymmetric" if mode == "nearest" else "align_corners" if align else "pytorch_half_pixel"
-        more = {"nearest_mode": "floor"} if mode == "nearest" else {"cubic_coeff_a": -0.75} if how == "cubic" else {}
-        return self.b.Resize(v, None, None, self.out_shape(), mode=how, coordinate_transformation_mode=where, **more)  # type: ignore[no-any-return]
+        more = {"nearest": {"nearest_mode": "floor"}, "cubic": {"cubic_coeff_a": -0.75}}.get(how, {})
+        return self.b.Resize(v, None, None, self.out_shape(), mode=how, coordinate_transformation_mode=where,
+                             **more)
 
     # --- shapes and places -----------------------------------------------------------------------
 
@@ -260,7 +275,7 @@ class Forms:
     def padded(self, v: Ref, times: Any) -> Ref:
         """A value with dimensions of size 1 before its own."""
         missing = len(times) - len(v.shape)
-        return self.b.Unsqueeze(v, list(range(missing))) if missing > 0 else v  # type: ignore[no-any-return]
+        return self.b.Unsqueeze(v, list(range(missing))) if missing > 0 else v
 
     def pieces(self, v: Ref, dim: int) -> list[Ref]:
         """The results' parts of a value."""
@@ -270,7 +285,7 @@ class Forms:
             sizes: list[Any] = [1] * len(self.outs)
         else:
             sizes = [o.shape[dim] for o in self.outs]
-        return self.b.Split(v, sizes, axis=dim, outputs=len(self.outs))  # type: ignore[no-any-return]
+        return self.b.Split(v, sizes, axis=dim, outputs=len(self.outs))
 
     def index(self, v: Ref, indices: Any) -> Ref:
         """Read at one tensor's places along a dimension, or at several tensors' along the first ones."""
@@ -278,12 +293,12 @@ class Forms:
         if any(i.dtype is dt.bool_ for i in indices if i is not None):
             self.refuse()
         if len(at) == 1:
-            return self.b.Gather(v, indices[at[0]], axis=at[0])  # type: ignore[no-any-return]
+            return self.b.Gather(v, indices[at[0]], axis=at[0])
         if at != list(range(len(at))):
             self.refuse()
         size = self.b.shape(np.broadcast_shapes(*[tuple(known(i.shape)) for i in indices]))
         parts = [self.b.Unsqueeze(self.b.Expand(self.b.cast(i, dt.int64), size), [-1]) for i in indices]
-        return self.b.GatherND(v, self.b.Concat(*parts, axis=-1), to_dtype=v.dtype)  # type: ignore[no-any-return]
+        return self.b.GatherND(v, self.b.Concat(*parts, axis=-1), to_dtype=v.dtype)
 
     def rolled(self, v: Ref, shifts: Any, dims: Any) -> Ref:
         """Elements moved along dimensions, those at the end to the beginning."""
@@ -291,15 +306,16 @@ class Forms:
         for shift, dim in zip(shifts, dims or [0], strict=True):
             size = known([v.shape[dim]])[0] if dims else int(np.prod(known(v.shape)))
             at = size - shift % size if size else 0
-            flat = self.b.Concat(self.b.Slice(flat, [at], [size], [dim]), self.b.Slice(flat, [0], [at], [dim]), axis=dim)
-        return flat if dims else self.b.Reshape(flat, self.out_shape())  # type: ignore[no-any-return]
+            flat = self.b.Concat(self.b.Slice(flat, [at], [size], [dim]),
+                                 self.b.Slice(flat, [0], [at], [dim]), axis=dim)
+        return flat if dims else self.b.Reshape(flat, self.out_shape())
 
     def loss(self, op: str, v: Ref, target: Ref, weight: Any, reduction: int, ignored: int) -> Ref:
         """A loss of classes."""
         if target.dtype.is_floating_point:
             self.refuse()
         how = ("none", "mean", "sum")[reduction]
-        return getattr(self.b, op)(v, target, weight, reduction=how, ignore_index=ignored)  # type: ignore[no-any-return]
+        return getattr(self.b, op)(v, target, weight, reduction=how, ignore_index=ignored)
 
     # --- reductions ------------------------------------------------------------------------------
 
@@ -311,7 +327,7 @@ class Forms:
         """Where the greatest or least is; of all elements where no dimension is given."""
         if dim is None:
             v = self.b.Reshape(v, [-1])
-        return getattr(self.b, op)(v, axis=dim or 0, keepdims=int(keepdim), to_dtype=dt.int64)  # type: ignore[no-any-return]
+        return getattr(self.b, op)(v, axis=dim or 0, keepdims=int(keepdim), to_dtype=dt.int64)
 
     def extreme(self, op: str, v: Ref, dim: Any, keepdim: bool, other: Any) -> Any:
         """max and min: of two tensors, of all elements, or of a dimension with its places."""
@@ -327,7 +343,7 @@ class Forms:
         count = int(np.prod(known([v.shape[d] for d in axes])))
         apart = self.b.Sub(v, self.b.ReduceMean(v, axes))
         mean = self.b.ReduceMean(self.b.Mul(apart, apart), axes, keepdims=int(keepdim))
-        return mean if not less else self.b.Mul(mean, count / (count - less))  # type: ignore[no-any-return]
+        return mean if not less else self.b.Mul(mean, count / (count - less))
 
     def norm(self, v: Ref, p: Any, ord: Any, dim: Any, keepdim: bool) -> Ref:
         """Vector norms of the orders that ONNX has."""
@@ -336,10 +352,11 @@ class Forms:
             self.refuse()
         op = {1: "ReduceL1", 2: "ReduceL2"}.get(order, "ReduceMax")
         v = self.b.Abs(v) if op == "ReduceMax" else v
-        return getattr(self.b, op)(v, self.axes(dim), keepdims=int(keepdim))  # type: ignore[no-any-return]
+        return getattr(self.b, op)(v, self.axes(dim), keepdims=int(keepdim))
 
     def topk(self, v: Ref, k: Any, dim: Any, largest: bool) -> list[Ref]:
         """The greatest or least, and their places."""
-        found = self.b.TopK(v, [k], axis=-1 if dim is None else dim, largest=int(largest), sorted=1, outputs=2)
+        found = self.b.TopK(v, [k], axis=-1 if dim is None else dim, largest=int(largest), sorted=1,
+                            outputs=2)
         found[1].dtype = dt.int64
-        return found  # type: ignore[no-any-return]
+        return found

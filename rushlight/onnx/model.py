@@ -25,7 +25,8 @@ from rushlight.onnx.forms import Forms
 from rushlight.serialize.atomic import replacing
 
 _EARLIEST = 8
-_DEFAULTS = {"keepdim": False, "start": None, "step": 1, "dim": None, "correction": None, "unbiased": None, "src": None,
+_DEFAULTS = {"keepdim": False, "start": None, "step": 1, "dim": None, "correction": None, "unbiased": None,
+             "src": None,
              "value": None, "other": None, "p": None, "ord": None, "weight": None}
 
 
@@ -35,7 +36,8 @@ def converted(program: ExportedProgram, input_names: Sequence[str] | None, outpu
     writer = _Writer(program, list(input_names or ()), list(output_names or ()), axes)
     graph = writer.graph(weights)
     written = max(opset, WRITTEN)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", written)], producer_name="rushlight",
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", written)],
+                              producer_name="rushlight",
                               producer_version=torch.__version__, ir_version=10 if written < 23 else 11)
     if opset < WRITTEN:
         if opset < _EARLIEST:
@@ -74,7 +76,7 @@ class _Writer:
         specs = self.program.graph_signature.input_specs
         for node, spec in zip(self.program.graph.nodes, specs, strict=False):
             if spec.kind is not InputKind.USER_INPUT and weights:
-                t = self.program._tensor(spec.target)  # type: ignore[arg-type]
+                t = self.program._tensor(spec.target)
                 self.known[node] = self.b.constant(t.detach()._a, spec.target, t.dtype)
             elif isinstance(spec.arg, ConstantArgument):
                 self.known[node] = spec.arg.value
@@ -128,8 +130,10 @@ class _Writer:
             return
         self.b.hint = node.name
         self.b.where = (node.stack_trace or "").strip()
-        items = {user.args[1]: user for user in node.users if getattr(user.target, "__name__", "") == "getitem"}
-        outs = [items[i] if i in items else None for i in range(node.meta["results"])] if "results" in node.meta else [node]
+        items = {user.args[1]: user
+                 for user in node.users if getattr(user.target, "__name__", "") == "getitem"}
+        outs = [items[i] if i in items else None
+                for i in range(node.meta["results"])] if "results" in node.meta else [node]
         try:
             found = self._form(node, [o.meta["val"] for o in outs if o is not None] or [None])
         except UnsupportedOperatorError as error:
@@ -145,24 +149,29 @@ class _Writer:
 
     def _refused(self, node: Node, why: str) -> None:
         place = f"\n{node.stack_trace}" if node.stack_trace else ""
-        raise UnsupportedOperatorError(f"Exporting the operator '{str(node.target).replace('.', '::', 1)}' to ONNX is not "
+        raise UnsupportedOperatorError(f"Exporting the operator '{str(node.target).replace('.', '::', 1)}' "
+                                       "to ONNX is not "
                                        f"supported: {why}.{place}") from None
 
     def _form(self, node: Node, outs: list[Any]) -> Any:
-        args, kwargs = map_aggregate((node.args, node.kwargs), lambda a: self.known[a] if isinstance(a, Node) else a)
+        args, kwargs = map_aggregate((node.args, node.kwargs),
+                                     lambda a: self.known[a] if isinstance(a, Node) else a)
         bound = node.target.bound(tuple(args), kwargs)
         schema = node.target._schema
         first = node.args[0] if node.args else None
         if schema.writes and isinstance(first, Node) and _is_view(first):
-            raise UnsupportedOperatorError("it writes through a view, for which ONNX has no form: make a new tensor "
+            raise UnsupportedOperatorError("it writes through a view, for which ONNX has no form: make a new "
+                                           "tensor "
                                            "(torch.where, torch.cat)")
         code = table("ops.tsv").get(schema.name)
         if code is not None:
             own = bound.get("self", bound.get("input"))
-            return evaluated(self.b, code, {**_DEFAULTS, "self": own, "input": own, **bound}, Forms(self.b, outs))
+            return evaluated(self.b, code, {**_DEFAULTS, "self": own, "input": own, **bound},
+                             Forms(self.b, outs))
         row, matched = node.target.row()
         if row.kind != "pointwise":
-            raise UnsupportedOperatorError("there is neither a line for it in ops.tsv nor an expression of it")
+            raise UnsupportedOperatorError("there is neither a line for it in ops.tsv nor an expression of "
+                                           "it")
         given = {p.name: bound.get(matched.get(p.name), p.default) for p in row.params}
         return pointwise(self.b, row, given, outs[0])
 

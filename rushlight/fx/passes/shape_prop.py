@@ -24,7 +24,8 @@ def _extract_tensor_metadata(result: Any, include_contiguity: bool = True) -> Te
     """A tensor's TensorMetadata."""
     formats = (torch.contiguous_format, torch.channels_last, torch.channels_last_3d)
     memory = next((f for f in formats if include_contiguity and _lies(result, f)), None)
-    return TensorMetadata(result.shape, result.dtype, result.requires_grad, result.stride(), memory, False, {})
+    return TensorMetadata(result.shape, result.dtype, result.requires_grad, result.stride(), memory, False,
+                          {})
 
 
 def _lies(result: Any, memory_format: Any) -> bool:
