@@ -31,6 +31,7 @@ from rushlight.export.symbols import Sym
 from rushlight.fx.graph import Graph
 from rushlight.fx.names import typename
 from rushlight.fx.node import Node, map_aggregate
+from rushlight.ops.table import ROWS
 
 _PACKAGE = torch.__file__.rpartition("__init__")[0]
 _INNER = tuple(f"{_PACKAGE}{room}" for room in ("dispatch", "export", "ops", "tensor", "base", "fx"))
@@ -98,8 +99,32 @@ class Listener:
         if found is None:
             defaults = {p.name: p.default for p in row.params}
             found = overloads.own(row), [], {k: v for k, v in bound.items() if v is not defaults[k]}
+        if found[0] == overloads.named("torch.ops.aten.to.dtype"):
+            self.record(overloads.named("torch.ops.aten._assert_tensor_metadata.default"), found[1][:1], {
+                "dtype": found[1][0].dtype, "device": torch.device("cpu"), "layout": torch.strided}, None)
         self.record(found[0], found[1], found[2], result)
         return result
+
+    def indexing(self, run: Any, t: Any, index: Any, *value: Any) -> Any:
+        """Brackets: an index of numbers and slices in rows, as it was written: what it is cut to depends on the
+        size."""
+        items = index if isinstance(index, tuple) else (index,)
+        if value or not all(i is None or i is ... or type(i) in (int, slice) for i in items) or (
+                items.count(...) > 1):
+            return run(t, index, *value)
+        missing = t.dim() - sum(type(i) in (int, slice) for i in items)
+        at = items.index(...) if ... in items else len(items)
+        found, dim = t, 0
+        for item in (*items[:at], *[slice(None)] * missing, *items[at + 1:]):
+            if item is None:
+                found = ROWS["unsqueeze"](found, dim)
+            elif type(item) is int:
+                found, dim = ROWS["select"](found, dim, item), dim - 1
+            elif item != slice(None):
+                end = sys.maxsize if item.stop is None else item.stop
+                found = ROWS["slice"](found, dim, item.start or 0, end, item.step or 1)
+            dim += 1
+        return found
 
     def record(self, target: Any, args: Any, kwargs: Any, result: Any) -> Node:
         """A node for target(*args, **kwargs)."""
@@ -115,6 +140,12 @@ class Listener:
                     part = self.graph.call_function(operator.getitem, (node, i))
                     part.meta.update(node.meta)
                     self.knows(item, part)
+        return node
+
+    def placeholder(self, name: str) -> Node:
+        """An input, called so even where Python has something of that name."""
+        node = self.graph.placeholder(name)
+        node.name = name
         return node
 
     def knows(self, t: Any, node: Node) -> None:
@@ -147,7 +178,7 @@ class Listener:
         self.constants[name] = t.detach().clone()
         held = next((n for n in self.graph.nodes if n.op != "placeholder" or "leaf" in n.meta), None)
         with self.graph.inserting_before(held) if held is not None else _nothing():
-            node = self.graph.placeholder(f"c_{name.replace('.', '_')}")
+            node = self.placeholder(f"c_{name.replace('.', '_')}")
         node.meta["val"], node.meta["constant"] = Value(t), name
         self.knows(t, node)
         if own is None:

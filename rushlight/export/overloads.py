@@ -25,7 +25,8 @@ _ROWS = {aten: row for row, aten in _ATEN.items()} | {"rsub": "sub", "conv2d": "
 # Where PyTorch makes a tensor of a number.
 _TAKES_NUMBERS = frozenset("add sub mul div divide multiply subtract true_divide floor_divide".split())
 _REDUCTIONS = ("none", "mean", "sum")
-_GIVEN = {"cudnn_enabled": False}
+# What PyTorch passes beside what its callers do.
+_GIVEN = {"cudnn_enabled": False, "cudnn_enable": False}
 _SPACES = ("aten", "torch", "Tensor", "nn.functional")
 
 
@@ -36,6 +37,12 @@ class Param(NamedTuple):
     type: str
     default: Any
     kwarg_only: bool
+
+    @property
+    def whole_default(self) -> Any:
+        """The default, a list where lists of a length are meant."""
+        plain = self.default is REQUIRED or "Device" in self.type
+        return self.default if plain else _shaped(self.type, self.default)
 
 
 class Schema(NamedTuple):
@@ -162,7 +169,7 @@ class Overload:
             raise TypeError(f"{self} takes {self._schema.text}, but it got {len(args)} arguments and the "
                             "keywords "
                             f"{sorted(kwargs)}")
-        return {p.name: given.get(p.name, p.default) for p in params}
+        return {p.name: given[p.name] if p.name in given else p.whole_default for p in params}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.function(**self.bound(args, kwargs))
@@ -258,7 +265,9 @@ def _shaped(kind: str, value: Any) -> Any:
 
 def aten_name(row: Row) -> str:
     """What PyTorch calls a row."""
-    return _ATEN.get(row.name) or function(row).__qualname__
+    call = function(row)
+    prefix = {"rushlight.linalg": "linalg_", "rushlight.special": "special_", "rushlight.fft": "fft_"}
+    return _ATEN.get(row.name) or prefix.get(call.__module__, "") + call.__qualname__
 
 
 def chosen(row: Row, bound: dict[str, Any], writes: bool) -> tuple[Any, list[Any], dict[str, Any]] | None:
@@ -271,6 +280,9 @@ def chosen(row: Row, bound: dict[str, Any], writes: bool) -> tuple[Any, list[Any
     changed = {p.name for p in row.params if bound[p.name] is not p.default and bound[p.name] != p.default}
     for overload in overloads(name).values():
         matched = pairs(row, overload._schema)
+        if row.name in ("std", "var") and bound["unbiased"] is None and (
+                overload._schema.overload_name != "correction"):
+            continue
         if matched is None or any(k not in matched for k in changed - {"inplace", "_stacklevel"}):
             continue
         given = {theirs: bound[ours] for ours, theirs in matched.items()}
@@ -283,7 +295,7 @@ def chosen(row: Row, bound: dict[str, Any], writes: bool) -> tuple[Any, list[Any
 def _arguments(schema: Schema, given: dict[str, Any], name: str) -> tuple[list[Any], dict[str, Any]] | None:
     args, kwargs = [], {}
     for p in schema.arguments:
-        value = given.get(p.name, p.default if p.default is not REQUIRED else _GIVEN.get(p.name))
+        value = given.get(p.name, _GIVEN.get(p.name, p.default))
         if p.name == "reduction" and isinstance(value, str):
             value = _REDUCTIONS.index(value)
         if value is None and not p.type.endswith("?"):
@@ -292,7 +304,7 @@ def _arguments(schema: Schema, given: dict[str, Any], name: str) -> tuple[list[A
             return None
         value = _shaped(p.type, value)
         if not p.kwarg_only:
-            args.append((value, p.default))
+            args.append((value, p.whole_default))
         elif value is not p.default and value != p.default:
             kwargs[p.name] = value
     while args and not isinstance(args[-1][0], torch.Tensor) and args[-1][0] == args[-1][1]:
@@ -356,7 +368,9 @@ _SIZES = (operator.mul, operator.add, operator.sub, operator.floordiv, operator.
 
 def plain(target: Any) -> str:
     """What nodes of a target are called."""
-    return target._schema.name if isinstance(target, Overload) else str(target.__name__)
+    if not isinstance(target, Overload):
+        return str(target.__name__)
+    return target._schema.name + "_default" * target._schema.name.startswith("_assert")
 
 
 def named(target: str) -> Any:

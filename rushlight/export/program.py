@@ -82,9 +82,6 @@ class ExportedProgram:
         specs = self.graph_signature.input_specs
         holders = [n for n in self.graph.nodes if n.op == "placeholder"]
         inputs = [(n, s) for n, s in zip(holders, specs, strict=True) if s.kind not in _STATE]
-        for node, _ in inputs:
-            values[node] = made.placeholder(node.target)
-            values[node].meta = dict(node.meta)
         for node, spec in zip(holders, specs, strict=True):
             if spec.kind in _STATE:
                 put(root, spec.target, self._tensor(spec.target))
@@ -92,6 +89,9 @@ class ExportedProgram:
                     owner, _, last = spec.target.rpartition(".")
                     root.get_submodule(owner)._non_persistent_buffers_set.add(last)
                 values[node] = made.get_attr(spec.target)
+        for node, _ in inputs:
+            values[node] = made.placeholder(node.target)
+            values[node].name, values[node].meta = node.name, dict(node.meta)
         if check_guards:
             root._guards_fn = _Guards(self)
             made.call_module("_guards_fn", tuple(values[n] for n, _ in inputs))

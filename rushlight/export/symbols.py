@@ -23,11 +23,11 @@ class _Hint(NamedTuple):
     """Dim.AUTO, Dim.DYNAMIC, Dim.STATIC; calling one gives it bounds."""
 
     kind: str
-    min: Any = 0
+    min: Any = 2
     max: Any = UNBOUNDED
 
     def __call__(self, min: int | None = None, max: int | None = None) -> _Hint:
-        return _Hint(self.kind, 0 if min is None else min, UNBOUNDED if max is None else max)
+        return _Hint(self.kind, 2 if min is None else min, UNBOUNDED if max is None else max)
 
 
 class Dim:
@@ -156,11 +156,11 @@ def _placed(found: dict[Any, Symbol], taken: set[str], dim: Any, place: Place, s
             source: str) -> None:
     named = isinstance(dim, Dim)
     key = dim.root.__name__ if named else place
+    number = int(hashlib.sha256(f"{source}.size()[{place.dim}]".encode()).hexdigest(), 16) % 100
+    while f"s{number}" in taken:
+        number += 1
+    taken.add(f"s{number}")
     if key not in found:
-        number = int(hashlib.sha256(f"{source}.size()[{place.dim}]".encode()).hexdigest(), 16) % 100
-        while f"s{number}" in taken:
-            number += 1
-        taken.add(f"s{number}")
         hint = next((k for k in range(size + 1) if dim.of(k) == size), None) if named else size
         if hint is None:
             raise UserError(f"Expected shape[{place.dim}] = {size} of input Tensor to be of the form "
@@ -168,6 +168,8 @@ def _placed(found: dict[Any, Symbol], taken: set[str], dim: Any, place: Place, s
                             f"where {key} is an integer")
         found[key] = Symbol(f"s{number}", hint, dim)
     symbol = found[key]
+    if not named or dim.root is dim:
+        symbol.name = f"s{number}"  # as PyTorch's, that of the last place
     if named and (dim.root.min, dim.root.max) != (symbol.low, symbol.high):
         raise UserError(f"Found different definitions {symbol.given} and {dim} for the same symbolic "
                         "dimension!")

@@ -102,9 +102,9 @@ class _Call:
                 values[place.leaf] = _resized(values[place.leaf], place.dim, of(sizes[symbol.name]))
         listener = Listener(self.mod, self.opened)
         for spec, tensor in self.held:
-            listener.knows(tensor, listener.graph.placeholder(spec.arg.name))
+            listener.knows(tensor, listener.placeholder(spec.arg.name))
         for leaf, (name, value) in enumerate(zip(self.inputs, values, strict=True)):
-            node = listener.graph.placeholder(name)
+            node = listener.placeholder(name)
             node.meta["leaf"] = leaf
             if isinstance(value, torch.Tensor):
                 listener.knows(value, node)
@@ -305,12 +305,14 @@ def _assembled(call: _Call, record: _Record) -> ExportedProgram:
                                TensorArgument(name) if tensor else ConstantArgument(name, value),
                                None))
     outputs = [OutputSpec(OutputKind.USER_OUTPUT, _told(v), None) for v in graph.output_node().args[0]]
-    held = mod.state_dict(keep_vars=True)
+    # Parameters first.
+    held = dict(sorted(mod.state_dict(keep_vars=True).items(),
+                       key=lambda item: not isinstance(item[1], torch.nn.Parameter)))
     hidden = {name: b for name, b in mod.named_buffers() if name not in held}
     return ExportedProgram(GraphModule(torch.nn.Module(), graph), ExportGraphSignature(specs, outputs),
                            dict(held),
-                           {**hidden,
-                            **record.listener.constants}, call.symbols, call.spec, record.out, call.names,
+                           {**record.listener.constants,
+                            **hidden}, call.symbols, call.spec, record.out, call.names,
                            (call.args, call.kwargs))
 
 

@@ -23,13 +23,14 @@ _PACKAGE = torch.__file__.rpartition("__init__")[0]
 def _frame() -> FrameType | None:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(("<rushlight", f"{_PACKAGE}fx",
-                                                                     f"{_PACKAGE}dispatch")):
+                                                                     f"{_PACKAGE}dispatch",
+                                                                     f"{_PACKAGE}tensor")):
         frame = frame.f_back
     return frame
 
 
-def _call(frame: FrameType | None) -> ast.Call | None:
-    """The call that a frame is in, as a tree."""
+def _call(frame: FrameType | None) -> ast.expr | None:
+    """The call or operator that a frame is in, as a tree."""
     if frame is None:
         return None
     places = list(frame.f_code.co_positions())
@@ -41,10 +42,9 @@ def _call(frame: FrameType | None) -> ast.Call | None:
     part[-1] = part[-1][:stop]
     part[0] = part[0][start:]
     try:
-        found = ast.parse(b"(" + b"".join(part) + b")", mode="eval").body
+        return ast.parse(b"(" + b"".join(part) + b")", mode="eval").body
     except SyntaxError:
         return None
-    return found if isinstance(found, ast.Call) else None
 
 
 class Functional:
@@ -66,12 +66,12 @@ class Functional:
         return hash(self._function)
 
 
-def _in_functional(function: Any, call: ast.Call | None, frame: FrameType | None) -> bool:
+def _in_functional(function: Any, call: ast.expr | None, frame: FrameType | None) -> bool:
     """Whether the function was looked up in nn.functional."""
     if function.__module__ == "rushlight.nn.functional":
         return True
-    if ("nn.functional", function.__name__) not in NAMES or frame is None or call is None or not isinstance(
-            call.func, ast.Attribute):
+    if ("nn.functional", function.__name__) not in NAMES or frame is None or not isinstance(
+            call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return False
     owner = ast.unparse(call.func.value).split(".")
     value = frame.f_locals.get(owner[0], frame.f_globals.get(owner[0]))
@@ -81,13 +81,17 @@ def _in_functional(function: Any, call: ast.Call | None, frame: FrameType | None
 
 
 def as_written(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any, Any]:
-    """(args, kwargs, function) of a call of an op, as PyTorch's own functions would be told."""
+    """(args, kwargs, function) of a call of an op, as PyTorch's own functions would be told; the function is
+    a name where an operator of a tensor's was meant, which PyTorch takes for a method."""
     row = ROWS.get(function.__name__)
     if row is None:
         return args, kwargs, function
     frame = _frame()
     call = _call(frame)
     given = bound(row.params, args, kwargs)
+    if isinstance(call, (ast.BinOp, ast.Compare)):
+        operands = [p.name for p in row.params if p.is_tensor]
+        return tuple(given[k] for k in operands), {}, names.name_of(function)
     if _in_functional(function, call, frame):
         function = Functional(function)
         if names.qualified(function).startswith("torch.nn.functional"):
@@ -96,8 +100,8 @@ def as_written(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
             return (tuple(given[k] for k in needed),
                     {k: v for k, v in given.items() if k not in needed and k != "out"},
                     function)
-    if call is None or any(isinstance(a, ast.Starred)
-                           for a in call.args) or any(k.arg is None for k in call.keywords):
+    plain = isinstance(call, ast.Call) and not any(isinstance(a, ast.Starred) for a in call.args)
+    if not plain or not all(k.arg for k in call.keywords):
         given = {p.name: given[p.name] for p in row.params if given.get(p.name) is not p.default}
         return tuple(given.values()), {}, function
     written = [k.arg for k in call.keywords if k.arg in given]

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 _ABBREVIATIONS = {"float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "int64": "i64",
                   "int32": "i32", "int16": "i16", "int8": "i8", "uint8": "u8", "uint16": "u16",
-                  "uint32": "u32", "uint64": "u64", "bool": "b8", "complex64": "c64", "complex128": "c128", "complex32": "c32",
+                  "uint32": "u32", "uint64": "u64", "bool": "b8", "complex64": "c64", "complex128": "c128",
+                  "complex32": "c32",
                   "float8_e4m3fn": "f8e4m3fn", "float8_e5m2": "f8e5m2"}
 
 
@@ -37,8 +38,7 @@ class _Writer:
                             ("device", torch.device), ("fx_pytree", _pytree), ("pytree", _pytree)):
             self.space.used.add(name)
             self.globals[name] = known
-        for node in graph.nodes:
-            self.space.used.add(node.name)
+        self.names = {node: self.space.create_name(node.name, node) for node in graph.nodes}
         self.inputs: list[str] = []
         self.place = ""
 
@@ -52,6 +52,8 @@ class _Writer:
 
     def text(self, arg: Any) -> str:
         """An argument."""
+        if isinstance(arg, Node):
+            return self.names[arg]
         if isinstance(arg, tuple):
             inner = f"({', '.join(map(self.text, arg))}{',' * (len(arg) == 1)})"
             return self.known(type(arg),
@@ -82,22 +84,23 @@ class _Writer:
 
     def statement(self, node: Node) -> str:
         """A node, but for inputs and the output."""
-        typed, args, target = self.annotation(node), node.args, node.target
+        args, target = node.args, node.target
+        typed = self.names[node] + self.annotation(node)
         if node.op == "call_function":
             name = names.name_of(target)
             ours = getattr(target, "__module__", "") == "_operator"
             if ours and name in names.INPLACE:
                 done = names.INPLACE[name].format(*map(self.text, args))
-                return f"{done};  {node}{typed} = {self.text(args[0])}"
+                return f"{done};  {typed} = {self.text(args[0])}"
             if ours and name in names.MAGIC:
-                return f"{node}{typed} = {names.MAGIC[name].format(*map(self.text, args))}"
+                return f"{typed} = {names.MAGIC[name].format(*map(self.text, args))}"
             if target is getattr and len(args) == 2 and str(args[1]).isidentifier():
-                return f"{node}{typed} = {self.text(args[0])}.{args[1]}"
+                return f"{typed} = {self.text(args[0])}.{args[1]}"
             called = self.known(target, names.qualified(target))
-            return f"{node}{typed} = {called}({self.arguments(args, node.kwargs)})"
+            return f"{typed} = {called}({self.arguments(args, node.kwargs)})"
         owner, rest = (self.text(args[0]), args[1:]) if node.op == "call_method" else (self.root, args)
         found = _reached(owner, target)
-        return f"{node}{typed} = {found}" + f"({self.arguments(rest, node.kwargs)})" * (node.op != "get_attr")
+        return f"{typed} = {found}" + f"({self.arguments(rest, node.kwargs)})" * (node.op != "get_attr")
 
     def lines(self) -> list[str]:
         """The body of the function."""
@@ -114,13 +117,13 @@ class _Writer:
                 default = f" = {self.text(node.args[0])}" if node.args else ""
                 self.inputs.append(f"{node.target}{self.annotation(node)}{default}")
                 raw = node.target.lstrip("*")
-                body += [f"{node} = {raw}"] if raw != node.name else []
+                body += [f"{self.names[node]} = {raw}"] if raw != self.names[node] else []
                 continue
             if node.op == "output":
                 body.append(f"return {self.result(node.args[0])}")
                 continue
             body += self.where(node)
-            dead = " = ".join([*(n.name for n in last.get(node, ())), *([] if node.users else [node.name])])
+            dead = " = ".join(self.names[n] for n in (*last.get(node, ()), *[node] * (not node.users)))
             body.append(self.statement(node) + (f";  {dead} = None" if dead else ""))
         return body or ["pass"]
 

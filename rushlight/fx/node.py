@@ -148,7 +148,7 @@ class Node:
             return True
         name = names.name_of(self.target)
         if self.op == "call_function" and hasattr(self.target, "_schema"):
-            return self.target._schema.writes
+            return self.target._schema.writes or self.target._schema.name.startswith("_assert")
         if self.op == "call_function":
             return name in ("setitem", "_assert", *names.INPLACE)
         return self.op == "call_module" and bool(getattr(

@@ -72,7 +72,8 @@ class Proxy:
         if name.endswith("_") and hasattr(Tensor, name) and not name.startswith("__"):
             return tracer.create_proxy("call_method", name, (*args, *kwargs.values()), {})
         args, kwargs, shown = callsite.as_written(orig_method, args, kwargs)
-        return tracer.create_proxy("call_function", shown, args, kwargs, names.suggested(shown))
+        kind = "call_method" if isinstance(shown, str) else "call_function"
+        return tracer.create_proxy(kind, shown, args, kwargs, names.suggested(shown))
 
 
 def _seen(found: list[Any], value: Any) -> None:

@@ -125,8 +125,8 @@ class _Writer:
             if getattr(node.target, "__name__", "") != "getitem":
                 self.known[node] = node.meta["val"]
             return
-        if node.target._schema.name == "sym_size":
-            self.known[node] = node.meta["val"]
+        if node.target._schema.name in ("sym_size", "_assert_tensor_metadata"):
+            self.known[node] = node.meta.get("val")
             return
         self.b.hint = node.name
         self.b.where = (node.stack_trace or "").strip()
