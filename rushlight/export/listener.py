@@ -72,6 +72,8 @@ class Listener:
         self.memory: dict[int, list[Any]] = {}
         self.constants: dict[str, Any] = {}
         self.depth = 0
+        # The ops that are being told in the rows that they consist of, outermost first.
+        self.within: list[str] = []
         self.opened = opened or (lambda row, found: found is None)
         self.paths = {id(m): name for name, m in module.named_modules()}
         self.attributes = {id(t): f"{p}.{n}".lstrip(".") for p, m in module.named_modules()
@@ -86,7 +88,11 @@ class Listener:
         writes = bool(getattr(call, "writes", False)) or kwargs.get("inplace") is True
         found = overloads.chosen(row, bound, writes)
         if row.kind == "composite" and out is None and self.opened(row, found):
-            result = state.within(self, call, args, kwargs)
+            self.within.append(overloads.aten_name(row))
+            try:
+                result = state.within(self, call, args, kwargs)
+            finally:
+                self.within.pop()
             if all(id(t) in self.known for t in flatten(result)[0] if isinstance(t, torch.Tensor)):
                 return result
             # Its body works on arrays, in part: it is told as one op.
@@ -106,8 +112,8 @@ class Listener:
         return result
 
     def indexing(self, run: Any, t: Any, index: Any, *value: Any) -> Any:
-        """Brackets: an index of numbers and slices in rows, as it was written: what it is cut to depends on the
-        size."""
+        """Brackets: numbers and slices in rows, as they were written: what they are cut to depends on
+        sizes."""
         items = index if isinstance(index, tuple) else (index,)
         if value or not all(i is None or i is ... or type(i) in (int, slice) for i in items) or (
                 items.count(...) > 1):
@@ -130,7 +136,7 @@ class Listener:
         """A node for target(*args, **kwargs)."""
         args, kwargs = map_aggregate((tuple(args), kwargs), self.argument)
         node = self.graph.call_function(target, args, kwargs, name=overloads.plain(target))
-        node.meta.update(self.place())
+        node.meta.update(self.place(), op=(*self.within, overloads.plain(target))[0])
         if isinstance(result, torch.Tensor):
             self.knows(result, node)
         elif isinstance(result, (tuple, list)):
@@ -227,8 +233,7 @@ class _Tape:
         if function is methods.assign:
             name, given = "copy_.default", (into, values[1])
         elif function is np.copyto and len(operands) == 2:
-            name, given = "fill_.Scalar", (into, operands[1].item() if isinstance(operands[1], np.generic)
-                                           else operands[1])
+            name, given = "fill_.Scalar", (into, np.asarray(operands[1]).item())
         elif function is advanced.write and len(operands) == 3:
             by_array = {id(t._m): t for t in self.to.kept}
             indices = [None if a is None else by_array.get(id(a), torch.from_numpy(np.array(a)))

@@ -153,10 +153,9 @@ def load(f: Any, *, extra_files: dict[str, Any] | None = None,
             for key in extra_files or {}:
                 extra_files[key] = archive.read(parts[f"extra/{key}"]).decode()
             return _program(lambda part: archive.read(parts[part]), "data/sample_inputs/model.pt" in parts)
-    except (KeyError, ValueError, TypeError, IndexError, AttributeError, zipfile.BadZipFile, SyntaxError,
-            StopIteration,
-            EOFError,
-            AssertionError, NotImplementedError, RecursionError) as error:
+    except (KeyError, ValueError, TypeError, IndexError, AttributeError, RuntimeError, AssertionError,
+            SyntaxError,
+            EOFError, StopIteration, zipfile.BadZipFile) as error:
         raise RuntimeError(f"torch.export.load: {getattr(f, 'name', f)} is damaged, or holds no exported "
                            "program: "
                            f"{type(error).__name__}: {error}") from error

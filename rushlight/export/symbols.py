@@ -105,7 +105,7 @@ class Symbol:
     it."""
 
     def __init__(self, name: str, hint: int, given: Dim | _Hint) -> None:
-        self.name, self.given = name, given
+        self.name, self.given, self.size = name, given, hint
         root = given.root if isinstance(given, Dim) else given
         self.low, self.high = root.min, root.max
         # Sizes 0 and 1 broadcast, so that a record at them says little about others.
@@ -160,6 +160,10 @@ def _placed(found: dict[Any, Symbol], taken: set[str], dim: Any, place: Place, s
     while f"s{number}" in taken:
         number += 1
     taken.add(f"s{number}")
+    if named and key in found and dim.of(found[key].size) != size:
+        raise UserError(f"Expected shape[{place.dim}] = {size} of input Tensor to be of the form "
+                        f"{dim.__name__}, "
+                        f"where {key} is {found[key].size} elsewhere")
     if key not in found:
         hint = next((k for k in range(size + 1) if dim.of(k) == size), None) if named else size
         if hint is None:

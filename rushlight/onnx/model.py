@@ -149,9 +149,9 @@ class _Writer:
 
     def _refused(self, node: Node, why: str) -> None:
         place = f"\n{node.stack_trace}" if node.stack_trace else ""
-        raise UnsupportedOperatorError(f"Exporting the operator '{str(node.target).replace('.', '::', 1)}' "
-                                       "to ONNX is not "
-                                       f"supported: {why}.{place}") from None
+        op = node.meta.get("op") or overloads.plain(node.target)
+        raise UnsupportedOperatorError(f"Exporting the operator 'aten::{op}' to ONNX is not supported: {why} "
+                                       f"(it comes to {node.target}).{place}") from None
 
     def _form(self, node: Node, outs: list[Any]) -> Any:
         args, kwargs = map_aggregate((node.args, node.kwargs),

@@ -21,8 +21,10 @@ def modules(t: Any) -> dict[str, tuple[Any, tuple[Any, ...], dict[str, Any], Any
         "batch": (mlp, (t.ones(3, 4),), {}, ({0: Dim("b", min=1, max=64)},)),
         "auto": (mlp, (t.ones(3, 4),), {}, {"input": {0: Dim.AUTO}}),
         "cnn eval": (cnn.eval(), (x,), {}, None),
-        "cnn train": (nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(inplace=True)), (x,), {}, None),
-        "heads": (heads, (t.ones(3, 8),), {"d": {"q": t.ones(2)}}, {"x": {0: Dim("batch")}, "d": {"q": None}}),
+        "cnn train": (nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(inplace=True)), (x,), {},
+                      None),
+        "heads": (heads, (t.ones(3, 8),), {"d": {"q": t.ones(2)}},
+                  {"x": {0: Dim("batch")}, "d": {"q": None}}),
         "layers": (nn.Sequential(nn.Embedding(9, 4), nn.LayerNorm(4), nn.GELU(), nn.LogSoftmax(-1)),
                    (t.ones(2, 3, dtype=t.int64),), {}, None),
         "operators": (_module(t, _operators), (t.ones(3, 4),), {}, None),
@@ -71,6 +73,7 @@ def texts(t: Any) -> dict[str, str]:
         found[name] = re.sub(r"\n *# .*", "", str(ep))
         found[f"{name} graph"] = str(ep.graph)
         found[f"{name} module"] = ep.module().code
-        found[f"{name} state"] = str((list(ep.state_dict), list(ep.constants), [n for n, _ in ep.named_parameters()],
+        found[f"{name} state"] = str((list(ep.state_dict), list(ep.constants),
+                                      [n for n, _ in ep.named_parameters()],
                                       [n for n, _ in ep.named_buffers()]))
     return found

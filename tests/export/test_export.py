@@ -47,7 +47,8 @@ def test_programs_compute_what_modules_do(name):
 def test_sizes_outside_of_what_was_exported_are_refused():
     module = export(nn.Linear(4, 2), (torch.ones(3, 4),), dynamic_shapes=({0: Dim("b", max=64)},)).module()
     assert module(torch.ones(64, 4)).shape == (64, 2)
-    for wrong, why in ((torch.ones(65, 4), r"input.size\(\)\[0\] <= 64"), (torch.ones(3, 5), r"size\(\)\[1\] == 4"),
+    for wrong, why in ((torch.ones(65, 4), r"input.size\(\)\[0\] <= 64"),
+                       (torch.ones(3, 5), r"size\(\)\[1\] == 4"),
                        (torch.ones(4), "dim"), (torch.ones(3, 4).double(), "dtype")):
         with pytest.raises(AssertionError, match=f"Guard failed: .*{why}"):
             module(wrong)
@@ -72,7 +73,8 @@ class Small(nn.Module):
 
 
 def test_what_depends_on_numbers_is_refused_with_its_line():
-    with pytest.raises(GuardOnDataDependentSymNode, match=r"(?s)Could not guard on data-dependent.*if x.sum\(\) > 0"):
+    with pytest.raises(GuardOnDataDependentSymNode,
+                       match=r"(?s)Could not guard on data-dependent.*if x.sum\(\) > 0"):
         export(Branch(), (torch.ones(3),))
 
 
@@ -112,7 +114,8 @@ def test_exporting_leaves_the_module_and_the_random_numbers_alone():
     assert torch.equal(drawn, torch.rand(2))
     assert all(torch.equal(v, state[k]) for k, v in model.state_dict().items())
     ep.module()(torch.randn(8, 4))  # in training: it counts, in the buffers that it shares
-    assert model[1].num_batches_tracked == 1 and not torch.equal(model[1].running_mean, state["1.running_mean"])
+    assert model[1].num_batches_tracked == 1 and not torch.equal(model[1].running_mean,
+                                                                 state["1.running_mean"])
     with pytest.raises(NotImplementedError, match="eval"):
         ep.module().eval()
 
@@ -121,7 +124,8 @@ def test_sizes_become_expressions():
     class Shapes(nn.Module):
         def forward(self, x, y):
             n, m = x.shape[0], y.shape[0]
-            return x.view(n * 2, -1), torch.zeros(n * m, n + m), torch.arange(n // 2), x[: n - 1], x.mean(0) * n
+            return x.view(n * 2, -1), torch.zeros(n * m,
+                                                  n + m), torch.arange(n // 2), x[: n - 1], x.mean(0) * n
     x, y = torch.ones(6, 4), torch.ones(5)
     ep = export(Shapes(), (x, y), dynamic_shapes={"x": {0: Dim("n", min=2)}, "y": {0: Dim("m", min=2)}})
     for n, m in ((6, 5), (3, 8), (11, 2)):

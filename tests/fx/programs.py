@@ -7,7 +7,8 @@ from typing import Any
 
 
 def net(t: Any) -> Any:
-    """A module with most of what a trace meets: leaves, containers, state, constants, functions, operators."""
+    """A module with most of what a trace meets: leaves, containers, state, constants, functions,
+    operators."""
     F, nn = t.nn.functional, t.nn
 
     class Net(nn.Module):
@@ -44,7 +45,8 @@ def functions(t: Any) -> Any:
     """A function of functions, methods and operators."""
     def f(a, b=1):
         return (t.relu(a) + b, t.add(a, b, alpha=2), a.sum(1), t.sum(a, dim=1), t.where(a > 0, a, b),
-                t.matmul(a, a), a.T, t.ones_like(a), a.neg().exp(), abs(a), operator.add(a, 1), t.stack((a, a)),
+                t.matmul(a,
+                         a), a.T, t.ones_like(a), a.neg().exp(), abs(a), operator.add(a, 1), t.stack((a, a)),
                 1 - a, a // 2, 3 % a, a & 1)
     return f
 
@@ -53,7 +55,8 @@ def texts(t: Any) -> dict[str, str]:
     """What is printed of traces, edits and errors."""
     fx = t.fx
     found = {}
-    for name, program in (("net", net(t)), ("functions", functions(t)), ("stars", lambda *a, **k: a[0] + k["b"]),
+    for name, program in (("net", net(t)), ("functions", functions(t)),
+                          ("stars", lambda *a, **k: a[0] + k["b"]),
                           ("attributes", lambda x: x.foo.bar(1)), ("unpacked", _unpacked)):
         gm = fx.symbolic_trace(program)
         found[f"{name} code"], found[f"{name} graph"] = gm.code, str(gm.graph)
@@ -63,7 +66,8 @@ def texts(t: Any) -> dict[str, str]:
     found["edited"] = _edited(t)
     found["by hand"] = _by_hand(t)
     for name, program in (("branch", lambda x: 1 if x.sum() > 0 else x), ("loop", lambda x: [i for i in x]),
-                          ("length", lambda x: len(x)), ("int", lambda x: int(x)), ("mapping", lambda x: {**x})):
+                          ("length", lambda x: len(x)), ("int",
+                                                         lambda x: int(x)), ("mapping", lambda x: {**x})):
         try:
             fx.symbolic_trace(program)
         except Exception as error:
@@ -91,7 +95,8 @@ def _edited(t: Any) -> str:
     class Swap(fx.Transformer):
         def call_function(self, target, args, kwargs):
             return super().call_function(t.tanh if target == t.sigmoid else target, args, kwargs)
-    values = [gm(t.zeros(2)).tolist(), fx.Interpreter(gm).run(t.zeros(2)).tolist(), Swap(gm).transform()(t.ones(1))]
+    values = [gm(t.zeros(2)).tolist(), fx.Interpreter(gm).run(t.zeros(2)).tolist(),
+              Swap(gm).transform()(t.ones(1))]
     return f"{gm.code}{gm.graph}{Swap(gm).transform().code}{values}"
 
 
