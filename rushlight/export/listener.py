@@ -249,7 +249,7 @@ class _Tape:
             return
         trace = self.to.place().get("stack_trace", "").strip()
         raise GuardOnDataDependentSymNode(
-            f"Could not guard on data-dependent expression: {what} asks for a tensor's number, which an "
+            f"Could not guard on data-dependent expression {what} asks for a tensor's number, which an "
             "exported "
             "program does not know.\n\nconsider torch.where, torch.clamp or another op of tensors "
             "instead.\n\n"

@@ -156,15 +156,11 @@ class _ExportedModule(GraphModule):
 
     def train(self, mode: bool = True) -> Any:
         """Refused, as by PyTorch."""
-        raise NotImplementedError("Calling train() is not supported for exported modules: export the module "
-                                  "in the mode "
-                                  "that is wanted")
+        raise NotImplementedError("Calling train() is not supported yet.")
 
     def eval(self) -> Any:
         """Refused, as by PyTorch."""
-        raise NotImplementedError("Calling eval() is not supported for exported modules: export the module "
-                                  "in the mode "
-                                  "that is wanted")
+        raise NotImplementedError("Calling eval() is not supported yet.")
 
 
 class _Guards(torch.nn.Module):

@@ -131,7 +131,7 @@ def _node(node: Node) -> dict[str, Any]:
 
 def _results(node: Node) -> list[dict[str, Any]]:
     if "results" not in node.meta:
-        return [told.argument(node)]
+        return [told.argument(node)] if "val" in node.meta else []
     items = {user.args[1]: user.name for user in node.users}
     names = [{"name": items.get(i, f"{node.name}_unused_{i}")} for i in range(node.meta["results"])]
     many = not node.target._schema.text.rpartition("-> ")[2].startswith("(")
@@ -245,7 +245,7 @@ def _graph(fields: dict[str, Any], specs: list[InputSpec]) -> Graph:
             node.meta["val"] = values[name]
     for leaf, spec in enumerate(specs):
         node = graph.placeholder(told.identifier(spec.arg.name))
-        node.meta["leaf"] = leaf
+        node.name, node.meta["leaf"] = spec.arg.name, leaf
         keep(spec.arg.name, node)
     for entry in fields["nodes"]:
         target = overloads.named(entry["target"])

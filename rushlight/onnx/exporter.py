@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -23,16 +24,17 @@ def is_in_onnx_export() -> bool:
 
 
 def export(model: Any, args: Any = (), f: Any = None, *, kwargs: dict[str, Any] | None = None,
-           input_names: Sequence[str] | None = None, output_names: Sequence[str] | None = None,
-           opset_version: int | None = None, dynamo: bool = True, external_data: bool = True,
-           dynamic_shapes: Any = None, verify: bool = False, dynamic_axes: Any = None,
-           export_params: bool = True, **options: Any) -> Any:
+           verbose: bool | None = None, input_names: Sequence[str] | None = None,
+           output_names: Sequence[str] | None = None, opset_version: int | None = None, dynamo: bool = True,
+           external_data: bool = True, dynamic_shapes: Any = None, verify: bool = False,
+           dynamic_axes: Any = None, export_params: bool = True, **options: Any) -> Any:
     """Write a model (or an ExportedProgram) as ONNX, and give it as an ONNXProgram (None with dynamo=False).
 
     args: example inputs, a tensor or a tuple. input_names, output_names: in order. dynamic_shapes: as of
     torch.export; dynamic_axes: {name: [dims] or {dim: name}}. opset_version defaults to 20. external_data:
-    weights beside the model, in `f.data`. OnnxExporterError, or UnsupportedOperatorError with the op and its
-    line, for what ONNX has no form for.
+    weights beside the model, in `f.data`. verbose=False prints no progress. options: what else
+    PyTorch's exporter takes (do_constant_folding, report, ...), which changes nothing here. OnnxExporterError, or
+    UnsupportedOperatorError with the op and its line, for what ONNX has no form for.
     """
     try:
         import onnx  # noqa: F401
@@ -41,16 +43,42 @@ def export(model: Any, args: Any = (), f: Any = None, *, kwargs: dict[str, Any] 
     args = args if isinstance(args, tuple) else (args,)
     if args and isinstance(args[-1], dict) and kwargs is None and not dynamo:
         args, kwargs = args[:-1], args[-1]
-    program = _program(model, args, kwargs, dynamic_shapes, dynamic_axes, input_names)
-    from rushlight.onnx.model import converted
+    told = _told if dynamo and verbose is not False else _untold
+    first, *more = repr(model).split("\n")
+    shown = f"{first}{'[...]' * bool(more)}"
+    with told(f"Obtain model graph for `{shown}` with `torch.export.export(..., strict=False)`"):
+        program = _program(model, args, kwargs, dynamic_shapes, dynamic_axes, input_names)
+    from rushlight.onnx.model import checked, converted
 
-    found = ONNXProgram(converted(program, input_names, output_names, opset_version or DEFAULT, export_params,
-                                  _axes_names(dynamic_axes)), program)
+    with told("Run decompositions"):
+        pass  # what PyTorch does afterwards, the recording has done: only ops with a form are in the program
+    with told("Translate the graph into ONNX"):
+        made = converted(program, input_names, output_names, opset_version or DEFAULT, export_params,
+                         _axes_names(dynamic_axes))
+    with told("Optimize the ONNX graph"):
+        found = ONNXProgram(checked(made), program)
     if verify:
         found.verify()
     if f is not None:
         found.save(f, external_data=external_data and dynamo)
     return found if dynamo else None
+
+
+@contextmanager
+def _told(step: str) -> Iterator[None]:
+    """Print that a step begins, and how it ended, as PyTorch's exporter does."""
+    print(f"[torch.onnx] {step}...")
+    try:
+        yield
+    except BaseException:
+        print(f"[torch.onnx] {step}... \N{CROSS MARK}")
+        raise
+    print(f"[torch.onnx] {step}... \N{WHITE HEAVY CHECK MARK}")
+
+
+@contextmanager
+def _untold(step: str) -> Iterator[None]:
+    yield
 
 
 def _program(model: Any, args: tuple[Any, ...], kwargs: Any, shapes: Any, axes: Any,

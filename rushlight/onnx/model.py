@@ -43,8 +43,53 @@ def converted(program: ExportedProgram, input_names: Sequence[str] | None, outpu
         if opset < _EARLIEST:
             raise ValueError(f"Unsupported ONNX opset version: {opset}")
         model = onnx.version_converter.convert_version(model, opset)
+    return model
+
+
+def checked(model: Any) -> Any:
+    """The model without nodes and constants that say nothing, if onnx's checker passes it."""
+    graph = model.graph
+    nodes = _named_at_once(_read(list(graph.node), {v.name for v in graph.output}),
+                           {v.name for v in graph.output})
+    used = {name for n in nodes for name in n.input} | {v.name for v in graph.output}
+    for field, kept in ((graph.node, nodes),
+                        (graph.initializer, [t for t in graph.initializer if t.name in used])):
+        kept = [type(item).FromString(item.SerializeToString()) for item in kept]
+        del field[:]
+        field.extend(kept)
     onnx.checker.check_model(model, full_check=model.ByteSize() < 2**30)
     return model
+
+
+def _read(nodes: list[Any], outputs: set[str]) -> list[Any]:
+    """The nodes that something reads, without Identities between them."""
+    other: dict[str, str] = {}
+    for n in nodes:
+        n.input[:] = [other.get(name, name) for name in n.input]
+        if n.op_type == "Identity" and n.output[0] not in outputs:
+            other[n.output[0]] = n.input[0]
+    used, kept = set(outputs), []
+    for n in reversed(nodes):
+        if used.intersection(n.output):
+            used.update(n.input)
+            kept.append(n)
+    return kept[::-1]
+
+
+def _named_at_once(nodes: list[Any], outputs: set[str]) -> list[Any]:
+    """The nodes, where what makes an output has its name, not an Identity behind it."""
+    made = {name for n in nodes for name in n.output}
+    names: dict[str, str] = {}
+    kept = []
+    for n in nodes:
+        if n.op_type == "Identity" and n.input[0] in made - outputs - names.keys():
+            names[n.input[0]] = n.output[0]
+        else:
+            kept.append(n)
+    for n in kept:
+        n.input[:] = [names.get(name, name) for name in n.input]
+        n.output[:] = [names.get(name, name) for name in n.output]
+    return kept
 
 
 class _Writer:
@@ -67,8 +112,7 @@ class _Writer:
             if node.op == "call_function":
                 self._node(node)
         ends = [self._end(v, i) for i, v in enumerate(v for v in results if v is not None)]
-        used = {name for n in self.b.nodes for name in n.input} | {v.name for v in ends}
-        kept = [tensor(name, array) for name, array in self.b.constants.items() if name in used]
+        kept = [tensor(name, array) for name, array in self.b.constants.items()]
         return helper.make_graph(self.b.nodes, "main_graph", given, ends, kept)
 
     def _inputs(self, weights: bool) -> list[Any]:

@@ -31,7 +31,7 @@ class Of(nn.Module):
 def same(model, args, shapes=None, sizes=(1, 5)):
     """Export, and compare with the module at the sizes."""
     torch.manual_seed(0)
-    program = torch.onnx.export(model.eval(), args, dynamic_shapes=shapes)
+    program = torch.onnx.export(model.eval(), args, dynamic_shapes=shapes, verbose=False)
     for size in (None, *sizes) if shapes else (None,):
         given = [a if size is None else a[[0] * size] for a in args]
         with torch.no_grad():
