@@ -190,8 +190,7 @@ class Listener:
         if own is None:
             copied = self.record(overloads.named("torch.ops.aten.lift_fresh_copy.default"), (t,), {}, t)
             self.known[id(t)] = self.graph.call_function(overloads.named("torch.ops.aten.detach_.default"),
-                                                         (copied,),
-                                                         name="detach_")
+                                                         (copied,), name="detach_")
             self.known[id(t)].meta.update(copied.meta)
         return self.known[id(t)]
 
@@ -250,10 +249,8 @@ class _Tape:
         trace = self.to.place().get("stack_trace", "").strip()
         raise GuardOnDataDependentSymNode(
             f"Could not guard on data-dependent expression {what} asks for a tensor's number, which an "
-            "exported "
-            "program does not know.\n\nconsider torch.where, torch.clamp or another op of tensors "
-            "instead.\n\n"
-            f"The following call raised this error:\n  {trace}\n")
+            "exported program does not know.\n\nconsider torch.where, torch.clamp or another op of tensors "
+            f"instead.\n\nThe following call raised this error:\n  {trace}\n")
 
     def call(self, function: Any, *args: Any) -> Any:
         """Python that compile() would call again at each replay."""

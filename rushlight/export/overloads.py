@@ -167,8 +167,7 @@ class Overload:
         missing = [p.name for p in params if p.default is REQUIRED and p.name not in given]
         if unknown or missing or len(args) > len(params):
             raise TypeError(f"{self} takes {self._schema.text}, but it got {len(args)} arguments and the "
-                            "keywords "
-                            f"{sorted(kwargs)}")
+                            f"keywords {sorted(kwargs)}")
         return {p.name: given[p.name] if p.name in given else p.whole_default for p in params}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -169,8 +169,7 @@ class _Guards(torch.nn.Module):
     def __init__(self, program: ExportedProgram) -> None:
         super().__init__()
         specs, nodes = program.graph_signature.input_specs, program.graph.nodes
-        self.inputs = tuple(
-            (s.arg.name, None, s.arg.value) if isinstance(s.arg,
+        self.inputs = tuple((s.arg.name, None, s.arg.value) if isinstance(s.arg,
                                                           ConstantArgument) else _expected(s.arg.name, n)
             for s, n in zip(specs, nodes, strict=False) if s.kind not in _STATE)
         self.ranges = tuple((name, *bounds) for name, bounds in program.range_constraints.items())

@@ -21,8 +21,7 @@ from rushlight.export import arguments as told
 from rushlight.export import overloads
 from rushlight.export.program import ExportedProgram
 from rushlight.export.signature import (ConstantArgument, ExportGraphSignature, InputKind, InputSpec,
-                                        OutputKind,
-                                        OutputSpec, SymIntArgument, TensorArgument)
+                                        OutputKind, OutputSpec, SymIntArgument, TensorArgument)
 from rushlight.export.symbols import UNBOUNDED, Dim, Place, Sym, Symbol
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
@@ -39,8 +38,7 @@ def save(ep: ExportedProgram, f: Any, *, extra_files: dict[str, Any] | None = No
     program."""
     if not isinstance(ep, ExportedProgram):
         raise TypeError("The 'ep' parameter must be an instance of 'ExportedProgram', got "
-                        f"'{type(ep).__name__}' "
-                        "instead.")
+                        f"'{type(ep).__name__}' instead.")
     path = os.fspath(f) if isinstance(f, (str, os.PathLike)) else None
     name = "archive" if path is None else os.path.splitext(os.path.basename(path))[0]
     with nullcontext(f) if path is None else replacing(path) as file, zipfile.ZipFile(file, "w") as archive:
@@ -77,19 +75,16 @@ def _model(ep: ExportedProgram) -> dict[str, Any]:
     graph, signature = ep.graph, ep.graph_signature
     held = [n for n in graph.nodes if n.op == "placeholder"]
     inputs = [told.argument(s.arg.value) if isinstance(s.arg, ConstantArgument)
-              else {"as_tensor": {"name": n.name}}
-              for n, s in zip(held, signature.input_specs, strict=True)]
+              else {"as_tensor": {"name": n.name}} for n, s in zip(held, signature.input_specs, strict=True)]
     outputs = [told.argument(v) for v in graph.output_node().args[0]]
     values = {n.name: n.meta["val"] for n in graph.nodes if "val" in n.meta}
-    fields = {
-        "inputs": inputs, "outputs": outputs, "nodes": [_node(n) for n in graph.nodes if _told(n)],
+    fields = {"inputs": inputs, "outputs": outputs, "nodes": [_node(n) for n in graph.nodes if _told(n)],
         "tensor_values": {k: told.tensor(v) for k, v in values.items() if not isinstance(v, Sym)},
         "sym_int_values": {k: told.size(v) for k, v in values.items() if isinstance(v, Sym)},
         "sym_bool_values": {}, "is_single_tensor_return": False, "custom_obj_values": {},
         "sym_float_values": {}}
     specs = [_input(s, given) for s, given in zip(signature.input_specs, inputs, strict=True)]
-    call = {"fqn": "", "signature": {
-        "inputs": [], "outputs": [], "in_spec": told.structure(ep._in_spec),
+    call = {"fqn": "", "signature": {"inputs": [], "outputs": [], "in_spec": told.structure(ep._in_spec),
         "out_spec": told.structure(ep._out_spec), "forward_arg_names": ep._forward_names}}
     ranges = {s.name: {"min_val": s.low, "max_val": None if s.high == UNBOUNDED else s.high}
               for s in ep._symbols}
@@ -154,11 +149,9 @@ def load(f: Any, *, extra_files: dict[str, Any] | None = None,
                 extra_files[key] = archive.read(parts[f"extra/{key}"]).decode()
             return _program(lambda part: archive.read(parts[part]), "data/sample_inputs/model.pt" in parts)
     except (KeyError, ValueError, TypeError, IndexError, AttributeError, RuntimeError, AssertionError,
-            SyntaxError,
-            EOFError, StopIteration, zipfile.BadZipFile) as error:
+            SyntaxError, EOFError, StopIteration, zipfile.BadZipFile) as error:
         raise RuntimeError(f"torch.export.load: {getattr(f, 'name', f)} is damaged, or holds no exported "
-                           "program: "
-                           f"{type(error).__name__}: {error}") from error
+                           f"program: {type(error).__name__}: {error}") from error
 
 
 def _program(read: Any, sampled: bool) -> ExportedProgram:
@@ -186,8 +179,7 @@ def _program(read: Any, sampled: bool) -> ExportedProgram:
     known = [_symbol(name, bounds) for name, bounds in model["range_constraints"].items()]
     _place(known, specs, graph)
     return ExportedProgram(GraphModule(torch.nn.Module(), graph), ExportGraphSignature(specs, outputs), state,
-                           constants,
-                           known, inner, outer, names, sample)
+                           constants, known, inner, outer, names, sample)
 
 
 def _named(value: Any) -> Any:

@@ -138,8 +138,7 @@ def symbols(spec: Sequence[Any], leaves: Sequence[Any], sources: Sequence[str]) 
                             "None)")
         if isinstance(given, (tuple, list)) and shape is not None and given and len(given) != len(shape):
             raise UserError(f"Expected dynamic shape spec {given} to have the same length as the actual "
-                            "tensor shape "
-                            f"{shape} (expected {len(shape)}, but got {len(given)} instead)")
+                            f"tensor shape {shape} (expected {len(shape)}, but got {len(given)} instead)")
         for d, dim in items:
             if dim is None or isinstance(dim, int) or isinstance(dim, _Hint) and dim.kind == "STATIC":
                 continue
@@ -162,14 +161,12 @@ def _placed(found: dict[Any, Symbol], taken: set[str], dim: Any, place: Place, s
     taken.add(f"s{number}")
     if named and key in found and dim.of(found[key].size) != size:
         raise UserError(f"Expected shape[{place.dim}] = {size} of input Tensor to be of the form "
-                        f"{dim.__name__}, "
-                        f"where {key} is {found[key].size} elsewhere")
+                        f"{dim.__name__}, where {key} is {found[key].size} elsewhere")
     if key not in found:
         hint = next((k for k in range(size + 1) if dim.of(k) == size), None) if named else size
         if hint is None:
             raise UserError(f"Expected shape[{place.dim}] = {size} of input Tensor to be of the form "
-                            f"{dim.__name__}, "
-                            f"where {key} is an integer")
+                            f"{dim.__name__}, where {key} is an integer")
         found[key] = Symbol(f"s{number}", hint, dim)
     symbol = found[key]
     if not named or dim.root is dim:

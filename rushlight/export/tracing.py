@@ -14,8 +14,7 @@ from rushlight.export.errors import GuardOnDataDependentSymNode, UserError
 from rushlight.export.listener import Listener, Value, is_size, listening, numbers, rewritten
 from rushlight.export.program import ExportedProgram
 from rushlight.export.signature import (ConstantArgument, ExportGraphSignature, InputKind, InputSpec,
-                                        OutputKind,
-                                        OutputSpec, SymIntArgument, TensorArgument)
+                                        OutputKind, OutputSpec, SymIntArgument, TensorArgument)
 from rushlight.export.symbols import Dim, Sym, Symbol, fitted, points, symbols
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
@@ -89,10 +88,8 @@ class _Call:
         """What PyTorch says where a Dim's values do not all do the same."""
         names = [s.given.__name__ if isinstance(s.given, Dim) else s.name for s in self.symbols]
         return (f"Constraints violated ({', '.join(names)})! The program does something else at other sizes "
-                "in the "
-                f"specified range: {error}. Give a range in which it does not, as {names[0]} = "
-                f"Dim({names[0]!r}, max=...), "
-                "or leave the dimension static.")
+                f"in the specified range: {error}. Give a range in which it does not, as {names[0]} = "
+                f"Dim({names[0]!r}, max=...), or leave the dimension static.")
 
     def record(self, sizes: dict[str, int]) -> _Record:
         """The call at some sizes."""
@@ -162,13 +159,11 @@ def _spread(shapes: Any, order: dict[str, Any]) -> list[Any]:
     if isinstance(shapes, dict):
         if shapes.keys() != order.keys():
             raise UserError("When `dynamic_shapes` is specified as a dict, its top-level keys must be the "
-                            "arg names "
-                            f"{list(order)} of `inputs`, but here they are {list(shapes)}.")
+                            f"arg names {list(order)} of `inputs`, but here they are {list(shapes)}.")
         shapes = [shapes[name] for name in order]
     if len(shapes) != len(order):
         raise UserError("Detected mismatch between the structure of `inputs` and `dynamic_shapes`: `inputs` "
-                        "has "
-                        f"{len(order)} elements, but `dynamic_shapes` has {len(shapes)} elements")
+                        f"has {len(order)} elements, but `dynamic_shapes` has {len(shapes)} elements")
     found = []
     for given, value in zip(shapes, order.values(), strict=True):
         tree = flatten(value)[1]
@@ -302,16 +297,14 @@ def _assembled(call: _Call, record: _Record) -> ExportedProgram:
     for name, value in zip(call.inputs, call.leaves, strict=True):
         tensor = isinstance(value, torch.Tensor)
         specs.append(InputSpec(InputKind.USER_INPUT,
-                               TensorArgument(name) if tensor else ConstantArgument(name, value),
-                               None))
+                               TensorArgument(name) if tensor else ConstantArgument(name, value), None))
     outputs = [OutputSpec(OutputKind.USER_OUTPUT, _told(v), None) for v in graph.output_node().args[0]]
     # Parameters first.
     held = dict(sorted(mod.state_dict(keep_vars=True).items(),
                        key=lambda item: not isinstance(item[1], torch.nn.Parameter)))
     hidden = {name: b for name, b in mod.named_buffers() if name not in held}
     return ExportedProgram(GraphModule(torch.nn.Module(), graph), ExportGraphSignature(specs, outputs),
-                           dict(held),
-                           {**record.listener.constants,
+                           dict(held), {**record.listener.constants,
                             **hidden}, call.symbols, call.spec, record.out, call.names,
                            (call.args, call.kwargs))
 

@@ -17,8 +17,7 @@ def tree_flatten_spec(given: tuple[list[Any], dict[str, Any]], spec: Tree) -> li
         raise ValueError(f"Trying to flatten user inputs with exported input tree spec:\n{spec}\nbut "
                          "actually got inputs "
                          f"with tree spec of:\n{tree}\nPlease check that the inputs have the same number and "
-                         "type of "
-                         "args and kwargs as the ones you used when tracing.")
+                         "type of args and kwargs as the ones you used when tracing.")
     return leaves
 
 

@@ -98,8 +98,7 @@ def as_written(function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> 
             # PyTorch has it in Python, and hands everything on: what has a default by keyword.
             needed = [p.name for p in row.params if p.default is REQUIRED]
             return (tuple(given[k] for k in needed),
-                    {k: v for k, v in given.items() if k not in needed and k != "out"},
-                    function)
+                    {k: v for k, v in given.items() if k not in needed and k != "out"}, function)
     plain = isinstance(call, ast.Call) and not any(isinstance(a, ast.Starred) for a in call.args)
     if not plain or not all(k.arg for k in call.keywords):
         given = {p.name: given[p.name] for p in row.params if given.get(p.name) is not p.default}

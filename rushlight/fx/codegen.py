@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 _ABBREVIATIONS = {"float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "int64": "i64",
                   "int32": "i32", "int16": "i16", "int8": "i8", "uint8": "u8", "uint16": "u16",
                   "uint32": "u32", "uint64": "u64", "bool": "b8", "complex64": "c64", "complex128": "c128",
-                  "complex32": "c32",
-                  "float8_e4m3fn": "f8e4m3fn", "float8_e5m2": "f8e5m2"}
+                  "complex32": "c32", "float8_e4m3fn": "f8e4m3fn", "float8_e5m2": "f8e5m2"}
 
 
 class PythonCode(NamedTuple):

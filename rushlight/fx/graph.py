@@ -57,8 +57,7 @@ class Graph:
 
     # --- making nodes ----------------------------------------------------------------------------
 
-    def create_node(self, op: str, target: Any, args: tuple[Any, ...] | None = None,
-                    kwargs: dict[str,
+    def create_node(self, op: str, target: Any, args: tuple[Any, ...] | None = None, kwargs: dict[str,
                                  Any] | None = None, name: str | None = None, type_expr: Any = None) -> Node:
         """A node at the insertion point (the end, unless within inserting_before or inserting_after)."""
         name = self._namespace.create_name(name or names.suggested(target))
@@ -159,8 +158,7 @@ class Graph:
         """Take a node out. RuntimeError while another one reads it."""
         if to_erase.users:
             raise RuntimeError(f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users "
-                               "in "
-                               f"the graph: {to_erase.users}!")
+                               f"in the graph: {to_erase.users}!")
         if to_erase._erased:
             return
         to_erase._update((), {})
@@ -186,14 +184,11 @@ class Graph:
                 about = f"Argument '{arg}' of Node '{node}' "
                 if arg.graph is not self:
                     raise RuntimeError(f"{about}does not belong to this Graph, but was used as an argument! "
-                                       "If you "
-                                       "are copying nodes from another graph, make sure to use "
-                                       "``arg_transform`` "
-                                       f"on node_copy() to remap values\n{self}")
+                                       "If you are copying nodes from another graph, make sure to use "
+                                       f"``arg_transform`` on node_copy() to remap values\n{self}")
                 if arg not in seen:
                     raise RuntimeError(f"{about}was used before it has been defined! Please check that Nodes "
-                                       "in "
-                                       f"the graph are topologically ordered\n{self}")
+                                       f"in the graph are topologically ordered\n{self}")
             if node.name in taken:
                 raise RuntimeError(f"Node redefined name {node.name}!")
             seen.add(node)
@@ -227,8 +222,7 @@ class Graph:
             from tabulate import tabulate
         except ImportError:
             print("`print_tabular` relies on the library `tabulate`, which could not be found on this "
-                  "machine. "
-                  "Run `pip install tabulate` to install the library.")
+                  "machine. Run `pip install tabulate` to install the library.")
             raise
         rows = [[n.op, n.name, n.target, n.args, n.kwargs] for n in self.nodes]
         print(tabulate(rows, headers=["opcode", "name", "target", "args", "kwargs"]))

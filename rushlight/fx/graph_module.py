@@ -111,8 +111,7 @@ class GraphModule(torch.nn.Module):
         return found
 
     def print_readable(self, print_output: bool = True, include_stride: bool = False,
-                       include_device: bool = False,
-                       colored: bool = False, **options: Any) -> str:
+                       include_device: bool = False, colored: bool = False, **options: Any) -> str:
         """The text of `forward` with the tensors' dtypes and shapes, and where the program does what."""
         own = self._graph.python_code("self", verbose=True).src.lstrip("\n")
         text = _indented(f"class {type(self).__name__}(torch.nn.Module):\n{own}")

@@ -17,14 +17,12 @@ INPLACE = {f"i{name.rstrip('_')}": f"{{}} {sign}= {{}}" for name, sign in _REFLE
 _WORD = re.compile(r"([a-zA-Z_][0-9a-zA-Z_]*?)(?:_(\d+))?")
 # Functions of nn.functional that PyTorch has in its own modules of compiled code, as the text calls them.
 _C_NN = frozenset("gelu linear softplus softshrink hardtanh_ log_sigmoid logsigmoid one_hot pad avg_pool2d "
-                  "avg_pool3d "
-                  "scaled_dot_product_attention".split())
+                  "avg_pool3d scaled_dot_product_attention".split())
 _TORCH = frozenset("conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc "
                    "avg_pool1d "
                    "bilinear prelu rrelu_ celu_ selu_ relu_ pixel_shuffle pixel_unshuffle channel_shuffle "
                    "native_channel_shuffle pairwise_distance pdist cosine_similarity hardshrink "
-                   "adaptive_avg_pool1d "
-                   "threshold_".split())
+                   "adaptive_avg_pool1d threshold_".split())
 
 
 class Namespace:

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import builtins
-import inspect
 import re
 from collections.abc import Callable
 from typing import Any
@@ -102,10 +101,6 @@ class Node:
         """Put `arg` under that keyword."""
         self.kwargs = {**self.kwargs, key: arg}
 
-    def insert_arg(self, idx: int, arg: Any) -> None:
-        """Put `arg` before that place of `args`."""
-        self.args = (*self.args[:idx], arg, *self.args[idx:])
-
     def replace_input_with(self, old_input: Node, new_input: Node) -> None:
         """Read `new_input` wherever `old_input` was read."""
         self._update(*map_arg((self.args, self.kwargs), lambda n: new_input if n is old_input else n))
@@ -188,18 +183,6 @@ class Node:
         if self.op == "get_attr":
             return text
         return f"{text}(args = {_shown(self.args)}, kwargs = {_shown(self.kwargs)})"
-
-    def normalized_arguments(self, root: Any, arg_types: Any = None, kwarg_types: Any = None,
-                             normalize_to_only_use_kwargs: bool = False) -> Any:
-        """(args, kwargs) as Python's own signature of the target binds them, or None where it has none."""
-        target = self.target if self.op == "call_function" else getattr(
-            root.get_submodule(self.target), "forward", None) if self.op == "call_module" else None
-        try:
-            bound = inspect.signature(target).bind(*self.args, **self.kwargs)
-        except (TypeError, ValueError):
-            return None
-        bound.apply_defaults()
-        return ((), dict(bound.arguments)) if normalize_to_only_use_kwargs else (bound.args, bound.kwargs)
 
 
 def _shown(a: Any) -> str:

@@ -50,8 +50,7 @@ class Proxy:
 
     def __len__(self) -> int:
         raise RuntimeError("'len' is not supported in symbolic tracing by default. If you want this call to "
-                           "be "
-                           "recorded, please call torch.fx.wrap('len') at module scope")
+                           "be recorded, please call torch.fx.wrap('len') at module scope")
 
     def keys(self) -> Any:
         """What `**proxy` asks for."""
@@ -65,8 +64,7 @@ class Proxy:
         _seen(found, kwargs)
         if len({id(p.tracer) for p in found}) > 1:
             raise RuntimeError(f"Found multiple different tracers {[p.tracer for p in found]} while trying "
-                               "to trace "
-                               f"operations {orig_method}")
+                               f"to trace operations {orig_method}")
         tracer = found[0].tracer
         name = orig_method.__name__
         if name.endswith("_") and hasattr(Tensor, name) and not name.startswith("__"):

@@ -1,6 +1,7 @@
 """Tracer: runs a module's forward on Proxies, and what it writes down is the graph."""
 from __future__ import annotations
 
+import builtins
 import inspect
 import sys
 from collections.abc import Callable, Iterator
@@ -19,6 +20,15 @@ __all__ = ["GraphAppendingTracer", "Tracer", "TracerBase", "symbolic_trace", "wr
 _BASE = (str, int, float, bool, complex, torch.dtype, torch.device, torch.memory_format, torch.layout, range)
 # (the globals of a module, a name): functions that `wrap` makes nodes.
 _wrapped: list[tuple[dict[str, Any], str]] = []
+
+
+# The tracers at work.
+_tracing: list[Any] = []
+
+
+def is_fx_tracing() -> bool:
+    """Whether a Tracer is at work."""
+    return bool(_tracing)
 
 
 def wrap(fn_or_name: Any) -> Any:
@@ -50,8 +60,7 @@ class TracerBase:
                      type_expr: Any = None, proxy_factory_fn: Callable[[Node], Proxy] | None = None) -> Proxy:
         """A node for what was done with Proxies, and the Proxy of its result."""
         node = self.create_node(kind, target, self.create_arg(tuple(args)), self.create_arg(dict(kwargs)),
-                                name,
-                                type_expr)
+                                name, type_expr)
         return (proxy_factory_fn or self.proxy)(node)
 
     def create_arg(self, a: Any) -> Any:
@@ -79,12 +88,10 @@ class TracerBase:
         """A loop over a value."""
         raise TraceError(
             "Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or as a "
-            "*args or "
-            "**kwargs function argument. See the torch.fx docs on pytorch.org for a more detailed "
+            "*args or **kwargs function argument. See the torch.fx docs on pytorch.org for a more detailed "
             "explanation of what "
             "types of control flow can be traced, and check out the Proxy docstring for help troubleshooting "
-            "Proxy "
-            "iteration errors")
+            "Proxy iteration errors")
 
     def keys(self, obj: Proxy) -> Any:
         """`**value`."""
@@ -206,12 +213,14 @@ class Tracer(TracerBase):
         held += [(f.__globals__, f.__name__, f)
                  for f in self._functions.values() if hasattr(f, "__globals__")]
         cls.__call__, cls.__getattr__ = called, read
+        _tracing.append(self)
         for scope, name, known in held:
-            scope[name] = self._wrapping(known if known is not None else __builtins__[name])
+            scope[name] = self._wrapping(known if known is not None else getattr(builtins, name))
         try:
             yield
         finally:
             cls.__call__, cls.__getattr__ = call, get
+            _tracing.pop()
             for scope, name, known in reversed(held):
                 if known is None:
                     del scope[name]
@@ -240,8 +249,7 @@ def _taking_all(function: Any) -> Any:
     code = function.__code__
     stars = [flag for flag in (inspect.CO_VARARGS, inspect.CO_VARKEYWORDS) if code.co_flags & flag]
     plain = code.replace(co_argcount=code.co_argcount + code.co_kwonlyargcount + len(stars),
-                         co_posonlyargcount=0,
-                         co_kwonlyargcount=0, co_flags=code.co_flags & ~sum(stars))
+                         co_posonlyargcount=0, co_kwonlyargcount=0, co_flags=code.co_flags & ~sum(stars))
     return FunctionType(plain, function.__globals__, function.__name__, function.__defaults__,
                         function.__closure__)
 

@@ -96,8 +96,7 @@ def _program(model: Any, args: tuple[Any, ...], kwargs: Any, shapes: Any, axes: 
         warnings.warn("Exporting a model while it is in training mode. Please ensure that this is intended, "
                       "as it may lead "
                       "to different behavior during inference. Calling model.eval() before export is "
-                      "recommended.",
-                      UserWarning, stacklevel=3)
+                      "recommended.", UserWarning, stacklevel=3)
     if shapes is None and axes:
         shapes = _shapes(model, args, kwargs or {}, axes, names or ())
     before, _exporting[0] = _exporting[0], True
@@ -138,8 +137,7 @@ class ONNXProgram:
         self._session: Any = None
 
     def save(self, destination: Any, *, include_initializers: bool = True,
-             keep_initializers_as_inputs: bool = False,
-             external_data: bool | None = None) -> None:
+             keep_initializers_as_inputs: bool = False, external_data: bool | None = None) -> None:
         """Write it to a path or file object; external_data: tensors in a file beside it,
         `destination.data`."""
         from rushlight.onnx.model import written

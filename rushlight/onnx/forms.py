@@ -92,8 +92,7 @@ class Forms:
     def ranged(self, start: Any, end: Any, step: Any) -> Ref:
         """Numbers in steps."""
         parts = [self.b.cast(self.scalar(v) if isinstance(v, (Ref, Sym, int)) else self.as_float(v),
-                             self.outs[0].dtype)
-                 for v in (start or 0, end, step or 1)]
+                             self.outs[0].dtype) for v in (start or 0, end, step or 1)]
         return self.b.Range(*parts)
 
     def channels(self, v: Ref) -> list[Any]:
@@ -143,8 +142,7 @@ class Forms:
         return found if batched else self.b.Squeeze(found, [0])
 
     def batch_norm(self, input: Ref, weight: Any, bias: Any, mean: Any, var: Any, training: bool,
-                   momentum: float,
-                   eps: float) -> Ref:
+                   momentum: float, eps: float) -> Ref:
         """By running moments, or by the batch's own."""
         sizes = self.channels(input)
         if training or mean is None:
@@ -155,8 +153,7 @@ class Forms:
             found = self.b.Div(apart, spread)
             return self._scaled(found, weight, bias, len(input.shape))
         return self.b.BatchNormalization(input, self.ones_or(weight, sizes), self.zeros_or(bias, sizes), mean,
-                                         var,
-                                         epsilon=eps)
+                                         var, epsilon=eps)
 
     def _scaled(self, v: Ref, weight: Any, bias: Any, dims: int) -> Ref:
         along = [-1, *[1] * (dims - 2)]
@@ -214,14 +211,12 @@ class Forms:
             w, r = (b.Concat(*[b.Unsqueeze(self._gates(p[i], order, hidden), [0]) for p in own], axis=0)
                     for i in (0, 1))
             bias = b.Concat(*[b.Unsqueeze(b.Concat(*[self._gates(p[i], order, hidden) for i in (2, 3)],
-                                                   axis=0), [0])
-                              for p in own], axis=0) if biased else None
+                                                   axis=0), [0]) for p in own], axis=0) if biased else None
             begin = [b.Slice(s, [ways * layer], [ways * (layer + 1)], [0]) for s in states]
             more = {"linear_before_reset": 1} if op == "GRU" else {}
             found = b.node(op, [x, w, r, bias, None, *begin], {
                 "hidden_size": hidden, "direction": "bidirectional" if both else "forward",
-                "outputs": 1 + len(states),
-                "activations": activations and activations * ways, **more})
+                "outputs": 1 + len(states), "activations": activations and activations * ways, **more})
             ends.append(found[1:])
             x = b.Reshape(b.Transpose(found[0], perm=[0, 2, 1, 3]), [0, 0, -1])
         x = b.Transpose(x, perm=[1, 0, 2]) if batch_first else x

@@ -26,8 +26,7 @@ from rushlight.serialize.atomic import replacing
 
 _EARLIEST = 8
 _DEFAULTS = {"keepdim": False, "start": None, "step": 1, "dim": None, "correction": None, "unbiased": None,
-             "src": None,
-             "value": None, "other": None, "p": None, "ord": None, "weight": None}
+             "src": None, "value": None, "other": None, "p": None, "ord": None, "weight": None}
 
 
 def converted(program: ExportedProgram, input_names: Sequence[str] | None, output_names: Sequence[str] | None,
@@ -205,8 +204,7 @@ class _Writer:
         first = node.args[0] if node.args else None
         if schema.writes and isinstance(first, Node) and _is_view(first):
             raise UnsupportedOperatorError("it writes through a view, for which ONNX has no form: make a new "
-                                           "tensor "
-                                           "(torch.where, torch.cat)")
+                                           "tensor (torch.where, torch.cat)")
         code = table("ops.tsv").get(schema.name)
         if code is not None:
             own = bound.get("self", bound.get("input"))
