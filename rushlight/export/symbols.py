@@ -219,13 +219,23 @@ class Sym(NamedTuple):
         return found
 
 
+def times(a: Any, b: Any) -> Any:
+    """The product of two sizes."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a * b
+    hint = (a.hint if isinstance(a, Sym) else a) * (b.hint if isinstance(b, Sym) else b)
+    parts = [f"({n})" if " " in str(n) or "//" in str(n) else str(n) for n in (a, b) if n != 1]
+    return Sym("*".join(parts), hint)
+
+
 def fitted(values: Sequence[int], at: Sequence[dict[str, int]]) -> Sym | int | None:
     """The expression that is values[i] for the sizes at[i]; None if no simple one is."""
     if len(set(values)) == 1:
         return values[0]
     names = [n for n in at[0] if any(p[n] != at[0][n] for p in at)]
-    squares = [*itertools.combinations(names, 2), *((n, n) for n in names)]
-    for monomials in ([(), *((n,) for n in names)], [(), *((n,) for n in names), *squares]):
+    single: list[tuple[str, ...]] = [(), *((n,) for n in names)]
+    pairs = [*single, *itertools.combinations(names, 2)]
+    for monomials in (single, pairs, [*pairs, *((n, n) for n in names)]):
         if len(monomials) > len(at):
             continue
         rows = np.array([[np.prod([p[n] for n in m], dtype=float) if m else 1.0 for m in monomials]

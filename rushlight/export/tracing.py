@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 import rushlight as torch
+from rushlight.base.layout import contiguous_strides
 from rushlight.base.pytree import Tree, broadcast, flatten
 from rushlight.export import overloads
 from rushlight.export.errors import GuardOnDataDependentSymNode, UserError
@@ -15,7 +16,7 @@ from rushlight.export.listener import Listener, Value, is_size, listening, numbe
 from rushlight.export.program import ExportedProgram
 from rushlight.export.signature import (ConstantArgument, ExportGraphSignature, InputKind, InputSpec,
                                         OutputKind, OutputSpec, SymIntArgument, TensorArgument)
-from rushlight.export.symbols import Dim, Sym, Symbol, fitted, points, symbols
+from rushlight.export.symbols import Dim, Sym, Symbol, fitted, points, symbols, times
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
 from rushlight.fx.node import Node
@@ -226,9 +227,8 @@ def _merged(records: list[_Record], at: list[dict[str, int]], known: list[Symbol
         value = nodes[0].meta.get("val")
         if isinstance(value, Value):
             shapes = [n.meta["val"] for n in nodes]
-            value.shape = tuple(_same(v, at, nodes[0]) for v in zip(*(s.shape for s in shapes), strict=True))
-            value._stride = tuple(_same(v, at, nodes[0])
-                                  for v in zip(*(s._stride for s in shapes), strict=True))
+            shape = tuple(_same(v, at, nodes[0]) for v in zip(*(s.shape for s in shapes), strict=True))
+            value._stride, value.shape = _strides(shapes, shape, at), shape
 
 
 def _same(values: Any, at: list[dict[str, int]], node: Node) -> Any:
@@ -238,6 +238,17 @@ def _same(values: Any, at: list[dict[str, int]], node: Node) -> Any:
     if found is None:
         raise _Mismatch(f"{node.name} is given {list(values)} at {at}")
     return found
+
+
+def _strides(values: list[Any], shape: tuple[Any, ...], at: list[dict[str, int]]) -> tuple[Any, ...]:
+    """Strides: of contiguous tensors those of the shape, else expressions; the first's where none fits."""
+    if all(tuple(v._stride) == contiguous_strides(v.shape) for v in values):
+        found = [1]
+        for n in shape[:0:-1]:
+            found.append(times(found[-1], n))
+        return tuple(found[::-1][:len(shape)])
+    columns = zip(*(v._stride for v in values), strict=True)
+    return tuple(column[0] if (found := fitted(column, at)) is None else found for column in columns)
 
 
 class _Sizes:

@@ -32,8 +32,8 @@ def export(model: Any, args: Any = (), f: Any = None, *, kwargs: dict[str, Any] 
 
     args: example inputs, a tensor or a tuple. input_names, output_names: in order. dynamic_shapes: as of
     torch.export; dynamic_axes: {name: [dims] or {dim: name}}. opset_version defaults to 20. external_data:
-    weights beside the model, in `f.data`. verbose=False prints no progress. options: what else
-    PyTorch's exporter takes (do_constant_folding, report, ...), which changes nothing here. OnnxExporterError, or
+    weights beside the model, in `f.data`. verbose=False prints no progress. options: what else PyTorch's
+    exporter takes (do_constant_folding, report, ...), which changes nothing here. OnnxExporterError, or
     UnsupportedOperatorError with the op and its line, for what ONNX has no form for.
     """
     try:

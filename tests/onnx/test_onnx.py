@@ -71,6 +71,51 @@ def test_models(name):
     same(model, (x,), B)
 
 
+class Residual(nn.Module):
+    """A block with a sum, of images of any size."""
+
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Conv2d(3, 8, 3, 2, 1, bias=False), nn.BatchNorm2d(8)
+        self.c, self.d, self.skip = nn.Conv2d(8, 8, 3, 1, 1), nn.BatchNorm2d(8), nn.Conv2d(3, 8, 1, 2)
+        self.out = nn.Linear(8, 5)
+
+    def forward(self, x):
+        y = self.d(self.c(F.relu(self.b(self.a(x)), inplace=True)))
+        y += self.skip(x)
+        return self.out(torch.flatten(F.adaptive_avg_pool2d(F.max_pool2d(y, 3, 2, 1), 1), 1))
+
+
+class Causal(nn.Module):
+    """Attention written out, for any number of words."""
+
+    def __init__(self):
+        super().__init__()
+        self.e, self.p = nn.Embedding(50, 16), nn.Embedding(64, 16)
+        self.qkv, self.norm, self.out = nn.Linear(16, 48), nn.LayerNorm(16), nn.Linear(16, 50)
+
+    def forward(self, x):
+        b, t = x.shape
+        y = self.e(x) + self.p(torch.arange(t))
+        q, k, v = (p.view(b, t, 4, -1).transpose(1, 2) for p in self.qkv(self.norm(y)).chunk(3, -1))
+        mask = torch.tril(torch.ones(t, t)) == 0
+        a = ((q @ k.transpose(-2, -1)) * 0.5).masked_fill(mask, float("-inf")).softmax(-1)
+        return self.out(y + (a @ v).transpose(1, 2).reshape(b, t, -1))
+
+
+@pytest.mark.parametrize(("model", "x", "dims", "others"), [
+    (Residual(), torch.randn(2, 3, 32, 32), (0, 2, 3), ((1, 3, 40, 24), (3, 3, 17, 33))),
+    (Causal(), torch.randint(0, 50, (2, 7)), (0, 1), ((1, 5), (3, 12)))])
+def test_several_sizes_may_change(model, x, dims, others):
+    shapes = ({d: Dim(f"d{d}", min=2 if d else 1, max=64) for d in dims},)
+    ep = export(model.eval(), (x,), dynamic_shapes=shapes)
+    program = torch.onnx.export(model, (x,), dynamic_shapes=shapes, verbose=False)
+    for size in others:
+        given = torch.randn(size) if x.is_floating_point() else torch.randint(0, 50, size)
+        torch.testing.assert_close(ep.module()(given), model(given))
+        torch.testing.assert_close(program(given)[0], model(given).detach(), rtol=1e-5, atol=1e-5)
+
+
 FUNCTIONS = {
     "arithmetic": lambda x: ((1 - x) * 2 / (x + 9), x ** 2 + x.abs().sqrt(), -x, x.add(x, alpha=2), x % 2,
                              x // 0.5),
