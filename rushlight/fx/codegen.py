@@ -39,6 +39,7 @@ class _Writer:
             self.globals[name] = known
         self.names = {node: self.space.create_name(node.name, node) for node in graph.nodes}
         self.inputs: list[str] = []
+        self.wrapped: dict[str, None] = {}
         self.place = ""
 
     def known(self, value: Any, hint: str) -> str:
@@ -96,6 +97,8 @@ class _Writer:
             if target is getattr and len(args) == 2 and str(args[1]).isidentifier():
                 return f"{typed} = {self.text(args[0])}.{args[1]}"
             called = self.known(target, names.qualified(target))
+            if node.meta.get("is_wrapped"):
+                self.wrapped[f'torch.fx._symbolic_trace.wrap("{called}")'] = None
             return f"{typed} = {called}({self.arguments(args, node.kwargs)})"
         owner, rest = (self.text(args[0]), args[1:]) if node.op == "call_method" else (self.root, args)
         found = _reached(owner, target)
@@ -163,4 +166,5 @@ def python_code(graph: Graph, root_module: str, verbose: bool) -> PythonCode:
     while body and not body[0]:
         body.pop(0)
     text = "\n".join(f"    {line}" for line in [*body, ""])
-    return PythonCode(f"\n\n\ndef forward({', '.join(inputs)}){arrow}:\n{text}", writer.globals)
+    wrapped = "\n".join(writer.wrapped)
+    return PythonCode(f"\n{wrapped}\n\ndef forward({', '.join(inputs)}){arrow}:\n{text}", writer.globals)

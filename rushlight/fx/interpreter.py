@@ -38,12 +38,6 @@ class Interpreter:
                         self.env.pop(used, None)
         return None
 
-    def boxed_run(self, args_list: list[Any]) -> Any:
-        """run(*args_list), which is emptied."""
-        args = tuple(args_list)
-        args_list.clear()
-        return self.run(*args)
-
     def run_node(self, n: Node) -> Any:
         """The result of one node."""
         args, kwargs = self.fetch_args_kwargs_from_env(n)

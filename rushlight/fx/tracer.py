@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import builtins
 import inspect
+import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -111,10 +112,11 @@ class Tracer(TracerBase):
     autowrap_modules, autowrap_functions: whose functions become nodes when a Proxy comes to them.
     """
 
-    def __init__(self, autowrap_modules: Any = (), autowrap_functions: Any = (),
+    def __init__(self, autowrap_modules: Any = (math,), autowrap_functions: Any = (),
                  param_shapes_constant: bool = False) -> None:
-        self._functions = {id(f): f for f in (*autowrap_functions, *(
-            f for m in autowrap_modules for f in vars(m).values() if callable(f)))}
+        self._modules = [vars(m) for m in autowrap_modules]
+        self._functions = {id(f) for f in (*autowrap_functions, *(
+            f for own in self._modules for name, f in own.items() if callable(f) and name[0] != "_"))}
         self.tensor_attrs: dict[int, str] = {}
         self._attributes: dict[int, Proxy] = {}
 
@@ -180,7 +182,7 @@ class Tracer(TracerBase):
         function = type(root).forward if module else root
         self.tensor_attrs = {id(t): name for name, t in _tensors(self.root)}
         args = self._inputs(function, module, concrete_args or {})
-        with self._patched():
+        with self._patched(getattr(inspect.unwrap(function), "__globals__", {})):
             found = _taking_all(inspect.unwrap(function))(*args)
             self.create_node("output", "output", (self.create_arg(found),), {},
                              type_expr=getattr(function, "__annotations__", {}).get("return"))
@@ -199,7 +201,7 @@ class Tracer(TracerBase):
         return args
 
     @contextmanager
-    def _patched(self) -> Iterator[None]:
+    def _patched(self, scope: dict[str, Any]) -> Iterator[None]:
         """Modules tell of their calls and attributes, wrapped functions of their calls."""
         cls, cache = torch.nn.Module, {}
         call, get = cls.__call__, cls.__getattr__
@@ -209,28 +211,30 @@ class Tracer(TracerBase):
 
         def read(module: Any, attr: str) -> Any:
             return self.getattr(attr, get(module, attr), cache)
-        held = [(scope, name, scope.get(name)) for scope, name in _wrapped]
-        held += [(f.__globals__, f.__name__, f)
-                 for f in self._functions.values() if hasattr(f, "__globals__")]
+        held = [(own, name, own.get(name)) for own, name in _wrapped]
+        held += [(own, name, f) for own in (scope, *self._modules) for name, f in own.items()
+                 if id(f) in self._functions]
         cls.__call__, cls.__getattr__ = called, read
         _tracing.append(self)
-        for scope, name, known in held:
-            scope[name] = self._wrapping(known if known is not None else getattr(builtins, name))
+        for own, name, known in held:
+            own[name] = self._wrapping(known if known is not None else getattr(builtins, name))
         try:
             yield
         finally:
             cls.__call__, cls.__getattr__ = call, get
             _tracing.pop()
-            for scope, name, known in reversed(held):
+            for own, name, known in reversed(held):
                 if known is None:
-                    del scope[name]
+                    del own[name]
                 else:
-                    scope[name] = known
+                    own[name] = known
 
     def _wrapping(self, function: Any) -> Any:
         def wrapped(*args: Any, **kwargs: Any) -> Any:
             if any(isinstance(v, Proxy) for v in (*args, *kwargs.values())):
-                return self.create_proxy("call_function", function, args, kwargs)
+                found = self.create_proxy("call_function", function, args, kwargs)
+                found.node.meta["is_wrapped"] = True
+                return found
             return function(*args, **kwargs)
         return wrapped
 

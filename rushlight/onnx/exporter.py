@@ -3,12 +3,13 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 import numpy as np
 
 import rushlight as torch
+from rushlight.base.pytree import flatten
 from rushlight.export.program import ExportedProgram
 from rushlight.export.tracing import recorded
 from rushlight.onnx.errors import OnnxExporterError
@@ -43,7 +44,7 @@ def export(model: Any, args: Any = (), f: Any = None, *, kwargs: dict[str, Any] 
     args = args if isinstance(args, tuple) else (args,)
     if args and isinstance(args[-1], dict) and kwargs is None and not dynamo:
         args, kwargs = args[:-1], args[-1]
-    told = _told if dynamo and verbose is not False else _untold
+    told = _told if dynamo and verbose is not False else lambda step: nullcontext()
     first, *more = repr(model).split("\n")
     shown = f"{first}{'[...]' * bool(more)}"
     with told(f"Obtain model graph for `{shown}` with `torch.export.export(..., strict=False)`"):
@@ -76,11 +77,6 @@ def _told(step: str) -> Iterator[None]:
     print(f"[torch.onnx] {step}... \N{WHITE HEAVY CHECK MARK}")
 
 
-@contextmanager
-def _untold(step: str) -> Iterator[None]:
-    yield
-
-
 def _program(model: Any, args: tuple[Any, ...], kwargs: Any, shapes: Any, axes: Any,
              names: Sequence[str] | None) -> ExportedProgram:
     from rushlight.onnx.derived import table
@@ -110,8 +106,6 @@ def _shapes(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], axes: dic
             names: Sequence[str]) -> Any:
     """dynamic_axes as dynamic_shapes: one Dim for each name of a dimension, one of their own for the
     nameless."""
-    from rushlight.base.pytree import flatten
-
     leaves, tree = flatten((args, kwargs))
     given: dict[int, Any] = {}
     for i, name in enumerate(names):
@@ -147,8 +141,6 @@ class ONNXProgram:
     def __call__(self, *args: Any, **kwargs: Any) -> list[Any]:
         """Its results for the model's inputs, by onnxruntime, or by onnx's own evaluator where that is not
         there."""
-        from rushlight.base.pytree import flatten
-
         tensors = [t for t in flatten((args, kwargs))[0] if isinstance(t, torch.Tensor)]
         names = [v.name for v in self.model_proto.graph.input]
         feeds = {name: t.detach().numpy() for name, t in zip(names, tensors, strict=True)}
@@ -170,8 +162,6 @@ class ONNXProgram:
 
     def verify(self, rtol: float = 1e-3, atol: float = 1e-5) -> None:
         """AssertionError unless it gives the module's results for the example inputs."""
-        from rushlight.base.pytree import flatten
-
         args, kwargs = self.exported_program.example_inputs
         wanted = flatten(self.exported_program.module()(*args, **kwargs))[0]
         for found, want in zip(self(*args, **kwargs), wanted, strict=True):

@@ -57,7 +57,8 @@ def texts(t: Any) -> dict[str, str]:
     found = {}
     for name, program in (("net", net(t)), ("functions", functions(t)),
                           ("stars", lambda *a, **k: a[0] + k["b"]),
-                          ("attributes", lambda x: x.foo.bar(1)), ("unpacked", _unpacked)):
+                          ("attributes", lambda x: x.foo.bar(1)), ("unpacked", _unpacked),
+                          ("wrapped", lambda x: math.sqrt(x.size(0)) + math.floor(2.5))):
         gm = fx.symbolic_trace(program)
         found[f"{name} code"], found[f"{name} graph"] = gm.code, str(gm.graph)
     gm = fx.symbolic_trace(net(t))
