@@ -219,7 +219,7 @@ class Listener:
 class _Tape:
     """Hears what has no row, as compile()'s recorder does (base/tape.py), and tells the listener."""
 
-    fuses, once = False, ""
+    fuses, once, exports = False, "", True
 
     def __init__(self, to: Listener) -> None:
         self.to = to

@@ -35,14 +35,6 @@ class Forms:
         """The result's sizes; one that is unknown is left to ONNX where one alone is."""
         return self.b.shape(self.outs[0].shape)
 
-    def shape_of(self, v: Ref) -> Any:
-        """A value's sizes."""
-        return v.shape
-
-    def rank(self, v: Ref) -> int:
-        """How many dimensions a value has."""
-        return len(v.shape)
-
     def scalar(self, v: Any) -> Ref:
         """A whole number without dimensions."""
         if isinstance(v, (Ref, Sym)):

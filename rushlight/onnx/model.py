@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,6 @@ from rushlight.onnx.exporter import WRITTEN
 from rushlight.onnx.forms import Forms
 from rushlight.serialize.atomic import replacing
 
-_EARLIEST = 8
 _DEFAULTS = {"keepdim": False, "start": None, "step": 1, "dim": None, "correction": None, "unbiased": None,
              "src": None, "value": None, "other": None, "p": None, "ord": None, "weight": None}
 
@@ -35,24 +34,23 @@ def converted(program: ExportedProgram, input_names: Sequence[str] | None, outpu
     writer = _Writer(program, list(input_names or ()), list(output_names or ()), axes)
     graph = writer.graph(weights)
     written = max(opset, WRITTEN)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", written)],
-                              producer_name="rushlight",
-                              producer_version=torch.__version__, ir_version=10 if written < 23 else 11)
-    if opset < WRITTEN:
-        if opset < _EARLIEST:
-            raise ValueError(f"Unsupported ONNX opset version: {opset}")
-        model = onnx.version_converter.convert_version(model, opset)
+    model = helper.make_model(
+        graph, opset_imports=[helper.make_opsetid("", written)], producer_name="rushlight",
+        producer_version=torch.__version__, ir_version=10 if written < 23 else 11)
+    # As PyTorch's: what cannot be told in an earlier opset stays in this one.
+    with suppress(RuntimeError):
+        return onnx.version_converter.convert_version(model, opset) if opset < WRITTEN else model
     return model
 
 
 def checked(model: Any) -> Any:
     """The model without nodes and constants that say nothing, if onnx's checker passes it."""
     graph = model.graph
-    nodes = _named_at_once(_read(list(graph.node), {v.name for v in graph.output}),
-                           {v.name for v in graph.output})
-    used = {name for n in nodes for name in n.input} | {v.name for v in graph.output}
-    for field, kept in ((graph.node, nodes),
-                        (graph.initializer, [t for t in graph.initializer if t.name in used])):
+    ends = {v.name for v in graph.output}
+    nodes = _named_at_once(_read(list(graph.node), ends), ends)
+    used = ends.union(*(n.input for n in nodes))
+    kept_constants = [t for t in graph.initializer if t.name in used]
+    for field, kept in ((graph.node, nodes), (graph.initializer, kept_constants)):
         kept = [type(item).FromString(item.SerializeToString()) for item in kept]
         del field[:]
         field.extend(kept)

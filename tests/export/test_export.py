@@ -120,6 +120,17 @@ def test_exporting_leaves_the_module_and_the_random_numbers_alone():
         ep.module().eval()
 
 
+def test_programs_can_ask_whether_they_are_exported():
+    seen = set()
+
+    class Asks(nn.Module):
+        def forward(self, x):
+            seen.add((torch.compiler.is_compiling(), torch.compiler.is_exporting()))
+            return x + 1
+    export(Asks(), (torch.ones(2),))
+    assert seen == {(True, True)} and not torch.compiler.is_exporting()
+
+
 def test_sizes_become_expressions():
     class Shapes(nn.Module):
         def forward(self, x, y):
