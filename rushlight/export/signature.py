@@ -1,7 +1,6 @@
 """torch.export.graph_signature: what an exported program's inputs and outputs are."""
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
@@ -81,75 +80,53 @@ class OutputSpec:
                                                        else f" target='{self.target}'")
 
 
+def _states(kind: InputKind) -> Any:
+    """A property: names of inputs, and of the state that they are."""
+    return property(lambda self: {s.arg.name: s.target for s in self.input_specs if s.kind is kind})
+
+
+def _targets(kind: InputKind, *persistent: bool) -> Any:
+    """A property: the names of the state of a kind."""
+    return property(lambda self: tuple(s.target for s in self.input_specs if s.kind is kind and (
+        not persistent or s.persistent in persistent)))
+
+
+def _changed(kind: OutputKind) -> Any:
+    """A property: names of outputs, and of what they are the new values of."""
+    return property(lambda self: {s.arg.name: s.target for s in self.output_specs if s.kind is kind})
+
+
+def _value(arg: Any) -> Any:
+    return arg.value if isinstance(arg, ConstantArgument) else arg.name
+
+
 @dataclass
 class ExportGraphSignature:
-    """The inputs and outputs of an exported program's graph, in order."""
+    """The inputs and outputs of an exported program's graph, in order; the names of each kind."""
 
     input_specs: list[InputSpec]
     output_specs: list[OutputSpec]
 
-    def _inputs(self, kind: InputKind, persistent: bool | None = None) -> dict[str, Any]:
-        return {s.arg.name: s.target for s in self.input_specs
-                if s.kind is kind and (persistent is None or s.persistent is persistent)}
-
-    @property
-    def inputs_to_parameters(self) -> Mapping[str, str]:
-        """Names of inputs, and of the parameters that they are."""
-        return self._inputs(InputKind.PARAMETER)
-
-    @property
-    def inputs_to_buffers(self) -> Mapping[str, str]:
-        """Names of inputs, and of the buffers that they are."""
-        return self._inputs(InputKind.BUFFER)
-
-    @property
-    def inputs_to_lifted_tensor_constants(self) -> Mapping[str, str]:
-        """Names of inputs, and of the constants that they are."""
-        return self._inputs(InputKind.CONSTANT_TENSOR)
-
-    @property
-    def parameters(self) -> tuple[str, ...]:
-        """The parameters' names."""
-        return tuple(self.inputs_to_parameters.values())
-
-    @property
-    def buffers(self) -> tuple[str, ...]:
-        """The buffers' names."""
-        return tuple(self.inputs_to_buffers.values())
-
-    @property
-    def non_persistent_buffers(self) -> tuple[str, ...]:
-        """The names of the buffers that are in no state dict."""
-        return tuple(self._inputs(InputKind.BUFFER, False).values())
-
-    @property
-    def lifted_tensor_constants(self) -> tuple[str, ...]:
-        """The constants' names."""
-        return tuple(self.inputs_to_lifted_tensor_constants.values())
+    inputs_to_parameters = _states(InputKind.PARAMETER)
+    inputs_to_buffers = _states(InputKind.BUFFER)
+    inputs_to_lifted_tensor_constants = _states(InputKind.CONSTANT_TENSOR)
+    parameters = _targets(InputKind.PARAMETER)
+    buffers = _targets(InputKind.BUFFER)
+    non_persistent_buffers = _targets(InputKind.BUFFER, False)
+    lifted_tensor_constants = _targets(InputKind.CONSTANT_TENSOR)
+    buffers_to_mutate = _changed(OutputKind.BUFFER_MUTATION)
+    user_inputs_to_mutate = _changed(OutputKind.USER_INPUT_MUTATION)
 
     @property
     def user_inputs(self) -> tuple[Any, ...]:
         """The names of the caller's inputs; the values of those that are constant."""
-        return tuple(s.arg.value if isinstance(s.arg, ConstantArgument) else s.arg.name
-                     for s in self.input_specs if s.kind is InputKind.USER_INPUT)
+        return tuple(_value(s.arg) for s in self.input_specs if s.kind is InputKind.USER_INPUT)
 
     @property
     def user_outputs(self) -> tuple[Any, ...]:
         """The names of the results; the values of those that are constant."""
-        return tuple(s.arg.value if isinstance(s.arg, ConstantArgument) else s.arg.name
-                     for s in self.output_specs if s.kind is OutputKind.USER_OUTPUT)
-
-    @property
-    def buffers_to_mutate(self) -> Mapping[str, str | None]:
-        """Names of outputs that are buffers' new values, and the buffers' names."""
-        return {s.arg.name: s.target for s in self.output_specs if s.kind is OutputKind.BUFFER_MUTATION}
-
-    @property
-    def user_inputs_to_mutate(self) -> Mapping[str, str | None]:
-        """Names of outputs that are inputs' new values, and the inputs' names."""
-        return {s.arg.name: s.target for s in self.output_specs if s.kind is OutputKind.USER_INPUT_MUTATION}
+        return tuple(_value(s.arg) for s in self.output_specs if s.kind is OutputKind.USER_OUTPUT)
 
     def __str__(self) -> str:
-        lines = ["", "# inputs", *map(str, self.input_specs), "", "# outputs", *map(str, self.output_specs),
-                 ""]
-        return "\n".join(lines)
+        inputs, outputs = "\n".join(map(str, self.input_specs)), "\n".join(map(str, self.output_specs))
+        return f"\n# inputs\n{inputs}\n\n# outputs\n{outputs}\n"

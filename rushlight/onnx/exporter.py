@@ -130,8 +130,7 @@ class ONNXProgram:
         self.model_proto, self.exported_program = model_proto, exported_program
         self._session: Any = None
 
-    def save(self, destination: Any, *, include_initializers: bool = True,
-             keep_initializers_as_inputs: bool = False, external_data: bool | None = None) -> None:
+    def save(self, destination: Any, *, external_data: bool | None = None, **options: Any) -> None:
         """Write it to a path or file object; external_data: tensors in a file beside it,
         `destination.data`."""
         from rushlight.onnx.model import written

@@ -185,6 +185,14 @@ def test_programs_are_compiled():
     assert "replayed" in str(torch.explain(fast))
 
 
+def test_signatures():
+    signature = export(*programs.modules(torch)["heads"][:3]).graph_signature
+    assert signature.inputs_to_buffers == {"b_k": "k", "b_hidden": "hidden"} and signature.parameters == ()
+    assert signature.buffers == ("k", "hidden") and signature.non_persistent_buffers == ("hidden",)
+    assert signature.lifted_tensor_constants == ("c", "lifted_tensor_0") and signature.buffers_to_mutate == {}
+    assert signature.user_inputs == ("x", "d_q") and signature.user_outputs[-4:] == (6, None, 3, "zeros")
+
+
 def test_gradients_flow_to_the_state():
     model = nn.Linear(4, 2)
     ep = export(model, (torch.ones(3, 4),))
