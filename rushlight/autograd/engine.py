@@ -7,7 +7,7 @@ they get their gradients, in hooks or in memory, each comes right after the last
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from heapq import heappop, heappush
 from importlib import import_module
@@ -111,7 +111,7 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
     heap: list[tuple[float, Node]] = []
     turns: dict[Node, float] | None = None
     add = partial(TAPE[-1].accumulate, _accumulate) if TAPE else _accumulate
-    through = _timed(records()) if SPANS else _through
+    log = records() if SPANS else None
     for node, number, grad in roots:
         _receive(buffers, heap, node, number, grad)
     while heap:
@@ -126,7 +126,11 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
             if accumulate:
                 add(node, grad, create)
             continue
-        results = through(node, grad)
+        # No frame in between: the rule tells by reference counts whether it may write to the gradient.
+        begin = perf_counter() if log is not None else 0.0
+        results = _through(node, grad)
+        if log is not None:
+            log += (node.place() if node.placed else node.__class__, begin, perf_counter())
         if not keep:
             node.release()
         for e, g in zip(node.next, results):
@@ -169,19 +173,6 @@ def _through(node: Node, grad: Any) -> Sequence[Any]:
     if node.hooks is not None:
         results = hooks.after(node, results, grad)
     return results
-
-
-def _timed(kept: list[list[Any]]) -> Callable[[Node, Any], Sequence[Any]]:
-    """The same under profilers, which keep these records."""
-    def through(node: Node, grad: Any) -> Sequence[Any]:
-        begin = perf_counter()
-        results = _through(node, grad)
-        end = perf_counter()
-        record = node.place(), begin, end
-        for log in kept:
-            log += record
-        return results
-    return through
 
 
 def _receive(buffers: dict[Node, Any], heap: list[tuple[float, Node]], node: Node, number: int,

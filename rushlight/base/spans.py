@@ -16,7 +16,7 @@ class Log:
     """Records of one thread's time: place, start, end, place, start, end, ... in seconds of perf_counter.
 
     One flat list, so that a record makes no object that stays. A place is (scope, name, suffix); a span's
-    name, or a text and the class named in it; or a node: its class, or what dispatch/names.py's named takes.
+    name; or a node: its class, or what dispatch/names.py's named takes.
     `details` are those of the records that have more, by where these begin.
     """
 
@@ -31,28 +31,44 @@ class Log:
 SPANS: list[Log] = []
 
 
-def records() -> list[list[Any]]:
-    """Where the profilers of this thread keep their records."""
+def records() -> Any:
+    """What the profilers of this thread have records added to; None where there are none."""
     thread = get_ident()
-    return [log.records for log in SPANS if log.thread == thread]
+    found = [log.records for log in SPANS if log.thread == thread]
+    return (found[0] if len(found) == 1 else Tee(found)) if found else None
 
 
 def note(place: Any, start: float) -> None:
     """Leave a record of what began at `start` and ends now."""
-    record = place, start, perf_counter()
-    for kept in records():
-        kept += record
+    end, thread = perf_counter(), get_ident()
+    for log in SPANS:
+        if log.thread == thread:
+            log.records += (place, start, end)
+
+
+class Tee:
+    """Several lists that take the same records."""
+
+    def __init__(self, kept: list[list[Any]]) -> None:
+        self.kept = kept
+
+    def __iadd__(self, record: Any) -> Tee:
+        for log in self.kept:
+            log += record
+        return self
 
 
 def spanned(name: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """call(*args, **kwargs), shown by the profilers at work; `name`: see Log's places."""
     if not SPANS:
         return call(*args, **kwargs)
+    log = records()
     start = perf_counter()
     try:
         return call(*args, **kwargs)
     finally:
-        note(name, start)
+        if log is not None:
+            log += (name, start, perf_counter())
 
 
 class span:

@@ -80,7 +80,7 @@ def _rebuild(cls: type, memory: Storage | None, of: dtype, sizes: Ints, strides:
 
 
 def reduce_alone(t: Tensor) -> tuple[Any, ...] | None:
-    """What pickle writes for a plain tensor whose memory nobody else knows, in fewer steps; None for others."""
+    """What pickle writes for a plain tensor with memory of its own, in few steps; None for others."""
     a = t._a
     if type(t) is not Tensor or t._s is not None or t._g is not None or t.__dict__ or t._k.special or (
             a.base is not None or not a.flags.c_contiguous):

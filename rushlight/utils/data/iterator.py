@@ -30,6 +30,7 @@ class _BaseDataLoaderIter:
     """One pass over the loader."""
 
     def __init__(self, loader: Any) -> None:
+        self._span = f"enumerate(DataLoader)#{type(self).__name__}.__next__"
         self._dataset, self._iterable = loader.dataset, loader._iterable
         self._index_sampler = loader._index_sampler
         self._num_workers, self._timeout = loader.num_workers, loader.timeout
@@ -66,7 +67,7 @@ class _BaseDataLoaderIter:
 
     def __next__(self) -> Any:
         try:
-            data = spanned(("enumerate(DataLoader)#{}.__next__", type(self)), self._next_data)
+            data = spanned(self._span, self._next_data)
         except StopIteration:
             self._progress.ended = True
             raise
