@@ -20,7 +20,7 @@ from rushlight.autograd import hooks
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad, GradientEdge, Node, freed, listed
 from rushlight.autograd.packing import Packed
-from rushlight.base.spans import SPANS, records
+from rushlight.base.spans import records
 from rushlight.base.tape import TAPE, constant, escape
 from rushlight.tensor.geometry import strided
 from rushlight.tensor.gradient import Gradient
@@ -111,7 +111,7 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
     heap: list[tuple[float, Node]] = []
     turns: dict[Node, float] | None = None
     add = partial(TAPE[-1].accumulate, _accumulate) if TAPE else _accumulate
-    log = records() if SPANS else None
+    log = records()
     for node, number, grad in roots:
         _receive(buffers, heap, node, number, grad)
     while heap:

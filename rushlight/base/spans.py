@@ -33,6 +33,8 @@ SPANS: list[Log] = []
 
 def records() -> Any:
     """What the profilers of this thread have records added to; None where there are none."""
+    if not SPANS:
+        return None
     thread = get_ident()
     found = [log.records for log in SPANS if log.thread == thread]
     return (found[0] if len(found) == 1 else Tee(found)) if found else None

@@ -199,7 +199,7 @@ def place_by_shapes(node: Any) -> type:
 
 @lru_cache(maxsize=1024)
 def _of_shapes(cls: Any, *shapes_and_kinds: Any) -> type:
-    """A class named by what tensors are there (in the order of the parameters, of which the last may lack)."""
+    """A class named by what tensors are there in the order of the parameters: the last may lack."""
     names = [p.name for p in cls.rules.tensor_params]
     return _renamed(cls, named(cls, dict(zip(names, shapes_and_kinds[::2]))))
 

@@ -85,7 +85,8 @@ def compile_door(text: str, row: Row, scope: dict[str, Any], direct: Callable[..
         return _NOTE.format(indent=exit[1], value=exit[2], shown=shown, kept=kept)
     body = re.sub(r"^( +)return (?!general\(|learn\()(.*)", noted, body, flags=re.M)
     return compile_function(f"{head}):\n{_PASS.format(away=away)}{body}", row.name + suffix, {
-        **scope, "MODES": MODES, "STACK": STACK, "TAPE": TAPE, "LONE": LONE, "clock": perf_counter, "note": RECORDS.extend,
+        **scope, "MODES": MODES, "STACK": STACK, "TAPE": TAPE, "LONE": LONE, "clock": perf_counter,
+        "note": RECORDS.extend,
         "DETAILED": state.DETAILED, "PLACE": place(row, direct)})
 
 

@@ -131,4 +131,5 @@ class Watch:
                 shapes += [_shape(v) for name, v in kwargs.items() if name != "out"]
             memory = _bytes(found, (*args, *kwargs.values())) if self.memory else 0
             self.log.details[len(self.log.records)] = (
-                shapes, _shape(found) if isinstance(found, Tensor) else (0,), memory, callers() if self.stack else [])
+                shapes, _shape(found) if isinstance(found, Tensor) else (0,), memory,
+                callers() if self.stack else [])
