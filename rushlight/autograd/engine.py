@@ -107,13 +107,10 @@ def _turns(roots: list[tuple[Node, int, Tensor]], first: Any) -> dict[Node, floa
 
 def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
          wanted: _Wanted | None, accumulate: bool) -> None:
-    buffers: dict[Node, Any] = {}
-    heap: list[tuple[float, Node]] = []
+    buffers, heap = _entered(roots)
     turns: dict[Node, float] | None = None
     add = partial(TAPE[-1].accumulate, _accumulate) if TAPE else _accumulate
     log = records()
-    for node, number, grad in roots:
-        _receive(buffers, heap, node, number, grad)
     while heap:
         node = heappop(heap)[1]
         grad = buffers.pop(node)
@@ -173,6 +170,14 @@ def _through(node: Node, grad: Any) -> Sequence[Any]:
     if node.hooks is not None:
         results = hooks.after(node, results, grad)
     return results
+
+
+def _entered(roots: list[tuple[Node, int, Tensor]]) -> tuple[dict[Node, Any], list[tuple[float, Node]]]:
+    buffers: dict[Node, Any] = {}
+    heap: list[tuple[float, Node]] = []
+    for node, number, grad in roots:
+        _receive(buffers, heap, node, number, grad)
+    return buffers, heap
 
 
 def _receive(buffers: dict[Node, Any], heap: list[tuple[float, Node]], node: Node, number: int,
