@@ -103,18 +103,45 @@ def _warn_of_pinning(device: str) -> None:
 
 
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
-    """Batches made here, when they are asked for."""
+    """Batches made here, when they are asked for.
+
+    With workers in the loader: small batches that are merely rows of tensors, which no worker could hand over
+    as fast. Indices are drawn as far ahead as for workers, and errors are told as theirs.
+    """
+
+    stopped = False
 
     def __init__(self, loader: Any) -> None:
         super().__init__(loader)
-        if self._timeout != 0:
+        if self._timeout != 0 and not self._num_workers:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
         self._fetcher = self._recipe.fetcher()
+        self._ahead = (loader.prefetch_factor or 0) * self._num_workers
+        self._start(again=self._num_workers > 0)
+
+    def _reset(self, loader: Any) -> None:
+        self._begin(loader)
+        self._start(again=True)
+
+    def _start(self, again: bool) -> None:
+        if again:
+            self._sampler_iter = iter(self._index_sampler)
         self._pass_over()
+        self._tasks = enumerate(self._sampler_iter, self._skip)
+        self._drawn = deque(itertools.islice(self._tasks, self._ahead))
         self._began()
 
     def _next_data(self) -> Any:
-        return self._fetcher.fetch(next(self._sampler_iter))
+        self._drawn.extend(itertools.islice(self._tasks, 1))
+        if not self._drawn:
+            raise StopIteration
+        number, index = self._drawn.popleft()
+        try:
+            return self._fetcher.fetch(index)
+        except Exception as error:
+            if not self._num_workers:
+                raise
+            Failure(error, f"in DataLoader worker process {number % self._num_workers}").reraise()
 
 
 def ahead(loader: Any) -> _BaseDataLoaderIter:
@@ -123,7 +150,7 @@ def ahead(loader: Any) -> _BaseDataLoaderIter:
         raise AssertionError("prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter")
     if loader.worker == "process" and loader.worker_init_fn is loader.multiprocessing_context is None:
         if 0 < _batch_bytes(loader, _recipe(loader)) <= _SMALL:
-            return _GatheringDataLoaderIter(loader)
+            return _SingleProcessDataLoaderIter(loader)
     return _MultiProcessingDataLoaderIter(loader)
 
 
@@ -136,42 +163,6 @@ def _batch_bytes(loader: Any, recipe: fetch.Recipe) -> int:
 def _recipe(loader: Any) -> fetch.Recipe:
     return fetch.Recipe(loader.dataset, loader._iterable, loader._auto_collation, loader.collate_fn,
                         loader.drop_last)
-
-
-class _GatheringDataLoaderIter(_BaseDataLoaderIter):
-    """Small batches that are merely rows of tensors: made here, as no worker could hand them over as fast.
-
-    Indices are drawn as far ahead as for workers, and errors are told as theirs.
-    """
-
-    stopped = False
-
-    def __init__(self, loader: Any) -> None:
-        super().__init__(loader)
-        self._fetcher = self._recipe.fetcher()
-        self._ahead = loader.prefetch_factor * self._num_workers
-        self._start()
-
-    def _reset(self, loader: Any) -> None:
-        self._begin(loader)
-        self._start()
-
-    def _start(self) -> None:
-        self._sampler_iter = iter(self._index_sampler)
-        self._pass_over()
-        self._tasks = enumerate(self._sampler_iter, self._skip)
-        self._drawn = deque(itertools.islice(self._tasks, self._ahead))
-        self._began()
-
-    def _next_data(self) -> Any:
-        if not self._drawn:
-            raise StopIteration
-        number, index = self._drawn.popleft()
-        self._drawn.extend(itertools.islice(self._tasks, 1))
-        try:
-            return self._fetcher.fetch(index)
-        except Exception as error:
-            Failure(error, f"in DataLoader worker process {number % self._num_workers}").reraise()
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
