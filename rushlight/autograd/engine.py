@@ -7,6 +7,7 @@ they get their gradients, in hooks or in memory, each comes right after the last
 """
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from functools import partial
 from heapq import heappop, heappush
@@ -255,9 +256,15 @@ def _listed(value: Any, count: int) -> list[Any]:
 
 
 def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None,
-             create_graph: bool = False, inputs: Any = None, grad_variables: Any = None) -> None:
+             create_graph: bool = False, grad_variables: Any = None, inputs: Any = None) -> None:
     """Add the gradients of `tensors` to the `.grad` of the leaves (only of `inputs`, if given)."""
-    grad_tensors = grad_variables if grad_tensors is None else grad_tensors
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning,
+                      stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
+                               "`backward()`. Please only use `grad_tensors`.")
+        grad_tensors = grad_variables
     if LOCAL.inference:
         raise RuntimeError("Calling backward() in inference mode is not allowed; leave it first")
     if LOCAL.transforms:
