@@ -21,7 +21,7 @@ from rushlight.autograd import hooks
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad, GradientEdge, Node, freed, listed
 from rushlight.autograd.packing import Packed
-from rushlight.base.spans import records
+from rushlight.base.spans import SPANS, records
 from rushlight.base.tape import TAPE, constant, escape
 from rushlight.tensor.geometry import strided
 from rushlight.tensor.gradient import Gradient
@@ -111,7 +111,7 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
     buffers, heap = _entered(roots)
     turns: dict[Node, float] | None = None
     add = partial(TAPE[-1].accumulate, _accumulate) if TAPE else _accumulate
-    log = records()
+    kept = records() if SPANS else ()
     while heap:
         node = heappop(heap)[1]
         grad = buffers.pop(node)
@@ -125,9 +125,9 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
                 add(node, grad, create)
             continue
         # No frame in between: the rule tells by reference counts whether it may write to the gradient.
-        begin = perf_counter() if log is not None else 0.0
+        begin = perf_counter() if kept else 0.0
         results = _through(node, grad)
-        if log is not None:
+        for log in kept:
             log += (node.place() if node.placed else node.__class__, begin, perf_counter())
         if not keep:
             node.release()

@@ -31,46 +31,27 @@ class Log:
 SPANS: list[Log] = []
 
 
-def records() -> Any:
-    """What the profilers of this thread have records added to; None where there are none."""
-    if not SPANS:
-        return None
-    thread = get_ident()
-    found = [log.records for log in SPANS if log.thread == thread]
-    return (found[0] if len(found) == 1 else Tee(found)) if found else None
+def records() -> list[list[Any]]:
+    """Where the profilers of this thread keep their records."""
+    return [log.records for log in SPANS if log.thread == get_ident()]
 
 
 def note(place: Any, start: float) -> None:
     """Leave a record of what began at `start` and ends now."""
-    end, thread = perf_counter(), get_ident()
-    for log in SPANS:
-        if log.thread == thread:
-            log.records += (place, start, end)
-
-
-class Tee:
-    """Several lists that take the same records."""
-
-    def __init__(self, kept: list[list[Any]]) -> None:
-        self.kept = kept
-
-    def __iadd__(self, record: Any) -> Tee:
-        for log in self.kept:
-            log += record
-        return self
+    end = perf_counter()
+    for kept in records():
+        kept += (place, start, end)
 
 
 def spanned(name: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """call(*args, **kwargs), shown by the profilers at work; `name`: see Log's places."""
     if not SPANS:
         return call(*args, **kwargs)
-    log = records()
     start = perf_counter()
     try:
         return call(*args, **kwargs)
     finally:
-        if log is not None:
-            log += (name, start, perf_counter())
+        note(name, start)
 
 
 class span:
