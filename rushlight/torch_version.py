@@ -14,10 +14,11 @@ _STAGES = ("d", "a", "b", "c", "", "p")
 
 
 def _parsed(value: Any) -> tuple[Any, ...] | None:
-    """What a version, as a text, a tuple of numbers or a packaging.Version, is ordered by; None for others."""
+    """What a version (a text, a tuple of numbers, a packaging.Version) is ordered by; None for others."""
     if isinstance(value, Iterable) and not isinstance(value, str):
         value = ".".join(map(str, value))
-    found = _FORM.fullmatch(str(value)) if isinstance(value, str) or type(value).__name__ == "Version" else None
+    known = isinstance(value, str) or type(value).__name__ == "Version"
+    found = _FORM.fullmatch(str(value)) if known else None
     if found is None:
         return None
     numbers = re.sub(r"(\.0+)+$", "", found[1])
