@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from rushlight.tensor.data import tensor
     from rushlight.tensor.tensor import Tensor
 
-__version__ = "2.13.0+rushlight"
 newaxis = None
 torch = sys.modules[__name__]  # as PyTorch's own attribute of that name
 
