@@ -1,11 +1,15 @@
-"""Layout arithmetic: sizes, strides and offsets in elements; no data, no tensors."""
+"""Layout arithmetic: sizes, strides and offsets in elements, and memory for results; no data, no tensors."""
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
 
 Ints = tuple[int, ...]
+Array = np.ndarray[Any, Any]
 
 
 def as_tuple(value: int | Sequence[int]) -> Ints:
@@ -175,3 +179,54 @@ def format_strides(sizes: Ints, strides: Ints, memory_format: object) -> Ints:
     if len(sizes) != wanted:
         raise RuntimeError(f"required rank {wanted} tensor to use {name} format")
     return channels_last_strides(sizes)
+
+# --- the order of a result's dims -----------------------------------------------------------------
+
+
+def result_room(operands: Sequence[Array], dtype: Any) -> Array | None:
+    """Fresh memory for a pointwise result of operands that broadcast; None where it is C's order anyway."""
+    if all([a.flags.c_contiguous for a in operands]):
+        return None
+    shape = np.broadcast_shapes(*[a.shape for a in operands])
+    return laid_out(shape, dtype, tuple([
+        (0,) * (len(shape) - a.ndim) + tuple([0 if n == 1 != k else s for n, k, s in zip(
+            a.shape, shape[len(shape) - a.ndim:], a.strides, strict=True)]) for a in operands]))
+
+
+def laid_out(shape: Ints, dtype: Any, operands: tuple[Ints, ...]) -> Array:
+    """Fresh memory whose dims are in the order of these operands' strides."""
+    order = iteration_order(shape, operands)
+    return np.empty([shape[i] for i in order], dtype).transpose(sorted(range(len(order)), key=order.__getitem__))
+
+
+@lru_cache(maxsize=4096)
+def iteration_order(shape: Ints, operands: tuple[Ints, ...]) -> list[int]:
+    """Dims from the slowest to the fastest in memory, as PyTorch allocates results.
+
+    An insertion sort by strides: the first operand that has two dims neither of which is
+    broadcast decides between them; where none does, they keep their order.
+    """
+    order = list(range(len(shape)))[::-1]            # fastest first
+    for i in range(1, len(shape)):
+        moving = i
+        for other in range(i - 1, -1, -1):
+            verdict = _swap(shape, operands, order[other], order[moving])
+            if verdict > 0:
+                order[other], order[moving] = order[moving], order[other]
+                moving = other
+            elif verdict < 0:
+                break
+    return order[::-1]
+
+
+def _swap(shape: Ints, operands: tuple[Ints, ...], fast: int, slow: int) -> int:
+    """1 where dim `fast` should be the slower one, -1 where it is right as it is, 0 unknown."""
+    for strides in operands:
+        a, b = strides[fast], strides[slow]
+        if a == 0 or b == 0:
+            continue
+        if a != b:
+            return 1 if a > b else -1
+        if shape[fast] > shape[slow]:
+            return 1
+    return 0

@@ -17,7 +17,7 @@ from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import TRACES, Node, backward_name, new, next_seq
 from rushlight.base import dtype as dt
 from rushlight.base.device import META
-from rushlight.base.layout import broadcast_shapes
+from rushlight.base.layout import broadcast_shapes, result_room
 from rushlight.base.promotion import of_number
 from rushlight.base.tape import TAPE
 from rushlight.derive import cast, vjp
@@ -192,10 +192,9 @@ class Formula:
     def compute(entry: Entry, arrays: list[Array]) -> Any:
         """Run the kernel; broadcasting errors are PyTorch's."""
         try:
-            for a in arrays:
-                if a.size >= BIG:
-                    return entry.large(*arrays)
-            return entry.fn(*arrays)
+            out = result_room(arrays, entry.kind.np)
+            run = entry.large if any([a.size >= BIG for a in arrays]) else entry.fn
+            return run(*arrays) if out is None else run(*arrays, out=out)
         except ValueError:
             broadcast_shapes(*(a.shape for a in arrays))
             raise

@@ -56,6 +56,8 @@ def {name}({sig}):
         if entry is None:
             return general({call})
         y = {b}._a
+        if y.strides != {a}._a.strides and not (y.flags.c_contiguous and {a}._a.flags.c_contiguous):
+            return general({call})
         g = {b}._g
     else:
         entry = FAST.get(({a}._k, c)) if c in NUMBERS else None
@@ -94,7 +96,7 @@ def make(formula, entries, check):
         {check}
         {arrays}
         entry = entries.get(({key},))
-        if entry is None or entry.kind.on_meta:
+        if entry is None or entry.kind.on_meta{apart}:
             return formula({values})
         {scalars}
         try:
@@ -190,6 +192,7 @@ def _maker(classes: tuple[type | None, ...], checked: bool) -> Callable[..., Any
         given=", ".join(given), values=", ".join(values), check=f"check({', '.join(given)})" * checked,
         arrays="; ".join(f"{arrays[v]} = {v}._a" for v in tensors),
         key=", ".join(kinds),
+        apart=f" or not ({' and '.join(f'{arrays[v]}.flags.c_contiguous' for v in tensors)})" * (len(tensors) > 1),
         scalars="; ".join(f"{arrays[v]} = scalar({v}, entry.scalar_np)" for v in numbers),
         operands=", ".join(arrays.values()), small=" and ".join(f"{arrays[v]}.size < BIG" for v in tensors),
         tracked=" or ".join(f"{v}._g is not None" for v in tensors),

@@ -56,9 +56,9 @@ def rsub(input: "Tensor", other: "Tensor | Number", *, alpha: "Number" = 1) -> E
     return m.fma(-alpha, input, other)
 
 
-@pointwise(inplace=False, out=False)
-def positive(input) -> Expr:
-    """input, as it is."""
+@composite
+def positive(input):
+    """input itself."""
     return input
 
 

@@ -47,7 +47,9 @@ def assign(out: Array, a: Array) -> Array:
 
 
 def duplicate(a: Array, order: Any = "C") -> Array:
-    """A copy in NumPy's order "C" or "K"."""
+    """A copy in NumPy's order "C" or "K"; expanded ones are C's, as PyTorch's."""
+    if order == "K" and any([s == 0 and n > 1 for s, n in zip(a.strides, a.shape, strict=True)]):
+        order = "C"
     return a.copy(order) if a.size < _LARGE else assign(np.empty_like(a, order=order), a)
 
 

@@ -76,8 +76,8 @@ def _(s: Any, grad: Any) -> Any:
 
 
 @pointwise(name="_scaled_sum", where=(), inplace=False)
-def _scaled_sum(input, product, beta: "Number" = 1, alpha: "Number" = 1) -> Expr:
-    """beta * input + alpha * product."""
+def _scaled_sum(product, input, beta: "Number" = 1, alpha: "Number" = 1) -> Expr:
+    """beta * input + alpha * product, laid out as the product."""
     return input * beta + product * alpha
 
 
@@ -98,7 +98,7 @@ def _added(op: str, input: Any, multiply: Any, a: Any, b: Any, beta: Any, alpha:
         input.expand(found.shape)
     except RuntimeError as error:
         raise RuntimeError(f"{op}: {error}") from None
-    return _scaled_sum(input, found, beta, alpha)
+    return _scaled_sum(found, input, beta, alpha)
 
 
 @composite(out=True, inplace=True, planned=True)

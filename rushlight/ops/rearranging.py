@@ -8,7 +8,7 @@ import numpy as np
 
 from rushlight.base.errors import wrap_dim, wrap_dims
 from rushlight.base.layout import as_tuple
-from rushlight.ops.copying import tensor_of
+from rushlight.ops.copying import duplicate, tensor_of
 from rushlight.ops.along import at_least_1d
 from rushlight.ops.table import ROWS, Array, Row, composite, opaque
 from rushlight.ops.ways import Way, resolved
@@ -23,7 +23,7 @@ def flip(input, dims: "*Ints") -> Way:
     """The order of the elements along each of dims reversed."""
     axes = wrap_dims(as_tuple(dims), input.ndim) if as_tuple(dims) else ()
     at = (..., *[slice(None, None, -1 if d in axes else 1) for d in range(input.ndim)])
-    return lambda a: a[at].copy("K")  # in the order of dims in memory, as PyTorch's is
+    return lambda a: duplicate(a[at], "K")  # in the order of dims in memory, as PyTorch's is
 
 
 flip.gradient(lambda s, grad: grad.flip(s.dims))
@@ -100,7 +100,7 @@ def _triangle(name: str, doc: str, upper: bool) -> Row:
         if input.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, got {input.ndim}")
         if input.size > 1 << 14 or input.itemsize > 8:
-            return lambda a: (np.triu if upper else np.tril)(a, diagonal)
+            return lambda a: np.asarray((np.triu if upper else np.tril)(a, diagonal), order="C")
         mask, of = _mask(*input.shape[-2:], diagonal, upper, input.itemsize), input.dtype
         bits = mask.dtype  # which are faster than np.where
         return lambda a: (np.ascontiguousarray(a).view(bits) & mask).view(of)

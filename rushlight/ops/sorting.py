@@ -8,6 +8,7 @@ import numpy as np
 from rushlight.base.errors import wrap_dim
 from rushlight.base.results import named
 from rushlight.ops.along import at_least_1d, take_along
+from rushlight.ops.copying import arranged, strides_of
 from rushlight.ops.machine import machine
 from rushlight.ops.scanning import put_back
 from rushlight.ops.table import Array, composite, opaque
@@ -96,7 +97,7 @@ def _like(found: Array, a: Array) -> Array:
     """Results in the memory order of the operand."""
     if a.flags.c_contiguous:
         return np.asarray(found, order="C").reshape(a.shape)
-    out = np.empty_like(a, found.dtype)
+    out = arranged(a.shape, strides_of(a), found.dtype)
     out[...] = found
     return out
 
