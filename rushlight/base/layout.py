@@ -196,7 +196,7 @@ def result_room(operands: Sequence[Array], dtype: Any) -> Array | None:
 def laid_out(shape: Ints, dtype: Any, operands: tuple[Ints, ...]) -> Array:
     """Fresh memory whose dims are in the order of these operands' strides."""
     order = iteration_order(shape, operands)
-    return np.empty([shape[i] for i in order], dtype).transpose(sorted(range(len(order)), key=order.__getitem__))
+    return np.empty([shape[i] for i in order], dtype).transpose(np.argsort(order))
 
 
 @lru_cache(maxsize=4096)

@@ -192,7 +192,7 @@ def _maker(classes: tuple[type | None, ...], checked: bool) -> Callable[..., Any
         given=", ".join(given), values=", ".join(values), check=f"check({', '.join(given)})" * checked,
         arrays="; ".join(f"{arrays[v]} = {v}._a" for v in tensors),
         key=", ".join(kinds),
-        apart=f" or not ({' and '.join(f'{arrays[v]}.flags.c_contiguous' for v in tensors)})" * (len(tensors) > 1),
+        apart="".join(f" or not {arrays[v]}.flags.c_contiguous" for v in tensors) * (len(tensors) > 1),
         scalars="; ".join(f"{arrays[v]} = scalar({v}, entry.scalar_np)" for v in numbers),
         operands=", ".join(arrays.values()), small=" and ".join(f"{arrays[v]}.size < BIG" for v in tensors),
         tracked=" or ".join(f"{v}._g is not None" for v in tensors),

@@ -70,10 +70,15 @@ def softplus(input, beta: "Number" = 1, threshold: "Number" = 20) -> Expr:
     return m.where(m.gt(z, threshold), input, m.log1p(m.exp(z)) / beta)
 
 
-@pointwise(where=_F, inplace=False)
-def logsigmoid(input) -> Expr:
-    """log(sigmoid(x)) without overflow."""
+@pointwise(name="_logsigmoid", where=(), inplace=False, node="logsigmoid")
+def _logsigmoid(input) -> Expr:
     return m.minimum(input, 0) - m.log1p(m.exp(-m.abs(input)))
+
+
+@composite(where=_F)
+def logsigmoid(input):
+    """log(sigmoid(x)) without overflow; PyTorch's result is contiguous."""
+    return _logsigmoid(input.contiguous())
 
 
 @pointwise(where=_F, inplace=False, dtypes="float")

@@ -11,12 +11,13 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.convert import convert, needs_care
-from rushlight.base.layout import contiguous_strides, format_strides
+from rushlight.base.layout import channels_last_strides, contiguous_strides, format_strides, has_channels_last
 from rushlight.ops.machine import machine
 from rushlight.ops.oneatom import atoms
 from rushlight.ops.rowkernels import BIG
 from rushlight.ops.scalar import Expr, m
 from rushlight.ops.table import ROWS, Array, composite, opaque, pointwise, view
+from rushlight.ops.ways import Way
 
 _ATOMS = atoms("copying")
 
@@ -51,6 +52,27 @@ def duplicate(a: Array, order: Any = "C") -> Array:
     if order == "K" and any([s == 0 and n > 1 for s, n in zip(a.strides, a.shape, strict=True)]):
         order = "C"
     return a.copy(order) if a.size < _LARGE else assign(np.empty_like(a, order=order), a)
+
+
+def formatted(like: Array, way: Way) -> Way:
+    """`way`, whose results are in channels last where its operand, laid out as `like`, is."""
+    if not has_channels_last(like.shape, strides_of(like)):
+        return way
+
+    def last(a: Array) -> Array:
+        return assign(arranged(a.shape, channels_last_strides(a.shape), a.dtype), a)
+
+    def run(a: Array) -> Any:
+        found = way(a)
+        return last(found) if found.__class__ is np.ndarray else tuple(map(last, found))
+    return run
+
+
+def in_format(found: Any, like: Any) -> Any:
+    """A result in channels last where the tensor `like` is."""
+    if not has_channels_last(like.shape, like.stride()):
+        return found
+    return found.movedim(1, -1).contiguous().movedim(-1, 1)
 
 
 def contiguous(a: Array) -> Array:
@@ -137,6 +159,12 @@ def type_as(input, other):
 def adjoint(input):
     """The last two dims swapped and conjugated."""
     return input.mH
+
+
+@composite(inplace=True, out=True)
+def conj_physical(input):
+    """The complex conjugate, written out; real numbers as they are."""
+    return _ATOMS["_conj_physical"](input) if input.is_complex() else input
 
 
 @composite(aliases=("_conj",))

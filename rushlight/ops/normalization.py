@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.tape import fusing
+from rushlight.ops.copying import in_format
 from rushlight.ops.machine import machine
 from rushlight.ops.normparameters import check_channels, check_dtypes, check_shape
 from rushlight.ops.rowexpr import extent, reduce_
@@ -191,7 +192,8 @@ def native_group_norm(input, weight: "Tensor | None", bias: "Tensor | None", N: 
         found, *moments = native_group_norm(input.float(), weight, bias, N, C, HxW, group, eps)
         return found.to(input.dtype), *[t.to(like.dtype) for t in moments]
     found, center, rstd = _normalize_rows(input.reshape(N, group, C // group * HxW), eps)
-    return _per_channel(found.reshape(input.shape), weight, bias), center.squeeze(-1), rstd.squeeze(-1)
+    found = in_format(_per_channel(found.reshape(input.shape), weight, bias), input)
+    return found, center.squeeze(-1), rstd.squeeze(-1)
 
 
 def _mixed(input: Any, *params: Any) -> bool:

@@ -8,7 +8,7 @@ import numpy as np
 
 from rushlight.base.errors import wrap_dim, wrap_dims
 from rushlight.base.layout import as_tuple
-from rushlight.ops.copying import duplicate, tensor_of
+from rushlight.ops.copying import duplicate, in_format, tensor_of
 from rushlight.ops.along import at_least_1d
 from rushlight.ops.table import ROWS, Array, Row, composite, opaque
 from rushlight.ops.ways import Way, resolved
@@ -294,7 +294,7 @@ def pixel_unshuffle(input, downscale_factor: "int"):
     n = len(lead)
     cut = input.reshape(*lead, c, h // r, r, w // r, r)
     order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return cut.permute(order).reshape(*lead, c * r * r, h // r, w // r)
+    return in_format(cut.permute(order).reshape(*lead, c * r * r, h // r, w // r), input)
 
 
 @composite(where=("torch", "nn.functional"), aliases=("native_channel_shuffle",))
