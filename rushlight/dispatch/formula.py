@@ -31,8 +31,19 @@ from rushlight.tensor.kind import Kind, kind
 from rushlight.tensor.tensor import Tensor, wrap
 
 
-def refuse(text: str, given: dt.dtype) -> None:
-    """A Row's refusal of a dtype, as the exception that PyTorch raises for such a text."""
+# Names of dtypes that are taken though the table refuses them by name: array_api's unsigned integers.
+TAKEN: set[str] = set()
+
+
+def check_dtype(refusals: dict[str, str], given: dt.dtype, runs: Any = True) -> None:
+    """Raise a Row's refusal of a dtype, if there is one, as the exception that PyTorch has for such a text.
+
+    runs: whether there is something to compute; a text that ends in "?" says that nothing else is refused.
+    """
+    text = refusals.get("" if given.name in TAKEN else given.name, refusals.get(CATEGORY[given.category]))
+    if text is None or not runs and text.endswith("?"):
+        return
+    text = text.rstrip("?")
     words = ("implemented for '", "for complex inputs", "for complex types", "is not implemented", "NumPy")
     lacking = any(w in text for w in words)
     raise (NotImplementedError if lacking else RuntimeError)(text.format(dtype=given.legacy))
@@ -151,8 +162,8 @@ class Formula:
             **self.fixed, **dict(zip(self.operands, values, strict=True))})
         return Entry(kernel, out, dt.opmath(compute).np, complex_, nodes[complex_] if self.smooth else None)
 
-    def compute_dtype(self, values: Sequence[Any]) -> dt.dtype:
-        """The dtype that these operands are computed in; refuses what PyTorch refuses."""
+    def compute_dtype(self, values: Sequence[Any], kernel: bool = True) -> dt.dtype:
+        """The dtype that these operands are computed in; refuses what PyTorch does, its kernel or not."""
         ranks = []
         for name, v in zip(self.operands, values, strict=True):
             if name not in self.promoting:
@@ -162,9 +173,10 @@ class Formula:
             else:
                 ranks.append((cast.NUMBER, of_number(v)))
         common = cast.common_dtype(ranks)
-        for category in (common.name, CATEGORY[common.category]):
-            if category in self.refuse:
-                refuse(self.refuse[category], common)
+        check_dtype({k: text for k, text in self.refuse.items() if "implemented for '" not in text}, common)
+        if kernel:
+            broadcast_shapes(*[v._m.shape for v in values if isinstance(v, Tensor)])
+            check_dtype(self.refuse, common)
         return cast.compute_dtype(self.dtypes, common)
 
     # --- running --------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from rushlight.dispatch.literals import NUMBERS, scalar
 from rushlight.dispatch.source import compile_function
 from rushlight.ops import signature
 from rushlight.ops.scalar import const, symbol
-from rushlight.ops.table import Row
+from rushlight.ops.table import REFUSALS, Row
 from rushlight.tensor.storage import INFERRING, fresh
 from rushlight.tensor.tensor import Tensor
 
@@ -241,7 +241,8 @@ def variant(row: Row, given: dict[str, Any]) -> Formula:
         narrow = {p.name for p in row.params if p.takes_number}.intersection(promoting).difference(wide)
         root = row.body(**call)
         found = _variants[tuple(key)] = Formula(
-            row.options.get("node", row.name), root, operands, row.dtypes, row.result, row.refuse,
+            row.options.get("node", row.name), root, operands, row.dtypes, row.result,
+            row.refuse | REFUSALS.get(f"{row.name}/{len(operands)}", {}),
             promoting, names.label(row), {n: v for n, v in call.items() if n not in operands},
             narrow.union(row.options.get("narrow", ())), wide)
     return found

@@ -91,14 +91,15 @@ def frac(input) -> Expr:
 
 
 def _check_decimals(bound: dict[str, Any]) -> None:
-    if bound["decimals"] and not bound["input"].is_floating_point():
-        raise NotImplementedError(f"\"round_cpu\" not implemented for '{bound['input'].dtype.legacy}'")
+    if bound["decimals"] is not None and not bound["input"].is_floating_point():
+        kernel = "round_cpu" if bound["decimals"] else "round_vml_cpu"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{bound['input'].dtype.legacy}'")
 
 
 @pointwise(aliases=("special.round",), verify=_check_decimals)
-def round(input, *, decimals: "int" = 0) -> Expr:
+def round(input, *, decimals: "int | None" = None) -> Expr:
     """The nearest integer, halves to even; `decimals` digits after the point."""
-    if decimals == 0:
+    if not decimals:
         return m.round(input)
     scale = const(10.0 ** (decimals if decimals > 0 else -decimals))
     return m.round(input * scale) / scale if decimals > 0 else m.round(input / scale) * scale

@@ -366,7 +366,8 @@ def local_response_norm(input, size: "int", alpha: "float" = 1e-4, beta: "float"
     if not input.numel():
         return input
     around = *[0] * (2 * input.ndim - 4), size // 2, (size - 1) // 2
-    window = ROWS["pad"](input * input, around).unfold(1, size, 1).mean(-1)
+    window = ROWS["pad"](input * input, around).unfold(1, size, 1)
+    window = window.mean(-1) if input.is_floating_point() else window.sum(-1) // size
     return input / (window * alpha + k) ** beta
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.ops.copying import assign, duplicate, formatted, tensor_of
-from rushlight.ops.table import Array, composite, opaque
+from rushlight.ops.table import WIDE, Array, composite, opaque
 from rushlight.ops.ways import Way, looked_up, resolved
 
 
@@ -98,9 +98,10 @@ def pad(input, pad: "Ints", mode: "str" = "constant", value: "Number | None" = N
     if value is not None and value != 0:
         raise ValueError(f"Padding mode \"{mode}\" doesn't take in value argument")
     _check_mode(input, pad, mode)
-    if input._k.dtype.name == "bool" and mode != "circular":
+    if input._k.dtype.name in ("bool", *WIDE.split()) and mode != "circular":
         kernel = "reflection" if mode == "reflect" else "replication"
-        raise NotImplementedError(f'"{kernel}_pad{len(pad) // 2}d" not implemented for \'Bool\'')
+        raise NotImplementedError(f'"{kernel}_pad{len(pad) // 2}d" not implemented for '
+                                  f"'{input._k.dtype.legacy}'")
     if min(pad) >= 0:
         return _pad_places(input, pad, mode)
     found = input

@@ -11,7 +11,7 @@ from rushlight.base.accumulate import add_at
 from rushlight.ops.along import FEW, take_along
 from rushlight.ops.copying import formatted, in_format, tensor_of
 from rushlight.ops.machine import machine
-from rushlight.ops.table import Array, composite, opaque
+from rushlight.ops.table import ROWS, Array, composite, opaque
 from rushlight.ops.ways import Way, resolved
 from rushlight.ops.windows import (
     Ints, add_windows, for_dims, mean_weights, offsets, out_size, padder, parts, reach, reads, tuple_of)
@@ -147,10 +147,10 @@ def _max_rows(n: int) -> None:
 
     def functional(input, kernel_size: "Any", stride: "Any" = None, padding: "Any" = 0,
                    dilation: "Any" = 1, ceil_mode: "bool" = False, return_indices: "bool" = False):
-        how = _planned(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)
-        return _max_pool(input, *how) if return_indices else _greatest(input, *how)
+        how = kernel_size, stride, padding, dilation, ceil_mode
+        return _max(n, input, *how) if return_indices else ROWS[f"_{name}_plain"](input, *how)
 
-    def plain(input, kernel_size: "Any", stride: "Any" = (), padding: "Any" = 0,
+    def plain(input, kernel_size: "Any", stride: "Any" = None, padding: "Any" = 0,
               dilation: "Any" = 1, ceil_mode: "bool" = False):
         return _greatest(input, *_planned(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation,
                                         ceil_mode))
@@ -288,16 +288,24 @@ _FEW, _LARGE = 16, 1 << 16
 
 @for_dims
 def _adaptive_mean(n: int) -> None:
+    name = f"adaptive_avg_pool{n}d"
+
     def body(input, output_size: "Any"):
-        out = _adaptive_sizes(f"adaptive_avg_pool{n}d", n, input, output_size)
+        out = _adaptive_sizes(name, n, input, output_size)
+        if set(out) == {1}:
+            return input.mean(tuple(range(-n, 0)), True)
+        return ROWS[f"_{name}"](input, out)
+
+    def parts(input, out: "Ints"):
         kernel = _even(input.shape[input.ndim - n:], out)
         if kernel and math.prod(kernel) <= _FEW:
             return _avg_pool(input, kernel, kernel, (0,) * n, out, True, None)
         found = _by_matrices(input, out) if not kernel else (
             input.reshape(_split(input.shape, out, kernel)).mean(tuple(range(1 - 2 * n, 0, 2))))
         return in_format(found, input) if n == 2 else found
-    composite(body, name=f"adaptive_avg_pool{n}d", planned=True, where=("torch", *_F) if n == 1 else _F,
-              doc=f"The mean of windows that divide the last {n} dims into output_size parts.")
+    doc = f"The mean of windows that divide the last {n} dims into output_size parts."
+    composite(body, name=name, planned=True, where=("torch", *_F) if n == 1 else _F, doc=doc)
+    composite(parts, name=f"_{name}", planned=True, where=("aten",), doc=doc)
 
 
 def _by_matrices(x: Any, out: Ints) -> Any:

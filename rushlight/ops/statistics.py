@@ -10,7 +10,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.errors import wrap_dim, wrap_dims
 from rushlight.base.results import named
 from rushlight.base.tape import fusing
-from rushlight.ops.along import at_least_1d, legacy
+from rushlight.ops.along import at_least_1d
 from rushlight.ops.machine import machine
 from rushlight.ops.products import narrow
 from rushlight.ops.reductions import _prod, amax, amin, mean, sum, with_dims
@@ -142,8 +142,6 @@ def _first_extreme(a: Array, dim: int, largest: bool) -> Array:
 
 def _extreme(name: str, largest: bool) -> Any:
     def body(input, dim: "int", keepdim: "bool" = False):
-        if input.dtype.kind == "c":
-            raise NotImplementedError(f"\"{name}\" not implemented for '{legacy(input)}'")
         d = wrap_dim(dim, input.ndim)
         check_size(name, input, d)
         places = _first_extreme(at_least_1d(input), d, largest)
