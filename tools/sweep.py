@@ -1,6 +1,6 @@
 """Sweep PyTorch's operator database beside PyTorch: refused dtypes, the meta device, vmap, forward mode.
 
-    python tools/sweep.py PATH/TO/conformance.py dtypes|meta|vmap|jvp [--ops REGEX] [--samples N]
+    python tools/sweep.py PATH/TO/conformance.py dtypes|strides|meta|vmap|jvp [--ops REGEX] [--samples N]
 
 The harness copies samples into both packages; here each sample is called in another way on both sides, and
 what differs is printed, a line per operator: one side raises and the other does not, or another exception; a
@@ -84,6 +84,13 @@ class Sweep:
                 theirs, mine = self.both(target, lambda _, f, x, a, k: f(x, *a, **k), with_dtype)
                 if text := differ(theirs, mine):
                     yield name, f"[{n}] {text}"
+
+    def strides(self, op: Any, target: Any) -> Iterator[tuple[str, str]]:
+        """The operator as it is, for the results' strides."""
+        for n, sample in enumerate(self.drawn(op, self.first(op, torch.float32, torch.int64, torch.bool))):
+            theirs, mine = self.both(target, lambda _, f, x, a, k: f(x, *a, **k), sample)
+            if text := differ(theirs, mine, strides=True):
+                yield "cpu", f"[{n}] {text}"
 
     def meta(self, op: Any, target: Any) -> Iterator[tuple[str, str]]:
         """The operator on the meta device."""
@@ -171,7 +178,8 @@ def differ(theirs: Any, mine: Any, strides: bool = False, values: bool = False) 
         if strides and b.device.type != a.device.type:
             return f"device {b.device}"
         if values:
-            same = torch.from_numpy(b.detach().resolve_conj().resolve_neg().numpy())
+            wide = b.detach().resolve_conj().resolve_neg()
+            same = torch.from_numpy((wide.float() if wide.is_floating_point() else wide).numpy())
             if not torch.allclose(a.detach(), same.to(a.dtype), 1e-3, 1e-4, equal_nan=True):
                 return "values"
     return ""
@@ -181,7 +189,7 @@ def main() -> int:
     """Sweep, and print what differs."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("harness")
-    parser.add_argument("way", choices=("dtypes", "meta", "vmap", "jvp"))
+    parser.add_argument("way", choices=("dtypes", "strides", "meta", "vmap", "jvp"))
     parser.add_argument("--ops", default="")
     parser.add_argument("--samples", type=int, default=2)
     options = parser.parse_args()

@@ -101,7 +101,7 @@ def _deliver(found: Any, shape: tuple[int, ...], dtype: np.dtype[Any], out: Arra
         found = found.astype(dtype)
     if found.__class__ is not np.ndarray or found.shape != shape or not found.flags.owndata or any(
             [found is a for a in arrays]):
-        return np.array(np.broadcast_to(found, shape))
+        return np.array(np.broadcast_to(found, shape), order="C")
     return found
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from rushlight.base.dtype import int32
 from rushlight.base.results import named
 from rushlight.ops.matrices import (Array, batch_of, check_equation, check_matrix, check_same, check_square,
-                                    columns, dagger, reporting, size_of)
+                                    column_major, columns, dagger, reporting, size_of)
 from rushlight.ops.products import product
 from rushlight.ops.table import ROWS, composite, opaque
 
@@ -89,7 +89,7 @@ def _lu_factor(A) -> tuple[Array, Array, Array]:
 
 @_lu_factor.shape_rule
 def _(A: Any) -> Any:
-    found = A.new_empty(A.shape, device="meta")
+    found = column_major(A.new_empty(A.shape, device="meta"))
     small = min(A.shape[-2:])
     return (found, found.new_empty((*A.shape[:-2], small), dtype=int32),
             found.new_empty(A.shape[:-2], dtype=int32))

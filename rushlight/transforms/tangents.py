@@ -144,7 +144,8 @@ class Forward(Level):
         smooth = [o for o in operands((outs,)) if o._k.dtype.category >= FLOATING and o._g is not None]
         tangents: dict[int, Any] = {}
         if smooth:
-            grads, forward = vjp(lambda *us: back(smooth, us), [ROWS["zeros_like"](o) for o in smooth])
+            # Anywhere, as it is linear; not at 0, where a rule in logarithms has no gradient.
+            grads, forward = vjp(lambda *us: back(smooth, us), [ROWS["full_like"](o, 1e-6) for o in smooth])
             pairs = [(g, v.tangent) for g, v in zip(grads, moving, strict=True) if g is not None]
             found = forward([g for g, _ in pairs], [t for _, t in pairs])
             tangents = {id(o): t for o, t in zip(smooth, found, strict=True)}
