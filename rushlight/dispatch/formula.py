@@ -26,7 +26,7 @@ from rushlight.dispatch.formulanodes import apply, keep, keep_result, place
 from rushlight.dispatch.literals import NUMBERS, scalar
 from rushlight.dispatch.state import MODES, interpret, wrapped
 from rushlight.ops.atoms import ATOMS
-from rushlight.ops.scalar import Expr, inputs, m, round_stored, substitute, symbol, toposort
+from rushlight.ops.scalar import Expr, inputs, m, narrowed, substitute, symbol, toposort
 from rushlight.tensor.kind import Kind, kind
 from rushlight.tensor.tensor import Tensor, wrap
 
@@ -146,7 +146,7 @@ class Formula:
                 mapping[symbol(name)] = m.cast(symbol(name), arg=below or dt.opmath(compute).name)
             ins.append((name, own.name))
         root = substitute(self.root, mapping) if mapping else self.root
-        root, = round_stored((root,), below)
+        root = narrowed(root, below)
         numbers = {name for name, v in zip(self.operands, values, strict=True) if not isinstance(v, Tensor)}
         # To a number; of float16, PyTorch has the general power alone.
         powers = [n for n in toposort([root]) if n.op == "pow" and compute is not dt.float16 and (
