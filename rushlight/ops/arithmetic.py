@@ -8,9 +8,11 @@ import numpy as np
 from rushlight.base import promotion
 from rushlight.base.dtype import bool_
 from rushlight.base.results import named
-from rushlight.ops.oneatom import ONE_BOOL_SUB, atoms
+from rushlight.ops.oneatom import atoms, formulas, ONE_BOOL_SUB
 from rushlight.ops.scalar import Expr, const, m
 from rushlight.ops.table import composite, opaque, pointwise
+
+formulas("arithmetic")
 
 _ATOMS = atoms("arithmetic")
 
@@ -62,12 +64,6 @@ def positive(input):
     return input
 
 
-@pointwise(dtypes="int")
-def square(input) -> Expr:
-    """input squared."""
-    return input * input
-
-
 def _check_pow(bound: dict[str, Any]) -> None:
     base, exponent = bound["input"], bound["exponent"]
     if (hasattr(base, "dtype") and base.dtype.category <= 1 and isinstance(exponent, int)
@@ -82,12 +78,6 @@ def _check_pow(bound: dict[str, Any]) -> None:
 def pow(input: "Tensor | Number", exponent: "Tensor | Number") -> Expr:
     """input to the power of exponent."""
     return m.pow(input, exponent)
-
-
-@pointwise
-def frac(input) -> Expr:
-    """input - trunc(input)."""
-    return input - m.trunc(input)
 
 
 def _check_decimals(bound: dict[str, Any]) -> None:
@@ -123,18 +113,6 @@ def lerp(input, end, weight: "Tensor | Number") -> Expr:
     """input + weight * (end - input), exact at both ends."""
     near = m.lt(m.abs(weight), 0.5)
     return m.fma(m.where(near, weight, weight - 1), end - input, m.where(near, input, end))
-
-
-@pointwise
-def addcmul(input, tensor1, tensor2, *, value: "Number" = 1) -> Expr:
-    """input + value * tensor1 * tensor2."""
-    return m.fma(value * tensor1, tensor2, input)
-
-
-@pointwise
-def addcdiv(input, tensor1, tensor2, *, value: "Number" = 1) -> Expr:
-    """input + value * tensor1 / tensor2."""
-    return input + value * tensor1 / tensor2
 
 
 @composite(where=("torch",), out=True)

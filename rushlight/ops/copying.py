@@ -1,7 +1,6 @@
 """Copies and conversions, and the complex parts."""
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import lru_cache
 from operator import attrgetter
@@ -13,11 +12,12 @@ from rushlight.base import dtype as dt
 from rushlight.base.convert import convert, needs_care
 from rushlight.base.layout import channels_last_strides, contiguous_strides, format_strides, has_channels_last
 from rushlight.ops.machine import machine
-from rushlight.ops.oneatom import atoms
+from rushlight.ops.oneatom import atoms, formulas
 from rushlight.ops.rowkernels import BIG
-from rushlight.ops.scalar import Expr, m
-from rushlight.ops.table import ROWS, Array, composite, opaque, pointwise, view
+from rushlight.ops.table import ROWS, Array, composite, opaque, view
 from rushlight.ops.ways import Way
+
+_FORMULAS = formulas("copying")
 
 _ATOMS = atoms("copying")
 
@@ -149,18 +149,6 @@ def fill(input, value: "Any"):
     return (clone if input.requires_grad else ROWS["empty_like"])(input).fill_(value)
 
 
-@composite(where=("Tensor",))
-def type_as(input, other):
-    """input in the dtype and on the device of other."""
-    return input.to(other.device, other.dtype)
-
-
-@composite
-def adjoint(input):
-    """The last two dims swapped and conjugated."""
-    return input.mH
-
-
 @composite(inplace=True, out=True)
 def conj_physical(input):
     """The complex conjugate, written out; real numbers as they are."""
@@ -193,18 +181,6 @@ _neg_view.gradient(lambda s, grad: -grad)
 
 def _same(a: Array) -> Array:
     return a[...]
-
-
-@composite
-def resolve_conj(input):
-    """A copy of a view that is conjugated when it is read; another tensor as it is."""
-    return clone(input) if input._k.conj else input
-
-
-@composite
-def resolve_neg(input):
-    """A copy of a view that is negated when it is read; another tensor as it is."""
-    return clone(input) if input._k.neg else input
 
 
 @view(name="_complex_part", where=("aten",), native=True)
@@ -283,10 +259,4 @@ view_as_complex.gradient(lambda s, grad: view_as_real(grad))
 @composite(out=True)
 def angle(input):
     """The angle of a complex number; of a real one 0 or pi (nan stays)."""
-    return _ATOMS["_angle"](input) if input._k.dtype.is_complex else _real_angle(input)
-
-
-@pointwise(name="_real_angle", where=(), dtypes="float", inplace=False)
-def _real_angle(input) -> Expr:
-    """pi where negative, else 0."""
-    return m.where(m.isnan(input), input, m.where(m.lt(input, 0), math.pi, 0))
+    return _ATOMS["_angle"](input) if input._k.dtype.is_complex else _FORMULAS["_real_angle"](input)

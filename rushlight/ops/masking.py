@@ -8,7 +8,10 @@ import numpy as np
 from rushlight.base import dtype as dt
 from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.along import legacy, one_value
+from rushlight.ops.oneatom import formulas
 from rushlight.ops.table import ROWS, Array, composite, opaque
+
+formulas("masking")
 
 
 def _no_mask(op: str, mask: Array) -> RuntimeError:
@@ -128,9 +131,3 @@ def nonzero_static(input, *, size: "int", fill_value: "int" = -1) -> Array:
     out = np.full((size, input.ndim), fill_value, np.int64)
     out[:min(size, len(found))] = found[:size]
     return out
-
-
-@composite
-def argwhere(input):
-    """The positions of the nonzero elements, one row each."""
-    return _nonzero(input)

@@ -11,7 +11,10 @@ from rushlight.base.layout import as_tuple
 from rushlight.ops.copying import duplicate, in_format, tensor_of
 from rushlight.ops.along import at_least_1d
 from rushlight.ops.table import ROWS, Array, Row, composite, opaque
+from rushlight.ops.oneatom import formulas
 from rushlight.ops.ways import Way, resolved
+
+formulas("rearranging")
 
 
 # --- turning --------------------------------------------------------------------------------------
@@ -154,12 +157,6 @@ def diag_embed(input, offset: "int" = 0, dim1: "int" = -2, dim2: "int" = -1) -> 
 
 
 diag_embed.gradient(lambda s, grad: grad.diagonal(s.offset, s.dim1, s.dim2))
-
-
-@composite
-def diagflat(input, offset: "int" = 0):
-    """The matrix with input's elements as a diagonal."""
-    return diag_embed(input.reshape(-1), offset)
 
 
 # --- several times --------------------------------------------------------------------------------

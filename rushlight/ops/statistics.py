@@ -20,7 +20,10 @@ from rushlight.ops.reduction import Reduction
 from rushlight.ops.rowexpr import extent, reduce_
 from rushlight.ops.rowkernels import BIG, RowKernel
 from rushlight.ops.scalar import m, symbol
+from rushlight.ops.oneatom import formulas
 from rushlight.ops.table import ROWS, Array, composite, opaque, reduce
+
+formulas("statistics")
 
 abs_ = ROWS["abs"]
 
@@ -250,18 +253,6 @@ def isclose(input, other, rtol: "float" = 1e-05, atol: "float" = 1e-08, equal_na
     return close | (apart.isfinite() & (apart <= atol + rtol * abs_(other)))
 
 
-@composite
-def allclose(input, other, rtol: "float" = 1e-05, atol: "float" = 1e-08, equal_nan: "bool" = False):
-    """Whether all elements are close."""
-    return bool(isclose(input, other, rtol, atol, equal_nan).all())
-
-
-@composite
-def count_nonzero(input, dim: "Ints | None" = None):
-    """The number of elements that are not 0."""
-    return (input != 0).sum(dim)
-
-
 # --- norms ----------------------------------------------------------------------------------------
 
 @composite(where=("linalg",), out=True, planned=True)
@@ -341,9 +332,3 @@ def norm(input, p: "Any" = "fro", dim: "Ints | None" = None, keepdim: "bool" = F
         return ROWS["linalg_matrix_norm"](input, p, tuple(range(input.ndim)) if dim is None else dim, keepdim,
                                           dtype=dtype)
     return vector_norm(input, p, dim, keepdim, dtype=dtype)
-
-
-@composite(planned=True)
-def dist(input, other, p: "Number" = 2):
-    """The norm of input - other."""
-    return vector_norm(input - other, p)
