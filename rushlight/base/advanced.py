@@ -194,7 +194,7 @@ def flat_positions(arrays: Sequence[Array], sizes: Sequence[int]) -> Array:
 
 def _laid_out(found: Array, a: Array, plan: Read) -> Array:
     """`found` with its dims ordered in memory as PyTorch's iterator orders them."""
-    out = laid_out(plan.result, found.dtype, _operand_strides(a, plan))
+    out = laid_out(plan.result, _operand_strides(a, plan), found.dtype)
     if out.strides == found.strides:
         return found
     out[...] = found

@@ -187,19 +187,29 @@ def result_room(operands: Sequence[Array], dtype: Any) -> Array | None:
     """Fresh memory for a pointwise result of operands that broadcast; None where it is C's order anyway."""
     if all([a.flags.c_contiguous for a in operands]):
         return None
-    shape = np.broadcast_shapes(*[a.shape for a in operands])
-    return laid_out(shape, dtype, tuple([
-        (0,) * (len(shape) - a.ndim) + tuple([0 if n == 1 != k else s for n, k, s in zip(
-            a.shape, shape[len(shape) - a.ndim:], a.strides, strict=True)]) for a in operands]))
-
-
-def laid_out(shape: Ints, dtype: Any, operands: tuple[Ints, ...]) -> Array:
-    """Fresh memory whose dims are in the order of these operands' strides."""
-    order = iteration_order(shape, operands)
-    return np.empty([shape[i] for i in order], dtype).transpose(np.argsort(order))
+    return laid_out(*_broadcast(tuple([(a.shape, a.strides) for a in operands])), dtype)
 
 
 @lru_cache(maxsize=4096)
+def _broadcast(operands: tuple[tuple[Ints, Ints], ...]) -> tuple[Ints, tuple[Ints, ...]]:
+    """The common shape, and each operand's strides over its dims."""
+    shape = np.broadcast_shapes(*[sizes for sizes, _ in operands])
+    return shape, tuple([(0,) * (len(shape) - len(sizes)) + tuple([0 if n == 1 != k else s for n, k, s in zip(
+        sizes, shape[len(shape) - len(sizes):], strides, strict=True)]) for sizes, strides in operands])
+
+
+def laid_out(shape: Ints, operands: tuple[Ints, ...], dtype: Any) -> Array:
+    """Fresh memory whose dims are in the order of these operands' strides."""
+    sizes, turned = _arranged(shape, operands)
+    return np.empty(sizes, dtype).transpose(turned)
+
+
+@lru_cache(maxsize=4096)
+def _arranged(shape: Ints, operands: tuple[Ints, ...]) -> tuple[Ints, Ints]:
+    order = iteration_order(shape, operands)
+    return tuple([shape[i] for i in order]), tuple(sorted(range(len(order)), key=order.__getitem__))
+
+
 def iteration_order(shape: Ints, operands: tuple[Ints, ...]) -> list[int]:
     """Dims from the slowest to the fastest in memory, as PyTorch allocates results.
 

@@ -201,7 +201,7 @@ class Formula:
         return t
 
     @staticmethod
-    def compute(entry: Entry, arrays: list[Array]) -> Any:
+    def compute(entry: Entry, arrays: Sequence[Array]) -> Any:
         """Run the kernel; broadcasting errors are PyTorch's."""
         try:
             out = result_room(arrays, entry.kind.np)

@@ -56,8 +56,6 @@ def {name}({sig}):
         if entry is None:
             return general({call})
         y = {b}._a
-        if y.strides != {a}._a.strides and not (y.flags.c_contiguous and {a}._a.flags.c_contiguous):
-            return general({call})
         g = {b}._g
     else:
         entry = FAST.get(({a}._k, c)) if c in NUMBERS else None
@@ -67,7 +65,10 @@ def {name}({sig}):
         g = None
     x = {a}._a
     try:
-        r = entry.fn(x, y) if x.size < BIG and y.size < BIG else entry.large(x, y)
+        if not x.flags.c_contiguous and x.strides != y.strides:
+            r = compute(entry, (x, y))  # laid out as the first
+        else:
+            r = entry.fn(x, y) if x.size < BIG and y.size < BIG else entry.large(x, y)
     except ValueError:
         return general({call})
 {made}    if (g is not None or {a}._g is not None) and LOCAL.enabled:
@@ -114,7 +115,7 @@ def make(formula, entries, check):
 SCOPE: dict[str, Any] = {
     "PLAIN": state.PLAIN, "BIG": BIG, "new": object.__new__, "Tensor": Tensor,
     "ndarray": np.ndarray, "asarray": np.asarray, "LOCAL": LOCAL, "NUMBERS": NUMBERS,
-    "scalar": scalar, "INFERRING": INFERRING, "fresh": fresh}
+    "scalar": scalar, "INFERRING": INFERRING, "fresh": fresh, "compute": Formula.compute}
 
 
 def simple(row: Row) -> tuple[Formula, list[Any], list[Any]] | None:
@@ -192,7 +193,7 @@ def _maker(classes: tuple[type | None, ...], checked: bool) -> Callable[..., Any
         given=", ".join(given), values=", ".join(values), check=f"check({', '.join(given)})" * checked,
         arrays="; ".join(f"{arrays[v]} = {v}._a" for v in tensors),
         key=", ".join(kinds),
-        apart="".join(f" or not {arrays[v]}.flags.c_contiguous" for v in tensors) * (len(tensors) > 1),
+        apart="".join(f" or not {arrays[v]}.flags.c_contiguous" for v in tensors[:-1]),
         scalars="; ".join(f"{arrays[v]} = scalar({v}, entry.scalar_np)" for v in numbers),
         operands=", ".join(arrays.values()), small=" and ".join(f"{arrays[v]}.size < BIG" for v in tensors),
         tracked=" or ".join(f"{v}._g is not None" for v in tensors),

@@ -43,7 +43,7 @@ def _fill_into(out: Array, mask: Array, value: Any) -> None:
 def masked_fill(input, mask, value: "Tensor | Number") -> Array:
     """input (broadcast with mask) with one number (or 0-d tensor) where mask is true."""
     shape = input.shape if input.shape == mask.shape else broadcast_shapes(mask.shape, input.shape)
-    out = np.array(np.broadcast_to(input, shape), order="C")
+    out = np.array(input if shape == input.shape else np.broadcast_to(input, shape), order="C")
     _fill_into(out, mask, value)
     return out
 

@@ -24,8 +24,7 @@ def _read(path: str) -> list[list[str]]:
         return [line.rstrip("\n").split("\t") for line in file]
 
 
-_LINES = _read(_PATH)
-_FORMULA_LINES = _read(_FORMULAS)
+_LINES, _FORMULA_LINES = _read(_PATH), _read(_FORMULAS)
 
 
 def not_for(kernel: str, *kinds: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from rushlight.base.errors import wrap_dim, wrap_dims
 from rushlight.base.layout import as_tuple
-from rushlight.ops.copying import duplicate, in_format, tensor_of
+from rushlight.ops.copying import in_format, kept_order, tensor_of
 from rushlight.ops.along import at_least_1d
 from rushlight.ops.table import ROWS, Array, Row, composite, opaque
 from rushlight.ops.oneatom import formulas
@@ -26,7 +26,8 @@ def flip(input, dims: "*Ints") -> Way:
     """The order of the elements along each of dims reversed."""
     axes = wrap_dims(as_tuple(dims), input.ndim) if as_tuple(dims) else ()
     at = (..., *[slice(None, None, -1 if d in axes else 1) for d in range(input.ndim)])
-    return lambda a: duplicate(a[at], "K")  # in the order of dims in memory, as PyTorch's is
+    order = kept_order(input)
+    return lambda a: a[at].copy(order)  # in the order of dims in memory, as PyTorch's is
 
 
 flip.gradient(lambda s, grad: grad.flip(s.dims))
