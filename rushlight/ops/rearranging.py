@@ -64,7 +64,7 @@ def rot90(input, k: "int" = 1, dims: "Ints" = (0, 1)):
         return input.flip((first, second))
     if k == 3:
         return input.flip((first,)).transpose(first, second)
-    return input.clone()
+    return input.clone() if input.is_contiguous() else input.contiguous()
 
 
 @opaque(quiet=True)
