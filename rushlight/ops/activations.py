@@ -54,12 +54,6 @@ def softplus(input, beta: "Number" = 1, threshold: "Number" = 20) -> Expr:
     return m.where(m.gt(z, threshold), input, m.log1p(m.exp(z)) / beta)
 
 
-@composite(where=_F)
-def logsigmoid(input):
-    """log(sigmoid(x)) without overflow; PyTorch's result is contiguous."""
-    return _FORMULAS["_logsigmoid"](input.contiguous())
-
-
 @pointwise(where=_F, inplace=False, dtypes="float")
 def tanhshrink(input) -> Expr:
     """x - tanh(x); near 0 by the continued fraction of tanh, without the difference."""

@@ -58,12 +58,6 @@ def rsub(input: "Tensor", other: "Tensor | Number", *, alpha: "Number" = 1) -> E
     return m.fma(-alpha, input, other)
 
 
-@composite
-def positive(input):
-    """input itself."""
-    return input
-
-
 def _check_pow(bound: dict[str, Any]) -> None:
     base, exponent = bound["input"], bound["exponent"]
     if (hasattr(base, "dtype") and base.dtype.category <= 1 and isinstance(exponent, int)

@@ -12,7 +12,7 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from rushlight.autograd.inplace import replay, view_chain
+from rushlight.autograd.inplace import check_writable, replay, view_chain
 from rushlight.autograd.mode import LOCAL
 from rushlight.base.dtype import FLOATING
 from rushlight.dispatch.arrayrun import by_keyword
@@ -169,6 +169,7 @@ class Forward(Level):
             return dual(copy, t.tangent, self) if t is target and self.holds(t) else copy
         if LOCAL.enabled and any(t._g is not None for t in operands(tuple(bound.values()))):
             bound = {n: mapped(kept, v) for n, v in bound.items()}
+        check_writable(target, False)
         found = self.apply(row, bound)
         if self.holds(found) and not self.holds(target):
             _promote(target, ROWS["zeros_like"](target), self)
