@@ -187,3 +187,12 @@ def test_forward_derivative_of_logcumsumexp():
     x = rushlight.tensor([0.5, -1.0, 2.0])
     found = rushlight.func.jvp(lambda t: t.logcumsumexp(0), (x,), (rushlight.ones(3),))[1]
     assert rushlight.allclose(found, rushlight.ones(3))
+
+
+def test_captured_tensors_are_not_written_to_under_jvp():
+    y, x, one = rushlight.ones(3), rushlight.ones(3), rushlight.ones(3)
+    for write in (lambda t: y.mul_(t), lambda t: y.copy_(t), lambda t: (y.add_(1), t)[1]):
+        with pytest.raises(RuntimeError, match="mutate a captured Tensor"):
+            rushlight.func.jvp(write, (x,), (one,))
+    assert type(y) is rushlight.Tensor and y.tolist() == [1, 1, 1]
+    assert rushlight.func.jvp(lambda t: t.mul_(2), (x,), (one,))[1].tolist() == [2, 2, 2]
