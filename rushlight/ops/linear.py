@@ -18,7 +18,7 @@ from rushlight.ops.ways import Way, resolved
 _FORMULAS = formulas("linear")
 
 
-@contract(where=("nn.functional",), leaves=-1)
+@contract(where=("nn.functional",), leaves=-1, out=True)
 def linear(input, weight, bias: "Tensor | None" = None) -> str:
     """input @ weight.T + bias: (*, in) with a weight (out, in) gives (*, out)."""
     return "...i,oi->...o"

@@ -254,7 +254,7 @@ def _mean_row(n: int) -> None:
                  divisor_override: "int | None" = None):
             return _mean(n, input, kernel_size, stride, padding, ceil_mode,
                          count_include_pad, divisor_override)
-    composite(body, name=f"avg_pool{n}d", planned=True, where=("torch", *_F) if n == 1 else _F,
+    composite(body, name=f"avg_pool{n}d", planned=True, out=n > 1, where=("torch", *_F) if n == 1 else _F,
               doc=f"The mean of each window of the last {n} dims.")
 
 
