@@ -446,6 +446,10 @@ LAID_OUT = {
     "F.pad": "a negative pad alone is a view's copy in PyTorch",
     "roll": "PyTorch joins two parts, which keep channels last", "kron": "a view inside",
     "nan_to_num": "of complex numbers: by their parts, here",
+    "F.avg_pool1d": "a pool of one row may look like channels last to PyTorch",
+    "einsum": "its product of one inner place is a matrix product in PyTorch",
+    "getitem": "indices of one dim that nothing orders: either's choice",
+    "atan2": "as converted, of integers", "xlogy": "as converted, of integers", "float_power": "as converted",
     "converted": "an expanded operand that is converted to a wider dtype first, which PyTorch makes dense",
 }
 
