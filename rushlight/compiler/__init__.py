@@ -6,8 +6,8 @@ from importlib import import_module
 from typing import Any
 
 _PYTORCHS = frozenset((
-    "compile", "reset", "disable", "is_compiling", "list_backends", "cudagraph_mark_step_begin",
-    "allow_in_graph", "assume_constant_result"))
+    "compile", "reset", "disable", "is_compiling", "is_exporting", "list_backends",
+    "cudagraph_mark_step_begin", "allow_in_graph", "assume_constant_result"))
 _SAME = {"is_dynamo_compiling": "is_compiling"}
 
 

@@ -15,6 +15,8 @@ FAMILIES = ("copying", "creation", "ranges", "tapers", "grids", "arithmetic", "e
 
 
 def __getattr__(name: str) -> object:
+    if name == "rushlight":
+        return import_module("rushlight.export.overloads").OWN
     if name != "aten":
         raise AttributeError(f"module 'torch.ops' has no attribute {name!r}")
     return import_module("rushlight.ops.aten")
