@@ -139,7 +139,7 @@ class Agent:
         streams: dict[str, Any] = {}
         copies: list[tuple[str, BinaryIO | None]] = []
         for bit, name in ((1, "stdout"), (2, "stderr")):
-            log = None
+            log: BinaryIO | None = None
             if (self.plan.redirects | self.plan.tee) & bit and self.plan.log_dir is not None:
                 folder = Path(self.plan.log_dir) / self.plan.run / f"attempt_{self._attempt}" / str(local)
                 folder.mkdir(parents=True, exist_ok=True)
