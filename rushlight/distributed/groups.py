@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
-from rushlight.distributed.backends import Backend, BackendConfig, checked_backend
+from rushlight.distributed.backends import Backend, checked_backend
 from rushlight.distributed.lanes import Lane, Operation, Steps, Transfers
 from rushlight.distributed.rendezvous import default_pg_timeout, meet, rendezvous
 from rushlight.distributed.stores import PrefixStore, Store
@@ -328,7 +328,8 @@ def get_backend(group: ProcessGroup | None = None) -> Any:
 
 def get_backend_config(group: ProcessGroup | None = None) -> str:
     """Which device has which backend: "cpu:gloo"."""
-    return str(BackendConfig(default_group(group).backend))
+    name = default_group(group).name()
+    return name if ":" in name else f"cpu:{name}"
 
 
 def get_process_group_ranks(group: ProcessGroup | None) -> list[int]:

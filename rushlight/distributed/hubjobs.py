@@ -72,8 +72,8 @@ class Job:
     def _failed(self, rank: int, reason: str) -> None:
         self.tell("failed", rank, reason)
         for caller in list(self.managed.values()):
-            if not self.started:
-                caller.hub.drop(caller)     # ends whoever waits within MPI's start
+            if not self.started:    # ends whoever waits within MPI's start
+                caller.send(f"cmd=barrier_out rc=-1 msg=rank_{rank}_failed\n".encode())
 
     # --- what ranks say ---
 

@@ -75,7 +75,7 @@ class Watch:
                 word, *rest = line.receive()
             except Lost:
                 if not self._over.is_set() and self.failed is None:
-                    self.failed, self.news = (0, "the job's hub, its process or its machine, has gone"), True
+                    self.failed, self.news = (-1, "the job's hub, its process or its machine, has gone"), True
                 self._over.set()
                 self._answered.set()
                 return
@@ -98,8 +98,9 @@ class Watch:
     def check(self, what: str, group: str, number: int, ranks: list[int]) -> None:
         """Raise RankFailure if a rank has failed, or has left without taking part in this operation."""
         if self.failed is not None:
-            raise RankFailure(f"[rank {self.rank}] {what} aborted: rank {self.failed[0]} failed: "
-                              f"{self.failed[1]}", *self.failed)
+            rank, reason = self.failed
+            who = f"rank {rank} failed: " if rank >= 0 else ""
+            raise RankFailure(f"[rank {self.rank}] {what} aborted: {who}{reason}", rank, reason)
         for rank in ranks:
             if rank in self.left and self.left[rank].get(group, 0) < number:
                 reason = f"it left after operation #{self.left[rank].get(group, 0)} of this group"
