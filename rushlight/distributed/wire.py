@@ -70,7 +70,7 @@ class SoloWire:
     allgather(source, into), gather(source, into, root): `into` becomes all ranks' `source`, one by one
     scatter(source, into, root): `into` becomes this rank's part of the root's `source`
     reduce_scatter(source, into, counts, op): ... of the reduction of `source`; counts of each part's elements
-    alltoall(source, into, sent, received): part r of `source` goes to rank r, what it sent is part r of `into`
+    alltoall(source, into, sent, received): part r of `source` goes to rank r, its own to part r of `into`
     barrier(): over when all ranks have come
     send(data, to, tag), receive(data, source, tag): between two ranks; the source may be ANYBODY
     """

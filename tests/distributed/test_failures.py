@@ -108,7 +108,9 @@ def helpers():
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{pid}/cmdline", "rb") as line, open(f"/proc/{pid}/stat", "rb") as stat:
-                if b"distributed.hub import main" in line.read() and stat.read().rpartition(b")")[2].split()[1] == b"1":
+                command = line.read()
+                if b"hub import main" in command and os.fsencode(jobs.ROOT) in command and (
+                        stat.read().rpartition(b")")[2].split()[1] == b"1"):
                     found.append(pid)
         except OSError:
             pass
