@@ -170,8 +170,14 @@ def _join(store: Store, rank: int, size: int, timeout: timedelta) -> SoloWire:
     wire = start_mpi(host, port, job, rank, size)
     world.watch.begin()
     if world.begun == 0:
-        atexit.register(_leave)
+        atexit.register(_end, wire)
     return wire
+
+
+def _end(wire: SoloWire) -> None:
+    _leave()
+    if wire.adopted and world.watch.orderly:
+        wire.finalize()
 
 
 def _leave() -> None:

@@ -230,7 +230,7 @@ class Jobs:
         weight, reason = int(fields[0]), fields[1].decode()
         if weight == VICTIM:
             job.victims.add(rank)
-            job.tell("over")    # who has left may end at once: that says more
+            job.tell("hurry")   # who has left may end at once: that says more
         job.trial.accuse(weight, rank, reason)
 
     def _stuck(self, caller: Caller, fields: list[bytes]) -> None:

@@ -24,7 +24,7 @@ class Watch:
     """
 
     def __init__(self) -> None:
-        self.news = False
+        self.news = self.orderly = False    # orderly: all ranks have said good-bye
         self.failed: tuple[int, str] | None = None
         self.left: dict[int, dict[str, int]] = {}
         self.place: Callable[[], str] = lambda: "in no operation"
@@ -87,7 +87,8 @@ class Watch:
             self._over.set()
         elif word == b"left" and int(fields[0]) != self.rank:
             self.left[int(fields[0])], self.news = json.loads(fields[1]), True
-        elif word == b"over":
+        elif word in (b"over", b"hurry"):
+            self.orderly = word == b"over"
             self._over.set()
         elif word == b"where":
             self._say("at", self.place())
@@ -112,7 +113,7 @@ class Watch:
         self._places = None
         self._answered.clear()
         self._say("stuck")
-        self._answered.wait(2.0)
+        self._answered.wait(5.0)
         return self._places or {}
 
     def leave(self, counters: dict[str, int], linger: float, poll: Callable[[], None]) -> None:

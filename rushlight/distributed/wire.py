@@ -76,6 +76,7 @@ class SoloWire:
     """
 
     size, rank = 1, 0
+    adopted = False     # whether mpiexec has started it, which takes an end without finalize() for a failure
 
     def _nothing(self, *arguments: Any) -> Request:
         return Done()
@@ -89,6 +90,9 @@ class SoloWire:
 
     def poll(self) -> None:
         """Move on what others still read from here."""
+
+    def finalize(self) -> None:
+        """End MPI, when all ranks have come to their end."""
 
     def part(self, ranks: Sequence[int], tag: int) -> SoloWire:
         """The wire of some of the ranks, of which this is one."""
@@ -164,6 +168,9 @@ class MPIWire(SoloWire):
     def poll(self) -> None:
         self._comm.Iprobe()
 
+    def finalize(self) -> None:
+        self._mpi.Finalize()
+
     def told_by_first(self, value: Any) -> Any:
         """Rank 0's value, on all ranks."""
         return self._comm.bcast(value)
@@ -219,6 +226,7 @@ def adopt_mpi() -> MPIWire:
     if not _world:
         os.environ.setdefault("MPIR_CVAR_CH4_NETMOD", "ofi")
         _world.append(_initialize())
+        _world[0].adopted = True
     return _world[0]
 
 
