@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 from rushlight.distributed.hub import Hub, in_thread
 from rushlight.distributed.hubnodes import SILENCE
-from rushlight.distributed.messages import Line, Lost, listen
+from rushlight.distributed.messages import Line, Lost
 
 GRACE = 5.0     # seconds that workers have to end by themselves when one has failed, and again after SIGTERM
 
@@ -62,7 +62,7 @@ class Agent:
         if not plan.hosts_hub:
             return None
         try:
-            return in_thread(listen("", plan.port))
+            return in_thread(socket.create_server(("", plan.port), backlog=512))
         except OSError:
             if plan.most == 1:
                 raise
@@ -139,7 +139,7 @@ class Agent:
         streams: dict[str, Any] = {}
         copies: list[tuple[str, BinaryIO | None]] = []
         for bit, name in ((1, "stdout"), (2, "stderr")):
-            log = None
+            log: BinaryIO | None = None
             if (self.plan.redirects | self.plan.tee) & bit and self.plan.log_dir is not None:
                 folder = Path(self.plan.log_dir) / self.plan.run / f"attempt_{self._attempt}" / str(local)
                 folder.mkdir(parents=True, exist_ok=True)

@@ -18,20 +18,6 @@ class Backend(str):
         return name.lower()
 
 
-class BackendConfig:
-    """Which device has which backend; str() is "cpu:gloo"."""
-
-    def __init__(self, backend: str) -> None:
-        self._name = Backend.GLOO if backend == Backend.UNDEFINED else backend
-
-    def __str__(self) -> str:
-        return self._name if ":" in self._name else f"cpu:{self._name}"
-
-    def get_device_backend_map(self) -> dict[str, str]:
-        """{"cpu": "gloo"}."""
-        return dict(part.split(":") for part in str(self).split(","))
-
-
 def checked_backend(backend: str | None) -> str:
     """The name to remember; RuntimeError for backends of other hardware, AssertionError for unknown ones."""
     if backend is None:

@@ -28,56 +28,54 @@ def _check_count(name: str, tensors: Sequence[Tensor], ranks: int) -> None:
                            f"should be {ranks}, same as size of the process group.")
 
 
+def _check_rooted(name: str, group: Any, root: int, tensor: Tensor, tensors: list[Tensor]) -> None:
+    """What gather and scatter ask of the root's list and of the tensors."""
+    role = "destination" if name == "gather" else "source"
+    check_list(tensors, group.rank() == root, f"{name}_list", role)
+    check_root(group, name, root)
+    check_moved(tensor)
+    if group.rank() == root:
+        _check_count(name, tensors, group.size())
+        check_shapes(name, tensors, tensor)
+
+
 def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | None = None, group: Any = None,
            async_op: bool = False, group_dst: int | None = None) -> Work | None:
     """The rank dst's (0's by default) gather_list[r] becomes the rank r's `tensor`; others give no list."""
+    outputs = gather_list or []
     check_tensor(tensor, "tensor")
-    if gather_list:
-        check_tensors(gather_list, "gather_list")
-    check_dtypes(tensor, *(gather_list or []))
+    check_tensors(outputs, "gather_list")
+    check_dtypes(tensor, *outputs)
     group = default_group(group)
     root = root_rank(group, dst, group_dst, 0)
     if member(group, "gather") is None:
         return None
-    is_root = group.rank() == root
-    check_list(gather_list, is_root, "gather_list", "destination")
-    check_root(group, "gather", root)
-    check_moved(tensor)
-    if is_root:
-        _check_count("gather", gather_list or [], group.size())
-        check_shapes("gather", gather_list or [], tensor)
+    _check_rooted("gather", group, root, tensor, outputs)
 
     def steps() -> Steps:
-        whole = rushlight.empty(group.size() * tensor.numel() if is_root else 0, dtype=tensor.dtype)
-        yield group.wire.gather(Buffer(tensor).array, Buffer(whole).array if is_root else None, root)
-        hand_out(whole, gather_list or [])
+        whole = rushlight.empty(sum(t.numel() for t in outputs), dtype=tensor.dtype)
+        yield group.wire.gather(Buffer(tensor).array, Buffer(whole).array if outputs else None, root)
+        hand_out(whole, outputs)
 
-    return group.begin("gather", steps(), note(tensor), gather_list or [], async_op)
+    return group.begin("gather", steps(), note(tensor), outputs, async_op)
 
 
 def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int | None = None,
             group: Any = None, async_op: bool = False, group_src: int | None = None) -> Work | None:
     """`tensor` becomes number `rank` of the rank src's (0's by default) scatter_list; others give no list."""
+    inputs = scatter_list or []
     check_tensor(tensor, "tensor")
-    if scatter_list:
-        check_tensors(scatter_list, "scatter_list")
-    check_dtypes(tensor, *(scatter_list or []))
+    check_tensors(inputs, "scatter_list")
+    check_dtypes(tensor, *inputs)
     group = default_group(group)
     root = root_rank(group, src, group_src, 0)
     if member(group, "scatter") is None:
         return None
-    is_root = group.rank() == root
-    check_list(scatter_list, is_root, "scatter_list", "source")
-    check_root(group, "scatter", root)
-    check_moved(tensor)
-    if is_root:
-        _check_count("scatter", scatter_list or [], group.size())
-        check_shapes("scatter", scatter_list or [], tensor)
+    _check_rooted("scatter", group, root, tensor, inputs)
 
     def steps() -> Steps:
-        source = Buffer(joined(scatter_list)).array if scatter_list else None
         buffer = Buffer(tensor, load=False)
-        yield group.wire.scatter(source, buffer.array, root)
+        yield group.wire.scatter(Buffer(joined(inputs)).array if inputs else None, buffer.array, root)
         buffer.store()
 
     return group.begin("scatter", steps(), note(tensor), [tensor], async_op)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import Any
 
-from rushlight.distributed.backends import Backend, BackendConfig, checked_backend
+from rushlight.distributed.backends import Backend, checked_backend
 from rushlight.distributed.lanes import Lane, Operation, Steps, Transfers
 from rushlight.distributed.rendezvous import default_pg_timeout, meet, rendezvous
 from rushlight.distributed.stores import PrefixStore, Store
@@ -170,8 +170,14 @@ def _join(store: Store, rank: int, size: int, timeout: timedelta) -> SoloWire:
     wire = start_mpi(host, port, job, rank, size)
     world.watch.begin()
     if world.begun == 0:
-        atexit.register(_leave)
+        atexit.register(_end, wire)
     return wire
+
+
+def _end(wire: SoloWire) -> None:
+    _leave()
+    if wire.adopted and world.watch.orderly:
+        wire.finalize()
 
 
 def _leave() -> None:
@@ -328,7 +334,8 @@ def get_backend(group: ProcessGroup | None = None) -> Any:
 
 def get_backend_config(group: ProcessGroup | None = None) -> str:
     """Which device has which backend: "cpu:gloo"."""
-    return str(BackendConfig(default_group(group).backend))
+    name = default_group(group).name()
+    return name if ":" in name else f"cpu:{name}"
 
 
 def get_process_group_ranks(group: ProcessGroup | None) -> list[int]:

@@ -72,8 +72,8 @@ class Job:
     def _failed(self, rank: int, reason: str) -> None:
         self.tell("failed", rank, reason)
         for caller in list(self.managed.values()):
-            if not self.started:
-                caller.hub.drop(caller)     # ends whoever waits within MPI's start
+            if not self.started:    # ends whoever waits within MPI's start
+                caller.send(f"cmd=barrier_out rc=-1 msg=rank_{rank}_failed\n".encode())
 
     # --- what ranks say ---
 
@@ -230,7 +230,7 @@ class Jobs:
         weight, reason = int(fields[0]), fields[1].decode()
         if weight == VICTIM:
             job.victims.add(rank)
-            job.tell("over")    # who has left may end at once: that says more
+            job.tell("hurry")   # who has left may end at once: that says more
         job.trial.accuse(weight, rank, reason)
 
     def _stuck(self, caller: Caller, fields: list[bytes]) -> None:

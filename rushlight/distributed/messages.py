@@ -8,7 +8,6 @@ import socket
 import struct
 import threading
 import time
-from typing import Any
 
 _COUNT = struct.Struct("!I")
 Field = bytes | str | int | float
@@ -99,17 +98,3 @@ def connect(host: str, port: int, timeout: float) -> socket.socket:
                                    f"trying to connect to ({host}, {port}): {error}.") from None
         time.sleep(pause)
         pause = min(0.25, pause * 1.5)
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """A listening socket at all addresses of `host`; OSError where the port is taken."""
-    family: Any = socket.AF_INET
-    made = socket.socket(family, socket.SOCK_STREAM)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        made.bind((host, port))
-        made.listen(512)
-    except OSError:
-        made.close()
-        raise
-    return made

@@ -11,7 +11,6 @@ from urllib.parse import parse_qs, urlsplit
 
 from rushlight.distributed.errors import DistBackendError
 from rushlight.distributed.hub import in_process
-from rushlight.distributed.messages import Line
 from rushlight.distributed.stores import FileStore, HashStore, PrefixStore, Store, TCPStore, _listener
 from rushlight.distributed.wire import adopt_mpi
 
@@ -143,12 +142,3 @@ def meet(store: Store, rank: int, size: int, timeout: timedelta) -> tuple[str, i
 def _address(store: Any) -> str:
     """Where others reach this process: where they reach its store, or else by its name."""
     return store.host if isinstance(store, TCPStore) else socket.gethostname()
-
-
-def probe(host: str, port: int) -> bool:
-    """Whether somebody listens there."""
-    try:
-        Line(host, port, 0.2).close()
-    except OSError:
-        return False
-    return True

@@ -84,7 +84,7 @@ def plan(arguments: Sequence[str]) -> Plan:
     python = [] if given.no_python else [sys.executable, "-u", "-m", "rushlight.distributed.worker"]
     made = Plan([*python, *script], workers, least, most, restarts=int(given.max_restarts),
                 run=given.rdzv_id, role=given.role,
-                timeout=float(conf.get("join_timeout", conf.get("timeout", 600))), log_dir=given.log_dir,
+                timeout=float(conf.get("join_timeout") or conf.get("timeout") or 600), log_dir=given.log_dir,
                 redirects=int(given.redirects), tee=int(given.tee))
     if workers > 1 and "OMP_NUM_THREADS" not in os.environ:
         made.environment = {"OMP_NUM_THREADS": "1"}     # as torchrun: workers share the processors

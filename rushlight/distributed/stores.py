@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import socket
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -10,7 +11,7 @@ from datetime import timedelta
 from typing import Any
 
 from rushlight.distributed.errors import DistNetworkError, DistStoreError
-from rushlight.distributed.messages import Line, Lost, listen, pack, unpack
+from rushlight.distributed.messages import Line, Lost, pack, unpack
 
 Change = Callable[["bytes | None"], "bytes | None"]
 
@@ -256,9 +257,6 @@ class TCPStore(Store):
         if getattr(self, "_hub", None) is not None:
             self._hub.stop()    # type: ignore[union-attr]
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return TCPStore, (self.host, self.port, None, False, self._timeout)
-
     def _ask(self, *fields: str | bytes | int | float) -> list[bytes]:
         try:
             kind, *values = self._line.call(*fields)
@@ -309,11 +307,10 @@ def _prefixed(name: str) -> Callable[..., Any]:
 
 
 def _listener(port: int, descriptor: int | None) -> Any:
-    import socket
     if descriptor is not None:
         return socket.socket(fileno=descriptor)
     try:
-        return listen("", port)
+        return socket.create_server(("", port), backlog=512)
     except OSError as error:
         raise DistNetworkError(f"The server socket has failed to listen on any local network address. "
                                f"port: {port}, useIpv6: false, code: {-(error.errno or 0)}, "

@@ -24,7 +24,7 @@ class Watch:
     """
 
     def __init__(self) -> None:
-        self.news = False
+        self.news = self.orderly = False    # orderly: all ranks have said good-bye
         self.failed: tuple[int, str] | None = None
         self.left: dict[int, dict[str, int]] = {}
         self.place: Callable[[], str] = lambda: "in no operation"
@@ -75,7 +75,7 @@ class Watch:
                 word, *rest = line.receive()
             except Lost:
                 if not self._over.is_set() and self.failed is None:
-                    self.failed, self.news = (0, "the job's hub, its process or its machine, has gone"), True
+                    self.failed, self.news = (-1, "the job's hub, its process or its machine, has gone"), True
                 self._over.set()
                 self._answered.set()
                 return
@@ -87,7 +87,8 @@ class Watch:
             self._over.set()
         elif word == b"left" and int(fields[0]) != self.rank:
             self.left[int(fields[0])], self.news = json.loads(fields[1]), True
-        elif word == b"over":
+        elif word in (b"over", b"hurry"):
+            self.orderly = word == b"over"
             self._over.set()
         elif word == b"where":
             self._say("at", self.place())
@@ -98,8 +99,9 @@ class Watch:
     def check(self, what: str, group: str, number: int, ranks: list[int]) -> None:
         """Raise RankFailure if a rank has failed, or has left without taking part in this operation."""
         if self.failed is not None:
-            raise RankFailure(f"[rank {self.rank}] {what} aborted: rank {self.failed[0]} failed: "
-                              f"{self.failed[1]}", *self.failed)
+            rank, reason = self.failed
+            who = f"rank {rank} failed: " if rank >= 0 else ""
+            raise RankFailure(f"[rank {self.rank}] {what} aborted: {who}{reason}", rank, reason)
         for rank in ranks:
             if rank in self.left and self.left[rank].get(group, 0) < number:
                 reason = f"it left after operation #{self.left[rank].get(group, 0)} of this group"
@@ -111,7 +113,7 @@ class Watch:
         self._places = None
         self._answered.clear()
         self._say("stuck")
-        self._answered.wait(2.0)
+        self._answered.wait(5.0)
         return self._places or {}
 
     def leave(self, counters: dict[str, int], linger: float, poll: Callable[[], None]) -> None:

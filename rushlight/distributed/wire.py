@@ -63,57 +63,36 @@ class Several:
 
 
 class SoloWire:
-    """The wire of a group of one: what is sent arrives at once."""
+    """The wire of a group of one: what is sent arrives at once. The operations of any wire:
+
+    allreduce(data, op), reduce(data, op, root): `data` becomes the reduction, on all ranks or on the root
+    broadcast(data, root): `data` becomes the root's
+    allgather(source, into), gather(source, into, root): `into` becomes all ranks' `source`, one by one
+    scatter(source, into, root): `into` becomes this rank's part of the root's `source`
+    reduce_scatter(source, into, counts, op): ... of the reduction of `source`; counts of each part's elements
+    alltoall(source, into, sent, received): part r of `source` goes to rank r, its own to part r of `into`
+    barrier(): over when all ranks have come
+    send(data, to, tag), receive(data, source, tag): between two ranks; the source may be ANYBODY
+    """
 
     size, rank = 1, 0
+    adopted = False     # whether mpiexec has started it, which takes an end without finalize() for a failure
 
-    def allreduce(self, data: Array, op: str) -> Request:
-        """`data` becomes the reduction of all ranks' data."""
+    def _nothing(self, *arguments: Any) -> Request:
         return Done()
 
-    def reduce(self, data: Array, op: str, root: int) -> Request:
-        """So does the root's."""
-        return Done()
-
-    def broadcast(self, data: Array, root: int) -> Request:
-        """`data` becomes the root's."""
-        return Done()
-
-    def allgather(self, source: Array, into: Array) -> Request:
-        """`into` becomes all ranks' `source`, one after the other."""
+    def _copy(self, source: Array, into: Array, *arguments: Any) -> Request:
         into.reshape(-1).view(np.uint8)[:] = source.reshape(-1).view(np.uint8)
         return Done()
 
-    def gather(self, source: Array, into: Array | None, root: int) -> Request:
-        """So does the root's."""
-        return self.allgather(source, into) if into is not None else Done()
-
-    def scatter(self, source: Array | None, into: Array, root: int) -> Request:
-        """`into` becomes this rank's part of the root's `source`."""
-        return self.allgather(source, into) if source is not None else Done()
-
-    def reduce_scatter(self, source: Array, into: Array, counts: Sequence[int], op: str) -> Request:
-        """`into` becomes this rank's part of the reduction of `source`; `counts`: elements of each part."""
-        return self.allgather(source, into)
-
-    def alltoall(self, source: Array, into: Array, sent: Sequence[int], received: Sequence[int]) -> Request:
-        """Part r of `source` goes to rank r, what it sent becomes part r of `into`; counts of elements."""
-        return self.allgather(source, into)
-
-    def barrier(self) -> Request:
-        """Over when all ranks have come."""
-        return Done()
-
-    def send(self, data: Array, to: int, tag: int) -> Request:
-        """Send to another rank."""
-        raise ValueError("a world of one rank has nobody to send to")
-
-    def receive(self, data: Array, source: int, tag: int) -> Request:
-        """Receive from another rank, or from ANYBODY."""
-        raise ValueError("a world of one rank has nobody to receive from")
+    allreduce = reduce = broadcast = barrier = send = receive = _nothing
+    allgather = gather = scatter = reduce_scatter = alltoall = _copy
 
     def poll(self) -> None:
         """Move on what others still read from here."""
+
+    def finalize(self) -> None:
+        """End MPI, when all ranks have come to their end."""
 
     def part(self, ranks: Sequence[int], tag: int) -> SoloWire:
         """The wire of some of the ranks, of which this is one."""
@@ -189,6 +168,9 @@ class MPIWire(SoloWire):
     def poll(self) -> None:
         self._comm.Iprobe()
 
+    def finalize(self) -> None:
+        self._mpi.Finalize()
+
     def told_by_first(self, value: Any) -> Any:
         """Rank 0's value, on all ranks."""
         return self._comm.bcast(value)
@@ -244,6 +226,7 @@ def adopt_mpi() -> MPIWire:
     if not _world:
         os.environ.setdefault("MPIR_CVAR_CH4_NETMOD", "ofi")
         _world.append(_initialize())
+        _world[0].adopted = True
     return _world[0]
 
 

@@ -1,7 +1,7 @@
 """Handles of operations under way: Work, and the Future that it gives."""
 from __future__ import annotations
 
-import threading
+import concurrent.futures
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -11,64 +11,28 @@ from rushlight.distributed.errors import DistBackendError
 from rushlight.distributed.lanes import Operation
 
 
-class Future:
-    """A value that comes later. `wait()` gives it, or raises what went wrong."""
+class Future(concurrent.futures.Future[Any]):
+    """A value that comes later. `wait()` gives it, or raises what went wrong. Made done by set_result()."""
 
     def __init__(self, *, devices: Any = None) -> None:
-        self._bell = threading.Condition()
-        self._done, self._value, self._error = False, None, None
-        self._callbacks: list[Callable[[Future], Any]] = []
-        self._help: Callable[[], Any] | None = None     # moves on what the value comes from
-
-    def done(self) -> bool:
-        """Whether it has come."""
-        return self._done
+        super().__init__()
+        self._help: Callable[[], Any] = lambda: None    # moves on what the value comes from
 
     def wait(self) -> Any:
         """Wait for it; the value."""
-        if self._help is not None:
-            self._help()
-        with self._bell:
-            self._bell.wait_for(lambda: self._done)
-        return self.value()
+        self._help()
+        return self.result()
 
     def value(self) -> Any:
         """The value, which must have come."""
-        if self._error is not None:
-            raise self._error
-        return self._value
-
-    def set_result(self, result: Any) -> None:
-        """Let it come."""
-        self._settle(result, None)
-
-    def set_exception(self, result: BaseException) -> None:
-        """Let an exception come instead."""
-        self._settle(None, result)
-
-    def _settle(self, value: Any, error: Any) -> None:
-        with self._bell:
-            if self._done:
-                raise RuntimeError("Future can only be set once")
-            self._value, self._error, self._done = value, error, True
-            self._bell.notify_all()
-        for callback in self._callbacks:
-            callback(self)
-
-    def add_done_callback(self, callback: Callable[[Future], Any]) -> None:
-        """Call `callback(self)` once it has come, or now."""
-        with self._bell:
-            if not self._done:
-                self._callbacks.append(callback)
-                return
-        callback(self)
+        return self.result(0)
 
     def then(self, callback: Callable[[Future], Any]) -> Future:
         """The future of `callback(self)`."""
         after = Future()
         after._help = self._help
 
-        def run(done: Future) -> None:
+        def run(done: Any) -> None:
             try:
                 after.set_result(callback(done))
             except Exception as error:

@@ -40,6 +40,26 @@ def test_survivors_are_told_who_and_why(how, code, reason):
     assert jobs.left_in_shared_memory() <= before
 
 
+def test_rank_0_may_fail_too():
+    """It began the hub, which lives on without it."""
+    ended = jobs.ranks([*PROGRAM, "kill"], 3, each={rank: {"VICTIM": "0"} for rank in range(3)})
+    assert [rank.code for rank in ended] == [-9, 1, 1]
+    assert {told(ended[rank])[2] for rank in (1, 2)} == {"0"}
+
+
+@pytest.mark.parametrize("code", [
+    "dist.new_group()", "dist.recv(torch.ones(3), 1)", "dist.all_reduce(torch.ones(3), async_op=True).wait()",
+    "dist.barrier()", "dist.all_gather_object([None] * 2, 'x')", "dist.all_reduce(torch.ones(30).bfloat16())"])
+def test_whatever_waits_is_told(code, tmp_path):
+    script = tmp_path / "waits.py"
+    script.write_text("import os, torch, torch.distributed as dist\n"
+                      "dist.init_process_group()\ndist.barrier()\n"
+                      f"os._exit(2) if dist.get_rank() == 1 else {code}\n")
+    ended = jobs.ranks([sys.executable, "-m", "rushlight", str(script)], 2)
+    assert [rank.code for rank in ended] == [1, 2]
+    assert "aborted: rank 1 failed: its process" in ended[0].err.splitlines()[-1]
+
+
 def test_different_collectives_end_by_timeout_with_a_table():
     ended = jobs.ranks([*PROGRAM, "other"], 3, each={rank: {"LIMIT": "2"} for rank in range(3)})
     assert [rank.code for rank in ended] == [1, 1, 1]
@@ -88,7 +108,9 @@ def helpers():
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{pid}/cmdline", "rb") as line, open(f"/proc/{pid}/stat", "rb") as stat:
-                if b"distributed.hub import main" in line.read() and stat.read().rpartition(b")")[2].split()[1] == b"1":
+                command = line.read()
+                if b"hub import main" in command and os.fsencode(jobs.ROOT) in command and (
+                        stat.read().rpartition(b")")[2].split()[1] == b"1"):
                     found.append(pid)
         except OSError:
             pass

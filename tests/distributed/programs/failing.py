@@ -21,7 +21,7 @@ data = torch.ones(100_000)
 for _ in range(3):
     dist.all_reduce(data)
 again = int(os.environ.get("TORCHELASTIC_RESTART_COUNT", "0"))
-if rank == 1 and not again:
+if rank == int(os.environ.get("VICTIM", "1")) and not again:
     if how == "kill":
         os.kill(os.getpid(), signal.SIGKILL)
     if how == "raise":
