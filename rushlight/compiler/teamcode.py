@@ -205,7 +205,7 @@ def write(module: Module) -> None:
 #   rl_words    the next random words. args: state, words. dims: n. steps: the function of mersenne.py
 #   rl_refuse   gives what its argument points to: other than 0 ends the run of a program
 #   rl_inside   gives 1 if a number is below 0 or beyond. args: numbers. dims: how many, from where on beyond
-NAMES = ("rl_program_run", "rl_call", "rl_numpy", "rl_update", "rl_words", "rl_refuse", "rl_inside")
+NAMES = ("rl_program_run", "rl_call", "rl_direct", "rl_numpy", "rl_update", "rl_words", "rl_refuse", "rl_inside")
 _LOOP = "define i32 @rl_{}(ptr %c, ptr %args, ptr %dims, ptr %steps, ptr %d)"
 
 
@@ -220,6 +220,23 @@ def _write_stages(module: Module) -> None:
     f.emit("ret i64 %count")
     f.finish()
     _call(Function(module, "define i64 @rl_call(ptr %team, ptr %table, ptr %operands, i64 %most)"))
+    _direct(Function(module, "define ptr @rl_direct(ptr %self, ptr %args, i64 %n)"))
+
+
+def _direct(f: Function) -> None:
+    """A builtin: the loop, where its steps are and its dims in the first array, on the others; gives the last."""
+    f.module.declare("Py_IncRef", "declare void @Py_IncRef(ptr)")
+    table = f.load("ptr", f.load("ptr", "%args"), ARRAY_FIELDS[0])
+    pointers = f.op("alloca ptr, i64 %n, align 8")
+    with f.loop("%n", 1) as i:
+        data = f.load("ptr", f.load("ptr", slot(f, "%args", i)), ARRAY_FIELDS[0])
+        f.store("ptr", data, slot(f, pointers, i, -1))
+    given = f"ptr null, ptr {pointers}, ptr {f.at(table, 2 * _SLOT)}, ptr {f.at(table, f.load('i64', table, _SLOT))}"
+    f.op(f"call i32 {f.load('ptr', table)}({given}, ptr null)")
+    last = f.load("ptr", slot(f, "%args", "%n", -1))
+    f.emit(f"call void @Py_IncRef(ptr {last})")
+    f.emit(f"ret ptr {last}")
+    f.finish()
 
 
 def _call(f: Function) -> None:
