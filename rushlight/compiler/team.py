@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base.ufunc import LOOPS
+from rushlight.base.ufunc import LOOPS, builtin
 from rushlight.compiler import pool
 from rushlight.compiler.runtime import ARRAY_FIELDS
 from rushlight.compiler.teamcode import MEMBER, MEMBERS, QUEUE, SEMAPHORE
@@ -25,6 +25,8 @@ Array = np.ndarray[Any, Any]
 _LINE = 64
 # Many or short lines are left to NumPy's own iteration, which is as good.
 _MOST_JOBS, _SHORTEST = 4096, 32
+# Of a Call, which the stack has room for.
+_WORDS = 1 << 10
 _SYMBOLS = ("sem_init", "sem_wait", "sem_post", "sched_yield")
 
 
@@ -137,25 +139,32 @@ def run_loop(loop: int, jobs: Array, before: int, steps: Array, threads: int) ->
 class Call:
     """Loops over jobs, one loop after the other, in one native call of the operands that it is given."""
 
-    def __init__(self, *stages: Any) -> None:
+    def __init__(self, *stages: Any, few: bool = False) -> None:
         """stages: (the loop, its jobs, the operand that each of their first columns is relative to, how many
-        columns are pointers, steps, and whatever they point to)."""
+        columns are pointers, steps, and whatever they point to).  few: whether other threads may wait."""
         start, heads, which, self.kept = 64 * len(stages), list[int](), list[int](), stages
         for loop, jobs, _, before, steps, *_ in stages:
-            (count, width), which = jobs.shape, [*which, 0, _ITEMS, *[0] * 6]
+            (count, width), which = jobs.shape, [*which, 0, 8, *[0] * 6]
             heads += loop, start, count, width * 8, before * 8, pointer(steps), count - 1, 0
             start += 8 * jobs.size
-        # What a word is relative to: 0, or the place in the tuple of rl_call's operands.
-        own = [np.tile((*[_ITEMS + 8 + 8 * k for k in of], *[0] * (jobs.shape[1] - len(of))), len(jobs))
+        own = [np.tile((*[16 + 8 * k for k in of], *[0] * (jobs.shape[1] - len(of))), len(jobs))
                for _, jobs, of, *_ in stages]
         self.words = np.concatenate([heads, *[s[1].ravel() for s in stages]])
-        self.which = np.concatenate([[len(self.words), len(stages)], which, *own])
-        self.table = pointer(self.which)
+        self.table = np.concatenate([[len(self.words), len(stages), not few], which, *own, self.words])
+        self.small, self.alone = len(self.words) <= _WORDS, alone()
 
     def __call__(self, threads: int, *operands: Array) -> bool:
         """Run all, only where `possible`; whether no loop has refused."""
+        if threads < 2 and self.small:
+            return self.alone(self.table, *operands)  # type: ignore[no-any-return]
         given = self.words.copy(), *operands
-        return _run(threads, _native()[1], self.table, id(given)) == len(self.kept)
+        return _run(threads, _native()[1], pointer(self.table), id(given) + _ITEMS) == len(self.kept)
+
+
+@lru_cache(maxsize=None)
+def alone() -> Callable[..., bool]:
+    """The builtin that runs a Call's table on operands, in this thread."""
+    return builtin("call", _address("rl_direct"))
 
 
 def possible() -> bool:

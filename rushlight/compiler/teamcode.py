@@ -206,6 +206,9 @@ def write(module: Module) -> None:
 #   rl_refuse   gives what its argument points to: other than 0 ends the run of a program
 #   rl_inside   gives 1 if a number is below 0 or beyond. args: numbers. dims: how many, from where on beyond
 NAMES = ("rl_program_run", "rl_call", "rl_direct", "rl_numpy", "rl_update", "rl_words", "rl_refuse", "rl_inside")
+# A table of team.Call: how many words, how many stages, whether other threads may run meanwhile; then what each
+# word is relative to: 0, or 8 (k + 1) for the operand k; then the words.
+CALL_HEAD = 3
 _LOOP = "define i32 @rl_{}(ptr %c, ptr %args, ptr %dims, ptr %steps, ptr %d)"
 
 
@@ -219,39 +222,60 @@ def _write_stages(module: Module) -> None:
     _program(f)
     f.emit("ret i64 %count")
     f.finish()
+    _place(Function(module, "define internal void @rl_place(ptr %table, ptr %words, ptr %operands)"))
     _call(Function(module, "define i64 @rl_call(ptr %team, ptr %table, ptr %operands, i64 %most)"))
     _direct(Function(module, "define ptr @rl_direct(ptr %self, ptr %args, i64 %n)"))
 
 
-def _direct(f: Function) -> None:
-    """A builtin: the loop, where its steps are and its dims in the first array, on the others; gives the last."""
-    f.module.declare("Py_IncRef", "declare void @Py_IncRef(ptr)")
-    table = f.load("ptr", f.load("ptr", "%args"), ARRAY_FIELDS[0])
-    pointers = f.op("alloca ptr, i64 %n, align 8")
-    with f.loop("%n", 1) as i:
-        data = f.load("ptr", f.load("ptr", slot(f, "%args", i)), ARRAY_FIELDS[0])
-        f.store("ptr", data, slot(f, pointers, i, -1))
-    given = f"ptr null, ptr {pointers}, ptr {f.at(table, 2 * _SLOT)}, ptr {f.at(table, f.load('i64', table, _SLOT))}"
-    f.op(f"call i32 {f.load('ptr', table)}({given}, ptr null)")
-    last = f.load("ptr", slot(f, "%args", "%n", -1))
-    f.emit(f"call void @Py_IncRef(ptr {last})")
-    f.emit(f"ret ptr {last}")
+def _data(f: Function, operands: str, place: "str | int") -> str:
+    """Where an array of those that `operands` points to has its data."""
+    return f.load("ptr", f.load("ptr", operands, place), ARRAY_FIELDS[0])
+
+
+def _place(f: Function) -> None:
+    """The pointers among a Call's words: until here they count from the operands' beginnings, as the table says."""
+    own = f.at("%table", CALL_HEAD * _SLOT)
+    with f.loop(f.load("i64", "%table")) as i:
+        place = f.load("i64", slot(f, own, i))
+        with f.when(f.i64("icmp ne", place, 0)):
+            base = f.var("%words", "ptr")
+            with f.when(f.i64("icmp ne", place, _SLOT)):
+                base.set(_data(f, "%operands", f.i64("sub", place, _SLOT)))
+            at = slot(f, "%words", i)
+            f.store("ptr", f.at(base.get(), f.load("i64", at)), at)
+    f.emit("ret void")
     f.finish()
 
 
 def _call(f: Function) -> None:
-    """team.Call's stages and jobs, the first of the operands (a tuple of arrays): until here their pointers
-    count from the operands' beginnings, as the table says."""
-    def data(place: "str | int") -> str:
-        return f.load("ptr", f.load("ptr", "%operands", place), ARRAY_FIELDS[0])
-    words, own = data(tuple.__basicsize__), f.at("%table", 2 * _SLOT)
-    with f.loop(f.load("i64", "%table")) as i:
-        place = f.load("i64", slot(f, own, i))
-        with f.when(f.i64("icmp ne", place, 0)):
-            at = slot(f, words, i)
-            f.store("ptr", f.at(data(place), f.load("i64", at)), at)
+    """team.Call's stages and jobs, in the first of the operands."""
+    words = _data(f, "%operands", 0)
+    f.emit(f"call void @rl_place(ptr %table, ptr {words}, ptr %operands)")
     given = f"ptr %team, ptr {words}, i64 0, i64 {f.load('i64', '%table', _SLOT)}, i64 %most"
     f.emit(f"ret i64 {f.op(f'call i64 @rl_program_run({given})')}")
+    f.finish()
+
+
+def _direct(f: Function) -> None:
+    """The same as a builtin of the table and the operands, without a team; whether no loop has refused."""
+    for name, kinds in (("PyEval_SaveThread", "ptr ()"), ("PyEval_RestoreThread", "void (ptr)"),
+                        ("PyBool_FromLong", "ptr (i64)")):
+        f.module.declare(name, f"declare {kinds.replace(' ', f' @{name}', 1)}")
+    f.module.declare(*MEMCPY)
+    table = _data(f, "%args", 0)
+    count, stages, others = (f.load("i64", table, _SLOT * k) for k in range(CALL_HEAD))
+    words, state, size = f.op(f"alloca i64, i64 {count}, align 16"), f.var("null", "ptr"), f.i64("shl", count, 3)
+    start = f.at(f.at(table, CALL_HEAD * _SLOT), size)
+    f.emit(f"call void {MEMCPY[0]}(ptr {words}, ptr {start}, i64 {size}, i1 false)")
+    f.emit(f"call void @rl_place(ptr {table}, ptr {words}, ptr %args)")
+    free = f.i64("icmp ne", others, 0)
+    with f.when(free):
+        state.set(f.op("call ptr @PyEval_SaveThread()"))
+    done = f.op(f"call i64 @rl_program_run(ptr null, ptr {words}, i64 0, i64 {stages}, i64 0)")
+    with f.when(free):
+        f.emit(f"call void @PyEval_RestoreThread(ptr {state.get()})")
+    whole = f.op(f"zext i1 {f.i64('icmp eq', done, stages)} to i64")
+    f.emit(f"ret ptr {f.op(f'call ptr @PyBool_FromLong(i64 {whole})')}")
     f.finish()
 
 

@@ -81,15 +81,17 @@ class Script:
 
         if kernel.pending:
             self.waiting.append(kernel)
-        table = direct.table(kernel, arrays)
-        if table is not None:
+        call = direct.few(kernel, arrays)
+        fits = call is not None and call.small
+        if fits:
             given = "".join([f"{self._code(a)}, " for a in arrays])
             for t in results:
                 memory = f"empty({self._constant(t._a.shape)}, {self._constant(t._a.dtype)})"
                 self.names[id(t._a)] = self._line(memory)
                 given += f"{self.names[id(t._a)]}, "
-            self.lines.append(f"{self._constant(direct.call())}({self._constant(table)}, {given})")
-        return table is not None
+            self.scope[f"kept{len(self.scope)}"] = call
+            self.lines.append(f"{self._constant(call.alone)}({self._constant(call.table)}, {given})")
+        return fits
 
     def escape(self, *what: Any) -> None:
         """It cannot be repeated."""
