@@ -1,35 +1,72 @@
-"""Kernels on few elements that lie as one line, by their loops alone: NumPy's way to a loop takes longer than
-the loop. The call is one of Python's own (`ufunc.builtin`), and keeps the interpreter's lock meanwhile.
+"""Work on few elements by loops alone: NumPy's way to a loop takes longer than the loop.
+
+The call is one of Python's own (`team.Call.run`), and keeps the interpreter's lock meanwhile.
 """
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
 import numpy as np
 
-from rushlight.base.layout import contiguous_strides
-from rushlight.base.ufunc import LOOPS
-from rushlight.compiler import pool, team
+from rushlight.compiler import native, pool, stages, team
 
 Array = np.ndarray[Any, Any]
 # Elements of an operand up to which other threads may wait for the call.
 _FEW = 1 << 12
 
 
-def few(kernel: Any, arrays: Sequence[Any]) -> team.Call | None:
+def few(kernel: Any, arrays: Sequence[Any]) -> Callable[..., Any] | None:
     """The kernel on arrays that lie as these do, and on memory for its results; None where NumPy is called."""
-    if kernel.fn not in LOOPS or not all([
-            a.__class__ is np.ndarray and a.flags.c_contiguous and a.dtype.name == d and 0 < a.size <= _FEW
-            for a, (_, d) in zip(arrays, kernel.inputs, strict=True)]):
+    if not all([a.__class__ is np.ndarray and a.flags.c_contiguous and a.dtype.name == d and a.size <= _FEW
+                for a, (_, d) in zip(arrays, kernel.inputs, strict=True)]):
         return None
     shape, extent = pool.common(tuple([a.shape for a in arrays]), kernel.core)
     made = [(*shape, *extent) if core else shape for core in kernel.core[len(arrays):]]
-    results = [(s, tuple([n * of.itemsize for n in contiguous_strides(s)]))
-               for s, of in zip(made, kernel.out, strict=True)]
-    lines = team.lines((*[(a.shape, a.strides) for a in arrays], *results), kernel.core, shape, 1)
-    if lines is None or max([prod(s) for s in made]) > _FEW:
+    if max([prod(s) for s in made]) > _FEW:
         return None
-    jobs, steps = lines
-    return team.Call((LOOPS[kernel.fn], jobs, range(len(kernel.core)), len(kernel.core), steps), few=True)
+    operands = [*arrays, *map(np.empty, made, kernel.out)]
+    return _relative(stages.kernel(kernel.fn, operands, kernel.core), operands)
+
+
+def reduction(function: np.ufunc, a: Array, axes: Sequence[int],
+              keepdim: bool) -> Callable[[Array], Array] | None:
+    """function.reduce of arrays that lie as `a` does, in its dtype, by NumPy's own loop; None where NumPy is
+    called: also before anything has been compiled, which must not wait for it."""
+    if not (native.loaded() and 1 < a.size <= _FEW and team.possible()):
+        return None
+    shape = tuple([1 if i in axes else n for i, n in enumerate(a.shape) if keepdim or i not in axes])
+    make, of = _BEGIN.get(function, np.empty), a.dtype
+    out, first = make(shape, of), a[tuple([slice(0, 1) if i in axes else slice(None) for i in range(a.ndim)])]
+    begun = stages.copy(out, first.reshape(shape)) if make is np.empty else []
+    found = stages.reduced(function, a, axes, out, int(make is np.empty))
+    run = None if begun is None or found is None else _relative([*begun, found], (a, out))
+    if run is None:
+        return None
+
+    def total(a: Array) -> Array:
+        out = make(shape, of)
+        run(a, out)
+        return out
+    total.quiet = True  # type: ignore[attr-defined]
+    return total
+
+
+# What reductions begin with; others with their first elements.
+_BEGIN = {np.add: np.zeros, np.multiply: np.ones, np.logical_or: np.zeros, np.logical_and: np.ones}
+
+
+def _relative(found: stages.Stages | None, operands: Sequence[Array]) -> Callable[..., Any] | None:
+    """Stages on these operands as a function of others that lie so; None where they know other memory."""
+    parts, spans = [], [(team.pointer(a), team.pointer(a) + a.nbytes) for a in operands]
+    for stage in found or ():
+        columns, jobs = stage.jobs.T[:stage.before].tolist(), stage.jobs.copy()
+        of = [next((k for k, (low, high) in enumerate(spans) if low <= min(c) and max(c) < high), -1)
+              for c in columns]
+        if -1 in of:
+            return None
+        jobs[:, :stage.before] -= [spans[k][0] for k in of]
+        parts.append((stage.loop, jobs, of, stage.before, stage.steps))
+    call = team.Call(*parts, few=True) if parts else None
+    return call.run if call is not None and call.small else None

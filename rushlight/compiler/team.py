@@ -9,7 +9,7 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import prod
 from struct import Struct
 from typing import Any
@@ -151,19 +151,21 @@ class Call:
                for _, jobs, of, *_ in stages]
         self.words = np.concatenate([heads, *[s[1].ravel() for s in stages]])
         self.table = np.concatenate([[len(self.words), len(stages), not few], which, *own, self.words])
-        self.small, self.alone = len(self.words) <= _WORDS, alone()
+        self.small = len(self.words) <= _WORDS
+        # The builtin for this thread alone, called with the operands.
+        self.run: Any = partial(_alone(), self.table)
+        self.run.kept = stages
 
     def __call__(self, threads: int, *operands: Array) -> bool:
         """Run all, only where `possible`; whether no loop has refused."""
         if threads < 2 and self.small:
-            return self.alone(self.table, *operands)  # type: ignore[no-any-return]
+            return self.run(*operands)  # type: ignore[no-any-return]
         given = self.words.copy(), *operands
         return _run(threads, _native()[1], pointer(self.table), id(given) + _ITEMS) == len(self.kept)
 
 
 @lru_cache(maxsize=None)
-def alone() -> Callable[..., bool]:
-    """The builtin that runs a Call's table on operands, in this thread."""
+def _alone() -> Callable[..., bool]:
     return builtin("call", _address("rl_direct"))
 
 

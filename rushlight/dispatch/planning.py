@@ -55,7 +55,8 @@ class Script:
             kernel = function.args[0].kernel, operands
             code = f"{self._constant(function.args[0])}.{way}"
         elif getattr(function, "__func__", None) is Reducer.run:
-            code, operands = self._constant(function.__self__.way(*operands)), operands[:1]
+            way, operands = function.__self__.way(*operands), operands[:1]
+            code, quiet = self._constant(way), hasattr(way, "quiet")
         else:
             row, function = getattr(function, "row", None), getattr(function, "body", function)
             owner = getattr(function, "__self__", function)
@@ -70,7 +71,7 @@ class Script:
             return
         code = f"{code}({', '.join(map(self._code, operands))})"
         if isinstance(result, Tensor):  # a ufunc gives a number
-            self.names[id(result._a)] = self._line(code if result._a.ndim else f"array({code})")
+            self.names[id(result._a)] = self._line(code if result._a.ndim or quiet else f"array({code})")
         else:
             name = self._line(code)
             self.names.update({id(t._a): f"array({name}[{i}])" for i, t in enumerate(result)})
@@ -82,16 +83,14 @@ class Script:
         if kernel.pending:
             self.waiting.append(kernel)
         call = direct.few(kernel, arrays)
-        fits = call is not None and call.small
-        if fits:
+        if call is not None:
             given = "".join([f"{self._code(a)}, " for a in arrays])
             for t in results:
                 memory = f"empty({self._constant(t._a.shape)}, {self._constant(t._a.dtype)})"
                 self.names[id(t._a)] = self._line(memory)
                 given += f"{self.names[id(t._a)]}, "
-            self.scope[f"kept{len(self.scope)}"] = call
-            self.lines.append(f"{self._constant(call.alone)}({self._constant(call.table)}, {given})")
-        return fits
+            self.lines.append(f"{self._constant(call)}({given})")
+        return call is not None
 
     def escape(self, *what: Any) -> None:
         """It cannot be repeated."""
