@@ -66,10 +66,10 @@ class Script:
             operands = operands if way is NotImplemented else tuple(arrays_in(operands))
             code = self._constant(function if way is NotImplemented else way)
         self.quiet = self.quiet and (quiet or bool(kernel))
-        self._know(result)
         if kernel and self._loop(*kernel, result if isinstance(result, tuple) else (result,)):
             return
         code = f"{code}({', '.join(map(self._code, operands))})"
+        self._know(result)
         if isinstance(result, Tensor):  # a ufunc gives a number
             self.names[id(result._a)] = self._line(code if result._a.ndim or quiet else f"array({code})")
         else:
@@ -85,6 +85,7 @@ class Script:
         call = direct.few(kernel, arrays)
         if call is not None:
             given = "".join([f"{self._code(a)}, " for a in arrays])
+            self._know(results)
             for t in results:
                 memory = f"empty({self._constant(t._a.shape)}, {self._constant(t._a.dtype)})"
                 self.names[id(t._a)] = self._line(memory)
