@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import re
 
+from rushlight.compiler.builtins import answer, data, unlocked
 from rushlight.compiler.ir import Function, Module
-from rushlight.compiler.runtime import ARRAY_FIELDS, slot
+from rushlight.compiler.runtime import slot
 
 MEMBERS, MEMBER, SEMAPHORE, QUEUE, _SLOT = 32, 16, 8, 8, 8
 MEMCPY = "@llvm.memcpy.p0.p0.i64", "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
@@ -227,11 +228,6 @@ def _write_stages(module: Module) -> None:
     _direct(Function(module, "define ptr @rl_direct(ptr %self, ptr %args, i64 %n)"))
 
 
-def _data(f: Function, operands: str, place: "str | int") -> str:
-    """Where an array of those that `operands` points to has its data."""
-    return f.load("ptr", f.load("ptr", operands, place), ARRAY_FIELDS[0])
-
-
 def _place(f: Function) -> None:
     """The pointers among a Call's words: until here they count from the operands' beginnings, as the table says."""
     own = f.at("%table", CALL_HEAD * _SLOT)
@@ -240,7 +236,7 @@ def _place(f: Function) -> None:
         with f.when(f.i64("icmp ne", place, 0)):
             base = f.var("%words", "ptr")
             with f.when(f.i64("icmp ne", place, _SLOT)):
-                base.set(_data(f, "%operands", f.i64("sub", place, _SLOT)))
+                base.set(data(f, "%operands", f.i64("sub", place, _SLOT)))
             at = slot(f, "%words", i)
             f.store("ptr", f.at(base.get(), f.load("i64", at)), at)
     f.emit("ret void")
@@ -249,7 +245,7 @@ def _place(f: Function) -> None:
 
 def _call(f: Function) -> None:
     """team.Call's stages and jobs, in the first of the operands."""
-    words = _data(f, "%operands", 0)
+    words = data(f, "%operands", 0)
     f.emit(f"call void @rl_place(ptr %table, ptr {words}, ptr %operands)")
     given = f"ptr %team, ptr {words}, i64 0, i64 {f.load('i64', '%table', _SLOT)}, i64 %most"
     f.emit(f"ret i64 {f.op(f'call i64 @rl_program_run({given})')}")
@@ -258,25 +254,16 @@ def _call(f: Function) -> None:
 
 def _direct(f: Function) -> None:
     """The same as a builtin of the table and the operands, without a team; whether no loop has refused."""
-    for name, kinds in (("PyEval_SaveThread", "ptr ()"), ("PyEval_RestoreThread", "void (ptr)"),
-                        ("PyBool_FromLong", "ptr (i64)")):
-        f.module.declare(name, f"declare {kinds.replace(' ', f' @{name}', 1)}")
     f.module.declare(*MEMCPY)
-    table = _data(f, "%args", 0)
+    table = data(f, "%args", 0)
     count, stages, others = (f.load("i64", table, _SLOT * k) for k in range(CALL_HEAD))
-    words, state, size = f.op(f"alloca i64, i64 {count}, align 16"), f.var("null", "ptr"), f.i64("shl", count, 3)
+    words, size = f.op(f"alloca i64, i64 {count}, align 16"), f.i64("shl", count, 3)
     start = f.at(f.at(table, CALL_HEAD * _SLOT), size)
     f.emit(f"call void {MEMCPY[0]}(ptr {words}, ptr {start}, i64 {size}, i1 false)")
     f.emit(f"call void @rl_place(ptr {table}, ptr {words}, ptr %args)")
-    free = f.i64("icmp ne", others, 0)
-    with f.when(free):
-        state.set(f.op("call ptr @PyEval_SaveThread()"))
-    done = f.op(f"call i64 @rl_program_run(ptr null, ptr {words}, i64 0, i64 {stages}, i64 0)")
-    with f.when(free):
-        f.emit(f"call void @PyEval_RestoreThread(ptr {state.get()})")
-    whole = f.op(f"zext i1 {f.i64('icmp eq', done, stages)} to i64")
-    f.emit(f"ret ptr {f.op(f'call ptr @PyBool_FromLong(i64 {whole})')}")
-    f.finish()
+    with unlocked(f, f.i64("icmp ne", others, 0)):
+        done = f.op(f"call i64 @rl_program_run(ptr null, ptr {words}, i64 0, i64 {stages}, i64 0)")
+    answer(f, f.i64("icmp eq", done, stages))
 
 
 def _program(f: Function) -> None:
