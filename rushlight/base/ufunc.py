@@ -48,7 +48,7 @@ class _Method(ctypes.Structure):
 
 
 def builtin(name: str, address: int) -> Callable[..., Any]:
-    """A function like Python's own: PyObject *f(PyObject *, PyObject *const *args, Py_ssize_t n) is at `address`."""
+    """A function like Python's own, from a PyObject *f(PyObject *, PyObject *const *args, Py_ssize_t n)."""
     method, pointer = _Method(name.encode(), address, _FASTCALL, None), ctypes.c_void_p
     _alive.append(method)
     make = ctypes.PYFUNCTYPE(ctypes.py_object, *[pointer] * 3)(("PyCFunction_NewEx", ctypes.pythonapi))

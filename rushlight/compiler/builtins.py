@@ -1,4 +1,4 @@
-"""What the machine code of builtins has in common: functions that Python calls with objects (`base/ufunc.builtin`)."""
+"""What the machine code of builtins has in common: Python calls it with objects (`base/ufunc.builtin`)."""
 from __future__ import annotations
 
 from collections.abc import Iterator

@@ -18,7 +18,7 @@ _FEW = 1 << 12
 
 
 def few(kernel: Any, arrays: Sequence[Any]) -> Callable[..., Any] | None:
-    """The kernel on arrays that lie as these do, and on memory for its results; None where NumPy is called."""
+    """The kernel on arrays that lie as these do and memory for its results; None where NumPy is called."""
     if not all([a.__class__ is np.ndarray and a.flags.c_contiguous and a.dtype.name == d and a.size <= _FEW
                 for a, (_, d) in zip(arrays, kernel.inputs, strict=True)]):
         return None

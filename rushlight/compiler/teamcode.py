@@ -207,8 +207,8 @@ def write(module: Module) -> None:
 #   rl_refuse   gives what its argument points to: other than 0 ends the run of a program
 #   rl_inside   gives 1 if a number is below 0 or beyond. args: numbers. dims: how many, from where on beyond
 NAMES = ("rl_program_run", "rl_call", "rl_direct", "rl_numpy", "rl_update", "rl_words", "rl_refuse", "rl_inside")
-# A table of team.Call: how many words, how many stages, whether other threads may run meanwhile; then what each
-# word is relative to: 0, or 8 (k + 1) for the operand k; then the words.
+# A table of team.Call: how many words, how many stages, whether other threads may run meanwhile; then what
+# each word is relative to: 0, 8 for the words, or 16 + 8 k for the operand k; then the words.
 CALL_HEAD = 3
 _LOOP = "define i32 @rl_{}(ptr %c, ptr %args, ptr %dims, ptr %steps, ptr %d)"
 
@@ -229,7 +229,7 @@ def _write_stages(module: Module) -> None:
 
 
 def _place(f: Function) -> None:
-    """The pointers among a Call's words: until here they count from the operands' beginnings, as the table says."""
+    """The pointers among a Call's words; until here they count from operands' beginnings, as the table says."""
     own = f.at("%table", CALL_HEAD * _SLOT)
     with f.loop(f.load("i64", "%table")) as i:
         place = f.load("i64", slot(f, own, i))

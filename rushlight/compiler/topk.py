@@ -20,7 +20,7 @@ _PARAMETERS = "ptr %a, ptr %values, ptr %places, i64 %rows, i64 %n, i64 %k, i64 
 
 @lru_cache(maxsize=None)
 def first(of: Any, largest: bool) -> Prepared | None:
-    """Called with (a, values, places, numbers): the k first of each row (.., n), and where they are, into (.., k).
+    """Called with (a, values, places, numbers): the k first of each row (.., n), and where they are, (.., k).
 
     Refuses rows in which the best keep coming, as in ascending ones: each would move k elements. All are
     contiguous; largest: whether the order falls. Of equal ones the first come first; nan is larger

@@ -225,5 +225,5 @@ def _recorded(row: Row, run: Run, values: list[Any]) -> tuple[Any, Run | None, l
     lines = [*script.lines, f"return {answer}"]
     if not script.quiet:
         lines = ["token = hush()", "try:", *[f"    {line}" for line in lines], "finally:", "    restore(token)"]
-    text = "\n".join([f"def plan({', '.join(names)}):", *[f"    {line}" for line in lines], ""])
-    return found, compile_function(text, "plan", script.scope, f"plan {row.name}"), script.waiting
+    text = "\n    ".join([f"def plan({', '.join(names)}):", *lines])
+    return found, compile_function(f"{text}\n", "plan", script.scope, f"plan {row.name}"), script.waiting

@@ -123,7 +123,8 @@ class Reducer:
         if to is mapped is None:
             from rushlight.compiler import direct
 
-            found = direct.reduction(UFUNCS[combine], like, axes, keepdim) if (of or like.dtype) == like.dtype else None
+            same = of is None or of == like.dtype
+            found = direct.reduction(UFUNCS[combine], like, axes, keepdim) if same else None
             if found is not None:
                 return found
             if len(axes) == like.ndim and not keepdim:  # an array, not a number

@@ -146,7 +146,8 @@ def _first(like: Array, k: int, d: int, largest: bool) -> Way:
     if kernel is None:
         return by_sorting
     shape, of, large = (*like.swapaxes(d, -1).shape[:-1], k), seen.dtype, like.size >= _LARGE
-    last, numbers = d == like.ndim - 1 and seen is like, machine("topk", "numbers")((*shape[:-1], like.shape[d]), shape)
+    last = d == like.ndim - 1 and seen is like
+    numbers = machine("topk", "numbers")((*shape[:-1], like.shape[d]), shape)
     whole = last and like.flags.c_contiguous
 
     def best(a: Array) -> tuple[Array, Array]:
