@@ -197,6 +197,22 @@ class Function:
             yield i
 
     @contextmanager
+    def endless(self) -> Iterator[str]:
+        """Run the block again and again; gives the label behind it, for `leave`."""
+        body, done = self.fresh("body"), self.fresh("done")
+        self.emit(f"br label %{body}")
+        self.start(body)
+        yield done
+        self.emit(f"br label %{body}")
+        self.start(done)
+
+    def leave(self, condition: str, label: str) -> None:
+        """Go to a label if an i1 is set."""
+        on = self.fresh("on")
+        self.emit(f"br i1 {condition}, label %{label}, label %{on}")
+        self.start(on)
+
+    @contextmanager
     def when(self, condition: str) -> Iterator[None]:
         """Run the block if an i1 is set."""
         body, done = self.fresh("then"), self.fresh("end")

@@ -19,7 +19,7 @@ import numpy as np
 from rushlight.base.ufunc import LOOPS, builtin
 from rushlight.compiler import pool
 from rushlight.compiler.runtime import ARRAY_FIELDS
-from rushlight.compiler.teamcode import MEMBER, MEMBERS, QUEUE, SEMAPHORE
+from rushlight.compiler.teamcode import CALL_HEAD, MEMBER, MEMBERS, QUEUE, SEMAPHORE
 
 Array = np.ndarray[Any, Any]
 _LINE = 64
@@ -32,8 +32,6 @@ _SYMBOLS = ("sem_init", "sem_wait", "sem_post", "sched_yield")
 
 # Where NumPy's array object has its data; `__array_interface__` costs five times as much.
 _DATA = ARRAY_FIELDS[0]
-# Where a tuple has its first item.
-_ITEMS = tuple.__basicsize__
 _fields = Struct("8q").pack
 word = ctypes.c_int64.from_address
 
@@ -160,13 +158,15 @@ class Call:
         """Run all, only where `possible`; whether no loop has refused."""
         if threads < 2 and self.small:
             return self.run(*operands)  # type: ignore[no-any-return]
-        given = self.words.copy(), *operands
-        return _run(threads, _native()[1], pointer(self.table), id(given) + _ITEMS) == len(self.kept)
+        words = self.words.copy()
+        bases = np.array([0, pointer(words), *map(pointer, operands)], np.int64)
+        words += bases[self.table[CALL_HEAD:-len(words)] // 8]
+        return run_stages(pointer(words), 0, len(self.kept), threads) == len(self.kept)
 
 
 @lru_cache(maxsize=None)
 def _alone() -> Callable[..., bool]:
-    return builtin("call", _address("rl_direct"))
+    return builtin("call", _address("rl_call"))
 
 
 def possible() -> bool:
@@ -175,27 +175,22 @@ def possible() -> bool:
 
 
 @lru_cache(maxsize=None)
-def _native() -> tuple[Callable[..., int], Callable[..., int]]:
+def _native() -> Callable[..., int]:
     address, number = ctypes.c_void_p, ctypes.c_int64
-    return (ctypes.CFUNCTYPE(number, address, address, number, number, number)(_address("rl_program_run")),
-            ctypes.CFUNCTYPE(number, address, address, address, number)(_address("rl_call")))
+    return ctypes.CFUNCTYPE(number, address, address, number, number, number)(_address("rl_program_run"))
 
 
 def run_stages(stages: "int | bytes", first: int, count: int, threads: int) -> int:
-    """Run a table's stages from `first` on; how many there are, or the number of one that refused."""
-    return _run(threads, _native()[0], stages, first, count)
-
-
-def _run(threads: int, function: Callable[..., int], *given: Any) -> int:
-    """A function of the team, what is given, and how many members may help; alone if they are busy."""
+    """Run a table's stages from `first` on, alone if the team is busy; how many there are, or the number of one
+    that refused."""
     if threads < 2 or not _busy.acquire(blocking=False):
-        return function(None, *given, 0)
+        return _native()(None, stages, first, count, 0)
     try:
         team = _team(threads)
         if team is None:
-            return function(None, *given, 0)
+            return _native()(None, stages, first, count, 0)
         team.grow(threads - 1)
-        return function(team.address, *given, threads - 1)
+        return _native()(team.address, stages, first, count, threads - 1)
     finally:
         _busy.release()
 
