@@ -5,6 +5,7 @@ The call is one of Python's own (`team.Call.run`), and keeps the interpreter's l
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from math import prod
 from typing import Any
 
@@ -27,7 +28,12 @@ def few(kernel: Any, arrays: Sequence[Any]) -> Callable[..., Any] | None:
     if max([prod(s) for s in made]) > _FEW:
         return None
     operands = [*arrays, *map(np.empty, made, kernel.out)]
-    return _relative(stages.kernel(kernel.fn, operands, kernel.core), operands)
+    return loop(kernel, operands, operands)
+
+
+def loop(kernel: Any, operands: Sequence[Array], given: Sequence[Array]) -> Callable[..., Any] | None:
+    """The kernel on operands and results that are views of the given arrays, or of others that lie so."""
+    return _relative(stages.kernel(kernel.fn, operands, kernel.core), given)
 
 
 def reduction(function: np.ufunc, a: Array, axes: Sequence[int],
@@ -57,9 +63,9 @@ def reduction(function: np.ufunc, a: Array, axes: Sequence[int],
 _BEGIN = {np.add: np.zeros, np.multiply: np.ones, np.logical_or: np.zeros, np.logical_and: np.ones}
 
 
-def _relative(found: stages.Stages | None, operands: Sequence[Array]) -> Callable[..., Any] | None:
-    """Stages on these operands as a function of others that lie so; None where they know other memory."""
-    parts, spans = [], [(team.pointer(a), team.pointer(a) + a.nbytes) for a in operands]
+def _relative(found: stages.Stages | None, given: Sequence[Array]) -> Callable[..., Any] | None:
+    """Stages on these arrays as a function of others that lie so; None where they know other memory."""
+    parts, spans = [], [(team.pointer(a), team.pointer(a) + a.nbytes) for a in given]
     for stage in found or ():
         columns, jobs = stage.jobs.T[:stage.before].tolist(), stage.jobs.copy()
         of = [next((k for k, (low, high) in enumerate(spans) if low <= min(c) and max(c) < high), -1)
@@ -68,5 +74,7 @@ def _relative(found: stages.Stages | None, operands: Sequence[Array]) -> Callabl
             return None
         jobs[:, :stage.before] -= [spans[k][0] for k in of]
         parts.append((stage.loop, jobs, of, stage.before, stage.steps))
-    call = team.Call(*parts, few=True) if parts else None
-    return call.run if call is not None and call.small else None
+    if not parts or not team.possible():
+        return None
+    call = team.Call(*parts, few=max(a.size for a in given) <= _FEW)
+    return call.run if call.small else partial(call, 1)

@@ -209,18 +209,6 @@ def split(function: Any, operands: Sequence[Array], cores: tuple[bool, ...],
     return run(function, placed(offsets, operands), len(operands), steps, threads)
 
 
-def kept(function: Any, operands: Sequence[Array], of: Sequence[int], bases: Sequence[Array]) -> Call | None:
-    """`split` in one thread, called with the arrays (of[k] is operand k's) that operands are views of, or
-    with others that lie so."""
-    plan = lines(tuple([(a.shape, a.strides) for a in operands]), (False,) * len(of), operands[-1].shape, 1)
-    if plan is None or function not in LOOPS or not possible():
-        return None
-    offsets, steps = plan
-    jobs = placed(offsets, operands)
-    jobs[:, :len(of)] -= np.array([pointer(bases[k]) for k in of], np.int64)
-    return Call((LOOPS[function], jobs, of, len(of), steps))
-
-
 def placed(offsets: Array, operands: Sequence[Array]) -> Array:
     """Jobs whose pointers were relative to the operands' starts."""
     jobs = offsets.copy()

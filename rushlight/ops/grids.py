@@ -186,8 +186,8 @@ def _(s: Any, grad: Any) -> Any:
 def polar(abs, angle) -> Way:
     """abs * (cos(angle) + i * sin(angle)), of two real tensors of one dtype."""
     def fill(size: Array, angle: Array, real: Array, imag: Array) -> None:
-        np.multiply(size, np.cos(angle), real)
-        np.multiply(size, np.sin(angle), imag)
+        real[...] = size * np.cos(angle)
+        imag[...] = size * np.sin(angle)
     return _two(abs, angle, ("float32", "float64"), fill)
 
 

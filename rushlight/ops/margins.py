@@ -293,7 +293,7 @@ def _ways(emitted: Array, labels: Array) -> Array:
         found[1:][found[:-1] == inf] = np.nan  # as of several states
         return found
     found[0, :, :2] = emitted[0, :, :2]
-    run(1, wide, barred, np.ascontiguousarray(emitted))
+    run(wide, barred, np.ascontiguousarray(emitted))
     return found
 
 
@@ -305,8 +305,7 @@ def _steps(steps: int, n: int, states: int, of: Any) -> Any:
     wide, barred, emitted = [np.empty((*s, k), of) for s, k in (((steps, n), states + 2), ((n,), states), (
         (steps, n), states))]
     operands = wide[:-1, :, 2:], wide[:-1, :, 1:-1], wide[:-1, :, :-2], barred, emitted[1:], wide[1:, :, 2:]
-    return machine("team", "kept")(_step(dt.from_numpy_dtype(of).name).fn, operands, (0, 0, 0, 1, 2, 0),
-                                   (wide, barred, emitted))
+    return machine("direct", "loop")(_step(dt.from_numpy_dtype(of).name), operands, (wide, barred, emitted))
 
 
 @lru_cache(maxsize=None)
