@@ -6,29 +6,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from math import prod
 from typing import Any
 
 import numpy as np
 
-from rushlight.compiler import native, pool, stages, team
+from rushlight.compiler import native, stages, team
 
 Array = np.ndarray[Any, Any]
 # Elements of an operand up to which other threads may wait for the call.
 _FEW = 1 << 12
 
 
-def few(kernel: Any, arrays: Sequence[Any]) -> Callable[..., Any] | None:
-    """The kernel on arrays that lie as these do and memory for its results; None where NumPy is called."""
+def few(kernel: Any, arrays: Sequence[Any], results: Sequence[Array]) -> Callable[..., Any] | None:
+    """The kernel on arrays and results that lie as these do; None where NumPy is called."""
     if not all([a.__class__ is np.ndarray and a.flags.c_contiguous and a.dtype.name == d and a.size <= _FEW
-                for a, (_, d) in zip(arrays, kernel.inputs, strict=True)]):
+                for a, (_, d) in zip(arrays, kernel.inputs, strict=True)]) or results[0].size > _FEW:
         return None
-    shape, extent = pool.common(tuple([a.shape for a in arrays]), kernel.core)
-    made = [(*shape, *extent) if core else shape for core in kernel.core[len(arrays):]]
-    if max([prod(s) for s in made]) > _FEW:
-        return None
-    operands = [*arrays, *map(np.empty, made, kernel.out)]
-    return loop(kernel, operands, operands)
+    rows = max(kernel.core)  # which may have a number each, in an axis of its own
+    seen = [a[..., 0] if rows and not core and a.ndim == arrays[0].ndim else a
+            for a, core in zip(results, kernel.core[len(arrays):], strict=True)]
+    return loop(kernel, [*arrays, *seen], [*arrays, *results])
 
 
 def loop(kernel: Any, operands: Sequence[Array], given: Sequence[Array]) -> Callable[..., Any] | None:
@@ -60,7 +57,7 @@ def reduction(function: np.ufunc, a: Array, axes: Sequence[int],
 
 
 # What reductions begin with; others with their first elements.
-_BEGIN = {np.add: np.zeros, np.multiply: np.ones, np.logical_or: np.zeros, np.logical_and: np.ones}
+_BEGIN: dict[Any, Any] = {np.add: np.zeros, np.multiply: np.ones, np.logical_or: np.zeros, np.logical_and: np.ones}
 
 
 def _relative(found: stages.Stages | None, given: Sequence[Array]) -> Callable[..., Any] | None:

@@ -70,7 +70,7 @@ def split(function: Callable[..., Any], arrays: Sequence[Any], cores: Sequence[b
 
     from rushlight.compiler import team
 
-    shape, extent = common(tuple([a.shape for a in arrays]), tuple(cores))
+    shape, extent = _common(tuple([a.shape for a in arrays]), tuple(cores))
     if out is None:
         results = tuple([np.empty(shape + extent if core else shape, d)
                          for core, d in zip(cores[len(arrays):], dtypes, strict=True)])
@@ -90,7 +90,7 @@ def split(function: Callable[..., Any], arrays: Sequence[Any], cores: Sequence[b
 
 
 @lru_cache(maxsize=1024)
-def common(shapes: tuple[tuple[int, ...], ...], cores: tuple[bool, ...]) -> tuple[Any, Any]:
+def _common(shapes: tuple[tuple[int, ...], ...], cores: tuple[bool, ...]) -> tuple[Any, Any]:
     """The broadcast shape of the leading axes, and that of the row."""
     import numpy as np
 

@@ -192,13 +192,13 @@ def joined(parts: Sequence[Stages | None]) -> Stages | None:
 def add_reduce(a: Array, axes: Sequence[int], out: Array) -> Stages | None:
     """np.add.reduce of an array as `reduced` takes it, into `out`."""
     found = reduced(np.add, a, axes, out)
-    zero = copy(out, np.zeros((), a.dtype)) if found else None
-    return zero and [*zero, found]
+    zero = found and copy(out, np.zeros((), a.dtype))
+    return zero and [*zero, found]  # type: ignore[list-item]
 
 
 def reduced(function: np.ufunc, a: Array, axes: Sequence[int], out: Array, skip: int = 0) -> Stage | None:
-    """`out`, combined with function.reduce of a C-ordered array along all, the first or the last axes or both,
-    of one dtype; without the `skip` first elements of each."""
+    """`out`, combined with function.reduce of a C-ordered array along all, the first or the last axes or
+    both, of one dtype; without the `skip` first elements of each."""
     walk = [(of, prod([n for _, n in axis])) for of, axis in groupby(
         [(i in axes, n) for i, n in enumerate(a.shape) if n > 1], itemgetter(0))]
     whole = a.flags.c_contiguous and out.flags.c_contiguous and a.dtype == out.dtype

@@ -181,8 +181,8 @@ def _native() -> Callable[..., int]:
 
 
 def run_stages(stages: "int | bytes", first: int, count: int, threads: int) -> int:
-    """Run a table's stages from `first` on, alone if the team is busy; how many there are, or the number of one
-    that refused."""
+    """Run a table's stages from `first` on, alone if the team is busy; how many there are, or the number of
+    one that refused."""
     if threads < 2 or not _busy.acquire(blocking=False):
         return _native()(None, stages, first, count, 0)
     try:

@@ -148,7 +148,7 @@ def _write_stages(module: Module) -> None:
 
 
 def _place(f: Function) -> None:
-    """The pointers among a Call's words; until here they count from operands' beginnings, as the table says."""
+    """The pointers among a Call's words, which count from operands' beginnings, as its table says."""
     own = f.at("%table", CALL_HEAD * _SLOT)
     with f.loop(f.load("i64", "%table")) as i:
         place = f.load("i64", slot(f, own, i))

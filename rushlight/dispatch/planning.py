@@ -82,7 +82,7 @@ class Script:
 
         if kernel.pending:
             self.waiting.append(kernel)
-        call = direct.few(kernel, arrays)
+        call = direct.few(kernel, arrays, [t._a for t in results])
         if call is not None:
             given = "".join([f"{self._code(a)}, " for a in arrays])
             self._know(results)
@@ -224,6 +224,6 @@ def _recorded(row: Row, run: Run, values: list[Any]) -> tuple[Any, Run | None, l
         return found, partial(see, script.scope[answer[4:].split(",")[0]]), []
     lines = [*script.lines, f"return {answer}"]
     if not script.quiet:
-        lines = ["token = hush()", "try:", *[f"    {line}" for line in lines], "finally:", "    restore(token)"]
+        lines = ["token = hush()", "try:", *[f"    {s}" for s in lines], "finally:", "    restore(token)"]
     text = "\n    ".join([f"def plan({', '.join(names)}):", *lines])
     return found, compile_function(f"{text}\n", "plan", script.scope, f"plan {row.name}"), script.waiting

@@ -169,7 +169,7 @@ def _(input: Array, grid: Array, *how: Any) -> Way:
     loop = None if large else machine("direct", "loop")(kernel, views, (start, offsets, grid, *given, out))
 
     def sample(input: Array, grid: Array) -> Array:
-        start, grid = np.array(address(input)), grid if grid.flags.c_contiguous else np.ascontiguousarray(grid)
+        start, grid = np.array(address(input)), np.asarray(grid, order="C")
         if loop is None:
             return kernel.large(start, offsets, *[grid[dim] for dim in dims], *given)  # type: ignore[no-any-return]
         out = np.empty(shape, of)

@@ -20,7 +20,6 @@ from rushlight.ops.scalar import m, symbol
 from rushlight.ops.scatter import scatter_add
 from rushlight.ops.statistics import vector_norm
 from rushlight.ops.table import Array, composite, opaque
-from rushlight.ops.ways import Way, resolved
 
 _F = ("nn.functional",)
 
@@ -219,17 +218,10 @@ def _check_alignments(logs: Any, targets: Any, times: Ints, labels: Ints, blank:
                            f"{given[0]} for argument #2 'targets'")
 
 
-@composite(name="_ctc_mean", where=("aten",))
+@composite(name="_ctc_mean", where=("aten",), planned=True)
 def _mean_of_each(losses, lengths: "Ints"):
     """The mean of losses over their lengths."""
     return (losses / tensor_of(np.maximum(lengths, 1).astype(losses._a.dtype))).mean()
-
-
-@_mean_of_each.kernel
-@resolved
-def _(losses: Any, lengths: Ints) -> Way:
-    share, count = np.maximum(lengths, 1).astype(losses.dtype), losses.dtype.type(losses.size)
-    return lambda losses: np.asarray(np.add.reduce(losses / share) / count)
 
 
 @opaque(where=("aten",), node="ctc_loss")

@@ -216,7 +216,8 @@ def isin(elements: "Tensor | Number", test_elements: "Tensor | Number", *,
         if own.category in (dt.BOOL, dt.COMPLEX):
             raise RuntimeError(f"Unsupported input type encountered for isin(): {own.legacy}")
     to = promote_types(*kinds).np
-    numbers = [None if isinstance(v, np.ndarray) else np.asarray(v).astype(to) for v in (elements, test_elements)]
+    numbers = [None if isinstance(v, np.ndarray) else np.asarray(v).astype(to)
+               for v in (elements, test_elements)]
     relation = np.not_equal if invert else np.equal
 
     def run(*arrays: Array) -> Array:

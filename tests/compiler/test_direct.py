@@ -53,12 +53,12 @@ def test_kernels():
             expected = kernel.fn(*arrays)
             expected = expected if isinstance(expected, tuple) else (expected,)
             results = [np.empty(np.shape(e), np.float32) for e in expected]
-            run = direct.few(kernel, arrays)
+            run = direct.few(kernel, arrays, results)
             assert run(*arrays, *results) is True
             for r, e in zip(results, expected, strict=True):
                 same(r, np.asarray(e))
-        assert direct.few(kernel, [np.ones((4, 4), np.float32).T[1:]] * len(kernel.inputs)) is None
-        assert direct.few(kernel, [np.ones((4, 4))] * len(kernel.inputs)) is None
+        assert direct.few(kernel, [np.ones((4, 4), np.float32).T[1:]] * len(kernel.inputs), results) is None
+        assert direct.few(kernel, [np.ones((4, 4))] * len(kernel.inputs), results) is None
 
 
 def test_plans_become_loops_when_kernels_are_ready():
