@@ -151,8 +151,8 @@ class Call:
         self.table = np.concatenate([[len(self.words), len(stages), not few], which, *own, self.words])
         self.small = len(self.words) <= _WORDS
         # The builtin for this thread alone, called with the operands.
-        self.run: Any = partial(_alone(), self.table)
-        self.run.kept = stages
+        self.run = partial(_alone(), self.table)
+        vars(self.run)["kept"] = stages
 
     def __call__(self, threads: int, *operands: Array) -> bool:
         """Run all, only where `possible`; whether no loop has refused."""
