@@ -57,7 +57,8 @@ def reduction(function: np.ufunc, a: Array, axes: Sequence[int],
 
 
 # What reductions begin with; others with their first elements.
-_BEGIN: dict[Any, Any] = {np.add: np.zeros, np.multiply: np.ones, np.logical_or: np.zeros, np.logical_and: np.ones}
+_BEGIN: dict[Any, Any] = {np.add: np.zeros, np.logical_or: np.zeros, np.multiply: np.ones,
+                          np.logical_and: np.ones}
 
 
 def _relative(found: stages.Stages | None, given: Sequence[Array]) -> Callable[..., Any] | None:

@@ -71,7 +71,8 @@ class Script:
         code = f"{code}({', '.join(map(self._code, operands))})"
         self._know(result)
         if isinstance(result, Tensor):  # a ufunc gives a number
-            self.names[id(result._a)] = self._line(code if result._a.ndim or quiet else f"array({code})")
+            self.names[id(result._a)] = self._line(code if result._a.ndim or hasattr(way, "quiet")
+                                                   else f"array({code})")
         else:
             name = self._line(code)
             self.names.update({id(t._a): f"array({name}[{i}])" for i, t in enumerate(result)})
@@ -84,13 +85,12 @@ class Script:
             self.waiting.append(kernel)
         call = direct.few(kernel, arrays, [t._a for t in results])
         if call is not None:
-            given = "".join([f"{self._code(a)}, " for a in arrays])
+            given = [self._code(a) for a in arrays]
             self._know(results)
-            for t in results:
-                memory = f"empty({self._constant(t._a.shape)}, {self._constant(t._a.dtype)})"
-                self.names[id(t._a)] = self._line(memory)
-                given += f"{self.names[id(t._a)]}, "
-            self.lines.append(f"{self._constant(call)}({given})")
+            memory = [self._line(f"empty({self._constant(t._a.shape)}, {self._constant(t._a.dtype)})")
+                      for t in results]
+            self.names.update({id(t._a): name for t, name in zip(results, memory, strict=True)})
+            self.lines.append(f"{self._constant(call)}({', '.join([*given, *memory])})")
         return call is not None
 
     def escape(self, *what: Any) -> None:

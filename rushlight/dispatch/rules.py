@@ -90,7 +90,6 @@ class Rules:
                 {"settle": names_of.settle, "name": names_of.name_of, "placed": True,
                  "place": placing} if callable(naming) else {})})
             for multi in (False, True)}
-        self.places = [(p.name, 0) for p in self.tensor_params]
         self.lists = any(p.is_list for p in self.tensor_params)
         # record(values in the order of the parameters, result): leaves a node behind.
         self.record: Callable[[Sequence[Any], Any], None] = self._recorder()
@@ -157,14 +156,19 @@ def _apply_multi(node: Any, grads: list[Any]) -> list[Any]:
 
 
 def _flatten(node: Any, found: Any) -> list[Any]:
-    rules, shapes = node.rules, node.saved._shapes
+    params, shapes = node.rules.tensor_params, node.saved._shapes
     if found.__class__ is not tuple:
         found = (found,)
-    if rules.lists:
-        return _flatten_lists(node, found)
+    if node.rules.lists and len(params) == 1 and not (len(found) == 1 and isinstance(found[0], list)):
+        found = (list(found),)
     flat: list[Any] = []
-    for place, g in zip(rules.places, found, strict=False):
-        flat.append(g if g is None else _fitted(g, shapes.get(place)))
+    for p, g in zip(params, found, strict=False):
+        if p.is_list:
+            flat.extend(g if g is not None else [None] * len(shapes[p.name]))
+        else:
+            flat.append(g if g is None else _fitted(g, shapes.get((p.name, 0))))
+    if node.rules.lists:
+        flat.extend([None] * (len(node.next) - len(flat)))
     return flat
 
 
@@ -174,17 +178,3 @@ def _fitted(g: Tensor, of: Any) -> Tensor:
     from rushlight.dispatch.formulanodes import fit
 
     return fit(g, None, of)
-
-
-def _flatten_lists(node: Any, found: tuple[Any, ...]) -> list[Any]:
-    params, shapes = node.rules.tensor_params, node.saved._shapes
-    if len(params) == 1 and not (len(found) == 1 and isinstance(found[0], list)):
-        found = (list(found),)
-    flat: list[Any] = []
-    for p, g in zip(params, found, strict=False):
-        if p.is_list:
-            flat.extend(g if g is not None else [None] * len(shapes[p.name]))
-        else:
-            flat.append(g if g is None else _fitted(g, shapes.get((p.name, 0))))
-    flat.extend([None] * (len(node.next) - len(flat)))
-    return flat
