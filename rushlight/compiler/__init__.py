@@ -14,4 +14,6 @@ _SAME = {"is_dynamo_compiling": "is_compiling"}
 def __getattr__(name: str) -> Any:
     if name in _PYTORCHS or name in _SAME:
         return getattr(import_module("rushlight._dynamo.api"), _SAME.get(name, name))
+    if name == "is_exporting":
+        return lambda: False
     raise AttributeError(f"module 'torch.compiler' has no attribute {name!r}")

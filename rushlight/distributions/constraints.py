@@ -1,0 +1,1 @@
+positive_definite=None
