@@ -13,7 +13,7 @@ from rushlight.ops import NAMESPACES
 
 
 class _Call(Function):
-    """A call of a custom op as a node: its inputs are all tensors among the arguments, also those in lists."""
+    """A call of a custom op as a node: its inputs are all tensors among the arguments, also in lists."""
 
     @staticmethod
     def forward(ctx: Any, op: Any, tree: Any, *leaves: Any) -> Any:
@@ -27,8 +27,8 @@ class _Call(Function):
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
         if ctx.op._backward is None:
-            raise RuntimeError(f"Trying to backward through {ctx.op._name}.default but no autograd formula was "
-                               "registered. Please use register_autograd to add one.")
+            raise RuntimeError(f"Trying to backward through {ctx.op._name}.default but no autograd formula "
+                               "was registered. Please use register_autograd to add one.")
         found = ctx.op._backward(ctx, *grads)
         grads = broadcast(found if isinstance(found, tuple) else (found,), ctx.tree)
         return None, None, *(grads or ())
@@ -61,8 +61,8 @@ class CustomOpDef:
         return fn
 
     def register_autograd(self, backward: Callable[..., Any], /, *, setup_context: Any = None) -> None:
-        """backward(ctx, *grads) gives a gradient or None for each argument; setup_context(ctx, inputs, output)
-        saves for it what it needs."""
+        """backward(ctx, *grads) gives a gradient or None for each argument; setup_context(ctx, inputs,
+        output) saves for it what it needs."""
         self._backward, self._setup_context = backward, setup_context
 
 
@@ -71,7 +71,8 @@ def custom_op(name: str, fn: Callable[..., Any] | None = None, /, *, mutates_arg
     """The op `name` ("namespace::name"), computed by fn; a decorator without fn.
 
     mutates_args: names of the arguments that fn writes to. Nothing depends on it here: what is written to
-    counts versions by itself. device_types, schema, tags: accepted. Errors: ValueError for a name that is none.
+    counts versions by itself. device_types, schema, tags: accepted. Errors: ValueError for a name without
+    a namespace.
     """
     space, separator, own = name.partition("::")
     if not separator or not own.isidentifier() or not space.isidentifier():
@@ -89,7 +90,8 @@ def _op(op: Any) -> CustomOpDef:
         space, _, own = op.partition("::")
         op = getattr(NAMESPACES.get(space), own, op)
     if not isinstance(op, CustomOpDef):
-        raise RuntimeError(f"operator {op} does not exist: expected what torch.library.custom_op made, or its name")
+        raise RuntimeError(f"operator {op} does not exist: expected what torch.library.custom_op made, or "
+                           "its name")
     return op
 
 
@@ -98,6 +100,7 @@ def register_fake(op: Any, func: Callable[..., Any] | None = None, /, **options:
     return _op(op).register_fake if func is None else _op(op).register_fake(func)
 
 
-def register_autograd(op: Any, backward: Callable[..., Any], /, *, setup_context: Any = None, lib: Any = None) -> None:
+def register_autograd(op: Any, backward: Callable[..., Any], /, *, setup_context: Any = None,
+                      lib: Any = None) -> None:
     """CustomOpDef.register_autograd of an op or its name."""
     _op(op).register_autograd(backward, setup_context=setup_context)

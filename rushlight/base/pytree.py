@@ -43,13 +43,13 @@ def kind_of(value: Any) -> Any:
 
 
 class Tree:
-    """A structure: a leaf (`type` None), or a container, with what its `Node` says of it beside its children."""
+    """A structure: a leaf (`type` None), or a container, with what its `Node` says beside its children."""
 
     __slots__ = ("type", "context", "_children", "num_leaves")
 
     def __init__(self, type: Any, context: Any, children: list["Tree"]) -> None:
         self.type, self.context, self._children = type, context, children
-        self.num_leaves = 1 if type is None else sum([c.num_leaves for c in children])
+        self.num_leaves: int = 1 if type is None else sum([c.num_leaves for c in children])
 
     def __eq__(self, other: object) -> bool:
         return self is other or isinstance(other, Tree) and (
@@ -68,8 +68,8 @@ class Tree:
         """The structure with these leaves; ValueError where they are not as many as it has."""
         leaves = list(leaves)
         if len(leaves) != self.num_leaves:
-            raise ValueError(f"treespec.unflatten(leaves): `leaves` has length {len(leaves)} but the spec refers to "
-                             f"a pytree that holds {self.num_leaves} items ({self}).")
+            raise ValueError(f"treespec.unflatten(leaves): `leaves` has length {len(leaves)} but the spec refers "
+                             f"to a pytree that holds {self.num_leaves} items ({self}).")
         return self._build(iter(leaves))
 
     def _build(self, leaves: Iterator[Any]) -> Any:
@@ -120,7 +120,7 @@ def _flatten(value: Any, is_leaf: Callable[[Any], bool] | None, leaves: list[Any
 
 def tree_map(func: Callable[..., Any], tree: Any, *rests: Any,
              is_leaf: Callable[[Any], bool] | None = None) -> Any:
-    """`tree` with func(leaf, ...) for each leaf; the rest of its arguments are what `rests` have in its place."""
+    """`tree` with func(leaf, ...) for each leaf; its other arguments are what `rests` have in its place."""
     leaves, spec = flatten(tree, is_leaf)
     return spec.unflatten(map(func, leaves, *[spec.flatten_up_to(rest) for rest in rests]))
 

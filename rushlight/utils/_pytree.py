@@ -77,8 +77,8 @@ _dict_flatten, _dict_unflatten = NODES[dict][:2]
 def register_pytree_node(cls: type, flatten_fn: Callable[[Any], tuple[Any, Any]],
                          unflatten_fn: Callable[[Any, Any], Any], *, flatten_with_keys_fn: Any = None,
                          **names_for_files: Any) -> None:
-    """From now on `cls` is a container: flatten_fn(it) gives (children, context), unflatten_fn(children, context)
-    makes one. ValueError if it was one already."""
+    """From now on `cls` is a container: flatten_fn(it) gives (children, context), and unflatten_fn(children,
+    context) makes one. ValueError if it was one already."""
     if cls in NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
     NODES[cls] = Node(flatten_fn, unflatten_fn, flatten_with_keys_fn)
