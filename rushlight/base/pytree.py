@@ -68,8 +68,8 @@ class Tree:
         """The structure with these leaves; ValueError where they are not as many as it has."""
         leaves = list(leaves)
         if len(leaves) != self.num_leaves:
-            raise ValueError(f"treespec.unflatten(leaves): `leaves` has length {len(leaves)} but the spec refers "
-                             f"to a pytree that holds {self.num_leaves} items ({self}).")
+            raise ValueError(f"treespec.unflatten(leaves): `leaves` has length {len(leaves)} but the spec "
+                             f"refers to a pytree that holds {self.num_leaves} items ({self}).")
         return self._build(iter(leaves))
 
     def _build(self, leaves: Iterator[Any]) -> Any:

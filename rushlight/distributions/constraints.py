@@ -26,8 +26,9 @@ def interval(lower_bound: Any, upper_bound: Any) -> Constraint:
 
 def integer_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
     """Whole numbers from the one bound to the other."""
-    return Constraint(f"IntegerInterval(lower_bound={lower_bound}, upper_bound={upper_bound})",
-                      lambda value: (value % 1 == 0) & (lower_bound <= value) & (value <= upper_bound), 0, True)
+    name = f"IntegerInterval(lower_bound={lower_bound}, upper_bound={upper_bound})"
+    return Constraint(name, lambda value: (
+        (value % 1 == 0) & (lower_bound <= value) & (value <= upper_bound)), 0, True)
 
 
 def greater_than(lower_bound: Any) -> Constraint:

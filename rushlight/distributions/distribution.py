@@ -10,8 +10,8 @@ from rushlight.distributions.constraints import Constraint
 class Distribution:
     """Independent distributions of one kind for each place of `batch_shape`; a value has `event_shape`.
 
-    validate_args: whether parameters (here) and values (in log_prob) that the distribution does not allow raise
-    ValueError; the default is __debug__.
+    validate_args: whether parameters (here) and values (in log_prob) that the distribution does not allow
+    raise ValueError; the default is __debug__.
     """
 
     arg_constraints: ClassVar[dict[str, Constraint]] = {}
