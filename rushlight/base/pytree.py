@@ -43,26 +43,31 @@ def kind_of(value: Any) -> Any:
 
 
 class Tree:
-    """A structure: a leaf (`type` None), or a container, with what its `Node` says beside its children."""
+    """A structure: a leaf (`kind` None), or a container, with what its `Node` says beside its children."""
 
-    __slots__ = ("type", "context", "_children", "num_leaves")
+    __slots__ = ("kind", "context", "children", "num_leaves")
 
-    def __init__(self, type: Any, context: Any, children: list["Tree"]) -> None:
-        self.type, self.context, self._children = type, context, children
-        self.num_leaves: int = 1 if type is None else sum([c.num_leaves for c in children])
+    def __init__(self, kind: Any, context: Any, children: list["Tree"]) -> None:
+        self.kind, self.context, self.children = kind, context, children
+        self.num_leaves: int = 1 if kind is None else sum([c.num_leaves for c in children])
+
+    @property
+    def keys(self) -> Any:
+        """The keys of a dict."""
+        return self.context[1] if self.kind is defaultdict else self.context
 
     def __eq__(self, other: object) -> bool:
         return self is other or isinstance(other, Tree) and (
-            self.type is other.type and self.context == other.context and self._children == other._children)
+            self.kind is other.kind and self.context == other.context and self.children == other.children)
 
     def __hash__(self) -> int:
-        return hash((self.type, tuple(self._children)))  # a context need not have one
+        return hash((self.kind, tuple(self.children)))  # a context need not have one
 
     def __repr__(self, indent: int = 0) -> str:
-        if self.type is None:
+        if self.kind is None:
             return "*"
-        inner = (",\n" + " " * (indent + 2)).join([c.__repr__(indent + 2) for c in self._children])
-        return f"TreeSpec({self.type.__name__}, {self.context}, [{inner}])"
+        inner = (",\n" + " " * (indent + 2)).join([c.__repr__(indent + 2) for c in self.children])
+        return f"TreeSpec({self.kind.__name__}, {self.context}, [{inner}])"
 
     def unflatten(self, leaves: Iterable[Any]) -> Any:
         """The structure with these leaves; ValueError where they are not as many as it has."""
@@ -73,30 +78,29 @@ class Tree:
         return self._build(iter(leaves))
 
     def _build(self, leaves: Iterator[Any]) -> Any:
-        if self.type is None:
+        if self.kind is None:
             return next(leaves)
-        return NODES[self.type].unflatten_fn([c._build(leaves) for c in self._children], self.context)
+        return NODES[self.kind].unflatten_fn([c._build(leaves) for c in self.children], self.context)
 
     def flatten_up_to(self, value: Any) -> list[Any]:
         """What stands in `value` where this structure has leaves; ValueError where it does not fit."""
-        if self.type is None:
+        if self.kind is None:
             return [value]
         kind = kind_of(value)
-        dicts = self.type in _DICTS and kind in _DICTS
-        if not dicts and kind is not self.type:
-            raise ValueError(f"Node type mismatch; expected {self.type!r}, but got {type(value)!r}.")
+        dicts = self.kind in _DICTS and kind in _DICTS
+        if not dicts and kind is not self.kind:
+            raise ValueError(f"Node type mismatch; expected {self.kind!r}, but got {type(value)!r}.")
         items, context = NODES[kind].flatten_fn(value)
-        if len(items) != len(self._children):
-            raise ValueError(f"Node arity mismatch; expected {len(self._children)}, but got {len(items)}.")
+        if len(items) != len(self.children):
+            raise ValueError(f"Node arity mismatch; expected {len(self.children)}, but got {len(items)}.")
         if dicts:
-            keys = self.context[1] if self.type is defaultdict else self.context
-            if set(keys) != set(value):
-                raise ValueError(f"Node keys mismatch; expected {keys}, but got {list(value)}.")
-            items = [value[key] for key in keys]
+            if set(self.keys) != set(value):
+                raise ValueError(f"Node keys mismatch; expected {self.keys}, but got {list(value)}.")
+            items = [value[key] for key in self.keys]
         elif context != self.context and kind is not deque:
-            raise ValueError(f"Node context mismatch for node type {self.type!r}; expected {self.context!r}, "
+            raise ValueError(f"Node context mismatch for node type {self.kind!r}; expected {self.context!r}, "
                              f"but got {context!r}.")
-        return [found for child, item in zip(self._children, items, strict=True)
+        return [found for child, item in zip(self.children, items, strict=True)
                 for found in child.flatten_up_to(item)]
 
 
