@@ -1,4 +1,4 @@
-"""Machine code of a row times a matrix whose columns, or rows, lie dense: y[j] = the sum over t of w[j, t] x[t].
+"""Machine code of a row times a matrix whose columns, or rows, lie dense: y[j] = the sum of w[j, t] x[t].
 
 Several of these, far from each other in memory, are read side by side: each is a stream that the processor
 fetches ahead.
@@ -76,10 +76,11 @@ def sums(module: Module, name: str, stored: str, wide: str, kind: str, lanes: in
             places = [f.i64("add", first, k) for k in range(rows)]
             lines = [f.at(w, f.i64("mul", t, step)) for t in places]
             factors = [f.load(kind, f.at(x, f.i64("mul", t, size))) for t in places]
-            for f.width, low, many in (lanes, 0, vectors), (1, dealt, f.i64("sub", count, dealt)):
+            for width, low, many in (lanes, 0, vectors), (1, dealt, f.i64("sub", count, dealt)):
+                f.width = width
                 turned = [f.splat(kind, factor) for factor in factors]
                 with f.counted(many) as i:
-                    j = f.i64("add", low, f.i64("mul", i, f.width))
+                    j = f.i64("add", low, f.i64("mul", i, width))
                     total = _read(f, wide, y, j)
                     for line, factor in zip(lines, turned, strict=True):
                         total = _read(f, stored, line, j).fma(factor, total)
