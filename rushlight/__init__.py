@@ -23,13 +23,11 @@ if TYPE_CHECKING:
     from rushlight.tensor.data import tensor
     from rushlight.tensor.tensor import Tensor
 
-__version__ = "2.13.0+rushlight"
 newaxis = None
 torch = sys.modules[__name__]  # as PyTorch's own attribute of that name
 
 # What PyTorch has beside these, and what to use meanwhile.
-_ABSENT = {"distributed": "train in one process", "export": "save the state_dict",
-           "onnx": "save the state_dict", "fx": "forward hooks", "jit": "the model's Python code",
+_ABSENT = {"distributed": "train in one process", "jit": "the model's Python code",
            "hub": "the model's own repository"}
 
 _HOMES = _homes(__name__)  # sub-packages, and public names that are not ops

@@ -68,6 +68,14 @@ _NOT_PYTORCHS = frozenset(("base", "ops", "derive", "tensor", "dispatch", "seria
 _ROOTS = {"torch": "rushlight", "torchvision": "rushlight_vision"}
 
 
+# PyTorch's modules whose names are those of another one here.
+_ALIASES = {f"torch.{theirs}": f"rushlight.{ours}" for theirs, ours in (
+    ("autograd.grad_mode", "autograd.mode"), ("autograd.anomaly_mode", "autograd.anomaly"),
+    ("autograd.variable", "autograd.function"), ("autograd.profiler_util", "profiler.events"),
+    ("autograd.profiler_legacy", "profiler.simple"), ("utils.tensorboard.writer", "utils.tensorboard"),
+    ("utils.data._utils.worker", "utils.data.worker"), ("cuda.random", "cuda"), ("cuda.streams", "cuda"))}
+
+
 class _TorchFinder:
     """Finds torch.x.y: it is the module rushlight.x.y under another name; and so for torchvision."""
 
@@ -80,7 +88,7 @@ class _TorchFinder:
         if root == "torch" and name.split(".", 2)[1:] and name.split(".", 2)[1] in _NOT_PYTORCHS:
             # Not None: the next finder would look into our folder, and load the room once more.
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-        real = _ROOTS[root] + name[len(root):]
+        real = _ALIASES.get(name) or _ROOTS[root] + name[len(root):]
         try:
             found = find_spec(real)
         except ModuleNotFoundError:

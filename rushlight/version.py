@@ -1,6 +1,5 @@
 """torch.version: which PyTorch programs see, and with what it was built."""
-from rushlight import __version__
-
+__version__ = "2.13.0+rushlight"
 cuda = hip = xpu = git_version = None
 debug = False
 

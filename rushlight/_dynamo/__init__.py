@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from rushlight._dynamo import config as config
+from rushlight._dynamo import config as config, exc as exc
 from rushlight._dynamo.eval_frame import OptimizedModule as OptimizedModule
 from rushlight.base.tape import escape
 from rushlight._dynamo.api import (allow_in_graph as allow_in_graph,

@@ -109,6 +109,11 @@ def is_compiling() -> bool:
     return bool(TAPE)
 
 
+def is_exporting() -> bool:
+    """Whether torch.export records a call."""
+    return any(hasattr(tape, "exports") for tape in TAPE)
+
+
 def disable(fn: Any = None, recursive: bool = True, *, reason: str | None = None) -> Any:
     """A function that is never recorded: where compiled code calls it, that call runs as Python."""
     if fn is None:

@@ -7,7 +7,8 @@ they get their gradients, in hooks or in memory, each comes right after the last
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Sequence
 from functools import partial
 from heapq import heappop, heappush
 from importlib import import_module
@@ -107,13 +108,10 @@ def _turns(roots: list[tuple[Node, int, Tensor]], first: Any) -> dict[Node, floa
 
 def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
          wanted: _Wanted | None, accumulate: bool) -> None:
-    buffers: dict[Node, Any] = {}
-    heap: list[tuple[float, Node]] = []
+    buffers, heap = _entered(roots)
     turns: dict[Node, float] | None = None
     add = partial(TAPE[-1].accumulate, _accumulate) if TAPE else _accumulate
-    through = _timed(records()) if SPANS else _through
-    for node, number, grad in roots:
-        _receive(buffers, heap, node, number, grad)
+    kept = records() if SPANS else ()
     while heap:
         node = heappop(heap)[1]
         grad = buffers.pop(node)
@@ -126,7 +124,11 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
             if accumulate:
                 add(node, grad, create)
             continue
-        results = through(node, grad)
+        # No frame in between: the rule tells by reference counts whether it may write to the gradient.
+        begin = perf_counter() if kept else 0.0
+        results = _through(node, grad)
+        for log in kept:
+            log += (node.place() if node.placed else node.__class__, begin, perf_counter())
         if not keep:
             node.release()
         for e, g in zip(node.next, results):
@@ -171,17 +173,12 @@ def _through(node: Node, grad: Any) -> Sequence[Any]:
     return results
 
 
-def _timed(kept: list[list[Any]]) -> Callable[[Node, Any], Sequence[Any]]:
-    """The same under profilers, which keep these records."""
-    def through(node: Node, grad: Any) -> Sequence[Any]:
-        begin = perf_counter()
-        results = _through(node, grad)
-        end = perf_counter()
-        record = node.place(), begin, end
-        for log in kept:
-            log += record
-        return results
-    return through
+def _entered(roots: list[tuple[Node, int, Tensor]]) -> tuple[dict[Node, Any], list[tuple[float, Node]]]:
+    buffers: dict[Node, Any] = {}
+    heap: list[tuple[float, Node]] = []
+    for node, number, grad in roots:
+        _receive(buffers, heap, node, number, grad)
+    return buffers, heap
 
 
 def _receive(buffers: dict[Node, Any], heap: list[tuple[float, Node]], node: Node, number: int,
@@ -259,9 +256,15 @@ def _listed(value: Any, count: int) -> list[Any]:
 
 
 def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None,
-             create_graph: bool = False, inputs: Any = None, grad_variables: Any = None) -> None:
+             create_graph: bool = False, grad_variables: Any = None, inputs: Any = None) -> None:
     """Add the gradients of `tensors` to the `.grad` of the leaves (only of `inputs`, if given)."""
-    grad_tensors = grad_variables if grad_tensors is None else grad_tensors
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning,
+                      stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
+                               "`backward()`. Please only use `grad_tensors`.")
+        grad_tensors = grad_variables
     if LOCAL.inference:
         raise RuntimeError("Calling backward() in inference mode is not allowed; leave it first")
     if LOCAL.transforms:

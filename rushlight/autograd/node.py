@@ -31,6 +31,8 @@ class Node:
     `multi` and get a list of gradients, None where there is none."""
 
     __slots__ = ("next", "seq", "saved", "hooks", "metadata_", "trace", "__weakref__")
+    # Whether place() says what a profiler names it by, its class or what dispatch/names.py's `named` takes.
+    placed = False
     multi, leaves = False, 1  # leaves: -1 where PyTorch gives the last of a node's leaves its gradient first
     next: tuple[Edge | None, ...]
     saved: Any
@@ -69,10 +71,6 @@ class Node:
     def name(self) -> str:
         """The class name, as `repr` shows it."""
         return type(self).__name__
-
-    def place(self) -> Any:
-        """What a profiler keeps to name it by: its class, or what dispatch/names.py's `named` takes."""
-        return self.__class__
 
     def settle(self) -> "Node":
         """This node, its class named as PyTorch names the overload that it was."""

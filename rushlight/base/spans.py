@@ -16,7 +16,7 @@ class Log:
     """Records of one thread's time: place, start, end, place, start, end, ... in seconds of perf_counter.
 
     One flat list, so that a record makes no object that stays. A place is (scope, name, suffix); a span's
-    name, or a text and the class named in it; or a node: its class, or what dispatch/names.py's named takes.
+    name; or a node: its class, or what dispatch/names.py's named takes.
     `details` are those of the records that have more, by where these begin.
     """
 
@@ -33,15 +33,14 @@ SPANS: list[Log] = []
 
 def records() -> list[list[Any]]:
     """Where the profilers of this thread keep their records."""
-    thread = get_ident()
-    return [log.records for log in SPANS if log.thread == thread]
+    return [log.records for log in SPANS if log.thread == get_ident()]
 
 
 def note(place: Any, start: float) -> None:
     """Leave a record of what began at `start` and ends now."""
-    record = place, start, perf_counter()
+    end = perf_counter()
     for kept in records():
-        kept += record
+        kept += (place, start, end)
 
 
 def spanned(name: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

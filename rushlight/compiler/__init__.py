@@ -6,14 +6,12 @@ from importlib import import_module
 from typing import Any
 
 _PYTORCHS = frozenset((
-    "compile", "reset", "disable", "is_compiling", "list_backends", "cudagraph_mark_step_begin",
-    "allow_in_graph", "assume_constant_result"))
+    "compile", "reset", "disable", "is_compiling", "is_exporting", "list_backends",
+    "cudagraph_mark_step_begin", "allow_in_graph", "assume_constant_result"))
 _SAME = {"is_dynamo_compiling": "is_compiling"}
 
 
 def __getattr__(name: str) -> Any:
     if name in _PYTORCHS or name in _SAME:
         return getattr(import_module("rushlight._dynamo.api"), _SAME.get(name, name))
-    if name == "is_exporting":
-        return lambda: False
     raise AttributeError(f"module 'torch.compiler' has no attribute {name!r}")

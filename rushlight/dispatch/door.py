@@ -5,6 +5,7 @@ first use and kept. A name's callable is shared by all namespaces that publish t
 """
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import lru_cache
 from importlib import import_module
@@ -14,6 +15,7 @@ from rushlight.base import accumulate, boxmuller, integers, rng
 from rushlight.dispatch import inplace, methods, operators, pointwise, running
 from rushlight.ops import machine, products
 from rushlight.ops.rowkernels import RowKernel
+from rushlight.ops.signature import REQUIRED
 from rushlight.ops.table import NAMES, Row, public
 from rushlight.tensor import tensor
 
@@ -70,12 +72,21 @@ def names(namespace: str) -> list[str]:
     return sorted(name for space, name in NAMES if space == namespace)
 
 
+def _shown(function: Callable[..., Any]) -> inspect.Signature:
+    """A function's signature, without what it takes beside PyTorch's only to refuse it."""
+    seen = inspect.signature(function)
+    return seen.replace(parameters=[p.replace(default=p.empty) if p.default is REQUIRED else p
+                                    for p in seen.parameters.values() if p.name not in ("out", "extra")])
+
+
 def namespace(space: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """__getattr__ and __dir__ of a module whose names are the table's."""
     def find(name: str) -> Any:
         found = lookup(space, name)
         if found is None:
             raise AttributeError(f"module 'torch.{space}' has no attribute {name!r}")
+        if space == "nn.functional":
+            found.__signature__ = _shown(found)  # type: ignore[attr-defined]
         setattr(import_module(f"rushlight.{space}"), name, found)
         return found
     return find, lambda: names(space)

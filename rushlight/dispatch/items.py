@@ -105,6 +105,8 @@ def _watched(run: Any, public: Any, *args: Any) -> Any:
     foreign += [a for a in args[1:2] if not isinstance(a, Tensor) and hasattr(
         a.__class__, "__torch_function__")]
     if not foreign:
+        if MODES and STACK.modes and hasattr(STACK.modes[-1], "indexing"):
+            return STACK.modes[-1].indexing(run, *args)
         watched = MODES and STACK.modes and getattr(STACK.modes[-1], "watches", False)
         return _noted(public, args) if watched else run(*args)
     cls = type(foreign[0])

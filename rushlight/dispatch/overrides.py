@@ -13,7 +13,7 @@ from rushlight.base.tape import TAPE
 from rushlight.dispatch import state
 from rushlight.dispatch.arguments import without_missing
 from rushlight.dispatch.source import compile_function
-from rushlight.dispatch.state import LONE, MODES, STACK
+from rushlight.dispatch.state import LONE, MODES, RECORDS, STACK
 from rushlight.ops.table import Row
 from rushlight.tensor.tensor import Tensor
 
@@ -54,20 +54,21 @@ def place(row: Row, direct: Callable[..., Any]) -> tuple[int, str, str]:
 
 # A thread without interpreters runs the op as if there were none, and so does one with a profiler alone: what
 # computes the result notes when. Whoever hands the op on to `general` leaves that to it.
-_PASS = '''    _log = None
+_PASS = '''    _begin = None
     if MODES:
         _modes = STACK.modes
-        if TAPE or _modes and _modes != LONE:
-            {away}
-        if _modes:
-            _log, _begin = _modes[0].records, clock()
+        if TAPE or _modes != LONE:
+            if _modes or TAPE:
+                {away}
+        else:
+            _begin = clock()
 '''
 _NOTE = '''{indent}_found = {value}
-{indent}if _log is not None:
+{indent}if _begin is not None:
 {indent}    _end = clock()
 {indent}    if DETAILED:
 {indent}        _modes[0].detail(({shown}), {kept}, _found)
-{indent}    _log += (PLACE, _begin, _end)
+{indent}    note((PLACE, _begin, _end))
 {indent}return _found'''
 
 
@@ -85,6 +86,7 @@ def compile_door(text: str, row: Row, scope: dict[str, Any], direct: Callable[..
     body = re.sub(r"^( +)return (?!general\(|learn\()(.*)", noted, body, flags=re.M)
     return compile_function(f"{head}):\n{_PASS.format(away=away)}{body}", row.name + suffix, {
         **scope, "MODES": MODES, "STACK": STACK, "TAPE": TAPE, "LONE": LONE, "clock": perf_counter,
+        "note": RECORDS.extend,
         "DETAILED": state.DETAILED, "PLACE": place(row, direct)})
 
 

@@ -75,11 +75,12 @@ class Rules:
         self.naming = naming = None if name else names_of.label(row)
         label = naming if isinstance(naming, str) else backward_name(
             name or row.options.get("node", row.name))
+        placing = names_of.place_by_shapes if all(p.is_tensor for p in row.params) else names_of.place
         self.nodes = {multi: type(label, (Node,), {
             "__slots__": (), "apply": _apply_multi if multi else _apply, "multi": multi,
             "rules": self, "leaves": row.options.get("leaves", 1), **(
-                {"settle": names_of.settle, "name": names_of.name_of, "place": names_of.place,
-                 "by_shapes": all(p.is_tensor for p in row.params)} if callable(naming) else {})})
+                {"settle": names_of.settle, "name": names_of.name_of, "placed": True,
+                 "place": placing} if callable(naming) else {})})
             for multi in (False, True)}
         self.places = [(p.name, 0) for p in self.tensor_params]
         self.lists = any(p.is_list for p in self.tensor_params)

@@ -12,8 +12,9 @@ from typing import Any
 from rushlight.tensor.tensor import WRAPPED, Tensor
 
 MODES: list[Any] = []
-# The one profiler that doors leave records with; it stands in its thread's stack.
+# The one profiler that doors leave records with, which stands in its thread's stack, and these records.
 LONE: list[Any] = [None]
+RECORDS: list[Any] = []
 # The profilers that are to see operands, and so every op that an op consists of.
 DETAILED: list[Any] = []
 # Classes whose instances need no look at __torch_function__; nn.Parameter joins them.

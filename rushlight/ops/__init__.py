@@ -20,6 +20,8 @@ NAMESPACES: dict[str, object] = {}  # torch.ops.NAME of the ops that programs ad
 def __getattr__(name: str) -> object:
     if name in NAMESPACES:
         return NAMESPACES[name]
+    if name == "rushlight":
+        return import_module("rushlight.export.overloads").OWN
     if name != "aten":
         raise AttributeError(f"module 'torch.ops' has no attribute {name!r}")
     return import_module("rushlight.ops.aten")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.dtype import get_default_dtype
-from rushlight.base.spans import SPANS
+from rushlight.base.spans import spanned
 from rushlight.optim import optimizer, updates
 from rushlight.optim.checks import check_options
 from rushlight.optim.optimizer import Optimizer
@@ -296,17 +296,20 @@ class _Again:
     def __call__(self) -> None:
         """One step."""
         o, groups, own = self.optimizer, self.groups, self.optimizer.__dict__
-        heard = SPANS or optimizer._global_pre or optimizer._global_post or (
+        heard = optimizer._global_pre or optimizer._global_post or (
             own["_optimizer_step_pre_hooks"] or own["_optimizer_step_post_hooks"])
         if groups and not heard and len(groups) == len(o.param_groups) and all(
                 [g.group is group and g.holds() for g, group in zip(groups, o.param_groups)]):
-            for g in groups:
-                g.run()
+            spanned(optimizer._place(type(o), "step"), self._run)
             return
         self.step()
         if self.plain:
             made = [_group(o, group) for group in o.param_groups]
             self.groups = [] if None in made else made  # type: ignore[assignment]
+
+    def _run(self) -> None:
+        for g in self.groups:
+            g.run()
 
 
 def _group(o: Elementwise, group: dict[str, Any]) -> "_Group | None":

@@ -37,6 +37,12 @@ def register_optimizer_step_post_hook(hook: Callable[..., Any]) -> RemovableHand
     return add_hook(_global_post, hook)
 
 
+@functools.lru_cache(maxsize=None)
+def _place(cls: type, method: str) -> Any:
+    """A method's name in a profile."""
+    return f"Optimizer.{method}#{cls.__name__}.{method}"
+
+
 def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(step)
     def wrapper(self: Any, *args: Any, **kwargs: Any) -> Any:
@@ -52,7 +58,7 @@ def _hooked(step: Callable[..., Any]) -> Callable[..., Any]:
                     raise RuntimeError(f"{hook} must return None or a tuple of (new_args, "
                                        f"new_kwargs), but got {changed}.")
                 args, kwargs = changed
-        found = spanned(("Optimizer.step#{}.step", type(self)), step, *args, **kwargs)
+        found = spanned(_place(type(self), "step"), step, *args, **kwargs)
         for hook in chain(self._optimizer_step_post_hooks.values(), _global_post.values()):
             hook(self, args, kwargs)
         return found
@@ -175,7 +181,7 @@ class Optimizer:
         if TAPE:
             TAPE[-1].call(self.zero_grad, set_to_none)
             return
-        spanned(("Optimizer.zero_grad#{}.zero_grad", type(self)), self._forget_grads, set_to_none)
+        spanned(_place(type(self), "zero_grad"), self._forget_grads, set_to_none)
 
     def _forget_grads(self, set_to_none: bool) -> None:
         for group in self.param_groups:

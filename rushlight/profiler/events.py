@@ -59,8 +59,9 @@ class FunctionEvent(_Figures):
         self.thread, self.sequence_nr, self.is_user_annotation = 1, -1, scope == USER
         self.input_shapes, self.stack, self.flops, self.cpu_memory_usage = [], [], 0, 0
         if detail is not None:
-            self.input_shapes, self.stack, self.cpu_memory_usage = detail.shapes, detail.stack, detail.bytes
-            self.flops = _flops(name, detail)
+            shapes, result, self.cpu_memory_usage, self.stack = detail
+            self.input_shapes = [list(shape) for shape in shapes]
+            self.flops = _flops(name, result, self.input_shapes)
         self.cpu_parent: FunctionEvent | None = None
         self.cpu_children: list[FunctionEvent] = []
         self.cpu_time_total = time_range.elapsed_us()
@@ -101,9 +102,9 @@ _NAMES = {"cross_entropy": "cross_entropy_loss", "_view": "view", "_to_dtype": "
 _PRODUCTS = {"mm": 0, "bmm": 0, "linear": 0, "mv": 0, "dot": 0, "addmm": 1, "baddbmm": 1}
 
 
-def _flops(name: str, detail: Any) -> int:
+def _flops(name: str, result: Any, given: list[Any]) -> int:
     """PyTorch's count: of products, convolutions, sums and products of elements; from shapes alone."""
-    op, out, shapes = name.removeprefix("aten::"), prod(detail.result), [s for s in detail.shapes if s]
+    op, out, shapes = name.removeprefix("aten::"), prod(result), [s for s in given if s]
     if op in _PRODUCTS and shapes:
         return int(2 * out * shapes[_PRODUCTS[op]][-1])
     if op.startswith("conv") and len(shapes) > 1:
@@ -122,7 +123,7 @@ def _place(place: Any) -> tuple[int, str, str]:
         return (USER, place, "") if isinstance(place, str) else (BACKWARD, place.__name__, "")
     if isinstance(place[0], type):
         return BACKWARD, named(*place), ""
-    return (USER, place[0].format(place[1].__name__), "") if isinstance(place[0], str) else place
+    return place
 
 
 def tree(log: Log, begin: float) -> EventList:

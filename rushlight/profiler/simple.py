@@ -69,7 +69,7 @@ class profile(Results):
         if self.enabled:
             if self._watch is not None:
                 raise RuntimeError("Profiler context manager is not reentrant")
-            self._watch = Watch(self.record_shapes or self.with_flops or self.profile_memory, self.with_stack)
+            self._watch = Watch(self.record_shapes or self.with_flops, self.profile_memory, self.with_stack)
             self._begin = perf_counter()
             self._watch.start()
         return self

@@ -5,7 +5,7 @@ Ops run as if nobody stood there, on their fast paths.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
 from time import perf_counter
@@ -15,7 +15,7 @@ from rushlight.base.spans import OP, SPANS, Log
 from rushlight.base.tape import TAPE
 from rushlight.dispatch import state
 from rushlight.dispatch.overrides import past_interpreters, place
-from rushlight.dispatch.state import DETAILED, LONE, STACK
+from rushlight.dispatch.state import DETAILED, LONE, RECORDS, STACK
 from rushlight.tensor.tensor import Tensor
 
 _PACKAGE = str(Path(__file__).parent.parent)
@@ -26,33 +26,19 @@ _METHODS = {name: getattr(Tensor, name) for name in _EVENTS}
 _watching = [0]
 
 
-class Detail:
-    """What one op's record holds if more than its time is asked for."""
-
-    __slots__ = ("shapes", "result", "bytes", "stack")
-
-    def __init__(self, args: Any, kwargs: dict[str, Any], found: Any, stack: bool) -> None:
-        named = [v for name, v in kwargs.items() if name != "out"]
-        self.shapes = [_shape(v) for v in (*args, *named)]
-        self.result = _shape(found) if isinstance(found, Tensor) else [0]
-        given = {id(v._a) for v in (*args, *kwargs.values()) if isinstance(v, Tensor)}
-        made = found if isinstance(found, (tuple, list)) else (found,)
-        self.bytes = sum(_bytes(v, given) for v in made)
-        self.stack = callers() if stack else []
-
-
-def _shape(value: Any) -> list[Any]:
+def _shape(value: Any) -> Any:
     if isinstance(value, Tensor):
-        return list(value._a.shape)
+        return value._m.shape
     if isinstance(value, (list, tuple)) and value and isinstance(value[0], Tensor):
-        return [_shape(v) for v in value]
-    return []
+        return [list(_shape(v)) for v in value]
+    return ()
 
 
-def _bytes(value: Any, given: set[int]) -> int:
-    """The memory of a result that is neither an operand's nor a view."""
-    fresh = isinstance(value, Tensor) and value._a.base is None and id(value._a) not in given
-    return value._a.nbytes if fresh else 0
+def _bytes(found: Any, operands: Iterable[Any]) -> int:
+    """The memory of results that are neither operands' nor views."""
+    given = {id(v._a) for v in operands if isinstance(v, Tensor)}
+    return sum(v._a.nbytes for v in (found if isinstance(found, (tuple, list)) else (found,))
+               if isinstance(v, Tensor) and v._a.base is None and id(v._a) not in given)
 
 
 def callers() -> list[str]:
@@ -86,21 +72,22 @@ def _count(change: int) -> None:
 
 
 class Watch:
-    """An interpreter in this thread's door. `detailed`: keep shapes and memory; `stack`: callers too."""
+    """An interpreter in this thread's door. Any of `shapes`, `memory`, `stack`: keep details."""
 
     watches = True  # for guards of compiled code: what it computes stays the same
 
-    def __init__(self, detailed: bool, stack: bool) -> None:
-        self.detailed, self.stack = detailed or stack, stack
+    def __init__(self, shapes: bool, memory: bool, stack: bool) -> None:
+        self.detailed, self.memory, self.stack = shapes or memory or stack, memory, stack
         self.log = Log()
-        self.records = self.log.records
 
     def start(self) -> None:
         """Begin to watch this thread."""
         _count(1)
         state.push(self)
         DETAILED.extend([self] * self.detailed)
-        LONE[0] = self
+        if LONE[0] is None:
+            RECORDS.clear()
+            LONE[0], self.log.records = self, RECORDS
         SPANS.append(self.log)
 
     def stop(self) -> None:
@@ -108,7 +95,7 @@ class Watch:
         _count(-1)
         SPANS.remove(self.log)
         if LONE[0] is self:
-            LONE[0] = None
+            LONE[0], self.log.records = None, RECORDS.copy()
         state.pop(self)
         DETAILED[:] = [watch for watch in DETAILED if watch is not self]
 
@@ -133,10 +120,16 @@ class Watch:
         found = call(*args, **kwargs)
         end = perf_counter()
         self.detail(*(shown or (args, kwargs)), found)
-        self.records += (where, start, end)
+        self.log.records += (where, start, end)
         return found
 
     def detail(self, args: Any, kwargs: Any, found: Any) -> None:
-        """Note more of an op, if asked to, just before its record."""
+        """Note more of an op, if asked to, just before its record: shapes, the result's, bytes, callers."""
         if self.detailed:
-            self.log.details[len(self.records)] = Detail(args, kwargs, found, self.stack)
+            shapes = [v._m.shape if v.__class__ is Tensor else _shape(v) for v in args]
+            if kwargs:
+                shapes += [_shape(v) for name, v in kwargs.items() if name != "out"]
+            memory = _bytes(found, (*args, *kwargs.values())) if self.memory else 0
+            self.log.details[len(self.log.records)] = (
+                shapes, _shape(found) if isinstance(found, Tensor) else (0,), memory,
+                callers() if self.stack else [])

@@ -2,10 +2,13 @@
 from __future__ import annotations
 
 import copy
+from pickle import PickleBuffer
 from typing import Any
 
+import numpy as np
+
 from rushlight.base.device import META
-from rushlight.base.dtype import dtype
+from rushlight.base.dtype import BY_NAME, dtype
 from rushlight.base.layout import Layout, beyond_storage, extent
 from rushlight.tensor.kind import kind
 from rushlight.tensor.lazyviews import mark
@@ -74,6 +77,22 @@ def _rebuild(cls: type, memory: Storage | None, of: dtype, sizes: Ints, strides:
     if cls is not Tensor:
         made = alias(made, cls=cls)
     return made.requires_grad_() if requires_grad else made
+
+
+def reduce_alone(t: Tensor) -> tuple[Any, ...] | None:
+    """What pickle writes for a plain tensor with memory of its own, in few steps; None for others."""
+    a = t._a
+    if type(t) is not Tensor or t._s is not None or t._g is not None or t.__dict__ or t._k.special or (
+            a.base is not None or not a.flags.c_contiguous):
+        return None
+    return over, (t._k.dtype.name, a.shape, PickleBuffer(a.reshape(-1).view(np.uint8)))
+
+
+def over(name: str, sizes: Ints, memory: Any) -> Tensor:
+    """A tensor of a dtype, by its name, that lies in `memory` row by row, and is all that lies there."""
+    of = BY_NAME[name].np
+    # frombuffer, unlike ndarray, looks no further than the memory that it is given.
+    return wrap(np.frombuffer(memory, of).reshape(sizes) if 0 not in sizes else np.empty(sizes, of))
 
 
 # --- deepcopy -----------------------------------------------------------------------------------

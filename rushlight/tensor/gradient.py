@@ -114,7 +114,7 @@ class Gradient:
         """Add the gradients of this tensor to the leaves' `.grad`; a scalar needs no `gradient`."""
         from rushlight.autograd.engine import backward
 
-        backward(self, gradient, retain_graph, create_graph, inputs)
+        backward(self, gradient, retain_graph, create_graph, inputs=inputs)
 
     def detach(self) -> Any:
         """The same data outside the graph: it shares memory and version, and tracks nothing."""

@@ -154,3 +154,19 @@ def test_collaters_of_a_program() -> None:
         found[-1] = found[-1], package.utils.data.default_collate([{1}, {2}])
         del functions.default_collate_fn_map[set]
     assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("batch_size", [1, 4, 7, 30])
+@pytest.mark.parametrize("options", [{}, {"persistent_workers": True}, {"prefetch_factor": 3}, {"drop_last": True}])
+def test_generators_behind_grouped_batches(batch_size: int, options: dict[str, Any]) -> None:
+    """Small batches of rows travel in groups: the sampler's generator is where PyTorch's is after each."""
+    def run(package: Any) -> list[Any]:
+        generator, found = package.Generator().manual_seed(5), []
+        rows = package.utils.data.TensorDataset(package.arange(60.0).reshape(30, 2))
+        loader = package.utils.data.DataLoader(rows, batch_size, shuffle=True, num_workers=2, worker_init_fn=int,
+                                               generator=generator, **options)
+        for _ in range(2):
+            found += [(batch.tolist(), generator.get_state().tolist()) for batch, in loader]
+            found.append(generator.get_state().tolist())
+        return found
+    assert run(rushlight) == run(torch)

@@ -207,6 +207,11 @@ class L1Unstructured(_Amount):
 
     PRUNING_TYPE = "unstructured"
 
+    @classmethod
+    def apply(cls, module: Any, name: str, amount: Any, importance_scores: Any = None) -> Any:
+        """Prune a parameter of a module; `importance_scores` (default: itself) decide."""
+        return super().apply(module, name, amount, importance_scores=importance_scores)
+
     def compute_mask(self, t: Any, default_mask: Any) -> Any:
         return _without(torch.abs(t), default_mask, self._count(t.nelement()), largest=False)
 
@@ -259,6 +264,12 @@ class RandomStructured(_Structured):
 
 class LnStructured(_Structured):
     """Prunes the channels along a dim with the smallest n-norm."""
+
+    @classmethod
+    def apply(cls, module: Any, name: str, amount: Any, n: Any, dim: int,
+              importance_scores: Any = None) -> Any:
+        """Prune a parameter of a module; `importance_scores` (default: itself) decide."""
+        return super().apply(module, name, amount, n, dim, importance_scores=importance_scores)
 
     def __init__(self, amount: Any, n: Any, dim: int = -1) -> None:
         super().__init__(amount)

@@ -100,14 +100,14 @@ class ConcatDataset(Dataset[Any]):
     def __len__(self) -> int:
         return self.cumulative_sizes[-1]
 
-    def __getitem__(self, index: int) -> Any:
-        if index < 0:
-            if -index > len(self):
+    def __getitem__(self, idx: int) -> Any:
+        if idx < 0:
+            if -idx > len(self):
                 raise ValueError("absolute value of index should not exceed dataset length")
-            index += len(self)
-        place = bisect.bisect_right(self.cumulative_sizes, index)
+            idx += len(self)
+        place = bisect.bisect_right(self.cumulative_sizes, idx)
         before = self.cumulative_sizes[place - 1] if place else 0
-        return self.datasets[place][index - before]
+        return self.datasets[place][idx - before]
 
 
 class ChainDataset(IterableDataset[Any]):
@@ -132,10 +132,10 @@ class Subset(Dataset[Any]):
     def __init__(self, dataset: Any, indices: Sequence[int]) -> None:
         self.dataset, self.indices = dataset, indices
 
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, list):
-            return self.dataset[[self.indices[i] for i in index]]
-        return self.dataset[self.indices[index]]
+    def __getitem__(self, idx: Any) -> Any:
+        if isinstance(idx, list):
+            return self.dataset[[self.indices[i] for i in idx]]
+        return self.dataset[self.indices[idx]]
 
     def __getitems__(self, indices: list[int]) -> list[Any]:
         chosen = [self.indices[i] for i in indices]

@@ -15,16 +15,22 @@ from typing import Any
 import rushlight as torch
 from rushlight.base.spans import spanned
 from rushlight.utils.data import fetch, resume
+from rushlight.utils.data.distributed import DistributedSampler
+from rushlight.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler, SubsetRandomSampler
 from rushlight.utils.data.worker import Failure, Job
 
-# Up to here it takes longer to hand a batch over than to gather its rows.
-_SMALL = 1 << 21
+# Up to here it takes longer to hand a batch over than to gather its rows; so much goes in one message, and no
+# more batches than that.
+_SMALL, _MOST_GROUPED = 1 << 21, 32
+# Reading these samplers far ahead, but for their ends, draws nothing that anybody could see.
+_FORESEEABLE = SequentialSampler, RandomSampler, SubsetRandomSampler, DistributedSampler
 
 
 class _BaseDataLoaderIter:
     """One pass over the loader."""
 
     def __init__(self, loader: Any) -> None:
+        self._span = f"enumerate(DataLoader)#{type(self).__name__}.__next__"
         self._dataset, self._iterable = loader.dataset, loader._iterable
         self._index_sampler = loader._index_sampler
         self._num_workers, self._timeout = loader.num_workers, loader.timeout
@@ -61,7 +67,7 @@ class _BaseDataLoaderIter:
 
     def __next__(self) -> Any:
         try:
-            data = spanned(("enumerate(DataLoader)#{}.__next__", type(self)), self._next_data)
+            data = spanned(self._span, self._next_data)
         except StopIteration:
             self._progress.ended = True
             raise
@@ -97,18 +103,45 @@ def _warn_of_pinning(device: str) -> None:
 
 
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
-    """Batches made here, when they are asked for."""
+    """Batches made here, when they are asked for.
+
+    With workers in the loader: small batches that are merely rows of tensors, which no worker could hand over
+    as fast. Indices are drawn as far ahead as for workers, and errors are told as theirs.
+    """
+
+    stopped = False
 
     def __init__(self, loader: Any) -> None:
         super().__init__(loader)
-        if self._timeout != 0:
+        if self._timeout != 0 and not self._num_workers:
             raise AssertionError("_SingleProcessDataLoaderIter requires timeout == 0")
         self._fetcher = self._recipe.fetcher()
+        self._ahead = (loader.prefetch_factor or 0) * self._num_workers
+        self._start(again=self._num_workers > 0)
+
+    def _reset(self, loader: Any) -> None:
+        self._begin(loader)
+        self._start(again=True)
+
+    def _start(self, again: bool) -> None:
+        if again:
+            self._sampler_iter = iter(self._index_sampler)
         self._pass_over()
+        self._tasks = enumerate(self._sampler_iter, self._skip)
+        self._drawn = deque(itertools.islice(self._tasks, self._ahead))
         self._began()
 
     def _next_data(self) -> Any:
-        return self._fetcher.fetch(next(self._sampler_iter))
+        self._drawn.extend(itertools.islice(self._tasks, 1))
+        if not self._drawn:
+            raise StopIteration
+        number, index = self._drawn.popleft()
+        try:
+            return self._fetcher.fetch(index)
+        except Exception as error:
+            if not self._num_workers:
+                raise
+            Failure(error, f"in DataLoader worker process {number % self._num_workers}").reraise()
 
 
 def ahead(loader: Any) -> _BaseDataLoaderIter:
@@ -116,51 +149,20 @@ def ahead(loader: Any) -> _BaseDataLoaderIter:
     if loader.prefetch_factor <= 0:
         raise AssertionError("prefetch_factor must be greater than 0 for MultiProcessingDataLoaderIter")
     if loader.worker == "process" and loader.worker_init_fn is loader.multiprocessing_context is None:
-        found = fetch.sources(_recipe(loader)) if loader.batch_size else None
-        if found and loader.batch_size * sum(t.element_size() * t[:1].numel() for t in found[0]) <= _SMALL:
-            return _GatheringDataLoaderIter(loader)
+        if 0 < _batch_bytes(loader, _recipe(loader)) <= _SMALL:
+            return _SingleProcessDataLoaderIter(loader)
     return _MultiProcessingDataLoaderIter(loader)
+
+
+def _batch_bytes(loader: Any, recipe: fetch.Recipe) -> int:
+    """The bytes of a batch that is merely rows of tensors; 0 for others."""
+    found = fetch.sources(recipe) if loader.batch_size else None
+    return loader.batch_size * sum(t.element_size() * t[:1].numel() for t in found[0]) if found else 0
 
 
 def _recipe(loader: Any) -> fetch.Recipe:
     return fetch.Recipe(loader.dataset, loader._iterable, loader._auto_collation, loader.collate_fn,
                         loader.drop_last)
-
-
-class _GatheringDataLoaderIter(_BaseDataLoaderIter):
-    """Small batches that are merely rows of tensors: made here, as no worker could hand them over as fast.
-
-    Indices are drawn as far ahead as for workers, and errors are told as theirs.
-    """
-
-    stopped = False
-
-    def __init__(self, loader: Any) -> None:
-        super().__init__(loader)
-        self._fetcher = self._recipe.fetcher()
-        self._ahead = loader.prefetch_factor * self._num_workers
-        self._start()
-
-    def _reset(self, loader: Any) -> None:
-        self._begin(loader)
-        self._start()
-
-    def _start(self) -> None:
-        self._sampler_iter = iter(self._index_sampler)
-        self._pass_over()
-        self._tasks = enumerate(self._sampler_iter, self._skip)
-        self._drawn = deque(itertools.islice(self._tasks, self._ahead))
-        self._began()
-
-    def _next_data(self) -> Any:
-        if not self._drawn:
-            raise StopIteration
-        number, index = self._drawn.popleft()
-        self._drawn.extend(itertools.islice(self._tasks, 1))
-        try:
-            return self._fetcher.fetch(index)
-        except Exception as error:
-            Failure(error, f"in DataLoader worker process {number % self._num_workers}").reraise()
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
@@ -171,12 +173,21 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._ahead = loader.prefetch_factor * self._num_workers
         self._in_order, self._watchdog = loader.in_order, loader.watchdog
         self._persistent_workers = loader.persistent_workers
+        self._group = self._batches_per_message(loader)
         self._pass_number, self._dismissed, self._broken = -1, False, False
         job = Job(self._recipe, self._base_seed, loader.worker_init_fn, self._num_workers)
         self._crew: Any = _crew(loader.worker)(job, loader.multiprocessing_context)
         # Runs when the iterator is dropped, also at the end of the program.
         self._stop = weakref.finalize(self, self._crew.stop)
         self._start()
+
+    def _batches_per_message(self, loader: Any) -> int:
+        """More than 1 where batches are small, merely rows of tensors, and their indices can be foreseen."""
+        sampler, size = getattr(loader.batch_sampler, "sampler", None), _batch_bytes(loader, self._recipe)
+        if (not size or loader.worker != "process" or not loader.in_order or type(sampler) not in _FORESEEABLE
+                or type(loader.batch_sampler) is not BatchSampler or getattr(sampler, "replacement", False)):
+            return 1
+        return max(1, min(_MOST_GROUPED, _SMALL // size))
 
     def _reset(self, loader: Any) -> None:
         """Another epoch by the same workers."""
@@ -191,6 +202,8 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         # Numbers go on from epoch to epoch, so that late answers to an abandoned one are known as such.
         self._pass_number += 1
         self._first = self._sent = self._due = (self._pass_number << 40) + self._skip
+        # The last list may end the sampler, which PyTorch does as late as it can.
+        self._foreseen = self._first - self._skip + len(self) - 1 if self._group > 1 else self._first
         self._assigned: dict[int, int] = {}
         self._arrived: dict[int, Any] = {}
         self._active = [True] * self._num_workers
@@ -198,24 +211,32 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         first = self._skip % self._num_workers
         self._turns = itertools.cycle([*range(first, self._num_workers), *range(first)])
         for _ in range(self._ahead):
-            self._send_next()
+            self._refill()
         self._began()
 
     # --- giving out tasks ---------------------------------------------------------------------
 
-    def _send_next(self) -> None:
-        """Send the next index, if there is one, to the worker whose turn it is."""
-        try:
-            index = next(self._sampler_iter)
-        except StopIteration:
+    def _refill(self) -> None:
+        """Replace the task that was just done; many are replaced together."""
+        room = 2 * self._group * self._num_workers
+        while self._sent < self._foreseen and self._sent - self._due + self._group <= room:
+            self._send_next(min(self._group, self._foreseen - self._sent))
+        if self._group == 1 or self._sent >= self._foreseen and self._sent - self._due < self._ahead:
+            self._send_next(1)
+
+    def _send_next(self, count: int) -> None:
+        """Send the next indices, if there are any, to the worker whose turn it is."""
+        indices = list(itertools.islice(self._sampler_iter, count))
+        if not indices:
             self._dismiss()
             return
         worker = self._choose()
         if worker is not None:
-            self._crew.put(worker, (self._sent, index))
-            self._assigned[self._sent] = worker
-            self._load[worker] += 1
-            self._sent += 1
+            tasks = list(enumerate(indices, self._sent))
+            self._crew.put(worker, tasks)
+            self._assigned.update((number, worker) for number, _ in tasks)
+            self._load[worker] += len(tasks)
+            self._sent += len(tasks)
 
     def _dismiss(self) -> None:
         """No index is left: let workers end when they are done, while their batches are used."""
@@ -287,7 +308,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
                 self._assigned.pop(number, None)
                 if not self._persistent_workers:
                     self._crew.put(worker, "end")
-                self._send_next()
+                self._refill()
             else:
                 self._arrived[number] = status, data
 
@@ -296,7 +317,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._load[self._assigned.pop(number)] -= 1
         if number == self._due:
             self._due += 1
-        self._send_next()
+        self._refill()
         if status == "error":
             data.reraise()
         return data()

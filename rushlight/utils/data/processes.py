@@ -76,7 +76,7 @@ class Processes:
         return [m.process.pid for m in self._members]
 
     def put(self, worker: int, message: Any) -> None:
-        """Send a message: a task (its number and its index), "again" or "end"; never waits."""
+        """Send a message: tasks (numbers and indices), "again" or "end"; never waits."""
         member = self._members[worker]
         if message == "end":
             member.ending = True
@@ -112,7 +112,11 @@ class Processes:
         try:
             for body, descriptor in member.channel.receive():
                 (number, status), load = member.reader.read(body, descriptor)
-                found.append((worker, number, status, load if status == "data" else load()))
+                if status == "rows":
+                    found += [(worker, number + k, "data", lambda batch=batch: batch)
+                              for k, batch in enumerate(shared.cut(*load()))]
+                else:
+                    found.append((worker, number, status, load if status == "data" else load()))
         except channel.Closed:
             self._poll.unregister(member.channel.fileno())
             member.gone = True
@@ -262,7 +266,7 @@ def _live(end: channel.Channel, stack_end: Any, freight: Any, number: int) -> No
             # There is no dataset here: every task is answered with the reason.
             failure = Failure(error, f"in DataLoader worker process {number}")
             worker = SimpleNamespace(answer=lambda index: ("error", failure), again=lambda: None,
-                                     failed=lambda error: failure)
+                                     failed=lambda error: failure, rows=lambda tasks: None)
         _serve(end, writer, worker)
     except (KeyboardInterrupt, channel.Closed):
         pass  # The main process has been interrupted too, or wants no more.
@@ -299,8 +303,13 @@ def _serve(end: channel.Channel, writer: shared.Writer, worker: Worker) -> None:
                 return
             if message == "again":
                 worker.again()
-            else:
-                _answer(worker, writer, *message)
+                continue
+            found = worker.rows([index for _, index in message]) if len(message) > 1 else None
+            if found is not None:
+                writer.send((message[0][0], "rows"), found)
+                continue
+            for task, index in message:
+                _answer(worker, writer, task, index)
 
 
 def _answer(worker: Worker, writer: shared.Writer, task: int, index: Any) -> None:

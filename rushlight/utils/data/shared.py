@@ -10,6 +10,7 @@ the worker writes another batch there, since fresh pages would cost more than th
 from __future__ import annotations
 
 import io
+import itertools
 import mmap
 import os
 import pickle
@@ -22,6 +23,7 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
+from rushlight.tensor.copying import over, reduce_alone
 from rushlight.tensor.sharing import anonymous_file, mapped, refuse_graph
 from rushlight.tensor.storage import Storage
 
@@ -44,6 +46,9 @@ class _Pickler(reduction.ForkingPickler):
             return item.__reduce__()
         if not isinstance(item, torch.Tensor) or item.is_meta:
             return NotImplemented
+        found = reduce_alone(item)
+        if found is not None:
+            return found
         refuse_graph(item)
         own = item.numel() * item.element_size()
         if type(item) is torch.Tensor and not item.__dict__ and own < item.untyped_storage().nbytes():
@@ -75,6 +80,17 @@ def fill(memory: Any, spans: Sequence[Span], buffers: Sequence[memoryview]) -> N
     for (start, end), b in zip(spans, buffers, strict=True):
         if end > start:
             memory[start:end] = b
+
+
+def cut(tensors: Sequence[Any], lengths: Sequence[int]) -> list[list[Any]]:
+    """Gathered rows as batches of these lengths; each tensor has a storage of its own."""
+    columns = []
+    for t in tensors:
+        memory = memoryview(t._a.reshape(-1).view(np.uint8))
+        step, ends = t._a.nbytes // len(t), [0, *itertools.accumulate(lengths)]
+        columns.append([over(t.dtype.name, (end - start, *t.shape[1:]), memory[start * step:end * step])
+                        for start, end in itertools.pairwise(ends)])
+    return [list(batch) for batch in zip(*columns, strict=True)]
 
 
 # --- the worker's side --------------------------------------------------------------------------

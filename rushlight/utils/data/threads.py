@@ -72,11 +72,11 @@ def _live(job: Job, number: int, tasks: "queue.SimpleQueue[Any]", results: "queu
             if message == "again":
                 worker.again()
                 continue
-            task, index = message
-            answer = None if stopping.is_set() else worker.answer(index)
-            if answer is not None:
-                status, data = answer
-                results.put((number, task, status, (lambda d=data: d) if status == "data" else data))
-                del answer, data
+            for task, index in message:
+                answer = None if stopping.is_set() else worker.answer(index)
+                if answer is not None:
+                    status, data = answer
+                    results.put((number, task, status, (lambda d=data: d) if status == "data" else data))
+                    del answer, data
     except BaseException as error:  # noqa: BLE001 - told to whoever waits for a batch
         results.put((number, -1, "died", error))

@@ -1,6 +1,7 @@
 """What a worker does: seed itself, then answer each list of indices with a batch."""
 from __future__ import annotations
 
+import itertools
 import random
 import threading
 import traceback
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 import rushlight as torch
-from rushlight.utils.data.fetch import IterableFetcher, MapFetcher, Recipe
+from rushlight.utils.data.fetch import IterableFetcher, MapFetcher, Recipe, rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +137,12 @@ class Worker:
             self._fetcher = self._job.recipe.fetcher()
         except Exception as error:
             self._failure = self.failed(error)
+
+    def rows(self, indices: list[Any]) -> tuple[Any, list[int]] | None:
+        """Several batches of rows of tensors in one, and their lengths; None for others, and errors."""
+        sound = self._failure is None and self._fetcher is not None
+        found = rows(self._job.recipe, list(itertools.chain(*indices))) if sound else None
+        return None if found is None else (found, list(map(len, indices)))
 
     def answer(self, index: Any) -> tuple[str, Any] | None:
         """("data", batch), ("error", Failure), ("end", None) once at the end, then None."""

@@ -1,0 +1,299 @@
+"""Recording a call as a graph of aten ops.
+
+compile()'s recorder hears arrays and kernels, after views are gone and a linear layer is a product and an
+addition. An exported program is told in the program's own ops, so this listener stands one floor higher, in
+the door, where autocast and profilers stand: it sees each public op with its arguments, and runs it. Tensors
+are known by identity; nothing is replaced. What has no row (copies, fills, numbers that leave) comes by TAPE,
+as to compile().
+"""
+from __future__ import annotations
+
+import linecache
+import operator
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+import rushlight as torch
+from rushlight.base import advanced
+from rushlight.base.pytree import flatten
+from rushlight.base.tape import TAPE
+from rushlight.capture.recorder import root
+from rushlight.dispatch import arguments, methods, state
+from rushlight.export import overloads
+from rushlight.export.errors import GuardOnDataDependentSymNode
+from rushlight.export.symbols import Sym
+from rushlight.fx.graph import Graph
+from rushlight.fx.names import typename
+from rushlight.fx.node import Node, map_aggregate
+from rushlight.ops.table import ROWS
+
+_PACKAGE = torch.__file__.rpartition("__init__")[0]
+_INNER = tuple(f"{_PACKAGE}{room}" for room in ("dispatch", "export", "ops", "tensor", "base", "fx"))
+
+
+class Value:
+    """What is known about a node's tensor: shape (with expressions where sizes change), dtype, strides."""
+
+    def __init__(self, t: Any) -> None:
+        self.shape: Any = tuple(t.shape)
+        self.dtype, self.device, self.requires_grad = t.dtype, t.device, t.requires_grad
+        self._stride = t.stride()
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or one of its numbers."""
+        return self.shape if dim is None else self.shape[dim]
+
+    def stride(self) -> Any:
+        """The strides."""
+        return self._stride
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return len(self.shape)
+
+    def __repr__(self) -> str:
+        return f"Value({self.dtype}[{', '.join(map(str, self.shape))}])"
+
+
+class Listener:
+    """Writes a graph while a call runs. attributes: names of tensors that modules hold beside their state;
+    opened(row, its overload): whether a composite row is told in the rows that it consists of."""
+
+    def __init__(self, module: Any, opened: Any = None) -> None:
+        self.graph = Graph()
+        self.known: dict[int, Node] = {}
+        self.kept: list[Any] = []
+        self.memory: dict[int, list[Any]] = {}
+        self.constants: dict[str, Any] = {}
+        self.depth = 0
+        # The ops that are being told in the rows that they consist of, outermost first.
+        self.within: list[str] = []
+        self.opened = opened or (lambda row, found: found is None)
+        self.paths = {id(m): name for name, m in module.named_modules()}
+        self.attributes = {id(t): f"{p}.{n}".lstrip(".") for p, m in module.named_modules()
+                           for n, t in m.__dict__.items() if isinstance(t, torch.Tensor)}
+
+    # --- the door --------------------------------------------------------------------------------
+
+    def run(self, row: Any, call: Any, args: Any, kwargs: Any) -> Any:
+        """An op: recorded, and run."""
+        out, extra = kwargs.get("out"), {"out", "inplace"} - {p.name for p in row.params}
+        bound = arguments.bind(row, args, {k: v for k, v in kwargs.items() if k not in extra})
+        writes = bool(getattr(call, "writes", False)) or kwargs.get("inplace") is True
+        found = overloads.chosen(row, bound, writes)
+        if row.kind == "composite" and out is None and self.opened(row, found):
+            self.within.append(overloads.aten_name(row))
+            try:
+                result = state.within(self, call, args, kwargs)
+            finally:
+                self.within.pop()
+            if all(id(t) in self.known for t in flatten(result)[0] if isinstance(t, torch.Tensor)):
+                return result
+            # Its body works on arrays, in part: it is told as one op.
+        else:
+            self.depth += 1
+            try:
+                result = call(*args, **kwargs)
+            finally:
+                self.depth -= 1
+        if found is None:
+            defaults = {p.name: p.default for p in row.params}
+            found = overloads.own(row), [], {k: v for k, v in bound.items() if v is not defaults[k]}
+        if found[0] == overloads.named("torch.ops.aten.to.dtype"):
+            self.record(overloads.named("torch.ops.aten._assert_tensor_metadata.default"), found[1][:1], {
+                "dtype": found[1][0].dtype, "device": torch.device("cpu"), "layout": torch.strided}, None)
+        self.record(found[0], found[1], found[2], result)
+        return result
+
+    def indexing(self, run: Any, t: Any, index: Any, *value: Any) -> Any:
+        """Brackets: numbers and slices in rows, as they were written: what they are cut to depends on
+        sizes."""
+        items = index if isinstance(index, tuple) else (index,)
+        if value or not all(i is None or i is ... or type(i) in (int, slice) for i in items) or (
+                items.count(...) > 1):
+            return run(t, index, *value)
+        missing = t.dim() - sum(type(i) in (int, slice) for i in items)
+        at = items.index(...) if ... in items else len(items)
+        found, dim = t, 0
+        for item in (*items[:at], *[slice(None)] * missing, *items[at + 1:]):
+            if item is None:
+                found = ROWS["unsqueeze"](found, dim)
+            elif type(item) is int:
+                found, dim = ROWS["select"](found, dim, item), dim - 1
+            elif item != slice(None):
+                end = sys.maxsize if item.stop is None else item.stop
+                found = ROWS["slice"](found, dim, item.start or 0, end, item.step or 1)
+            dim += 1
+        return found
+
+    def record(self, target: Any, args: Any, kwargs: Any, result: Any) -> Node:
+        """A node for target(*args, **kwargs)."""
+        args, kwargs = map_aggregate((tuple(args), kwargs), self.argument)
+        node = self.graph.call_function(target, args, kwargs, name=overloads.plain(target))
+        node.meta.update(self.place(), op=(*self.within, overloads.plain(target))[0])
+        if isinstance(result, torch.Tensor):
+            self.knows(result, node)
+        elif isinstance(result, (tuple, list)):
+            node.meta["results"] = len(result)
+            for i, item in enumerate(result):
+                if isinstance(item, torch.Tensor):
+                    part = self.graph.call_function(operator.getitem, (node, i))
+                    part.meta.update(node.meta)
+                    self.knows(item, part)
+        return node
+
+    def placeholder(self, name: str) -> Node:
+        """An input, called so even where Python has something of that name."""
+        node = self.graph.placeholder(name)
+        node.name = name
+        return node
+
+    def knows(self, t: Any, node: Node) -> None:
+        """`node` is the tensor from here on."""
+        self.known[id(t)] = node
+        self.kept.append(t)
+        self.memory.setdefault(id(root(t._m)), []).append(t)
+        node.meta.setdefault("val", Value(t))
+
+    def argument(self, value: Any) -> Any:
+        """A tensor as its node; everything else as it is."""
+        return self.node(value) if isinstance(value, torch.Tensor) else value
+
+    def node(self, t: Any) -> Node:
+        """The node of a tensor: of one that lies in the same way in the same memory, or of a constant."""
+        if id(t) in self.known:
+            return self.known[id(t)]
+        for other in reversed(self.memory.get(id(root(t._m)), ())):
+            if (other.shape, other.stride(), other.data_ptr(), other.dtype) == (
+                    t.shape, t.stride(), t.data_ptr(), t.dtype):
+                self.kept.append(t)
+                self.known[id(t)] = self.known[id(other)]
+                return self.known[id(other)]
+        return self._constant(t)
+
+    def _constant(self, t: Any) -> Node:
+        own = self.attributes.get(id(t))
+        taken = {n.target for n in self.graph.nodes if n.op == "placeholder"}
+        name = own or next(n for n in (f"lifted_tensor_{i}" for i in count()) if f"c_{n}" not in taken)
+        self.constants[name] = t.detach().clone()
+        held = next((n for n in self.graph.nodes if n.op != "placeholder" or "leaf" in n.meta), None)
+        with self.graph.inserting_before(held) if held is not None else _nothing():
+            node = self.placeholder(f"c_{name.replace('.', '_')}")
+        node.meta["val"], node.meta["constant"] = Value(t), name
+        self.knows(t, node)
+        if own is None:
+            copied = self.record(overloads.named("torch.ops.aten.lift_fresh_copy.default"), (t,), {}, t)
+            self.known[id(t)] = self.graph.call_function(overloads.named("torch.ops.aten.detach_.default"),
+                                                         (copied,), name="detach_")
+            self.known[id(t)].meta.update(copied.meta)
+        return self.known[id(t)]
+
+    # --- places ----------------------------------------------------------------------------------
+
+    def place(self) -> dict[str, Any]:
+        """Where the program is: lines of its forwards, and the modules that these are of."""
+        frame: Any = sys._getframe(1)
+        lines, modules = [], {}
+        begin = f"{_PACKAGE}export{os.sep}tracing"
+        while frame is not None and not frame.f_code.co_filename.startswith(begin):
+            file, own = frame.f_code.co_filename, None
+            if frame.f_code.co_name == "forward" and not file.startswith(_INNER):
+                own = frame.f_locals.get("self")
+                code = linecache.getline(file, frame.f_lineno).strip()
+                lines.append(f'File "{file}", line {frame.f_lineno}, in forward\n    {code}')
+            path = self.paths.get(id(own)) if own is not None else None
+            if path is not None:
+                modules[f"L__self__{''.join(f'_{p}' for p in path.split('.') if p)}"] = (
+                    path, typename(type(own)))
+            frame = frame.f_back
+        found: dict[str, Any] = {"nn_module_stack": dict(reversed(modules.items()))}
+        return found | ({"stack_trace": "\n".join(reversed(lines))} if lines else {})
+
+
+class _Tape:
+    """Hears what has no row, as compile()'s recorder does (base/tape.py), and tells the listener."""
+
+    fuses, once, exports = False, "", True
+
+    def __init__(self, to: Listener) -> None:
+        self.to = to
+
+    def write(self, function: Any, operands: Any, values: Any) -> None:
+        """Memory was overwritten by something that is no op."""
+        if self.to.depth:
+            return
+        into = values[0]
+        if function is methods.assign:
+            name, given = "copy_.default", (into, values[1])
+        elif function is np.copyto and len(operands) == 2:
+            name, given = "fill_.Scalar", (into, np.asarray(operands[1]).item())
+        elif function is advanced.write and len(operands) == 3:
+            by_array = {id(t._m): t for t in self.to.kept}
+            indices = [None if a is None else by_array.get(id(a), torch.from_numpy(np.array(a)))
+                       for a in operands[1]]
+            name, given = "index_put_.default", (into, indices, values[1])
+        else:
+            return
+        self.to.record(overloads.named(f"torch.ops.aten.{name}"), given, {}, into)
+
+    def escape(self, what: str, breaks: bool = True) -> None:
+        """A value leaves for Python; what is only shown changes nothing."""
+        if what.startswith("printing"):
+            return
+        trace = self.to.place().get("stack_trace", "").strip()
+        raise GuardOnDataDependentSymNode(
+            f"Could not guard on data-dependent expression {what} asks for a tensor's number, which an "
+            "exported program does not know.\n\nconsider torch.where, torch.clamp or another op of tensors "
+            f"instead.\n\nThe following call raised this error:\n  {trace}\n")
+
+    def call(self, function: Any, *args: Any) -> Any:
+        """Python that compile() would call again at each replay."""
+        return function(*args)
+
+    def ignored(self, *args: Any) -> None:
+        """What compile() hears of kernels, gradients and graphs says nothing new here."""
+
+    run = constant = accumulate = walk = ignored
+
+
+@contextmanager
+def _nothing() -> Iterator[None]:
+    yield
+
+
+@contextmanager
+def listening(listener: Listener) -> Iterator[None]:
+    """The listener in this thread's door."""
+    tape = _Tape(listener)
+    state.push(listener)
+    TAPE.append(tape)
+    try:
+        yield
+    finally:
+        TAPE.remove(tape)
+        state.pop(listener)
+
+
+def numbers(node: Node) -> list[Any]:
+    """What a node is called with, flat, but for other nodes: their names stand for them."""
+    found: list[Any] = [node.op, node.target]
+    map_aggregate((node.args, node.kwargs), lambda a: found.append(a.name if isinstance(a, Node) else a))
+    return found
+
+
+def rewritten(node: Node, values: list[Any]) -> None:
+    """Give a node what `numbers` tells, changed."""
+    rest = iter(values[2:])
+    node.args, node.kwargs = map_aggregate(
+        (node.args, node.kwargs), lambda a: (next(rest), a)[1] if isinstance(a, Node) else next(rest))
+
+
+def is_size(value: Any) -> bool:
+    """Whether it is a number that a size may have made."""
+    return isinstance(value, (int, Sym)) and not isinstance(value, bool)

@@ -1,0 +1,381 @@
+"""torch.ops.aten.NAME.OVERLOAD: the table's ops under PyTorch's internal names and signatures.
+
+schemas.tsv holds PyTorch's signatures (tests/goldens/record_aten.py writes it). An overload belongs to the
+row of its name; parameters are paired by name, else by place. Rows that PyTorch has no name for are
+`torch.ops.rushlight.NAME`.
+"""
+from __future__ import annotations
+
+import operator
+import os
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import rushlight as torch
+from rushlight.dispatch.door import function, lookup
+from rushlight.ops.signature import REQUIRED
+from rushlight.ops.table import NAMES, ROWS, Row
+
+# Rows and PyTorch's names, where they differ: the first is how programs call it, the second an op's name.
+_ATEN = {"_to_dtype": "to", "_view": "view", "cross_entropy": "cross_entropy_loss",
+         "unfold_columns": "im2col"}
+_ROWS = {aten: row for row, aten in _ATEN.items()} | {"rsub": "sub", "conv2d": "conv2d"}
+# Where PyTorch makes a tensor of a number.
+_TAKES_NUMBERS = frozenset("add sub mul div divide multiply subtract true_divide floor_divide".split())
+_REDUCTIONS = ("none", "mean", "sum")
+# What PyTorch passes beside what its callers do.
+_GIVEN = {"cudnn_enabled": False, "cudnn_enable": False}
+_SPACES = ("aten", "torch", "Tensor", "nn.functional")
+
+
+class Param(NamedTuple):
+    """A parameter of a signature; `default` is REQUIRED where there is none."""
+
+    name: str
+    type: str
+    default: Any
+    kwarg_only: bool
+
+    @property
+    def whole_default(self) -> Any:
+        """The default, a list where lists of a length are meant."""
+        plain = self.default is REQUIRED or "Device" in self.type
+        return self.default if plain else _shaped(self.type, self.default)
+
+
+class Schema(NamedTuple):
+    """A signature: `add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`."""
+
+    name: str
+    overload_name: str
+    arguments: tuple[Param, ...]
+    text: str
+
+    @property
+    def writes(self) -> bool:
+        """Whether the op writes into what it is given."""
+        return "!" in self.text
+
+    def __str__(self) -> str:
+        return f"aten::{self.text}"
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+
+_VALUES = {"None": None, "True": True, "False": False, "Mean": 1}
+
+
+def _value(text: str | None) -> Any:
+    if text is None:
+        return REQUIRED
+    if text in _VALUES:
+        return _VALUES[text]
+    if text[0] == "[":
+        return [_value(item.strip()) for item in text[1:-1].split(",") if item.strip()]
+    if text[0] in "\"'":
+        return text[1:-1]
+    try:
+        return float(f"{float(text):.15g}") if re.search(r"[.e]", text) else int(text)
+    except ValueError:
+        return None
+
+
+@lru_cache(None)
+def _parsed(text: str) -> Schema:
+    name, overload, inner = re.fullmatch(r"(\w+)(?:\.(\w+))?\((.*)\) -> .*", text).groups()
+    params, keyword = [], False
+    for part in re.split(r", (?![^\[]*\])", inner) if inner else ():
+        if part == "*":
+            keyword = True
+            continue
+        kind, own, default = re.fullmatch(r"(.+?) (\w+)(?:=(.*))?", part).groups()
+        params.append(Param(own, re.sub(r"\([^)]*\)|Sym(?=Int)", "", kind).replace("Int", "int"),
+                            _value(default), keyword))
+    return Schema(name, overload or "default", tuple(params), text)
+
+
+@lru_cache(None)
+def _lines() -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    with open(os.path.join(os.path.dirname(__file__), "schemas.tsv"), encoding="utf-8") as lines:
+        for line in lines:
+            found.setdefault(re.split(r"[.(]", line, maxsplit=1)[0], []).append(line.rstrip("\n"))
+    return found
+
+
+@lru_cache(None)
+def overloads(name: str) -> dict[str, Overload]:
+    """PyTorch's overloads of a name that say what tensors they take."""
+    made = [_parsed(text) for text in _lines().get(name, ()) if "..." not in text]
+    return {schema.overload_name: Overload("aten", schema) for schema in made}
+
+
+class Overload:
+    """An op under one of PyTorch's signatures; a target of exported graphs' nodes."""
+
+    def __init__(self, namespace: str, schema: Schema, row: Row | None = None) -> None:
+        self._schema, self.namespace = schema, namespace
+        self.__name__ = f"{schema.name}.{schema.overload_name}"
+        self.__qualname__, self.__module__ = self.__name__, f"torch._ops.{namespace}"
+        self._row = row
+        self._call: Callable[..., Any] | None = None
+
+    def __str__(self) -> str:
+        return f"{self.namespace}.{self.__name__}"
+
+    def __repr__(self) -> str:
+        name, overload = self._schema.name, self._schema.overload_name
+        return f"<OpOverload(op='{self.namespace}.{name}', overload='{overload}')>"
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """What runs."""
+        if self._call is None:
+            self._call = special(self._schema) or self._of_row()
+        return self._call
+
+    def row(self) -> tuple[Row, dict[str, str]]:
+        """The row, and the signature's parameter for each of its own; NotImplementedError without one."""
+        name = self._schema.name
+        base = name[:-1] if self._schema.writes and name.endswith("_") else name
+        prefix, _, rest = base.partition("_")
+        spaces = [(space, base) for space in _SPACES] + [(prefix, rest)]
+        rows = [self._row] if self._row else [ROWS.get(_ROWS[base])] if base in _ROWS else [
+            found[0] for key in spaces if (found := NAMES.get(key)) is not None]
+        for row in rows:
+            matched = pairs(row, self._schema) if row is not None else None
+            if row is not None and matched is not None:
+                return row, matched
+        raise NotImplementedError(f"torch.ops.{self} is known to PyTorch, but nothing in Rushlight computes "
+                                  "it")
+
+    def _of_row(self) -> Callable[..., Any]:
+        row, matched = self.row()
+        name = self._schema.name
+        call = (lookup("Tensor", name)
+                or lookup("nn.functional", name)) if self._schema.writes else function(row)
+        return _translated(call, {theirs: ours for ours, theirs in matched.items()})
+
+    def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+        """Every argument by its name; TypeError for what the signature lacks."""
+        params = self._schema.arguments
+        given = dict(zip([p.name for p in params], args, strict=False)) | kwargs
+        unknown = given.keys() - {p.name for p in params}
+        missing = [p.name for p in params if p.default is REQUIRED and p.name not in given]
+        if unknown or missing or len(args) > len(params):
+            raise TypeError(f"{self} takes {self._schema.text}, but it got {len(args)} arguments and the "
+                            f"keywords {sorted(kwargs)}")
+        return {p.name: given[p.name] if p.name in given else p.whole_default for p in params}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.function(**self.bound(args, kwargs))
+
+    def _public(self) -> Any:
+        """What programs call the op by, which equals each of its overloads, as policies of checkpoints
+        expect."""
+        return next((f for space in _SPACES if (f := lookup(space, self._schema.name))), self)
+
+    def __hash__(self) -> int:
+        found = self._public()
+        return hash(str(self)) if found is self else hash(found)
+
+    def __eq__(self, other: object) -> bool:
+        return str(self) == str(other) if isinstance(other, Overload) else other is self._public()
+
+    def __reduce__(self) -> Any:
+        return named, (f"torch.ops.{self}",)
+
+    def __deepcopy__(self, memo: Any) -> Overload:
+        return self
+
+
+def _translated(call: Callable[..., Any], names: dict[str, str]) -> Callable[..., Any]:
+    def run(**given: Any) -> Any:
+        return call(**{names[k]: _REDUCTIONS[v] if k == "reduction" and isinstance(v, int) else v
+                       for k, v in given.items() if k in names})
+    return run
+
+
+def special(schema: Schema) -> Callable[..., Any] | None:
+    """What computes an op that is no row."""
+    found: dict[str, Callable[..., Any]] = {
+        "copy_": lambda self, src, **_: self.copy_(src), "fill_": lambda self, value: self.fill_(value),
+        "zero_": lambda self: self.zero_(), "lift_fresh_copy": lambda self: self.clone(),
+        "detach_": lambda self: self, "detach": lambda self: self.detach(),
+        "alias": lambda self: self.alias(),
+        "sym_size": lambda self, dim: self.shape[dim], "item": lambda self: self.item(),
+        "_assert_tensor_metadata": lambda **_: None,
+        "contiguous": lambda self, memory_format: self.contiguous(memory_format=memory_format
+                                                                  or torch.contiguous_format),
+        "rsub": lambda self, other, alpha: torch.sub(other, self, alpha=alpha),
+        "arange": lambda end, start=0, step=1, dtype=None, **_: torch.arange(start, end, step, dtype=dtype),
+        "_to_copy": lambda self, dtype, **_: self.to(dtype or self.dtype, copy=True)}
+    return found.get(schema.name)
+
+
+@lru_cache(None)
+def pairs(row: Row, schema: Schema) -> dict[str, str] | None:
+    """The signature's parameter for each of the row's; None if a required one has none."""
+    theirs = {p.name: i for i, p in enumerate(schema.arguments)}
+    ours = [p.name for p in row.params]
+    matched = {name: name for name in ours if name in theirs}
+    if "input" not in matched and "self" in theirs and "input" in ours:
+        matched["input"] = "self"
+    free = [p.name for p in schema.arguments if p.name not in matched.values()]
+    for i, name in enumerate(ours):
+        if name not in matched and i < len(schema.arguments) and schema.arguments[i].name in free:
+            matched[name] = schema.arguments[i].name
+    needed = {p.name for p in schema.arguments if p.default is REQUIRED and p.name not in _GIVEN}
+    return matched if needed <= set(matched.values()) else None
+
+
+def _fits(kind: str, value: Any, numbers: bool) -> bool:
+    if value is None:
+        return kind.endswith("?")
+    kind = kind.removesuffix("?")
+    if kind.startswith("Tensor"):
+        if "[" in kind:
+            return isinstance(value,
+                              (list, tuple)) and all(v is None or isinstance(v, torch.Tensor) for v in value)
+        return isinstance(value, torch.Tensor) or numbers and isinstance(value, (int, float, complex))
+    if isinstance(value, torch.Tensor):
+        return False
+    if "[" in kind:
+        items, one = value if isinstance(value, (list, tuple)) else [value], kind.split("[")[0]
+        return (isinstance(value, (list, tuple))
+                or kind[-2].isdigit()) and all(_fits(one, v, False) for v in items)
+    plain = {"Scalar": (int, float, complex), "int": int, "float": (int, float), "bool": bool, "str": str,
+             "ScalarType": torch.dtype}.get(kind)
+    return plain is None or isinstance(value,
+                                       plain) and (kind in ("bool", "Scalar") or not isinstance(value, bool))
+
+
+def _shaped(kind: str, value: Any) -> Any:
+    size = re.fullmatch(r".*\[(\d*)\]\??", kind)
+    if size and not isinstance(value, (list, tuple)) and value is not None:
+        return [value] * int(size[1])
+    if size and value is not None:
+        return list(value) * (int(size[1]) if size[1] and len(value) == 1 else 1)
+    return torch.device("cpu") if kind.startswith("Device") and value is None else value
+
+
+def aten_name(row: Row) -> str:
+    """What PyTorch calls a row."""
+    call = function(row)
+    prefix = {"rushlight.linalg": "linalg_", "rushlight.special": "special_", "rushlight.fft": "fft_"}
+    return _ATEN.get(row.name) or prefix.get(call.__module__, "") + call.__qualname__
+
+
+def chosen(row: Row, bound: dict[str, Any], writes: bool) -> tuple[Any, list[Any], dict[str, Any]] | None:
+    """(overload, args, kwargs) that PyTorch would record for a call of a row; None if none fits."""
+    name = aten_name(row) + "_" * (writes or bound.get("inplace") is True)
+    if row.name == "sub" and not isinstance(bound["input"], torch.Tensor):
+        name, bound = "rsub", {**bound, "input": bound["other"], "other": bound["input"]}
+    if row.name == "arange" and bound["end"] is None:
+        bound = {**bound, "start": None, "end": bound["start"]}
+    changed = {p.name for p in row.params if bound[p.name] is not p.default and bound[p.name] != p.default}
+    for overload in overloads(name).values():
+        matched = pairs(row, overload._schema)
+        if row.name in ("std", "var") and bound["unbiased"] is None and (
+                overload._schema.overload_name != "correction"):
+            continue
+        if matched is None or any(k not in matched for k in changed - {"inplace", "_stacklevel"}):
+            continue
+        given = {theirs: bound[ours] for ours, theirs in matched.items()}
+        found = _arguments(overload._schema, given, name.rstrip("_"))
+        if found is not None:
+            return overload, *found
+    return None
+
+
+def _arguments(schema: Schema, given: dict[str, Any], name: str) -> tuple[list[Any], dict[str, Any]] | None:
+    args, kwargs = [], {}
+    for p in schema.arguments:
+        value = given.get(p.name, _GIVEN.get(p.name, p.default))
+        if p.name == "reduction" and isinstance(value, str):
+            value = _REDUCTIONS.index(value)
+        if value is None and not p.type.endswith("?"):
+            value = p.default
+        if value is REQUIRED or not _fits(p.type, value, name in _TAKES_NUMBERS and p.name == "other"):
+            return None
+        value = _shaped(p.type, value)
+        if not p.kwarg_only:
+            args.append((value, p.whole_default))
+        elif value is not p.default and value != p.default:
+            kwargs[p.name] = value
+    while args and not isinstance(args[-1][0], torch.Tensor) and args[-1][0] == args[-1][1]:
+        args.pop()
+    return [value for value, _ in args], kwargs
+
+
+@lru_cache(None)
+def own(row: Row) -> Overload:
+    """The op of a row that PyTorch has no name for."""
+    params = tuple(Param(p.name, "Tensor" if p.is_tensor else "Any", p.default, p.keyword_only)
+                   for p in row.params)
+    return Overload("rushlight", Schema(row.name, "default", params, row.name), row)
+
+
+class Packet:
+    """An op, as a function and by the names of its overloads; a name that PyTorch lacks is the op itself."""
+
+    def __init__(self, name: str, function: Callable[..., Any] | None) -> None:
+        self._name, self._function = name, function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return (self._function or next(iter(overloads(self._name).values())))(*args, **kwargs)
+
+    def __getattr__(self, overload: str) -> Any:
+        found = overloads(self._name).get(overload, self._function)
+        if found is None or overload.startswith("__"):
+            raise AttributeError(f"The underlying op of 'aten.{self._name}' has no overload name "
+                                 f"'{overload}'")
+        return found
+
+    def overloads(self) -> list[str]:
+        """The overloads' names."""
+        return list(overloads(self._name))
+
+
+@lru_cache(None)
+def packet(name: str) -> Packet:
+    """torch.ops.aten.NAME; AttributeError for what is no op."""
+    found = next((f for space in _SPACES if (f := lookup(space, name))), None)
+    if name.startswith("__") or found is None and not overloads(name):
+        raise AttributeError(f"torch.ops.aten has no op {name!r} in Rushlight")
+    return Packet(name, found)
+
+
+class _Own:
+    """torch.ops.rushlight: rows that PyTorch has no name for."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name not in ROWS:
+            raise AttributeError(f"torch.ops.rushlight has no op {name!r}")
+        return type("Packet", (), {"default": own(ROWS[name])})
+
+
+OWN = _Own()
+
+
+# What is done with sizes and with results of several tensors.
+_SIZES = (operator.mul, operator.add, operator.sub, operator.floordiv, operator.getitem)
+
+
+def plain(target: Any) -> str:
+    """What nodes of a target are called."""
+    if not isinstance(target, Overload):
+        return str(target.__name__)
+    return target._schema.name + "_default" * target._schema.name.startswith("_assert")
+
+
+def named(target: str) -> Any:
+    """The function of a node's target, `torch.ops.aten.add.Tensor` or `_operator.mul`; KeyError for
+    others."""
+    if target.startswith("_operator."):
+        return {f.__name__: f for f in _SIZES}[target.rpartition(".")[2]]
+    _, _, space, name, overload = target.split(".")
+    return own(ROWS[name]) if space == "rushlight" else overloads(name)[overload]

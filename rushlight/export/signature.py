@@ -1,0 +1,132 @@
+"""torch.export.graph_signature: what an exported program's inputs and outputs are."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any
+
+
+@dataclass
+class TensorArgument:
+    """A tensor, by the name of its node."""
+
+    name: str
+
+
+@dataclass
+class SymIntArgument:
+    """A size, by the name of its node."""
+
+    name: str
+
+
+@dataclass
+class ConstantArgument:
+    """A number or word that is the same in every call."""
+
+    name: str
+    value: Any
+
+
+class InputKind(Enum):
+    """What an input is."""
+
+    USER_INPUT = auto()
+    PARAMETER = auto()
+    BUFFER = auto()
+    CONSTANT_TENSOR = auto()
+    CUSTOM_OBJ = auto()
+    TOKEN = auto()
+
+
+class OutputKind(Enum):
+    """What an output is."""
+
+    USER_OUTPUT = auto()
+    LOSS_OUTPUT = auto()
+    BUFFER_MUTATION = auto()
+    PARAMETER_MUTATION = auto()
+    GRADIENT_TO_PARAMETER = auto()
+    GRADIENT_TO_USER_INPUT = auto()
+    USER_INPUT_MUTATION = auto()
+    TOKEN = auto()
+
+
+@dataclass
+class InputSpec:
+    """An input: its kind, its node, the name of the state that it is, whether that is in the state dict."""
+
+    kind: InputKind
+    arg: Any
+    target: str | None
+    persistent: bool | None = None
+
+    def __str__(self) -> str:
+        target = "" if self.target is None else f" target='{self.target}'"
+        kept = "" if self.persistent is None else f" persistent={self.persistent}"
+        return f"{self.arg.name}: {self.kind.name}{target}{kept}"
+
+
+@dataclass
+class OutputSpec:
+    """An output: its kind, its node, the name of the state that it changes."""
+
+    kind: OutputKind
+    arg: Any
+    target: str | None
+
+    def __str__(self) -> str:
+        return f"{self.arg.name}: {self.kind.name}" + ("" if self.target is None
+                                                       else f" target='{self.target}'")
+
+
+def _states(kind: InputKind) -> Any:
+    """A property: names of inputs, and of the state that they are."""
+    return property(lambda self: {s.arg.name: s.target for s in self.input_specs if s.kind is kind})
+
+
+def _targets(kind: InputKind, *persistent: bool) -> Any:
+    """A property: the names of the state of a kind."""
+    return property(lambda self: tuple(s.target for s in self.input_specs if s.kind is kind and (
+        not persistent or s.persistent in persistent)))
+
+
+def _changed(kind: OutputKind) -> Any:
+    """A property: names of outputs, and of what they are the new values of."""
+    return property(lambda self: {s.arg.name: s.target for s in self.output_specs if s.kind is kind})
+
+
+def _value(arg: Any) -> Any:
+    return arg.value if isinstance(arg, ConstantArgument) else arg.name
+
+
+@dataclass
+class ExportGraphSignature:
+    """The inputs and outputs of an exported program's graph, in order; the names of each kind."""
+
+    input_specs: list[InputSpec]
+    output_specs: list[OutputSpec]
+
+    inputs_to_parameters = _states(InputKind.PARAMETER)
+    inputs_to_buffers = _states(InputKind.BUFFER)
+    inputs_to_lifted_tensor_constants = _states(InputKind.CONSTANT_TENSOR)
+    parameters = _targets(InputKind.PARAMETER)
+    buffers = _targets(InputKind.BUFFER)
+    non_persistent_buffers = _targets(InputKind.BUFFER, False)
+    lifted_tensor_constants = _targets(InputKind.CONSTANT_TENSOR)
+    buffers_to_mutate = _changed(OutputKind.BUFFER_MUTATION)
+    user_inputs_to_mutate = _changed(OutputKind.USER_INPUT_MUTATION)
+
+    @property
+    def user_inputs(self) -> tuple[Any, ...]:
+        """The names of the caller's inputs; the values of those that are constant."""
+        return tuple(_value(s.arg) for s in self.input_specs if s.kind is InputKind.USER_INPUT)
+
+    @property
+    def user_outputs(self) -> tuple[Any, ...]:
+        """The names of the results; the values of those that are constant."""
+        return tuple(_value(s.arg) for s in self.output_specs if s.kind is OutputKind.USER_OUTPUT)
+
+    def __str__(self) -> str:
+        inputs, outputs = "\n".join(map(str, self.input_specs)), "\n".join(map(str, self.output_specs))
+        return f"\n# inputs\n{inputs}\n\n# outputs\n{outputs}\n"

@@ -1,0 +1,266 @@
+"""Sizes that may change: Dims, how a caller names them, and numbers as expressions of them.
+
+An exported program is recorded at several sizes. A number in it that is not the same in all records is an
+expression of the sizes, and `fitted` finds it: nothing is traced symbolically, and nothing is believed that
+one record refutes.
+"""
+from __future__ import annotations
+
+import ast
+import hashlib
+import itertools
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rushlight.export.errors import UserError
+
+UNBOUNDED = float("inf")
+
+
+class _Hint(NamedTuple):
+    """Dim.AUTO, Dim.DYNAMIC, Dim.STATIC; calling one gives it bounds."""
+
+    kind: str
+    min: Any = 2
+    max: Any = UNBOUNDED
+
+    def __call__(self, min: int | None = None, max: int | None = None) -> _Hint:
+        return _Hint(self.kind, 2 if min is None else min, UNBOUNDED if max is None else max)
+
+
+class Dim:
+    """A size with a name, the same wherever it is mentioned; `2 * dim + 1` is one that follows it.
+
+    min defaults to 0, max to no bound. AssertionError for an empty range or a name that is no identifier.
+    """
+
+    AUTO, DYNAMIC, STATIC = _Hint("AUTO"), _Hint("DYNAMIC"), _Hint("STATIC")
+
+    def __init__(self, name: str, *, min: int | None = None, max: int | None = None) -> None:
+        self.min, self.max = 0 if min is None else min, UNBOUNDED if max is None else max
+        if not self.max > self.min:
+            raise AssertionError(f"Cannot create Dim with inconsistent min={min}, max={max}")
+        if not name.isidentifier():
+            raise AssertionError(f"Dim name must be a valid identifier, got {name}")
+        self.__name__, self.root = name, self
+        self.of: Callable[[int], int] = lambda x: x
+
+    def _derived(self, text: str, of: Callable[[int], int]) -> Dim:
+        made = Dim("derived", min=int(of(self.min)), max=None if self.max == UNBOUNDED else of(self.max))
+        before = self.of
+        made.__name__, made.root, made.of = text.format(self.__name__), self.root, lambda x: of(before(x))
+        return made
+
+    def __add__(self, other: int) -> Dim:
+        if type(other) is not int:
+            raise NotImplementedError(f"Attempted to add {other} to {self.__name__}, where an integer was "
+                                      "expected. "
+                                      "(Only increasing linear operations with integer coefficients are "
+                                      "supported.)")
+        return self._derived(f"{{}} {'+-'[other < 0]} {abs(other)}", lambda x: x + other)
+
+    def __sub__(self, other: int) -> Dim:
+        return self + -other
+
+    def __mul__(self, other: int) -> Dim:
+        if type(other) is not int or other <= 0:
+            raise NotImplementedError(
+                f"Attempted to multiply {other} with {self.__name__}, where a positive integer was expected. "
+                "(Only increasing linear operations with integer coefficients are supported.)")
+        return self._derived(f"{other}*{{}}", lambda x: x * other)
+
+    __radd__, __rmul__ = __add__, __mul__
+
+    def __repr__(self) -> str:
+        low = f", min={self.min}" if self.min != 2 else ""
+        return f"Dim('{self.__name__}'{low}{'' if self.max == UNBOUNDED else f', max={self.max}'})"
+
+
+def dims(*names: str, min: int | None = None, max: int | None = None) -> tuple[Dim, ...]:
+    """A Dim for each name."""
+    return tuple(Dim(name, min=min, max=max) for name in names)
+
+
+class ValueRanges(NamedTuple):
+    """The bounds of a size."""
+
+    lower: Any
+    upper: Any
+
+    def __repr__(self) -> str:
+        return f"VR[{self.lower}, {'int_oo' if self.upper == UNBOUNDED else self.upper}]"
+
+
+class Place(NamedTuple):
+    """Where a size is found: which input's dimension."""
+
+    leaf: int
+    dim: int
+
+
+class Symbol:
+    """A size that may change: its name, the size it had, its bounds, and the inputs' dimensions that are
+    it."""
+
+    def __init__(self, name: str, hint: int, given: Dim | _Hint) -> None:
+        self.name, self.given, self.size = name, given, hint
+        root = given.root if isinstance(given, Dim) else given
+        self.low, self.high = root.min, root.max
+        # Sizes 0 and 1 broadcast, so that a record at them says little about others.
+        self.hint = max(hint, min(2, self.high), self.low)
+        self.places: dict[Place, Callable[[int], int]] = {}
+
+    @property
+    def range(self) -> ValueRanges:
+        """Its bounds."""
+        return ValueRanges(self.low, self.high)
+
+    def others(self) -> list[int]:
+        """Sizes to record at, beside the hint: a neighbour and one further away."""
+        wanted = (self.hint + 1, 2 * self.hint + 3, self.hint - 1, self.hint - 2)
+        return [v for v in wanted if max(self.low, 2) <= v <= self.high][:2]
+
+
+def symbols(spec: Sequence[Any], leaves: Sequence[Any], sources: Sequence[str]) -> list[Symbol]:
+    """The symbols of inputs: `spec` says for each leaf None, or a dict or sequence of dimensions.
+
+    UserError for what is no dimension, or no tensor.
+    """
+    found: dict[Any, Symbol] = {}
+    taken: set[str] = set()
+    for leaf, (given, value) in enumerate(zip(spec, leaves, strict=True)):
+        items: Any = given.items() if isinstance(given, dict) else enumerate(given or ())
+        shape = getattr(value, "shape", None)
+        if given and shape is None:
+            raise UserError(f"Cannot associate shape {given} to non-tensor type {type(value)} (expected "
+                            "None)")
+        if isinstance(given, (tuple, list)) and shape is not None and given and len(given) != len(shape):
+            raise UserError(f"Expected dynamic shape spec {given} to have the same length as the actual "
+                            f"tensor shape {shape} (expected {len(shape)}, but got {len(given)} instead)")
+        for d, dim in items:
+            if dim is None or isinstance(dim, int) or isinstance(dim, _Hint) and dim.kind == "STATIC":
+                continue
+            if not isinstance(dim, (Dim, _Hint)):
+                raise UserError(f"Unexpected dimension mapped to index {d} in input tensor shape {given} "
+                                "(expected "
+                                f"None, an int, a Dim, Dim.AUTO, Dim.STATIC, or Dim.DYNAMIC, but got {dim!r} "
+                                "instead)")
+            _placed(found, taken, dim, Place(leaf, d % len(shape)), shape[d], sources[leaf])
+    return list(found.values())
+
+
+def _placed(found: dict[Any, Symbol], taken: set[str], dim: Any, place: Place, size: int,
+            source: str) -> None:
+    named = isinstance(dim, Dim)
+    key = dim.root.__name__ if named else place
+    number = int(hashlib.sha256(f"{source}.size()[{place.dim}]".encode()).hexdigest(), 16) % 100
+    while f"s{number}" in taken:
+        number += 1
+    taken.add(f"s{number}")
+    if named and key in found and dim.of(found[key].size) != size:
+        raise UserError(f"Expected shape[{place.dim}] = {size} of input Tensor to be of the form "
+                        f"{dim.__name__}, where {key} is {found[key].size} elsewhere")
+    if key not in found:
+        hint = next((k for k in range(size + 1) if dim.of(k) == size), None) if named else size
+        if hint is None:
+            raise UserError(f"Expected shape[{place.dim}] = {size} of input Tensor to be of the form "
+                            f"{dim.__name__}, where {key} is an integer")
+        found[key] = Symbol(f"s{number}", hint, dim)
+    symbol = found[key]
+    if not named or dim.root is dim:
+        symbol.name = f"s{number}"  # as PyTorch's, that of the last place
+    if named and (dim.root.min, dim.root.max) != (symbol.low, symbol.high):
+        raise UserError(f"Found different definitions {symbol.given} and {dim} for the same symbolic "
+                        "dimension!")
+    symbol.places[place] = dim.of if named else lambda x: x
+
+
+def points(known: Sequence[Symbol]) -> list[dict[str, int]]:
+    """The sizes to record at: the hints, each symbol changed alone, all of them together."""
+    base = {s.name: s.hint for s in known}
+    found = [base, *({**base, s.name: v} for s in known for v in s.others())]
+    if len(known) > 1:
+        found.append({s.name: ([*s.others(), s.hint])[i % 2] for i, s in enumerate(known)})
+    return found
+
+
+class Sym(NamedTuple):
+    """A number that is an expression of sizes, in Python's syntax: `2*s77 + 1`."""
+
+    expression: str
+    hint: int
+
+    def __str__(self) -> str:
+        return self.expression
+
+    def __repr__(self) -> str:
+        return self.expression
+
+    def at(self, sizes: dict[str, int]) -> int:
+        """Its value for these sizes."""
+        return int(eval(compile(self.tree(), "<size>", "eval"), {"__builtins__": {}}, sizes))
+
+    def tree(self) -> ast.Expression:
+        """The expression, which holds nothing but names, whole numbers, and + - * //. ValueError
+        otherwise."""
+        try:
+            found = ast.parse(self.expression, mode="eval")
+        except SyntaxError:
+            raise ValueError(f"{self.expression!r} is no expression of sizes") from None
+        allowed = (ast.Expression, ast.BinOp, ast.Name, ast.Constant, ast.Load, ast.Add, ast.Sub, ast.Mult,
+                   ast.FloorDiv)
+        for node in ast.walk(found):
+            if not isinstance(node, allowed) or isinstance(node,
+                                                           ast.Constant) and type(node.value) is not int:
+                raise ValueError(f"{self.expression!r} is no expression of sizes: only + - * // and whole "
+                                 "numbers")
+        return found
+
+
+def times(a: Any, b: Any) -> Any:
+    """The product of two sizes."""
+    if isinstance(a, int) and isinstance(b, int):
+        return a * b
+    hint = (a.hint if isinstance(a, Sym) else a) * (b.hint if isinstance(b, Sym) else b)
+    parts = [f"({n})" if " " in str(n) or "//" in str(n) else str(n) for n in (a, b) if n != 1]
+    return Sym("*".join(parts), hint)
+
+
+def fitted(values: Sequence[int], at: Sequence[dict[str, int]]) -> Sym | int | None:
+    """The expression that is values[i] for the sizes at[i]; None if no simple one is."""
+    if len(set(values)) == 1:
+        return values[0]
+    names = [n for n in at[0] if any(p[n] != at[0][n] for p in at)]
+    single: list[tuple[str, ...]] = [(), *((n,) for n in names)]
+    pairs = [*single, *itertools.combinations(names, 2)]
+    for monomials in (single, pairs, [*pairs, *((n, n) for n in names)]):
+        if len(monomials) > len(at):
+            continue
+        rows = np.array([[np.prod([p[n] for n in m], dtype=float) if m else 1.0 for m in monomials]
+                         for p in at])
+        found = np.rint(np.linalg.lstsq(rows, np.array(values, float), rcond=None)[0]).astype(int)
+        if (rows @ found == np.array(values)).all():
+            return Sym(_sum({"*".join(m): int(c) for m, c in zip(monomials, found, strict=True)}), values[0])
+    return _divided(values, at, names)
+
+
+def _divided(values: Sequence[int], at: Sequence[dict[str, int]], names: Iterable[str]) -> Sym | None:
+    for name, by in itertools.product(names, range(2, 65)):
+        for plus in range(by):
+            rest = {v - (p[name] + plus) // by for v, p in zip(values, at, strict=True)}
+            if len(rest) == 1:
+                return Sym(_sum({f"({name} + {plus})//{by}" if plus else f"{name}//{by}": 1, "": rest.pop()}),
+                           values[0])
+    return None
+
+
+def _sum(terms: dict[str, int]) -> str:
+    parts = []
+    for product, count in sorted(terms.items(), key=lambda item: item[0] == ""):
+        if count:
+            times = [] if product and abs(count) == 1 else [str(abs(count))]
+            parts += ["-" if count < 0 else "+", "*".join([*times, *[product] * bool(product)])]
+    text = " ".join(parts)
+    return text.removeprefix("+ ") if not text.startswith("-") else f"0 {text}"

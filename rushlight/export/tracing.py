@@ -1,0 +1,350 @@
+"""export(): a module's call, recorded at several sizes and told as one graph."""
+from __future__ import annotations
+
+import inspect
+import operator
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import rushlight as torch
+from rushlight.base.layout import contiguous_strides
+from rushlight.base.pytree import Tree, broadcast, flatten
+from rushlight.export import overloads
+from rushlight.export.errors import GuardOnDataDependentSymNode, UserError
+from rushlight.export.listener import Listener, Value, is_size, listening, numbers, rewritten
+from rushlight.export.program import ExportedProgram
+from rushlight.export.signature import (ConstantArgument, ExportGraphSignature, InputKind, InputSpec,
+                                        OutputKind, OutputSpec, SymIntArgument, TensorArgument)
+from rushlight.export.symbols import Dim, Sym, Symbol, fitted, points, symbols, times
+from rushlight.fx.graph import Graph
+from rushlight.fx.graph_module import GraphModule
+from rushlight.fx.node import Node
+
+
+class _Mismatch(Exception):
+    """Two records at different sizes are not of one program."""
+
+
+def export(mod: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, *,
+           dynamic_shapes: Any = None,
+           strict: bool = False, preserve_module_call_signature: tuple[str, ...] = (),
+           prefer_deferred_runtime_asserts_over_guards: bool = False) -> ExportedProgram:
+    """The program that `mod(*args, **kwargs)` is, as a graph of aten ops with its state.
+
+    dynamic_shapes: for each argument (by name, or in order) a dict or sequence of the dimensions that may
+    have other sizes: a Dim, Dim.AUTO or Dim.DYNAMIC. ValueError if `mod` is no module. UserError for
+    arguments or dimensions that cannot be, and where the program does something else at other sizes;
+    GuardOnDataDependentSymNode where it looks at a tensor's numbers. strict: taken for PyTorch's sake; both
+    ways are recorded alike.
+    """
+    if not isinstance(mod, torch.nn.Module):
+        raise ValueError(f"Expected `mod` to be an instance of `torch.nn.Module`, got {type(mod)}.")
+    if not isinstance(args, tuple):
+        raise UserError(f"Expecting `args` to be a tuple of example positional inputs, got {type(args)}")
+    return _Call(mod, args, kwargs or {}, dynamic_shapes).told()
+
+
+class _Call:
+    """A module, the inputs, and which of their sizes may change."""
+
+    def __init__(self, mod: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any,
+                 opened: Any = None) -> None:
+        self.mod, self.args, self.kwargs, self.opened, self.held = mod, args, kwargs, opened, _held(mod)
+        self.leaves, self.spec = flatten((args, kwargs))
+        forward = inspect.signature(mod.forward)
+        bound = forward.bind(*args, **kwargs).arguments
+        named: list[tuple[str, Any]] = []
+        for name, value in bound.items():
+            kind = forward.parameters[name].kind
+            many = value if kind is inspect.Parameter.VAR_POSITIONAL else ()
+            named += [(f"{name}_{i}", v) for i, v in enumerate(many)] if many else (
+                list(value.items()) if kind is inspect.Parameter.VAR_KEYWORD else [(name, value)])
+        order = {key: value for key,
+                 value in named if key not in kwargs} | {key: kwargs[key] for key in kwargs}
+        self.names = list(order)
+        pathed = [part for name, value in order.items() for part in _paths(name, f"L['{name}']", value)]
+        self.inputs, self.sources = [p[0] for p in pathed], [p[1] for p in pathed]
+        self.symbols = symbols(_spread(shapes, order), self.leaves, self.sources)
+
+    def told(self) -> ExportedProgram:
+        """The program; dimensions of Dim.AUTO that make a difference keep their sizes."""
+        while True:
+            try:
+                return self.program()
+            except _Mismatch as error:
+                free = [s for s in self.symbols if not isinstance(s.given, Dim) and s.given.kind == "AUTO"]
+                if not free:
+                    raise UserError(self.violated(error)) from error
+                self.symbols = [s for s in self.symbols if s not in free]
+
+    def program(self) -> ExportedProgram:
+        """The graph of all records."""
+        at = points(self.symbols)
+        records = [self.record(sizes) for sizes in at]
+        _merged(records, at, self.symbols)
+        return _assembled(self, records[0])
+
+    def violated(self, error: Exception) -> str:
+        """What PyTorch says where a Dim's values do not all do the same."""
+        names = [s.given.__name__ if isinstance(s.given, Dim) else s.name for s in self.symbols]
+        return (f"Constraints violated ({', '.join(names)})! The program does something else at other sizes "
+                f"in the specified range: {error}. Give a range in which it does not, as {names[0]} = "
+                f"Dim({names[0]!r}, max=...), or leave the dimension static.")
+
+    def record(self, sizes: dict[str, int]) -> _Record:
+        """The call at some sizes."""
+        values = [v.detach().clone() if isinstance(v, torch.Tensor) else v for v in self.leaves]
+        for symbol in self.symbols:
+            for place, of in symbol.places.items():
+                values[place.leaf] = _resized(values[place.leaf], place.dim, of(sizes[symbol.name]))
+        listener = Listener(self.mod, self.opened)
+        for spec, tensor in self.held:
+            listener.knows(tensor, listener.placeholder(spec.arg.name))
+        for leaf, (name, value) in enumerate(zip(self.inputs, values, strict=True)):
+            node = listener.placeholder(name)
+            node.meta["leaf"] = leaf
+            if isinstance(value, torch.Tensor):
+                listener.knows(value, node)
+        args, kwargs = self.spec.unflatten(values)
+        with _as_before(self.mod), torch.no_grad(), listening(listener):
+            try:
+                result = self.mod(*args, **kwargs)
+            except (GuardOnDataDependentSymNode, UserError):
+                raise
+            except Exception as error:
+                if sizes == points(self.symbols)[0]:
+                    raise
+                raise _Mismatch(f"at {sizes} it raises {type(error).__name__}: {error}") from error
+            leaves, out = flatten(result)
+            outputs = [listener.argument(v) for v in leaves]
+        return _Record(listener, outputs, out)
+
+
+class _Record:
+    """One recorded call: its graph and its results."""
+
+    def __init__(self, listener: Listener, outputs: list[Any], out: Tree) -> None:
+        self.listener, self.outputs, self.out = listener, outputs, out
+        self.graph = listener.graph
+        self.graph.output(tuple(outputs))
+
+
+def _held(mod: Any) -> list[tuple[InputSpec, Any]]:
+    """A module's parameters and buffers, as inputs."""
+    found = [(InputSpec(InputKind.PARAMETER, TensorArgument(f"p_{name.replace('.', '_')}"), name), t)
+             for name, t in mod.named_parameters()]
+    for name, t in mod.named_buffers():
+        owner, _, last = name.rpartition(".")
+        kept = last not in mod.get_submodule(owner)._non_persistent_buffers_set
+        found.append((InputSpec(InputKind.BUFFER, TensorArgument(f"b_{name.replace('.', '_')}"), name, kept),
+                      t))
+    return found
+
+
+def _paths(name: str, source: str, value: Any) -> list[tuple[str, str]]:
+    """(name, source) of each leaf of an argument."""
+    leaves, tree = flatten(value)
+    if tree.kind is None:
+        return [(name, source)]
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    return [part for key, item in items for part in _paths(f"{name}_{key}", f"{source}[{key!r}]", item)]
+
+
+def _spread(shapes: Any, order: dict[str, Any]) -> list[Any]:
+    """What `dynamic_shapes` says of each leaf."""
+    if shapes is None:
+        return [None for value in order.values() for _ in flatten(value)[0]]
+    if not isinstance(shapes, (dict, tuple, list)):
+        raise UserError(f"Expected dynamic_shapes to be a dict, tuple or list, got {type(shapes)}")
+    if isinstance(shapes, dict):
+        if shapes.keys() != order.keys():
+            raise UserError("When `dynamic_shapes` is specified as a dict, its top-level keys must be the "
+                            f"arg names {list(order)} of `inputs`, but here they are {list(shapes)}.")
+        shapes = [shapes[name] for name in order]
+    if len(shapes) != len(order):
+        raise UserError("Detected mismatch between the structure of `inputs` and `dynamic_shapes`: `inputs` "
+                        f"has {len(order)} elements, but `dynamic_shapes` has {len(shapes)} elements")
+    found = []
+    for given, value in zip(shapes, order.values(), strict=True):
+        tree = flatten(value)[1]
+        whole = given is None or tree.kind is None
+        found += [given] * len(flatten(value)[0]) if whole else broadcast(given,
+                                                                          tree) or _shaped_like(given, value)
+    return found
+
+
+def _shaped_like(given: Any, value: Any) -> list[Any]:
+    if isinstance(value, torch.Tensor) or given is None:
+        return [given]
+    items = value.items() if isinstance(value, dict) else enumerate(value)
+    return [part for key, item in items for part in _shaped_like(given[key], item)]
+
+
+def _resized(t: Any, dim: int, size: int) -> Any:
+    """The tensor with another size in one dimension: its own elements, again or fewer."""
+    if t.shape[dim] == size:
+        return t
+    if t.shape[dim] == 0:
+        return t.new_zeros([*t.shape[:dim], size, *t.shape[dim + 1:]])
+    return t.index_select(dim, torch.arange(size) % t.shape[dim])
+
+
+@contextmanager
+def _as_before(mod: Any) -> Iterator[None]:
+    """Buffers, modules' attributes and random numbers are afterwards what they were."""
+    buffers = [(b, b.detach().clone()) for b in mod.buffers()]
+    held = [(m, dict(m.__dict__)) for m in mod.modules()]
+    random = torch.get_rng_state()
+    try:
+        yield
+    finally:
+        torch.set_rng_state(random)
+        for m, own in held:
+            m.__dict__.clear()
+            m.__dict__.update(own)
+        with torch.no_grad():
+            for b, values in buffers:
+                b.copy_(values)
+
+
+# --- one graph of several records -----------------------------------------------------------------
+
+
+def _merged(records: list[_Record], at: list[dict[str, int]], known: list[Symbol]) -> None:
+    """The first record's graph, with expressions where sizes make a difference."""
+    columns = [list(r.graph.nodes) for r in records]
+    if len({len(column) for column in columns}) > 1:
+        raise _Mismatch("it consists of other ops")
+    sizes = _Sizes(records[0].graph, known)
+    for nodes in zip(*columns, strict=True):
+        rows = [numbers(n) for n in nodes]
+        found = [_same(values, at, nodes[0]) for values in zip(*rows, strict=False)]
+        if len({len(row) for row in rows}) > 1:
+            raise _Mismatch(f"{nodes[0].name} has other arguments")
+        if any(isinstance(v, Sym) for v in found):
+            rewritten(nodes[0], [sizes.node(v, nodes[0]) if isinstance(v, Sym) else v for v in found])
+        value = nodes[0].meta.get("val")
+        if isinstance(value, Value):
+            shapes = [n.meta["val"] for n in nodes]
+            shape = tuple(_same(v, at, nodes[0]) for v in zip(*(s.shape for s in shapes), strict=True))
+            value._stride, value.shape = _strides(shapes, shape, at), shape
+
+
+def _same(values: Any, at: list[dict[str, int]], node: Node) -> Any:
+    if all(type(v) is type(values[0]) and v == values[0] for v in values):
+        return values[0]
+    found = fitted(values, at) if all(map(is_size, values)) else None
+    if found is None:
+        raise _Mismatch(f"{node.name} is given {list(values)} at {at}")
+    return found
+
+
+def _strides(values: list[Any], shape: tuple[Any, ...], at: list[dict[str, int]]) -> tuple[Any, ...]:
+    """Strides: of contiguous tensors those of the shape, else expressions; the first's where none fits."""
+    if all(tuple(v._stride) == contiguous_strides(v.shape) for v in values):
+        found = [1]
+        for n in shape[:0:-1]:
+            found.append(times(found[-1], n))
+        return tuple(found[::-1][:len(shape)])
+    columns = zip(*(v._stride for v in values), strict=True)
+    return tuple(column[0] if (found := fitted(column, at)) is None else found for column in columns)
+
+
+class _Sizes:
+    """Nodes for expressions of sizes."""
+
+    def __init__(self, graph: Graph, known: list[Symbol]) -> None:
+        self.graph = graph
+        self.made: dict[str, Node] = {}
+        self.known = {s.name: s for s in known}
+        self.leaves = {n.meta["leaf"]: n for n in graph.nodes if "leaf" in n.meta}
+
+    def node(self, value: Sym, before: Node) -> Node:
+        """The node of an expression, made before `before` if there is none."""
+        import ast
+
+        return self._of(value.tree().body, before, ast)
+
+    def _of(self, tree: Any, before: Node, ast: Any) -> Any:
+        if isinstance(tree, ast.Constant):
+            return tree.value
+        text = ast.unparse(tree).replace(" * ", "*").replace(" // ", "//")
+        if text not in self.made:
+            if isinstance(tree, ast.Name):
+                self.made[text] = self._symbol(text)
+            else:
+                call = {ast.Mult: operator.mul, ast.Add: operator.add, ast.Sub: operator.sub,
+                        ast.FloorDiv: operator.floordiv}[type(tree.op)]
+                parts = (self._of(tree.left, before, ast), self._of(tree.right, before, ast))
+                parts = parts[::-1] if call is operator.mul and isinstance(parts[0], int) else parts
+                with self.graph.inserting_before(before):
+                    self.made[text] = self.graph.call_function(call, parts)
+                self.made[text].meta.update(before.meta, val=Sym(text, 0))
+        return self.made[text]
+
+    def _symbol(self, name: str) -> Node:
+        places = self.known[name].places
+        place = next((p for p, of in places.items() if of(7) == 7 and of(8) == 8), None)
+        if place is None:
+            raise _Mismatch(f"no input has the size {name} itself")
+        first = next(n for n in self.graph.nodes if n.op != "placeholder")
+        with self.graph.inserting_before(first):
+            node = self.graph.call_function(overloads.named("torch.ops.aten.sym_size.int"),
+                                            (self.leaves[place.leaf], place.dim), name="sym_size_int_1")
+        node.meta["val"] = Sym(name, self.known[name].hint)
+        return node
+
+
+def _assembled(call: _Call, record: _Record) -> ExportedProgram:
+    """The program of a graph."""
+    graph, mod = record.graph, call.mod
+    graph.eliminate_dead_code(lambda node: node.is_impure() or node.target is operator.getitem)
+    specs = [spec for spec, _ in call.held]
+    for node in graph.nodes:
+        if "constant" in node.meta:
+            specs.append(InputSpec(InputKind.CONSTANT_TENSOR, TensorArgument(node.name),
+                                   node.meta["constant"]))
+    for name, value in zip(call.inputs, call.leaves, strict=True):
+        tensor = isinstance(value, torch.Tensor)
+        specs.append(InputSpec(InputKind.USER_INPUT,
+                               TensorArgument(name) if tensor else ConstantArgument(name, value), None))
+    outputs = [OutputSpec(OutputKind.USER_OUTPUT, _told(v), None) for v in graph.output_node().args[0]]
+    # Parameters first.
+    held = dict(sorted(mod.state_dict(keep_vars=True).items(),
+                       key=lambda item: not isinstance(item[1], torch.nn.Parameter)))
+    hidden = {name: b for name, b in mod.named_buffers() if name not in held}
+    return ExportedProgram(GraphModule(torch.nn.Module(), graph), ExportGraphSignature(specs, outputs),
+                           dict(held), {**record.listener.constants,
+                            **hidden}, call.symbols, call.spec, record.out, call.names,
+                           (call.args, call.kwargs))
+
+
+def _told(value: Any) -> Any:
+    if not isinstance(value, Node):
+        return ConstantArgument("", value)
+    return (SymIntArgument if isinstance(value.meta.get("val"), Sym) else TensorArgument)(value.name)
+
+
+def decomposed(program: ExportedProgram, table: dict[Any, Any] | None) -> ExportedProgram:
+    """The program recorded again, in the rows that composite ops consist of."""
+    wanted = None if table is None else {overload._schema.name for overload in table}
+
+    def opened(row: Any, found: Any) -> bool:
+        return found is None or wanted is None or found[0]._schema.name in wanted
+    return recorded(program.module(check_guards=False), *program.example_inputs, None, opened, program)
+
+
+def recorded(mod: Any, args: tuple[Any, ...], kwargs: dict[str, Any], shapes: Any, opened: Any,
+             program: ExportedProgram | None = None) -> ExportedProgram:
+    """export(), with composite rows told in others where opened(row, its overload) says so; of a program
+    again."""
+    call = _Call(mod, args, kwargs, shapes, opened)
+    if program is None:
+        return call.told()
+    call.symbols, call.names = program._symbols, program._forward_names
+    call.held = [(s, program._tensor(s.target)) for s in program.graph_signature.input_specs
+                 if s.kind is not InputKind.USER_INPUT]
+    made = call.program()
+    made._state_dict, made._constants = program._state_dict, {**program._constants, **made._constants}
+    return made

@@ -1,0 +1,170 @@
+"""The source text of a graph."""
+from __future__ import annotations
+
+import math
+import re
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import rushlight as torch
+from rushlight.fx import _pytree, names
+from rushlight.fx.node import Node
+
+if TYPE_CHECKING:
+    from rushlight.fx.graph import Graph
+
+_ABBREVIATIONS = {"float32": "f32", "float64": "f64", "float16": "f16", "bfloat16": "bf16", "int64": "i64",
+                  "int32": "i32", "int16": "i16", "int8": "i8", "uint8": "u8", "uint16": "u16",
+                  "uint32": "u32", "uint64": "u64", "bool": "b8", "complex64": "c64", "complex128": "c128",
+                  "complex32": "c32", "float8_e4m3fn": "f8e4m3fn", "float8_e5m2": "f8e5m2"}
+
+
+class PythonCode(NamedTuple):
+    """A function's source text, and what its names mean."""
+
+    src: str
+    globals: dict[str, Any]
+
+
+class _Writer:
+    """Writes a graph's nodes as statements."""
+
+    def __init__(self, graph: Graph, root: str, verbose: bool) -> None:
+        self.graph, self.root, self.verbose = graph, root, verbose
+        self.space = names.Namespace()
+        self.globals: dict[str, Any] = {}
+        for name, known in (("inf", math.inf), ("nan", math.nan), ("NoneType", type(None)), ("torch", torch),
+                            ("device", torch.device), ("fx_pytree", _pytree), ("pytree", _pytree)):
+            self.space.used.add(name)
+            self.globals[name] = known
+        self.names = {node: self.space.create_name(node.name, node) for node in graph.nodes}
+        self.inputs: list[str] = []
+        self.wrapped: dict[str, None] = {}
+        self.place = ""
+
+    def known(self, value: Any, hint: str) -> str:
+        """The name of something that is no part of the graph."""
+        if hint.startswith("torch."):
+            return hint
+        name = self.space.create_name(hint, value)
+        self.globals[name] = value
+        return name
+
+    def text(self, arg: Any) -> str:
+        """An argument."""
+        if isinstance(arg, Node):
+            return self.names[arg]
+        if isinstance(arg, tuple):
+            inner = f"({', '.join(map(self.text, arg))}{',' * (len(arg) == 1)})"
+            return self.known(type(arg),
+                              names.typename(type(arg))) + inner if hasattr(arg, "_fields") else inner
+        if isinstance(arg, list):
+            return f"[{', '.join(map(self.text, arg))}]"
+        if isinstance(arg, slice):
+            return f"slice({self.text(arg.start)}, {self.text(arg.stop)}, {self.text(arg.step)})"
+        if isinstance(arg, Enum):
+            return f"{self.known(type(arg), type(arg).__name__)}.{arg.name}"
+        if hasattr(arg, "_schema") or isinstance(arg, type) or callable(arg) and hasattr(arg, "__qualname__"):
+            return self.known(arg, names.qualified(arg))
+        return repr(arg)
+
+    def arguments(self, args: Any, kwargs: Any) -> str:
+        """A call's arguments."""
+        return ", ".join([*map(self.text, args), *(f"{k} = {self.text(v)}" for k, v in kwargs.items())])
+
+    def annotation(self, node: Node) -> str:
+        """`: "f32[2, 3]"`, as far as it is known and wanted."""
+        if not self.verbose:
+            return "" if node.type is None else f" : {self.known(node.type, names.typename(node.type))}"
+        meta = node.meta.get("val", node.meta.get("tensor_meta"))
+        if hasattr(meta, "dtype") and hasattr(meta, "shape"):
+            dtype = str(meta.dtype).removeprefix("torch.")
+            return f': "{_ABBREVIATIONS.get(dtype, dtype)}[{", ".join(map(str, meta.shape))}]"'
+        return f': "Sym({meta})"' if hasattr(meta, "expression") else ""
+
+    def statement(self, node: Node) -> str:
+        """A node, but for inputs and the output."""
+        args, target = node.args, node.target
+        typed = self.names[node] + self.annotation(node)
+        if node.op == "call_function":
+            name = names.name_of(target)
+            ours = getattr(target, "__module__", "") == "_operator"
+            if ours and name in names.INPLACE:
+                done = names.INPLACE[name].format(*map(self.text, args))
+                return f"{done};  {typed} = {self.text(args[0])}"
+            if ours and name in names.MAGIC:
+                return f"{typed} = {names.MAGIC[name].format(*map(self.text, args))}"
+            if target is getattr and len(args) == 2 and str(args[1]).isidentifier():
+                return f"{typed} = {self.text(args[0])}.{args[1]}"
+            called = self.known(target, names.qualified(target))
+            if node.meta.get("is_wrapped"):
+                self.wrapped[f'torch.fx._symbolic_trace.wrap("{called}")'] = None
+            return f"{typed} = {called}({self.arguments(args, node.kwargs)})"
+        owner, rest = (self.text(args[0]), args[1:]) if node.op == "call_method" else (self.root, args)
+        found = _reached(owner, target)
+        return f"{typed} = {found}" + f"({self.arguments(rest, node.kwargs)})" * (node.op != "get_attr")
+
+    def lines(self) -> list[str]:
+        """The body of the function."""
+        last: dict[Node, list[Node]] = {}
+        seen: set[Node] = set()
+        for node in reversed(self.graph.nodes):
+            for used in node.all_input_nodes:
+                if used not in seen:
+                    seen.add(used)
+                    last.setdefault(node, []).append(used)
+        body: list[str] = []
+        for node in self.graph.nodes:
+            if node.op == "placeholder":
+                default = f" = {self.text(node.args[0])}" if node.args else ""
+                self.inputs.append(f"{node.target}{self.annotation(node)}{default}")
+                raw = node.target.lstrip("*")
+                body += [f"{self.names[node]} = {raw}"] if raw != self.names[node] else []
+                continue
+            if node.op == "output":
+                body.append(f"return {self.result(node.args[0])}")
+                continue
+            body += self.where(node)
+            dead = " = ".join(self.names[n] for n in (*last.get(node, ()), *[node] * (not node.users)))
+            body.append(self.statement(node) + (f";  {dead} = None" if dead else ""))
+        return body or ["pass"]
+
+    def result(self, value: Any) -> str:
+        """What is returned."""
+        if isinstance(value, dict):
+            return f"{{{', '.join(f'{k!r}: {self.result(v)}' for k, v in value.items())}}}"
+        shown = self.text(value)
+        return self.graph._codegen.output(shown) if self.graph._codegen else shown
+
+    def where(self, node: Node) -> list[str]:
+        """A comment that says where the program does this, when that changes."""
+        if not self.verbose:
+            return []
+        place = " No stacktrace found for following nodes"
+        found = re.findall(r'File "(.*?)", line (\d+), in (.*)\n *(.*)', node.stack_trace or "")
+        if found:
+            file, line, function, code = found[-1]
+            place = f" File: {file}:{line} in {function}, code: {code}"
+        changed, self.place = place != self.place, place
+        return ["", f"#{place}"] if changed else []
+
+
+def _reached(owner: str, target: str) -> str:
+    for part in target.split("."):
+        owner = f"{owner}.{part}" if part.isidentifier() else f'getattr({owner}, "{part}")'
+    return owner
+
+
+def python_code(graph: Graph, root_module: str, verbose: bool) -> PythonCode:
+    """A graph as the source text of a method, and the globals of that."""
+    writer = _Writer(graph, root_module, verbose)
+    body = writer.lines()
+    returned = graph.output_node().type if graph.find_nodes(op="output") else None
+    arrow = "" if returned is None else f" -> {writer.known(returned, names.typename(returned))}"
+    inputs = [] if writer.inputs[:1] == ["self"] else ["self"]
+    inputs += graph._codegen.inputs(writer.inputs, body) if graph._codegen else writer.inputs
+    while body and not body[0]:
+        body.pop(0)
+    text = "\n".join(f"    {line}" for line in [*body, ""])
+    wrapped = "\n".join(writer.wrapped)
+    return PythonCode(f"\n{wrapped}\n\ndef forward({', '.join(inputs)}){arrow}:\n{text}", writer.globals)

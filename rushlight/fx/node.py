@@ -1,0 +1,195 @@
+"""A node of a graph: what is called, with what, and who uses the result."""
+from __future__ import annotations
+
+import builtins
+import re
+from collections.abc import Callable
+from typing import Any
+
+from rushlight.fx import names
+
+__all__ = ["Argument", "Node", "Target", "map_aggregate", "map_arg"]
+
+Target = Any
+Argument = Any
+OPS = ("placeholder", "call_method", "call_module", "call_function", "get_attr", "output", "root")
+
+
+def map_aggregate(a: Any, fn: Callable[[Any], Any]) -> Any:
+    """`a` with fn(leaf) for what lists, tuples, dicts and slices in it hold."""
+    if isinstance(a, tuple):
+        items = [map_aggregate(item, fn) for item in a]
+        return type(a)(*items) if hasattr(a, "_fields") else tuple(items)
+    if isinstance(a, list):
+        return [map_aggregate(item, fn) for item in a]
+    if isinstance(a, dict):
+        return {key: map_aggregate(item, fn) for key, item in a.items()}
+    if isinstance(a, slice):
+        return slice(*(map_aggregate(item, fn) for item in (a.start, a.stop, a.step)))
+    return fn(a)
+
+
+def map_arg(a: Any, fn: Callable[[Node], Any]) -> Any:
+    """`a` with fn(node) for the nodes in it."""
+    return map_aggregate(a, lambda item: fn(item) if isinstance(item, Node) else item)
+
+
+class Node:
+    """One step: `op` says which kind (placeholder, get_attr, call_function, call_module, call_method,
+    output), `target` what is called, `args` and `kwargs` with what; `users` are the nodes that read it."""
+
+    def __init__(self, graph: Any, name: str, op: str, target: Target, args: tuple[Any, ...],
+                 kwargs: dict[str, Any], return_type: Any = None) -> None:
+        if op not in OPS:
+            raise AssertionError(f"op '{op}' not in {OPS}")
+        if op == "call_function" and not callable(target):
+            raise ValueError(f"Node [graph = {graph}, name = '{name}'] target {target} has type "
+                             f"{type(target)} but a Callable is expected")
+        if op != "call_function" and not isinstance(target, str):
+            raise ValueError(f"Node [graph = {graph}, name = '{name}'] target {target} has type "
+                             f"{type(target)} but a str is expected")
+        self.graph, self.name, self.op, self.target, self.type = graph, name, op, target, return_type
+        self._args: tuple[Any, ...] = ()
+        self._kwargs: dict[str, Any] = {}
+        self._inputs: dict[Node, None] = {}
+        self.users: dict[Node, None] = {}
+        self.meta: dict[str, Any] = {}
+        self._erased = False
+        self._update(args, kwargs)
+
+    # --- arguments -------------------------------------------------------------------------------
+
+    @property
+    def args(self) -> tuple[Any, ...]:
+        """The positional arguments; assigning them tells the nodes in them."""
+        return self._args
+
+    @args.setter
+    def args(self, value: Any) -> None:
+        self._update(value, self._kwargs)
+
+    @property
+    def kwargs(self) -> dict[str, Any]:
+        """The keyword arguments; assigning them tells the nodes in them."""
+        return self._kwargs
+
+    @kwargs.setter
+    def kwargs(self, value: Any) -> None:
+        self._update(self._args, value)
+
+    @property
+    def all_input_nodes(self) -> list[Node]:
+        """The nodes that this one reads, each once, in order."""
+        return list(self._inputs)
+
+    def _update(self, args: Any, kwargs: Any) -> None:
+        for old in self._inputs:
+            old.users.pop(self, None)
+        self._inputs = {}
+
+        def seen(node: Node) -> Node:
+            self._inputs[node] = None
+            node.users[self] = None
+            return node
+        self._args, self._kwargs = map_arg(tuple(args), seen), map_arg(dict(kwargs), seen)
+
+    def update_arg(self, idx: int, arg: Any) -> None:
+        """Put `arg` into that place of `args`."""
+        self.args = (*self.args[:idx], arg, *self.args[idx + 1:])
+
+    def update_kwarg(self, key: str, arg: Any) -> None:
+        """Put `arg` under that keyword."""
+        self.kwargs = {**self.kwargs, key: arg}
+
+    def replace_input_with(self, old_input: Node, new_input: Node) -> None:
+        """Read `new_input` wherever `old_input` was read."""
+        self._update(*map_arg((self.args, self.kwargs), lambda n: new_input if n is old_input else n))
+
+    def replace_all_uses_with(self, replace_with: Node,
+                              delete_user_cb: Callable[[Node], bool] = lambda user: True,
+                              *, propagate_meta: bool = False) -> list[Node]:
+        """Let the users read `replace_with` instead, those for which delete_user_cb(user); gives them
+        back."""
+        if propagate_meta:
+            replace_with.meta.update(self.meta)
+        users = [user for user in self.users if delete_user_cb(user)]
+        for user in users:
+            user.replace_input_with(self, replace_with)
+        return users
+
+    # --- its place -------------------------------------------------------------------------------
+
+    @property
+    def next(self) -> Node:
+        """The node after this one in the graph's order."""
+        return self.graph._beside(self, 1)
+
+    @property
+    def prev(self) -> Node:
+        """The node before this one in the graph's order."""
+        return self.graph._beside(self, -1)
+
+    def prepend(self, x: Node) -> None:
+        """Move `x` to right before this node."""
+        self.graph._move(x, self, 0)
+
+    def append(self, x: Node) -> None:
+        """Move `x` to right after this node."""
+        self.graph._move(x, self, 1)
+
+    def is_impure(self, impure_random: bool = True) -> bool:
+        """Whether it must stay though nobody reads it: inputs, the output, writes, modules that do that."""
+        if self.op in ("placeholder", "output"):
+            return True
+        name = names.name_of(self.target)
+        if self.op == "call_function" and hasattr(self.target, "_schema"):
+            return self.target._schema.writes or self.target._schema.name.startswith("_assert")
+        if self.op == "call_function":
+            return name in ("setitem", "_assert", *names.INPLACE)
+        return self.op == "call_module" and bool(getattr(
+            self.graph._module(self.target), "_is_impure", False))
+
+    @property
+    def stack_trace(self) -> str | None:
+        """Where the program did this, as a traceback's lines."""
+        return self.meta.get("stack_trace")
+
+    @stack_trace.setter
+    def stack_trace(self, trace: str | None) -> None:
+        self.meta["stack_trace"] = trace
+
+    # --- text ------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def _target_text(self) -> str:
+        if isinstance(self.target, str):
+            return self.target
+        if getattr(builtins, self.target.__name__, None) is self.target:
+            return f"builtins.{self.target.__name__}"
+        return re.sub(r"^_operator\b", "operator", names.qualified(self.target))
+
+    def format_node(self, placeholder_names: list[str] | None = None,
+                    maybe_return_typename: list[str] | None = None) -> str | None:
+        """The node as a line of `print(graph)`."""
+        if self.op == "output":
+            return f"return {self.args[0]}"
+        typed = f"{names.typename(self.type)} " if self.type is not None else ""
+        text = (f"%{self.name} : {typed}[num_users={len(self.users)}] = "
+                f"{self.op}[target={self._target_text()}]")
+        if self.op == "placeholder":
+            return text + (f"(default={self.args[0]})" if self.args else "")
+        if self.op == "get_attr":
+            return text
+        return f"{text}(args = {_shown(self.args)}, kwargs = {_shown(self.kwargs)})"
+
+
+def _shown(a: Any) -> str:
+    if isinstance(a, list):
+        return f"[{', '.join(map(_shown, a))}]"
+    if isinstance(a, tuple):
+        return f"({', '.join(map(_shown, a))}{',' * (len(a) == 1)})"
+    if isinstance(a, dict):
+        return f"{{{', '.join(f'{key}: {_shown(item)}' for key, item in a.items())}}}"
+    return f"%{a}" if isinstance(a, Node) else str(a)

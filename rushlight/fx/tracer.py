@@ -1,0 +1,280 @@
+"""Tracer: runs a module's forward on Proxies, and what it writes down is the graph."""
+from __future__ import annotations
+
+import builtins
+import inspect
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from types import FunctionType
+from typing import Any
+
+import rushlight as torch
+from rushlight.fx.graph import Graph
+from rushlight.fx.graph_module import GraphModule
+from rushlight.fx.node import Node
+from rushlight.fx.proxy import Attribute, Proxy, TraceError
+
+__all__ = ["GraphAppendingTracer", "Tracer", "TracerBase", "symbolic_trace", "wrap"]
+
+_BASE = (str, int, float, bool, complex, torch.dtype, torch.device, torch.memory_format, torch.layout, range)
+# (the globals of a module, a name): functions that `wrap` makes nodes.
+_wrapped: list[tuple[dict[str, Any], str]] = []
+
+
+# The tracers at work.
+_tracing: list[Any] = []
+
+
+def is_fx_tracing() -> bool:
+    """Whether a Tracer is at work."""
+    return bool(_tracing)
+
+
+def wrap(fn_or_name: Any) -> Any:
+    """Let calls of a function of the calling module, or of that name, be nodes of traces; at module scope."""
+    name = fn_or_name if isinstance(fn_or_name, str) else fn_or_name.__name__
+    frame: Any = sys._getframe(1)
+    if frame.f_code.co_name != "<module>":
+        raise NotImplementedError("wrap must be called at the top level of a module")
+    _wrapped.append((frame.f_globals, name))
+    return fn_or_name
+
+
+class TracerBase:
+    """What makes nodes for Proxies."""
+
+    graph: Graph
+    root: Any = None
+
+    def create_node(self, kind: str, target: Any, args: Any, kwargs: Any, name: str | None = None,
+                    type_expr: Any = None) -> Node:
+        """A node of the graph; override it to see or refuse nodes."""
+        return self.graph.create_node(kind, target, args, kwargs, name, type_expr)
+
+    def proxy(self, node: Node) -> Proxy:
+        """A Proxy for a node."""
+        return Proxy(node, self)
+
+    def create_proxy(self, kind: str, target: Any, args: Any, kwargs: Any, name: str | None = None,
+                     type_expr: Any = None, proxy_factory_fn: Callable[[Node], Proxy] | None = None) -> Proxy:
+        """A node for what was done with Proxies, and the Proxy of its result."""
+        node = self.create_node(kind, target, self.create_arg(tuple(args)), self.create_arg(dict(kwargs)),
+                                name, type_expr)
+        return (proxy_factory_fn or self.proxy)(node)
+
+    def create_arg(self, a: Any) -> Any:
+        """A value as an argument of a node; NotImplementedError for what graphs cannot hold."""
+        if isinstance(a, Proxy):
+            return a.node
+        if isinstance(a, tuple):
+            items = [self.create_arg(item) for item in a]
+            return type(a)(*items) if hasattr(a, "_fields") else tuple(items)
+        if isinstance(a, list):
+            return [self.create_arg(item) for item in a]
+        if isinstance(a, dict):
+            return {key: self.create_arg(item) for key, item in a.items()}
+        if isinstance(a, slice):
+            return slice(*map(self.create_arg, (a.start, a.stop, a.step)))
+        if a is None or a is ... or isinstance(a, (*_BASE, Node)):
+            return a
+        raise NotImplementedError(f"argument of type: {type(a)}")
+
+    def to_bool(self, obj: Proxy) -> bool:
+        """A branch on a value."""
+        raise TraceError("symbolically traced variables cannot be used as inputs to control flow")
+
+    def iter(self, obj: Proxy) -> Iterator[Any]:
+        """A loop over a value."""
+        raise TraceError(
+            "Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or as a "
+            "*args or **kwargs function argument. See the torch.fx docs on pytorch.org for a more detailed "
+            "explanation of what "
+            "types of control flow can be traced, and check out the Proxy docstring for help troubleshooting "
+            "Proxy iteration errors")
+
+    def keys(self, obj: Proxy) -> Any:
+        """`**value`."""
+        return Attribute(obj, "keys")()
+
+
+class GraphAppendingTracer(TracerBase):
+    """Writes to a graph that exists."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+
+
+class Tracer(TracerBase):
+    """Traces modules and functions: calls of leaf modules become nodes, others are gone through.
+
+    autowrap_modules, autowrap_functions: whose functions become nodes when a Proxy comes to them.
+    """
+
+    def __init__(self, autowrap_modules: Any = (math,), autowrap_functions: Any = (),
+                 param_shapes_constant: bool = False) -> None:
+        self._modules = [vars(m) for m in autowrap_modules]
+        self._functions = {id(f) for f in (*autowrap_functions, *(
+            f for own in self._modules for name, f in own.items() if callable(f) and name[0] != "_"))}
+        self.tensor_attrs: dict[int, str] = {}
+        self._attributes: dict[int, Proxy] = {}
+
+    # --- what is a leaf --------------------------------------------------------------------------
+
+    def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
+        """Whether a call of the module is one node: PyTorch's own modules, but for Sequential."""
+        return m.__module__.startswith(("torch.nn",
+                                        "rushlight.nn")) and not isinstance(m, torch.nn.Sequential)
+
+    def path_of_module(self, mod: Any) -> str:
+        """The name of a submodule of the root; NameError if it is none."""
+        for name, known in self.root.named_modules():
+            if known is mod:
+                return str(name)
+        raise NameError("module is not installed as a submodule")
+
+    def call_module(self, m: Any, forward: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        """A module is called: a node for a leaf, else what its forward does."""
+        name = self.path_of_module(m)
+        if self.is_leaf_module(m, name):
+            return self.create_proxy("call_module", name, args, kwargs)
+        return forward(*args, **kwargs)
+
+    def getattr(self, attr: str, attr_val: Any, parameter_proxy_cache: dict[str, Any]) -> Any:
+        """A module's attribute is read: a parameter is a node."""
+        if not isinstance(attr_val, torch.nn.Parameter):
+            return attr_val
+        name = next((n for n, p in self.root.named_parameters() if p is attr_val), None)
+        if name is None:
+            return attr_val
+        if name not in parameter_proxy_cache:
+            parameter_proxy_cache[name] = self.create_proxy("get_attr", name, (), {})
+        return parameter_proxy_cache[name]
+
+    def create_arg(self, a: Any) -> Any:
+        """Tensors and modules of the root are named; other tensors become constants of the root."""
+        if isinstance(a, torch.Tensor):
+            name = self.tensor_attrs.get(id(a))
+            if name is None:
+                if isinstance(a, torch.nn.Parameter):
+                    raise NameError("parameter is not a member of this module")
+                number = 0
+                while hasattr(self.root, f"_tensor_constant{number}"):
+                    number += 1
+                name = self.tensor_attrs[id(a)] = f"_tensor_constant{number}"
+                setattr(self.root, name, a)
+            return self.create_node("get_attr", name, (), {}, name.replace(".", "_"))
+        if isinstance(a, torch.nn.Module):
+            return self.create_node("get_attr", self.path_of_module(a), (), {})
+        if isinstance(a, tuple) and hasattr(a, "_fields"):
+            return self.create_node("call_function", type(a), tuple(map(self.create_arg, a)), {})
+        return super().create_arg(a)
+
+    # --- tracing ---------------------------------------------------------------------------------
+
+    def trace(self, root: Any, concrete_args: dict[str, Any] | None = None) -> Graph:
+        """The graph of a module's forward, or of a function. concrete_args: arguments that are no inputs, but
+        these values."""
+        self.graph = Graph(tracer_cls=type(self))
+        module = isinstance(root, torch.nn.Module)
+        self.root = root if module else torch.nn.Module()
+        function = type(root).forward if module else root
+        self.tensor_attrs = {id(t): name for name, t in _tensors(self.root)}
+        args = self._inputs(function, module, concrete_args or {})
+        with self._patched(getattr(inspect.unwrap(function), "__globals__", {})):
+            found = _taking_all(inspect.unwrap(function))(*args)
+            self.create_node("output", "output", (self.create_arg(found),), {},
+                             type_expr=getattr(function, "__annotations__", {}).get("return"))
+        return self.graph
+
+    def _inputs(self, function: Any, module: bool, concrete: dict[str, Any]) -> list[Any]:
+        args: list[Any] = [self.root] if module else []
+        for p in list(_plainly(inspect.signature(function)))[len(args):]:
+            if p.name in concrete:
+                args.append(concrete[p.name])
+                continue
+            name = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "") + p.name
+            default = () if p.default is p.empty else (self.create_arg(p.default),)
+            typed = None if p.annotation is p.empty else p.annotation
+            args.append(self.proxy(self.create_node("placeholder", name, default, {}, name, typed)))
+        return args
+
+    @contextmanager
+    def _patched(self, scope: dict[str, Any]) -> Iterator[None]:
+        """Modules tell of their calls and attributes, wrapped functions of their calls."""
+        cls, cache = torch.nn.Module, {}
+        call, get = cls.__call__, cls.__getattr__
+
+        def called(module: Any, *args: Any, **kwargs: Any) -> Any:
+            return self.call_module(module, lambda *a, **k: call(module, *a, **k), args, kwargs)
+
+        def read(module: Any, attr: str) -> Any:
+            return self.getattr(attr, get(module, attr), cache)
+        held = [(own, name, own.get(name)) for own, name in _wrapped]
+        held += [(own, name, f) for own in (scope, *self._modules) for name, f in own.items()
+                 if id(f) in self._functions]
+        cls.__call__, cls.__getattr__ = called, read
+        _tracing.append(self)
+        for own, name, known in held:
+            own[name] = self._wrapping(known if known is not None else getattr(builtins, name))
+        try:
+            yield
+        finally:
+            cls.__call__, cls.__getattr__ = call, get
+            _tracing.pop()
+            for own, name, known in reversed(held):
+                if known is None:
+                    del own[name]
+                else:
+                    own[name] = known
+
+    def _wrapping(self, function: Any) -> Any:
+        def wrapped(*args: Any, **kwargs: Any) -> Any:
+            if any(isinstance(v, Proxy) for v in (*args, *kwargs.values())):
+                found = self.create_proxy("call_function", function, args, kwargs)
+                found.node.meta["is_wrapped"] = True
+                return found
+            return function(*args, **kwargs)
+        return wrapped
+
+
+def _plainly(signature: inspect.Signature) -> list[inspect.Parameter]:
+    """Parameters in the order of a function's variables: those with a star come last."""
+    return sorted(signature.parameters.values(),
+                  key=lambda p: (p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD), p.kind))
+
+
+def _taking_all(function: Any) -> Any:
+    """The function with all its variables as positional arguments, so that a Proxy may be *args or
+    **kwargs."""
+    if not isinstance(function, FunctionType):
+        return function
+    code = function.__code__
+    stars = [flag for flag in (inspect.CO_VARARGS, inspect.CO_VARKEYWORDS) if code.co_flags & flag]
+    plain = code.replace(co_argcount=code.co_argcount + code.co_kwonlyargcount + len(stars),
+                         co_posonlyargcount=0, co_kwonlyargcount=0, co_flags=code.co_flags & ~sum(stars))
+    return FunctionType(plain, function.__globals__, function.__name__, function.__defaults__,
+                        function.__closure__)
+
+
+def _tensors(root: Any) -> Iterator[tuple[str, Any]]:
+    """The tensors that a module and those in it hold, with their names."""
+    for prefix, module in root.named_modules():
+        own = {**module._parameters, **module._buffers, **module.__dict__}
+        for name, value in own.items():
+            if isinstance(value, torch.Tensor):
+                yield f"{prefix}.{name}".lstrip("."), value
+
+
+def leaves(cls: type[Tracer]) -> type[Tracer]:
+    """A tracer to which every module in the root is a leaf."""
+    return type(cls.__name__, (cls,), {"is_leaf_module": lambda self, m, name: True})
+
+
+def symbolic_trace(root: Any, concrete_args: dict[str, Any] | None = None) -> GraphModule:
+    """The GraphModule of a module or function, traced with Proxies for its arguments."""
+    tracer = Tracer()
+    graph = tracer.trace(root, concrete_args)
+    name = type(root).__name__ if isinstance(root, torch.nn.Module) else root.__name__
+    return GraphModule(tracer.root, graph, name)

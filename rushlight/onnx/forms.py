@@ -1,0 +1,349 @@
+"""Forms of ops that are more than one node, or that depend on shapes; ops.tsv calls them by name."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from rushlight.base import dtype as dt
+from rushlight.export.symbols import Sym
+from rushlight.onnx.builder import Builder, Ref
+from rushlight.onnx.errors import UnsupportedOperatorError
+
+
+def known(sizes: Any) -> list[int]:
+    """Sizes as numbers. UnsupportedOperatorError where one may change."""
+    if any(isinstance(n, (Sym, Ref)) for n in sizes):
+        raise UnsupportedOperatorError(f"sizes {list(sizes)} must not change here: export without dynamic "
+                                       "dimensions")
+    return [int(n) for n in sizes]
+
+
+class Forms:
+    """The functions of ops.tsv, for a node whose results are `outs`."""
+
+    def __init__(self, b: Builder, outs: list[Any]) -> None:
+        self.b, self.outs = b, outs
+
+    # --- values ----------------------------------------------------------------------------------
+
+    def refuse(self) -> Any:
+        """These arguments have no form."""
+        raise UnsupportedOperatorError("these arguments of it have no form")
+
+    def out_shape(self) -> Ref:
+        """The result's sizes; one that is unknown is left to ONNX where one alone is."""
+        return self.b.shape(self.outs[0].shape)
+
+    def scalar(self, v: Any) -> Ref:
+        """A whole number without dimensions."""
+        if isinstance(v, (Ref, Sym)):
+            return self.b.Squeeze(self.b.shape([v]))
+        return self.b.constant(np.array(v, np.int64))
+
+    def sum_of(self, a: Any, c: Any) -> Any:
+        """Two sizes added."""
+        if isinstance(a, int) and isinstance(c, int):
+            return [a + c]
+        return self.b.Add(self.b.shape([a]), self.b.shape([c]))
+
+    def as_float(self, v: Any) -> Ref:
+        """A number as float32."""
+        return self.b.constant(np.array(v, np.float32))
+
+    def as_true(self) -> Ref:
+        """True."""
+        return self.b.constant(np.array(True))
+
+    def as_ints(self, v: Any) -> Ref:
+        """Numbers in the result's dtype."""
+        return self.b.constant(np.array(v, self.outs[0].dtype.np))
+
+    def as_int(self, v: Ref) -> Ref:
+        """A value as int32."""
+        return self.b.cast(v, dt.int32)
+
+    def as_out(self, v: Any) -> Ref:
+        """A value in the result's dtype."""
+        v = v if isinstance(v, Ref) else self.b.value(v, self.outs[0].dtype)
+        return self.b.cast(v, self.outs[0].dtype)
+
+    def cast_as(self, v: Any, like: Ref) -> Ref:
+        """A value in another's dtype."""
+        return self.b.cast(v, like.dtype) if isinstance(v, Ref) else self.b.value(v, like.dtype)
+
+    def same(self, values: Any) -> list[Ref]:
+        """Values in the result's dtype; empty vectors, which cat() leaves out, are left out."""
+        return [self.as_out(v) for v in values if v.shape != (0,) or self.outs[0].shape == (0,)]
+
+    def filled(self, v: Any) -> Ref:
+        """One number everywhere."""
+        return self.b.Expand(self.b.constant(np.array(v, self.outs[0].dtype.np), dtype=self.outs[0].dtype),
+                             self.out_shape())
+
+    def ranged(self, start: Any, end: Any, step: Any) -> Ref:
+        """Numbers in steps."""
+        parts = [self.b.cast(self.scalar(v) if isinstance(v, (Ref, Sym, int)) else self.as_float(v),
+                             self.outs[0].dtype) for v in (start or 0, end, step or 1)]
+        return self.b.Range(*parts)
+
+    def channels(self, v: Ref) -> list[Any]:
+        """The sizes of a vector of one number per channel."""
+        return [v.shape[1]]
+
+    def ones_or(self, v: Any, sizes: Any) -> Ref:
+        """A value, or ones."""
+        return v if v is not None else self.b.constant(np.ones(known(sizes), self.outs[0].dtype.np))
+
+    def zeros_or(self, v: Any, sizes: Any) -> Ref:
+        """A value, or zeros."""
+        return v if v is not None else self.b.constant(np.zeros(known(sizes), self.outs[0].dtype.np))
+
+    def channelwise(self, weight: Ref, v: Ref) -> Ref:
+        """A number per channel, laid along the second dimension."""
+        if len(v.shape) < 3:
+            return weight
+        return self.b.Reshape(weight, [-1, *[1] * (len(v.shape) - 2)])
+
+    def src_or(self, src: Any, value: Any, index: Ref) -> Ref:
+        """What scatter() writes."""
+        if src is not None:
+            return self.as_out(src)
+        return self.b.Expand(self.as_out(value), self.b.Shape(index, to_dtype=dt.int64))
+
+    # --- products, convolutions, normalization ---------------------------------------------------
+
+    def gemm(self, input: Ref, weight: Ref, bias: Any) -> Ref:
+        """A linear layer."""
+        if len(input.shape) == 2 and len(weight.shape) == 2:
+            return self.b.Gemm(input, weight, bias, transB=1)
+        product = self.b.MatMul(input, self.b.Transpose(weight) if len(weight.shape) == 2 else weight)
+        return product if bias is None else self.b.Add(product, bias)
+
+    def conv(self, input: Ref, weight: Ref, bias: Any, stride: Any, padding: Any, dilation: Any,
+             groups: int) -> Ref:
+        """A convolution; "same" pads more at the end where the number is odd."""
+        dims = len(weight.shape) - 2
+        stride, dilation = (list(v) * dims if len(v) == 1 else list(v) for v in (stride, dilation))
+        pads = {"auto_pad": {"same": "SAME_UPPER",
+                             "valid": "VALID"}[padding]} if isinstance(padding, str) else {
+            "pads": (list(padding) * dims if len(padding) == 1 else list(padding)) * 2}
+        batched = len(input.shape) == len(weight.shape)
+        found = self.b.Conv(input if batched else self.b.Unsqueeze(input, [0]), weight, bias, strides=stride,
+                            dilations=dilation, group=groups, **pads)
+        return found if batched else self.b.Squeeze(found, [0])
+
+    def batch_norm(self, input: Ref, weight: Any, bias: Any, mean: Any, var: Any, training: bool,
+                   momentum: float, eps: float) -> Ref:
+        """By running moments, or by the batch's own."""
+        sizes = self.channels(input)
+        if training or mean is None:
+            axes = [d for d in range(len(input.shape)) if d != 1]
+            center = self.b.ReduceMean(input, axes)
+            apart = self.b.Sub(input, center)
+            spread = self.b.Sqrt(self.b.Add(self.b.ReduceMean(self.b.Mul(apart, apart), axes), eps))
+            found = self.b.Div(apart, spread)
+            return self._scaled(found, weight, bias, len(input.shape))
+        return self.b.BatchNormalization(input, self.ones_or(weight, sizes), self.zeros_or(bias, sizes), mean,
+                                         var, epsilon=eps)
+
+    def _scaled(self, v: Ref, weight: Any, bias: Any, dims: int) -> Ref:
+        along = [-1, *[1] * (dims - 2)]
+        v = v if weight is None else self.b.Mul(v, self.b.Reshape(weight, along))
+        return v if bias is None else self.b.Add(v, self.b.Reshape(bias, along))
+
+    def group_norm(self, input: Ref, groups: int, weight: Any, bias: Any, eps: float) -> Ref:
+        """As instances whose channels are the groups."""
+        grouped = self.b.Reshape(input, [0, groups, -1])
+        one = [groups]
+        found = self.b.InstanceNormalization(grouped, self.ones_or(None, one), self.zeros_or(None, one),
+                                             epsilon=eps)
+        return self._scaled(self.b.Reshape(found, self.out_shape()), weight, bias, len(input.shape))
+
+    def rms_norm(self, input: Ref, sizes: Any, weight: Any, eps: Any) -> Ref:
+        """By the root of the mean square."""
+        axes = list(range(-len(sizes), 0))
+        eps = float(np.finfo(input.dtype.np).eps) if eps is None else eps
+        square = self.b.ReduceMean(self.b.Mul(input, input), axes)
+        found = self.b.Div(input, self.b.Sqrt(self.b.Add(square, eps)))
+        return found if weight is None else self.b.Mul(found, weight)
+
+    def attention(self, query: Ref, key: Ref, value: Ref, mask: Any, causal: bool, scale: Any,
+                  grouped: bool) -> Ref:
+        """Products, softmax and product."""
+        if grouped:
+            self.refuse()
+        dims = len(query.shape)
+        turned = self.b.Transpose(key, perm=[*range(dims - 2), dims - 1, dims - 2])
+        by = float(scale) if scale is not None else known(query.shape[-1:])[0] ** -0.5
+        scores = self.b.Mul(self.b.MatMul(query, turned), by)
+        least = np.array(-np.inf, query.dtype.np)
+        if causal:
+            ones = self.b.Expand(self.as_true(), self.b.shape([query.shape[-2], key.shape[-2]]))
+            low = self.b.cast(self.b.Trilu(self.b.cast(ones, dt.int32), self.scalar(0), upper=0), dt.bool_)
+            scores = self.b.Where(low, scores, least, to_dtype=query.dtype)
+        if mask is not None:
+            scores = (self.b.Where(mask, scores, least, to_dtype=query.dtype) if mask.dtype is dt.bool_
+                      else self.b.Add(scores, mask))
+        return self.b.MatMul(self.b.Softmax(scores, axis=-1), value)
+
+    def recurrent(self, op: str, input: Ref, hx: Any, params: Any, biased: bool, layers: int, both: bool,
+                  batch_first: bool, activations: Any = None) -> list[Ref]:
+        """Layers of an LSTM, GRU or RNN: ONNX orders gates otherwise, and has time first."""
+        b, ways = self.b, 1 + both
+        order = {"LSTM": (0, 3, 1, 2), "GRU": (1, 0, 2), "RNN": (0,)}[op]
+        states = list(hx) if op == "LSTM" else [hx]
+        if len(input.shape) != 3:
+            self.refuse()
+        x = b.Transpose(input, perm=[1, 0, 2]) if batch_first else input
+        per, ends = 4 if biased else 2, []
+        hidden = known(states[0].shape[-1:])[0]
+        for layer in range(layers):
+            own = [params[per * (ways * layer + w):][:per] for w in range(ways)]
+            w, r = (b.Concat(*[b.Unsqueeze(self._gates(p[i], order, hidden), [0]) for p in own], axis=0)
+                    for i in (0, 1))
+            bias = b.Concat(*[b.Unsqueeze(b.Concat(*[self._gates(p[i], order, hidden) for i in (2, 3)],
+                                                   axis=0), [0]) for p in own], axis=0) if biased else None
+            begin = [b.Slice(s, [ways * layer], [ways * (layer + 1)], [0]) for s in states]
+            more = {"linear_before_reset": 1} if op == "GRU" else {}
+            found = b.node(op, [x, w, r, bias, None, *begin], {
+                "hidden_size": hidden, "direction": "bidirectional" if both else "forward",
+                "outputs": 1 + len(states), "activations": activations and activations * ways, **more})
+            ends.append(found[1:])
+            x = b.Reshape(b.Transpose(found[0], perm=[0, 2, 1, 3]), [0, 0, -1])
+        x = b.Transpose(x, perm=[1, 0, 2]) if batch_first else x
+        return [x, *(b.Concat(*parts, axis=0) for parts in zip(*ends, strict=True))]
+
+    def _gates(self, v: Ref, order: Any, hidden: int) -> Ref:
+        if len(order) == 1:
+            return v
+        return self.b.Gather(v, np.concatenate([np.arange(hidden) + hidden * g for g in order]), axis=0)
+
+    # --- windows ---------------------------------------------------------------------------------
+
+    def adaptive(self, kind: str, v: Ref, output: Any) -> Ref:
+        """Pools of a given size: of everything, or of equal windows."""
+        dims = len(output)
+        if all(n == 1 for n in output):
+            return getattr(self.b, f"Global{kind}Pool")(v)
+        sizes = known(v.shape[-dims:])
+        output = [n if o is None else o for n, o in zip(sizes, output, strict=True)]
+        if any(n % o for n, o in zip(sizes, output, strict=True)):
+            raise UnsupportedOperatorError(f"windows of {sizes} for {output} are not of equal sizes")
+        windows = [n // o for n, o in zip(sizes, output, strict=True)]
+        return getattr(self.b, f"{kind}Pool")(v, kernel_shape=windows, strides=windows)
+
+    def padded_by(self, v: Ref, sizes: Any, mode: str, value: Any) -> Ref:
+        """PyTorch tells the last dimension first."""
+        pairs = [(0, 0)] * (len(v.shape) - len(sizes) // 2) + [*zip(sizes[::2], sizes[1::2],
+                                                                    strict=True)][::-1]
+        how = {"constant": "constant", "reflect": "reflect", "replicate": "edge", "circular": "wrap"}[mode]
+        fill = [self.cast_as(value or 0, v)] if mode == "constant" else []
+        return self.b.Pad(v, self.b.shape([p[0] for p in pairs] + [p[1] for p in pairs]), *fill, mode=how)
+
+    def resized(self, v: Ref, mode: str, align: Any, antialias: bool) -> Ref:
+        """Up- and downsampling."""
+        if mode not in ("nearest", "linear", "bilinear", "trilinear", "bicubic") or antialias:
+            self.refuse()
+        how = "nearest" if mode == "nearest" else "cubic" if mode == "bicubic" else "linear"
+        where = "asymmetric" if mode == "nearest" else "align_corners" if align else "pytorch_half_pixel"
+        more = {"nearest": {"nearest_mode": "floor"}, "cubic": {"cubic_coeff_a": -0.75}}.get(how, {})
+        return self.b.Resize(v, None, None, self.out_shape(), mode=how, coordinate_transformation_mode=where,
+                             **more)
+
+    # --- shapes and places -----------------------------------------------------------------------
+
+    def swapped(self, v: Ref, a: int, c: int) -> list[int]:
+        """The order of dimensions with two swapped."""
+        order = list(range(len(v.shape)))
+        order[a], order[c] = order[c], order[a]
+        return order
+
+    def padded(self, v: Ref, times: Any) -> Ref:
+        """A value with dimensions of size 1 before its own."""
+        missing = len(times) - len(v.shape)
+        return self.b.Unsqueeze(v, list(range(missing))) if missing > 0 else v
+
+    def pieces(self, v: Ref, dim: int) -> list[Ref]:
+        """The results' parts of a value."""
+        if len(self.outs) == 1:
+            return [self.b.Identity(v)]
+        if len(self.outs[0].shape) < len(v.shape):
+            sizes: list[Any] = [1] * len(self.outs)
+        else:
+            sizes = [o.shape[dim] for o in self.outs]
+        return self.b.Split(v, sizes, axis=dim, outputs=len(self.outs))
+
+    def index(self, v: Ref, indices: Any) -> Ref:
+        """Read at one tensor's places along a dimension, or at several tensors' along the first ones."""
+        at = [d for d, i in enumerate(indices) if i is not None]
+        if any(i.dtype is dt.bool_ for i in indices if i is not None):
+            self.refuse()
+        if len(at) == 1:
+            return self.b.Gather(v, indices[at[0]], axis=at[0])
+        if at != list(range(len(at))):
+            self.refuse()
+        size = self.b.shape(np.broadcast_shapes(*[tuple(known(i.shape)) for i in indices]))
+        parts = [self.b.Unsqueeze(self.b.Expand(self.b.cast(i, dt.int64), size), [-1]) for i in indices]
+        return self.b.GatherND(v, self.b.Concat(*parts, axis=-1), to_dtype=v.dtype)
+
+    def rolled(self, v: Ref, shifts: Any, dims: Any) -> Ref:
+        """Elements moved along dimensions, those at the end to the beginning."""
+        flat = v if dims else self.b.Reshape(v, [-1])
+        for shift, dim in zip(shifts, dims or [0], strict=True):
+            size = known([v.shape[dim]])[0] if dims else int(np.prod(known(v.shape)))
+            at = size - shift % size if size else 0
+            flat = self.b.Concat(self.b.Slice(flat, [at], [size], [dim]),
+                                 self.b.Slice(flat, [0], [at], [dim]), axis=dim)
+        return flat if dims else self.b.Reshape(flat, self.out_shape())
+
+    def loss(self, op: str, v: Ref, target: Ref, weight: Any, reduction: int, ignored: int) -> Ref:
+        """A loss of classes."""
+        if target.dtype.is_floating_point:
+            self.refuse()
+        how = ("none", "mean", "sum")[reduction]
+        return getattr(self.b, op)(v, target, weight, reduction=how, ignore_index=ignored)
+
+    # --- reductions ------------------------------------------------------------------------------
+
+    def axes(self, dim: Any) -> Any:
+        """The dimensions of a reduction; None for all."""
+        return None if dim is None or dim == [] else [dim] if isinstance(dim, int) else list(dim)
+
+    def arg(self, op: str, v: Ref, dim: Any, keepdim: bool) -> Ref:
+        """Where the greatest or least is; of all elements where no dimension is given."""
+        if dim is None:
+            v = self.b.Reshape(v, [-1])
+        return getattr(self.b, op)(v, axis=dim or 0, keepdims=int(keepdim), to_dtype=dt.int64)
+
+    def extreme(self, op: str, v: Ref, dim: Any, keepdim: bool, other: Any) -> Any:
+        """max and min: of two tensors, of all elements, or of a dimension with its places."""
+        if other is not None:
+            return getattr(self.b, op)(v, other)
+        found = getattr(self.b, f"Reduce{op}")(v, self.axes(dim), keepdims=int(keepdim))
+        return found if dim is None else [found, self.arg(f"Arg{op}", v, dim, keepdim)]
+
+    def variance(self, v: Ref, dim: Any, keepdim: bool, correction: Any, unbiased: Any) -> Ref:
+        """The mean square of what is apart from the mean, of all but `correction` many."""
+        less = correction if correction is not None else 0 if unbiased is False else 1
+        axes = self.axes(dim) or list(range(len(v.shape)))
+        count = int(np.prod(known([v.shape[d] for d in axes])))
+        apart = self.b.Sub(v, self.b.ReduceMean(v, axes))
+        mean = self.b.ReduceMean(self.b.Mul(apart, apart), axes, keepdims=int(keepdim))
+        return mean if not less else self.b.Mul(mean, count / (count - less))
+
+    def norm(self, v: Ref, p: Any, ord: Any, dim: Any, keepdim: bool) -> Ref:
+        """Vector norms of the orders that ONNX has."""
+        order = ord if ord is not None else 2 if p in (None, "fro") else p
+        if order not in (1, 2, float("inf")):
+            self.refuse()
+        op = {1: "ReduceL1", 2: "ReduceL2"}.get(order, "ReduceMax")
+        v = self.b.Abs(v) if op == "ReduceMax" else v
+        return getattr(self.b, op)(v, self.axes(dim), keepdims=int(keepdim))
+
+    def topk(self, v: Ref, k: Any, dim: Any, largest: bool) -> list[Ref]:
+        """The greatest or least, and their places."""
+        found = self.b.TopK(v, [k], axis=-1 if dim is None else dim, largest=int(largest), sorted=1,
+                            outputs=2)
+        found[1].dtype = dt.int64
+        return found
