@@ -46,7 +46,9 @@ def _filled(input: Tensor, mask: Tensor | None, value: Any, dtype: Any = None) -
 
 def _lowest(op: str, input: Tensor) -> Any:
     """Less than every number of the dtype."""
-    if input.dtype is torch.bool or input.is_complex():
+    if input.is_complex() and op == "logsumexp":
+        return complex(-torch.inf, 0)
+    if input.dtype in (torch.bool, torch.uint16, torch.uint32, torch.uint64):
         raise NotImplementedError(f"identity of {op} on {input.dtype} input")
     return float("-inf") if input.is_floating_point() else torch.iinfo(input.dtype).min
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rushlight.base.accumulate import Array, add_at
-from rushlight.base.layout import overlaps_itself
+from rushlight.base.layout import laid_out, overlaps_itself
 
 Indices = Sequence[Any]
 _POSITIONS = frozenset({np.dtype(np.int64), np.dtype(np.int32)})
@@ -194,15 +194,14 @@ def flat_positions(arrays: Sequence[Array], sizes: Sequence[int]) -> Array:
 
 def _laid_out(found: Array, a: Array, plan: Read) -> Array:
     """`found` with its dims ordered in memory as PyTorch's iterator orders them."""
-    order = iteration_order(plan.result, _operand_strides(a, plan))
-    turned = found.transpose(order)
-    if turned.flags.c_contiguous:
+    out = laid_out(plan.result, _operand_strides(a, plan), found.dtype)
+    if out.strides == found.strides:
         return found
-    dense = np.ascontiguousarray(turned)
-    return dense.transpose(np.argsort(order))
+    out[...] = found
+    return out
 
 
-def _operand_strides(a: Array, plan: Read) -> list[list[int]]:
+def _operand_strides(a: Array, plan: Read) -> tuple[tuple[int, ...], ...]:
     """Strides of the array and of each index array over the dims of the result."""
     count = len(plan.shape)
     rest = [s for i, s in enumerate(a.strides) if i >= len(plan.indices) or plan.indices[i] is None]
@@ -212,39 +211,7 @@ def _operand_strides(a: Array, plan: Read) -> list[list[int]]:
             own = [0] * (count - index.ndim) + [
                 0 if size == 1 else step for size, step in zip(index.shape, index.strides, strict=True)]
             strides.append([*[0] * plan.front, *own, *[0] * (len(rest) - plan.front)])
-    return strides
-
-
-def iteration_order(shape: Sequence[int], operands: Sequence[Sequence[int]]) -> list[int]:
-    """Dims from the slowest to the fastest in memory, as PyTorch allocates results.
-
-    An insertion sort by strides: the first operand that has two dims neither of which is
-    broadcast decides between them; where none does, they keep their order.
-    """
-    order = list(range(len(shape)))[::-1]            # fastest first
-    for i in range(1, len(shape)):
-        moving = i
-        for other in range(i - 1, -1, -1):
-            verdict = _swap(shape, operands, order[other], order[moving])
-            if verdict > 0:
-                order[other], order[moving] = order[moving], order[other]
-                moving = other
-            elif verdict < 0:
-                break
-    return order[::-1]
-
-
-def _swap(shape: Sequence[int], operands: Sequence[Sequence[int]], fast: int, slow: int) -> int:
-    """1 where dim `fast` should be the slower one, -1 where it is right as it is, 0 unknown."""
-    for strides in operands:
-        a, b = strides[fast], strides[slow]
-        if a == 0 or b == 0:
-            continue
-        if a != b:
-            return 1 if a > b else -1
-        if shape[fast] > shape[slow]:
-            return 1
-    return 0
+    return tuple(map(tuple, strides))
 
 
 # --- writing --------------------------------------------------------------------------------------

@@ -1,11 +1,15 @@
-"""Layout arithmetic: sizes, strides and offsets in elements; no data, no tensors."""
+"""Layout arithmetic: sizes, strides and offsets in elements, and memory for results; no data, no tensors."""
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
 
 Ints = tuple[int, ...]
+Array = np.ndarray[Any, Any]
 
 
 def as_tuple(value: int | Sequence[int]) -> Ints:
@@ -175,3 +179,64 @@ def format_strides(sizes: Ints, strides: Ints, memory_format: object) -> Ints:
     if len(sizes) != wanted:
         raise RuntimeError(f"required rank {wanted} tensor to use {name} format")
     return channels_last_strides(sizes)
+
+# --- the order of a result's dims -----------------------------------------------------------------
+
+
+def result_room(operands: Sequence[Array], dtype: Any) -> Array | None:
+    """Fresh memory for a pointwise result of operands that broadcast; None where it is C's order anyway."""
+    if all([a.flags.c_contiguous for a in operands]):
+        return None
+    return laid_out(*_broadcast(tuple([(a.shape, a.strides) for a in operands])), dtype)
+
+
+@lru_cache(maxsize=4096)
+def _broadcast(operands: tuple[tuple[Ints, Ints], ...]) -> tuple[Ints, tuple[Ints, ...]]:
+    """The common shape, and each operand's strides over its dims."""
+    shape = np.broadcast_shapes(*[sizes for sizes, _ in operands])
+    return shape, tuple([(0,) * (len(shape) - len(sizes)) + tuple([0 if n == 1 != k else s for n, k, s in zip(
+        sizes, shape[len(shape) - len(sizes):], strides, strict=True)]) for sizes, strides in operands])
+
+
+def laid_out(shape: Ints, operands: tuple[Ints, ...], dtype: Any) -> Array:
+    """Fresh memory whose dims are in the order of these operands' strides."""
+    sizes, turned = _arranged(shape, operands)
+    return np.empty(sizes, dtype).transpose(turned)
+
+
+@lru_cache(maxsize=4096)
+def _arranged(shape: Ints, operands: tuple[Ints, ...]) -> tuple[Ints, Ints]:
+    order = iteration_order(shape, operands)
+    return tuple([shape[i] for i in order]), tuple(sorted(range(len(order)), key=order.__getitem__))
+
+
+def iteration_order(shape: Ints, operands: tuple[Ints, ...]) -> list[int]:
+    """Dims from the slowest to the fastest in memory, as PyTorch allocates results.
+
+    An insertion sort by strides: the first operand that has two dims neither of which is
+    broadcast decides between them; where none does, they keep their order.
+    """
+    order = list(range(len(shape)))[::-1]            # fastest first
+    for i in range(1, len(shape)):
+        moving = i
+        for other in range(i - 1, -1, -1):
+            verdict = _swap(shape, operands, order[other], order[moving])
+            if verdict > 0:
+                order[other], order[moving] = order[moving], order[other]
+                moving = other
+            elif verdict < 0:
+                break
+    return order[::-1]
+
+
+def _swap(shape: Ints, operands: tuple[Ints, ...], fast: int, slow: int) -> int:
+    """1 where dim `fast` should be the slower one, -1 where it is right as it is, 0 unknown."""
+    for strides in operands:
+        a, b = strides[fast], strides[slow]
+        if a == 0 or b == 0:
+            continue
+        if a != b:
+            return 1 if a > b else -1
+        if shape[fast] > shape[slow]:
+            return 1
+    return 0

@@ -10,6 +10,7 @@ import numpy as np
 from rushlight.base import dtype as dt
 from rushlight.base.quiet import hush, restore
 from rushlight.base.config import knobs
+from rushlight.base.layout import result_room
 from rushlight.compiler import pool, team
 from rushlight.compiler.meaning import Meaning
 from rushlight.compiler.tier import Tiered
@@ -44,6 +45,8 @@ class Pointwise(Tiered):
         """Evaluate with NumPy."""
         token = hush()
         try:
+            if out is None and len(self._out) == 1:
+                out = result_room(arrays, self._out[0])
             found = self._program(arrays)
             shape = arrays[0].shape if arrays else ()
             for a in arrays:
@@ -98,7 +101,7 @@ def _deliver(found: Any, shape: tuple[int, ...], dtype: np.dtype[Any], out: Arra
         found = found.astype(dtype)
     if found.__class__ is not np.ndarray or found.shape != shape or not found.flags.owndata or any(
             [found is a for a in arrays]):
-        return np.array(np.broadcast_to(found, shape))
+        return np.array(np.broadcast_to(found, shape), order="C")
     return found
 
 

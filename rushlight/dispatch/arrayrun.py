@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from rushlight.autograd.mode import LOCAL
+from rushlight.base import dtype as dt
 from rushlight.base.quiet import hush, restore
 from rushlight.base.tape import TAPE
+from rushlight.dispatch.formula import check_dtype
 from rushlight.dispatch.source import compile_function, forget, keep, key
 from rushlight.dispatch.rules import Rules
 from rushlight.dispatch.shapes import meta_run
@@ -37,7 +39,9 @@ def array_runner(row: Row, body: Run, rules: Rules | None, otherwise: Run, by_na
     general = _general(row, by_keyword(row, body) if by_name else body, rules, otherwise)
     if not all(map(_is_plain, row.params)):
         return general
-    return _specialised(row, body, rules, otherwise, general, by_name)
+    run = _specialised(row, body, rules, otherwise, general, by_name)
+    run.checks = hasattr(body, "way")  # type: ignore[attr-defined]
+    return run
 
 
 def _is_plain(p: Param) -> bool:
@@ -68,7 +72,7 @@ def _specialised(row: Row, body: Run, rules: Rules | None, otherwise: Run, gener
                   f"    if _body is NotImplemented:\n        return _otherwise({names})"]
         arguments = ", ".join(_array(p) if p.is_list or p.type == "Tensor" else
                               f"*(({p.name}._a,) if isinstance({p.name}, _Tensor) else ())" for p in tensors)
-        how = {"_WAYS": {}, "_keep": keep, "_way": body.way, "PLAIN": PLAIN,
+        how = {"_WAYS": {}, "_keep": keep, "_way": _checked(row, body.way), "PLAIN": PLAIN,
                **{f"_default_{p.name}": p.default for p in row.params}}
         forget(how["_WAYS"])
     if row.options.get("quiet"):
@@ -88,6 +92,14 @@ def _specialised(row: Row, body: Run, rules: Rules | None, otherwise: Run, gener
              "_wrap": wrap, "_wrapped": wrapped, "_ndarray": np.ndarray, "_LOCAL": LOCAL, "_Tensor": Tensor,
              "_record": None if rules is None else rules.record, **how}
     return compile_function("\n".join(lines), row.name, scope)
+
+
+def _checked(row: Row, way: Run) -> Run:
+    """`way` behind a check of the first operand's dtype, which so costs later calls nothing."""
+    def check(a: Any, *rest: Any, **named: Any) -> Any:
+        check_dtype(row.refuse, dt.from_numpy_dtype(a.dtype), a.size)
+        return way(a, *rest, **named)
+    return check if row.refuse else way
 
 
 def _array(p: Param) -> str:

@@ -17,7 +17,7 @@ from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import TRACES, Node, backward_name, new, next_seq
 from rushlight.base import dtype as dt
 from rushlight.base.device import META
-from rushlight.base.layout import broadcast_shapes
+from rushlight.base.layout import broadcast_shapes, result_room
 from rushlight.base.promotion import of_number
 from rushlight.base.tape import TAPE
 from rushlight.derive import cast, vjp
@@ -26,13 +26,24 @@ from rushlight.dispatch.formulanodes import apply, keep, keep_result, place
 from rushlight.dispatch.literals import NUMBERS, scalar
 from rushlight.dispatch.state import MODES, interpret, wrapped
 from rushlight.ops.atoms import ATOMS
-from rushlight.ops.scalar import Expr, inputs, m, round_stored, substitute, symbol, toposort
+from rushlight.ops.scalar import Expr, inputs, m, narrowed, substitute, symbol, toposort
 from rushlight.tensor.kind import Kind, kind
 from rushlight.tensor.tensor import Tensor, wrap
 
 
-def refuse(text: str, given: dt.dtype) -> None:
-    """A Row's refusal of a dtype, as the exception that PyTorch raises for such a text."""
+# Names of dtypes that are taken though the table refuses them by name: array_api's unsigned integers.
+TAKEN: set[str] = set()
+
+
+def check_dtype(refusals: dict[str, str], given: dt.dtype, runs: Any = True) -> None:
+    """Raise a Row's refusal of a dtype, if there is one, as the exception that PyTorch has for such a text.
+
+    runs: whether there is something to compute; a text that ends in "?" says that nothing else is refused.
+    """
+    text = refusals.get("" if given.name in TAKEN else given.name, refusals.get(CATEGORY[given.category]))
+    if text is None or not runs and text.endswith("?"):
+        return
+    text = text.rstrip("?")
     words = ("implemented for '", "for complex inputs", "for complex types", "is not implemented", "NumPy")
     lacking = any(w in text for w in words)
     raise (NotImplementedError if lacking else RuntimeError)(text.format(dtype=given.legacy))
@@ -135,7 +146,7 @@ class Formula:
                 mapping[symbol(name)] = m.cast(symbol(name), arg=below or dt.opmath(compute).name)
             ins.append((name, own.name))
         root = substitute(self.root, mapping) if mapping else self.root
-        root, = round_stored((root,), below)
+        root = narrowed(root, below)
         numbers = {name for name, v in zip(self.operands, values, strict=True) if not isinstance(v, Tensor)}
         # To a number; of float16, PyTorch has the general power alone.
         powers = [n for n in toposort([root]) if n.op == "pow" and compute is not dt.float16 and (
@@ -151,8 +162,8 @@ class Formula:
             **self.fixed, **dict(zip(self.operands, values, strict=True))})
         return Entry(kernel, out, dt.opmath(compute).np, complex_, nodes[complex_] if self.smooth else None)
 
-    def compute_dtype(self, values: Sequence[Any]) -> dt.dtype:
-        """The dtype that these operands are computed in; refuses what PyTorch refuses."""
+    def compute_dtype(self, values: Sequence[Any], kernel: bool = True) -> dt.dtype:
+        """The dtype that these operands are computed in; refuses what PyTorch does, its kernel or not."""
         ranks = []
         for name, v in zip(self.operands, values, strict=True):
             if name not in self.promoting:
@@ -162,9 +173,10 @@ class Formula:
             else:
                 ranks.append((cast.NUMBER, of_number(v)))
         common = cast.common_dtype(ranks)
-        for category in (common.name, CATEGORY[common.category]):
-            if category in self.refuse:
-                refuse(self.refuse[category], common)
+        check_dtype({k: text for k, text in self.refuse.items() if "implemented for '" not in text}, common)
+        if kernel:
+            broadcast_shapes(*[v._m.shape for v in values if isinstance(v, Tensor)])
+            check_dtype(self.refuse, common)
         return cast.compute_dtype(self.dtypes, common)
 
     # --- running --------------------------------------------------------------------------------
@@ -189,13 +201,12 @@ class Formula:
         return t
 
     @staticmethod
-    def compute(entry: Entry, arrays: list[Array]) -> Any:
+    def compute(entry: Entry, arrays: Sequence[Array]) -> Any:
         """Run the kernel; broadcasting errors are PyTorch's."""
         try:
-            for a in arrays:
-                if a.size >= BIG:
-                    return entry.large(*arrays)
-            return entry.fn(*arrays)
+            out = result_room(arrays, entry.kind.np)
+            run = entry.large if any([a.size >= BIG for a in arrays]) else entry.fn
+            return run(*arrays) if out is None else run(*arrays, out=out)
         except ValueError:
             broadcast_shapes(*(a.shape for a in arrays))
             raise

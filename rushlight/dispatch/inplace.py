@@ -13,9 +13,10 @@ from rushlight.base.layout import broadcast_shapes
 from rushlight.base.promotion import can_cast
 from rushlight.base.rng import default_engine
 from rushlight.base.tape import TAPE
+from rushlight.derive import cast
 from rushlight.dispatch import arguments, overrides, pointwise
 from rushlight.dispatch.arrayrun import arrays_of, by_keyword, silent
-from rushlight.dispatch.formula import Formula
+from rushlight.dispatch.formula import Formula, check_dtype
 from rushlight.dispatch.literals import NUMBERS
 from rushlight.dispatch.outputs import overwrite
 from rushlight.dispatch.state import MODES
@@ -150,7 +151,7 @@ def _check_result(row: Row, formula: Formula, target: Tensor, values: list[Any])
                                    f"shape {list(full)}; {row.name}_ cannot change the shape of the "
                                    f"tensor it writes to: use {row.name}")
             break
-    result = formula.entry(values).kind.dtype
+    result = cast.result_dtype(formula.result, formula.compute_dtype(values, False))
     if row.options.get("inplace_exact") and result is not target._k.dtype:
         raise RuntimeError(f"the base given to {row.name}_ has dtype {target._k.dtype.legacy} but the "
                            f"operation's result requires dtype {result.legacy}")
@@ -210,6 +211,7 @@ def _generic(row: Row) -> Callable[..., Any]:
         check_writable(target, tracked)
         refuse_overlap(target, operands)
         if not tracked and into is not None and not target._k.on_meta:
+            check_dtype(row.refuse, target._k.dtype, target._a.size)
             return _written(into, target, arguments.bind(row, (target, *rest), kwargs))
         source = _copied(target) if tracked else target
         result = function(row)(source, *rest, **kwargs)

@@ -6,7 +6,7 @@ from typing import Any
 
 from rushlight.autograd.mode import LOCAL
 from rushlight.dispatch import names, transposed
-from rushlight.dispatch.formula import CATEGORY, refuse
+from rushlight.dispatch.formula import check_dtype
 from rushlight.dispatch.arrayrun import array_runner, by_keyword, tracked
 from rushlight.dispatch.reducing import reduce_runner
 from rushlight.dispatch.rules import Rules
@@ -20,7 +20,7 @@ Run = Callable[..., Any]
 def runner(row: Row) -> Run:
     """The function that runs a row on checked arguments."""
     run = _RUNNERS[row.kind](row)
-    run = _refusing(row, run) if row.refuse else run
+    run = _refusing(row, run) if row.refuse and not getattr(run, "checks", False) else run
     planned = row.kind == "view" or row.kind == "composite" and (
         row.options.get("planned") or row.name.startswith("conv"))
     return planner(row, run) if planned else run
@@ -33,10 +33,9 @@ def _refusing(row: Row, run: Run) -> Run:
     def checked(*values: Any) -> Any:
         of = values[0]._k.dtype
         if of not in taken:
-            text = row.refuse.get(of.name, row.refuse.get(CATEGORY[of.category]))
-            if text is not None:
-                refuse(text, of)
-            taken.add(of)
+            check_dtype(row.refuse, of, values[0]._m.size)
+            if values[0]._m.size:
+                taken.add(of)
         return run(*values)
     return checked
 

@@ -221,7 +221,7 @@ def _move(self: Tensor, target: Kind) -> Tensor:
 def _converter(dtype: dt.dtype) -> Callable[..., Tensor]:
     def convert(self: Tensor, memory_format: Any = None) -> Tensor:
         if memory_format is not None or self._k.on_meta:
-            return self if self._k.dtype is dtype else to(self, dtype, memory_format=memory_format)
+            return to(self, dtype, memory_format=memory_format)
         found: Tensor = self if self._k.dtype is dtype else ROWS["_to_dtype"].call(self, dtype)
         return found
     convert.__doc__ = f"to({dtype!r})."

@@ -20,7 +20,7 @@ from rushlight.dispatch.literals import NUMBERS, scalar
 from rushlight.dispatch.source import compile_function
 from rushlight.ops import signature
 from rushlight.ops.scalar import const, symbol
-from rushlight.ops.table import Row
+from rushlight.ops.table import REFUSALS, Row
 from rushlight.tensor.storage import INFERRING, fresh
 from rushlight.tensor.tensor import Tensor
 
@@ -65,7 +65,10 @@ def {name}({sig}):
         g = None
     x = {a}._a
     try:
-        r = entry.fn(x, y) if x.size < BIG and y.size < BIG else entry.large(x, y)
+        if not x.flags.c_contiguous and x.strides != y.strides:
+            r = compute(entry, (x, y))  # laid out as the first
+        else:
+            r = entry.fn(x, y) if x.size < BIG and y.size < BIG else entry.large(x, y)
     except ValueError:
         return general({call})
 {made}    if (g is not None or {a}._g is not None) and LOCAL.enabled:
@@ -94,7 +97,7 @@ def make(formula, entries, check):
         {check}
         {arrays}
         entry = entries.get(({key},))
-        if entry is None or entry.kind.on_meta:
+        if entry is None or entry.kind.on_meta{apart}:
             return formula({values})
         {scalars}
         try:
@@ -112,7 +115,7 @@ def make(formula, entries, check):
 SCOPE: dict[str, Any] = {
     "PLAIN": state.PLAIN, "BIG": BIG, "new": object.__new__, "Tensor": Tensor,
     "ndarray": np.ndarray, "asarray": np.asarray, "LOCAL": LOCAL, "NUMBERS": NUMBERS,
-    "scalar": scalar, "INFERRING": INFERRING, "fresh": fresh}
+    "scalar": scalar, "INFERRING": INFERRING, "fresh": fresh, "compute": Formula.compute}
 
 
 def simple(row: Row) -> tuple[Formula, list[Any], list[Any]] | None:
@@ -190,6 +193,7 @@ def _maker(classes: tuple[type | None, ...], checked: bool) -> Callable[..., Any
         given=", ".join(given), values=", ".join(values), check=f"check({', '.join(given)})" * checked,
         arrays="; ".join(f"{arrays[v]} = {v}._a" for v in tensors),
         key=", ".join(kinds),
+        apart="".join(f" or not {arrays[v]}.flags.c_contiguous" for v in tensors[:-1]),
         scalars="; ".join(f"{arrays[v]} = scalar({v}, entry.scalar_np)" for v in numbers),
         operands=", ".join(arrays.values()), small=" and ".join(f"{arrays[v]}.size < BIG" for v in tensors),
         tracked=" or ".join(f"{v}._g is not None" for v in tensors),
@@ -238,7 +242,8 @@ def variant(row: Row, given: dict[str, Any]) -> Formula:
         narrow = {p.name for p in row.params if p.takes_number}.intersection(promoting).difference(wide)
         root = row.body(**call)
         found = _variants[tuple(key)] = Formula(
-            row.options.get("node", row.name), root, operands, row.dtypes, row.result, row.refuse,
+            row.options.get("node", row.name), root, operands, row.dtypes, row.result,
+            row.refuse | REFUSALS.get(f"{row.name}/{len(operands)}", {}),
             promoting, names.label(row), {n: v for n, v in call.items() if n not in operands},
             narrow.union(row.options.get("narrow", ())), wide)
     return found

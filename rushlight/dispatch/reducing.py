@@ -95,6 +95,9 @@ class Reducer:
         if a.size >= BIG and a.dtype == compute.np and compute.name in MACHINE:
             total = _machine_plan(self.meaning, a, axes, keepdim, compute)
         total, finish, to = total or self._by_numpy(a, axes, keepdim, compute), None, result.np
+        if not (a.flags.c_contiguous and a.size):  # whose order of dims NumPy would keep
+            by_numpy = total
+            total = lambda a: np.asarray(by_numpy(a), order="C")
         if self.finish is None and self.row.dtypes != "bool" and dt.opmath(compute) is result:
             return total
         if self.finish is not None:

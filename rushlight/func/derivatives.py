@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
+from rushlight.autograd.mode import LOCAL
 from rushlight.base.pytree import flatten, tree_map
 from rushlight.capture.guards import Sight
 from rushlight.transforms import pullback
@@ -174,7 +175,12 @@ def jvp(func: Func, primals: Any, tangents: Any, *, strict: bool = False, has_au
     (leaves, tree), (directions, _) = _tensors(primals, "primals"), _tensors(tangents, "tangents")
     with Forward() as level:
         given = tree.unflatten([make(p, t, level) for p, t in zip(leaves, directions, strict=True)])
-        found, aux = split(func(*given), has_aux, _JVP)
+        captured = [t for t in Sight(func).known() if not any(t is leaf for leaf in leaves)]
+        LOCAL.transforms = (*LOCAL.transforms, captured)
+        try:
+            found, aux = split(func(*given), has_aux, _JVP)
+        finally:
+            LOCAL.transforms = LOCAL.transforms[:-1]
     outs, shape = flatten(found)
     only_tensors(outs, _JVP)
     if strict and not all(map(level.holds, outs)):

@@ -4,21 +4,17 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rushlight.ops.oneatom import atoms
-from rushlight.ops.scalar import Expr, const, m, stored
+from rushlight.ops.oneatom import atoms, formulas
+from rushlight.ops.scalar import Expr, const, m
 from rushlight.ops.table import composite, pointwise
+
+_FORMULAS = formulas("activations")
 
 _F = ("nn.functional",)
 _BOTH = ("torch", "Tensor", "nn.functional")
 
 
 atoms("activations")
-
-
-@pointwise(where=_F)
-def relu6(input) -> Expr:
-    """input clamped to [0, 6]."""
-    return m.hardtanh(input, const(0.0), const(6.0))
 
 
 def _check_bounds(bound: dict[str, Any]) -> None:
@@ -51,35 +47,11 @@ def gelu(input, *, approximate: "str" = "none") -> Expr:
     raise RuntimeError(f"approximate argument must be either none or tanh, got {approximate!r}")
 
 
-@pointwise(where=_F)
-def silu(input) -> Expr:
-    """x * sigmoid(x)."""
-    return input * m.sigmoid(input)
-
-
-@pointwise(where=_F)
-def mish(input) -> Expr:
-    """x * tanh(softplus(x))."""
-    return input * m.tanh(m.maximum(input, 0) + m.log1p(m.exp(-m.abs(input))))
-
-
 @pointwise(where=_F, out=True, inplace=False)
 def softplus(input, beta: "Number" = 1, threshold: "Number" = 20) -> Expr:
     """log(1 + exp(beta x)) / beta; x itself where beta x > threshold."""
     z = input * beta
     return m.where(m.gt(z, threshold), input, m.log1p(m.exp(z)) / beta)
-
-
-@pointwise(where=_F, inplace=False)
-def logsigmoid(input) -> Expr:
-    """log(sigmoid(x)) without overflow."""
-    return m.minimum(input, 0) - m.log1p(m.exp(-m.abs(input)))
-
-
-@pointwise(where=_F, inplace=False, dtypes="float")
-def softsign(input) -> Expr:
-    """x / (1 + |x|)."""
-    return input / stored(1 + m.abs(input))
 
 
 @pointwise(where=_F, inplace=False, dtypes="float")
@@ -106,18 +78,6 @@ def hardshrink(input, lambd: "Number" = 0.5) -> Expr:
     return m.where(inside, 0, input)
 
 
-@pointwise(where=_F)
-def leaky_relu(input, negative_slope: "Number" = 0.01) -> Expr:
-    """x, times negative_slope below 0."""
-    return m.where(m.gt(input, 0), input, input * negative_slope)
-
-
-@pointwise(where=_F)
-def elu(input, alpha: "Number" = 1.0) -> Expr:
-    """x above 0, else alpha (exp(x) - 1)."""
-    return m.where(m.gt(input, 0), input, alpha * m.expm1(input))
-
-
 _SELU_ALPHA, _SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
 
@@ -128,36 +88,6 @@ def selu(input) -> Expr:
     return m.where(m.gt(input, 0), input * _SELU_SCALE, below)
 
 
-@pointwise(where=("torch", "nn.functional"), out=False)
-def celu(input, alpha: "Number" = 1.0) -> Expr:
-    """max(0, x) + min(0, alpha (exp(x / alpha) - 1))."""
-    return m.where(m.gt(input, 0), input, alpha * m.expm1(input / alpha))
-
-
-@pointwise(where=_F)
-def hardsigmoid(input) -> Expr:
-    """clamp(x / 6 + 1 / 2, 0, 1)."""
-    return m.hardtanh(input + 3, const(0.0), const(6.0)) / 6
-
-
-@pointwise(where=_F)
-def hardswish(input) -> Expr:
-    """x * hardsigmoid(x)."""
-    return input * m.hardtanh(input + 3, const(0.0), const(6.0)) / 6
-
-
-@pointwise(where=_F)
-def threshold(input, threshold: "Number", value: "Number") -> Expr:
-    """x above threshold, else value."""
-    return m.where(m.le(input, threshold), value, input)  # nan stays nan
-
-
-@pointwise(name="_gated", where=("aten",), inplace=False, out=False, node="glu")
-def _gated(first, gate) -> Expr:
-    """first * sigmoid(gate)."""
-    return first * m.sigmoid(gate)
-
-
 @composite(where=("nn.functional",), planned=True)
 def glu(input, dim: "int" = -1):
     """The first half along dim times the sigmoid of the second (arXiv:1612.08083)."""
@@ -166,13 +96,7 @@ def glu(input, dim: "int" = -1):
     if input.shape[dim] % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim % input.ndim} is size "
                            f"{input.shape[dim]}")
-    return _gated(*input.chunk(2, dim))
-
-
-@pointwise(name="_prelu_kernel", where=("aten",), inplace=False, out=False)
-def _prelu(input, weight) -> Expr:
-    """x above 0, else weight * x."""
-    return m.where(m.gt(input, 0), input, weight * input)
+    return _FORMULAS["_gated"](*input.chunk(2, dim))
 
 
 @composite(where=("torch", "Tensor", "nn.functional"))
@@ -190,4 +114,4 @@ def prelu(input, weight):
                                f"numbers = {weight.numel()} and channel size = {channels}.")
         if input.ndim > 2:
             weight = weight.reshape(-1, *[1] * (input.ndim - 2))
-    return _prelu(input, weight)
+    return _FORMULAS["_prelu_kernel"](input, weight)

@@ -8,9 +8,11 @@ import numpy as np
 from rushlight.base import promotion
 from rushlight.base.dtype import bool_
 from rushlight.base.results import named
-from rushlight.ops.oneatom import ONE_BOOL_SUB, atoms
+from rushlight.ops.oneatom import atoms, formulas, ONE_BOOL_SUB
 from rushlight.ops.scalar import Expr, const, m
 from rushlight.ops.table import composite, opaque, pointwise
+
+formulas("arithmetic")
 
 _ATOMS = atoms("arithmetic")
 
@@ -56,18 +58,6 @@ def rsub(input: "Tensor", other: "Tensor | Number", *, alpha: "Number" = 1) -> E
     return m.fma(-alpha, input, other)
 
 
-@pointwise(inplace=False, out=False)
-def positive(input) -> Expr:
-    """input, as it is."""
-    return input
-
-
-@pointwise(dtypes="int")
-def square(input) -> Expr:
-    """input squared."""
-    return input * input
-
-
 def _check_pow(bound: dict[str, Any]) -> None:
     base, exponent = bound["input"], bound["exponent"]
     if (hasattr(base, "dtype") and base.dtype.category <= 1 and isinstance(exponent, int)
@@ -84,21 +74,16 @@ def pow(input: "Tensor | Number", exponent: "Tensor | Number") -> Expr:
     return m.pow(input, exponent)
 
 
-@pointwise
-def frac(input) -> Expr:
-    """input - trunc(input)."""
-    return input - m.trunc(input)
-
-
 def _check_decimals(bound: dict[str, Any]) -> None:
-    if bound["decimals"] and not bound["input"].is_floating_point():
-        raise NotImplementedError(f"\"round_cpu\" not implemented for '{bound['input'].dtype.legacy}'")
+    if bound["decimals"] is not None and not bound["input"].is_floating_point():
+        kernel = "round_cpu" if bound["decimals"] else "round_vml_cpu"
+        raise NotImplementedError(f"\"{kernel}\" not implemented for '{bound['input'].dtype.legacy}'")
 
 
 @pointwise(aliases=("special.round",), verify=_check_decimals)
-def round(input, *, decimals: "int" = 0) -> Expr:
+def round(input, *, decimals: "int | None" = None) -> Expr:
     """The nearest integer, halves to even; `decimals` digits after the point."""
-    if decimals == 0:
+    if not decimals:
         return m.round(input)
     scale = const(10.0 ** (decimals if decimals > 0 else -decimals))
     return m.round(input * scale) / scale if decimals > 0 else m.round(input / scale) * scale
@@ -122,18 +107,6 @@ def lerp(input, end, weight: "Tensor | Number") -> Expr:
     """input + weight * (end - input), exact at both ends."""
     near = m.lt(m.abs(weight), 0.5)
     return m.fma(m.where(near, weight, weight - 1), end - input, m.where(near, input, end))
-
-
-@pointwise
-def addcmul(input, tensor1, tensor2, *, value: "Number" = 1) -> Expr:
-    """input + value * tensor1 * tensor2."""
-    return m.fma(value * tensor1, tensor2, input)
-
-
-@pointwise
-def addcdiv(input, tensor1, tensor2, *, value: "Number" = 1) -> Expr:
-    """input + value * tensor1 / tensor2."""
-    return input + value * tensor1 / tensor2
 
 
 @composite(where=("torch",), out=True)

@@ -81,7 +81,7 @@ def _masked(scores: Any, mask: Any) -> Any:
 
 def _safe_softmax(scores: Any) -> Any:
     """softmax along the last dim; rows that are masked out whole give 0, not nan."""
-    if scores._a.size and not np.isneginf(scores._a).any():
+    if scores._a.size and (scores.is_complex() or not np.isneginf(scores._a).any()):
         return _softmax(scores, -1)
     gone = (scores == -math.inf).all(-1, True)
     if np.count_nonzero(gone._a):  # else their gradients would be nan

@@ -179,6 +179,8 @@ def _convolve(op: str, n: int, x: Any, w: Any, bias: Any, stride: Any, padding: 
             want = " x ".join(str(e * (v - 1) + 1) for v, e in zip(w.shape[2:], dilation, strict=True))
             raise RuntimeError(f"Calculated padded input size per channel: ({have}). Kernel size: "
                                f"({want}). Kernel size can't be greater than actual input size")
+    if max(dilation) > 1 and x.dtype.category == 1 and x.dtype.itemsize < 8:
+        raise NotImplementedError(f"\"slow_conv_dilated<>\" not implemented for '{x.dtype.legacy}'")
     found = _convolution(x, w, stride, padding, dilation, groups)
     return _finished(found, bias, unbatched)
 

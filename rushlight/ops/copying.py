@@ -1,7 +1,6 @@
 """Copies and conversions, and the complex parts."""
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import lru_cache
 from operator import attrgetter
@@ -11,12 +10,14 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.convert import convert, needs_care
-from rushlight.base.layout import contiguous_strides, format_strides
+from rushlight.base.layout import channels_last_strides, contiguous_strides, format_strides, has_channels_last
 from rushlight.ops.machine import machine
-from rushlight.ops.oneatom import atoms
+from rushlight.ops.oneatom import atoms, formulas
 from rushlight.ops.rowkernels import BIG
-from rushlight.ops.scalar import Expr, m
-from rushlight.ops.table import ROWS, Array, composite, opaque, pointwise, view
+from rushlight.ops.table import ROWS, Array, composite, opaque, view
+from rushlight.ops.ways import Way
+
+_FORMULAS = formulas("copying")
 
 _ATOMS = atoms("copying")
 
@@ -47,8 +48,35 @@ def assign(out: Array, a: Array) -> Array:
 
 
 def duplicate(a: Array, order: Any = "C") -> Array:
-    """A copy in NumPy's order "C" or "K"."""
+    """A copy in NumPy's order "C" or "K" (`kept_order`)."""
+    order = kept_order(a) if order == "K" else order
     return a.copy(order) if a.size < _LARGE else assign(np.empty_like(a, order=order), a)
+
+
+def kept_order(a: Array) -> Any:
+    """NumPy's order of a copy laid out as `a`: "K", but "C" of what is expanded, as PyTorch has it."""
+    return "C" if any([s == 0 and n > 1 for s, n in zip(a.strides, a.shape, strict=True)]) else "K"
+
+
+def formatted(like: Array, way: Way) -> Way:
+    """`way`, whose results are in channels last where its operand, laid out as `like`, is."""
+    if not has_channels_last(like.shape, strides_of(like)):
+        return way
+
+    def last(a: Array) -> Array:
+        return assign(arranged(a.shape, channels_last_strides(a.shape), a.dtype), a)
+
+    def run(a: Array) -> Any:
+        found = way(a)
+        return last(found) if found.__class__ is np.ndarray else tuple(map(last, found))
+    return run
+
+
+def in_format(found: Any, like: Any) -> Any:
+    """A result in channels last where the tensor `like` is."""
+    if not has_channels_last(like.shape, like.stride()):
+        return found
+    return found.movedim(1, -1).contiguous().movedim(-1, 1)
 
 
 def contiguous(a: Array) -> Array:
@@ -125,16 +153,10 @@ def fill(input, value: "Any"):
     return (clone if input.requires_grad else ROWS["empty_like"])(input).fill_(value)
 
 
-@composite(where=("Tensor",))
-def type_as(input, other):
-    """input in the dtype and on the device of other."""
-    return input.to(other.device, other.dtype)
-
-
-@composite
-def adjoint(input):
-    """The last two dims swapped and conjugated."""
-    return input.mH
+@composite(inplace=True, out=True)
+def conj_physical(input):
+    """The complex conjugate, written out; real numbers as they are."""
+    return _ATOMS["_conj_physical"](input) if input.is_complex() else input
 
 
 @composite(aliases=("_conj",))
@@ -163,18 +185,6 @@ _neg_view.gradient(lambda s, grad: -grad)
 
 def _same(a: Array) -> Array:
     return a[...]
-
-
-@composite
-def resolve_conj(input):
-    """A copy of a view that is conjugated when it is read; another tensor as it is."""
-    return clone(input) if input._k.conj else input
-
-
-@composite
-def resolve_neg(input):
-    """A copy of a view that is negated when it is read; another tensor as it is."""
-    return clone(input) if input._k.neg else input
 
 
 @view(name="_complex_part", where=("aten",), native=True)
@@ -253,10 +263,6 @@ view_as_complex.gradient(lambda s, grad: view_as_real(grad))
 @composite(out=True)
 def angle(input):
     """The angle of a complex number; of a real one 0 or pi (nan stays)."""
-    return _ATOMS["_angle"](input) if input._k.dtype.is_complex else _real_angle(input)
-
-
-@pointwise(name="_real_angle", where=(), dtypes="float", inplace=False)
-def _real_angle(input) -> Expr:
-    """pi where negative, else 0."""
-    return m.where(m.isnan(input), input, m.where(m.lt(input, 0), math.pi, 0))
+    if input._k.dtype.is_complex:
+        return _ATOMS["_angle"](input.contiguous())
+    return _FORMULAS["_real_angle"](input)

@@ -24,7 +24,7 @@ def _einsum(operands: "list[Tensor]", equation: "str") -> Array:
             dtype = np.dtype(np.int64)  # of sums
         elif dtype.kind == "b":
             raise NotImplementedError('"bmm" not implemented for \'Bool\'')
-    found = np.einsum(equation, *operands, dtype=dtype, optimize=len(operands) > 1)
+    found = np.einsum(equation, *operands, dtype=dtype, casting="unsafe", optimize=len(operands) > 1)
     # einsum may answer with a view of its operand (transposes, diagonals): ours is a fresh tensor.
     return np.array(found, dtype) if np.asarray(found).base is not None else found
 

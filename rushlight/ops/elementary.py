@@ -2,9 +2,11 @@
 from __future__ import annotations
 
 from rushlight.ops.copying import view_as_complex, view_as_real
-from rushlight.ops.oneatom import atoms
+from rushlight.ops.oneatom import atoms, formulas
 from rushlight.ops.scalar import Expr, const, m, stored
 from rushlight.ops.table import composite, pointwise
+
+formulas("elementary")
 
 
 atoms("elementary", dtypes="float")
@@ -51,18 +53,6 @@ def sinc(input) -> Expr:
     zero = m.eq(input, 0)
     safe = m.where(zero, 1, x)
     return m.where(zero, 1, m.sin(safe) / safe)
-
-
-@pointwise(dtypes="float")
-def deg2rad(input) -> Expr:
-    """Degrees as radians."""
-    return input * 0.017453292519943295
-
-
-@pointwise(dtypes="float")
-def rad2deg(input) -> Expr:
-    """Radians as degrees."""
-    return input * 57.29577951308232
 
 
 @composite(inplace=True, out=True)

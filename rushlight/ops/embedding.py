@@ -109,7 +109,7 @@ def renorm(input, p: "Number", dim: "int", maxnorm: "Number"):
     others = tuple(i for i in range(input.ndim) if i != d)
     norms = ROWS["vector_norm"](input, p, others, True)
     scale = ROWS["where"](norms > maxnorm, maxnorm / (norms + 1e-7), 1.0)
-    return input * scale.to(input.dtype)
+    return input.contiguous() * scale.to(input.dtype)
 
 
 @composite(name="_embedding", where=("aten",), aliases=("nn.functional.embedding",))

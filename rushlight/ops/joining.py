@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.errors import wrap_dim
+from rushlight.base.layout import has_channels_last
 from rushlight.base.promotion import promote_types
 from rushlight.ops.ways import Way, resolved
 from rushlight.ops.table import ROWS, Array, composite, opaque
@@ -58,6 +59,11 @@ def cat(tensors: "list[Tensor]", dim: "int" = 0):
     return _cat(promoted(tensors), dim)
 
 
+def _last(tensors: Sequence[Array]) -> bool:
+    """Whether all tensors are in channels last, as the result is then."""
+    return all([has_channels_last(t.shape, t.strides) for t in tensors])
+
+
 @opaque(name="_cat", where=("aten",), node="cat", quiet=True)
 def _cat(tensors: "list[Tensor]", dim: "int") -> Array:
     """cat of tensors of one dtype."""
@@ -67,7 +73,7 @@ def _cat(tensors: "list[Tensor]", dim: "int") -> Array:
         d = _check_cat([t.shape for t in tensors], dim)
         taken = [t for t in tensors if not _skipped(t.shape)]
         found = np.concatenate(taken, d) if taken else np.empty(0, tensors[0].dtype)
-    if not found.flags.c_contiguous and any(t.flags.c_contiguous or found.ndim != 4 for t in tensors):
+    if not found.flags.c_contiguous and not _last(tensors):
         found = np.ascontiguousarray(found)
     return found
 
@@ -102,6 +108,8 @@ def _stack(tensors: "list[Tensor]", dim: "int") -> Way:
             raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(first)} at "
                                f"entry 0 and {list(t.shape)} at entry {place}")
     shape, one, of = (*first[:d], len(tensors), *first[d:]), (*first[:d], 1, *first[d:]), tensors[0].dtype
+    if d < len(first) and _last(tensors):
+        return lambda tensors: np.concatenate(tensors, d).reshape(shape)
     return lambda tensors: np.concatenate([t.reshape(one) for t in tensors], d, np.empty(shape, of))
 
 

@@ -10,12 +10,15 @@ from rushlight.base.tape import fusing
 from rushlight.ops.along import legacy
 from rushlight.ops.products import Array, bmm, conjugate, mm, multiplier, mv, narrow, sum_of_outers, widely
 from rushlight.ops.rowkernels import BIG, RowKernel
-from rushlight.ops.scalar import Expr, symbol
-from rushlight.ops.table import composite, contract, pointwise
+from rushlight.ops.scalar import symbol
+from rushlight.ops.table import composite, contract
+from rushlight.ops.oneatom import formulas
 from rushlight.ops.ways import Way, resolved
 
+_FORMULAS = formulas("linear")
 
-@contract(where=("nn.functional",), leaves=-1)
+
+@contract(where=("nn.functional",), leaves=-1, out=True)
 def linear(input, weight, bias: "Tensor | None" = None) -> str:
     """input @ weight.T + bias: (*, in) with a weight (out, in) gives (*, out)."""
     return "...i,oi->...o"
@@ -75,12 +78,6 @@ def _(s: Any, grad: Any) -> Any:
     return to_input, to_weight, to_bias
 
 
-@pointwise(name="_scaled_sum", where=(), inplace=False)
-def _scaled_sum(input, product, beta: "Number" = 1, alpha: "Number" = 1) -> Expr:
-    """beta * input + alpha * product."""
-    return input * beta + product * alpha
-
-
 def _added(op: str, input: Any, multiply: Any, a: Any, b: Any, beta: Any, alpha: Any) -> Any:
     """beta * input + alpha * multiply(a, b), rounded once; a beta of 0 ignores input, nan and all."""
     if input.is_floating_point() and input.dtype.itemsize == 2 and a.dtype is b.dtype is input.dtype:
@@ -98,7 +95,7 @@ def _added(op: str, input: Any, multiply: Any, a: Any, b: Any, beta: Any, alpha:
         input.expand(found.shape)
     except RuntimeError as error:
         raise RuntimeError(f"{op}: {error}") from None
-    return _scaled_sum(input, found, beta, alpha)
+    return _FORMULAS["_scaled_sum"](found, input, beta, alpha)
 
 
 @composite(out=True, inplace=True, planned=True)

@@ -6,11 +6,10 @@ import warnings
 from functools import wraps
 from typing import Any
 
-from rushlight.ops.activations import logsigmoid
 from rushlight.ops.arithmetic import where
 from rushlight.ops.scalar import Expr, m, stored
 from rushlight.ops.signature import Param
-from rushlight.ops.table import composite, pointwise
+from rushlight.ops.table import ROWS, composite, pointwise
 
 _F = ("nn.functional",)
 
@@ -178,9 +177,9 @@ def binary_cross_entropy_with_logits(input, target, weight: "Tensor | None" = No
     if input.shape != target.shape:
         raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
     if pos_weight is None:
-        loss = (1 - target) * input - logsigmoid(input)
+        loss = (1 - target) * input - ROWS["logsigmoid"](input)
     else:
-        loss = (1 - target) * input - ((pos_weight - 1) * target + 1) * logsigmoid(input)
+        loss = (1 - target) * input - ((pos_weight - 1) * target + 1) * ROWS["logsigmoid"](input)
     return reduced(loss if weight is None else loss * weight, reduction)
 
 

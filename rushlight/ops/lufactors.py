@@ -13,9 +13,12 @@ import numpy as np
 from rushlight.base.dtype import int32
 from rushlight.base.results import named
 from rushlight.ops.matrices import (Array, batch_of, check_equation, check_matrix, check_same, check_square,
-                                    columns, dagger, reporting, size_of)
+                                    column_major, columns, dagger, reporting, size_of)
 from rushlight.ops.products import product
+from rushlight.ops.oneatom import formulas
 from rushlight.ops.table import ROWS, composite, opaque
+
+formulas("lufactors")
 
 _PANEL = 64
 
@@ -89,7 +92,7 @@ def _lu_factor(A) -> tuple[Array, Array, Array]:
 
 @_lu_factor.shape_rule
 def _(A: Any) -> Any:
-    found = A.new_empty(A.shape, device="meta")
+    found = column_major(A.new_empty(A.shape, device="meta"))
     small = min(A.shape[-2:])
     return (found, found.new_empty((*A.shape[:-2], small), dtype=int32),
             found.new_empty(A.shape[:-2], dtype=int32))
@@ -246,12 +249,6 @@ def _solved_packed(packed: Any, pivots: Any, b: Any, turned: bool) -> Any:
     return _unpermuted(pivots, solve(dagger(packed), b, upper=True, unitriangular=True))
 
 
-@composite(out=True)
-def lu_solve(input, LU_data, LU_pivots):
-    """linalg.lu_solve with its operands in the older order."""
-    return linalg_lu_solve(LU_data, LU_pivots, input)
-
-
 # --- determinants ----------------------------------------------------------------------------------
 
 
@@ -286,12 +283,6 @@ def linalg_det(A):
     """The determinants of square matrices."""
     check_square("linalg.det", A._a)
     return _det(A)
-
-
-@composite
-def det(input):
-    """linalg.det in its older spelling."""
-    return linalg_det(input)
 
 
 @opaque(name="_slogdet", where=("aten",), node="linalg_slogdet")

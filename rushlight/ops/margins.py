@@ -11,7 +11,6 @@ import numpy as np
 from rushlight.base import dtype as dt
 from rushlight.base.layout import Ints, broadcast_shapes
 from rushlight.base.promotion import promote_types
-from rushlight.ops.activations import logsigmoid
 from rushlight.ops.arithmetic import where
 from rushlight.ops.copying import tensor_of
 from rushlight.ops.losses import loss, reduced, reduction_of
@@ -19,7 +18,7 @@ from rushlight.ops.machine import machine
 from rushlight.ops.scalar import m, symbol
 from rushlight.ops.scatter import scatter_add
 from rushlight.ops.statistics import vector_norm
-from rushlight.ops.table import Array, composite, opaque
+from rushlight.ops.table import ROWS, Array, composite, opaque
 from rushlight.ops.ways import Way, resolved
 
 _F = ("nn.functional",)
@@ -88,7 +87,7 @@ def triplet_margin_loss(anchor, positive, negative, margin: "float" = 1.0, p: "f
 @loss()
 def multilabel_soft_margin_loss(input, target, weight: "Tensor | None" = None):
     """The mean over classes of binary cross-entropy with logits."""
-    terms = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    terms = -(target * ROWS["logsigmoid"](input) + (1 - target) * ROWS["logsigmoid"](-input))
     terms = terms if weight is None else terms * weight
     return terms.sum(-1) / input.shape[-1]
 

@@ -8,7 +8,10 @@ import numpy as np
 from rushlight.base import dtype as dt
 from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.along import legacy, one_value
+from rushlight.ops.oneatom import formulas
 from rushlight.ops.table import ROWS, Array, composite, opaque
+
+formulas("masking")
 
 
 def _no_mask(op: str, mask: Array) -> RuntimeError:
@@ -40,7 +43,7 @@ def _fill_into(out: Array, mask: Array, value: Any) -> None:
 def masked_fill(input, mask, value: "Tensor | Number") -> Array:
     """input (broadcast with mask) with one number (or 0-d tensor) where mask is true."""
     shape = input.shape if input.shape == mask.shape else broadcast_shapes(mask.shape, input.shape)
-    out = input.copy("K") if shape == input.shape else np.array(np.broadcast_to(input, shape), order="C")
+    out = np.array(input if shape == input.shape else np.broadcast_to(input, shape), order="C")
     _fill_into(out, mask, value)
     return out
 
@@ -128,9 +131,3 @@ def nonzero_static(input, *, size: "int", fill_value: "int" = -1) -> Array:
     out = np.full((size, input.ndim), fill_value, np.int64)
     out[:min(size, len(found))] = found[:size]
     return out
-
-
-@composite
-def argwhere(input):
-    """The positions of the nonzero elements, one row each."""
-    return _nonzero(input)

@@ -7,7 +7,10 @@ from rushlight.base.errors import wrap_dim
 from rushlight.ops.matrices import check_square, is_inexact
 from rushlight.ops.along import legacy
 from rushlight.ops.products import matmul
+from rushlight.ops.oneatom import formulas
 from rushlight.ops.table import ROWS, composite
+
+formulas("matrixproducts")
 
 
 @composite(where=("linalg.matrix_power",), name="linalg_matrix_power", out=True)
@@ -28,12 +31,6 @@ def linalg_matrix_power(input, n: "int"):
         if n:
             square = matmul(square, square)
     return found
-
-
-@composite(out=True)
-def matrix_power(input, n: "int"):
-    """linalg.matrix_power in its older spelling."""
-    return linalg_matrix_power(input, n)
 
 
 # --- chains ---------------------------------------------------------------------------------------
@@ -158,9 +155,3 @@ def linalg_vecdot(x, y, *, dim: "int" = -1):
     if x.ndim == 1 and y.ndim == 1:
         return x.vdot(y)
     return (x.conj() * y).sum(dim)
-
-
-@composite(where=("linalg.diagonal",), name="linalg_diagonal")
-def linalg_diagonal(A, *, offset: "int" = 0, dim1: "int" = -2, dim2: "int" = -1):
-    """A view of the diagonals of the matrices in the last two dims."""
-    return A.diagonal(offset, dim1, dim2)

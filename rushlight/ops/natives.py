@@ -17,7 +17,10 @@ from rushlight.ops.normalization import batch_norm
 from rushlight.ops.padding import pad
 from rushlight.ops.searching import searchsorted
 from rushlight.ops.softmax import _log_softmax_backward, _softmax, _softmax_backward
+from rushlight.ops.oneatom import formulas
 from rushlight.ops.table import Array, composite, opaque
+
+formulas("natives")
 
 
 # --- softmax --------------------------------------------------------------------------------------
@@ -76,12 +79,6 @@ def _batch_norm_with_update(input, weight: "Tensor | None", bias: "Tensor | None
 
 
 # --- backward ops of layers -----------------------------------------------------------------------
-
-@composite(where=("aten",), out=True)
-def native_dropout_backward(grad_output, mask, scale: "float"):
-    """grad_output where mask, times scale."""
-    return grad_output * mask * scale
-
 
 @composite(where=("aten",), out=True)
 def max_pool2d_with_indices_backward(grad_output, input, kernel_size: "Any", stride: "Any", padding: "Any",

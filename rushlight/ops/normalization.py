@@ -8,13 +8,17 @@ from typing import Any
 import numpy as np
 
 from rushlight.base.tape import fusing
+from rushlight.ops.copying import in_format
 from rushlight.ops.machine import machine
 from rushlight.ops.normparameters import check_channels, check_dtypes, check_shape
 from rushlight.ops.rowexpr import extent, reduce_
 from rushlight.ops.rowkernels import BIG, RowKernel
-from rushlight.ops.scalar import Expr, m, symbol
+from rushlight.ops.scalar import m, symbol
 from rushlight.ops.statistics import distances
-from rushlight.ops.table import ROWS, composite, pointwise
+from rushlight.ops.oneatom import formulas
+from rushlight.ops.table import ROWS, composite
+
+_FORMULAS = formulas("normalization")
 
 _X, _G, _EPS = symbol("x"), symbol("g"), symbol("eps")
 _MEAN, _RSTD, _WEIGHT, _BIAS = symbol("mean"), symbol("rstd"), symbol("weight"), symbol("bias")
@@ -191,7 +195,8 @@ def native_group_norm(input, weight: "Tensor | None", bias: "Tensor | None", N: 
         found, *moments = native_group_norm(input.float(), weight, bias, N, C, HxW, group, eps)
         return found.to(input.dtype), *[t.to(like.dtype) for t in moments]
     found, center, rstd = _normalize_rows(input.reshape(N, group, C // group * HxW), eps)
-    return _per_channel(found.reshape(input.shape), weight, bias), center.squeeze(-1), rstd.squeeze(-1)
+    found = in_format(_per_channel(found.reshape(input.shape), weight, bias), input)
+    return found, center.squeeze(-1), rstd.squeeze(-1)
 
 
 def _mixed(input: Any, *params: Any) -> bool:
@@ -261,7 +266,7 @@ def _(s: Any, grad: Any, grad_center: Any, grad_spread: Any) -> Any:
         if s.needs("input"):
             scale = rstd if s.weight is None else rstd * s.weight.reshape(rstd.shape)
             slope, shift = along * rstd * rstd * scale / -count, total * scale / -count
-            to_input = _pulled(grad, x, center, scale, slope, shift)
+            to_input = _FORMULAS["_pulled"](grad, x, center, scale, slope, shift)
         to_weight = (along * rstd).reshape(-1) if s.needs("weight") else None
         to_bias = total.reshape(-1) if s.needs("bias") else None
     if grad_center is not None or grad_spread is not None:  # of gradients of gradients, and in forward mode
@@ -269,12 +274,6 @@ def _(s: Any, grad: Any, grad_center: Any, grad_spread: Any) -> Any:
         more = (of_center + of_spread * 2 * (x - center)) / count
         to_input = more if to_input is None else to_input + more
     return to_input, to_weight, to_bias
-
-
-@pointwise(name="_pulled", where=(), inplace=False)
-def _pulled(given, input, center, scale, slope, shift) -> Expr:
-    """given * scale + (input - center) * slope + shift."""
-    return given * scale + ((input - center) * slope + shift)
 
 
 def _channel_sums(grad: Any, x: Any, center: Any) -> tuple[Any, Any]:
@@ -303,13 +302,7 @@ def _scaled(x: Any, center: Any, variance: Any, weight: Any, bias: Any) -> Any:
     scale = variance.rsqrt()
     scale = scale if weight is None else scale * weight.reshape(scale.shape)
     shift = scale.new_zeros(1) if bias is None else bias.reshape(scale.shape)
-    return _moved(x, center, scale, shift)
-
-
-@pointwise(name="_moved", where=(), inplace=False)
-def _moved(input, center, scale, shift) -> Expr:
-    """(input - center) * scale + shift."""
-    return (input - center) * scale + shift
+    return _FORMULAS["_moved"](x, center, scale, shift)
 
 
 def _update_running(count: int, center: Any, spread: Any, running_mean: Any, running_var: Any,
@@ -364,19 +357,6 @@ def local_response_norm(input, size: "int", alpha: "float" = 1e-4, beta: "float"
     if not input.numel():
         return input
     around = *[0] * (2 * input.ndim - 4), size // 2, (size - 1) // 2
-    window = ROWS["pad"](input * input, around).unfold(1, size, 1).mean(-1)
+    window = ROWS["pad"](input * input, around).unfold(1, size, 1)
+    window = window.mean(-1) if input.is_floating_point() else window.sum(-1) // size
     return input / (window * alpha + k) ** beta
-
-
-@composite(name="torch_layer_norm", where=("torch.layer_norm",))
-def _torch_layer_norm(input, normalized_shape: "Ints", weight: "Tensor | None" = None,
-                      bias: "Tensor | None" = None, eps: "float" = 1e-05, cudnn_enable: "bool" = True):
-    """nn.functional.layer_norm."""
-    return layer_norm(input, normalized_shape, weight, bias, eps)
-
-
-@composite(name="torch_group_norm", where=("torch.group_norm",))
-def _torch_group_norm(input, num_groups: "int", weight: "Tensor | None" = None,
-                      bias: "Tensor | None" = None, eps: "float" = 1e-05, cudnn_enabled: "bool" = True):
-    """nn.functional.group_norm."""
-    return group_norm(input, num_groups, weight, bias, eps)

@@ -1,22 +1,30 @@
-"""Pointwise rows that are a single atom of their operands: a table of data, oneatom.tsv, a line each.
+"""Rows that are lines of tables: those of a single atom of their operands, and those of one formula.
 
-A line: family, name, operands ("| Number" behind those that may be numbers), facts, refusals, docstring.
+oneatom.tsv: family, name, operands ("| Number" behind those that may be numbers), facts, refusals, docstring.
 Facts are those of a Row, and `atom` and `arg` where the atom is not called as the row is. A refusal is kinds
 of dtypes, and PyTorch's words for them or (one word) its kernel, which has none. "*" is the row's name.
+formulas.tsv: family, kind, name, parameters, facts, what a body of that kind returns, docstring.
 """
 from __future__ import annotations
 
+import math
 import os
 from typing import Any
 
-from rushlight.ops.scalar import make
-from rushlight.ops.table import Row, pointwise
+from rushlight.ops.scalar import const, m, make, stored
+from rushlight.ops.table import ROWS, Row, composite, pointwise
 
 ONE_BOOL_SUB = ("Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to "
                 "invert a mask, use the `~` or `logical_not()` operator instead.")
-_PATH = os.path.join(os.path.dirname(__file__), "oneatom.tsv")
-with open(_PATH, encoding="utf-8") as _file:
-    _LINES = [line.rstrip("\n").split("\t") for line in _file]
+_PATH, _FORMULAS = (os.path.join(os.path.dirname(__file__), name) for name in ("oneatom.tsv", "formulas.tsv"))
+
+
+def _read(path: str) -> list[list[str]]:
+    with open(path, encoding="utf-8") as file:
+        return [line.rstrip("\n").split("\t") for line in file]
+
+
+_LINES, _FORMULA_LINES = _read(_PATH), _read(_FORMULAS)
 
 
 def not_for(kernel: str, *kinds: str) -> dict[str, str]:
@@ -49,6 +57,22 @@ def _declared(family: str, number: int, common: dict[str, Any], name: str, opera
 def _body(atom: str, arg: str | None, operands: int) -> Any:
     return {1: lambda x: make(atom, x, arg=arg), 2: lambda x, y: make(atom, x, y, arg=arg),
             3: lambda x, y, z: make(atom, x, y, z, arg=arg)}[operands]
+
+
+def formulas(family: str) -> dict[str, Row]:
+    """Declare a family's rows of one formula, by name."""
+    return {line[1]: _of_formula(family, number, *line)
+            for number, (of, *line) in enumerate(_FORMULA_LINES, 1) if of == family}
+
+
+def _of_formula(family: str, number: int, kind: str, name: str, parameters: str, facts: str, formula: str,
+                doc: str) -> Row:
+    scope: dict[str, Any] = {"m": m, "const": const, "stored": stored, "math": math, "ROWS": ROWS,
+                             "__name__": f"rushlight.ops.{family}"}
+    text = "\n" * (number - 1) + f"def {name}({parameters}): return {formula}"
+    exec(compile(text, _FORMULAS, "exec"), scope)
+    declare = pointwise if kind == "pointwise" else composite
+    return declare(scope[name], name=name, doc=doc, **dict(_fact(word) for word in facts.split()))
 
 
 def _fact(word: str) -> tuple[str, Any]:

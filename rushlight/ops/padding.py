@@ -1,14 +1,12 @@
 """torch.nn.functional.pad in its four modes."""
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 import numpy as np
 
-from rushlight.base.layout import channels_last_strides, has_channels_last
-from rushlight.ops.copying import arranged, assign, duplicate, strides_of, tensor_of
-from rushlight.ops.table import Array, composite, opaque
+from rushlight.ops.copying import assign, duplicate, formatted, tensor_of
+from rushlight.ops.table import WIDE, Array, composite, opaque
 from rushlight.ops.ways import Way, looked_up, resolved
 
 
@@ -21,7 +19,8 @@ def _pairs(pad: Any, ndim: int) -> list[tuple[int, int]]:
 
 
 @opaque(name="constant_pad_nd", where=("torch",))
-def _pad_constant(input, pad: "Ints", value: "Number" = 0) -> Array:
+@resolved
+def _pad_constant(input, pad: "Ints", value: "Number" = 0) -> Way:
     """Elements of `value` around the dims; negative numbers cut off."""
     if len(pad) % 2:
         raise RuntimeError(f"Padding length must be divisible by 2, but it is {len(pad)}")
@@ -34,9 +33,13 @@ def _pad_constant(input, pad: "Ints", value: "Number" = 0) -> Array:
         if size < 0:
             raise RuntimeError(f"The input size {n}, plus negative padding {low} and {high} resulted in "
                                "a negative output size, which is invalid.")
-    out = np.full(sizes, value, input.dtype)
-    out[_inside(pairs, input.shape, outer=True)] = input[_inside(pairs, input.shape, outer=False)]
-    return out
+    to, kept = (_inside(pairs, input.shape, outer=outer) for outer in (True, False))
+
+    def way(a: Array) -> Array:
+        out = np.full(sizes, value, a.dtype)
+        out[to] = a[kept]
+        return out
+    return formatted(input, way)
 
 
 def _inside(pairs: Any, shape: Any, outer: bool) -> tuple[slice, ...]:
@@ -95,9 +98,10 @@ def pad(input, pad: "Ints", mode: "str" = "constant", value: "Number | None" = N
     if value is not None and value != 0:
         raise ValueError(f"Padding mode \"{mode}\" doesn't take in value argument")
     _check_mode(input, pad, mode)
-    if input._k.dtype.name == "bool" and mode != "circular":
+    if input._k.dtype.name in ("bool", *WIDE.split()) and mode != "circular":
         kernel = "reflection" if mode == "reflect" else "replication"
-        raise NotImplementedError(f'"{kernel}_pad{len(pad) // 2}d" not implemented for \'Bool\'')
+        raise NotImplementedError(f'"{kernel}_pad{len(pad) // 2}d" not implemented for '
+                                  f"'{input._k.dtype.legacy}'")
     if min(pad) >= 0:
         return _pad_places(input, pad, mode)
     found = input
@@ -135,16 +139,14 @@ def _moves(shape: Any, pad: Any, mode: str) -> tuple[list[int], Any, list[tuple[
 def _pad_places(input, pad: "Ints", mode: "str") -> Way:
     """input with both ends of its last dims continued by its own elements."""
     sizes, core, moves = _moves(input.shape, pad, mode)
-    last = mode != "circular" and has_channels_last(input.shape, strides_of(input))
-    fresh = partial(arranged, sizes, channels_last_strides(sizes)) if last else partial(np.empty, sizes)
 
     def way(a: Array) -> Array:
-        out = fresh(a.dtype)
+        out = np.empty(sizes, a.dtype)
         assign(out[core], a)
         for to, source, _ in moves:
             out[to] = out[source]
         return out
-    return looked_up(way, input)
+    return looked_up(way, input) if mode == "circular" else formatted(input, looked_up(way, input))
 
 
 @opaque(name="_pad_places_backward", where=("aten",))

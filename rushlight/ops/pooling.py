@@ -9,9 +9,9 @@ import numpy as np
 
 from rushlight.base.accumulate import add_at
 from rushlight.ops.along import FEW, take_along
-from rushlight.ops.copying import tensor_of
+from rushlight.ops.copying import formatted, in_format, tensor_of
 from rushlight.ops.machine import machine
-from rushlight.ops.table import Array, composite, opaque
+from rushlight.ops.table import ROWS, Array, composite, opaque
 from rushlight.ops.ways import Way, resolved
 from rushlight.ops.windows import (
     Ints, add_windows, for_dims, mean_weights, offsets, out_size, padder, parts, reach, reads, tuple_of)
@@ -98,7 +98,7 @@ def _max_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", dilation: "Int
         if lost.any():  # the last nan of a window is its maximum
             number = np.where(lost.any(1), len(places) - 1 - lost[:, ::-1].argmax(1), number)
         return np.maximum.reduce(read, 1).reshape(shape), take_along(places, 0, number).reshape(shape)
-    return run
+    return formatted(input, run)
 
 
 def _widened(x: Array, kernel: Ints, *how: Ints) -> Way:
@@ -132,7 +132,7 @@ def _(x: Array, kernel: Ints, stride: Ints, pad: Ints, dilation: Ints, out: Ints
         for cut in others[1:]:
             np.maximum(found, a[cut], out=found)
         return found
-    return run
+    return formatted(x, run)
 
 
 def _max(n: int, x: Any, *how: Any) -> Any:
@@ -147,10 +147,10 @@ def _max_rows(n: int) -> None:
 
     def functional(input, kernel_size: "Any", stride: "Any" = None, padding: "Any" = 0,
                    dilation: "Any" = 1, ceil_mode: "bool" = False, return_indices: "bool" = False):
-        how = _planned(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation, ceil_mode)
-        return _max_pool(input, *how) if return_indices else _greatest(input, *how)
+        how = kernel_size, stride, padding, dilation, ceil_mode
+        return _max(n, input, *how) if return_indices else ROWS[f"_{name}_plain"](input, *how)
 
-    def plain(input, kernel_size: "Any", stride: "Any" = (), padding: "Any" = 0,
+    def plain(input, kernel_size: "Any", stride: "Any" = None, padding: "Any" = 0,
               dilation: "Any" = 1, ceil_mode: "bool" = False):
         return _greatest(input, *_planned(f"max_pool{n}d", n, input, kernel_size, stride, padding, dilation,
                                         ceil_mode))
@@ -198,7 +198,7 @@ def _avg_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", out: "Ints", c
         def looked_up(a: Array) -> Array:  # tap by tap, as below
             total = np.add.reduce(a.take(table))
             return np.divide(total, share, total)
-        return looked_up
+        return formatted(input, looked_up) if len(kernel) == 2 else looked_up
 
     def run(a: Array) -> Array:
         a = wide(a.astype(wide_of, copy=False))
@@ -206,7 +206,7 @@ def _avg_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", out: "Ints", c
         for cut in others:
             np.add(total, a[cut], total)
         return np.divide(total, share, total, casting="unsafe").astype(of, copy=False)
-    return run
+    return formatted(input, run) if len(kernel) == 2 else run
 
 
 @_avg_pool.gradient
@@ -254,7 +254,7 @@ def _mean_row(n: int) -> None:
                  divisor_override: "int | None" = None):
             return _mean(n, input, kernel_size, stride, padding, ceil_mode,
                          count_include_pad, divisor_override)
-    composite(body, name=f"avg_pool{n}d", planned=True, where=("torch", *_F) if n == 1 else _F,
+    composite(body, name=f"avg_pool{n}d", planned=True, out=n > 1, where=("torch", *_F) if n == 1 else _F,
               doc=f"The mean of each window of the last {n} dims.")
 
 
@@ -288,16 +288,24 @@ _FEW, _LARGE = 16, 1 << 16
 
 @for_dims
 def _adaptive_mean(n: int) -> None:
+    name = f"adaptive_avg_pool{n}d"
+
     def body(input, output_size: "Any"):
-        out = _adaptive_sizes(f"adaptive_avg_pool{n}d", n, input, output_size)
+        out = _adaptive_sizes(name, n, input, output_size)
+        if set(out) == {1}:
+            return input.mean(tuple(range(-n, 0)), True)
+        return ROWS[f"_{name}"](input, out)
+
+    def parts(input, out: "Ints"):
         kernel = _even(input.shape[input.ndim - n:], out)
-        if kernel:
-            if math.prod(kernel) > _FEW:
-                return input.reshape(_split(input.shape, out, kernel)).mean(tuple(range(1 - 2 * n, 0, 2)))
+        if kernel and math.prod(kernel) <= _FEW:
             return _avg_pool(input, kernel, kernel, (0,) * n, out, True, None)
-        return _by_matrices(input, out)
-    composite(body, name=f"adaptive_avg_pool{n}d", planned=True, where=("torch", *_F) if n == 1 else _F,
-              doc=f"The mean of windows that divide the last {n} dims into output_size parts.")
+        found = _by_matrices(input, out) if not kernel else (
+            input.reshape(_split(input.shape, out, kernel)).mean(tuple(range(1 - 2 * n, 0, 2))))
+        return in_format(found, input) if n == 2 else found
+    doc = f"The mean of windows that divide the last {n} dims into output_size parts."
+    composite(body, name=name, planned=True, where=("torch", *_F) if n == 1 else _F, doc=doc)
+    composite(parts, name=f"_{name}", planned=True, where=("aten",), doc=doc)
 
 
 def _by_matrices(x: Any, out: Ints) -> Any:
@@ -335,6 +343,7 @@ def _adaptive_max_row(n: int) -> None:
         kernel = _even(input.shape[input.ndim - n:], out)
         if kernel and 0 < math.prod(kernel) <= _MANY:
             how = kernel, kernel, (0,) * n, (1,) * n, out
+            input = input.contiguous() if n == 3 else input
             return _max_pool(input, *how) if return_indices else _greatest(input, *how)
         found = _adaptive_max(input, out)
         return found if return_indices else found[0]
@@ -386,6 +395,6 @@ def _unpool_row(n: int) -> None:
                 raise ValueError(f"invalid output_size {wanted} (dim 0 must be between {d - s} and {d + s})")
         flat = input.detach().new_zeros((*lead, math.prod(wanted)))
         found = flat.scatter(-1, indices.reshape(*lead, -1), input.reshape(*lead, -1))
-        return found.reshape(*lead, *wanted)
+        return in_format(found.reshape(*lead, *wanted), input) if n == 2 else found.reshape(*lead, *wanted)
     composite(body, name=op, where=_F,
               doc=f"The maxima of {n}-d windows put back at their places, 0 elsewhere.")

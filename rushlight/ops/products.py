@@ -40,10 +40,8 @@ def product(a: Array, b: Array) -> Array:
     return multiplier(a, b)(a, b)  # type: ignore[no-any-return]
 
 
-def multiplier(a: Array, b: Array, kernel: str = "addmm_impl_cpu_") -> Way:
-    """`product` of operands that lie like these; no bools, in the name of PyTorch's kernel."""
-    if a.dtype.kind == "b":
-        raise NotImplementedError(f"\"{kernel}\" not implemented for 'Bool'")
+def multiplier(a: Array, b: Array) -> Way:
+    """`product` of operands that lie like these."""
     multiply = widely(a, b)
     return _rounded(multiply) if narrow(a) else multiply
 
@@ -77,12 +75,12 @@ def widely(a: Array, b: Array) -> Way:
     return np.ndarray.dot if 0 < a.ndim == b.ndim < 3 and not many else np.matmul
 
 
-def _multiplying(row: Row, kernel: str = "addmm_impl_cpu_") -> Callable[..., Any]:
+def _multiplying(row: Row) -> Callable[..., Any]:
     """Decorator for a check of the operands: the row's kernel is their product."""
     def declare(check: Callable[[Array, Array], None]) -> Any:
         def way(a: Array, b: Array) -> Way:
             check(a, b)
-            return multiplier(a, b, kernel)
+            return multiplier(a, b)
         return row.kernel(resolved(way))
     return declare
 
@@ -133,7 +131,7 @@ def bmm(input, mat2) -> str:
     return "bij,bjk->bik"
 
 
-@_multiplying(bmm, "bmm")
+@_multiplying(bmm)
 def _(a: Array, b: Array) -> None:
     if a.ndim != 3 or b.ndim != 3:
         raise RuntimeError("batch1 must be a 3D tensor" if a.ndim != 3 else "batch2 must be a 3D tensor")
@@ -155,7 +153,7 @@ def mv(input, vec) -> str:
     return "ij,j->i"
 
 
-@_multiplying(mv, "addmv_impl_cpu")
+@_multiplying(mv)
 def _(a: Array, b: Array) -> None:
     if a.ndim != 2 or b.ndim != 1:
         raise RuntimeError(f"vector + matrix @ vector expected, got {a.ndim}, {a.ndim}, {b.ndim}")
@@ -171,7 +169,7 @@ def dot(input, tensor) -> str:
     return "i,i->"
 
 
-@_multiplying(dot, "dot")
+@_multiplying(dot)
 def _(a: Array, b: Array) -> None:
     if a.ndim != 1 or b.ndim != 1:
         raise RuntimeError(f"1D tensors expected, but got {a.ndim}D and {b.ndim}D tensors")

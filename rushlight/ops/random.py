@@ -341,6 +341,9 @@ def multinomial(input, num_samples: "int", replacement: "bool" = False, *, gener
     return lambda a: draw(engine_of("multinomial", generator), a)
 
 
+multinomial.shape_rule(lambda input, n, *_: input.new_empty((*input.shape[:-1], n), dtype=dt.int64))
+
+
 @opaque(where=("torch",), vjp=_no_rule("binomial"))
 def binomial(count, prob, generator: "Any" = None) -> Array:
     """For each count and probability, the number of successes; both of one floating dtype."""

@@ -8,10 +8,13 @@ import numpy as np
 
 from rushlight.base.errors import wrap_dim, wrap_dims
 from rushlight.base.layout import as_tuple
-from rushlight.ops.copying import tensor_of
+from rushlight.ops.copying import in_format, kept_order, tensor_of
 from rushlight.ops.along import at_least_1d
 from rushlight.ops.table import ROWS, Array, Row, composite, opaque
+from rushlight.ops.oneatom import formulas
 from rushlight.ops.ways import Way, resolved
+
+formulas("rearranging")
 
 
 # --- turning --------------------------------------------------------------------------------------
@@ -23,7 +26,8 @@ def flip(input, dims: "*Ints") -> Way:
     """The order of the elements along each of dims reversed."""
     axes = wrap_dims(as_tuple(dims), input.ndim) if as_tuple(dims) else ()
     at = (..., *[slice(None, None, -1 if d in axes else 1) for d in range(input.ndim)])
-    return lambda a: a[at].copy("K")  # in the order of dims in memory, as PyTorch's is
+    order = kept_order(input)
+    return lambda a: a[at].copy(order)  # in the order of dims in memory, as PyTorch's is
 
 
 flip.gradient(lambda s, grad: grad.flip(s.dims))
@@ -60,7 +64,7 @@ def rot90(input, k: "int" = 1, dims: "Ints" = (0, 1)):
         return input.flip((first, second))
     if k == 3:
         return input.flip((first,)).transpose(first, second)
-    return input.clone()
+    return input.clone() if input.is_contiguous() else input.contiguous()
 
 
 @opaque(quiet=True)
@@ -100,7 +104,7 @@ def _triangle(name: str, doc: str, upper: bool) -> Row:
         if input.ndim < 2:
             raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, got {input.ndim}")
         if input.size > 1 << 14 or input.itemsize > 8:
-            return lambda a: (np.triu if upper else np.tril)(a, diagonal)
+            return lambda a: np.asarray((np.triu if upper else np.tril)(a, diagonal), order="C")
         mask, of = _mask(*input.shape[-2:], diagonal, upper, input.itemsize), input.dtype
         bits = mask.dtype  # which are faster than np.where
         return lambda a: (np.ascontiguousarray(a).view(bits) & mask).view(of)
@@ -154,12 +158,6 @@ def diag_embed(input, offset: "int" = 0, dim1: "int" = -2, dim2: "int" = -1) -> 
 
 
 diag_embed.gradient(lambda s, grad: grad.diagonal(s.offset, s.dim1, s.dim2))
-
-
-@composite
-def diagflat(input, offset: "int" = 0):
-    """The matrix with input's elements as a diagonal."""
-    return diag_embed(input.reshape(-1), offset)
 
 
 # --- several times --------------------------------------------------------------------------------
@@ -294,7 +292,7 @@ def pixel_unshuffle(input, downscale_factor: "int"):
     n = len(lead)
     cut = input.reshape(*lead, c, h // r, r, w // r, r)
     order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return cut.permute(order).reshape(*lead, c * r * r, h // r, w // r)
+    return in_format(cut.permute(order).reshape(*lead, c * r * r, h // r, w // r), input)
 
 
 @composite(where=("torch", "nn.functional"), aliases=("native_channel_shuffle",))

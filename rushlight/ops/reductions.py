@@ -57,5 +57,5 @@ def sum_to_size(input, size: "*Ints"):
     if extra < 0 or builtins.any(n != w and w != 1 for n, w in zip(shape[extra:], size, strict=True)):
         raise RuntimeError(f"size {{{list(size)}}} is not expandable to size {{{list(shape)}}}.")
     axes = (*range(extra), *[i + extra for i, n in enumerate(size) if n == 1 and shape[i + extra] != 1])
-    found = input.sum(axes, True) if axes else input
+    found = input.sum(axes, True) if axes or not size else input
     return found.reshape(size) if extra else found

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.ops.copying import tensor_of
+from rushlight.ops.copying import in_format, tensor_of
 from rushlight.ops.products import narrow
 from rushlight.ops.table import Array, composite
 from rushlight.ops.windows import mean_weights
@@ -143,9 +143,10 @@ def interpolate(input, size: "Any" = None, scale_factor: "Any" = None, mode: "st
                            f"{list(input.shape[2:])} and output {out}")
     # Bytes are rounded after each dim, the last of which comes first.
     order = reversed(range(dims)) if input.dtype.name == "uint8" else range(dims)
+    found = input
     for i in order:
-        input = _along(input, 2 + i, out[i], scales[i], mode, bool(align_corners), antialias)
-    return input
+        found = _along(found, 2 + i, out[i], scales[i], mode, bool(align_corners), antialias)
+    return found if mode == "area" and dims == 3 else in_format(found, input)
 
 
 def _along(x: Any, dim: int, out: int, scale: float | None, mode: str, align: bool, smooth: bool) -> Any:

@@ -8,7 +8,10 @@ import numpy as np
 from rushlight.base.errors import wrap_dim, wrap_dims
 from rushlight.base.layout import Layout, as_tuple, infer_size, view_strides
 from rushlight.ops.table import composite, view
+from rushlight.ops.oneatom import formulas
 from rushlight.ops.views import permuted
+
+formulas("reshaping")
 
 
 def _in_its_shape(s: Any, grad: Any) -> Any:
@@ -63,12 +66,6 @@ def _view(input: Layout, size: "*Ints") -> Layout:
     return Layout(sizes, strides)
 
 
-@composite(where=("Tensor",))
-def view_as(input, other):
-    """view(other.size())."""
-    return _view(input, other.shape)
-
-
 @composite(planned=True)
 def reshape(input, shape: "*Ints"):
     """The elements in row-major order in another shape: a view where one exists, else a copy."""
@@ -80,12 +77,6 @@ def reshape(input, shape: "*Ints"):
             return _view(input.contiguous(), sizes)
         return _view(input, sizes)
     return _view(input, shape)
-
-
-@composite(where=("Tensor",))
-def reshape_as(input, other):
-    """reshape(other.size())."""
-    return input.reshape(other.shape)
 
 
 @composite(planned=True)
@@ -101,12 +92,6 @@ def flatten(input, start_dim: "int" = 0, end_dim: "int" = -1):
     sizes = input._a.shape
     middle = int(np.prod(sizes[first:last + 1], dtype=np.int64))
     return input.reshape(*sizes[:first], middle, *sizes[last + 1:])
-
-
-@composite(planned=True)
-def ravel(input):
-    """All dims as one."""
-    return input.contiguous().reshape(-1)
 
 
 @composite(planned=True)
@@ -158,12 +143,6 @@ def expand(input: Layout, size: "*Ints", *, implicit: "bool" = False) -> Layout:
 expand.gradient(lambda s, grad: grad.sum_to_size(s.shape("input")))
 
 
-@composite(where=("Tensor",))
-def expand_as(input, other):
-    """expand(other.size())."""
-    return expand(input, other.shape)
-
-
 def _at_least(ndim: int, grow: Any) -> None:
     """The row atleast_NDIMd, of one tensor or several."""
     def body(tensors: "*Any" = ()):
@@ -185,9 +164,3 @@ def _grown_to_3d(t: Any) -> Any:
 _at_least(1, lambda t: t.reshape(1) if not t.ndim else t)
 _at_least(2, _grown_to_2d)
 _at_least(3, _grown_to_3d)
-
-
-@composite(planned=True)
-def broadcast_to(input, size: "*Ints"):
-    """input expanded to a shape."""
-    return expand(input, size)

@@ -222,6 +222,30 @@ def stored(e: Expr) -> Expr:
     return make("cast", e, arg=STORED)
 
 
+def floor_divided(a: Expr, b: Expr) -> Expr:
+    """The quotient rounded down as PyTorch computes it of two-byte numbers: each step is rounded to them."""
+    rest = m.fmod(a, b)
+    quotient = stored(stored(a - rest) / b)
+    opposed = m.logical_and(m.ne(rest, 0), m.ne(m.lt(rest, 0), m.lt(b, 0)))
+    quotient = m.where(opposed, stored(quotient - 1), quotient)
+    whole = m.floor(quotient)
+    whole = m.where(m.gt(stored(quotient - whole), 0.5), stored(whole + 1), whole)
+    whole = m.where(m.eq(quotient, 0), m.copysign(const(0.0), a / b), whole)
+    return m.where(m.eq(b, 0), a / b, whole)
+
+
+# What atoms are in two-byte dtypes; of two zeros bfloat16's fmax and fmin are the second.
+NARROW: dict[str, Callable[..., Expr]] = {
+    "floor_divide": floor_divided, "fmax": lambda a, b: m.fmax(b, a), "fmin": lambda a, b: m.fmin(b, a)}
+
+
+def narrowed(root: Expr, dtype: str | None) -> Expr:
+    """The expression as PyTorch computes it of values that are stored in `dtype`."""
+    forms = NARROW if dtype == "bfloat16" else {"floor_divide": floor_divided} if dtype == "float16" else {}
+    root = substitute(root, {n: forms[n.op](*n.src) for n in toposort([root]) if n.op in forms})
+    return round_stored((root,), dtype)[0]
+
+
 def round_stored(roots: Sequence[Expr], dtype: str | None) -> tuple[Expr, ...]:
     """Atoms of STORED as atoms of `dtype`; None: casts to it are none, and the others have no argument."""
     built: dict[Expr, Expr] = {}

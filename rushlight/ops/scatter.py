@@ -189,7 +189,8 @@ def scatter_reduce(input, dim: "int", index, src, reduce: "str", *, include_self
     """
     if reduce not in ("sum", "prod", "mean", "amax", "amin"):
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
-    if (input.dtype.kind, reduce) in (("c", "amax"), ("c", "amin"), ("b", "mean")):
+    lacking = ("b", "mean"), *((("c", "amax"), ("c", "amin")) if index.size else ())
+    if (input.dtype.kind, reduce) in lacking:
         raise NotImplementedError(f'"scatter_gather_tensor_cpu_reduce_{reduce}" not implemented for '
                                   f"'{legacy(input)}'")
     if reduce != "mean" or not include_self or input.itemsize <= 2:

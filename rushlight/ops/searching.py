@@ -53,7 +53,7 @@ def _check_search(edges: Array, values: Any, right: bool, side: str | None, sort
 def _search(edges: Array, values: Any, from_right: bool, out_int32: bool) -> Array:
     if not isinstance(values, np.ndarray):
         values = np.array(values)
-    if edges.dtype.kind in "bc" or values.dtype.kind == "c":
+    if values.size and (edges.dtype.kind in "bc" or values.dtype.kind == "c"):
         raise NotImplementedError(f'"searchsorted_out_cpu" not implemented for \'{legacy(edges)}\'')
     edges, values = comparable(edges), comparable(values)
     if edges.ndim == 1:
@@ -87,8 +87,6 @@ def bucketize(input: "Tensor | Number", boundaries, *, out_int32: "bool" = False
 @opaque
 def bincount(input, weights: "Tensor | None" = None, minlength: "int" = 0) -> Array:
     """How often each of 0, 1, 2, ... occurs in a vector; with weights, the sum of theirs."""
-    if input.dtype.kind not in "iu":
-        raise NotImplementedError(f"\"bincount_cpu\" not implemented for '{legacy(input)}'")
     if input.ndim != 1 or (input.size and int(input.min()) < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
     if minlength < 0:

@@ -115,7 +115,8 @@ def _solve(A, B) -> tuple[Array, Array]:
         return columns(_spoiled(np.linalg.solve(spared, B), info)), info
 
 
-_solve.shape_rule(lambda A, B: (B.new_empty((*batch_of(A, B), *B.shape[-2:]), device="meta"), _info_like(A)))
+_solve.shape_rule(lambda A, B: (
+    column_major(B.new_empty((*batch_of(A, B), *B.shape[-2:]), device="meta")), _info_like(A)))
 
 
 def _info_like(A: Any) -> Any:
@@ -164,7 +165,7 @@ def _inverse(A) -> tuple[Array, Array]:
         return columns(_spoiled(np.linalg.inv(spared), info)), info
 
 
-_inverse.shape_rule(lambda A: (A.new_empty(A.shape, device="meta"), _info_like(A)))
+_inverse.shape_rule(lambda A: (column_major(A.new_empty(A.shape, device="meta")), _info_like(A)))
 
 
 @_inverse.gradient
@@ -251,7 +252,7 @@ def _by_columns(a: Array) -> tuple[Array, Array]:
     return lower, np.asarray(info, np.int32)
 
 
-_cholesky.shape_rule(lambda A, upper: (A.new_empty(A.shape, device="meta"), _info_like(A)))
+_cholesky.shape_rule(lambda A, upper: (column_major(A.new_empty(A.shape, device="meta")), _info_like(A)))
 
 
 @_cholesky.gradient

@@ -8,10 +8,14 @@ import numpy as np
 from rushlight.base.errors import wrap_dim
 from rushlight.base.results import named
 from rushlight.ops.along import at_least_1d, take_along
+from rushlight.ops.copying import arranged, strides_of
 from rushlight.ops.machine import machine
 from rushlight.ops.scanning import put_back
 from rushlight.ops.table import Array, composite, opaque
+from rushlight.ops.oneatom import formulas
 from rushlight.ops.ways import Way, resolved
+
+formulas("sorting")
 
 
 def comparable(a: Array) -> Array:
@@ -96,21 +100,9 @@ def _like(found: Array, a: Array) -> Array:
     """Results in the memory order of the operand."""
     if a.flags.c_contiguous:
         return np.asarray(found, order="C").reshape(a.shape)
-    out = np.empty_like(a, found.dtype)
+    out = arranged(a.shape, strides_of(a), found.dtype)
     out[...] = found
     return out
-
-
-@composite(planned=True)
-def argsort(input, dim: "int" = -1, descending: "bool" = False, *, stable: "bool" = False):
-    """The positions that sort the elements along dim."""
-    return sort(input, dim, descending, stable)[1]
-
-
-@composite(out=True, planned=True)
-def msort(input):
-    """The elements in order along the first dim."""
-    return sort(input, 0)[0]
 
 
 # --- topk, kthvalue -------------------------------------------------------------------------------
@@ -275,5 +267,3 @@ def mode(input, dim: "int" = -1, keepdim: "bool" = False) -> Any:
     end = seen.argmax(-1)[..., None] if ranked.size else np.zeros((*ranked.shape[:-1], 1), np.int64)
     found = np.moveaxis(np.take_along_axis(order, end, -1), -1, d)
     return named("mode")(*pick(input, found, d, keepdim))
-
-

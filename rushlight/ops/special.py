@@ -4,18 +4,14 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rushlight.ops.oneatom import atoms
+from rushlight.ops.oneatom import atoms, formulas
 from rushlight.ops.scalar import Expr, const, m, stored
 from rushlight.ops.table import pointwise
 
+formulas("special")
+
 _SPECIAL: dict[str, Any] = {"where": ("special",), "inplace": False, "dtypes": "float"}
 atoms("special", **_SPECIAL)
-
-
-@pointwise(**_SPECIAL)
-def ndtr(input) -> Expr:
-    """The normal distribution function."""
-    return m.erfc(input * -math.sqrt(0.5)) * 0.5
 
 
 @pointwise(node="special_xlog1py", **_SPECIAL)

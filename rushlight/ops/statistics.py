@@ -10,7 +10,7 @@ from rushlight.base import dtype as dt
 from rushlight.base.errors import wrap_dim, wrap_dims
 from rushlight.base.results import named
 from rushlight.base.tape import fusing
-from rushlight.ops.along import at_least_1d, legacy
+from rushlight.ops.along import at_least_1d
 from rushlight.ops.machine import machine
 from rushlight.ops.products import narrow
 from rushlight.ops.reductions import _prod, amax, amin, mean, sum, with_dims
@@ -20,7 +20,10 @@ from rushlight.ops.reduction import Reduction
 from rushlight.ops.rowexpr import extent, reduce_
 from rushlight.ops.rowkernels import BIG, RowKernel
 from rushlight.ops.scalar import m, symbol
+from rushlight.ops.oneatom import formulas
 from rushlight.ops.table import ROWS, Array, composite, opaque, reduce
+
+formulas("statistics")
 
 abs_ = ROWS["abs"]
 
@@ -142,8 +145,6 @@ def _first_extreme(a: Array, dim: int, largest: bool) -> Array:
 
 def _extreme(name: str, largest: bool) -> Any:
     def body(input, dim: "int", keepdim: "bool" = False):
-        if input.dtype.kind == "c":
-            raise NotImplementedError(f"\"{name}\" not implemented for '{legacy(input)}'")
         d = wrap_dim(dim, input.ndim)
         check_size(name, input, d)
         places = _first_extreme(at_least_1d(input), d, largest)
@@ -252,18 +253,6 @@ def isclose(input, other, rtol: "float" = 1e-05, atol: "float" = 1e-08, equal_na
     return close | (apart.isfinite() & (apart <= atol + rtol * abs_(other)))
 
 
-@composite
-def allclose(input, other, rtol: "float" = 1e-05, atol: "float" = 1e-08, equal_nan: "bool" = False):
-    """Whether all elements are close."""
-    return bool(isclose(input, other, rtol, atol, equal_nan).all())
-
-
-@composite
-def count_nonzero(input, dim: "Ints | None" = None):
-    """The number of elements that are not 0."""
-    return (input != 0).sum(dim)
-
-
 # --- norms ----------------------------------------------------------------------------------------
 
 @composite(where=("linalg",), out=True, planned=True)
@@ -343,9 +332,3 @@ def norm(input, p: "Any" = "fro", dim: "Ints | None" = None, keepdim: "bool" = F
         return ROWS["linalg_matrix_norm"](input, p, tuple(range(input.ndim)) if dim is None else dim, keepdim,
                                           dtype=dtype)
     return vector_norm(input, p, dim, keepdim, dtype=dtype)
-
-
-@composite(planned=True)
-def dist(input, other, p: "Number" = 2):
-    """The norm of input - other."""
-    return vector_norm(input - other, p)

@@ -11,7 +11,10 @@ from rushlight.ops.along import legacy
 from rushlight.ops.eigen import check_phase, failed, gaps
 from rushlight.ops.matrices import (Array, batch_of, check_matrix, check_square, columns,
                                     dagger, diagonal_of, has_lapack)
+from rushlight.ops.oneatom import formulas
 from rushlight.ops.table import ROWS, composite, opaque
+
+formulas("svd")
 
 
 def _unconverged(a: Array) -> LinAlgError:
@@ -192,12 +195,6 @@ def linalg_pinv(input, rcond: "Any" = None, hermitian: "bool" = False, *, atol: 
                 rtol: "Any" = None):
     """The pseudoinverse; singular values up to max(atol, rtol * the largest) count as zero."""
     return _pseudoinverse(input, atol, rtol if rcond is None else rcond, hermitian)
-
-
-@composite
-def pinverse(input, rcond: "float" = 1e-15):
-    """linalg.pinv in its older spelling."""
-    return _pseudoinverse(input, None, rcond, False)
 
 
 @opaque(name="_matrix_rank", where=("aten",))

@@ -77,8 +77,10 @@ def complete() -> None:
 CONTENTS = os.path.join(os.path.dirname(__file__), "contents.tsv")
 # (namespace, public name) -> (row, variant); variants: "function", "inplace"
 # What dtypes PyTorch refuses for a row, with its words: lines of these (or of a kernel's name), of kinds of
-# dtypes or their names, and of rows.
+# dtypes ("wide": WIDE) or their names, and of rows. With "?": unless there is nothing to compute.
+# Of a pointwise row with a number behind: of so many operands.
 REFUSALS: dict[str, dict[str, str]] = {}
+WIDE = "uint16 uint32 uint64"
 NAMES: Table[tuple[str, str], tuple["Row", str]] = Table()
 ROWS: Table[str, "Row"] = Table()
 
@@ -94,8 +96,10 @@ def _read() -> None:
     with open(os.path.join(os.path.dirname(__file__), "refusals.tsv"), encoding="utf-8") as lines:
         for line in lines:
             words, kinds, names = line.split("\t")
-            words = words if " " in words else f"\"{words}\" not implemented for '{{dtype}}'"
+            kernel, late, _ = words.partition("?")
+            words = words if " " in words else f"\"{kernel}\" not implemented for '{{dtype}}'{late}"
             for name in names.split():
+                kinds = kinds.replace("wide", WIDE)
                 REFUSALS.setdefault(name, {}).update(dict.fromkeys(kinds.split(), words))
 
 

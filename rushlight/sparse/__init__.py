@@ -66,10 +66,12 @@ def sparse_csr_tensor(crow_indices: Any, col_indices: Any, values: Any, size: An
     return make((crow, col, held), (len(crow) - 1, wide) if size is None else size)
 
 
-def mm(mat1: Any, mat2: Any, reduce: str = "sum") -> Any:
+def mm(mat1: Any, mat2: Any, reduce: str | None = None) -> Any:
     """The product with a sparse first matrix; reduce: "sum", "mean", "amax" or "amin" of the terms."""
-    if reduce == "sum":
+    if reduce is None:
         return _mm(mat1, mat2)
+    if not mat1.dtype.is_floating_point:
+        raise NotImplementedError(f"\"spmm_reduce_kernel\" not implemented for '{mat1.dtype.legacy}'")
     (row, col), values = ops.to_coo(mat1).parts
     terms = values[:, None] * mat2[col]
     start = torch.zeros((mat1.shape[0], mat2.shape[1]), dtype=terms.dtype)
@@ -84,6 +86,9 @@ def addmm(mat: Tensor, mat1: Any, mat2: Any, *, beta: Any = 1, alpha: Any = 1) -
 def sampled_addmm(input: SparseTensor, mat1: Tensor, mat2: Tensor, *, beta: Any = 1, alpha: Any = 1,
                   out: Any = None) -> SparseTensor:
     """beta * input + alpha * (mat1 @ mat2), at input's places alone."""
+    if input.dtype.itemsize < 4 or not (input.dtype.is_floating_point or input.dtype.is_complex):
+        raise RuntimeError("sparse_sampled_addmm: Expected self to be a floating-point or complex tensor, "
+                           f"but got {input.dtype.legacy}")
     row, col = ops.to_coo(input).parts[0]
     found = input.map(lambda v: beta * v + alpha * (mat1[row] * mat2.mT[col]).sum(-1))
     return found if out is None else out._become(found)

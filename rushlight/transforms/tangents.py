@@ -12,7 +12,7 @@ from functools import reduce
 from operator import add
 from typing import Any
 
-from rushlight.autograd.inplace import replay, view_chain
+from rushlight.autograd.inplace import check_writable, replay, view_chain
 from rushlight.autograd.mode import LOCAL
 from rushlight.base.dtype import FLOATING
 from rushlight.dispatch.arrayrun import by_keyword
@@ -144,7 +144,8 @@ class Forward(Level):
         smooth = [o for o in operands((outs,)) if o._k.dtype.category >= FLOATING and o._g is not None]
         tangents: dict[int, Any] = {}
         if smooth:
-            grads, forward = vjp(lambda *us: back(smooth, us), [ROWS["zeros_like"](o) for o in smooth])
+            # Anywhere, as it is linear; not at 0, where a rule in logarithms has no gradient.
+            grads, forward = vjp(lambda *us: back(smooth, us), [ROWS["full_like"](o, 1e-6) for o in smooth])
             pairs = [(g, v.tangent) for g, v in zip(grads, moving, strict=True) if g is not None]
             found = forward([g for g, _ in pairs], [t for _, t in pairs])
             tangents = {id(o): t for o, t in zip(smooth, found, strict=True)}
@@ -168,6 +169,7 @@ class Forward(Level):
             return dual(copy, t.tangent, self) if t is target and self.holds(t) else copy
         if LOCAL.enabled and any(t._g is not None for t in operands(tuple(bound.values()))):
             bound = {n: mapped(kept, v) for n, v in bound.items()}
+        check_writable(target, False)
         found = self.apply(row, bound)
         if self.holds(found) and not self.holds(target):
             _promote(target, ROWS["zeros_like"](target), self)

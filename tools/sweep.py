@@ -1,0 +1,218 @@
+"""Sweep PyTorch's operator database beside PyTorch: refused dtypes, the meta device, vmap, forward mode.
+
+    python tools/sweep.py PATH/TO/conformance.py dtypes|strides|meta|vmap|jvp [--ops REGEX] [--samples N]
+
+The harness copies samples into both packages; here each sample is called in another way on both sides, and
+what differs is printed, a line per operator: one side raises and the other does not, or another exception; a
+dtype, a shape; on meta also strides. Values are the harness's business, but for vmap and jvp.
+"""
+from __future__ import annotations
+
+import argparse
+import importlib
+import itertools
+import re
+import sys
+import warnings
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch.utils._pytree import tree_flatten, tree_leaves, tree_map, tree_unflatten
+
+import rushlight
+
+DTYPES = ("bool uint8 int8 int16 int32 int64 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 "
+          "complex128").split()
+
+
+def harness(path: str) -> Any:
+    """The harness as a module."""
+    sys.path.insert(0, str(Path(path).parent))
+    return importlib.import_module("conformance")
+
+
+Case = tuple[str, Callable[[Any], Any], Callable[[Any], Any]]
+
+
+class Sweep:
+    """One way to call samples, on both sides."""
+
+    def __init__(self, h: Any, samples: int) -> None:
+        self.h, self.samples, self.mine = h, samples, h.Backend(rushlight)
+
+    def call(self, backend: Any, target: Any) -> Callable[..., Any]:
+        """The operator of one side."""
+        return backend.rebind(target.source or self.h.resolve(backend.package, target.path))
+
+    def drawn(self, op: Any, of: torch.dtype, grad: bool = False) -> list[Any]:
+        """Samples of the operator."""
+        try:
+            return list(itertools.islice(op.sample_inputs("cpu", of, requires_grad=grad), self.samples))
+        except Exception:  # noqa: BLE001 - the database cannot say
+            return []
+
+    @staticmethod
+    def first(op: Any, *wanted: torch.dtype) -> torch.dtype:
+        """A dtype that the operator takes."""
+        return next((d for d in (*wanted, *sorted(op.dtypes, key=str)) if d in op.dtypes), torch.float32)
+
+    def both(self, target: Any, use: Callable[..., Any], sample: Any) -> tuple[Any, Any]:
+        """What `use` (package, function, input, args, kwargs) gives on both sides, exceptions too."""
+        found = []
+        for backend in (self.h.REFERENCE, self.mine):
+            parts = backend.adopt((sample.input, sample.args, sample.kwargs))
+            try:
+                torch.manual_seed(0), rushlight.manual_seed(0)
+                found.append(use(backend.package, self.call(backend, target), *parts))
+            except Exception as error:  # noqa: BLE001 - compared
+                found.append(error)
+        return found[0], found[1]
+
+    # --- the ways -----------------------------------------------------------------------------------
+
+    def dtypes(self, op: Any, target: Any) -> Iterator[tuple[str, str]]:
+        """Samples of a dtype that the operator takes, converted to every other one."""
+        base = self.first(op, torch.float32, torch.int64, torch.complex64, torch.bool)
+        for n, sample in enumerate(self.drawn(op, base)):
+            for name in DTYPES:
+                to = getattr(torch, name)
+                with_dtype = sample.transform(lambda x, to=to: x.to(to) if isinstance(x, torch.Tensor)
+                                              and x.dtype == base else x)
+                theirs, mine = self.both(target, lambda _, f, x, a, k: f(x, *a, **k), with_dtype)
+                if text := differ(theirs, mine):
+                    yield name, f"[{n}] {text}"
+
+    def strides(self, op: Any, target: Any) -> Iterator[tuple[str, str]]:
+        """The operator as it is, for the results' strides."""
+        for n, sample in enumerate(self.drawn(op, self.first(op, torch.float32, torch.int64, torch.bool))):
+            theirs, mine = self.both(target, lambda _, f, x, a, k: f(x, *a, **k), sample)
+            if text := differ(theirs, mine, strides=True):
+                yield "cpu", f"[{n}] {text}"
+
+    def meta(self, op: Any, target: Any) -> Iterator[tuple[str, str]]:
+        """The operator on the meta device."""
+        def use(package: Any, f: Any, x: Any, args: Any, kwargs: Any) -> Any:
+            def moved(v: Any) -> Any:
+                return v.to("meta") if isinstance(v, package.Tensor) else v
+            kwargs = {k: package.device("meta") if k == "device" else v for k, v in kwargs.items()}
+            return f(*tree_map(moved, (x, *args)), **tree_map(moved, kwargs))
+        for n, sample in enumerate(self.drawn(op, self.first(op, torch.float32, torch.int64, torch.bool))):
+            theirs, mine = self.both(target, use, sample)
+            if text := differ(theirs, mine, strides=True):
+                yield "meta", f"[{n}] {text}"
+
+    def vmap(self, op: Any, target: Any) -> Iterator[tuple[str, str]]:
+        """vmap over a new dim of every tensor of floats, of two examples."""
+        base = self.first(op, torch.float32, torch.int64, torch.bool)
+        def use(package: Any, f: Any, x: Any, args: Any, kwargs: Any) -> Any:
+            leaves, spec = tree_flatten((x, args, kwargs))
+            of = getattr(package, str(base)[6:])
+            at = [i for i, v in enumerate(leaves) if isinstance(v, package.Tensor) and v.dtype == of]
+            def one(*tensors: Any) -> Any:
+                given = list(leaves)
+                for i, t in zip(at, tensors, strict=True):
+                    given[i] = t
+                x, args, kwargs = tree_unflatten(given, spec)
+                return f(x, *args, **kwargs)
+            batches = [package.stack([leaves[i], leaves[i]]) for i in at]
+            return package.func.vmap(one, randomness="same")(*batches)
+        for n, sample in enumerate(self.drawn(op, base)):
+            theirs, mine = self.both(target, use, sample)
+            if isinstance(theirs, Exception):
+                continue  # PyTorch refuses more than it need
+            if text := differ(theirs, mine, values=op.name not in self.h.UNINITIALISED):
+                yield "vmap", f"[{n}] {text}"
+
+    def jvp(self, op: Any, target: Any) -> Iterator[tuple[str, str]]:
+        """Forward mode in the direction of ones."""
+        if not op.supports_forward_ad:
+            return
+        def use(package: Any, f: Any, x: Any, args: Any, kwargs: Any) -> Any:
+            leaves, spec = tree_flatten((x, args, kwargs))
+            at = [i for i, v in enumerate(leaves) if isinstance(v, package.Tensor) and v.requires_grad]
+            for i in at:
+                leaves[i] = leaves[i].detach()
+            def one(*tensors: Any) -> Any:
+                given = list(leaves)
+                for i, t in zip(at, tensors, strict=True):
+                    given[i] = t
+                x, args, kwargs = tree_unflatten(given, spec)
+                found = f(x, *args, **kwargs)
+                return tuple(v for v in tree_leaves(found) if isinstance(v, package.Tensor)
+                             and (v.is_floating_point() or v.is_complex()))
+            primals = tuple(leaves[i] for i in at)
+            return package.func.jvp(one, primals, tuple(package.ones_like(p) for p in primals))[1]
+        for n, sample in enumerate(self.drawn(op, self.first(op, torch.float64), grad=True)):
+            theirs, mine = self.both(target, use, sample)
+            if isinstance(theirs, Exception):
+                continue
+            if text := differ(theirs, mine, values=True):
+                yield "jvp", f"[{n}] {text}"
+
+
+def differ(theirs: Any, mine: Any, strides: bool = False, values: bool = False) -> str:
+    """How two results differ; an empty text where they do not."""
+    if isinstance(theirs, Exception) or isinstance(mine, Exception):
+        a, b = (type(v).__name__.lstrip("_") if isinstance(v, Exception) else "" for v in (theirs, mine))
+        said = " ".join(str(theirs if a else mine).split())[:110]
+        what = "refuses" if not a else "accepts" if not b else "another exception"
+        return "" if a == b else f"{what}: {a} {b} {said}"
+    lefts, rights = (tree_leaves(list(v) if isinstance(v, tuple) else v) for v in (theirs, mine))
+    if len(lefts) != len(rights):
+        return f"structure {len(lefts)} {len(rights)}"
+    for a, b in zip(lefts, rights, strict=True):
+        if not isinstance(a, torch.Tensor) or not isinstance(b, rushlight.Tensor):
+            continue
+        if str(a.dtype)[6:] != str(b.dtype).rpartition(".")[2]:
+            return f"dtype {b.dtype}, not {a.dtype}"
+        if tuple(a.shape) != tuple(b.shape):
+            return f"shape {tuple(b.shape)}, not {tuple(a.shape)}"
+        if a.layout is not torch.strided:
+            continue
+        steps = zip(a.stride(), b.stride(), a.shape, strict=True)
+        if strides and a.numel() and any(p != q for p, q, n in steps if n > 1):
+            return f"strides {b.stride()}, not {a.stride()} of {tuple(a.shape)}"
+        if strides and b.device.type != a.device.type:
+            return f"device {b.device}"
+        if values:
+            wide = b.detach().resolve_conj().resolve_neg()
+            same = torch.from_numpy((wide.float() if wide.is_floating_point() else wide).numpy())
+            if not torch.allclose(a.detach(), same.to(a.dtype), 1e-3, 1e-4, equal_nan=True):
+                return "values"
+    return ""
+
+
+def main() -> int:
+    """Sweep, and print what differs."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("harness")
+    parser.add_argument("way", choices=("dtypes", "strides", "meta", "vmap", "jvp"))
+    parser.add_argument("--ops", default="")
+    parser.add_argument("--samples", type=int, default=2)
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    torch.set_num_threads(1)
+    h = harness(options.harness)
+    sweep, ops, wrong = Sweep(h, options.samples), 0, 0
+    for op in h.op_db:
+        targets = h.function_targets(op)
+        if not re.search(options.ops, op.full_name) or not targets:
+            continue
+        if h.resolve(rushlight, targets[0].path) is None:
+            continue
+        ops += 1
+        found: dict[str, list[str]] = defaultdict(list)
+        for which, text in getattr(sweep, options.way)(op, targets[0]):
+            found[text.split("] ", 1)[1]].append(which)
+        wrong += bool(found)
+        for text, kinds in found.items():
+            print(f"{op.full_name}\t{' '.join(dict.fromkeys(kinds))}\t{text}", flush=True)
+    print(f"{ops} operators, {wrong} differ")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
