@@ -141,11 +141,10 @@ class _SameModule:
 
 def main() -> None:
     """The command `python -m rushlight`; ends as the program does."""
-    arguments = sys.argv[1:]
-    first = arguments[0] if arguments else None
-    if first is None and not sys.stdin.isatty():
-        first, arguments = "-", ["-"]
-    if first is None or first in ("-h", "--help"):
+    # Without a program it comes by the standard input, which nobody types it into.
+    arguments = sys.argv[1:] or ["--help" if sys.stdin.isatty() else "-"]
+    first = arguments[0]
+    if first in ("-h", "--help"):
         print(USAGE, end="")
         return
     if first in ("-V", "--version"):
@@ -265,5 +264,4 @@ def _explain(error: BaseException) -> None:
     """Say why a torch module is not found: the message alone would puzzle."""
     name = getattr(error, "name", None) or ""
     if isinstance(error, ModuleNotFoundError) and name.partition(".")[0] in _ROOTS:
-        if hasattr(error, "add_note"):
-            error.add_note(f"This program runs on Rushlight, which has no module {name} (yet).")
+        error.add_note(f"This program runs on Rushlight, which has no module {name} (yet).")

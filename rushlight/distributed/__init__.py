@@ -1,6 +1,10 @@
-"""torch.distributed of a build without it."""
+"""torch.distributed: the ranks of a job, the collectives among them, and the stores in which they meet.
 
+Written on the public API. Processes talk by MPI (MPICH through mpi4py, `pip install rushlight[dist]`), which
+is loaded when init_process_group() is called for more than one rank. docs/distributed.md says how.
+"""
+from rushlight.base.lazy import homes, lazy_names
 
-def is_available() -> bool:
-    """False."""
-    return False
+_HOMES = homes(__name__)
+__getattr__, __dir__ = lazy_names(globals(), _HOMES)
+__all__ = sorted(name for name, home in _HOMES.items() if home != ".")

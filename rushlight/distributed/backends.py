@@ -1,0 +1,87 @@
+"""Backends by name. There is one, MPI among processes; it answers to PyTorch's names for CPUs."""
+from __future__ import annotations
+
+from typing import Any
+
+
+class Backend(str):
+    """A backend's name in small letters. ValueError for what is no string."""
+
+    UNDEFINED, GLOO, NCCL, UCC, MPI, XCCL, FAKE = "undefined", "gloo", "nccl", "ucc", "mpi", "xccl", "fake"
+    backend_list = [UNDEFINED, GLOO, NCCL, XCCL, UCC, MPI, FAKE]
+    default_device_backend_map = {"cpu": GLOO}
+
+    def __new__(cls, name: Any) -> Any:
+        """The name as PyTorch writes it."""
+        if not isinstance(name, str):
+            raise ValueError("Backend constructor parameter must be string-ish")
+        return name.lower()
+
+
+def checked_backend(backend: str | None) -> str:
+    """The name to remember; RuntimeError for backends of other hardware, AssertionError for unknown ones."""
+    if backend is None:
+        return Backend.UNDEFINED
+    name = Backend(backend)
+    for part in name.split(","):
+        kind = part.partition(":")[2] or part
+        if kind in (Backend.NCCL, Backend.XCCL, Backend.UCC):
+            raise RuntimeError(f"Distributed package doesn't have {kind.upper()} built in")
+        if kind not in (Backend.GLOO, Backend.MPI, Backend.UNDEFINED):
+            raise AssertionError(f"Unknown backend type {backend}")
+    return name
+
+
+def is_available() -> bool:
+    """True: torch.distributed is there."""
+    return True
+
+
+def is_gloo_available() -> bool:
+    """True: the backend that there is answers to this name."""
+    return True
+
+
+def is_mpi_available() -> bool:
+    """Whether MPI's packages are installed."""
+    from rushlight.distributed.wire import installed
+    return installed()
+
+
+def is_nccl_available() -> bool:
+    """False: there are no CUDA devices."""
+    return False
+
+
+is_ucc_available = is_xccl_available = is_nccl_available
+
+
+def is_backend_available(backend: str) -> bool:
+    """Whether the backend of that name can be used."""
+    return backend.lower() == Backend.GLOO or (backend.lower() == Backend.MPI and is_mpi_available())
+
+
+def is_torchelastic_launched() -> bool:
+    """Whether this process was started by the launcher (TORCHELASTIC_RUN_ID is set)."""
+    import os
+    return os.environ.get("TORCHELASTIC_RUN_ID") is not None
+
+
+def get_node_local_rank(fallback_rank: int | None = None) -> int:
+    """LOCAL_RANK, or fallback_rank where that is not set; RuntimeError without either."""
+    import os
+    if "LOCAL_RANK" in os.environ:
+        return int(os.environ["LOCAL_RANK"])
+    if fallback_rank is not None:
+        return int(fallback_rank)
+    raise RuntimeError("LOCAL_RANK is not in the environment. Consider passing fallback_rank to allow "
+                       "`get_node_local_rank` to work, assuming you are not running in a multi-device "
+                       "context and want the code to run locally instead.")
+
+
+def get_default_backend_for_device(device: Any) -> str:
+    """"gloo" for the CPU; ValueError for others."""
+    kind = str(device).partition(":")[0]
+    if kind not in Backend.default_device_backend_map:
+        raise ValueError(f"Default backend not registered for device : {device}")
+    return Backend.default_device_backend_map[kind]

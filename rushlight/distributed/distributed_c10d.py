@@ -1,0 +1,19 @@
+"""PyTorch's name for the module of process groups: the names of torch.distributed, and some with _."""
+from __future__ import annotations
+
+from typing import Any
+
+from rushlight import distributed
+from rushlight.distributed.groups import default_group as _get_default_group
+from rushlight.distributed.groups import world as _world
+
+__all__ = ["_get_default_group", "_get_default_store", "_world"]
+
+
+def _get_default_store() -> Any:
+    """The store of the group of all ranks."""
+    return _get_default_group().store
+
+
+def __getattr__(name: str) -> Any:
+    return getattr(distributed, name)

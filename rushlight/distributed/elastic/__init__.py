@@ -1,0 +1,1 @@
+"""torch.distributed.elastic: see .errors of elastic.multiprocessing."""

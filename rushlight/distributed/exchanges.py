@@ -1,0 +1,138 @@
+"""Collectives in which ranks give each other, or one of them, something else: gather, scatter, all_to_all."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import rushlight
+from rushlight.distributed.collectives import (check_dtypes, check_root, check_shapes, check_tensor,
+                                               check_tensors, hand_out, joined, note, root_rank)
+from rushlight.distributed.groups import default_group, member
+from rushlight.distributed.lanes import Steps
+from rushlight.distributed.reductions import Buffer, check_moved
+from rushlight.distributed.work import Work
+from rushlight.tensor.tensor import Tensor
+
+
+def check_list(given: Any, is_root: bool, name: str, role: str) -> None:
+    """ValueError where the root has no list, or another rank has one."""
+    if is_root and not given:
+        raise ValueError(f"Argument ``{name}`` must be specified on {role} rank.")
+    if given and not is_root:
+        raise ValueError(f"Argument ``{name}`` must NOT be specified on non-{role} ranks.")
+
+
+def _check_count(name: str, tensors: Sequence[Tensor], ranks: int) -> None:
+    if len(tensors) != ranks:
+        raise RuntimeError(f"ProcessGroupGloo::{name}: Incorrect tensor list size {len(tensors)}. List size "
+                           f"should be {ranks}, same as size of the process group.")
+
+
+def _check_rooted(name: str, group: Any, root: int, tensor: Tensor, tensors: list[Tensor]) -> None:
+    """What gather and scatter ask of the root's list and of the tensors."""
+    role = "destination" if name == "gather" else "source"
+    check_list(tensors, group.rank() == root, f"{name}_list", role)
+    check_root(group, name, root)
+    check_moved(tensor)
+    if group.rank() == root:
+        _check_count(name, tensors, group.size())
+        check_shapes(name, tensors, tensor)
+
+
+def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | None = None, group: Any = None,
+           async_op: bool = False, group_dst: int | None = None) -> Work | None:
+    """The rank dst's (0's by default) gather_list[r] becomes the rank r's `tensor`; others give no list."""
+    outputs = gather_list or []
+    check_tensor(tensor, "tensor")
+    check_tensors(outputs, "gather_list")
+    check_dtypes(tensor, *outputs)
+    group = default_group(group)
+    root = root_rank(group, dst, group_dst, 0)
+    if member(group, "gather") is None:
+        return None
+    _check_rooted("gather", group, root, tensor, outputs)
+
+    def steps() -> Steps:
+        whole = rushlight.empty(sum(t.numel() for t in outputs), dtype=tensor.dtype)
+        yield group.wire.gather(Buffer(tensor).array, Buffer(whole).array if outputs else None, root)
+        hand_out(whole, outputs)
+
+    return group.begin("gather", steps(), note(tensor), outputs, async_op)
+
+
+def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int | None = None,
+            group: Any = None, async_op: bool = False, group_src: int | None = None) -> Work | None:
+    """`tensor` becomes number `rank` of the rank src's (0's by default) scatter_list; others give no list."""
+    inputs = scatter_list or []
+    check_tensor(tensor, "tensor")
+    check_tensors(inputs, "scatter_list")
+    check_dtypes(tensor, *inputs)
+    group = default_group(group)
+    root = root_rank(group, src, group_src, 0)
+    if member(group, "scatter") is None:
+        return None
+    _check_rooted("scatter", group, root, tensor, inputs)
+
+    def steps() -> Steps:
+        buffer = Buffer(tensor, load=False)
+        yield group.wire.scatter(Buffer(joined(inputs)).array if inputs else None, buffer.array, root)
+        buffer.store()
+
+    return group.begin("scatter", steps(), note(tensor), [tensor], async_op)
+
+
+def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None,
+               async_op: bool = False) -> Work | None:
+    """output_tensor_list[r] becomes number `rank` of the rank r's input_tensor_list; sizes may differ."""
+    if (group := member(group, "all_to_all")) is None:
+        return None
+    check_tensors(output_tensor_list, "output_tensor_list")
+    check_tensors(input_tensor_list, "input_tensor_list")
+    check_dtypes(*output_tensor_list, *input_tensor_list)
+    check_moved(*input_tensor_list)
+    _check_count("alltoall", output_tensor_list, group.size())
+    _check_count("alltoall", input_tensor_list, group.size())
+
+    def steps() -> Steps:
+        received = [t.numel() for t in output_tensor_list]
+        whole = rushlight.empty(sum(received), dtype=output_tensor_list[0].dtype)
+        yield group.wire.alltoall(Buffer(joined(input_tensor_list)).array, Buffer(whole).array,
+                                  [t.numel() for t in input_tensor_list], received)
+        hand_out(whole, output_tensor_list)
+
+    return group.begin("all_to_all", steps(), note(*input_tensor_list), output_tensor_list, async_op)
+
+
+def all_to_all_single(output: Tensor, input: Tensor, output_split_sizes: Sequence[int] | None = None,
+                      input_split_sizes: Sequence[int] | None = None, group: Any = None,
+                      async_op: bool = False) -> Work | None:
+    """Part r of `input` (split in its first dim, evenly by default) goes to rank r, whose part comes back."""
+    if (group := member(group, "all_to_all_single")) is None:
+        return None
+    check_tensor(output, "output")
+    check_tensor(input, "input")
+    check_dtypes(output, input)
+    if not (output.is_contiguous() and input.is_contiguous()):
+        raise ValueError("Tensors must be contiguous")
+    check_moved(input)
+    received = _parts(output, output_split_sizes, group.size())
+    sent = _parts(input, input_split_sizes, group.size())
+
+    def steps() -> Steps:
+        yield group.wire.alltoall(Buffer(input).array, Buffer(output).array, sent, received)
+
+    return group.begin("all_to_all_single", steps(), note(input), [output], async_op)
+
+
+def _parts(tensor: Tensor, splits: Sequence[int] | None, ranks: int) -> list[int]:
+    """Elements of each part."""
+    if not splits:
+        if tensor.dim() and tensor.shape[0] % ranks:
+            raise RuntimeError("Tensor's dim 0 does not divide equally across group size")
+        return [tensor.numel() // ranks] * ranks
+    if len(splits) != ranks:
+        raise RuntimeError("Number of tensor splits not equal to group size")
+    if sum(splits) != tensor.shape[0]:
+        raise RuntimeError("Split sizes doesn't match total dim 0 size")
+    row = tensor[0].numel() if tensor.shape[0] else 0
+    return [n * row for n in splits]

@@ -1,0 +1,363 @@
+"""Process groups: who belongs to them, and starting and ending the world of all ranks."""
+from __future__ import annotations
+
+import atexit
+import threading
+import warnings
+import zlib
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any
+
+from rushlight.distributed.backends import Backend, checked_backend
+from rushlight.distributed.lanes import Lane, Operation, Steps, Transfers
+from rushlight.distributed.rendezvous import default_pg_timeout, meet, rendezvous
+from rushlight.distributed.stores import PrefixStore, Store
+from rushlight.distributed.watch import Watch
+from rushlight.distributed.wire import INSTALL, SoloWire, installed, start_mpi
+from rushlight.distributed.work import Work
+
+LINGER = 3.0    # seconds for which a rank that ends waits for the others to read what it has sent
+
+
+class ProcessGroup:
+    """Some of the ranks, and the operations among them."""
+
+    def __init__(self, name: str, desc: str, ranks: list[int], wire: SoloWire, watch: Watch,
+                 timeout: timedelta, backend: str, store: Store) -> None:
+        self.group_name, self.group_desc, self.ranks, self.wire = name, desc, ranks, wire
+        self.timeout, self.backend, self.store = timeout, backend, store
+        self.lane = Lane(name, ranks, watch, timeout.total_seconds())
+        self.transfers = Transfers(f"{name} transfers", ranks, watch, timeout.total_seconds())
+
+    def rank(self) -> int:
+        """This process's rank in the group."""
+        return self.wire.rank
+
+    def size(self) -> int:
+        """How many ranks it has."""
+        return self.wire.size
+
+    def name(self) -> str:
+        """The backend's name."""
+        return Backend.GLOO if self.backend in ("undefined", "cpu:gloo") else self.backend
+
+    def begin(self, name: str, steps: Steps, note: Callable[[], str], result: list[Any], async_op: bool,
+              timeout: timedelta | None = None) -> Work | None:
+        """Enter an operation; its Work if it is to go on in the background, else None when it is over."""
+        operation = self.lane.submit(name, steps, note, async_op, timeout)
+        if async_op:
+            return Work(operation, result)
+        self.lane.finish(operation)
+        if operation.error is not None:
+            raise operation.error
+        return None
+
+
+class _World:
+    """What this process knows of the world: its groups, by name. `default` is that of all ranks."""
+
+    def __init__(self) -> None:
+        self.default: ProcessGroup | None = None
+        self.groups: dict[str, ProcessGroup] = {}
+        self.watch = Watch()
+        self.made = 0       # groups that all ranks have heard of: the next one's name
+        self.begun = 0      # how often init_process_group was called
+
+    def place(self) -> str:
+        """What this rank is in the middle of, for others that wait for it."""
+        places = []
+        for group in list(self.groups.values()):
+            running: Operation | None = group.lane.current
+            doing = f"in {running}" if running is not None else f"after {group.lane.last}"
+            places.append(f"group {group.group_name!r}: {doing}")
+        return "; ".join(places) or "in no group"
+
+
+world = _World()
+
+
+class GroupMember:
+    """`WORLD` is the group of all ranks; NON_GROUP_MEMBER stands for a group that this rank is not in."""
+
+    NON_GROUP_MEMBER = -100
+
+
+class _Group(type):
+    @property
+    def WORLD(cls) -> ProcessGroup | None:
+        """The group of all ranks; None before init_process_group()."""
+        return world.default
+
+    @WORLD.setter
+    def WORLD(cls, pg: ProcessGroup | None) -> None:
+        world.default = pg
+
+
+class group(metaclass=_Group):
+    """`group.WORLD`: the group of all ranks."""
+
+
+def is_initialized() -> bool:
+    """Whether init_process_group() has been called."""
+    return world.default is not None
+
+
+def default_group(what: ProcessGroup | int | None = None) -> Any:
+    """The group that an argument `group=` means; ValueError before init_process_group()."""
+    if what is not None:
+        return what
+    if world.default is None:
+        raise ValueError("Default process group has not been initialized, please make sure to call "
+                         "init_process_group.")
+    return world.default
+
+
+def checked_timeout(timeout: timedelta | None) -> timedelta:
+    """The timeout, 30 minutes by default; TypeError for what is no timedelta."""
+    if timeout is None:
+        return default_pg_timeout
+    if not isinstance(timeout, timedelta):
+        raise TypeError(f"Expected timeout argument to be of type datetime.timedelta, got {timeout}")
+    return timeout
+
+
+def init_process_group(backend: str | None = None, init_method: str | None = None,
+                       timeout: timedelta | None = None, world_size: int = -1, rank: int = -1,
+                       store: Store | None = None, group_name: str = "", pg_options: Any = None,
+                       device_id: Any = None, _ranks: list[int] | None = None) -> None:
+    """Join the world of all ranks.
+
+    backend: None, "gloo", "mpi" or "cpu:gloo"; all mean the one there is. Ranks meet by `init_method`
+    ("env://" by default, "tcp://host:port", "file:///path") or by a `store`, with rank and world_size.
+    timeout: of operations, 30 minutes by default. One rank alone needs no further packages; more need MPICH.
+    Raises ValueError where rank, size or address are missing, DistBackendError where ranks do not come or
+    do not agree, ModuleNotFoundError without MPI's packages.
+    """
+    if world.default is not None:
+        raise ValueError("trying to initialize the default process group twice!")
+    limit = checked_timeout(timeout)
+    if store is not None and init_method is not None:
+        raise AssertionError("Cannot specify both init_method and store.")
+    if store is not None and world_size <= 0:
+        raise AssertionError("world_size must be positive if using store")
+    if store is not None and rank < 0:
+        raise AssertionError("rank must be non-negative if using store")
+    name = checked_backend(backend)
+    if store is None:
+        store, rank, world_size = next(rendezvous(init_method or "env://", rank, world_size, timeout=limit))
+        store.set_timeout(limit)
+    store = PrefixStore(f"default_pg/{world.begun}", store)
+    wire = _join(store, rank, world_size, limit)
+    world.begun += 1
+    world.made = 1
+    ranks = list(range(world_size))
+    world.default = ProcessGroup("0", "default_pg", ranks, wire, world.watch, limit, name, store)
+    world.groups["0"] = world.default
+    world.watch.place = world.place
+
+
+def _join(store: Store, rank: int, size: int, timeout: timedelta) -> SoloWire:
+    """Meet the others and start MPI; the wire of all ranks."""
+    world.watch = Watch()
+    if size == 1:
+        world.watch.rank = 0
+        return SoloWire()
+    if not installed():
+        raise ModuleNotFoundError(f"init_process_group: world size is {size}. {INSTALL}", name="mpi4py")
+    host, port, job = meet(store, rank, size, timeout)
+    world.watch.enter(host, port, job, rank, size, timeout.total_seconds())
+    wire = start_mpi(host, port, job, rank, size)
+    world.watch.begin()
+    if world.begun == 0:
+        atexit.register(_end, wire)
+    return wire
+
+
+def _end(wire: SoloWire) -> None:
+    _leave()
+    if wire.adopted and world.watch.orderly:
+        wire.finalize()
+
+
+def _leave() -> None:
+    if world.default is not None and world.default.size() > 1:
+        counters = {name: member.lane.number for name, member in world.groups.items()}
+        world.watch.leave(counters, LINGER, world.default.wire.poll)
+
+
+def destroy_process_group(group: ProcessGroup | None = None) -> None:
+    """End a group; that of all ranks, the default, ends all of them.
+
+    AssertionError where there is none, ValueError for one that is not known.
+    """
+    if group == GroupMember.NON_GROUP_MEMBER:
+        return
+    chosen = group if group is not None else world.default
+    if chosen is None:
+        raise AssertionError("Process group cannot be None")
+    if chosen.group_name not in world.groups:
+        raise ValueError("Invalid process group specified")
+    if chosen is not world.default:
+        chosen.lane.close()
+        del world.groups[chosen.group_name]
+        return
+    _leave()
+    for member in world.groups.values():
+        member.lane.close()
+    world.groups.clear()
+    world.default = None
+
+
+def new_group(ranks: Sequence[int] | None = None, timeout: timedelta | None = None,
+              backend: str | None = None, pg_options: Any = None, use_local_synchronization: bool = False,
+              group_desc: str | None = None, device_id: Any = None, sort_ranks: bool = True) -> Any:
+    """A group of some of the ranks; all ranks of the world call this, in the same order.
+
+    With use_local_synchronization only its members do. A rank that is no member gets NON_GROUP_MEMBER.
+    """
+    everybody = default_group()
+    chosen = list(range(everybody.size())) if ranks is None else list(ranks)
+    if len(set(chosen)) != len(chosen):
+        raise ValueError(f"ranks list must not contain duplicate entries, got {chosen}")
+    for rank in chosen:
+        if not 0 <= rank < everybody.size():
+            raise ValueError(f"Rank {rank} is out of range. Valid ranks are 0 to {everybody.size() - 1} "
+                             f"(world_size={everybody.size()})")
+    if sort_ranks:
+        chosen.sort()
+    limit = checked_timeout(timeout)
+    name = everybody.backend if backend is None else checked_backend(backend)
+    if use_local_synchronization:
+        called = f"{zlib.crc32(str(chosen).encode()):08x}_{sum(len(n) > 8 for n in world.groups)}"
+    else:
+        called, world.made = str(world.made), world.made + 1
+    if everybody.rank() not in chosen:
+        return GroupMember.NON_GROUP_MEMBER
+    wire = _patiently(lambda: everybody.wire.part(chosen, zlib.crc32(str(chosen).encode()) % 30_000),
+                      f"new_group({chosen})")
+    made = ProcessGroup(called, group_desc or "undefined", chosen, wire, world.watch, limit, name,
+                        PrefixStore(called, everybody.store))
+    world.groups[called] = made
+    return made
+
+
+def _patiently(call: Callable[[], SoloWire], what: str) -> SoloWire:
+    """Do what blocks within MPI on a thread, which is left behind if a rank fails meanwhile."""
+    made: list[SoloWire | BaseException] = []
+
+    def work() -> None:
+        try:
+            made.append(call())
+        except BaseException as error:
+            made.append(error)
+
+    thread = threading.Thread(target=work, daemon=True)
+    thread.start()
+    while not made:
+        thread.join(0.002)
+        if world.watch.news and not made:
+            world.watch.check(what, "0", 0, [])
+    if isinstance(made[0], BaseException):
+        raise made[0]
+    return made[0]
+
+
+def new_subgroups(group_size: int | None = None, group: ProcessGroup | None = None,
+                  timeout: timedelta | None = None, backend: str | None = None, pg_options: Any = None,
+                  group_desc: str | None = None) -> tuple[Any, list[Any]]:
+    """Groups of `group_size` neighbours; (this rank's own, all of them). ValueError where they do not fit."""
+    if group_size is None:
+        raise ValueError("Default group size only takes effect when CUDA is available. If your subgroup uses "
+                         "a backend that does not depend on CUDA, please pass in 'group_size' correctly.")
+    if group_size <= 0:
+        raise ValueError(f"The arg 'group_size' ({group_size}) must be positive")
+    ranks = get_process_group_ranks(default_group(group))
+    if len(ranks) < group_size:
+        raise ValueError(f"The arg 'group_size' ({group_size}) must not exceed the world size ({len(ranks)})")
+    if len(ranks) % group_size:
+        raise ValueError(f"The world size ({len(ranks)}) must be divisible by '{group_size=}'")
+    parts = [ranks[at:at + group_size] for at in range(0, len(ranks), group_size)]
+    return new_subgroups_by_enumeration(parts, timeout, backend, pg_options, group_desc)
+
+
+def new_subgroups_by_enumeration(ranks_per_subgroup_list: Sequence[Sequence[int]],
+                                 timeout: timedelta | None = None, backend: str | None = None,
+                                 pg_options: Any = None, group_desc: str | None = None
+                                 ) -> tuple[Any, list[Any]]:
+    """Groups of the ranks given; (this rank's own or None, all of them). ValueError where two overlap."""
+    if not ranks_per_subgroup_list:
+        raise ValueError("The arg 'ranks_per_subgroup_list' cannot be empty")
+    subgroups, mine, seen = [], None, dict[int, Sequence[int]]()
+    for ranks in ranks_per_subgroup_list:
+        subgroups.append(new_group(ranks, timeout, backend, pg_options, group_desc=group_desc))
+        for rank in ranks:
+            if rank in seen:
+                raise ValueError(f"Rank {rank} has appeared in both subgroup {seen[rank]} and {ranks}")
+            seen[rank] = ranks
+        if get_rank() in ranks:
+            mine = subgroups[-1]
+    return mine, subgroups
+
+
+def member(group: Any, name: str) -> Any:
+    """The group that `group=` means, or None, with PyTorch's warning, where this rank is not in it."""
+    if group != GroupMember.NON_GROUP_MEMBER:
+        return default_group(group)
+    rank = -1 if world.default is None else world.default.rank()
+    warnings.warn(f"Running {name} on global rank {rank} which does not belong to the given group.",
+                  stacklevel=3)
+    return None
+
+
+def get_rank(group: ProcessGroup | None = None) -> int:
+    """This process's rank in the group (of all, by default); -1 where it is not in it."""
+    everybody = default_group()
+    return -1 if group == GroupMember.NON_GROUP_MEMBER else (group or everybody).rank()
+
+
+def get_world_size(group: ProcessGroup | None = None) -> int:
+    """How many ranks the group has (that of all, by default); -1 where this rank is not in it."""
+    everybody = default_group()
+    return -1 if group == GroupMember.NON_GROUP_MEMBER else (group or everybody).size()
+
+
+def get_pg_count() -> int:
+    """How many groups this process is in."""
+    return len(world.groups)
+
+
+def get_backend(group: ProcessGroup | None = None) -> Any:
+    """The name that the group's backend was given."""
+    return Backend(default_group(group).backend)
+
+
+def get_backend_config(group: ProcessGroup | None = None) -> str:
+    """Which device has which backend: "cpu:gloo"."""
+    name = default_group(group).name()
+    return name if ":" in name else f"cpu:{name}"
+
+
+def get_process_group_ranks(group: ProcessGroup | None) -> list[int]:
+    """The ranks in the world of the group's members, in its order."""
+    return list(default_group(group).ranks)
+
+
+def get_group_rank(group: ProcessGroup, global_rank: int) -> int:
+    """The rank in the group of a rank of the world; ValueError for one that is not in it."""
+    if group == GroupMember.NON_GROUP_MEMBER:
+        raise ValueError("Invalid process group specified")
+    if group is world.default:
+        return global_rank
+    if global_rank not in group.ranks:
+        raise ValueError(f"Global rank {global_rank} is not part of group {group}")
+    return group.ranks.index(global_rank)
+
+
+def get_global_rank(group: ProcessGroup, group_rank: int) -> int:
+    """The rank in the world of a rank of the group; ValueError for one that there is not."""
+    if group is world.default:
+        return group_rank
+    if not 0 <= group_rank < len(group.ranks):
+        raise ValueError(f"Group rank {group_rank} is not part of group {group}")
+    return group.ranks[group_rank]

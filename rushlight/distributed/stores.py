@@ -1,0 +1,357 @@
+"""Stores: keys and values that all ranks see. Values are bytes; keys may be waited for."""
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import threading
+import time
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from typing import Any
+
+from rushlight.distributed.errors import DistNetworkError, DistStoreError
+from rushlight.distributed.messages import Line, Lost, pack, unpack
+
+Change = Callable[["bytes | None"], "bytes | None"]
+
+
+def _bytes(value: str | bytes) -> bytes:
+    if isinstance(value, str):
+        return value.encode()
+    if isinstance(value, (bytes, bytearray)):
+        return bytes(value)
+    raise TypeError(f"a store's values are str or bytes, got {type(value).__name__}")
+
+
+class Store:
+    """What stores do. A kind of store says how a value is changed (`_change`), and what it has (`_all`)."""
+
+    def __init__(self) -> None:
+        self._timeout = timedelta(seconds=300)
+
+    @property
+    def timeout(self) -> timedelta:
+        """How long get() and wait() wait, 300 seconds by default."""
+        return self._timeout
+
+    def set_timeout(self, timeout: timedelta) -> None:
+        """Set it."""
+        self._timeout = timeout
+
+    def _change(self, key: str, change: Change) -> bytes | None:
+        """Replace the key's value, None where there is none, by what `change` makes of it; that."""
+        raise NotImplementedError(f"{type(self).__name__} does not say how values are changed")
+
+    def _all(self) -> dict[str, bytes]:
+        raise NotImplementedError(f"{type(self).__name__} does not say what it holds")
+
+    def set(self, key: str, value: str | bytes) -> None:
+        """Set the key's value."""
+        data = _bytes(value)
+        self._change(key, lambda old: data)
+
+    def get(self, key: str) -> bytes:
+        """The key's value; waits for it, DistStoreError where it does not come within `timeout`."""
+        self.wait([key])
+        return self._all()[key]
+
+    def add(self, key: str, amount: int) -> int:
+        """Add to a number, 0 where there is none; the sum."""
+        return int(self._change(key, lambda old: b"%d" % (int(old or b"0") + amount)) or 0)
+
+    def append(self, key: str, value: str | bytes) -> None:
+        """Put the value behind what is there."""
+        data = _bytes(value)
+        self._change(key, lambda old: (old or b"") + data)
+
+    def compare_set(self, key: str, expected_value: str, desired_value: str) -> bytes:
+        """Set the value if it is the expected one (or there is none and "" is expected); the value then."""
+        expected, desired = _bytes(expected_value), _bytes(desired_value)
+        found = self._change(key, lambda old: desired if (old or b"") == expected else old)
+        return expected if found is None else found
+
+    def delete_key(self, key: str) -> bool:
+        """Delete the key; whether it was there."""
+        there: list[bool] = []
+
+        def delete(old: bytes | None) -> None:
+            there.append(old is not None)
+
+        self._change(key, delete)
+        return there[-1]
+
+    def check(self, keys: Sequence[str]) -> bool:
+        """Whether all the keys are there."""
+        held = self._all()
+        return all(key in held for key in keys)
+
+    def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
+        """Wait for the keys; DistStoreError where they do not come in time."""
+        seconds = (timeout or self._timeout).total_seconds()
+        end = time.monotonic() + seconds
+        while not self.check(keys):
+            if time.monotonic() > end:
+                raise DistStoreError(_late(keys, seconds))
+            time.sleep(0.005)
+
+    def num_keys(self) -> int:
+        """How many keys there are."""
+        return len(self._all())
+
+    def list_keys(self) -> list[str]:
+        """The keys."""
+        return list(self._all())
+
+    def multi_get(self, keys: Sequence[str]) -> list[bytes]:
+        """The values of several keys."""
+        return [self.get(key) for key in keys]
+
+    def multi_set(self, keys: Sequence[str], values: Sequence[str | bytes]) -> None:
+        """Set several keys."""
+        for key, value in zip(keys, values, strict=True):
+            self.set(key, value)
+
+    def has_extended_api(self) -> bool:
+        """Whether append, multi_get and multi_set are there: True."""
+        return True
+
+    def clone(self) -> Store:
+        """A store of the same values, for another thread."""
+        return self
+
+
+def _late(keys: Sequence[str], seconds: float) -> str:
+    return f"wait timeout after {seconds * 1000:.0f}ms, keys: {', '.join('/' + key for key in keys)}"
+
+
+class HashStore(Store):
+    """A store within one process."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._values: dict[str, bytes] = {}
+        self._lock = threading.Lock()
+
+    def _change(self, key: str, change: Change) -> bytes | None:
+        with self._lock:
+            value = change(self._values.get(key))
+            if value is None:
+                self._values.pop(key, None)
+            else:
+                self._values[key] = value
+            return value
+
+    def _all(self) -> dict[str, bytes]:
+        return dict(self._values)
+
+
+class FileStore(Store):
+    """A store in a file that all ranks can reach. The file is a log of changes, locked while one is made.
+
+    It is removed when as many stores as `world_size` says (if it does) have been closed or collected.
+    """
+
+    def __init__(self, file_name: str, world_size: int = -1) -> None:
+        super().__init__()
+        self._path, self._world_size = str(file_name), world_size
+        self._at, self._held = 0, dict[str, bytes]()
+        self._pid = os.getpid()
+        with open(self._path, "ab"):
+            pass
+
+    @property
+    def path(self) -> str:
+        """The file's name."""
+        return self._path
+
+    def _read(self, file: Any) -> None:
+        file.seek(self._at)
+        buffer = bytearray(file.read())
+        self._at += len(buffer)
+        while (entry := unpack(buffer)) is not None:
+            if len(entry) == 2:
+                self._held[entry[0].decode()] = entry[1]
+            else:
+                self._held.pop(entry[0].decode(), None)
+        self._at -= len(buffer)
+
+    def _change(self, key: str, change: Change) -> bytes | None:
+        with open(self._path, "a+b") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            self._read(file)
+            old = self._held.get(key)
+            value = change(old)
+            if value != old:
+                file.write(pack(key) if value is None else pack(key, value))
+                file.flush()
+                self._read(file)
+            return value
+
+    def _all(self) -> dict[str, bytes]:
+        with open(self._path, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH)
+            self._read(file)
+        return self._held
+
+    def __del__(self) -> None:
+        try:
+            if self._world_size > 0 and self._pid == os.getpid():
+                closed = self._change("\0closed", lambda old: b"%d" % (int(old or b"0") + 1))
+                if int(closed or 0) >= self._world_size:
+                    os.unlink(self._path)
+        except Exception:
+            pass    # the interpreter may be ending
+
+    def list_keys(self) -> list[str]:
+        """The keys."""
+        return [key for key in self._all() if key != "\0closed"]
+
+
+class TCPStore(Store):
+    """A store that one process keeps and all reach by TCP.
+
+    host_name, port: where. world_size: how many will use it (with wait_for_workers the constructor waits for
+    them). is_master: keep it, in a thread of this process; port 0 is any free one then. timeout: 300 s.
+    Raises DistNetworkError where the port is taken or nobody listens.
+    """
+
+    libuvBackend = True
+
+    def __init__(self, host_name: str, port: int, world_size: int | None = None, is_master: bool = False,
+                 timeout: timedelta = timedelta(seconds=300), wait_for_workers: bool = True,
+                 multi_tenant: bool = False, master_listen_fd: int | None = None, use_libuv: bool = True
+                 ) -> None:
+        super().__init__()
+        from rushlight.distributed.hub import in_thread     # which has a store of its own
+
+        self._timeout, self.host, self.port = timeout, host_name, port
+        self._hub = in_thread(_listener(port, master_listen_fd)) if is_master else None
+        if self._hub is not None:
+            self.port = self._hub.port
+        self._line = self._connected()
+        if world_size is not None and world_size > 0 and wait_for_workers:
+            self._wait_for(world_size)
+
+    def _connected(self) -> Line:
+        try:
+            return Line(self.host, self.port, self._timeout.total_seconds())
+        except OSError as error:
+            raise DistNetworkError(str(error)) from None
+
+    def _wait_for(self, workers: int) -> None:
+        here, end = self.add("init/", 1), time.monotonic() + self._timeout.total_seconds()
+        while self._hub is not None and here < workers:
+            if time.monotonic() > end:
+                raise DistStoreError(f"Timed out after {self._timeout.total_seconds():.0f} seconds waiting "
+                                     f"for clients. {here}/{workers} clients joined.")
+            time.sleep(0.005)
+            here = self.add("init/", 0)
+
+    def __repr__(self) -> str:
+        return f"TCPStore({self.host}:{self.port}{', master' if self._hub is not None else ''})"
+
+    def __del__(self) -> None:
+        if hasattr(self, "_line"):
+            self._line.close()
+        if getattr(self, "_hub", None) is not None:
+            self._hub.stop()    # type: ignore[union-attr]
+
+    def _ask(self, *fields: str | bytes | int | float) -> list[bytes]:
+        try:
+            kind, *values = self._line.call(*fields)
+        except Lost as error:
+            raise DistNetworkError(f"the store at {self.host}:{self.port} has gone: {error}") from None
+        if kind == b"timeout":
+            raise DistStoreError(_late([f.decode() if isinstance(f, bytes) else str(f) for f in fields[2:]],
+                                       float(fields[1])))
+        if kind == b"error":
+            raise DistNetworkError(values[0].decode())
+        return values
+
+    def get(self, key: str) -> bytes:
+        return self._ask("get", self._timeout.total_seconds(), key)[0]
+
+    def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
+        self._ask("wait", (timeout or self._timeout).total_seconds(), *keys)
+
+    def check(self, keys: Sequence[str]) -> bool:
+        return self._ask("check", *keys)[0] == b"1"
+
+    def list_keys(self) -> list[str]:
+        return [key.decode() for key in self._ask("list_keys")]
+
+    def clone(self) -> TCPStore:
+        return TCPStore(self.host, self.port, None, False, self._timeout)
+
+
+# What the store's process is asked as it is, and how the answer is read.
+_READ: dict[str, Callable[[bytes], Any]] = {"set": lambda none: None, "add": int, "append": lambda none: None,
+                                            "compare_set": bytes, "delete_key": b"1".__eq__, "num_keys": int}
+ASKED = (*_READ, "check", "list_keys")
+
+
+def _asking(name: str) -> Callable[..., Any]:
+    def method(self: TCPStore, *values: Any) -> Any:
+        plain = values if name == "add" else map(_bytes, values)
+        return _READ[name]((self._ask(name, *plain) or [b""])[0])
+
+    return method
+
+
+def _prefixed(name: str) -> Callable[..., Any]:
+    def method(self: PrefixStore, key: str, *values: Any) -> Any:
+        return getattr(self.underlying_store, name)(self._key(key), *values)
+
+    return method
+
+
+def _listener(port: int, descriptor: int | None) -> Any:
+    if descriptor is not None:
+        return socket.socket(fileno=descriptor)
+    try:
+        return socket.create_server(("", port), backlog=512)
+    except OSError as error:
+        raise DistNetworkError(f"The server socket has failed to listen on any local network address. "
+                               f"port: {port}, useIpv6: false, code: {-(error.errno or 0)}, "
+                               f"name: {error.strerror}") from None
+
+
+class PrefixStore(Store):
+    """Another store whose keys have a prefix and "/" before them."""
+
+    def __init__(self, prefix: str, store: Store) -> None:
+        self._prefix, self.underlying_store = prefix, store
+
+    def _key(self, key: str) -> str:
+        return f"{self._prefix}/{key}"
+
+    @property
+    def timeout(self) -> timedelta:
+        return self.underlying_store.timeout
+
+    def set_timeout(self, timeout: timedelta) -> None:
+        self.underlying_store.set_timeout(timeout)
+
+    def wait(self, keys: Sequence[str], timeout: timedelta | None = None) -> None:
+        self.underlying_store.wait([self._key(key) for key in keys], timeout)
+
+    def check(self, keys: Sequence[str]) -> bool:
+        return self.underlying_store.check([self._key(key) for key in keys])
+
+    def num_keys(self) -> int:
+        return self.underlying_store.num_keys()
+
+    def list_keys(self) -> list[str]:
+        start = self._key("")
+        return [key[len(start):] for key in self.underlying_store.list_keys() if key.startswith(start)]
+
+    def clone(self) -> PrefixStore:
+        return PrefixStore(self._prefix, self.underlying_store.clone())
+
+
+for _name in ("set", "get", "add", "append", "compare_set", "delete_key", "num_keys"):
+    if _name in _READ:
+        setattr(TCPStore, _name, _asking(_name))
+    if _name != "num_keys":
+        setattr(PrefixStore, _name, _prefixed(_name))

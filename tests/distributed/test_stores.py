@@ -1,0 +1,93 @@
+"""Stores: what each kind answers, alone and between threads and processes."""
+import sys
+import threading
+from datetime import timedelta
+
+import pytest
+
+import rushlight.distributed as dist
+from tests.distributed import jobs
+
+
+@pytest.fixture(params=["tcp", "hash", "file", "prefix"])
+def store(request, tmp_path):
+    made = {"tcp": lambda: dist.TCPStore("127.0.0.1", 0, None, True), "hash": dist.HashStore,
+            "file": lambda: dist.FileStore(str(tmp_path / "file"), 1),
+            "prefix": lambda: dist.PrefixStore("p", dist.HashStore())}[request.param]()
+    made.set_timeout(timedelta(seconds=0.2))
+    return made
+
+
+def test_values(store):
+    store.set("a", "1")
+    store.set("b", b"x\0y")
+    assert (store.get("a"), store.get("b")) == (b"1", b"x\0y")
+    assert [store.add("n", 5), store.add("n", -7)] == [5, -2] and store.get("n") == b"-2"
+    store.append("a", "2")
+    assert store.get("a") == b"12" and store.num_keys() == 3
+    assert store.check(["a", "b"]) and not store.check(["a", "c"])
+    assert store.delete_key("a") and not store.check(["a"])
+    store.multi_set(["k", "l"], ["1", "2"])
+    assert store.multi_get(["k", "l"]) == [b"1", b"2"]
+
+
+def test_compare_set(store):
+    steps = [("c", "", "v1"), ("c", "no", "v2"), ("c", "v1", "v3"), ("d", "foo", "v")]
+    assert [store.compare_set(*step) for step in steps] == [b"v1", b"v1", b"v3", b"foo"]
+
+
+def test_waiting(store):
+    with pytest.raises(RuntimeError, match="timeout"):
+        store.get("absent")
+    with pytest.raises(dist.DistStoreError):
+        store.wait(["absent"], timedelta(milliseconds=10))
+    store.set_timeout(timedelta(seconds=10))
+    other = store.clone()
+    threading.Timer(0.05, lambda: other.set("later", "x")).start()
+    assert store.get("later") == b"x"
+
+
+def test_mistakes(store):
+    with pytest.raises(TypeError):
+        store.set("a", 1)
+    store.set("q", "abc")
+    with pytest.raises((ValueError, dist.DistNetworkError)):
+        store.add("q", 1)
+
+
+def test_addresses():
+    kept = dist.TCPStore("127.0.0.1", 0, None, True)
+    with pytest.raises(dist.DistNetworkError, match="failed to listen"):
+        dist.TCPStore("127.0.0.1", kept.port, None, True)
+    with pytest.raises(dist.DistNetworkError, match="timed out after 200ms"):
+        dist.TCPStore("127.0.0.1", 1, None, False, timedelta(seconds=0.2))
+    with pytest.raises(dist.DistStoreError, match="1/2 clients joined"):
+        dist.TCPStore("127.0.0.1", 0, 2, True, timedelta(seconds=0.2))
+
+
+def test_adding_from_many_threads():
+    kept = dist.TCPStore("127.0.0.1", 0, None, True)
+    clients = [kept.clone() for _ in range(4)]
+    threads = [threading.Thread(target=lambda c=c: [c.add("n", 1) for _ in range(200)]) for c in clients]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+    assert kept.get("n") == b"800"
+
+
+@pytest.mark.parametrize("size", [1 << 16, 1 << 24])
+def test_large_values(size):
+    kept = dist.TCPStore("127.0.0.1", 0, None, True)
+    kept.set("large", b"x" * size)
+    assert len(kept.get("large")) == size
+
+
+def test_a_file_between_processes(tmp_path):
+    code = ("import os, sys, rushlight.distributed as dist\n"
+            "store = dist.FileStore(sys.argv[1], 3)\n"
+            "[store.add('n', 1) for _ in range(100)]\n"
+            "store.set(os.environ['RANK'], 'here'); store.wait(['0', '1', '2']); print(store.get('n').decode())\n"
+            "store.add('end', 1)\n"
+            "while store.add('end', 0) < 3: pass\n")
+    ended = jobs.ranks([sys.executable, "-c", code, str(tmp_path / "file")], 3)
+    assert [rank.out for rank in ended] == ["300\n"] * 3, ended[0].err
+    assert not (tmp_path / "file").exists()
