@@ -1,0 +1,2 @@
+def load(*a,**k): raise NotImplementedError
+save=load
