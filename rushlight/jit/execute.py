@@ -44,6 +44,7 @@ class PythonWriter(Writer):
 
     def __init__(self, function: Function) -> None:
         super().__init__(function)
+        self.names.new(function.name)
         self.scope: dict[str, Any] = dict(_SCOPE)
         self.bound: dict[int, str] = {}
 
@@ -180,19 +181,15 @@ def entry(function: Function, declared: str) -> Callable[..., Any]:
     """The function as Python calls it: arguments by keyword, defaults, and a look at their types."""
     own = function.owner is not None
     formal = function.arguments[own:]
-    scope: dict[str, Any] = {**_SCOPE, "run": runner(function), "slow": lambda *found: _check(function, declared, *found)}
-    names = [f"a_{name}" for name, _, _ in formal]
-    tests = [f"{n}.__class__ is {_EXACT[t.kind]}" for n, (_, t, _) in zip(names, formal, strict=True) if t.kind in _EXACT]
-    exact = len(tests) == len(names)
-    head = ", ".join([*["self"] * own, *(f"{name}=rt.MISSING" for name, _, _ in formal), "*extra", "**more"])
-    given = ", ".join(name for name, _, _ in formal)
-    lines = [f"def {function.name}({head}):"]
-    checks = " and ".join([*(t.replace("a_", "", 1) for t in tests), "not extra", "not more"])
-    call = f"run({', '.join(['self'] * own + [name for name, _, _ in formal])})"
-    if exact:
-        lines.append(f"    if {checks}:\n        return {call}")
-    lines.append(f"    {given}{',' if given else '()'} = slow(extra, more{', ' if given else ''}{given})")
-    lines.append(f"    return {call}")
+    scope: dict[str, Any] = {**_SCOPE, "run": runner(function),
+                             "slow": lambda *found: _check(function, declared, *found)}
+    given = "".join(f"{name}, " for name, _, _ in formal)
+    tests = [f"{name}.__class__ is {_EXACT[t.kind]}" for name, t, _ in formal if t.kind in _EXACT]
+    call = f"return run({'self, ' * own}{given})"
+    lines = [f"def {function.name}({'self, ' * own}{given.replace(',', '=rt.MISSING,')}*extra, **more):"]
+    if len(tests) == len(formal):
+        lines.append(f"    if {' and '.join([*tests, 'not extra', 'not more'])}:\n        {call}")
+    lines.append(f"    {f'{given.strip()} = ' if given else ''}slow(extra, more, {given})\n    {call}")
     return compile_function("\n".join(lines) + "\n", function.name, scope, f"{function.qualname} from Python")
 
 
