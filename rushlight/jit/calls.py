@@ -86,7 +86,7 @@ class Calls(Expressions):
                 raise self.error(node, f"\n{declaration(function)}:\nArgument {name} not provided.")
             message = (f"\n{declaration(function)}:\nExpected a value of type '{{wanted}}' for argument '{name}' but "
                        "instead found type '{actual}'.")
-            taken.append(self.convert(self.value(given, node), t, node, message))
+            taken.append(self.convert(self.value(given, node), t, node, message, implicit=True))
         if left:
             raise self.error(node, f"\n{declaration(function)}:\nUnknown keyword argument '{next(iter(left))}'.")
         return taken
@@ -190,7 +190,7 @@ class Calls(Expressions):
         t = self.names.annotation(node.args[0], self)
         value = self.expr(node.args[1], t)
         message = "expected an expression of type {wanted} but found {actual}"
-        found = self.convert(value, t, node, message)
+        found = self.convert(value, t, node, message, implicit=True)
         return self.emit(node, "prim::unchecked_cast", [found], t).output if found.type != t else found
 
     def call_unchecked_cast(self, node: ast.Call, wanted: Any) -> Any:

@@ -96,8 +96,10 @@ class Expressions:
             raise UnsupportedNodeError(self.source, node)
         return method(node, wanted) if type(node) in (ast.List, ast.Dict, ast.Call, ast.IfExp) else method(node)
 
-    def convert(self, value: Value, wanted: Type, node: Any, message: str) -> Value:
-        """The value where `wanted` is expected."""
+    def convert(self, value: Value, wanted: Type, node: Any, message: str, implicit: bool = False) -> Value:
+        """The value where `wanted` is expected; implicit: a tensor may become a number."""
+        if implicit and value.type == TENSOR and wanted in _IMPLICIT:
+            value = self.call_builtin(_IMPLICIT[wanted], [value], {}, node)
         if wanted == OPEN or subtype(value.type, wanted):
             return value
         if wanted.kind == "List" and value.type.kind == "Tuple" and all(

@@ -116,7 +116,7 @@ class Names:
         """An unused name, which is used from now on."""
         plain = re.sub(r"\W|^(?=\d)", "_", hint) or "_"
         name = plain
-        while name in self._taken:
+        while name == "_" or name in self._taken:
             name = f"{plain}{self._next.setdefault(plain, 0)}"
             self._next[plain] += 1
         self._taken.add(name)
