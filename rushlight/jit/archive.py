@@ -51,7 +51,7 @@ def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
         for extra, content in (_extra_files or {}).items():
             writer.write(f"extra/{extra}", content.encode() if isinstance(content, str) else content)
         writer.write("byteorder", sys.byteorder.encode())
-        writer.finish()
+        writer.finish(".data/version", b"10\n")  # where div is true division, gelu has its `approximate`
 
 
 class _Code:

@@ -18,6 +18,7 @@ _OPS = {"len": "aten::len", "abs": "prim::abs", "max": "prim::max", "min": "prim
         "sorted": "aten::sorted", "ord": "aten::ord", "chr": "aten::chr", "hash": "aten::hash", "hex": "aten::hex",
         "bin": "aten::bin", "oct": "aten::oct", "sum": "aten::sum", "divmod": "aten::divmod", "pow": "aten::pow",
         "complex": "aten::Complex", "dict": "aten::dict", "all": "aten::all", "any": "aten::any", "list": "aten::list"}
+_LIBRARY = "__torch__.torch.nn.functional."
 _CASTS = {"int": (INT, "aten::Int"), "float": (FLOAT, "aten::Float"), "bool": (BOOL, "aten::Bool"),
           "str": (STR, "aten::str")}
 
@@ -86,10 +87,26 @@ class Calls(Expressions):
                 raise self.error(node, f"\n{declaration(function)}:\nArgument {name} not provided.")
             message = (f"\n{declaration(function)}:\nExpected a value of type '{{wanted}}' for argument '{name}' but "
                        "instead found type '{actual}'.")
-            taken.append(self.convert(self.value(given, node), t, node, message, implicit=True))
+            value = self.value(given, node)
+            if t.kind in ("List", "Optional") and function.qualname.startswith(_LIBRARY):
+                value = self.spread_out(value, t, function, args, node)
+            taken.append(self.convert(value, t, node, message, implicit=True))
         if left:
             raise self.error(node, f"\n{declaration(function)}:\nUnknown keyword argument '{next(iter(left))}'.")
         return taken
+
+    def spread_out(self, value: Value, t: Type, function: Function, args: list[Any], node: Any) -> Value:
+        """One number where the library's functions take one for each dim of space."""
+        inner = t.args[0] if t.kind == "Optional" else t
+        if value.type not in (INT, FLOAT) or inner.kind != "List":
+            return value
+        digit = function.name[-2:-1] if function.name.endswith("d") else ""
+        if digit.isdigit() or "fold" in function.name:
+            return self.list_value([value] * int(digit or 2), node, None)
+        dims = self.call_builtin("aten::sub", [self.call_builtin("aten::dim", [args[0]], {}, node),
+                                               self.constant(node, 2)], {}, node)
+        one = self.list_value([value], node, None)
+        return self.call_builtin("aten::mul", [one, dims], {}, node)  # type: ignore[no-any-return]
 
     # --- ops ------------------------------------------------------------------------------------
 
@@ -161,7 +178,7 @@ class Calls(Expressions):
                     kind = kind if name not in ("abs", "max", "min") else f"aten::{name}"
                     kind = "prim::abs" if kind == "aten::abs" and args[0].type != TENSOR else kind
                 return self.call_builtin(kind, args, kwargs, node)
-        if isinstance(known, type):
+        if isinstance(known, (type, Type)):
             return self.construct(known, args, kwargs, node)
         found = self.names.compiled(known, node, self)
         if hasattr(found, "__compile_call__"):
@@ -172,7 +189,7 @@ class Calls(Expressions):
         """int(x), float(x), bool(x), str(x)."""
         return value if value.type == t else self.call_builtin(kind, [value], {}, node)
 
-    def construct(self, known: type, args: list[Any], kwargs: dict[str, Any], node: Any) -> Value:
+    def construct(self, known: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Value:
         """A call of a class: a named tuple, or a compiled class."""
         t = self.names.type_of(known, node, self)
         if t.kind == "Tuple":

@@ -110,15 +110,17 @@ class PythonWriter(Writer):
         form = self.form(node)
         if isinstance(form, str):
             return form.format(*shown, **{"*": ", ".join(shown)})
-        # Defaults at the end, and by keyword, are left to the op.
+        # Defaults at the end, and by keyword, are left to the op; losses have other arguments in between.
         parts, rest = [], False
-        for text, value, p in reversed(list(zip(shown, node.inputs, schema.parameters, strict=True))):
-            if p.keyword_only or not rest:
+        loss = any(p.name == "reduction" for p in schema.parameters)
+        for i, (text, value, p) in reversed(list(enumerate(zip(shown, node.inputs, schema.parameters, strict=True)))):
+            by_name = p.keyword_only or loss and i > 1
+            if by_name or not rest:
                 if _says(value, p.default):
                     continue
-                rest = rest or not p.keyword_only
-            name = "input" if p.name == "self" else p.name
-            parts.append(f"{name}={text}" if p.keyword_only else text)
+                rest = rest or not by_name
+            text = f"rt.REDUCTIONS[{text}]" if p.name == "reduction" else text
+            parts.append(f"{p.name}={text}" if by_name else text)
         return f"{self.bind(form, node.kind.split('::')[1])}({', '.join(reversed(parts))})"
 
     def argument(self, value: Value, raw: str) -> str:
@@ -145,12 +147,13 @@ class PythonWriter(Writer):
                 if key in table:
                     return table[key]
         function = next((f for f in (lookup(s, name) for s in spaces) if f is not None), None)
+        if function is None and name.endswith("_"):
+            plainly = lookup("nn.functional", name[:-1])
+            function = plainly and (lambda *args: plainly(*args, inplace=True))
         if function is not None:
             return function
         form = plain.get(keys[0], plain.get(node.kind))
-        if form is None:
-            raise RuntimeError(f"{node.kind}: no such op in Rushlight")
-        return form
+        return form or f"rt.absent({node.kind!r})"
 
 
 def _says(value: Value, default: Any) -> bool:

@@ -102,9 +102,10 @@ class Expressions:
             value = self.call_builtin(_IMPLICIT[wanted], [value], {}, node)
         if wanted == OPEN or subtype(value.type, wanted):
             return value
-        if wanted.kind == "List" and value.type.kind == "Tuple" and all(
-                subtype(t, wanted.args[0]) for t in value.type.args):
-            return self.listed(value, wanted, node)
+        inner = wanted.args[0] if wanted.kind == "Optional" else wanted
+        if inner.kind == "List" and value.type.kind == "Tuple" and all(
+                subtype(t, inner.args[0]) for t in value.type.args):
+            return self.listed(value, inner, node)
         if wanted == FLOAT and value.type == INT and value.node and value.node.kind == "prim::Constant":
             return self.constant(node, float(value.node.attrs["value"]))
         raise self.error(node, message.format(wanted=wanted, actual=value.type))

@@ -195,7 +195,7 @@ def form(home: ClassType, base: type = RecursiveScriptModule) -> type:
     if own is None or own.__base__ is not base:
         own = home.form = type(base.__name__, (base,), {"_type": home, "__module__": base.__module__})
     for name, function in home.methods.items():
-        if name not in vars(own) and function.finished:
+        if name not in vars(own) and function is not None and function.finished:
             setattr(own, name, execute.entry(function, declaration(function)))
     return own  # type: ignore[no-any-return]
 

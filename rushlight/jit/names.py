@@ -54,18 +54,17 @@ class Names:
     def member(self, base: Any, name: str, node: Any, compiler: Any) -> Any:
         """What base.name stands for, where base is a Python object."""
         home = base.object
+        own = self.functional(name) if home is torch.nn.functional else None
+        if own is not None:
+            return own
         try:
             found = getattr(home, name)
         except AttributeError:
             space = getattr(home, "__name__", "").removeprefix("rushlight")
-            if home is torch.nn.functional or home is torch:
-                kind = f"aten::{name}"
-                if schemas.named(kind):
-                    return Builtin(kind)
+            if home is torch and schemas.named(f"aten::{name}"):
+                return Builtin(f"aten::{name}")
             what = "module" if isinstance(home, types.ModuleType) else f"'{type(home).__name__}' object"
             raise compiler.error(node, f"{what} {space} has no attribute {name}") from None
-        if home is torch.nn.functional:
-            return self.functional(name) or Known(found)
         if home is torch and schemas.named(f"aten::{name}") and not isinstance(found, type):
             return Builtin(f"aten::{name}")
         return Known(found)
@@ -254,7 +253,7 @@ def unique(name: str) -> str:
 
 def script_function(function: Any) -> Function:
     """The program of a Python function."""
-    if function not in _compiled:
+    if _compiled.get(function) is None:
         tree, source = parsed(function)
         module = function.__module__.replace("rushlight", "torch", 1)
         path = "__torch__." + ("" if module == "__main__" else f"{module}.") + function.__name__
@@ -270,7 +269,7 @@ def _defaults(function: Any) -> dict[str, Any]:
 
 
 def build(tree: ast.FunctionDef, source: Source, names: Names, qualname: str, owner: ClassType | None,
-          defaults: dict[str, Any], known: Callable[[Function], Any] = lambda f: None) -> Function:
+          defaults: dict[str, Any], known: Callable[[Function | None], Any] = lambda f: None) -> Function:
     """Compile a function: `defaults` of its arguments, beside those that the tree spells as constants."""
     function = Function(qualname, [], None, owner=owner)
     compiler = Compiler(function, names, source)
@@ -296,7 +295,11 @@ def build(tree: ast.FunctionDef, source: Source, names: Names, qualname: str, ow
     result = tree.returns or result
     function.returns = None if result is None or _is_any(result, source) else names.annotation(result, compiler)
     known(function)
-    compiler.run(tree)
+    try:
+        compiler.run(tree)
+    except BaseException:
+        known(None)
+        raise
     return function
 
 
@@ -345,7 +348,7 @@ def _method(function: Any, owner: ClassType) -> Function:
         return ignored(function, owner)
     tree, source = parsed(function)
     return build(tree, source, Names(scope_of(function)), f"{owner.qualname}.{tree.name}", owner, _defaults(function),
-                 lambda f: owner.methods.setdefault(tree.name, f))
+                 lambda f: owner.methods.update({tree.name: f}))
 
 
 def compile_method(owner: ClassType, name: str) -> Function | None:

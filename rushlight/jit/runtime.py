@@ -37,6 +37,11 @@ def fail(shown: str, message: str, kind: str | None = None) -> Any:
                 f"call last):\n{shown}{kind or 'RuntimeError'}: {message}\n")
 
 
+def absent(kind: str) -> Any:
+    """An op that a file's code has, perhaps where it never comes to, and Rushlight has not."""
+    raise RuntimeError(f"{kind}: Rushlight has no such op")
+
+
 def text(value: Any) -> str:
     """str(value), as TorchScript prints it."""
     return str(value)
@@ -119,12 +124,47 @@ def upsample(mode: str, x: Any, size: Any, corners: Any, *scales: Any) -> Any:
     return F.interpolate(x, size, given_scales, mode, corners)
 
 
-def upsample_vec(mode: str, x: Any, size: Any, corners: Any, scales: Any) -> Any:
+def upsample_vec(mode: str, x: Any, size: Any, corners: Any, scales: Any, antialias: bool = False) -> Any:
     """An upsample op with a list of scales."""
-    return F.interpolate(x, size, None if scales is None else tuple(scales), mode, corners)
+    return F.interpolate(x, size, None if scales is None else tuple(scales), mode, corners, antialias=antialias)
 
 
 def interpolate(x: Any, size: Any = None, scale: Any = None, mode: str = "nearest", corners: Any = None,
                 recompute: Any = None, antialias: bool = False) -> Any:
     """F.interpolate."""
     return F.interpolate(x, size, scale, mode, corners, recompute, antialias)
+
+
+def attention(query: Any, key: Any, value: Any, size: int, heads: int, in_weight: Any, in_bias: Any, out_weight: Any,
+              out_bias: Any, mask: Any = None, need_weights: bool = True, average: bool = True,
+              kind: int | None = None) -> Any:
+    """nn.MultiheadAttention in evaluation, (N, L, E); kind: 1 where the mask is that of padded keys."""
+    each = [x.transpose(0, 1) for x in (query, key, value)]
+    padding, mask = (mask, None) if kind == 1 else (None, mask)
+    out, weights = F.multi_head_attention_forward(
+        *each, size, heads, in_weight, in_bias, None, None, False, 0.0, out_weight, out_bias, training=False,
+        key_padding_mask=padding, need_weights=need_weights, attn_mask=mask, average_attn_weights=average)
+    return out.transpose(0, 1), weights if need_weights else torch.empty(0)
+
+
+def encoder_layer(x: Any, size: int, heads: int, in_weight: Any, in_bias: Any, out_weight: Any, out_bias: Any,
+                  gelu: bool, norm_first: bool, eps: float, weight1: Any, bias1: Any, weight2: Any, bias2: Any,
+                  ff1: Any, ff_bias1: Any, ff2: Any, ff_bias2: Any, mask: Any = None, kind: int | None = None) -> Any:
+    """nn.TransformerEncoderLayer in evaluation."""
+    def attend(x: Any) -> Any:
+        return attention(x, x, x, size, heads, in_weight, in_bias, out_weight, out_bias, mask, False, True, kind)[0]
+
+    def forward(x: Any) -> Any:
+        return F.linear((F.gelu if gelu else F.relu)(F.linear(x, ff1, ff_bias1)), ff2, ff_bias2)
+
+    def norm1(x: Any) -> Any:
+        return F.layer_norm(x, (size,), weight1, bias1, eps)
+
+    def norm2(x: Any) -> Any:
+        return F.layer_norm(x, (size,), weight2, bias2, eps)
+
+    if norm_first:
+        x = x + attend(norm1(x))
+        return x + forward(norm2(x))
+    x = norm1(x + attend(x))
+    return norm2(x + forward(x))

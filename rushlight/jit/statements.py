@@ -336,7 +336,9 @@ class Compiler(Calls):
             self.env["$dead"] = True
         for name in dict.fromkeys([*ends[0], *ends[1]]):
             pair = [end.get(name) for end in ends]
-            if pair[0] is pair[1] or name == "$dead":
+            if name == "$dead":
+                continue
+            if pair[0] is pair[1]:
                 self.env[name] = pair[0]
             elif any(dead) and not all(dead) and not isinstance(pair[dead.index(False)], Value):
                 self.env[name] = pair[dead.index(False)]

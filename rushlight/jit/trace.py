@@ -1,4 +1,414 @@
-class TracerWarning(Warning): pass
-class TracingCheckError(Exception): pass
-def trace(*a,**k): raise NotImplementedError
-trace_module=trace
+"""torch.jit.trace: a call is recorded, op by op, as a program.
+
+Sizes of traced tensors are numbers that remember where they come from, so a view by x.size(0) holds for other
+sizes. What leaves for Python (bool(x), x.item(), ...) is a constant of the program; PyTorch's TracerWarning says so.
+"""
+from __future__ import annotations
+
+import ast
+import operator
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import rushlight as torch
+from rushlight.jit import schema as schemas
+from rushlight.jit.frontend import Source
+from rushlight.jit.ir import Function, Value
+from rushlight.jit.modules import ScriptFunction, ScriptModule, TopLevelTracedModule, instance
+from rushlight.jit.names import Names, named_builtin, unique
+from rushlight.jit.state import STACK, tracing
+from rushlight.jit.statements import Compiler
+from rushlight.jit.tidy import tidy
+from rushlight.jit.types import BOOL, INT, NONE, TENSOR, ClassType, Type, list_of, of_value, qualified
+from rushlight.jit.values import Builtin, Items
+from rushlight.nn.modules.module import Module
+from rushlight.overrides import TorchFunctionMode
+
+
+class TracerWarning(Warning):
+    """The trace may not hold for other inputs."""
+
+
+class TracingCheckError(Exception):
+    """The traced program differs from the Python that it was recorded from."""
+
+
+_LOST = ("Converting a tensor to a Python {} might cause the trace to be incorrect. We can't record the data flow of "
+         "Python values, so this value will be treated as a constant in the future. This means that the trace might not "
+         "generalize to other inputs!")
+
+
+def _leaving(method: str, what: str) -> Callable[..., Any]:
+    """A method that hands a tensor's value to Python."""
+    plain = getattr(torch.Tensor, method)
+
+    def leave(self: Any, *args: Any) -> Any:
+        if tracing():
+            text = what if " " in what else _LOST.format(what)
+            warnings.warn(text, TracerWarning, stacklevel=2)
+        return plain(self, *args)
+    return leave
+
+
+def _recorded(method: str, kind: str | None = None) -> Callable[..., Any]:
+    """A method that is no op of the table, recorded by hand."""
+    plain = getattr(torch.Tensor, method)
+
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        found = plain(self, *args, **kwargs)
+        tracer = tracing()
+        if tracer is None:
+            return found
+        if method in _CASTS:
+            args, kwargs = (_CASTS[method],), {}
+        return tracer.record(Builtin(kind or f"aten::{method}"), (self, *args), kwargs, found)
+    return run
+
+
+_CASTS: dict[str, Any] = {"float": torch.float32, "double": torch.float64, "half": torch.float16, "long": torch.int64,
+                          "int": torch.int32, "bool": torch.bool, "bfloat16": torch.bfloat16}
+
+
+class TracedTensor(torch.Tensor):
+    """A tensor whose methods outside of the table are seen by the trace."""
+
+    @property
+    def shape(self) -> Any:  # type: ignore[override]
+        """The size of each dim; numbers that remember the tensor."""
+        return _sizes(self)
+
+    def size(self, dim: int | None = None) -> Any:
+        """All sizes, or one."""
+        return _sizes(self) if dim is None else _sizes(self)[dim]
+
+    __bool__ = _leaving("__bool__", "boolean")
+    __int__ = _leaving("__int__", "integer")
+    __float__ = _leaving("__float__", "float")
+    __index__ = _leaving("__index__", "index")
+    item = _leaving("item", "number")
+    tolist = _leaving("tolist", "list")
+    numpy = _leaving("numpy", "NumPy array might cause the trace to be incorrect".split(" might")[0])
+    __len__ = _leaving("__len__", "Using len to get tensor shape might cause the trace to be incorrect. Recommended usage "
+                       "would be tensor.shape[0]. Passing a tensor of different shape might lead to errors or silently "
+                       "give incorrect results.")
+    to, detach = _recorded("to"), _recorded("detach")
+    contiguous = _recorded("contiguous")
+
+
+for _name in _CASTS:
+    setattr(TracedTensor, _name, _recorded(_name, "aten::to"))
+
+
+def _sizes(x: Any) -> Any:
+    plain = torch.Tensor.size(x)
+    tracer = tracing()
+    return plain if tracer is None else tuple(tracer.number("aten::size", int(n), x, i) for i, n in enumerate(plain))
+
+
+class TracedInt(int):
+    """A size, and what is computed from sizes."""
+
+
+def _arithmetic(name: str, kind: str, swap: bool = False) -> None:
+    plain = getattr(int, name)
+
+    def run(self: int, other: Any) -> Any:
+        found = plain(self, other)
+        tracer = tracing()
+        if tracer is None or not isinstance(other, int) or found is NotImplemented:
+            return found
+        return tracer.number(kind, found, *((other, self) if swap else (self, other)))
+    setattr(TracedInt, name, run)
+
+
+for _op in ("add", "sub", "mul", "floordiv", "mod"):
+    for _swap in (False, True):
+        _arithmetic(f"__{'r' * _swap}{_op}__", f"aten::{'remainder' if _op == 'mod' else _op}", _swap)
+
+
+class Tracer(TorchFunctionMode):
+    """Records the ops that run into a function; `module`'s parameters and buffers are attributes of self."""
+
+    def __init__(self, function: Function, module: Any) -> None:
+        self.compiler = Compiler(function, Names(lambda name: None), Source("", "<trace>"))
+        self.values: dict[int, Value] = {}
+        self.alive: list[Any] = []
+        self.places: dict[int, str] = {}
+        if module is not None:
+            home = function.owner
+            self.self = function.block.param(Type("Class", home=home), "self")
+            self.places = {id(t): name for name, t in (*module.named_parameters(remove_duplicate=False),
+                                                       *module.named_buffers(remove_duplicate=False))}
+
+    def know(self, found: Any, value: Value) -> Any:
+        """Note which value of the program an object is; a tensor becomes a traced one."""
+        if isinstance(found, torch.Tensor) and not isinstance(found, (TracedTensor, torch.nn.Parameter)):
+            if id(found) not in self.places:
+                found = found.as_subclass(TracedTensor)
+        self.values[id(found)] = value
+        self.alive.append(found)
+        return found
+
+    def number(self, kind: str, found: int, *args: Any) -> TracedInt:
+        """A traced number."""
+        value = self.compiler.call_builtin(kind, [self.value(a) for a in args], {}, _AT)
+        return self.know(TracedInt(found), value)  # type: ignore[no-any-return]
+
+    def value(self, found: Any) -> Any:
+        """The program's value for an argument."""
+        known = self.values.get(id(found))
+        if known is not None:
+            return known
+        if isinstance(found, torch.Tensor):
+            return self.attribute(found)
+        if isinstance(found, (list, tuple)) and any(isinstance(x, (torch.Tensor, TracedInt, list, tuple)) for x in found):
+            values = [self.value(x) for x in found]
+            same = len({v.type for v in values}) == 1
+            return self.compiler.list_value(values, _AT, None) if same else self.compiler.value(Items(values), _AT)
+        if isinstance(found, (list, tuple)) and not found:
+            return self.compiler.list_value([], _AT, INT)
+        if isinstance(found, TracedInt):
+            found = int(found)
+        return self.compiler.constant(_AT, *self.compiler.names.plain(list(found) if isinstance(found, tuple) else found))
+
+    def attribute(self, found: Any) -> Value:
+        """A parameter or buffer, by its way from self; any other tensor is a constant."""
+        path = self.places.get(id(found))
+        if path is None:
+            self.alive.append(found)
+            value = self.compiler.emit(_AT, "prim::Constant", (), TENSOR, value=found.detach()).output
+        else:
+            value = self.self
+            for name in path.split("."):
+                value = self.compiler.member(value, value.type.home, name, _AT)
+        self.values[id(found)] = value
+        return value
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = {k: v for k, v in (kwargs or {}).items() if v is not None}
+        found = func(*map(_plain, args), **{k: _plain(v) for k, v in kwargs.items()})
+        return self.record(func, args, kwargs, found)
+
+    def record(self, func: Any, args: Any, kwargs: dict[str, Any], found: Any) -> Any:
+        """Note a call and its result; the result to go on with."""
+        name = getattr(func, "__name__", "")
+        if name in ("__getitem__", "__setitem__"):
+            value = self.item(name, *args)
+        elif not isinstance(found, (torch.Tensor, list, tuple)) and found is not None:
+            return found  # a number: a constant from here on
+        else:
+            values = [self.value(a) for a in args]
+            named = {k: self.value(v) for k, v in kwargs.items()}
+            value = self.compiler.call(_called(func, name), values, named, _AT)
+        return self.results(found, value)
+
+    def item(self, name: str, base: Any, index: Any, *stored: Any) -> Value:
+        """x[...] and x[...] = y."""
+        env, compiler = {}, self.compiler
+        for i, part in enumerate(index if isinstance(index, tuple) else (index,)):
+            if isinstance(part, (torch.Tensor, TracedInt)):
+                env[f"i{i}"] = self.value(part)
+        compiler.env = env
+        parts = [_spelled(p, i) for i, p in enumerate(index if isinstance(index, tuple) else (index,))]
+        tree = ast.parse(f"x[{', '.join(parts)}{',' * (len(parts) == 1 and isinstance(index, tuple))}]", mode="eval").body
+        if name == "__getitem__":
+            return compiler.indexed(self.value(base), tree.slice, _AT)  # type: ignore[attr-defined]
+        compiler.set_item(self.value(base), tree, self.value(stored[0]), _AT)  # type: ignore[arg-type]
+        return self.value(base)
+
+    def results(self, found: Any, value: Value) -> Any:
+        """The results with their values."""
+        if isinstance(found, torch.Tensor):
+            return self.know(found, value)
+        if isinstance(found, (list, tuple)):
+            kind = "prim::TupleUnpack" if value.type.kind == "Tuple" else "prim::ListUnpack"
+            types = value.type.args if value.type.kind == "Tuple" else value.type.args * len(found)
+            values = self.compiler.emit(_AT, kind, [value], *types).outputs
+            parts = [self.results(f, v) for f, v in zip(found, values, strict=True)]
+            return type(found)(parts) if type(found) in (list, tuple) else type(found)(*parts) if hasattr(
+                found, "_fields") else type(found)(parts)
+        return found
+
+
+_AT: Any = ast.Constant(0, lineno=0, col_offset=0, end_lineno=0, end_col_offset=0)
+
+
+def _spelled(part: Any, i: int) -> str:
+    if isinstance(part, slice):
+        return ":".join("" if p is None else str(int(p)) for p in (part.start, part.stop, part.step))
+    if isinstance(part, (torch.Tensor, TracedInt)):
+        return f"i{i}"
+    return "..." if part is Ellipsis else repr(part)
+
+
+def _plain(found: Any) -> Any:
+    """An argument without what the trace adds to it."""
+    if isinstance(found, TracedInt):
+        return int(found)
+    if type(found) in (list, tuple):
+        return type(found)(map(_plain, found))
+    return found
+
+
+def _called(func: Any, name: str) -> Any:
+    """What a recorded function is in a program."""
+    if isinstance(func, Builtin):
+        return func
+    found = named_builtin(func)
+    if found is None and schemas.named(f"aten::{name}"):
+        found = Builtin(f"aten::{name}")
+    if found is None:
+        raise RuntimeError(f"torch.jit.trace: {name} has no form in TorchScript")
+    return found
+
+
+# --- the public functions -----------------------------------------------------------------------
+
+def trace(func: Any, example_inputs: Any = None, optimize: Any = None, check_trace: bool = True,
+          check_inputs: Any = None, check_tolerance: float = 1e-5, strict: bool = True, _force_outplace: bool = False,
+          _module_class: Any = None, _compilation_unit: Any = None, example_kwarg_inputs: Any = None,
+          _store_inputs: bool = True) -> Any:
+    """Record `func`, a function or module, on example inputs; the program, as a ScriptFunction or ScriptModule.
+
+    check_inputs: more tuples of inputs for which the program is compared with `func`, within check_tolerance.
+    strict=False allows lists and dicts as results. Raises RuntimeError for what a program cannot hold.
+    """
+    if isinstance(func, (ScriptModule, ScriptFunction)):
+        return func
+    if isinstance(func, Module):
+        inputs = example_inputs if example_inputs is not None else example_kwarg_inputs
+        return trace_module(func, {"forward": inputs}, optimize, check_trace,
+                            None if check_inputs is None else [{"forward": i} for i in check_inputs], check_tolerance,
+                            strict)
+    inputs = _inputs(example_inputs)
+    name = getattr(func, "__name__", "forward")
+    function = Function(unique(f"__torch__.{name if name.isidentifier() else 'forward'}"), [], None)
+    _record(func, function, None, inputs, strict)
+    made = ScriptFunction(function, func)
+    for given in [inputs, *map(_inputs, check_inputs or ())] * check_trace:
+        _compare(made, func, given, check_tolerance)
+    return made
+
+
+def trace_module(mod: Module, inputs: dict[str, Any], optimize: Any = None, check_trace: bool = True,
+                 check_inputs: Any = None, check_tolerance: float = 1e-5, strict: bool = True, *rest: Any,
+                 **more: Any) -> Any:
+    """Record methods of a module: inputs is {"forward": example inputs, ...}."""
+    home = _home(mod)
+    for name, given in inputs.items():
+        function = Function(f"{home.qualname}.{name}", [], None, owner=home)
+        _record(getattr(mod, name) if name != "forward" else mod, function, mod, _inputs(given), strict)
+        home.methods[name] = function
+    made = _wrapped(mod, home)
+    for each in [inputs, *(check_inputs or ())] * check_trace:
+        for name, given in each.items():
+            kept = [(b, b.detach().clone()) for b in mod.buffers()]
+            _compare(getattr(made, name), getattr(mod, name), _inputs(given), check_tolerance)
+            with torch.no_grad():
+                for buffer, before in kept:
+                    buffer.copy_(before)
+    return made
+
+
+def _inputs(given: Any) -> tuple[Any, ...]:
+    return tuple(given) if isinstance(given, (tuple, list)) else (given,)
+
+
+def _record(call: Any, function: Function, module: Any, inputs: tuple[Any, ...], strict: bool) -> None:
+    """Run `call` and write down what it does."""
+    tracer = Tracer(function, module)
+    if module is not None:
+        function.arguments.append(("self", tracer.self.type, schemas.REQUIRED))
+    names = _argument_names(call, module, len(inputs))
+    given = [_argument(tracer, function, n, x) for n, x in zip(names, inputs, strict=True)]
+    STACK.append(tracer)
+    try:
+        with tracer:
+            found = call(*given)
+    finally:
+        STACK.pop()
+    result = _result(tracer, found, strict)
+    function.returns, function.finished = result.type, True
+    function.block.finish([result])
+    tidy(function.block)
+
+
+def _argument_names(call: Any, module: Any, count: int) -> list[str]:
+    code = getattr(getattr(type(module), "forward", None) if module is not None else call, "__code__", None)
+    names = list(code.co_varnames[:code.co_argcount])[module is not None:] if code else []
+    return (names + [f"argument_{i}" for i in range(len(names), count)])[:count]
+
+
+def _argument(tracer: Tracer, function: Function, name: str, x: Any) -> Any:
+    """An input of the program: a tensor, or tuples, lists and dicts of tensors."""
+    t = of_value(x)
+    value = function.block.param(t, name)
+    function.arguments.append((name, t, schemas.REQUIRED))
+    if isinstance(x, dict):
+        return {k: tracer.know(v, tracer.compiler.call_builtin("aten::__getitem__", [value, tracer.compiler.constant(
+            _AT, k)], {}, _AT)) for k, v in x.items()}
+    return tracer.results(x, value)
+
+
+def _result(tracer: Tracer, found: Any, strict: bool) -> Value:
+    """What the program returns."""
+    kind = type(found).__name__
+    if strict and isinstance(found, (list, dict)):
+        raise RuntimeError(f"Encountering a {kind} at the output of the tracer might cause the trace to be incorrect, this "
+                           "is only valid if the container structure does not change based on the module's inputs. "
+                           "Consider using a constant container instead (e.g. for `list`, use a `tuple` instead. for "
+                           "`dict`, use a `NamedTuple` instead). If you absolutely need this and know the side effects, "
+                           "pass strict=False to trace() to allow this behavior.")
+    compiler = tracer.compiler
+    if isinstance(found, dict):
+        flat = [v for k, x in found.items() for v in (compiler.constant(_AT, k), _result(tracer, x, strict))]
+        return compiler.emit(_AT, "prim::DictConstruct", flat, Type("Dict", (flat[0].type, flat[1].type))).output
+    if isinstance(found, tuple):
+        return compiler.value(Items([_result(tracer, x, strict) for x in found]), _AT)
+    if isinstance(found, list):
+        return compiler.list_value([_result(tracer, x, strict) for x in found], _AT, None)
+    if not isinstance(found, torch.Tensor):
+        raise RuntimeError("Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from traced "
+                           f"functions, got {kind}")
+    return tracer.value(found)  # type: ignore[no-any-return]
+
+
+def _compare(made: Any, func: Any, inputs: tuple[Any, ...], tolerance: float) -> None:
+    """Warn where the program and the Python do not give the same."""
+    from rushlight.base.pytree import tree_leaves
+
+    with torch.random.fork_rng():
+        theirs = tree_leaves(func(*inputs))
+    with torch.random.fork_rng():
+        ours = tree_leaves(made(*inputs))
+    for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
+        try:
+            torch.testing.assert_close(a.double(), b.double(), rtol=tolerance, atol=tolerance, equal_nan=True)
+        except AssertionError as error:
+            warnings.warn(f"Output nr {i + 1}. of the traced function does not match the corresponding output of the Python "
+                          f"function. Detailed error:\n{error}", TracerWarning, stacklevel=4)
+
+
+def _home(module: Any) -> ClassType:
+    """A type of its own for a traced module: parameters, buffers and modules."""
+    if isinstance(module, ScriptModule):
+        return module._type
+    home = ClassType(unique(qualified(type(module))), True)
+    for kind, table in (("parameter", module._parameters), ("buffer", module._buffers)):
+        for name, value in table.items():
+            home.fields[name], home.kinds[name] = (NONE if value is None else TENSOR), kind
+    home.fields["training"], home.kinds["training"] = BOOL, "attribute"
+    for name, child in module._modules.items():
+        if child is not None:
+            home.fields[name], home.kinds[name] = Type("Class", home=_home(child)), "module"
+    return home
+
+
+def _wrapped(module: Any, home: ClassType) -> Any:
+    values = {name: _wrapped(module._modules[name], home.fields[name].home) if home.kinds[name] == "module"
+              else getattr(module, name) for name in home.fields}
+    return instance(home, values, TopLevelTracedModule)
+
+
+__all__ = ["TracedTensor", "Tracer", "TracerWarning", "TracingCheckError", "list_of", "operator", "trace", "trace_module"]

@@ -14,8 +14,13 @@ from rushlight.dispatch.door import lookup
 TABLE = Path(__file__).resolve().parents[2] / "rushlight" / "jit"
 # Ops of `prim` that programs name; the others are what compilers make.
 PRIM = {"RaiseException", "NumToTensor", "dtype", "device", "layout", "requires_grad", "is_cuda", "is_meta",
-        "is_sparse", "data", "grad", "min", "max", "abs", "type", "index", "StringIndex", "itemsize", "nbytes",
+        "is_sparse", "is_nested", "data", "grad", "min", "max", "abs", "type", "index", "StringIndex", "itemsize", "nbytes",
         "unchecked_unwrap_optional"}
+# Ops that PyTorch's own modules mention, in branches that are not taken.
+MENTIONED = {"_upsample_lanczos2d_aa", "_transformer_encoder_layer_fwd", "_native_multi_head_attention", "_nested_tensor_from_mask",
+             "is_autocast_enabled", "_nested_tensor_from_mask_left_aligned", "_no_grad_embedding_renorm_",
+             "get_autocast_dtype", "is_autocast_cpu_enabled", "_is_all_true", "_assert_async", "list_with_default",
+             "_unwrap_optional", "to_padded_tensor", "_batch_norm_impl_index", "is_nested", "promote_types"}
 
 
 def runs(name: str) -> bool:
@@ -36,7 +41,7 @@ def main() -> None:
             continue
         if space == "prim" and name in PRIM:
             lines.append(f"prim::{rest}")
-        elif space == "aten" and (name in templates or runs(name)):
+        elif space == "aten" and (name in templates | MENTIONED or runs(name)):
             lines.append(rest.replace("SymInt", "int"))
     text = "\n".join(dict.fromkeys(lines)) + "\n"
     (TABLE / "schemas.txt").write_text(text, encoding="utf-8")
