@@ -192,7 +192,8 @@ def _arguments(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any],
     left, found = dict(kwargs), list[Any]()
     places = [p for p in schema.parameters if not p.keyword_only]
     if len(args) > len(places) and not schema.variadic:
-        spread = places and len(places) == 1 + bool(places[0].name == "self") and places[-1].count
+        last = places[-1] if places else None
+        spread = last and last.type.kind == "List" and not last.count and last.type.args[0].kind != "var"
         if not spread:
             return f"Expected at most {len(places)} arguments but found {len(args)} positional arguments."
         args = [*args[:len(places) - 1], list(args[len(places) - 1:])]

@@ -17,7 +17,7 @@ from rushlight.jit.frontend import Source
 from rushlight.jit.ir import Function, Value
 from rushlight.jit.modules import ScriptFunction, ScriptModule, TopLevelTracedModule, instance
 from rushlight.jit.names import Names, named_builtin, unique
-from rushlight.jit.state import STACK, tracing
+from rushlight.jit.state import STACK, paused, tracing
 from rushlight.jit.statements import Compiler
 from rushlight.jit.tidy import tidy
 from rushlight.jit.types import BOOL, INT, NONE, TENSOR, ClassType, Type, list_of, of_value, qualified
@@ -47,27 +47,21 @@ def _leaving(method: str, what: str) -> Callable[..., Any]:
         if tracing():
             text = what if " " in what else _LOST.format(what)
             warnings.warn(text, TracerWarning, stacklevel=2)
-        return plain(self, *args)
+        with paused():
+            return plain(self, *args)
     return leave
 
 
-def _recorded(method: str, kind: str | None = None) -> Callable[..., Any]:
+def _recorded(method: str) -> Callable[..., Any]:
     """A method that is no op of the table, recorded by hand."""
     plain = getattr(torch.Tensor, method)
 
     def run(self: Any, *args: Any, **kwargs: Any) -> Any:
-        found = plain(self, *args, **kwargs)
+        with paused():
+            found = plain(self, *args, **kwargs)
         tracer = tracing()
-        if tracer is None:
-            return found
-        if method in _CASTS:
-            args, kwargs = (_CASTS[method],), {}
-        return tracer.record(Builtin(kind or f"aten::{method}"), (self, *args), kwargs, found)
+        return found if tracer is None else tracer.record(Builtin(f"aten::{method}"), (self,), {}, found)
     return run
-
-
-_CASTS: dict[str, Any] = {"float": torch.float32, "double": torch.float64, "half": torch.float16, "long": torch.int64,
-                          "int": torch.int32, "bool": torch.bool, "bfloat16": torch.bfloat16}
 
 
 class TracedTensor(torch.Tensor):
@@ -92,12 +86,7 @@ class TracedTensor(torch.Tensor):
     __len__ = _leaving("__len__", "Using len to get tensor shape might cause the trace to be incorrect. Recommended usage "
                        "would be tensor.shape[0]. Passing a tensor of different shape might lead to errors or silently "
                        "give incorrect results.")
-    to, detach = _recorded("to"), _recorded("detach")
-    contiguous = _recorded("contiguous")
-
-
-for _name in _CASTS:
-    setattr(TracedTensor, _name, _recorded(_name, "aten::to"))
+    detach, contiguous = _recorded("detach"), _recorded("contiguous")
 
 
 def _sizes(x: Any) -> Any:
@@ -185,14 +174,27 @@ class Tracer(TorchFunctionMode):
         self.values[id(found)] = value
         return value
 
+    def run(self, row: Any, call: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        if tracing() is not self:
+            return call(*args, **kwargs)
+        plain = {p.name: p.default for p in row.params}
+        given = list(args)
+        for default in list(plain.values())[:len(given)][::-1]:
+            if not _same(given[-1], default):
+                break
+            given.pop()
+        kept = {k: v for k, v in kwargs.items() if v is not None and not _same(v, plain.get(k))}
+        return super().run(row, call, tuple(given), kept)
+
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        kwargs = {k: v for k, v in (kwargs or {}).items() if v is not None}
-        found = func(*map(_plain, args), **{k: _plain(v) for k, v in kwargs.items()})
-        return self.record(func, args, kwargs, found)
+        found = func(*map(_plain, args), **{k: _plain(v) for k, v in (kwargs or {}).items()})
+        return self.record(func, args, kwargs or {}, found)
 
     def record(self, func: Any, args: Any, kwargs: dict[str, Any], found: Any) -> Any:
         """Note a call and its result; the result to go on with."""
         name = getattr(func, "__name__", "")
+        if name == "_to_dtype":  # what x.to(dtype), x.float(), ... run
+            func, args, kwargs = Builtin("aten::to"), [*args, *kwargs.values()][:2], {}
         if name in ("__getitem__", "__setitem__"):
             value = self.item(name, *args)
         elif not isinstance(found, (torch.Tensor, list, tuple)) and found is not None:
@@ -251,13 +253,19 @@ def _plain(found: Any) -> Any:
     return found
 
 
+def _same(value: Any, default: Any) -> bool:
+    """Whether an argument is the default, which need not be said."""
+    return value is default or type(value) is type(default) and not isinstance(value, torch.Tensor) and value == default
+
+
 def _called(func: Any, name: str) -> Any:
     """What a recorded function is in a program."""
     if isinstance(func, Builtin):
         return func
     found = named_builtin(func)
-    if found is None and schemas.named(f"aten::{name}"):
-        found = Builtin(f"aten::{name}")
+    for plain in (name, name.removeprefix("_"), name.removeprefix("_").removesuffix("_dim")):
+        if found is None and schemas.named(f"aten::{plain}"):
+            found = Builtin(f"aten::{plain}")
     if found is None:
         raise RuntimeError(f"torch.jit.trace: {name} has no form in TorchScript")
     return found
@@ -376,12 +384,12 @@ def _result(tracer: Tracer, found: Any, strict: bool) -> Value:
 
 def _compare(made: Any, func: Any, inputs: tuple[Any, ...], tolerance: float) -> None:
     """Warn where the program and the Python do not give the same."""
-    from rushlight.base.pytree import tree_leaves
+    from rushlight.base.pytree import flatten
 
     with torch.random.fork_rng():
-        theirs = tree_leaves(func(*inputs))
+        theirs = flatten(func(*inputs))[0]
     with torch.random.fork_rng():
-        ours = tree_leaves(made(*inputs))
+        ours = flatten(made(*inputs))[0]
     for i, (a, b) in enumerate(zip(ours, theirs, strict=True)):
         try:
             torch.testing.assert_close(a.double(), b.double(), rtol=tolerance, atol=tolerance, equal_nan=True)
