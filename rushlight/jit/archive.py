@@ -11,10 +11,10 @@ from typing import Any
 import rushlight as torch
 from rushlight.jit.codetext import function_text
 from rushlight.jit.ir import Function, walk
-from rushlight.jit.modules import ScriptFunction, ScriptModule
+from rushlight.jit.modules import ScriptFunction, ScriptModule, instance
 from rushlight.jit.reader import Archive
-from rushlight.jit.schema import spell
-from rushlight.jit.types import FUNCTION, ClassType, Type, of_value
+from rushlight.jit.schema import REQUIRED, spell
+from rushlight.jit.types import BOOL, FUNCTION, ClassType, Type, of_value
 from rushlight.serialize.api import _archive_name, _is_path, _opened_for_reading, _opened_for_writing
 from rushlight.serialize.rebuild import _plain_form, storage_bytes
 from rushlight.serialize.zipfile_format import Reader, Writer
@@ -30,12 +30,9 @@ def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
     name = _archive_name(f)
     code, data = _Code(), _Data()
     if isinstance(m, ScriptFunction):
-        home = ClassType("__torch__.PlaceholderModule", True, fields={}, methods={"forward": m._function})
-        code.function(m._function)
-        data.object(home, {})
-    else:
-        code.cls(m._type)
-        data.value(m, Type("Class", home=m._type))
+        m = _module_of(m._function)
+    code.cls(m._type)
+    data.value(m, Type("Class", home=m._type))
     with _opened_for_writing(f) as file:
         writer = Writer(file, name)
         for key, flat in data.storages.items():
@@ -52,6 +49,19 @@ def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
             writer.write(f"extra/{extra}", content.encode() if isinstance(content, str) else content)
         writer.write("byteorder", sys.byteorder.encode())
         writer.finish(".data/version", b"10\n")  # where div is true division, gelu has its `approximate`
+
+
+def _module_of(function: Function) -> Any:
+    """A module whose forward is the function: archives hold modules."""
+    home = ClassType("__torch__.PlaceholderModule", True, fields={"training": BOOL}, kinds={"training": "attribute"})
+    forward = Function(f"{home.qualname}.forward", [("self", Type("Class", home=home), REQUIRED), *function.arguments],
+                       function.returns, owner=home, finished=True)
+    params = [forward.block.param(t, name) for name, t, _ in forward.arguments]
+    result = forward.block.add("prim::CallFunction", params[1:], [function.returns],  # type: ignore[list-item]
+                               function=function).output
+    forward.block.finish([result])
+    home.methods["forward"] = forward
+    return instance(home, {"training": True})
 
 
 class _Code:

@@ -171,8 +171,18 @@ class Expressions:
         count = len(value.type.args)
         if not -count <= index < count:
             raise self.error(node, f"Tuple index out of range: got {index} for a tuple of {count}")
+        if value.node is not None and value.node.kind == "prim::TupleConstruct":
+            return value.node.inputs[index]
         place = self.constant(node, index)
         return self.emit(node, "prim::TupleIndex", [value, place], value.type.args[index]).output
+
+    def parts(self, value: Value, count: int, node: Any) -> list[Value]:
+        """The elements of a tuple, or of a list of `count`."""
+        if value.type.kind != "Tuple":
+            return self.emit(node, "prim::ListUnpack", [value], *value.type.args * count).outputs
+        if value.node is not None and value.node.kind == "prim::TupleConstruct":
+            return value.node.inputs
+        return self.emit(node, "prim::TupleUnpack", [value], *value.type.args).outputs
 
     # --- operators ------------------------------------------------------------------------------
 

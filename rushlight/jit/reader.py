@@ -11,7 +11,7 @@ import rushlight as torch
 from rushlight.jit import annotations, schema as schemas
 from rushlight.jit.frontend import Source, parse_untrusted
 from rushlight.jit.ir import Function
-from rushlight.jit.modules import ScriptFunction, instance
+from rushlight.jit.modules import instance
 from rushlight.jit.names import Names, build, unique
 from rushlight.jit.types import ATOMS, ClassType, Type, from_ast
 from rushlight.jit.values import Builtin, Known, Space
@@ -169,8 +169,6 @@ class Archive:
                 k.object, ClassType)]:
             for name in [*home.trees]:  # type: ignore[attr-defined]
                 home.method(name)
-        if root.home.qualname.endswith("PlaceholderModule"):
-            return ScriptFunction(root.home.method("forward"))
         return self.make(root)
 
     def _unpickle(self, name: str) -> Any:

@@ -10,6 +10,7 @@ from rushlight.jit.calls import Calls
 from rushlight.jit.expressions import OPEN
 from rushlight.jit.frontend import UnsupportedNodeError
 from rushlight.jit.ir import Block, Node, Value, read
+from rushlight.jit.tidy import tidy
 from rushlight.jit.types import BOOL, INT, NONE, STR, TENSOR, Type, list_of, subtype, unify
 from rushlight.jit.values import Items, Known, Missing
 
@@ -32,6 +33,7 @@ class Compiler(Calls):
         result = self.value(result, tree)
         self.function.returns = self.function.returns or result.type
         self.block.finish([result])
+        tidy(self.block)
         self.function.finished = True
 
     def body(self, statements: list[ast.stmt]) -> None:
@@ -117,18 +119,11 @@ class Compiler(Calls):
     def unpack(self, target: Any, found: Any, node: Any) -> None:
         """a, b = found."""
         count = len(target.elts)
-        if isinstance(found, Value):
-            t = found.type
-            if t.kind == "Tuple":
-                parts: list[Any] = list(self.emit(node, "prim::TupleUnpack", [found], *t.args).outputs)
-            elif t.kind == "List" or t == TENSOR:
-                if t == TENSOR:
-                    found = self.call_builtin("aten::unbind", [found], {}, node)
-                parts = list(self.emit(node, "prim::ListUnpack", [found], *[found.type.args[0]] * count).outputs)
-            else:
-                raise self.error(node, f"{t} cannot be used as a tuple")
-        else:
-            parts = found.items
+        if isinstance(found, Value) and found.type == TENSOR:
+            found = self.call_builtin("aten::unbind", [found], {}, node)
+        if isinstance(found, Value) and found.type.kind not in ("Tuple", "List"):
+            raise self.error(node, f"{found.type} cannot be used as a tuple")
+        parts = self.parts(found, count, node) if isinstance(found, Value) else found.items
         if len(parts) != count:
             raise self.error(node, f"need {max(len(parts), count)} values to unpack: expected {count}, got "
                                    f"{len(parts)}")

@@ -6,7 +6,7 @@ sizes. What leaves for Python (bool(x), x.item(), ...) is a constant of the prog
 from __future__ import annotations
 
 import ast
-import operator
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +20,7 @@ from rushlight.jit.names import Names, named_builtin, unique
 from rushlight.jit.state import STACK, paused, tracing
 from rushlight.jit.statements import Compiler
 from rushlight.jit.tidy import tidy
-from rushlight.jit.types import BOOL, INT, NONE, TENSOR, ClassType, Type, list_of, of_value, qualified
+from rushlight.jit.types import BOOL, INT, NONE, TENSOR, ClassType, Type, of_value, qualified
 from rushlight.jit.values import Builtin, Items
 from rushlight.nn.modules.module import Module
 from rushlight.overrides import TorchFunctionMode
@@ -88,6 +88,18 @@ class TracedTensor(torch.Tensor):
                        "give incorrect results.")
     detach, contiguous = _recorded("detach"), _recorded("contiguous")
 
+    def __getitem__(self, index: Any) -> Any:
+        with paused():
+            found = super().__getitem__(_plain(index))
+        tracer = tracing()
+        return found if tracer is None else tracer.results(found, tracer.item("__getitem__", self, index))
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        with paused():
+            super().__setitem__(_plain(index), _plain(value))
+        if tracing() is not None:
+            tracing().item("__setitem__", self, index, value)
+
 
 def _sizes(x: Any) -> Any:
     plain = torch.Tensor.size(x)
@@ -116,11 +128,21 @@ for _op in ("add", "sub", "mul", "floordiv", "mod"):
         _arithmetic(f"__{'r' * _swap}{_op}__", f"aten::{'remainder' if _op == 'mod' else _op}", _swap)
 
 
+class _Lines(Source):
+    """The places of the Python lines that run."""
+
+    def place(self, node: Any) -> str:
+        frame = sys._getframe(1)
+        while frame.f_back is not None and "/rushlight/" in frame.f_code.co_filename or frame.f_code.co_filename[0] == "<":
+            frame = frame.f_back  # type: ignore[assignment]
+        return f"{frame.f_code.co_filename}:{frame.f_lineno}:0"
+
+
 class Tracer(TorchFunctionMode):
     """Records the ops that run into a function; `module`'s parameters and buffers are attributes of self."""
 
     def __init__(self, function: Function, module: Any) -> None:
-        self.compiler = Compiler(function, Names(lambda name: None), Source("", "<trace>"))
+        self.compiler = Compiler(function, Names(lambda name: None), _Lines(""))
         self.values: dict[int, Value] = {}
         self.alive: list[Any] = []
         self.places: dict[int, str] = {}
@@ -195,15 +217,11 @@ class Tracer(TorchFunctionMode):
         name = getattr(func, "__name__", "")
         if name == "_to_dtype":  # what x.to(dtype), x.float(), ... run
             func, args, kwargs = Builtin("aten::to"), [*args, *kwargs.values()][:2], {}
-        if name in ("__getitem__", "__setitem__"):
-            value = self.item(name, *args)
-        elif not isinstance(found, (torch.Tensor, list, tuple)) and found is not None:
+        if not isinstance(found, (torch.Tensor, list, tuple)) and found is not None:
             return found  # a number: a constant from here on
-        else:
-            values = [self.value(a) for a in args]
-            named = {k: self.value(v) for k, v in kwargs.items()}
-            value = self.compiler.call(_called(func, name), values, named, _AT)
-        return self.results(found, value)
+        values = [self.value(a) for a in args]
+        named = {k: self.value(v) for k, v in kwargs.items()}
+        return self.results(found, self.compiler.call(_called(func, name), values, named, _AT))
 
     def item(self, name: str, base: Any, index: Any, *stored: Any) -> Value:
         """x[...] and x[...] = y."""
@@ -224,9 +242,7 @@ class Tracer(TorchFunctionMode):
         if isinstance(found, torch.Tensor):
             return self.know(found, value)
         if isinstance(found, (list, tuple)):
-            kind = "prim::TupleUnpack" if value.type.kind == "Tuple" else "prim::ListUnpack"
-            types = value.type.args if value.type.kind == "Tuple" else value.type.args * len(found)
-            values = self.compiler.emit(_AT, kind, [value], *types).outputs
+            values = self.compiler.parts(value, len(found), _AT)
             parts = [self.results(f, v) for f, v in zip(found, values, strict=True)]
             return type(found)(parts) if type(found) in (list, tuple) else type(found)(*parts) if hasattr(
                 found, "_fields") else type(found)(parts)
@@ -419,4 +435,4 @@ def _wrapped(module: Any, home: ClassType) -> Any:
     return instance(home, values, TopLevelTracedModule)
 
 
-__all__ = ["TracedTensor", "Tracer", "TracerWarning", "TracingCheckError", "list_of", "operator", "trace", "trace_module"]
+__all__ = ["TracedTensor", "Tracer", "TracerWarning", "TracingCheckError", "trace", "trace_module"]
