@@ -95,6 +95,12 @@ def indices(found: list[Any]) -> tuple[Any, ...]:
     return tuple(slice(None) if i is None else i for i in found)
 
 
+def narrowed(x: Any, parts: Any, dim: int) -> list[Any]:
+    """Parts of a tensor that may be written to one by one, unlike the views of split."""
+    starts = [sum(p.size(dim) for p in parts[:i]) for i in range(len(parts))]
+    return [x.narrow(dim, start, p.size(dim)) for start, p in zip(starts, parts, strict=True)]
+
+
 def given(sizes: Any) -> Any:
     """A stride that may be empty."""
     return None if sizes == [] else sizes

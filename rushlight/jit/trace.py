@@ -156,7 +156,8 @@ class Tracer(TorchFunctionMode):
         """Note which value of the program an object is; a tensor becomes a traced one."""
         if isinstance(found, torch.Tensor) and not isinstance(found, (TracedTensor, torch.nn.Parameter)):
             if id(found) not in self.places:
-                found = found.as_subclass(TracedTensor)
+                plain, found = found, found.as_subclass(TracedTensor)
+                found._plain = plain
         self.values[id(found)] = value
         self.alive.append(found)
         return found
@@ -199,13 +200,17 @@ class Tracer(TorchFunctionMode):
     def run(self, row: Any, call: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         if tracing() is not self:
             return call(*args, **kwargs)
-        plain = {p.name: p.default for p in row.params}
-        given = list(args)
-        for default in list(plain.values())[:len(given)][::-1]:
-            if not _same(given[-1], default):
+        given, kept = list(args), {k: v for k, v in kwargs.items() if k in ("out", "generator") and v is not None}
+        for p in row.params[len(given):]:
+            value = kwargs.get(p.name, p.default)
+            if p.keyword_only or p.varargs:
+                kept |= {} if _same(value, p.default) else {p.name: value}
+            else:
+                given.append(value)
+        for p in row.params[:len(given)][::-1]:
+            if len(given) > len(row.params) or not _same(given[-1], p.default):
                 break
             given.pop()
-        kept = {k: v for k, v in kwargs.items() if v is not None and not _same(v, plain.get(k))}
         return super().run(row, call, tuple(given), kept)
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -264,6 +269,8 @@ def _plain(found: Any) -> Any:
     """An argument without what the trace adds to it."""
     if isinstance(found, TracedInt):
         return int(found)
+    if isinstance(found, TracedTensor):
+        return found._plain if "_plain" in found.__dict__ else found.as_subclass(torch.Tensor)
     if type(found) in (list, tuple):
         return type(found)(map(_plain, found))
     return found

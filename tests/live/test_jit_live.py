@@ -133,7 +133,8 @@ def test_trace(name):
     traced = rushlight.jit.trace(ours, tuple(mine))
     same(traced(*mine), expected)
     same(torch.jit.load(written(traced))(*yours), expected)
-    here = rushlight.jit.load(written(torch.jit.trace(theirs, tuple(yours))))
+    # PyTorch's own check fails for an encoder that takes its fast path in one of the two runs.
+    here = rushlight.jit.load(written(torch.jit.trace(theirs, tuple(yours), check_trace="encoder" not in name)))
     assert list(here.state_dict()) == list(theirs.state_dict()) == list(traced.state_dict())
     same(here(*mine), expected)
 
