@@ -91,5 +91,6 @@ def wait(future: Any) -> Any:
     return future.wait()
 
 
-__all__ = ["Attribute", "Final", "Future", "annotate", "export", "fork", "ignore", "interface", "is_scripting",
+__all__ = ["Attribute", "Final", "Future", "annotate", "export", "fork", "ignore", "interface",
+           "is_scripting",
            "is_tracing", "isinstance", "unused", "wait", "typing"]

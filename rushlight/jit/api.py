@@ -27,7 +27,8 @@ def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None
         return script_module(obj)
     if isinstance(obj, type):
         if issubclass(obj, Module):
-            raise RuntimeError(f"Type '{obj}' cannot be compiled since it inherits from nn.Module, consider passing an "
+            raise RuntimeError(f"Type '{obj}' cannot be compiled since it inherits from nn.Module, consider "
+                               f"passing an "
                                "instance instead")
         if not hasattr(obj, "__torch_script_interface__") and not issubclass(obj, tuple):
             class_type(obj)
@@ -37,7 +38,8 @@ def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None
     if not inspect.isfunction(obj) and not inspect.ismethod(obj):
         obj = getattr(obj, "__script_if_tracing_wrapper", obj)
     if not inspect.isfunction(obj):
-        raise TypeError(f"module, class, method, function, traceback, frame, or code object was expected, got "
+        raise TypeError(f"module, class, method, function, traceback, frame, or code object was expected, "
+                        f"got "
                         f"{type(obj).__name__}")
     return ScriptFunction(script_function(obj), obj)
 
@@ -67,10 +69,12 @@ def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
 def freeze(mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics: bool = True) -> Any:
     """A copy of a scripted module in evaluation mode, whose weights are no parameters any more."""
     if not isinstance(mod, ScriptModule):
-        raise RuntimeError("Freezing expects a ScriptModule as input. Please use torch.jit.script or torch.jit.trace to "
+        raise RuntimeError("Freezing expects a ScriptModule as input. Please use torch.jit.script or "
+                           "torch.jit.trace to "
                            "script your 'nn.Module'.")
     if mod.training:
-        raise RuntimeError("Freezing is currently only implemented for modules in eval mode. Please call .eval() on "
+        raise RuntimeError("Freezing is currently only implemented for modules in eval mode. Please call "
+                           ".eval() on "
                            "your module before freezing.")
     from rushlight.jit.freezing import frozen
 
@@ -83,7 +87,8 @@ def run_frozen_optimizations(mod: Any, optimize_numerics: bool = True, preserved
 
 def optimize_for_inference(mod: Any, other_methods: list[str] | None = None) -> Any:
     """The module, frozen where it is not."""
-    return freeze(mod.eval(), other_methods) if mod.training or next(mod.parameters(), None) is not None else mod
+    return freeze(mod.eval(), other_methods) if mod.training or next(mod.parameters(),
+                                                                     None) is not None else mod
 
 
 @contextmanager

@@ -53,11 +53,14 @@ def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
 
 def _module_of(function: Function) -> Any:
     """A module whose forward is the function: archives hold modules."""
-    home = ClassType("__torch__.PlaceholderModule", True, fields={"training": BOOL}, kinds={"training": "attribute"})
-    forward = Function(f"{home.qualname}.forward", [("self", Type("Class", home=home), REQUIRED), *function.arguments],
+    home = ClassType("__torch__.PlaceholderModule", True, fields={"training": BOOL},
+                     kinds={"training": "attribute"})
+    forward = Function(f"{home.qualname}.forward", [("self", Type("Class", home=home), REQUIRED),
+                                                    *function.arguments],
                        function.returns, owner=home, finished=True)
     params = [forward.block.param(t, name) for name, t, _ in forward.arguments]
-    result = forward.block.add("prim::CallFunction", params[1:], [function.returns],  # type: ignore[list-item]
+    result = forward.block.add("prim::CallFunction", params[1:], [function.returns],
+                               # type: ignore[list-item]
                                function=function).output
     forward.block.finish([result])
     home.methods["forward"] = forward
@@ -96,9 +99,12 @@ class _Code:
         """What a program mentions."""
         for node in walk(function.block):
             if node.kind == "prim::PythonOp":
-                raise RuntimeError(f"\nCould not export Python function call '{node.attrs['python'].__name__}'. Remove "
-                                   "calls to Python functions before export. Did you forget to add @torch.jit.script or "
-                                   "@torch.jit.script_method annotation? If this is a nn.ModuleList, add it to "
+                raise RuntimeError(f"\nCould not export Python function call "
+                                   f"'{node.attrs['python'].__name__}'. Remove "
+                                   "calls to Python functions before export. Did you forget to add "
+                                   "@torch.jit.script or "
+                                   "@torch.jit.script_method annotation? If this is a nn.ModuleList, add it "
+                                   "to "
                                    "__constants__")
             callee = node.attrs.get("function")
             if isinstance(callee, Function) and callee.owner is None:
@@ -143,7 +149,8 @@ class _Code:
         self.add(home.qualname, "\n".join(lines) + "\n" + empty + "".join(texts))
 
 
-_TAGGED = {"int": "build_intlist", "float": "build_doublelist", "bool": "build_boollist", "Tensor": "build_tensorlist"}
+_TAGGED = {"int": "build_intlist", "float": "build_doublelist", "bool": "build_boollist",
+           "Tensor": "build_tensorlist"}
 
 
 class _Data:
@@ -249,7 +256,8 @@ class _Data:
 
     def tensor(self, value: Any) -> None:
         """A tensor: what torch.save writes, with its storage as a record."""
-        _, (storage, offset, sizes, strides, needs, _) = _plain_form(value.detach().requires_grad_(value.requires_grad))
+        _, (storage, offset, sizes, strides, needs,
+            _) = _plain_form(value.detach().requires_grad_(value.requires_grad))
         cls, identity, flat, step = storage_bytes(storage)
         if identity not in self._keys:
             self._keys[identity] = str(len(self._keys)), value
@@ -282,9 +290,12 @@ def load(f: Any, map_location: Any = None, _extra_files: dict[str, Any] | None =
          _restore_shapes: bool = False) -> Any:
     """Read what `save` (PyTorch's or this one) wrote to `f`, a path or a seekable file.
 
-    map_location: as of torch.load. _extra_files: its keys name records that are read into it, as text where they
-    are text. Nothing of the file is run: its code is parsed, compared with PyTorch's signatures and written anew.
-    Raises ValueError where there is no such file, RuntimeError where it is no TorchScript archive or a damaged one.
+    map_location: as of torch.load. _extra_files: its keys name records that are read into it, as text where
+    they
+    are text. Nothing of the file is run: its code is parsed, compared with PyTorch's signatures and written
+    anew.
+    Raises ValueError where there is no such file, RuntimeError where it is no TorchScript archive or a
+    damaged one.
     """
     if _is_path(f):
         if not os.path.exists(f):
@@ -302,7 +313,8 @@ def load(f: Any, map_location: Any = None, _extra_files: dict[str, Any] | None =
         except RuntimeError:
             raise
         except (Exception, RecursionError) as error:  # noqa: BLE001 - what a damaged file may lead to
-            raise RuntimeError(f"{f}: expected a TorchScript program, got what fails with {type(error).__name__}: "
+            raise RuntimeError(f"{f}: expected a TorchScript program, got what fails with "
+                               f"{type(error).__name__}: "
                                f"{error}; the file is damaged") from error
 
 

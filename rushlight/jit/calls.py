@@ -1,4 +1,5 @@
-"""Calls: ops by their signatures, functions and methods by their arguments, and what Python's own functions mean."""
+"""Calls: ops by their signatures, functions and methods by their arguments, and what Python's own functions
+mean."""
 from __future__ import annotations
 
 import ast
@@ -7,23 +8,28 @@ from collections.abc import Sequence
 from typing import Any
 
 from rushlight.jit import schema as schemas
-from rushlight.jit.expressions import _IMPLICIT, Expressions
+from rushlight.jit.expressions import _IMPLICIT
 from rushlight.jit.frontend import NotSupportedError
+from rushlight.jit.indexing import Indexing
 from rushlight.jit.ir import Function, Value
 from rushlight.jit.types import BOOL, FLOAT, INT, NONE, STR, TENSOR, Type, list_of, subtype
 from rushlight.jit.values import Builtin, Items, Known, Method
 
 # Python's functions that are ops.
-_OPS = {"len": "aten::len", "abs": "prim::abs", "max": "prim::max", "min": "prim::min", "round": "aten::round",
-        "sorted": "aten::sorted", "ord": "aten::ord", "chr": "aten::chr", "hash": "aten::hash", "hex": "aten::hex",
-        "bin": "aten::bin", "oct": "aten::oct", "sum": "aten::sum", "divmod": "aten::divmod", "pow": "aten::pow",
-        "complex": "aten::Complex", "dict": "aten::dict", "all": "aten::all", "any": "aten::any", "list": "aten::list"}
+_OPS = {"len": "aten::len", "abs": "prim::abs", "max": "prim::max", "min": "prim::min",
+        "round": "aten::round",
+        "sorted": "aten::sorted", "ord": "aten::ord", "chr": "aten::chr", "hash": "aten::hash",
+        "hex": "aten::hex",
+        "bin": "aten::bin", "oct": "aten::oct", "sum": "aten::sum", "divmod": "aten::divmod",
+        "pow": "aten::pow",
+        "complex": "aten::Complex", "dict": "aten::dict", "all": "aten::all", "any": "aten::any",
+        "list": "aten::list"}
 _LIBRARY = "__torch__.torch.nn.functional."
 _CASTS = {"int": (INT, "aten::Int"), "float": (FLOAT, "aten::Float"), "bool": (BOOL, "aten::Bool"),
           "str": (STR, "aten::str")}
 
 
-class Calls(Expressions):
+class Calls(Indexing):
     """The compiler's part for calls."""
 
     def at_Call(self, node: ast.Call, wanted: Type | None = None) -> Any:
@@ -49,7 +55,8 @@ class Calls(Expressions):
             return self.call_method(function, args, kwargs, node)
         if isinstance(function, Function):
             taken = self.arguments(function, function.arguments, args, kwargs, node)
-            return self.emit(node, "prim::CallFunction", taken, self.returned(function, node), function=function).output
+            return self.emit(node, "prim::CallFunction", taken, self.returned(function, node),
+                             function=function).output
         if isinstance(function, Known):
             return self.call_known(function.object, args, kwargs, node)
         raise self.error(node, "cannot call a value")
@@ -64,7 +71,8 @@ class Calls(Expressions):
     def returned(self, function: Function, node: Any) -> Type:
         """The type that a function gives."""
         if function.returns is None:
-            raise self.error(node, f"function '{function.name}' is called recursively. Recursive calls are not "
+            raise self.error(node, f"function '{function.name}' is called recursively. Recursive calls are "
+                             f"not "
                                    "supported")
         return function.returns
 
@@ -73,7 +81,8 @@ class Calls(Expressions):
         """The values for a function's arguments."""
         taken, left = [], dict(kwargs)
         if len(args) > len(formal):
-            raise self.error(node, f"{function.name}() expected at most {len(formal)} argument(s) but received "
+            raise self.error(node, f"{function.name}() expected at most {len(formal)} argument(s) but "
+                             f"received "
                                    f"{len(args)} argument(s)")
         for i, (name, t, default) in enumerate(formal):
             if i < len(args):
@@ -85,14 +94,16 @@ class Calls(Expressions):
                 continue
             else:
                 raise self.error(node, f"\n{declaration(function)}:\nArgument {name} not provided.")
-            message = (f"\n{declaration(function)}:\nExpected a value of type '{{wanted}}' for argument '{name}' but "
+            message = (f"\n{declaration(function)}:\nExpected a value of type '{{wanted}}' for argument "
+                       f"'{name}' but "
                        "instead found type '{actual}'.")
             value = self.value(given, node)
             if t.kind in ("List", "Optional") and function.qualname.startswith(_LIBRARY):
                 value = self.spread_out(value, t, function, args, node)
             taken.append(self.convert(value, t, node, message, implicit=True))
         if left:
-            raise self.error(node, f"\n{declaration(function)}:\nUnknown keyword argument '{next(iter(left))}'.")
+            raise self.error(node, f"\n{declaration(function)}:\nUnknown keyword argument "
+                             f"'{next(iter(left))}'.")
         return taken
 
     def spread_out(self, value: Value, t: Type, function: Function, args: list[Any], node: Any) -> Value:
@@ -134,7 +145,8 @@ class Calls(Expressions):
             return self.value(Items(list(done.outputs)), node)
         return done.output if done.outputs else self.constant(node, None)
 
-    def adapt(self, value: Any, p: schemas.Parameter, bound: dict[Any, Type], convert: bool, node: Any) -> Any:
+    def adapt(self, value: Any, p: schemas.Parameter, bound: dict[Any, Type], convert: bool,
+              node: Any) -> Any:
         """An argument as a parameter wants it, made when it is called; None where it cannot be."""
         inner = p.type.args[0] if p.type.kind == "Optional" else p.type
         if isinstance(value, list):
@@ -150,7 +162,8 @@ class Calls(Expressions):
             if inner.args[0].kind == "var":
                 return (lambda: self.listed(value, list_of(t.args[0]), node)) if len(set(t.args)) == 1 and (
                     schemas.bind(inner.args[0], t.args[0], bound)) else None
-            return (lambda: self.listed(value, inner, node)) if all(subtype(a, inner.args[0]) for a in t.args) else None
+            return (lambda: self.listed(value, inner, node)) if all(subtype(a, inner.args[0])
+                                                                    for a in t.args) else None
         if t.kind == "List" and t.args[0] == TENSOR and value.node.kind == "prim::ListConstruct" and (
                 inner == list_of(Type("Optional", (TENSOR,)))):
             return value

@@ -17,7 +17,8 @@ _PLAIN = (int, float, bool, str, complex, type(None))
 class CodeWriter(Writer):
     """Writes code; `tensor(value)` gives the text of a constant tensor."""
 
-    reserved = (*keyword.kwlist, *dir(builtins), "torch", "ops", "self", "CONSTANTS", "inf", "nan", "annotate",
+    reserved = (*keyword.kwlist, *dir(builtins), "torch", "ops", "self", "CONSTANTS", "inf", "nan",
+                "annotate",
                 "uninitialized", "unchecked_cast", "fork", "device")
 
     def __init__(self, function: Function, tensor: Callable[[Any], str] | None = None) -> None:
@@ -73,7 +74,8 @@ class CodeWriter(Writer):
         text = super().at_ListConstruct(node)
         inner = node.output.type.args[0]
         exact = node.inputs and all(v.type == inner for v in node.inputs)
-        return text if exact or text == "[]" and str(inner) == "Tensor" else f"annotate({node.output.type}, {text})"
+        plain = exact or text == "[]" and str(inner) == "Tensor"
+        return text if plain else f"annotate({node.output.type}, {text})"
 
     def at_DictConstruct(self, node: Node) -> str:
         text = super().at_DictConstruct(node)

@@ -27,7 +27,8 @@ _SCOPE = {"torch": torch, "F": F, "math": math, "rt": runtime}
 
 @cache
 def _templates() -> tuple[dict[str, str], dict[str, str]]:
-    """How ops of numbers and containers, and of tensors, are spelled in Python where they are no plain calls."""
+    """How ops of numbers and containers, and of tensors, are spelled in Python where they are no plain
+    calls."""
     found: tuple[dict[str, str], dict[str, str]] = {}, {}
     place = 0
     for line in (Path(__file__).parent / "templates.tsv").read_text(encoding="utf-8").splitlines():
@@ -59,13 +60,15 @@ class PythonWriter(Writer):
         value = node.attrs["value"]
         if isinstance(value, Function):
             return self.bind(runner(value), value.name)
-        if isinstance(value, (int, str, bool, type(None))) or isinstance(value, float) and math.isfinite(value):
+        if isinstance(value, (int, str, bool, type(None))) or isinstance(value,
+                                                                         float) and math.isfinite(value):
             return f"({value!r})" if isinstance(value, (int, float)) and value < 0 else repr(value)
         return self.bind(value, "constant")
 
     def attribute(self, value: Value, name: str) -> str:
         home, base = value.type.home, self.ref(value)
-        table = {"parameter": "_parameters", "buffer": "_buffers", "module": "_modules"}.get(home.kinds.get(name, ""))
+        table = {"parameter": "_parameters", "buffer": "_buffers",
+                 "module": "_modules"}.get(home.kinds.get(name, ""))
         return f"{base}.{table}[{name!r}]" if table else f"{base}.{name}"
 
     def do_SetAttr(self, node: Node) -> None:
@@ -82,7 +85,8 @@ class PythonWriter(Writer):
 
     def at_CreateObject(self, node: Node) -> str:
         home = node.output.type.home
-        return f"{self.bind(home.python, home.qualname.rpartition('.')[2])}.__new__({self.bind(home.python, '')})"
+        name = self.bind(home.python, home.qualname.rpartition(".")[2])
+        return f"{name}.__new__({name})"
 
     def at_TupleConstruct(self, node: Node) -> str:
         home = node.output.type.home
@@ -96,7 +100,8 @@ class PythonWriter(Writer):
         return "None"
 
     def at_isinstance(self, node: Node) -> str:
-        test = self.bind(lambda value, types=node.attrs["types"]: any(accepts(value, t) for t in types), "matches")
+        test = self.bind(lambda value, types=node.attrs["types"]: any(accepts(value, t) for t in types),
+                         "matches")
         return f"{test}({self.ref(node.inputs[0])})"
 
     def at_RaiseException(self, node: Node) -> str:
@@ -113,7 +118,8 @@ class PythonWriter(Writer):
         # Defaults at the end, and by keyword, are left to the op; losses have other arguments in between.
         parts, rest = [], False
         loss = any(p.name == "reduction" for p in schema.parameters)
-        for i, (text, value, p) in reversed(list(enumerate(zip(shown, node.inputs, schema.parameters, strict=True)))):
+        for i, (text, value, p) in reversed(list(enumerate(zip(shown, node.inputs, schema.parameters,
+                                                               strict=True)))):
             by_name = p.keyword_only or loss and i > 1
             if by_name or not rest:
                 if _says(value, p.default):
@@ -204,20 +210,25 @@ def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any
         raise RuntimeError(f"{function.name}() expected at most {count} argument(s) but received "
                            f"{count + len(extra)} argument(s). Declaration: {declared}")
     if more:
-        raise RuntimeError(f"Unknown keyword argument '{next(iter(more))}' for operator '{function.name}'. Schema: "
+        raise RuntimeError(f"Unknown keyword argument '{next(iter(more))}' for operator '{function.name}'. "
+                           f"Schema: "
                            f"{declared}")
     taken = []
     for place, ((name, t, default), value) in enumerate(zip(formal, given, strict=True)):
         if value is runtime.MISSING:
             if default is REQUIRED:
-                raise RuntimeError(f"{function.name}() is missing value for argument '{name}'. Declaration: {declared}")
+                raise RuntimeError(f"{function.name}() is missing value for argument '{name}'. Declaration: "
+                                   f"{declared}")
             value = list(default) if isinstance(default, list) else default
         if not accepts(value, t):
             shown = type(value).__name__
-            raise RuntimeError(f"{function.name}() Expected a value of type '{t}' for argument '{name}' but instead "
-                               f"found type '{shown}'.\nPosition: {place}\nValue: {value!r}\nDeclaration: {declared}")
+            raise RuntimeError(f"{function.name}() Expected a value of type '{t}' for argument '{name}' but "
+                               f"instead "
+                               f"found type '{shown}'.\nPosition: {place}\nValue: {value!r}\nDeclaration: "
+                               f"{declared}")
         taken.append(float(value) if t.kind == "float" else list(value) if t.kind == "List" and isinstance(
-            value, tuple) else runtime.code(value) if t.kind == "int" and not isinstance(value, int) else value)
+            value, tuple) else runtime.code(value) if t.kind == "int" and not isinstance(value, int)
+            else value)
     return tuple(taken)
 
 
@@ -236,8 +247,10 @@ def accepts(value: Any, t: Type) -> bool:
         return isinstance(value, dict) and (not t.args or all(
             accepts(k, t.args[0]) and accepts(v, t.args[1]) for k, v in value.items()))
     if kind == "Class":
-        return getattr(value, "_type", None) is t.home or isinstance(value, t.home.python or ()) or t.home.is_interface
-    plain = {"Tensor": torch.Tensor, "int": (int, torch.dtype), "float": (float, int), "bool": bool, "str": str,
+        return getattr(value, "_type", None) is t.home or isinstance(value, t.home.python
+                                                                     or ()) or t.home.is_interface
+    plain = {"Tensor": torch.Tensor, "int": (int, torch.dtype), "float": (float, int), "bool": bool,
+             "str": str,
              "NoneType": type(None), "number": (int, float, complex), "complex": (complex, float, int),
              "Device": (torch.device, str), "Any": object, "Generator": object, "Future": object}
     return isinstance(value, plain[kind]) and not (kind in ("int", "float") and isinstance(value, bool))

@@ -1,6 +1,7 @@
 """break, continue and early return as ifs: afterwards every block runs to its end.
 
-`return x` becomes `$result = x`, what follows is put where it is still reached, and where that is only known when
+`return x` becomes `$result = x`, what follows is put where it is still reached, and where that is only known
+when
 the program runs, a flag says so. Names that begin with "$" are no names of programs.
 """
 from __future__ import annotations
@@ -71,7 +72,8 @@ class _Exits:
             value = node.value or ast.copy_location(ast.Constant(None), node)
             result = _set(RESULT, value, node)
             result.is_return = True  # type: ignore[attr-defined]
-            return [result, *([_flag(RETURNED, True, node), _flag(self.broken[-1], True, node)] if loop else []), *made]
+            return [result, *([_flag(RETURNED, True, node), _flag(self.broken[-1], True, node)] if loop
+                              else []), *made]
         return [*made, *([_flag(self.broken[-1], True, node)] if isinstance(node, ast.Break) else [])]
 
     def branch(self, node: ast.If, rest: list[ast.stmt], loop: bool) -> tuple[list[ast.stmt], bool]:
@@ -99,7 +101,8 @@ class _Exits:
         made = ast.fix_missing_locations(ast.copy_location(ast.If(test, done, more), at))
         return [made], left
 
-    def loop(self, node: ast.For | ast.While, rest: list[ast.stmt], loop: bool) -> tuple[list[ast.stmt], bool]:
+    def loop(self, node: ast.For | ast.While, rest: list[ast.stmt], loop: bool) -> tuple[list[ast.stmt],
+                                                                                         bool]:
         """A loop that may be left, with all that follows it."""
         returns = _find(node.body, (ast.Return,))
         leaves = returns or _find(node.body, (ast.Break,), loops=False)
@@ -115,6 +118,7 @@ class _Exits:
         if not returns:
             after, left = self.block(rest, loop)
             return [made, *after], left
-        done = [_flag(name, True, node) for name in (*self.flags, *([self.broken[-1], RETURNED] if loop else []))]
+        done = [_flag(name, True, node) for name in (*self.flags, *([self.broken[-1], RETURNED] if loop
+                                                                    else []))]
         after, left = self.after(RETURNED, rest, loop, node, done)
         return [_flag(RETURNED, False, node), made, *after], left

@@ -9,8 +9,9 @@ from typing import Any
 from rushlight.jit import schema as schemas
 from rushlight.jit.frontend import NotSupportedError, Source, UnsupportedNodeError
 from rushlight.jit.ir import Block, Function, Node, Value
-from rushlight.jit.types import (ANY, BOOL, COMPLEX, FLOAT, FUNCTION, INT, NONE, NUMBER, STR, TENSOR, ClassType, Type,
-    list_of, of_value, optional, subtype, unify)
+from rushlight.jit.types import (BOOL, COMPLEX, FLOAT, FUNCTION, INT, NUMBER, STR, TENSOR,
+                                 ClassType, Type,
+    list_of, of_value, subtype, unify)
 from rushlight.jit.values import Builtin, Items, Known, Method, Missing, Space
 
 BINARY = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div", ast.FloorDiv: "floordiv",
@@ -22,7 +23,8 @@ _UNARY = {ast.USub: "neg", ast.Not: "__not__", ast.Invert: "bitwise_not"}
 # Attributes that are ops.
 PROPERTIES = {"dtype": "prim::dtype", "device": "prim::device", "shape": "aten::size", "T": "aten::numpy_T",
               "requires_grad": "prim::requires_grad", "is_cuda": "prim::is_cuda", "data": "prim::data",
-              "ndim": "aten::dim", "layout": "prim::layout", "is_sparse": "prim::is_sparse", "H": "aten::matrix_H",
+              "ndim": "aten::dim", "layout": "prim::layout", "is_sparse": "prim::is_sparse",
+              "H": "aten::matrix_H",
               "mT": "aten::mT", "mH": "aten::mH", "is_meta": "prim::is_meta", "grad": "prim::grad",
               "real": "aten::real", "imag": "aten::imag", "itemsize": "prim::itemsize"}
 # A type that is found when the first value comes.
@@ -75,15 +77,18 @@ class Expressions:
         if isinstance(found, Value):
             return found
         if isinstance(found, Missing):
-            raise RuntimeError(f"\n\n{found.message}:\n{found.place}and was used here:\n{self.source.show(node)}")
+            raise RuntimeError(f"\n\n{found.message}:\n{found.place}and was used "
+                               f"here:\n{self.source.show(node)}")
         if isinstance(found, Items):
             values = [self.value(x, node) for x in found.items]
-            return self.emit(node, "prim::TupleConstruct", values, Type("Tuple", tuple(v.type for v in values))).output
+            return self.emit(node, "prim::TupleConstruct", values, Type("Tuple",
+                                                                        tuple(v.type for v in values))).output
         if isinstance(found, Known):
             with contextlib.suppress(TypeError):
                 return self.constant(node, *self.names.plain(found.object))
             name = getattr(found.object, "__name__", type(found.object).__name__)
-            raise self.error(node, f"Python object '{name}' of type {type(found.object).__name__} cannot be used as a "
+            raise self.error(node, f"Python object '{name}' of type {type(found.object).__name__} cannot be "
+                             f"used as a "
                                    "value")
         if isinstance(found, Function):
             return self.emit(node, "prim::Constant", (), FUNCTION, value=found).output
@@ -94,7 +99,8 @@ class Expressions:
         method = getattr(self, f"at_{type(node).__name__}", None)
         if method is None:
             raise UnsupportedNodeError(self.source, node)
-        return method(node, wanted) if type(node) in (ast.List, ast.Dict, ast.Call, ast.IfExp) else method(node)
+        return method(node, wanted) if type(node) in (ast.List, ast.Dict, ast.Call,
+                                                      ast.IfExp) else method(node)
 
     def convert(self, value: Value, wanted: Type, node: Any, message: str, implicit: bool = False) -> Value:
         """The value where `wanted` is expected; implicit: a tensor may become a number."""
@@ -191,7 +197,8 @@ class Expressions:
         if left.type == STR and isinstance(node.op, ast.Mod):
             right = self.sugar(node.right)
             parts = ([self.tuple_item(right, i, node) for i in range(len(right.type.args))]
-                     if isinstance(right, Value) and right.type.kind == "Tuple" else [self.value(right, node)])
+                     if isinstance(right, Value) and right.type.kind == "Tuple" else [self.value(right,
+                                                                                                 node)])
             return self.emit(node, "aten::percentFormat", [left, *parts], STR).output
         return self.binary(node.op, left, self.expr(node.right), node)
 
@@ -218,7 +225,8 @@ class Expressions:
             known, _, _ = self.test(node)
             return self.constant(node, known) if isinstance(known, bool) else known
         value = self.expr(node.operand)
-        if isinstance(node.op, ast.USub) and value.node and value.node.kind == "prim::Constant" and value.type in (
+        if isinstance(node.op,
+                      ast.USub) and value.node and value.node.kind == "prim::Constant" and value.type in (
                 INT, FLOAT, COMPLEX):
             return self.constant(node, -value.node.attrs["value"])
         return self.call_builtin(f"aten::{_UNARY[type(node.op)]}", [value], {}, node)
@@ -277,7 +285,8 @@ class Expressions:
             t = (t if inner and subtype(value.type, inner) else unify(t, value.type)) if t else None
         if t is None:
             kinds = [str(v.type) for v in values]
-            raise self.error(node, f"Expected all elements of a list to have one type, got {', '.join(kinds)}")
+            raise self.error(node, f"Expected all elements of a list to have one type, got "
+                             f"{', '.join(kinds)}")
         return self.emit(node, "prim::ListConstruct", values, list_of(t)).output
 
     def at_Dict(self, node: ast.Dict, wanted: Type | None = None) -> Any:
@@ -287,7 +296,8 @@ class Expressions:
         types = pair or ((keys[0].type, values[0].type) if keys else (STR, TENSOR))
         for value in values:
             types = (types[0], unify(types[1], value.type) or types[1])
-            self.convert(value, types[1], node, "Dict values must have one type: expected {wanted}, got {actual}")
+            self.convert(value, types[1], node, "Dict values must have one type: expected {wanted}, got "
+                         "{actual}")
         flat = [x for both in zip(keys, values, strict=True) for x in both]
         return self.emit(node, "prim::DictConstruct", flat, Type("Dict", tuple(types))).output
 
@@ -298,94 +308,12 @@ class Expressions:
                 text += str(part.value).replace("{", "{{").replace("}", "}}")
             elif isinstance(part, ast.FormattedValue):
                 if part.conversion != -1 or part.format_spec is not None:
-                    raise NotSupportedError(self.source, node, "Format specifiers and conversions in f-strings are "
+                    raise NotSupportedError(self.source, node, "Format specifiers and conversions in "
+                                            "f-strings are "
                                                                "not supported")
                 text += "{}"
                 args.append(self.expr(part.value))
         return self.emit(node, "aten::format", [self.constant(node, text), *args], STR).output
-
-    def at_Subscript(self, node: ast.Subscript) -> Any:
-        base, index = self.sugar(node.value), node.slice
-        if isinstance(base, Items):
-            return self.item_of(base, index, node)
-        value = self.value(base, node)
-        if value.type.kind == "Class" and value.type.home.is_module:
-            return self.item_of(Items(self.names.children(value, node, self)), index, node)
-        if value.type == TENSOR:
-            return self.indexed(value, index, node)
-        if isinstance(index, ast.Slice):
-            return self.sliced(value, index, node)
-        if value.type.kind == "Tuple":
-            return self.tuple_item(value, self.fixed(index), node)
-        kind = "prim::StringIndex" if value.type == STR else "aten::__getitem__"
-        return self.call_builtin(kind, [value, self.expr(index)], {}, node)
-
-    def fixed(self, node: Any) -> int:
-        """An index that is known now."""
-        found = self.expr(node).node
-        if found is None or found.kind != "prim::Constant":
-            raise self.error(node, "Tuple and module indices must be integer constants")
-        return int(found.attrs["value"])
-
-    def item_of(self, base: Items, index: Any, node: Any) -> Any:
-        """An element, or some, of what the compiler knows one by one."""
-        if isinstance(index, ast.Slice):
-            bounds = [None if e is None else self.fixed(e) for e in (index.lower, index.upper, index.step)]
-            return Items(base.items[slice(*bounds)])
-        place = self.fixed(index)
-        if not -len(base.items) <= place < len(base.items):
-            raise self.error(node, f"Index {place} is out of range for {len(base.items)} elements")
-        return base.items[place]
-
-    def sliced(self, value: Value, index: ast.Slice, node: Any, dim: int | None = None) -> Value:
-        """value[a:b:c], of a tensor along `dim`."""
-        if value.type.kind == "Tuple":
-            bounds = [None if e is None else self.fixed(e) for e in (index.lower, index.upper, index.step)]
-            places = range(len(value.type.args))[slice(*bounds)]
-            return self.value(Items([self.tuple_item(value, i, node) for i in places]), node)
-        parts = [self.constant(node, None) if e is None else self.expr(e) for e in (index.lower, index.upper)]
-        parts.append(self.constant(node, 1) if index.step is None else self.expr(index.step))
-        before = [] if dim is None else [self.constant(node, dim)]
-        return self.call_builtin("aten::slice", [value, *before, *parts], {}, node)  # type: ignore[no-any-return]
-
-    def indexed(self, value: Value, index: Any, node: Any) -> Value:
-        """A part of a tensor: numbers, slices, None and ... are views; tensors gather."""
-        parts = index.elts if isinstance(index, ast.Tuple) else [index]
-        dim, gathered = 0, dict[int, Value]()
-        made = [p if _is_slice(p) else self.expr(p) for p in parts]
-        taken = sum(not (_is_dots(p) or isinstance(p, Value) and p.type == NONE) for p in made)
-        for place, part in enumerate(made):
-            if _is_dots(part):
-                after = sum(not (isinstance(p, Value) and p.type in (NONE, INT)) for p in made[place + 1:])
-                after += sum(isinstance(p, Value) and p.type == INT for p in made[place + 1:])
-                dim = -after if taken else dim
-                if after == 0:
-                    break
-            elif isinstance(part, ast.Slice):
-                whole = part.lower is None and part.upper is None and part.step is None
-                value = value if whole and len(made) > 1 else self.sliced(value, part, node, dim)
-                dim += 1
-            elif part.type == NONE:
-                place_of = self.constant(node, dim)
-                value = self.call_builtin("aten::unsqueeze", [value, place_of], {}, node)
-                dim += 1
-            elif part.type == INT:
-                value = self.call_builtin("aten::select", [value, self.constant(node, dim), part], {}, node)
-                dim += dim < 0
-            else:
-                gathered[dim] = part if part.type != list_of(INT) else self.call_builtin(
-                    "aten::tensor", [part], {}, node)
-                dim += 1
-        return self.gather(value, gathered, node) if gathered else value
-
-    def gather(self, value: Value, gathered: dict[int, Value], node: Any) -> Value:
-        """value[..., index, ...] with tensors at some dims."""
-        if min(gathered) < 0:
-            raise self.error(node, "indices of tensors behind ... are not supported; write the dims out")
-        none, t = self.constant(node, None), optional(TENSOR)
-        indices = [gathered.get(i, none) for i in range(max(gathered) + 1)]
-        listed = self.emit(node, "prim::ListConstruct", indices, list_of(t)).output
-        return self.call_builtin("aten::index", [value, listed], {}, node)  # type: ignore[no-any-return]
 
     # Told in calls.py and statements.py.
 
@@ -394,19 +322,9 @@ class Expressions:
         raise NotImplementedError
 
     def test(self, node: Any) -> tuple[Any, dict[str, Type], dict[str, Type]]:
-        """A condition: (its value, or a bool where it is known; types of variables if it holds, and if not)."""
+        """A condition: (its value, or a bool where it is known; types of variables if it holds, and if
+        not)."""
         raise NotImplementedError
 
     def at_BoolOp(self, node: ast.BoolOp) -> Any:
         raise NotImplementedError
-
-
-def _is_dots(part: Any) -> bool:
-    return isinstance(part, ast.Constant) and part.value is Ellipsis
-
-
-def _is_slice(part: Any) -> bool:
-    return isinstance(part, ast.Slice) or _is_dots(part)
-
-
-__all__ = ["ANY", "OPEN", "Expressions"]

@@ -252,7 +252,8 @@ def wrap(module: Module, home: ClassType) -> Any:
             values[name] = wrap(module._modules[name], home.fields[name].home)  # type: ignore[arg-type]
         else:
             found = getattr(module, name)
-            values[name] = list(found) if home.fields[name].kind == "List" and isinstance(found, tuple) else found
+            values[name] = list(found) if home.fields[name].kind == "List" and isinstance(found,
+                                                                                          tuple) else found
     made = instance(home, values)
     made._non_persistent_buffers_set.update(module._non_persistent_buffers_set)
     made.training = module.training
@@ -265,7 +266,8 @@ def describe(module: Module) -> ClassType:
         return module._type
     cls = type(module)
     if any((module._forward_hooks, module._forward_pre_hooks, module._backward_hooks)):
-        raise RuntimeError(f"hooks of {cls.__name__} are not compiled by Rushlight; remove them before torch.jit.script")
+        raise RuntimeError(f"hooks of {cls.__name__} are not compiled by Rushlight; remove them before "
+                           f"torch.jit.script")
     home = ClassType("", True, python=cls)
     notes = _annotations(cls)
     for table, kind in ((module._parameters, "parameter"), (module._buffers, "buffer")):
@@ -307,7 +309,8 @@ def _annotations(cls: type) -> dict[str, Type]:
 
 
 def _attributes(module: Module, home: ClassType, notes: dict[str, Type]) -> None:
-    """What else there is: constants, values with a type, functions, and the rest, which programs cannot use."""
+    """What else there is: constants, values with a type, functions, and the rest, which programs cannot
+    use."""
     cls = type(module)
     constants = {*getattr(cls, "__constants__", ()), *(n for n, t in notes.items() if t == Type("Final"))}
     own = {n: v for base in reversed(cls.__mro__) if not base.__module__.startswith("rushlight")
@@ -326,7 +329,8 @@ def _attributes(module: Module, home: ClassType, notes: dict[str, Type]) -> None
                 _field(home, name, t, "attribute")
         except TypeError:
             plain = isinstance(value, (types.FunctionType, types.BuiltinFunctionType)) or callable(value)
-            (home.extras if plain else home.failed).__setitem__(name, value if plain else type(value).__name__)
+            (home.extras if plain else home.failed).__setitem__(name, value if plain
+                                                                else type(value).__name__)
 
 
 def _flat_weights(module: Any, home: ClassType) -> None:
@@ -339,7 +343,8 @@ def _flat_weights(module: Any, home: ClassType) -> None:
         from rushlight.jit.names import Names
 
         tree = ast.parse(text).body[0]
-        build(tree, Source(text, "torch/nn/modules/rnn.py"), Names(lambda name: None),  # type: ignore[arg-type]
+        build(tree, Source(text, "torch/nn/modules/rnn.py"), Names(lambda name: None),
+              # type: ignore[arg-type]
               f"{home.qualname}._weights", home, {}, lambda f: home.methods.update(_weights=f))
 
 

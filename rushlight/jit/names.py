@@ -1,4 +1,5 @@
-"""What names mean in Python code that is compiled: variables of the module around, torch's ops, modules' attributes."""
+"""What names mean in Python code that is compiled: variables of the module around, torch's ops, modules'
+attributes."""
 from __future__ import annotations
 
 import ast
@@ -19,10 +20,12 @@ from rushlight.jit import runtime, schema as schemas
 from rushlight.jit.frontend import NotSupportedError, Source, parsed
 from rushlight.jit.ir import Function, Value
 from rushlight.jit.statements import Compiler
-from rushlight.jit.types import DEVICE, INT, TENSOR, ClassType, Type, from_ast, from_python, of_value, qualified
+from rushlight.jit.types import (DEVICE, INT, TENSOR, ClassType, Type, from_ast, from_python, of_value,
+    qualified)
 from rushlight.jit.values import Builtin, Items, Known
 
-_SPECIAL_NAMES = ("annotate", "unchecked_cast", "uninitialized", "is_scripting", "is_tracing", "fork", "wait", "_fork",
+_SPECIAL_NAMES = ("annotate", "unchecked_cast", "uninitialized", "is_scripting", "is_tracing", "fork", "wait",
+                  "_fork",
                   "_wait")
 _SPECIAL_BUILTINS = (print, getattr, isinstance, hasattr, range, enumerate, zip)
 

@@ -30,8 +30,10 @@ def uninitialized(t: Any) -> Any:
 
 # All names that a file's code may begin with.
 _NAMES: dict[str, Any] = {
-    "int": int, "float": float, "bool": bool, "str": str, "print": print, "range": range, "isinstance": isinstance,
-    "getattr": getattr, "annotate": annotations.annotate, "fork": annotations.fork, "inf": math.inf, "nan": math.nan,
+    "int": int, "float": float, "bool": bool, "str": str, "print": print, "range": range,
+    "isinstance": isinstance,
+    "getattr": getattr, "annotate": annotations.annotate, "fork": annotations.fork, "inf": math.inf,
+    "nan": math.nan,
     "unchecked_cast": unchecked_cast, "uninitialized": uninitialized}
 _SPACES = ("torch", "ops", "ops.prim", "ops.aten", "CONSTANTS")
 _MODULES = ("Module", "ModuleInterface")
@@ -159,12 +161,14 @@ class Archive:
     def load(self) -> Any:
         """The module or function of the file."""
         if not self._reader.has("constants.pkl"):
-            raise RuntimeError("PytorchStreamReader failed locating file constants.pkl: file not found. It is no "
+            raise RuntimeError("PytorchStreamReader failed locating file constants.pkl: file not found. It "
+                               "is no "
                                "TorchScript archive: torch.load reads what torch.save writes")
         self.constants = self._unpickle("constants")
         root = self._unpickle("data")
         if not isinstance(root, _Object):
-            raise RuntimeError(f"expected a module in the file, got {type(root).__name__}; the file is damaged")
+            raise RuntimeError(f"expected a module in the file, got {type(root).__name__}; the file is "
+                               f"damaged")
         for home in [k.object for k in self._found.values() if isinstance(k, Known) and isinstance(
                 k.object, ClassType)]:
             for name in [*home.trees]:  # type: ignore[attr-defined]
@@ -188,7 +192,8 @@ class Archive:
     def _instance(self, found: _Object) -> Any:
         home, state = found.home, found.state
         if not home.fields.keys() <= state.keys():
-            raise RuntimeError(f"{home.qualname}: the data has no {sorted(home.fields.keys() - state.keys())}")
+            raise RuntimeError(f"{home.qualname}: the data has no "
+                               f"{sorted(home.fields.keys() - state.keys())}")
         values = {name: self.make(state[name]) for name in home.fields}
         if not home.is_module:
             made = home.python.__new__(home.python)
@@ -209,7 +214,8 @@ class Archive:
             if isinstance(tree, ast.ClassDef):
                 self._class(qualname, tree, self._sources[space])
             elif isinstance(tree, ast.FunctionDef):
-                self._found[qualname] = build(tree, self._sources[space], self.names, unique(qualname), None, {},
+                self._found[qualname] = build(tree, self._sources[space], self.names, unique(qualname), None,
+                                              {},
                                               lambda f: self._found.__setitem__(qualname, f))
             else:
                 return Space(qualname)
@@ -237,7 +243,8 @@ class Archive:
             raise RuntimeError(f"{qualname}: classes of the kind {base} are not supported")
         compiler: Any = _Finder(self.names, source)
         if base == "NamedTuple":
-            fields = {n.target.id: self.names.annotation(n.annotation, compiler) for n in tree.body if isinstance(
+            fields = {n.target.id: self.names.annotation(n.annotation, compiler) for n in tree.body
+                      if isinstance(
                 n, ast.AnnAssign) and isinstance(n.target, ast.Name)}
             made = collections.namedtuple(tree.name, fields)  # type: ignore[misc]  # noqa: PYI024
             made.__module__ = qualname.rpartition(".")[0].removeprefix("__torch__").lstrip(".") or "__main__"
@@ -246,7 +253,8 @@ class Archive:
         home = ClassType(unique(qualname), base in _MODULES, python=None)
         home.python = None if home.is_module else type(tree.name, (), {"_type": home})
         self._found[qualname] = Known(home)
-        home.trees = {n.name: n for n in tree.body if isinstance(n, ast.FunctionDef)}  # type: ignore[attr-defined]
+        home.trees = {n.name: n for n in tree.body
+                      if isinstance(n, ast.FunctionDef)}  # type: ignore[attr-defined]
         home.compile = lambda name: self._method(home, name, source)
         self._fields(home, tree, compiler)
 
@@ -273,7 +281,8 @@ class Archive:
                 module = t.kind == "Class" and t.home.is_module
                 home.kinds[name] = "module" if module else kinds.get(name, "attribute")
             elif not isinstance(node, (ast.FunctionDef, ast.Pass)):
-                raise RuntimeError(f"{home.qualname}: expected attributes and methods, got {type(node).__name__}")
+                raise RuntimeError(f"{home.qualname}: expected attributes and methods, got "
+                                   f"{type(node).__name__}")
         if any(name.startswith("__") for name in (*home.fields, *home.constants)):
             raise RuntimeError(f"{home.qualname}: names of attributes may not begin with two underscores")
 

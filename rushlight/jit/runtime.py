@@ -1,4 +1,5 @@
-"""What compiled programs call beside ops: the names of dtypes as numbers, text, errors, and ops in other clothes.
+"""What compiled programs call beside ops: the names of dtypes as numbers, text, errors, and ops in other
+clothes.
 
 A dtype, layout or memory format is a number in TorchScript, PyTorch's own.
 """
@@ -11,8 +12,10 @@ import rushlight as torch
 from rushlight.jit.frontend import Error
 from rushlight.nn import functional as F
 
-_DTYPES = ("uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool qint8 quint8 "
-           "qint32 bfloat16 . . . . . . . float8_e5m2 float8_e4m3fn float8_e5m2fnuz float8_e4m3fnuz uint16 uint32 "
+_DTYPES = ("uint8 int8 int16 int32 int64 float16 float32 float64 complex32 complex64 complex128 bool qint8 "
+           "quint8 "
+           "qint32 bfloat16 . . . . . . . float8_e5m2 float8_e4m3fn float8_e5m2fnuz float8_e4m3fnuz uint16 "
+           "uint32 "
            "uint64").split()
 _LISTS = {"ScalarType": _DTYPES, "Layout": ["strided", "sparse_coo", "sparse_csr"],
           "MemoryFormat": ["contiguous_format", "preserve_format", "channels_last", "channels_last_3d"]}
@@ -33,7 +36,8 @@ def decode(kind: str, number: Any) -> Any:
 
 def fail(shown: str, message: str, kind: str | None = None) -> Any:
     """What raise does."""
-    raise Error("The following operation failed in the TorchScript interpreter.\nTraceback of TorchScript (most recent "
+    raise Error("The following operation failed in the TorchScript interpreter.\nTraceback of TorchScript "
+                "(most recent "
                 f"call last):\n{shown}{kind or 'RuntimeError'}: {message}\n")
 
 
@@ -111,14 +115,17 @@ def convolution(x: Any, weight: Any, bias: Any, stride: Any, padding: Any, dilat
     """A convolution of as many dims as the weight has, or its transpose."""
     dims = weight.dim() - 2
     if transposed:
-        return getattr(F, f"conv_transpose{dims}d")(x, weight, bias, stride, padding, output_padding, groups, dilation)
+        return getattr(F, f"conv_transpose{dims}d")(x, weight, bias, stride, padding, output_padding, groups,
+                                                    dilation)
     return getattr(F, f"conv{dims}d")(x, weight, bias, stride, padding, dilation, groups)
 
 
-def embedding_bag(weight: Any, indices: Any, offsets: Any, scale: bool = False, mode: int = 0, sparse: bool = False,
+def embedding_bag(weight: Any, indices: Any, offsets: Any, scale: bool = False, mode: int = 0,
+                  sparse: bool = False,
                   weights: Any = None, last: bool = False, padding: int | None = None) -> Any:
     """F.embedding_bag in the internal op's order; three empty tensors behind the result."""
-    found = F.embedding_bag(indices, weight, offsets, scale_grad_by_freq=scale, mode=("sum", "mean", "max")[mode],
+    found = F.embedding_bag(indices, weight, offsets, scale_grad_by_freq=scale, mode=("sum", "mean",
+                                                                                      "max")[mode],
                             sparse=sparse, per_sample_weights=weights, include_last_offset=last,
                             padding_idx=None if padding == -1 else padding)
     return found, *(torch.empty(0, dtype=torch.int64) for _ in range(3))
@@ -132,7 +139,8 @@ def upsample(mode: str, x: Any, size: Any, corners: Any, *scales: Any) -> Any:
 
 def upsample_vec(mode: str, x: Any, size: Any, corners: Any, scales: Any, antialias: bool = False) -> Any:
     """An upsample op with a list of scales."""
-    return F.interpolate(x, size, None if scales is None else tuple(scales), mode, corners, antialias=antialias)
+    return F.interpolate(x, size, None if scales is None else tuple(scales), mode, corners,
+                         antialias=antialias)
 
 
 def interpolate(x: Any, size: Any = None, scale: Any = None, mode: str = "nearest", corners: Any = None,
@@ -141,7 +149,8 @@ def interpolate(x: Any, size: Any = None, scale: Any = None, mode: str = "neares
     return F.interpolate(x, size, scale, mode, corners, recompute, antialias)
 
 
-def attention(query: Any, key: Any, value: Any, size: int, heads: int, in_weight: Any, in_bias: Any, out_weight: Any,
+def attention(query: Any, key: Any, value: Any, size: int, heads: int, in_weight: Any, in_bias: Any,
+              out_weight: Any,
               out_bias: Any, mask: Any = None, need_weights: bool = True, average: bool = True,
               kind: int | None = None) -> Any:
     """nn.MultiheadAttention in evaluation, (N, L, E); kind: 1 where the mask is that of padded keys."""
@@ -154,11 +163,14 @@ def attention(query: Any, key: Any, value: Any, size: int, heads: int, in_weight
 
 
 def encoder_layer(x: Any, size: int, heads: int, in_weight: Any, in_bias: Any, out_weight: Any, out_bias: Any,
-                  gelu: bool, norm_first: bool, eps: float, weight1: Any, bias1: Any, weight2: Any, bias2: Any,
-                  ff1: Any, ff_bias1: Any, ff2: Any, ff_bias2: Any, mask: Any = None, kind: int | None = None) -> Any:
+                  gelu: bool, norm_first: bool, eps: float, weight1: Any, bias1: Any, weight2: Any,
+                  bias2: Any,
+                  ff1: Any, ff_bias1: Any, ff2: Any, ff_bias2: Any, mask: Any = None,
+                  kind: int | None = None) -> Any:
     """nn.TransformerEncoderLayer in evaluation."""
     def attend(x: Any) -> Any:
-        return attention(x, x, x, size, heads, in_weight, in_bias, out_weight, out_bias, mask, False, True, kind)[0]
+        return attention(x, x, x, size, heads, in_weight, in_bias, out_weight, out_bias, mask, False, True,
+                         kind)[0]
 
     def forward(x: Any) -> Any:
         return F.linear((F.gelu if gelu else F.relu)(F.linear(x, ff1, ff_bias1)), ff2, ff_bias2)

@@ -1,6 +1,7 @@
 """PyTorch's signatures of ops (schemas.txt), and which of them a call means.
 
-A line is as PyTorch prints it: `add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`; ops without
+A line is as PyTorch prints it: `add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor`; ops
+without
 a prefix are `aten::`. Lines of a name are in PyTorch's order, and the first that fits is taken.
 """
 from __future__ import annotations
@@ -24,7 +25,8 @@ REQUIRED: Any = object()
 
 @dataclass
 class Parameter:
-    """One argument of an op; `count` is n of int[n], which one number may stand for; raw: the schema's type."""
+    """One argument of an op; `count` is n of int[n], which one number may stand for; raw: the schema's
+    type."""
 
     name: str
     type: Type
@@ -133,7 +135,8 @@ class _Variable:
 
 
 def bind(formal: Type, actual: Type, bound: dict[Any, Type]) -> Type | None:
-    """The formal type with its variables as `actual` needs them, which are noted; None where it does not fit."""
+    """The formal type with its variables as `actual` needs them, which are noted; None where it does not
+    fit."""
     if formal.kind == "var":
         known = bound.get(formal.home)
         found = actual if known is None else unify(known, actual)
@@ -160,7 +163,8 @@ def fill(formal: Type, bound: Mapping[Any, Type]) -> Type:
     """The type with its variables filled in."""
     if formal.kind == "var":
         return bound.get(formal.home, NONE)
-    return Type(formal.kind, tuple(fill(a, bound) for a in formal.args), formal.home) if formal.args else formal
+    return Type(formal.kind, tuple(fill(a, bound) for a in formal.args),
+                formal.home) if formal.args else formal
 
 
 Adapt = Callable[[Any, Parameter, dict[Any, Type], bool], Any]
@@ -168,7 +172,8 @@ Adapt = Callable[[Any, Parameter, dict[Any, Type], bool], Any]
 
 def match(kind: str, args: Sequence[Any], kwargs: Mapping[str, Any], adapt: Adapt
           ) -> tuple[Schema, list[Any], dict[Any, Type]]:
-    """The first signature that takes these arguments: (it, a value for each parameter, types of its variables).
+    """The first signature that takes these arguments: (it, a value for each parameter, types of its
+    variables).
 
     adapt(value, parameter, bound, convert) gives the value as the parameter wants it, or None;
     convert: whether a tensor may become a number. Raises TypeError that lists what was tried.

@@ -11,7 +11,8 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Type:
-    """A type: an atom ("int"), a container with `args` ("List", "Dict", "Tuple", "Optional", "Union", "Future"),
+    """A type: an atom ("int"), a container with `args` ("List", "Dict", "Tuple", "Optional", "Union",
+    "Future"),
     or a class ("Class"), which is `home`; of a named tuple `home` is Python's class."""
 
     kind: str
@@ -96,7 +97,8 @@ def subtype(a: Type, b: Type) -> bool:
     if b.kind == "Optional":
         return a == NONE or subtype(a.args[0] if a.kind == "Optional" else a, b.args[0])
     if b.kind == "Union":
-        return all(any(subtype(part, one) for one in b.args) for part in (a.args if a.kind == "Union" else (a,)))
+        return all(any(subtype(part, one) for one in b.args) for part in (a.args if a.kind == "Union"
+                                                                          else (a,)))
     if b == NUMBER:
         return a in (INT, FLOAT, COMPLEX)
     if b.kind == "Tuple" and a.kind == "Tuple":

@@ -219,7 +219,7 @@ class Reader:
         raise _corrupt(self._name, "the archive is empty")
 
     def _check_version(self) -> None:
-        record = ".data/version" if self.has(".data/version") else "version"  # newer ops than torch.save's files
+        record = ".data/version" if self.has(".data/version") else "version"  # TorchScript of now
         if not self.has(record):
             raise RuntimeError('Expected hasRecord("version") to be true, but got false: '
                                f"{self._name} is a zip file, but torch.save did not write it")
