@@ -55,8 +55,7 @@ def load_archive(file: Any, name: str, plan: Plan) -> Any:
     """The object of a file in the zip format."""
     reader = Reader(file, name)
     if reader.has("constants.pkl"):
-        raise RuntimeError(f"{name} is a TorchScript archive: torch.load reads what torch.save "
-                           "writes; save the model's state_dict() with torch.save and load that")
+        raise RuntimeError(f"{name} is a TorchScript archive, which torch.jit.load reads, not torch.load")
     if not reader.has("data.pkl"):
         raise RuntimeError("PytorchStreamReader failed locating file data.pkl: file not found in "
                            f"archive {name}")
