@@ -1,7 +1,6 @@
 """A program as TorchScript code, the language of `.code` and of the archive."""
 from __future__ import annotations
 
-import builtins
 import keyword
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +16,8 @@ _PLAIN = (int, float, bool, str, complex, type(None))
 class CodeWriter(Writer):
     """Writes code; `tensor(value)` gives the text of a constant tensor."""
 
-    reserved = (*keyword.kwlist, *dir(builtins), "torch", "ops", "self", "CONSTANTS", "inf", "nan",
+    reserved = (*keyword.kwlist, "int", "float", "bool", "str", "print", "range", "len", "getattr",
+                "isinstance", "torch", "ops", "self", "CONSTANTS", "inf", "nan",
                 "annotate",
                 "uninitialized", "unchecked_cast", "fork", "device")
 
@@ -96,7 +96,8 @@ class CodeWriter(Writer):
 
     def at_isinstance(self, node: Node) -> str:
         types = ", ".join(map(str, node.attrs["types"]))
-        return f"isinstance({self.ref(node.inputs[0])}, {types if len(node.attrs['types']) == 1 else f'({types})'})"
+        types = types if len(node.attrs["types"]) == 1 else f"({types})"
+        return f"isinstance({self.ref(node.inputs[0])}, {types})"
 
     def at_fork(self, node: Node) -> str:
         method = node.attrs.get("name")

@@ -83,7 +83,8 @@ class Names:
         name = getattr(found, "__name__", "")
         home = getattr(found, "__module__", "") or ""
         known = found in _SPECIAL_BUILTINS if isinstance(found, (types.BuiltinFunctionType, type)) else False
-        return name.removeprefix("_") if known or name in _SPECIAL_NAMES and home.startswith("rushlight") else None
+        known = known or name in _SPECIAL_NAMES and home.startswith("rushlight")
+        return name.removeprefix("_") if known else None
 
     def plain(self, value: Any) -> tuple[Any, Type]:
         """A Python value as a constant and its type; TypeError where there is none."""
@@ -145,7 +146,8 @@ class Names:
     def children(self, value: Value, node: Any, compiler: Any) -> list[Any]:
         """The modules in a container, in order."""
         home = value.type.home
-        return [compiler.member(value, home, name, node) for name, kind in home.kinds.items() if kind == "module"]
+        return [compiler.member(value, home, name, node) for name, kind in home.kinds.items()
+                if kind == "module"]
 
     def outside(self, value: Value, owner: ClassType, name: str, node: Any, compiler: Any) -> Any:
         """An attribute of a module or class that is none of its fields, constants and methods."""
@@ -158,11 +160,14 @@ class Names:
         if name in ("items", "keys", "values") and owner.is_module:
             return Known(_Listing(name, value))
         if name in owner.failed:
-            raise compiler.error(node, f"Module '{owner.qualname.rpartition('.')[2]}' has no attribute '{name}' "
-                                       f"(This attribute exists on the Python module, but we failed to convert Python "
+            raise compiler.error(node, f"Module '{owner.qualname.rpartition('.')[2]}' has no attribute "
+                                 f"'{name}' "
+                                       f"(This attribute exists on the Python module, but we failed to "
+                                       f"convert Python "
                                        f"type: '{owner.failed[name]}' to a TorchScript type.)")
         shown = owner.qualname.rpartition(".")[2] if owner.is_module else owner.qualname
-        raise compiler.error(node, f"{'Module' if owner.is_module else 'Class'} '{shown}' has no attribute '{name}'")
+        raise compiler.error(node, f"{'Module' if owner.is_module else 'Class'} '{shown}' has no attribute "
+                             f"'{name}'")
 
 
 class _Bound:
@@ -203,7 +208,8 @@ def named_builtin(found: Any) -> Any:
 
 # --- functions ----------------------------------------------------------------------------------
 
-_LIBRARY_SCOPE = {"torch": torch, "F": torch.nn.functional, "math": math, "inf": math.inf, "Optional": typing.Optional,
+_LIBRARY_SCOPE = {"torch": torch, "F": torch.nn.functional, "math": math, "inf": math.inf,
+                  "Optional": typing.Optional,
                   "List": list, "Tuple": tuple, "Tensor": torch.Tensor}
 
 
@@ -224,7 +230,8 @@ def _library_look(name: str) -> Any:
 def library_function(name: str) -> Function:
     """A function of the library."""
     trees, source = library()
-    return build(trees[name], source, _LibraryNames(_library_look), f"__torch__.torch.nn.functional.{name}", None, {})
+    return build(trees[name], source, _LibraryNames(_library_look), f"__torch__.torch.nn.functional.{name}",
+                 None, {})
 
 
 def scope_of(function: Any) -> Callable[[str], Any]:
@@ -278,13 +285,15 @@ def build(tree: ast.FunctionDef, source: Source, names: Names, qualname: str, ow
     compiler = Compiler(function, names, source)
     if tree.args.vararg or tree.args.kwarg or any(d is not None for d in tree.args.kw_defaults):
         raise NotSupportedError(source, tree.args.vararg or tree.args.kwarg or tree,
-                                "Compiled functions can't take variable number of arguments or use keyword-only "
+                                "Compiled functions can't take variable number of arguments or use "
+                                "keyword-only "
                                 "arguments with defaults")
     formal = [*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs]
     notes, result = _comment(tree, source, len(formal) - (owner is not None))
     spelled = dict(zip([a.arg for a in reversed(formal)], reversed(tree.args.defaults), strict=False))
     for i, a in enumerate(formal):
-        note = a.annotation or (notes[i - (owner is not None)] if notes and i >= (owner is not None) else None)
+        note = a.annotation or (notes[i - (owner is not None)] if notes and i >= (owner is not None)
+                                else None)
         if i == 0 and owner is not None:
             t = Type("Class", home=owner)
         elif note is None or _is_any(note, source):
@@ -296,7 +305,8 @@ def build(tree: ast.FunctionDef, source: Source, names: Names, qualname: str, ow
             default = ast.literal_eval(spelled[a.arg])
         function.arguments.append((a.arg, t, default))
     result = tree.returns or result
-    function.returns = None if result is None or _is_any(result, source) else names.annotation(result, compiler)
+    function.returns = None if result is None or _is_any(result, source) else names.annotation(result,
+                                                                                               compiler)
     known(function)
     try:
         compiler.run(tree)
@@ -317,7 +327,8 @@ def _comment(tree: ast.FunctionDef, source: Source, count: int) -> tuple[list[as
         found = re.search(r"#\s*type:\s*\((.*)\)\s*->\s*(.*)$", line)
         if found:
             inner = ast.parse(f"({found[1]},)" if found[1].strip() else "()", mode="eval").body
-            return list(inner.elts)[-count:], ast.parse(found[2], mode="eval").body  # type: ignore[attr-defined]
+            return list(inner.elts)[-count:], ast.parse(found[2],
+                                                        mode="eval").body  # type: ignore[attr-defined]
     return [], None
 
 
@@ -328,7 +339,8 @@ def ignored(function: Any, owner: ClassType | None) -> Function:
     for i, (name, p) in enumerate(formal.items()):
         own = i == 0 and owner is not None
         t = Type("Class", home=owner) if own else from_python(notes[name]) if name in notes else TENSOR
-        made.arguments.append((name, t, schemas.REQUIRED if p.default is inspect.Parameter.empty else p.default))
+        made.arguments.append((name, t, schemas.REQUIRED if p.default is inspect.Parameter.empty
+                               else p.default))
     made.returns = from_python(notes["return"]) if "return" in notes else TENSOR
     params = [made.block.param(t, name) for name, t, _ in made.arguments]
     if function._torchscript_modifier == "unused":
@@ -350,7 +362,8 @@ def _method(function: Any, owner: ClassType) -> Function:
     if getattr(function, "_torchscript_modifier", "") in ("ignore", "unused"):
         return ignored(function, owner)
     tree, source = parsed(function)
-    return build(tree, source, Names(scope_of(function)), f"{owner.qualname}.{tree.name}", owner, _defaults(function),
+    return build(tree, source, Names(scope_of(function)), f"{owner.qualname}.{tree.name}", owner,
+                 _defaults(function),
                  lambda f: owner.methods.update({tree.name: f}))
 
 
@@ -363,7 +376,8 @@ def compile_method(owner: ClassType, name: str) -> Function | None:
         key = f"{base.__name__}.{name}"
         if key in trees and base.__module__.startswith("rushlight.nn"):
             path = f"{owner.qualname}.{name}"
-            made = build(trees[key], source, _LibraryNames(_library_look), path, owner, {}, lambda f: owner.methods.update(
+            made = build(trees[key], source, _LibraryNames(_library_look), path, owner, {},
+                         lambda f: owner.methods.update(
                 {name: f}))
             return made
         found = vars(base).get(name)
@@ -387,7 +401,8 @@ def class_type(cls: type) -> ClassType:
         made.compile = lambda name: compile_method(made, name)
         cls._type = made  # type: ignore[attr-defined]
         for name, note in cls.__dict__.get("__annotations__", {}).items():
-            made.fields[name] = from_python(note if not isinstance(note, str) else eval(  # noqa: S307 - the program's own
+            made.fields[name] = from_python(note if not isinstance(note, str)
+                                            else eval(  # noqa: S307 - the program's own
                 note, vars(__import__("sys").modules[cls.__module__])))
             made.kinds[name] = "attribute"
         made.method("__init__")

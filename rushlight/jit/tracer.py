@@ -290,8 +290,9 @@ def _plain(found: Any) -> Any:
 
 def _same(value: Any, default: Any) -> bool:
     """Whether an argument is the default, which need not be said."""
-    return value is default or type(value) is type(default) and not isinstance(value,
-                                                                               torch.Tensor) and value == default
+    if value is default:
+        return True
+    return type(value) is type(default) and not isinstance(value, torch.Tensor) and bool(value == default)
 
 
 def _called(func: Any, name: str) -> Any:
