@@ -196,9 +196,9 @@ def _arguments(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any],
     """A value for each parameter, None for a default; or why the arguments do not fit."""
     left, found = dict(kwargs), list[Any]()
     places = [p for p in schema.parameters if not p.keyword_only]
+    last = places[-1] if places else None
+    spread = last and last.type.kind == "List" and not last.count and last.type.args[0].kind != "var"
     if len(args) > len(places) and not schema.variadic:
-        last = places[-1] if places else None
-        spread = last and last.type.kind == "List" and not last.count and last.type.args[0].kind != "var"
         if not spread:
             return f"Expected at most {len(places)} arguments but found {len(args)} positional arguments."
         args = [*args[:len(places) - 1], list(args[len(places) - 1:])]
@@ -214,6 +214,8 @@ def _arguments(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any],
             found.append(None)
             continue
         adapted = adapt(value, p)
+        if adapted is None and p is last and spread and not isinstance(value, list):
+            adapted = adapt([value], p)  # zeros(3) is zeros([3])
         if adapted is None:
             what = getattr(getattr(value, "type", None), "short", lambda: "a list")()
             return (f"Expected a value of type '{p.type}' for argument '{p.name}' but instead found type "
