@@ -34,7 +34,7 @@ def branches(x, n: int, y: Optional[torch.Tensor] = None):
 def containers(x: List[int], d: Dict[str, int]) -> Tuple[List[int], int, str]:
     out = [i * 2 for i in x]
     out.append(7 // 2)
-    for k, v in d.items():
+    for _, v in d.items():
         out[0] += v
     total = 0
     i = 0
