@@ -380,6 +380,8 @@ def compile_method(owner: ClassType, name: str) -> Function | None:
                          lambda f: owner.methods.update(
                 {name: f}))
             return made
+        if base.__module__ == "rushlight.nn.modules.container":
+            continue  # what these are is known to the compiler
         found = vars(base).get(name)
         if found is not None and not isinstance(found, property):
             found = found.__func__ if isinstance(found, staticmethod) else getattr(base, name)
