@@ -70,7 +70,7 @@ def _parse(line: str) -> Schema:
             keyword = True
         elif part != "...":
             parameters.append(_parameter(part, keyword))
-    result = re.sub(r"\(\w[^()]* -> \*\)|\(\w+!?\)|\(\*\)|\(\w\|\w\)", "", result)
+    result = re.sub(r"\(\w[^()]* -> \*\)|(?<!Future)\(\w+!?\)|\(\*\)|\(\w\|\w\)", "", result)
     wrapped = result.startswith("(") and _closes(result) and not result.startswith("((")
     returns = [_type(re.sub(r" \w+$", "", r)) for r in (_split(result[1:-1]) if wrapped else [result])]
     if result.startswith("(("):
@@ -100,7 +100,7 @@ def _split(text: str) -> list[str]:
 
 
 def _parameter(text: str, keyword: bool) -> Parameter:
-    text = re.sub(r"\(\w[^()]* -> \*\)|\(\w+!?\)|\(\w\|\w\)", "", text)
+    text = re.sub(r"\(\w[^()]* -> \*\)|(?<!Future)\(\w+!?\)|\(\w\|\w\)", "", text)
     written, _, default = text.partition("=")
     raw, _, name = written.rpartition(" ")
     value: Any = REQUIRED

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import warnings
 import zipfile
-from typing import Dict, List, Optional, Tuple
+from typing import Dict, List, NamedTuple, Optional, Tuple
 
 import pytest
 
@@ -184,6 +184,94 @@ def raises(x):
 def test_programs_raise_torch_jit_error():
     with pytest.raises(torch.jit.Error, match="RuntimeError: AssertionError: negative"):
         raises(-torch.ones(2))
+
+
+@torch.jit.script
+class Pair:
+    def __init__(self, a: int, b: torch.Tensor):
+        self.a = a
+        self.b = b
+
+    def total(self) -> torch.Tensor:
+        return self.b + self.a
+
+
+@torch.jit.script
+def classes(x):
+    p = Pair(2, x)
+    p.a += 1
+    return p.total()
+
+
+def one_more(x):
+    return x + 1
+
+
+@torch.jit.script
+def forked(x):
+    return torch.jit.wait(torch.jit.fork(one_more, x))
+
+
+class Named(NamedTuple):
+    x: torch.Tensor
+    n: int
+
+
+@torch.jit.script
+def named(x):
+    r = Named(x, 3)
+    return r, r.n
+
+
+def test_classes_named_tuples_and_forks():
+    x = torch.ones(1)
+    assert classes(x).tolist() == [4] and forked(x).tolist() == [2] and named(x)[0].n == named(x)[1] == 3
+    for function in (classes, forked, named):
+        assert str(torch.jit.load(io.BytesIO(saved(function)))(x)) == str(function(x))
+
+
+def saved(thing):
+    buffer = io.BytesIO()
+    torch.jit.save(thing, buffer)
+    return buffer.getvalue()
+
+
+class Uses(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.parts = nn.ModuleDict({"a": nn.Linear(2, 2), "b": nn.Linear(2, 2)})
+        self.k = 3
+
+    @torch.jit.unused
+    def never(self, x: torch.Tensor) -> torch.Tensor:
+        return eval("x")  # noqa: S307
+
+    @property
+    def half(self):
+        return self.k / 2
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for name, layer in self.parts.items():
+            x = layer(x)
+            if name == "a":
+                x = nn.functional.gelu(x)
+        if self.k > 5:
+            x = self.never(x)
+        parts: List[torch.Tensor] = []
+        for i in range(0, 2, 1):
+            parts.append(x[:, None, ..., i] * self.half)
+        return torch.stack(parts).sum(dim=0, keepdim=True) + int(x.shape[0])
+
+
+def test_what_modules_hold():
+    model = Uses()
+    x = torch.randn(3, 2)
+    scripted = torch.jit.script(model)
+    assert torch.equal(scripted(x), model(x)) and torch.equal(torch.compile(scripted)(x), model(x))
+    assert torch.equal(torch.jit.load(io.BytesIO(saved(scripted)))(x), model(x))
+    scripted.k = 6
+    with pytest.raises(torch.jit.Error, match="never is not supported"):
+        scripted(x)
 
 
 def sizes(x, y):
