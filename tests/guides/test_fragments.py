@@ -19,7 +19,6 @@ MISSING = {
     "A17 ddp imports": "No module named 'torch.distributed'",
     "A17 ddp gloo one process": "No module named 'torch.distributed'",
     "E fsdp": "No module named 'torch.distributed'",
-    "C jit": "no attribute 'jit' in Rushlight yet; instead: the model's Python code",
     "E memory history": "Torch not compiled with CUDA enabled"}
 # Other packages: these depend on what is installed.
 ELSEWHERE = {"B4 torchvision"}
