@@ -27,8 +27,7 @@ newaxis = None
 torch = sys.modules[__name__]  # as PyTorch's own attribute of that name
 
 # What PyTorch has beside these, and what to use meanwhile.
-_ABSENT = {"jit": "the model's Python code", "hub": "the model's own repository",
-           "distributions": "torch.normal, bernoulli, multinomial, ..."}
+_ABSENT = {"hub": "the model's own repository"}
 
 _HOMES = _homes(__name__)  # sub-packages, and public names that are not ops
 _RENAMED = {"memory_format": "MemoryFormat", "layout": "StorageLayout"}

@@ -9,4 +9,4 @@ from rushlight.base.lazy import lazy_names
 
 __version__ = "0.28.0+rushlight"
 __getattr__, __dir__ = lazy_names(globals(), dict.fromkeys(
-    ("datasets", "transforms", "tv_tensors", "utils"), "."))
+    ("datasets", "io", "transforms", "tv_tensors", "utils"), "."))

@@ -6,7 +6,8 @@ from typing import Any
 from rushlight._dynamo import config as config, exc as exc
 from rushlight._dynamo.eval_frame import OptimizedModule as OptimizedModule
 from rushlight.base.tape import escape
-from rushlight._dynamo.api import (allow_in_graph as allow_in_graph, disable as disable,
+from rushlight._dynamo.api import (allow_in_graph as allow_in_graph,
+    assume_constant_result as assume_constant_result, disable as disable,
     is_compiling as is_compiling, list_backends as list_backends, reset as reset)
 from rushlight._dynamo.report import explain as _explain
 
@@ -18,8 +19,11 @@ def explain(f: Any, *extra_args: Any, **extra_kwargs: Any) -> Any:
     return lambda *args, **kwargs: _explain(f, *args, **kwargs)
 
 
-def mark_dynamic(t: Any, index: Any, **options: Any) -> None:
-    """Nothing to do: kernels take sizes at run time."""
+def mark_dynamic(t: Any, index: Any = None, **options: Any) -> None:
+    """Nothing to do: kernels take sizes at run time, and guards look where tensors lie."""
+
+
+maybe_mark_dynamic = mark_static = mark_static_address = mark_dynamic
 
 
 def graph_break(msg: str = "") -> None:

@@ -1,86 +1,139 @@
-"""Nested tuples, lists and dicts as a flat list of leaves and a structure to build them again."""
+"""Nested containers as a flat list of leaves and a structure to build them again.
+
+What is a container is said by a table, to which programs add their own types (`torch.utils._pytree`).
+"""
 from __future__ import annotations
 
-from collections import OrderedDict, defaultdict, deque
+from collections import OrderedDict, defaultdict, deque, namedtuple
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
+
+class Node(NamedTuple):
+    """How containers of one type are taken apart, into children and what else they are, and made of these."""
+
+    flatten_fn: Callable[[Any], tuple[Any, Any]]
+    unflatten_fn: Callable[[Any, Any], Any]
+    flatten_with_keys_fn: Callable[[Any], tuple[Any, Any]] | None = None
+
+
+def _mapping(kind: Any) -> Node:
+    return Node(lambda value: (list(value.values()), list(value)),
+                lambda items, keys: kind(zip(keys, items, strict=True)))
+
+
+NODES: dict[Any, Node] = {
+    tuple: Node(lambda value: (list(value), None), lambda items, context: tuple(items)),
+    list: Node(lambda value: (value, None), lambda items, context: list(items)),
+    dict: _mapping(dict), OrderedDict: _mapping(OrderedDict),
+    defaultdict: Node(lambda value: (list(value.values()), [value.default_factory, list(value)]),
+                      lambda items, made: defaultdict(made[0], zip(made[1], items, strict=True))),
+    deque: Node(lambda value: (list(value), value.maxlen), lambda items, most: deque(items, most)),
+    namedtuple: Node(lambda value: (list(value), type(value)), lambda items, kind: kind(*items)),
+}
 _DICTS = (dict, OrderedDict, defaultdict)
 
 
-@dataclass(frozen=True)
+def kind_of(value: Any) -> Any:
+    """The type under which NODES knows a value; None of a leaf."""
+    kind = type(value)
+    if kind in NODES:
+        return kind
+    return namedtuple if isinstance(value, tuple) and hasattr(kind, "_fields") else None
+
+
 class Tree:
-    """A structure: a leaf (`kind` None), or a container of `children`; of dicts also the keys, and what makes
-    an empty one."""
+    """A structure: a leaf (`kind` None), or a container, with what its `Node` says beside its children."""
 
-    kind: Any = None
-    keys: tuple[Any, ...] = ()
-    children: tuple["Tree", ...] = ()
-    empty: tuple[Any, ...] = ()
+    __slots__ = ("kind", "context", "children", "num_leaves")
 
-    def __str__(self) -> str:
+    def __init__(self, kind: Any, context: Any, children: list["Tree"]) -> None:
+        self.kind, self.context, self.children = kind, context, children
+        self.num_leaves: int = 1 if kind is None else sum([c.num_leaves for c in children])
+
+    @property
+    def keys(self) -> Any:
+        """The keys of a dict."""
+        return self.context[1] if self.kind is defaultdict else self.context
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or isinstance(other, Tree) and (
+            self.kind is other.kind and self.context == other.context and self.children == other.children)
+
+    def __hash__(self) -> int:
+        return hash((self.kind, tuple(self.children)))  # a context need not have one
+
+    def __repr__(self, indent: int = 0) -> str:
         if self.kind is None:
             return "*"
-        inner = [str(c) for c in self.children]
-        if self.kind in _DICTS:
-            return f"{{{', '.join(f'{k!r}: {c}' for k, c in zip(self.keys, inner, strict=True))}}}"
-        text = ", ".join(inner)
-        return f"[{text}]" if self.kind is list else f"({text}{',' * (len(inner) == 1)})"
+        inner = (",\n" + " " * (indent + 2)).join([c.__repr__(indent + 2) for c in self.children])
+        return f"TreeSpec({self.kind.__name__}, {self.context}, [{inner}])"
 
-    def build(self, leaves: Iterable[Any]) -> Any:
-        """The structure with these leaves."""
+    def unflatten(self, leaves: Iterable[Any]) -> Any:
+        """The structure with these leaves; ValueError where they are not as many as it has."""
+        leaves = list(leaves)
+        if len(leaves) != self.num_leaves:
+            raise ValueError(f"treespec.unflatten(leaves): `leaves` has length {len(leaves)} but the spec "
+                             f"refers to a pytree that holds {self.num_leaves} items ({self}).")
         return self._build(iter(leaves))
 
     def _build(self, leaves: Iterator[Any]) -> Any:
         if self.kind is None:
             return next(leaves)
-        items = [c._build(leaves) for c in self.children]
-        if self.kind in _DICTS:
-            return self.kind(*self.empty, zip(self.keys, items, strict=True))
-        return self.kind(*items) if hasattr(self.kind, "_fields") else self.kind(items)
+        return NODES[self.kind].unflatten_fn([c._build(leaves) for c in self.children], self.context)
+
+    def flatten_up_to(self, value: Any) -> list[Any]:
+        """What stands in `value` where this structure has leaves; ValueError where it does not fit."""
+        if self.kind is None:
+            return [value]
+        kind = kind_of(value)
+        dicts = self.kind in _DICTS and kind in _DICTS
+        if not dicts and kind is not self.kind:
+            raise ValueError(f"Node type mismatch; expected {self.kind!r}, but got {type(value)!r}.")
+        items, context = NODES[kind].flatten_fn(value)
+        if len(items) != len(self.children):
+            raise ValueError(f"Node arity mismatch; expected {len(self.children)}, but got {len(items)}.")
+        if dicts:
+            if set(self.keys) != set(value):
+                raise ValueError(f"Node keys mismatch; expected {self.keys}, but got {list(value)}.")
+            items = [value[key] for key in self.keys]
+        elif context != self.context and kind is not deque:
+            raise ValueError(f"Node context mismatch for node type {self.kind!r}; expected {self.context!r}, "
+                             f"but got {context!r}.")
+        return [found for child, item in zip(self.children, items, strict=True)
+                for found in child.flatten_up_to(item)]
 
 
-LEAF = Tree()
+LEAF = Tree(None, None, [])
 
 
-def _opened(value: Any) -> tuple[Tree, list[Any]] | None:
-    """(the structure without those of the items, the items) of a container; None for a leaf."""
-    kind = type(value)
-    if kind in _DICTS:
-        empty = (value.default_factory,) if kind is defaultdict else ()
-        return Tree(kind, tuple(value), (), empty), list(value.values())
-    named = isinstance(value, tuple) and hasattr(kind, "_fields")
-    return (Tree(kind), list(value)) if named or kind in (tuple, list, deque) else None
+def flatten(value: Any, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Tree]:
+    """(leaves, structure); also a container is a leaf where is_leaf(it) says so."""
+    leaves: list[Any] = []
+    return leaves, _flatten(value, is_leaf, leaves)
 
 
-def flatten(value: Any) -> tuple[list[Any], Tree]:
-    """(leaves, structure)."""
-    found = _opened(value)
-    if found is None:
-        return [value], LEAF
-    parts, own = [flatten(item) for item in found[1]], found[0]
-    return ([leaf for some, _ in parts for leaf in some],
-            Tree(own.kind, own.keys, tuple(tree for _, tree in parts), own.empty))
+def _flatten(value: Any, is_leaf: Callable[[Any], bool] | None, leaves: list[Any]) -> Tree:
+    kind = kind_of(value)
+    if kind is None or is_leaf is not None and is_leaf(value):
+        leaves.append(value)
+        return LEAF
+    items, context = NODES[kind].flatten_fn(value)
+    return Tree(kind, context, [_flatten(item, is_leaf, leaves) for item in items])
 
 
-def tree_map(change: Callable[..., Any], value: Any) -> Any:
-    """`value` with change(leaf) for each leaf."""
-    leaves, tree = flatten(value)
-    return tree.build(map(change, leaves))
+def tree_map(func: Callable[..., Any], tree: Any, *rests: Any,
+             is_leaf: Callable[[Any], bool] | None = None) -> Any:
+    """`tree` with func(leaf, ...) for each leaf; its other arguments are what `rests` have in its place."""
+    leaves, spec = flatten(tree, is_leaf)
+    return spec.unflatten(map(func, leaves, *[spec.flatten_up_to(rest) for rest in rests]))
 
 
 def broadcast(prefix: Any, tree: Tree) -> list[Any] | None:
     """One item for each leaf of `tree`, of a value that may stop higher up; None where it does not fit."""
-    found = _opened(prefix)
-    if found is None:
-        return [prefix] * _count(tree)
-    own, items = found
-    if own.kind is not tree.kind or own.keys != tree.keys or len(items) != len(tree.children):
+    leaves, spec = flatten(prefix)
+    try:
+        below = spec.flatten_up_to(tree.unflatten([None] * tree.num_leaves))
+    except ValueError:
         return None
-    parts = [broadcast(item, child) for item, child in zip(items, tree.children, strict=True)]
-    return None if any(p is None for p in parts) else [leaf for p in parts for leaf in p or ()]
-
-
-def _count(tree: Tree) -> int:
-    return 1 if tree.kind is None else sum(map(_count, tree.children))
+    return [leaf for leaf, part in zip(leaves, below, strict=True) for _ in flatten(part)[0]]

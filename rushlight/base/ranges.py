@@ -138,7 +138,7 @@ def linspace(start: Any, end: Any, steps: int, of: dtype) -> Array:
         return _linspace_reduced(first, last, steps, of)
     wide = of.np.type if of.is_floating_point else np.float64
     low, high = wide(first), wide(last)
-    return _from_both_ends(low, high, (high - low) / wide(steps - 1), steps).astype(of.np)
+    return _from_both_ends(low, high, (high - low) / wide(steps - 1), steps).astype(of.np, copy=False)
 
 
 def _from_both_ends(first: Any, last: Any, step: Any, steps: int, added: Any = fma) -> Array:

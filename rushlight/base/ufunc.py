@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -24,6 +24,8 @@ _NO_CASTING = 0
 # Kernels raise flags for inf and nan as PyTorch's do; NumPy is told not to look at them.
 _NO_FLOAT_ERRORS = 1 << 1
 _STRIDED_LOOP = 5
+# Of PyMethodDef: arguments come as an array and their number.
+_FASTCALL = 0x80
 
 _alive: list[Any] = []
 # The address of the loop of each ufunc made by `from_loop`.
@@ -38,6 +40,19 @@ class _Spec(ctypes.Structure):
     _fields_ = [("name", ctypes.c_char_p), ("nin", ctypes.c_int), ("nout", ctypes.c_int),
                 ("casting", ctypes.c_int), ("flags", ctypes.c_int),
                 ("dtypes", ctypes.POINTER(ctypes.py_object)), ("slots", ctypes.POINTER(_Slot))]
+
+
+class _Method(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("code", ctypes.c_void_p), ("flags", ctypes.c_int),
+                ("doc", ctypes.c_char_p)]
+
+
+def builtin(name: str, address: int) -> Callable[..., Any]:
+    """A function like Python's own, from a PyObject *f(PyObject *, PyObject *const *args, Py_ssize_t n)."""
+    method, pointer = _Method(name.encode(), address, _FASTCALL, None), ctypes.c_void_p
+    _alive.append(method)
+    make = ctypes.PYFUNCTYPE(ctypes.py_object, *[pointer] * 3)(("PyCFunction_NewEx", ctypes.pythonapi))
+    return make(ctypes.addressof(method), None, None)  # type: ignore[no-any-return]
 
 
 @lru_cache(maxsize=None)

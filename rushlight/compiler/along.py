@@ -15,7 +15,7 @@ from rushlight.compiler import native
 from rushlight.compiler.ir import BITS, Function, Module
 from rushlight.compiler.lanes import Lane, is_float
 from rushlight.compiler.team import pointer
-from rushlight.compiler.written import INTEGER, Prepared
+from rushlight.compiler.written import Prepared
 
 Array = np.ndarray[Any, Any]
 Sizes = tuple[int, ...]
@@ -60,7 +60,7 @@ def _plan(how: str, sizes: Sizes, d: int, index: Sizes, given: Sizes, slices: bo
     outer, size, n, inner = prod(sizes[:d]), sizes[d], given[d], prod(sizes[d + 1:])
     steps = (outer, 1, n, size, 1, 0) if inner == 1 else (outer, n, inner, size * inner, inner, 1)
     at = (0, inner > 1, inner == 1) if slices else (n * inner, inner, 1)
-    return None if found is None else (found, (INTEGER * 10)(*steps, size, *at))
+    return None if found is None else (found, np.array([*steps, size, *at], np.int64))
 
 
 @lru_cache(maxsize=None)
@@ -69,8 +69,7 @@ def kernel(how: str, of: Any, index: Any) -> Prepared | None:
     kind = _NUMBERS.get(of.str[1:]) if how in _COMBINE else _MOVED.get((how, of.itemsize))
     if kind is None or index != np.int64:
         return None
-    return Prepared("along", f"{how} {kind}", lambda module, name: write(module, name, how, kind), 10,
-                    lambda *operands: operands[-1])
+    return Prepared("along", f"{how} {kind}", lambda module, name: write(module, name, how, kind), 10)
 
 
 def write(module: Module, name: str, how: str, kind: str) -> None:

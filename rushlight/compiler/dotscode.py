@@ -1,20 +1,20 @@
-"""Machine code of a row times a matrix whose columns lie dense: y[j] = the sum over t of w[j, t] x[t].
+"""Machine code of a row times a matrix whose columns, or rows, lie dense: y[j] = the sum of w[j, t] x[t].
 
-Several columns, far from each other in memory, are read side by side: each is a stream that the processor
+Several of these, far from each other in memory, are read side by side: each is a stream that the processor
 fetches ahead.
-    args: w, x, y    dims: how many j, t    steps: bytes of j in w
+    args: w, x, y    dims: how many j, t    steps: bytes from one dense line of w to the next
 """
 from __future__ import annotations
 
-from rushlight.compiler.emit import item_size, load
+from rushlight.compiler.emit import item_size, load, store
 from rushlight.compiler.ir import BITS, Function, Module
 from rushlight.compiler.lanes import Lane
 from rushlight.compiler.rowplan import across
 from rushlight.compiler.runtime import SLOT
 from rushlight.compiler.tilecode import HEADER
 
-# How many columns at a time, and vectors of each.
-_STREAMS, _UNROLLED = 4, 2
+# How many columns at a time, and vectors of each; how many rows.
+_STREAMS, _UNROLLED, _ROWS = 4, 2, 8
 
 
 def _read(f: Function, stored: str, pointer: str, t: str) -> Lane:
@@ -56,5 +56,35 @@ def dots(module: Module, name: str, stored: str, wide: str, kind: str, lanes: in
         for j, a in zip(columns, sums, strict=True):
             f.store(kind, f.op(f"extractelement {a!r}, i64 0"), y, f.i64("mul", j, size))
         f.width = lanes
+    f.emit("ret i32 0")
+    f.finish()
+
+
+def sums(module: Module, name: str, stored: str, wide: str, kind: str, lanes: int) -> None:
+    """The same for a matrix whose rows lie dense: every element is added up in the order of t."""
+    f = Function(module, HEADER.format(name), lanes)
+    w, x, y = (f.load("ptr", "%args", SLOT * k) for k in range(3))
+    count, depth = (f.load("i64", "%dims", SLOT * k) for k in range(2))
+    step, size = f.load("i64", "%steps"), BITS[kind] // 8
+    with f.counted(count) as j:
+        f.store(kind, "0.0", y, f.i64("mul", j, size))
+    blocks, vectors = f.i64("sdiv", depth, _ROWS), f.i64("sdiv", count, lanes)
+    done, dealt = f.i64("mul", blocks, _ROWS), f.i64("mul", vectors, lanes)
+    for rows, begin, times in (_ROWS, 0, blocks), (1, done, f.i64("sub", depth, done)):
+        with f.counted(times) as block:
+            first = f.i64("add", begin, f.i64("mul", block, rows))
+            places = [f.i64("add", first, k) for k in range(rows)]
+            lines = [f.at(w, f.i64("mul", t, step)) for t in places]
+            factors = [f.load(kind, f.at(x, f.i64("mul", t, size))) for t in places]
+            for width, low, many in (lanes, 0, vectors), (1, dealt, f.i64("sub", count, dealt)):
+                f.width = width
+                turned = [f.splat(kind, factor) for factor in factors]
+                with f.counted(many) as i:
+                    j = f.i64("add", low, f.i64("mul", i, width))
+                    total = _read(f, wide, y, j)
+                    for line, factor in zip(lines, turned, strict=True):
+                        total = _read(f, stored, line, j).fma(factor, total)
+                    store(f, total, f.at(y, f.i64("mul", j, size)), wide)
+    f.width = lanes
     f.emit("ret i32 0")
     f.finish()

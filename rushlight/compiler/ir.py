@@ -155,16 +155,11 @@ class Function:
     def loop(self, count: str, start: "str | int" = 0) -> Iterator[str]:
         """Run the block with an i64 counter from `start` below `count`."""
         i = self.var(start)
-        head, body, done = self.fresh("head"), self.fresh("body"), self.fresh("done")
-        self.emit(f"br label %{head}")
-        self.start(head)
-        value = i.get()
-        self.emit(f"br i1 {self.i64('icmp slt', value, count)}, label %{body}, label %{done}")
-        self.start(body)
-        yield value
-        i.set(self.i64("add", value, 1))
-        self.emit(f"br label %{head}")
-        self.start(done)
+        with self.endless() as done:
+            value = i.get()
+            self.leave(self.i64("icmp sge", value, count), done)
+            yield value
+            i.set(self.i64("add", value, 1))
 
     @contextmanager
     def vectors(self, count: str,
@@ -195,6 +190,22 @@ class Function:
         """`loop`, its counter in a register."""
         with self.vectors(count, ()) as (i, _, _):
             yield i
+
+    @contextmanager
+    def endless(self) -> Iterator[str]:
+        """Run the block again and again; gives the label behind it, for `leave`."""
+        body, done = self.fresh("body"), self.fresh("done")
+        self.emit(f"br label %{body}")
+        self.start(body)
+        yield done
+        self.emit(f"br label %{body}")
+        self.start(done)
+
+    def leave(self, condition: str, label: str) -> None:
+        """Go to a label if an i1 is set."""
+        on = self.fresh("on")
+        self.emit(f"br i1 {condition}, label %{label}, label %{on}")
+        self.start(on)
 
     @contextmanager
     def when(self, condition: str) -> Iterator[None]:

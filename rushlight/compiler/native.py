@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable
 from functools import lru_cache
 
+from rushlight.base import config
 from rushlight.compiler import cache, columnloops, gemmcode, rowloops, runtime, target, teamcode
 from rushlight.compiler.atoms import LLVM
 from rushlight.compiler.ir import Module
@@ -41,7 +42,15 @@ def _runtime(columns: bool = False) -> dict[str, int]:
             part.write(module)
         code = target.assemble(module.text(), tidy=True)
         cache.keep(name, code)
-    return known | dict(zip(symbols, target.load(code, symbols, known), strict=True))
+    found = known | dict(zip(symbols, target.load(code, symbols, known), strict=True))
+    for told in () if columns else config.on_change:  # there are new ways now
+        told()
+    return found
+
+
+def loaded() -> bool:
+    """Whether the runtime is there, so that asking for its functions takes no time."""
+    return _runtime.cache_info().currsize > 0
 
 
 def address(kind: str, text: str, write: Callable[[Module, str], None]) -> int:

@@ -39,24 +39,25 @@ class Pointwise(Tiered):
         self.outputs, self.inputs, self.out_dtypes = outputs, inputs, out_dtypes
         self.work = work_dtype(tuple(d for _, d in inputs) or out_dtypes)
         self._program = program(outputs, inputs, self.work)
-        self._out = tuple(dt.BY_NAME[d].np for d in out_dtypes)
+        self.out = tuple(dt.BY_NAME[d].np for d in out_dtypes)
+        self.core = (False,) * (len(inputs) + len(out_dtypes))
 
     def reference(self, *arrays: Any, out: Any = None) -> Any:
         """Evaluate with NumPy."""
         token = hush()
         try:
-            if out is None and len(self._out) == 1:
-                out = result_room(arrays, self._out[0])
+            if out is None and len(self.out) == 1:
+                out = result_room(arrays, self.out[0])
             found = self._program(arrays)
             shape = arrays[0].shape if arrays else ()
             for a in arrays:
                 if a.shape != shape and a.shape:
                     shape = np.broadcast_shapes(shape, a.shape) if shape else a.shape
             if out is None and len(found) == 1:
-                return _deliver(found[0], shape, self._out[0], None, arrays)
+                return _deliver(found[0], shape, self.out[0], None, arrays)
             wanted = [None] * len(found) if out is None else [out] if len(found) == 1 else out
             results = [_deliver(f, shape, d, o, arrays)
-                       for f, d, o in zip(found, self._out, wanted, strict=True)]
+                       for f, d, o in zip(found, self.out, wanted, strict=True)]
         finally:
             restore(token)
         return results[0] if len(results) == 1 else tuple(results)
@@ -87,8 +88,7 @@ class Pointwise(Tiered):
         """The elements shared out over threads."""
         if max(a.size for a in arrays) < PARALLEL and len({a.shape for a in arrays}) == 1:
             return self(*arrays, out=out)
-        cores = (False,) * (len(arrays) + len(self._out))
-        return pool.split(self.fn, arrays, cores, self._out, out, PARALLEL)
+        return pool.split(self.fn, arrays, self.core, self.out, out, PARALLEL)
 
 
 def _deliver(found: Any, shape: tuple[int, ...], dtype: np.dtype[Any], out: Array | None,

@@ -39,8 +39,8 @@ class Rows(Tiered):
         self.cost = 1 + len(toposort(outputs)) // 4
         first = self.roles.index("vector")
         self._program = program(outputs, self.inputs, self.work, first)
-        self._out = tuple(dt.BY_NAME[d].np for d in out_dtypes)
-        self._core = [role == "vector" for role in self.roles] + list(self.vector_outputs)
+        self.out = tuple(dt.BY_NAME[d].np for d in out_dtypes)
+        self.core = (*[role == "vector" for role in self.roles], *self.vector_outputs)
         self.signature = self._signature()
 
     def _vary(self) -> tuple[bool, ...]:
@@ -51,20 +51,20 @@ class Rows(Tiered):
         return tuple(known[o] for o in self.outputs)
 
     def _signature(self) -> str:
-        parts = ["(n)" if core else "()" for core in self._core]
+        parts = ["(n)" if core else "()" for core in self.core]
         count = len(self.inputs)
         return f"{','.join(parts[:count])}->{','.join(parts[count:])}"
 
     def reference(self, *arrays: Any, out: Any = None) -> Any:
         """Evaluate with NumPy."""
         count = len(arrays)
-        wide = [a if core else np.asarray(a)[..., None] for a, core in zip(arrays, self._core, strict=False)]
+        wide = [a if core else np.asarray(a)[..., None] for a, core in zip(arrays, self.core, strict=False)]
         shape = np.broadcast_shapes(*[w.shape[:-1] for w in wide])
         extent = wide[self.roles.index("vector")].shape[-1:]
-        wanted = [None] * len(self._out) if out is None else [out] if len(self._out) == 1 else out
+        wanted = [None] * len(self.out) if out is None else [out] if len(self.out) == 1 else out
         results = []
         with np.errstate(all="ignore"):
-            for value, core, d, o in zip(self._program(wide), self._core[count:], self._out, wanted,
+            for value, core, d, o in zip(self._program(wide), self.core[count:], self.out, wanted,
                                          strict=True):
                 value = np.asarray(value)
                 full = np.broadcast_to(value, shape + (extent if core else (1,)))
@@ -97,7 +97,7 @@ class Rows(Tiered):
 
     def parallel(self, *arrays: Any, out: Any = None) -> Any:
         """Rows shared out over threads."""
-        return pool.split(self.fn, arrays, self._core, self._out, out)
+        return pool.split(self.fn, arrays, self.core, self.out, out)
 
 
 @lru_cache(maxsize=None)

@@ -190,30 +190,37 @@ def joined(parts: Sequence[Stages | None]) -> Stages | None:
 
 
 def add_reduce(a: Array, axes: Sequence[int], out: Array) -> Stages | None:
-    """np.add.reduce of a C-ordered array along all, the first or the last axes or both, into `out`, of one
-    dtype."""
+    """np.add.reduce of an array as `reduced` takes it, into `out`."""
+    found = reduced(np.add, a, axes, out)
+    zero = found and copy(out, np.zeros((), a.dtype))
+    return zero and [*zero, found]  # type: ignore[list-item, return-value]
+
+
+def reduced(function: np.ufunc, a: Array, axes: Sequence[int], out: Array, skip: int = 0) -> Stage | None:
+    """`out`, combined with function.reduce of a C-ordered array along all, the first or the last axes or
+    both, of one dtype; without the `skip` first elements of each."""
     walk = [(of, prod([n for _, n in axis])) for of, axis in groupby(
         [(i in axes, n) for i, n in enumerate(a.shape) if n > 1], itemgetter(0))]
     whole = a.flags.c_contiguous and out.flags.c_contiguous and a.dtype == out.dtype
     over, (to, start, item) = [o for o, _ in walk], (pointer(out), pointer(a), a.itemsize)
-    if not (whole and a.size) or over not in ([True], [True, False], [False, True], [True, False, True]):
+    types = f"{2 * a.dtype.char}->{a.dtype.char}"
+    if not (whole and a.size and types in function.types) or over not in (
+            [True], [True, False], [False, True], [True, False, True][skip * 3:]):
         return None
     if over == [True, False]:
-        jobs = [[to, start + i * item * out.size, to, out.size] for i in range(walk[0][1])]
+        jobs = [[to, start + i * item * out.size, to, out.size] for i in range(skip, walk[0][1])]
         steps = [item] * 3
     else:
         outer, kept, inner = [1, 1, *[n for _, n in walk]][-3:]
-        jobs = [[to + k * item, start + (i * kept + k) * item * inner, to + k * item, inner]
+        jobs = [[to + k * item, start + ((i * kept + k) * inner + skip) * item, to + k * item, inner - skip]
                 for i in range(outer) for k in range(kept)]
         steps = [0, item, 0]
-    types = f"{2 * a.dtype.char}->{a.dtype.char}"
-    if len(jobs) > _MOST_JOBS or types not in ("ff->f", "dd->d"):
+    if len(jobs) > _MOST_JOBS:
         return None
     # NumPy's own loop and its data; before them come four numbers in NumPy's object.
-    fields, number = id(np.add) + object.__basicsize__ + 16, np.add.types.index(types)
+    fields, number = id(function) + object.__basicsize__ + 16, function.types.index(types)
     own = [word(word(fields + k).value + 8 * number).value for k in (0, 8)]
-    zero = copy(out, np.zeros((), a.dtype))
-    return zero and [*zero, Stage("rl_numpy", jobs, 3, [*own, *steps], 1, (a, out))]
+    return Stage("rl_numpy", jobs, 3, [*own, *steps], 1, (a, out))
 
 
 def columns(made: Columns, a: Array, out: Array) -> Stages | None:

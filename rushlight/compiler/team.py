@@ -9,29 +9,29 @@ import ctypes
 import os
 import threading
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from math import prod
 from struct import Struct
 from typing import Any
 
 import numpy as np
 
-from rushlight.base.ufunc import LOOPS
+from rushlight.base.ufunc import LOOPS, builtin
 from rushlight.compiler import pool
 from rushlight.compiler.runtime import ARRAY_FIELDS
-from rushlight.compiler.teamcode import MEMBER, MEMBERS, QUEUE, SEMAPHORE
+from rushlight.compiler.teamcode import CALL_HEAD, MEMBER, MEMBERS, QUEUE, SEMAPHORE
 
 Array = np.ndarray[Any, Any]
 _LINE = 64
 # Many or short lines are left to NumPy's own iteration, which is as good.
 _MOST_JOBS, _SHORTEST = 4096, 32
+# Of a Call, which the stack has room for.
+_WORDS = 1 << 10
 _SYMBOLS = ("sem_init", "sem_wait", "sem_post", "sched_yield")
 
 
 # Where NumPy's array object has its data; `__array_interface__` costs five times as much.
 _DATA = ARRAY_FIELDS[0]
-# Where a tuple has its first item.
-_ITEMS = tuple.__basicsize__
 _fields = Struct("8q").pack
 word = ctypes.c_int64.from_address
 
@@ -137,25 +137,36 @@ def run_loop(loop: int, jobs: Array, before: int, steps: Array, threads: int) ->
 class Call:
     """Loops over jobs, one loop after the other, in one native call of the operands that it is given."""
 
-    def __init__(self, *stages: Any) -> None:
+    def __init__(self, *stages: Any, few: bool = False) -> None:
         """stages: (the loop, its jobs, the operand that each of their first columns is relative to, how many
-        columns are pointers, steps, and whatever they point to)."""
+        columns are pointers, steps, and whatever they point to).  few: whether other threads may wait."""
         start, heads, which, self.kept = 64 * len(stages), list[int](), list[int](), stages
         for loop, jobs, _, before, steps, *_ in stages:
-            (count, width), which = jobs.shape, [*which, 0, _ITEMS, *[0] * 6]
+            (count, width), which = jobs.shape, [*which, 0, 8, *[0] * 6]
             heads += loop, start, count, width * 8, before * 8, pointer(steps), count - 1, 0
             start += 8 * jobs.size
-        # What a word is relative to: 0, or the place in the tuple of rl_call's operands.
-        own = [np.tile((*[_ITEMS + 8 + 8 * k for k in of], *[0] * (jobs.shape[1] - len(of))), len(jobs))
+        own = [np.tile((*[16 + 8 * k for k in of], *[0] * (jobs.shape[1] - len(of))), len(jobs))
                for _, jobs, of, *_ in stages]
         self.words = np.concatenate([heads, *[s[1].ravel() for s in stages]])
-        self.which = np.concatenate([[len(self.words), len(stages)], which, *own])
-        self.table = pointer(self.which)
+        self.table = np.concatenate([[len(self.words), len(stages), not few], which, *own, self.words])
+        self.small = len(self.words) <= _WORDS
+        # The builtin for this thread alone, called with the operands.
+        self.run = partial(_alone(), self.table)
+        vars(self.run)["kept"] = stages
 
     def __call__(self, threads: int, *operands: Array) -> bool:
         """Run all, only where `possible`; whether no loop has refused."""
-        given = self.words.copy(), *operands
-        return _run(threads, _native()[1], self.table, id(given)) == len(self.kept)
+        if threads < 2 and self.small:
+            return self.run(*operands)  # type: ignore[no-any-return]
+        words = self.words.copy()
+        bases = np.array([0, pointer(words), *map(pointer, operands)], np.int64)
+        words += bases[self.table[CALL_HEAD:-len(words)] // 8]
+        return run_stages(pointer(words), 0, len(self.kept), threads) == len(self.kept)
+
+
+@lru_cache(maxsize=None)
+def _alone() -> Callable[..., bool]:
+    return builtin("call", _address("rl_call"))
 
 
 def possible() -> bool:
@@ -164,27 +175,22 @@ def possible() -> bool:
 
 
 @lru_cache(maxsize=None)
-def _native() -> tuple[Callable[..., int], Callable[..., int]]:
+def _native() -> Callable[..., int]:
     address, number = ctypes.c_void_p, ctypes.c_int64
-    return (ctypes.CFUNCTYPE(number, address, address, number, number, number)(_address("rl_program_run")),
-            ctypes.CFUNCTYPE(number, address, address, address, number)(_address("rl_call")))
+    return ctypes.CFUNCTYPE(number, address, address, number, number, number)(_address("rl_program_run"))
 
 
 def run_stages(stages: "int | bytes", first: int, count: int, threads: int) -> int:
-    """Run a table's stages from `first` on; how many there are, or the number of one that refused."""
-    return _run(threads, _native()[0], stages, first, count)
-
-
-def _run(threads: int, function: Callable[..., int], *given: Any) -> int:
-    """A function of the team, what is given, and how many members may help; alone if they are busy."""
+    """Run a table's stages from `first` on, alone if the team is busy; how many there are, or the number of
+    one that refused."""
     if threads < 2 or not _busy.acquire(blocking=False):
-        return function(None, *given, 0)
+        return _native()(None, stages, first, count, 0)
     try:
         team = _team(threads)
         if team is None:
-            return function(None, *given, 0)
+            return _native()(None, stages, first, count, 0)
         team.grow(threads - 1)
-        return function(team.address, *given, threads - 1)
+        return _native()(team.address, stages, first, count, threads - 1)
     finally:
         _busy.release()
 
@@ -201,18 +207,6 @@ def split(function: Any, operands: Sequence[Array], cores: tuple[bool, ...],
         return False
     offsets, steps = plan
     return run(function, placed(offsets, operands), len(operands), steps, threads)
-
-
-def kept(function: Any, operands: Sequence[Array], of: Sequence[int], bases: Sequence[Array]) -> Call | None:
-    """`split` in one thread, called with the arrays (of[k] is operand k's) that operands are views of, or
-    with others that lie so."""
-    plan = lines(tuple([(a.shape, a.strides) for a in operands]), (False,) * len(of), operands[-1].shape, 1)
-    if plan is None or function not in LOOPS or not possible():
-        return None
-    offsets, steps = plan
-    jobs = placed(offsets, operands)
-    jobs[:, :len(of)] -= np.array([pointer(bases[k]) for k in of], np.int64)
-    return Call((LOOPS[function], jobs, of, len(of), steps))
 
 
 def placed(offsets: Array, operands: Sequence[Array]) -> Array:

@@ -14,174 +14,14 @@ those that have not begun when nothing is left: a small kernel never waits for a
 """
 from __future__ import annotations
 
-import re
-
+from rushlight.compiler.builtins import answer, data, unlocked
 from rushlight.compiler.ir import Function, Module
-from rushlight.compiler.runtime import ARRAY_FIELDS, slot
+from rushlight.compiler.runtime import slot
 
 MEMBERS, MEMBER, SEMAPHORE, QUEUE, _SLOT = 32, 16, 8, 8, 8
 MEMCPY = "@llvm.memcpy.p0.p0.i64", "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)"
 # Pauses, of 10 to 40 ns each.
 _SPIN, _YIELD_EVERY = 8000, 256
-
-# Two short forms: what is at an offset, and whether a state was the first number and is the second now.
-_SHORT = {r"%(\w+) = FIELD (\w+), (.*)": r"%\1_at = getelementptr i8, \3\n  %\1 = load \2, ptr %\1_at",
-          r"%(\w+) = CHANGED (.*)": r"%\1_pair = cmpxchg \2 acq_rel acquire\n"
-                                   r"  %\1 = extractvalue {i64, i1} %\1_pair, 1"}
-
-_WORK = """define void @rl_team_work(ptr %t, i64 %me) {
-entry:
-  %queues = load ptr, ptr %t
-  %loop = FIELD ptr, ptr %t, i64 64
-  %jobs = FIELD ptr, ptr %t, i64 72
-  %bytes = FIELD i64, ptr %t, i64 88
-  %before = FIELD i64, ptr %t, i64 96
-  %steps = FIELD ptr, ptr %t, i64 104
-  %threads = FIELD i64, ptr %t, i64 136
-  br label %choose
-choose:
-  %tried = phi i64 [0, %entry], [%tried_next, %empty]
-  %left = icmp slt i64 %tried, %threads
-  br i1 %left, label %open, label %done
-open:
-  %sum = add i64 %me, %tried
-  %which = urem i64 %sum, %threads
-  %shift = shl i64 %which, 6
-  %queue = getelementptr i8, ptr %queues, i64 %shift
-  %end = FIELD i64, ptr %queue, i64 8
-  br label %next
-next:
-  %i = atomicrmw add ptr %queue, i64 1 acq_rel
-  %more = icmp slt i64 %i, %end
-  br i1 %more, label %run, label %empty
-run:
-  %offset = mul i64 %i, %bytes
-  %job = getelementptr i8, ptr %jobs, i64 %offset
-  %dims = getelementptr i8, ptr %job, i64 %before
-  %failed = call i32 %loop(ptr null, ptr %job, ptr %dims, ptr %steps, ptr null)
-  br label %next
-empty:
-  %tried_next = add i64 %tried, 1
-  br label %choose
-done:
-  ret void
-}"""
-
-_SERVE = """define void @rl_team_serve(ptr %t, ptr %me) {
-entry:
-  %sem_wait = FIELD ptr, ptr %t, i64 112
-  %running = getelementptr i8, ptr %t, i64 192
-  %sem = getelementptr i8, ptr %me, i64 64
-  %number = FIELD i64, ptr %me, i64 8
-  br label %idle
-idle:
-  br label %spin
-spin:
-  %s = phi i64 [0, %idle], [%following, %again]
-  %state = load atomic i64, ptr %me acquire, align 8
-  %posted = icmp eq i64 %state, 1
-  br i1 %posted, label %take, label %again
-again:
-  PAUSE
-  %following = add i64 %s, 1
-  %patient = icmp slt i64 %following, SPIN
-  br i1 %patient, label %spin, label %rest
-rest:
-  %resting = CHANGED ptr %me, i64 0, i64 2
-  br i1 %resting, label %asleep, label %take
-asleep:
-  %interrupted = call i32 %sem_wait(ptr %sem)
-  %called = CHANGED ptr %me, i64 3, i64 0
-  br i1 %called, label %work, label %asleep
-take:
-  %mine = CHANGED ptr %me, i64 1, i64 0
-  br i1 %mine, label %work, label %idle
-work:
-  call void @rl_team_work(ptr %t, i64 %number)
-  %left = atomicrmw sub ptr %running, i64 1 acq_rel
-  br label %idle
-}"""
-
-_RUN = """define void @rl_team_run(ptr %t, i64 %members) {
-entry:
-  %sem_post = FIELD ptr, ptr %t, i64 120
-  %sched_yield = FIELD ptr, ptr %t, i64 128
-  %running = getelementptr i8, ptr %t, i64 192
-  %first = getelementptr i8, ptr %t, i64 256
-  %queues = load ptr, ptr %t
-  %count = FIELD i64, ptr %t, i64 80
-  %threads = add i64 %members, 1
-  %threads_at = getelementptr i8, ptr %t, i64 136
-  store i64 %threads, ptr %threads_at
-  br label %share
-share:
-  %q = phi i64 [0, %entry], [%q_next, %share]
-  %q_next = add i64 %q, 1
-  %low_of = mul i64 %q, %count
-  %low = udiv i64 %low_of, %threads
-  %high_of = mul i64 %q_next, %count
-  %high = udiv i64 %high_of, %threads
-  %q_shift = shl i64 %q, 6
-  %queue = getelementptr i8, ptr %queues, i64 %q_shift
-  store i64 %low, ptr %queue
-  %end_at = getelementptr i8, ptr %queue, i64 8
-  store i64 %high, ptr %end_at
-  %shared = icmp eq i64 %q_next, %threads
-  br i1 %shared, label %members_loop, label %share
-members_loop:
-  %m = phi i64 [0, %share], [%m_next, %told]
-  %unposted = icmp slt i64 %m, %members
-  br i1 %unposted, label %tell, label %work
-tell:
-  %shift = mul i64 %m, 128
-  %member = getelementptr i8, ptr %first, i64 %shift
-  %saw = CHANGED ptr %member, i64 0, i64 1
-  br i1 %saw, label %told, label %rouse
-rouse:
-  %slept = CHANGED ptr %member, i64 2, i64 3
-  br i1 %slept, label %wake, label %tell
-wake:
-  %sem = getelementptr i8, ptr %member, i64 64
-  %unused = call i32 %sem_post(ptr %sem)
-  br label %told
-told:
-  %m_next = add i64 %m, 1
-  br label %members_loop
-work:
-  call void @rl_team_work(ptr %t, i64 0)
-  br label %recall
-recall:
-  %r = phi i64 [0, %work], [%r_next, %recalled]
-  %called = icmp slt i64 %r, %members
-  br i1 %called, label %late, label %wait
-late:
-  %late_shift = mul i64 %r, 128
-  %late_member = getelementptr i8, ptr %first, i64 %late_shift
-  %one = CHANGED ptr %late_member, i64 1, i64 0
-  %other = CHANGED ptr %late_member, i64 3, i64 2
-  %back = or i1 %one, %other
-  %less = zext i1 %back to i64
-  %still = atomicrmw sub ptr %running, i64 %less acq_rel
-  br label %recalled
-recalled:
-  %r_next = add i64 %r, 1
-  br label %recall
-wait:
-  %w = phi i64 [0, %recall], [%w_next, %pause], [0, %give_way]
-  %busy = load atomic i64, ptr %running acquire, align 8
-  %ended = icmp eq i64 %busy, 0
-  br i1 %ended, label %done, label %pause
-pause:
-  PAUSE
-  %w_next = add i64 %w, 1
-  %long = icmp sgt i64 %w_next, YIELD
-  br i1 %long, label %give_way, label %wait
-give_way:
-  %ignored = call i32 %sched_yield()
-  br label %wait
-done:
-  ret void
-}"""
 
 
 def write(module: Module) -> None:
@@ -189,12 +29,93 @@ def write(module: Module) -> None:
     pause, declared = ("call void @llvm.aarch64.hint(i32 1)", "declare void @llvm.aarch64.hint(i32)") \
         if module.arm else ("call void @llvm.x86.sse2.pause()", "declare void @llvm.x86.sse2.pause()")
     module.declare("pause", declared)
-    for text in (_WORK, _SERVE, _RUN):
-        for short, full in _SHORT.items():
-            text = re.sub(short, full, text)
-        module.functions.append(text.replace("PAUSE", pause).replace("SPIN", str(_SPIN))
-                                .replace("YIELD", str(_YIELD_EVERY)))
+    _work(Function(module, "define void @rl_team_work(ptr %t, i64 %me)"))
+    _serve(Function(module, "define void @rl_team_serve(ptr %t, ptr %me)"), pause)
+    _run(Function(module, "define void @rl_team_run(ptr %t, i64 %members)"), pause)
     _write_stages(module)
+
+
+def _changed(f: Function, state: str, old: int, new: int) -> str:
+    """Whether a state was `old`, and is `new` now."""
+    pair = f.op(f"cmpxchg ptr {state}, i64 {old}, i64 {new} acq_rel acquire")
+    return f.op(f"extractvalue {{i64, i1}} {pair}, 1")
+
+
+def _is(f: Function, place: str, number: int) -> str:
+    """Whether what others write is a number now."""
+    return f.i64("icmp eq", f.op(f"load atomic i64, ptr {place} acquire, align 8"), number)
+
+
+def _work(f: Function) -> None:
+    """The jobs that are left, from a thread's own range on."""
+    (queues, loop, jobs, steps), (size, before, threads) = (
+        [f.load(kind, "%t", _SLOT * k) for k in places] for kind, places in (("ptr", (0, 8, 9, 13)),
+                                                                             ("i64", (11, 12, 17))))
+    with f.loop(threads) as tried:
+        queue = f.at(queues, f.i64("shl", f.i64("urem", f.i64("add", "%me", tried), threads), 6))
+        end = f.load("i64", queue, _SLOT)
+        with f.endless() as empty:
+            i = f.op(f"atomicrmw add ptr {queue}, i64 1 acq_rel")
+            f.leave(f.i64("icmp sge", i, end), empty)
+            job = f.at(jobs, f.i64("mul", i, size))
+            f.op(f"call i32 {loop}(ptr null, ptr {job}, ptr {f.at(job, before)}, ptr {steps}, ptr null)")
+    f.emit("ret void")
+    f.finish()
+
+
+def _serve(f: Function, pause: str) -> None:
+    """A member's life: a short spin, then sleep, until it is called."""
+    wait, number = f.load("ptr", "%t", 14 * _SLOT), f.load("i64", "%me", _SLOT)
+    sem, take, work = f.at("%me", SEMAPHORE * _SLOT), f.fresh("take"), f.fresh("work")
+    with f.endless():
+        with f.loop(str(_SPIN)):
+            f.leave(_is(f, "%me", 1), take)
+            f.emit(pause)
+        f.leave(f.op(f"xor i1 {_changed(f, '%me', 0, 2)}, true"), take)
+        with f.endless():
+            f.op(f"call i32 {wait}(ptr {sem})")
+            f.leave(_changed(f, "%me", 3, 0), work)
+        f.emit(f"br label %{take}")
+        f.start(take)
+        with f.when(_changed(f, "%me", 1, 0)):
+            f.emit(f"br label %{work}")
+            f.start(work)
+            f.emit(f"call void @rl_team_work(ptr %t, i64 {number})")
+            f.op(f"atomicrmw sub ptr {f.at('%t', 24 * _SLOT)}, i64 1 acq_rel")
+    f.emit("ret void")
+    f.finish()
+
+
+def _run(f: Function, pause: str) -> None:
+    """What lies in the team's memory, with so many members."""
+    post, give_way = (f.load("ptr", "%t", _SLOT * k) for k in (15, 16))
+    running, first = f.at("%t", 24 * _SLOT), f.at("%t", MEMBERS * _SLOT)
+    queues, count, threads = f.load("ptr", "%t"), f.load("i64", "%t", 10 * _SLOT), f.i64("add", "%members", 1)
+    f.store("i64", threads, "%t", 17 * _SLOT)
+    with f.loop(threads) as q:
+        queue = f.at(queues, f.i64("shl", q, 6))
+        for k, place in enumerate((q, f.i64("add", q, 1))):
+            f.store("i64", f.i64("udiv", f.i64("mul", place, count), threads), queue, _SLOT * k)
+    with f.loop("%members") as m:
+        member = f.at(first, f.i64("mul", m, MEMBER * _SLOT))
+        with f.endless() as told:
+            f.leave(_changed(f, member, 0, 1), told)
+            asleep = _changed(f, member, 2, 3)
+            with f.when(asleep):
+                f.op(f"call i32 {post}(ptr {f.at(member, SEMAPHORE * _SLOT)})")
+            f.leave(asleep, told)
+    f.emit("call void @rl_team_work(ptr %t, i64 0)")
+    with f.loop("%members") as m:
+        member = f.at(first, f.i64("mul", m, MEMBER * _SLOT))
+        back = f.op(f"or i1 {_changed(f, member, 1, 0)}, {_changed(f, member, 3, 2)}")
+        f.op(f"atomicrmw sub ptr {running}, i64 {f.op(f'zext i1 {back} to i64')} acq_rel")
+    with f.endless() as done:
+        with f.loop(str(_YIELD_EVERY)):
+            f.leave(_is(f, running, 0), done)
+            f.emit(pause)
+        f.op(f"call i32 {give_way}()")
+    f.emit("ret void")
+    f.finish()
 
 
 # --- stages of a program ----------------------------------------------------------------------------------
@@ -206,6 +127,9 @@ def write(module: Module) -> None:
 #   rl_refuse   gives what its argument points to: other than 0 ends the run of a program
 #   rl_inside   gives 1 if a number is below 0 or beyond. args: numbers. dims: how many, from where on beyond
 NAMES = ("rl_program_run", "rl_call", "rl_numpy", "rl_update", "rl_words", "rl_refuse", "rl_inside")
+# A table of team.Call: how many words, how many stages, whether other threads may run meanwhile; then what
+# each word is relative to: 0, 8 for the words, or 16 + 8 k for the operand k; then the words.
+CALL_HEAD = 3
 _LOOP = "define i32 @rl_{}(ptr %c, ptr %args, ptr %dims, ptr %steps, ptr %d)"
 
 
@@ -219,23 +143,37 @@ def _write_stages(module: Module) -> None:
     _program(f)
     f.emit("ret i64 %count")
     f.finish()
-    _call(Function(module, "define i64 @rl_call(ptr %team, ptr %table, ptr %operands, i64 %most)"))
+    _place(Function(module, "define internal void @rl_place(ptr %table, ptr %words, ptr %operands)"))
+    _call(Function(module, "define ptr @rl_call(ptr %self, ptr %args, i64 %n)"))
 
 
-def _call(f: Function) -> None:
-    """team.Call's stages and jobs, the first of the operands (a tuple of arrays): until here their pointers
-    count from the operands' beginnings, as the table says."""
-    def data(place: "str | int") -> str:
-        return f.load("ptr", f.load("ptr", "%operands", place), ARRAY_FIELDS[0])
-    words, own = data(tuple.__basicsize__), f.at("%table", 2 * _SLOT)
+def _place(f: Function) -> None:
+    """The pointers among a Call's words, which count from operands' beginnings, as its table says."""
+    own = f.at("%table", CALL_HEAD * _SLOT)
     with f.loop(f.load("i64", "%table")) as i:
         place = f.load("i64", slot(f, own, i))
         with f.when(f.i64("icmp ne", place, 0)):
-            at = slot(f, words, i)
-            f.store("ptr", f.at(data(place), f.load("i64", at)), at)
-    given = f"ptr %team, ptr {words}, i64 0, i64 {f.load('i64', '%table', _SLOT)}, i64 %most"
-    f.emit(f"ret i64 {f.op(f'call i64 @rl_program_run({given})')}")
+            base = f.var("%words", "ptr")
+            with f.when(f.i64("icmp ne", place, _SLOT)):
+                base.set(data(f, "%operands", f.i64("sub", place, _SLOT)))
+            at = slot(f, "%words", i)
+            f.store("ptr", f.at(base.get(), f.load("i64", at)), at)
+    f.emit("ret void")
     f.finish()
+
+
+def _call(f: Function) -> None:
+    """A builtin of a team.Call's table and operands, without a team: whether no loop has refused."""
+    f.module.declare(*MEMCPY)
+    table = data(f, "%args", 0)
+    count, stages, others = (f.load("i64", table, _SLOT * k) for k in range(CALL_HEAD))
+    words, size = f.op(f"alloca i64, i64 {count}, align 16"), f.i64("shl", count, 3)
+    start = f.at(f.at(table, CALL_HEAD * _SLOT), size)
+    f.emit(f"call void {MEMCPY[0]}(ptr {words}, ptr {start}, i64 {size}, i1 false)")
+    f.emit(f"call void @rl_place(ptr {table}, ptr {words}, ptr %args)")
+    with unlocked(f, f.i64("icmp ne", others, 0)):
+        done = f.op(f"call i64 @rl_program_run(ptr null, ptr {words}, i64 0, i64 {stages}, i64 0)")
+    answer(f, f.i64("icmp eq", done, stages))
 
 
 def _program(f: Function) -> None:

@@ -79,6 +79,11 @@ class Tiered:
         """Whether `fn` is machine code."""
         return self._state == READY
 
+    @property
+    def pending(self) -> bool:
+        """Whether `fn` may become machine code."""
+        return self._state in (COLD, QUEUED)
+
     def reference(self, *arrays: Any, out: Any = None) -> Any:
         raise NotImplementedError
 
@@ -101,7 +106,7 @@ class Tiered:
     def _counted(self, *arrays: Any, out: Any = None) -> Any:
         if self._state == READY:
             return self(*arrays, out=out)
-        if self._state in (COLD, QUEUED):
+        if self.pending:
             self._count(arrays)
             if self._state == READY:
                 return self.parallel(*arrays, out=out)
@@ -135,20 +140,20 @@ class Tiered:
     def on_ready(self, callback: Callable[[Any], None]) -> None:
         """Call back with what stays the best callable: when it is known, or now if it is."""
         with _lock:
-            if self._state not in (READY, NUMPY_ONLY):
+            if self.pending:
                 self._waiting.append(callback)
                 return
         callback(self.fn)
 
     def compile_now(self) -> bool:
         """Compile in this thread unless done; whether there is machine code."""
-        if self._state in (COLD, QUEUED):
+        if self.pending:
             self._install(self._made or self.build())
         return self._state == READY
 
     def _install(self, made: Callable[..., Any] | None) -> None:
         with _lock:
-            if self._state in (READY, NUMPY_ONLY):
+            if not self.pending:
                 return
             self._state = NUMPY_ONLY if made is None else READY
             self.fn = self.reference if made is None else made
@@ -183,7 +188,7 @@ def _serve(pending: queue.SimpleQueue[Tiered]) -> None:
 def state() -> dict[str, float]:
     """The work done so far, by kernels' names; of those that have changed over, what it takes."""
     turned = float(knobs.hot_calls * knobs.switch_after)
-    found = {k: max(k._work, turned) if k._state in (READY, NUMPY_ONLY) else k._work for k in list(_kernels)}
+    found = {k: max(k._work, turned) if not k.pending else k._work for k in list(_kernels)}
     return {kernel.name: work for kernel, work in found.items() if work}
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from rushlight.compiler import pool
 from rushlight.compiler.ir import BITS, Function, Module
 from rushlight.compiler.lanes import is_float
-from rushlight.compiler.written import INTEGER, Prepared
+from rushlight.compiler.written import Prepared
 
 Array = np.ndarray[Any, Any]
 _FLOATS = {"f4": "float", "f8": "double"}
@@ -20,7 +20,7 @@ _PARAMETERS = "ptr %a, ptr %values, ptr %places, i64 %rows, i64 %n, i64 %k, i64 
 
 @lru_cache(maxsize=None)
 def first(of: Any, largest: bool) -> Prepared | None:
-    """Called with (a, values, places): the k first of each row (.., n), and where they are, into (.., k).
+    """Called with (a, values, places, numbers): the k first of each row (.., n), and where they are, (.., k).
 
     Refuses rows in which the best keep coming, as in ascending ones: each would move k elements. All are
     contiguous; largest: whether the order falls. Of equal ones the first come first; nan is larger
@@ -29,22 +29,26 @@ def first(of: Any, largest: bool) -> Prepared | None:
     kind = f"i{8 * of.itemsize}" if of.kind in "iu" else _FLOATS.get(of.str[1:])
     order = ("s" if of.kind == "i" else "u") + ("gt" if largest else "lt")
     return None if kind is None else Prepared(
-        "topk", f"{order} {kind}", lambda module, name: write(module, name, order, kind), 4,
-        lambda a, values, places: _numbers(a.shape, values.shape))
+        "topk", f"{order} {kind}", lambda module, name: write(module, name, order, kind), 4)
 
 
 def shared(kernel: Callable[..., bool], *arrays: Array) -> bool:
     """`first` of a, into values and places, on threads where there are rows for all."""
     matrices = [x.reshape(-1, x.shape[-1]) for x in arrays]
     count = len(matrices[0])
+
+    def part(low: int, high: int) -> bool:
+        rows = [x[low:high] for x in matrices]
+        return kernel(*rows, numbers(rows[0].shape, rows[1].shape))
     if not 1 < pool.get_num_threads() <= count:
-        return kernel(*arrays)
-    return all(pool.ranges(lambda low, high: kernel(*[x[low:high] for x in matrices]), count))
+        return part(0, count)
+    return all(pool.ranges(part, count))
 
 
 @lru_cache(maxsize=256)
-def _numbers(a: tuple[int, ...], values: tuple[int, ...]) -> Any:
-    return (INTEGER * 4)(prod(a[:-1]), a[-1], values[-1], values[-1].bit_length())
+def numbers(a: tuple[int, ...], values: tuple[int, ...]) -> Array:
+    """What `first` is called with, after arrays of these shapes."""
+    return np.array([prod(a[:-1]), a[-1], values[-1], values[-1].bit_length()], np.int64)
 
 
 def _sooner(f: Function, order: str, kind: str, x: str, y: str, place: str) -> str:

@@ -5,9 +5,11 @@ import ctypes
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from rushlight.base.ufunc import builtin
 from rushlight.compiler import native
+from rushlight.compiler.builtins import answer, data, unlocked
 from rushlight.compiler.ir import Function, Module
-from rushlight.compiler.runtime import ARRAY_FIELDS, SLOT
+from rushlight.compiler.runtime import SLOT
 from rushlight.compiler.target import available
 from rushlight.compiler.tier import Tiered
 
@@ -47,20 +49,24 @@ class Written(Tiered):
 
 
 class Prepared(Written):
-    """A kernel of three arrays, the elements of which it finds by itself, and of `count` numbers: an array of
-    ctypes' that numbers(operands) has kept for arrays of such shapes. write: of pointers and numbers."""
+    """A kernel of three arrays, the elements of which it finds by itself, and a vector of `count` numbers: a
+    builtin, called with four arrays. write: of pointers and numbers."""
 
-    def __init__(self, kind: str, text: str, write: Callable[[Module, str], None], count: int,
-                 numbers: Callable[..., Any]) -> None:
-        super().__init__(kind, text, self.by_objects, (ADDRESS,) * 4, lambda a, b, c, *rest: (
-            id(a), id(b), id(c), numbers(a, b, c, *rest)), cost=64)
+    def __init__(self, kind: str, text: str, write: Callable[[Module, str], None], count: int) -> None:
+        super().__init__(kind, text, self.by_objects, (), bool, cost=64)
         self.plain, self.count = write, count
 
+    def build(self) -> Callable[..., bool] | None:
+        """The builtin; None without LLVM."""
+        return builtin(self.kind, native.address(self.kind, self.text, self.write)) if available() else None
+
     def by_objects(self, module: Module, name: str) -> None:
-        """The IR of what is called with the array objects and the table."""
+        """The IR of the builtin."""
         self.plain(module, f"{name}_plain")
-        f = Function(module, f"define i64 @{name}(ptr %a, ptr %b, ptr %c, ptr %table)")
-        given = ", ".join([f"ptr {f.load('ptr', o, ARRAY_FIELDS[0])}" for o in ("%a", "%b", "%c")]
-                          + [f"i64 {f.load('i64', '%table', SLOT * k)}" for k in range(self.count)])
-        f.emit(f"ret i64 {f.op(f'call i64 @{name}_plain({given})')}")
-        f.finish()
+        f = Function(module, f"define ptr @{name}(ptr %self, ptr %args, i64 %n)")
+        a, b, c, numbers = (data(f, "%args", SLOT * k) for k in range(4))
+        given = ", ".join([f"ptr {p}" for p in (a, b, c)] + [
+            f"i64 {f.load('i64', numbers, SLOT * k)}" for k in range(self.count)])
+        with unlocked(f):
+            refused = f.op(f"call i64 @{name}_plain({given})")
+        answer(f, f.i64("icmp eq", refused, 0))

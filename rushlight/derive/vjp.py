@@ -30,8 +30,9 @@ def differentiate(root: Expr, wrt: list[Expr], complex_: bool = False) -> list[E
                 if not is_const(g, 0):
                     bar[source] = make("add", bar[source], g) if source in bar else g
     found = [bar.get(x, const(0)) for x in wrt]
-    # The forward result is at hand: mention it instead of computing it again.
-    shortcut = {root: RESULT} if root.src else {}
+    # The forward result is at hand: mention it instead of computing it again. A quotient's operands are
+    # needed anyway, and its result stays the program's, to write to.
+    shortcut = {root: RESULT} if root.src and root.op != "div" else {}
     return [substitute(e, shortcut) if shortcut and e.src else e for e in found]
 
 

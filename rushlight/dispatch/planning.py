@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -20,17 +20,17 @@ from rushlight.base.quiet import hush, restore
 from rushlight.base.tape import TAPE
 from rushlight.dispatch.formula import BIG, Formula
 from rushlight.dispatch.reducing import Reducer
-from rushlight.dispatch.source import compile_function, forget, keep
+from rushlight.dispatch.source import MAKING, compile_function, forget, keep, made
 from rushlight.dispatch.state import MODES
 from rushlight.dispatch.viewing import see
 from rushlight.ops.signature import Param
 from rushlight.ops.table import Row
 from rushlight.ops.ways import arrays_in
-from rushlight.tensor.tensor import Tensor, wrap, wrap_view
+from rushlight.tensor.tensor import Tensor, wrap_view
 
 Run = Callable[..., Any]
 _PLAIN = frozenset((int, float, bool, str, type(None), dt.dtype))
-_SCOPE = {"see": see, "wrap": wrap, "hush": hush, "restore": restore, "array": np.asarray}
+_SCOPE = {**MAKING, "see": see, "hush": hush, "restore": restore, "array": np.asarray, "empty": np.empty}
 
 
 class Script:
@@ -41,6 +41,7 @@ class Script:
     def __init__(self) -> None:
         self.names, self.lines, self.scope, self.failed = dict[int, str](), list[str](), dict(_SCOPE), False
         self.tensors: dict[int, Tensor] = {}  # by their arrays, which may be views
+        self.quiet, self.waiting = True, list[Any]()  # whether no flags are raised; kernels that may change
         self.thread = threading.get_ident()
 
     def run(self, function: Any, operands: tuple[Any, ...], result: Any, values: Any) -> None:
@@ -48,23 +49,49 @@ class Script:
         if threading.get_ident() != self.thread:
             return
         self._know(values)
+        kernel, quiet = None, False
         if getattr(function, "func", None) is Formula.compute:
-            way = "large" if result._a.size >= BIG else "fn"
-            code, operands = f"{self._constant(function.args[0])}.{way}", operands[0]
+            way, operands = "large" if result._a.size >= BIG else "fn", operands[0]
+            kernel = function.args[0].kernel, operands
+            code = f"{self._constant(function.args[0])}.{way}"
         elif getattr(function, "__func__", None) is Reducer.run:
-            code, operands = self._constant(function.__self__.way(*operands)), operands[:1]
+            way, operands = function.__self__.way(*operands), operands[:1]
+            code, quiet = self._constant(way), hasattr(way, "quiet")
         else:
-            function = getattr(function, "body", function)
+            row, function = getattr(function, "row", None), getattr(function, "body", function)
+            owner = getattr(function, "__self__", function)
+            kernel = hasattr(owner, "bare") and owner.bare(*operands)
+            quiet = row is not None and bool(row.options.get("quiet"))
             way = function.way(*operands) if hasattr(function, "way") else NotImplemented
             operands = operands if way is NotImplemented else tuple(arrays_in(operands))
             code = self._constant(function if way is NotImplemented else way)
+        self.quiet = self.quiet and (quiet or bool(kernel))
+        if kernel and self._loop(*kernel, result if isinstance(result, tuple) else (result,)):
+            return
         code = f"{code}({', '.join(map(self._code, operands))})"
         self._know(result)
         if isinstance(result, Tensor):  # a ufunc gives a number
-            self.names[id(result._a)] = self._line(code if result._a.ndim else f"array({code})")
+            self.names[id(result._a)] = self._line(code if result._a.ndim or hasattr(way, "quiet")
+                                                   else f"array({code})")
         else:
             name = self._line(code)
             self.names.update({id(t._a): f"array({name}[{i}])" for i, t in enumerate(result)})
+
+    def _loop(self, kernel: Any, arrays: Sequence[Any], results: tuple[Tensor, ...]) -> bool:
+        """Call the loop of a kernel alone, if it has one that fits; the plan holds until it may have one."""
+        from rushlight.compiler import direct  # here, since few programs that only have small tensors compile
+
+        if kernel.pending:
+            self.waiting.append(kernel)
+        call = direct.few(kernel, arrays, [t._a for t in results])
+        if call is not None:
+            given = [self._code(a) for a in arrays]
+            self._know(results)
+            memory = [self._line(f"empty({self._constant(t._a.shape)}, {self._constant(t._a.dtype)})")
+                      for t in results]
+            self.names.update({id(t._a): name for t, name in zip(results, memory, strict=True)})
+            self.lines.append(f"{self._constant(call)}({', '.join([*given, *memory])})")
+        return call is not None
 
     def escape(self, *what: Any) -> None:
         """It cannot be repeated."""
@@ -84,7 +111,10 @@ class Script:
             self.failed = True
             return ""
         self._know(found)
-        return self._seen(found) or f"wrap({self._code(found._a)})"
+        seen, t = self._seen(found), f"t{len(self.lines)}"
+        if not seen:
+            self.lines += made(t, self._code(found._a), self._constant(found._k), 0).splitlines()
+        return seen or t
 
     def _seen(self, t: Tensor) -> str:
         """Code for an operand or a view of one."""
@@ -137,10 +167,16 @@ def planner(row: Row, run: Run) -> Run:
         keep(tried, key, key in tried)
         if not tried[key] or not all(map(_plain, row.params, values)):
             return NotImplemented
-        found, plan = _recorded(row, run, list(values))
+        found, plan, waiting = _recorded(row, run, list(values))
         if plan is not None:
             keep(plans, key, plan)
+            for kernel in waiting:
+                kernel.on_ready(lambda _: renew(key))
         return found
+
+    def renew(key: Any) -> None:
+        plans.pop(key, None)
+        tried[key] = False
     planned: Any = partial(run)  # which has attributes, and is no frame for warnings to count
     planned.plans, planned.learn = plans, learn
     return planned  # type: ignore[no-any-return]
@@ -156,8 +192,8 @@ def _plain(p: Param, value: Any) -> bool:
             or value.__class__ is tuple and all(v.__class__ is int for v in value))
 
 
-def _recorded(row: Row, run: Run, values: list[Any]) -> tuple[Any, Run | None]:
-    """(the result of run(*values), the plan of such calls)."""
+def _recorded(row: Row, run: Run, values: list[Any]) -> tuple[Any, Run | None, list[Any]]:
+    """(the result of run(*values), the plan of such calls, kernels with which it may become another)."""
     script, names = Script(), [p.name for p in row.params if p.is_tensor or p.is_list]
 
     def note(t: Any, name: str) -> Any:
@@ -183,10 +219,11 @@ def _recorded(row: Row, run: Run, values: list[Any]) -> tuple[Any, Run | None]:
         warnings.warn(w.message, w.category, stacklevel=4)
     answer = script.answer(found)
     if script.failed:
-        return found, None
+        return found, None, []
     if not script.lines and answer.startswith("see(") and answer.count("(") == len(names) == 1:
-        return found, partial(see, script.scope[answer[4:].split(",")[0]])
-    text = "\n".join([f"def plan({', '.join(names)}):", "    token = hush()", "    try:",
-                      *[f"        {line}" for line in script.lines], f"        return {answer}",
-                      "    finally:", "        restore(token)", ""])
-    return found, compile_function(text, "plan", script.scope, f"plan {row.name}")
+        return found, partial(see, script.scope[answer[4:].split(",")[0]]), []
+    lines = [*script.lines, f"return {answer}"]
+    if not script.quiet:
+        lines = ["token = hush()", "try:", *[f"    {s}" for s in lines], "finally:", "    restore(token)"]
+    text = "\n    ".join([f"def plan({', '.join(names)}):", *lines])
+    return found, compile_function(f"{text}\n", "plan", script.scope, f"plan {row.name}"), script.waiting

@@ -17,21 +17,14 @@ from rushlight.autograd.mode import LOCAL
 from rushlight.dispatch import arguments, names, outputs, overrides, state
 from rushlight.dispatch.formula import BIG, Formula
 from rushlight.dispatch.literals import NUMBERS, scalar
-from rushlight.dispatch.source import compile_function
+from rushlight.dispatch.source import MAKING, compile_function, made
 from rushlight.ops import signature
 from rushlight.ops.scalar import const, symbol
 from rushlight.ops.table import REFUSALS, Row
-from rushlight.tensor.storage import INFERRING, fresh
 from rushlight.tensor.tensor import Tensor
 
 # A tensor around r.
-_MADE = '''    t = new(Tensor)
-    t._a = r if r.__class__ is ndarray else asarray(r)
-    t._k = entry.kind
-    t._g = None
-    t._s = fresh() if INFERRING else None
-    t._i = 0
-'''
+_MADE = "t", "r if r.__class__ is ndarray else asarray(r)", "entry.kind"
 _TEMPLATE = {
     1: '''
 def {name}({sig}):
@@ -104,7 +97,7 @@ def make(formula, entries, check):
             r = entry.fn({operands}) if {small} else entry.large({operands})
         except ValueError:
             return formula({values})
-    {made}        if ({tracked}) and LOCAL.enabled:
+{made}        if ({tracked}) and LOCAL.enabled:
             record(entry, t, ({values},))
         return t
     return plan
@@ -113,9 +106,8 @@ def make(formula, entries, check):
 
 # What the generated functions see beside their own row.
 SCOPE: dict[str, Any] = {
-    "PLAIN": state.PLAIN, "BIG": BIG, "new": object.__new__, "Tensor": Tensor,
-    "ndarray": np.ndarray, "asarray": np.asarray, "LOCAL": LOCAL, "NUMBERS": NUMBERS,
-    "scalar": scalar, "INFERRING": INFERRING, "fresh": fresh, "compute": Formula.compute}
+    **MAKING, "PLAIN": state.PLAIN, "BIG": BIG, "ndarray": np.ndarray, "asarray": np.asarray, "LOCAL": LOCAL,
+    "NUMBERS": NUMBERS, "scalar": scalar, "compute": Formula.compute}
 
 
 def simple(row: Row) -> tuple[Formula, list[Any], list[Any]] | None:
@@ -142,7 +134,7 @@ def build(row: Row) -> Callable[..., Any]:
         name=row.name, sig=signature.source(params, out=True) + ", **extra",
         plain="".join(f" or {p.name} is not _default_{p.name}" for p in others) + " or extra",
         call=", ".join(f"{p.name}={p.name}" for p in params) + ", out=out, **extra",
-        a=operands[0].name, b=operands[-1].name, made=_MADE)
+        a=operands[0].name, b=operands[-1].name, made=made(*_MADE, 4))
     scope = {**SCOPE, "general": general, "FAST": formula.fast, "record": formula.record,
              "record_pair": formula.record_pair, **{f"_default_{p.name}": p.default for p in params}}
     return overrides.compile_door(text, row, scope, direct)
@@ -197,7 +189,7 @@ def _maker(classes: tuple[type | None, ...], checked: bool) -> Callable[..., Any
         scalars="; ".join(f"{arrays[v]} = scalar({v}, entry.scalar_np)" for v in numbers),
         operands=", ".join(arrays.values()), small=" and ".join(f"{arrays[v]}.size < BIG" for v in tensors),
         tracked=" or ".join(f"{v}._g is not None" for v in tensors),
-        made=_MADE.replace("\n    ", "\n        "))
+        made=made(*_MADE, 8))
     return compile_function(text, "make", dict(SCOPE), "plan")
 
 

@@ -16,7 +16,7 @@ from rushlight.derive import cast, vjp
 from rushlight.derive.reference import program
 from rushlight.dispatch.formula import Formula, gradient_formula
 from rushlight.dispatch.rules import Rules
-from rushlight.dispatch.source import keep
+from rushlight.dispatch.source import forget, keep
 from rushlight.ops.products import conjugate
 from rushlight.ops.reduction import Reduction
 from rushlight.ops.rowexpr import reduce_
@@ -45,6 +45,7 @@ class Reducer:
         finish = self.meaning.finish
         self.finish: Expr | None = None if finish is None else finish(ACC, COUNT)
         self._plans: dict[Any, Way] = {}
+        forget(self._plans)
         self._map_gradient: Any = None
         self._finish_gradient: Any = None
 
@@ -123,6 +124,12 @@ class Reducer:
             (self.meaning.map,), (("input", compute.name),), work.name)
 
         if to is mapped is None:
+            from rushlight.compiler import direct
+
+            same = of is None or of == like.dtype
+            found = direct.reduction(UFUNCS[combine], like, axes, keepdim) if same else None
+            if found is not None:
+                return found
             if len(axes) == like.ndim and not keepdim:  # an array, not a number
                 return lambda a: reduce(a, axes, of, np.empty((), of or compute.np), False)
             return lambda a: reduce(a, axes, of, None, keepdim)
@@ -296,6 +303,7 @@ def reduce_runner(row: Row) -> Callable[..., Any]:
     record = once.rules.record
     # Reductions seen before: (the arguments, a layout) -> (plan, kind of the result).
     seen: dict[Any, tuple[Any, Any]] = {}
+    forget(seen)
 
     def run(t: Tensor, *rest: Any) -> Any:
         a = t._a

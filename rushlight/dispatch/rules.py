@@ -38,7 +38,7 @@ def record(_values, _out):
         _node = new(nodes[True])
         _results = {results}
         attach(_node, _out)
-    _node.next = ({edges},)
+    _node.next = ({edges})
     _node.hooks, _node.seq = None, next_seq()
     _node.saved = Saved({{{values}}}, {{{shapes}}}, _results)
     if TRACES.record is not None:
@@ -46,13 +46,21 @@ def record(_values, _out):
 '''
 
 
-def _edge(p: Param) -> str:
-    none = "" if p.type == "Tensor" else f"not isinstance({p.name}, Tensor) or "
-    return f"None if {none}{p.name}._g is None else ({p.name}._g, {p.name}._i)"
+def _edge(p: Param, n: str) -> str:
+    if p.is_list:
+        return f"*[{_edge(_ITEM, '_t')} for _t in {n} or ()]"
+    none = "" if p.type == "Tensor" else f"not isinstance({n}, Tensor) or "
+    return f"None if {none}{n}._g is None else ({n}._g, {n}._i)"
+
+
+# What is in a list.
+_ITEM = Param("_t", "Tensor | None")
 
 
 def _shape(p: Param) -> str:
     n = p.name
+    if p.is_list:
+        return f"{n!r}: {n} and [None if _t is None else _t._m.shape for _t in {n}]"
     if p.type == "Tensor":
         return f"{n!r}: {n}._m.shape, ({n!r}, 0): {n}._k"
     return f"**({{{n!r}: {n}._m.shape, ({n!r}, 0): {n}._k}} if isinstance({n}, Tensor) else {{}})"
@@ -82,83 +90,42 @@ class Rules:
                 {"settle": names_of.settle, "name": names_of.name_of, "placed": True,
                  "place": placing} if callable(naming) else {})})
             for multi in (False, True)}
-        self.places = [(p.name, 0) for p in self.tensor_params]
         self.lists = any(p.is_list for p in self.tensor_params)
         # record(values in the order of the parameters, result): leaves a node behind.
-        self.record: Callable[[Sequence[Any], Any], None] = (
-            self._record if self.lists else self._specialised())
+        self.record: Callable[[Sequence[Any], Any], None] = self._recorder()
 
-    def _specialised(self) -> Callable[[Sequence[Any], Any], None]:
-        """`_record` written out for the row's parameters."""
+    def _recorder(self) -> Callable[[Sequence[Any], Any], None]:
         params = self.row.params
         text = _RECORD.format(
             names=", ".join(p.name for p in params),
             result="(False, [Kept(result_alias(_out))])" if self.keeps_result else "None",
             results="results(_out, True)" if self.keeps_result else "None",
-            edges=", ".join(_edge(p) for p in params if p.is_tensor),
+            edges="".join(f"{_edge(p, p.name)}, " for p in self.tensor_params),
             values=", ".join(filter(None, (self._value(p) for p in params))),
-            shapes=", ".join(_shape(p) for p in params if p.is_tensor))
+            shapes=", ".join(map(_shape, self.tensor_params)))
         scope = {"Tensor": Tensor, "new": object.__new__, "TRACES": TRACES, "attach": _attach,
                  "results": self._results, "next_seq": next_seq, "Saved": Saved, "Kept": Kept,
-                 "result_alias": result_alias, "nodes": self.nodes}
+                 "KeptList": KeptList, "result_alias": result_alias, "nodes": self.nodes}
         return compile_function(text, "record", scope, f"record {self.row.name}")
 
     def _value(self, p: Param) -> str:
         """Code of an item of Saved's values; empty for a tensor that the rule does not read."""
         n, held = p.name, f"Kept({p.name})" if p.name in self.keeps else "None"
+        if p.is_list:
+            found = f"{{{n!r}: KeptList([Kept(_t) if isinstance(_t, Tensor) else _t for _t in {n}])}}"
+            found = found if n in self.keeps else "{}"
+            return f"**({found} if {n} and isinstance({n}[0], Tensor) else {{{n!r}: {n}}})"
         if not p.is_tensor:
             return f"{n!r}: {n}"
         if p.type != "Tensor":
             return f"{n!r}: {held} if isinstance({n}, Tensor) else {n}"
         return f"{n!r}: {held}" if n in self.keeps else ""
 
-    def _record(self, values: Sequence[Any], outputs: Any) -> None:
-        """Leave a node behind for `outputs` (a tensor, or a sequence of tensors)."""
-        named = {p.name: v for p, v in zip(self.row.params, values, strict=True)}
-        edges: list[Any] = []
-        for p in self.tensor_params:
-            value = named[p.name]
-            for t in value if p.is_list and value is not None else (value,):
-                g = t._g if isinstance(t, Tensor) else None
-                edges.append(None if g is None else (g, t._i))
-        multi = not isinstance(outputs, Tensor)
-        node = self.nodes[multi].__new__(self.nodes[multi])
-        node.next, node.hooks, node.seq = tuple(edges), None, next_seq()
-        outs = outputs if multi else (outputs,)
-        _attach(node, outs)
-        node.saved = Saved(self._kept(named), self._shapes(named), self._results(outs, multi))
-        if TRACES.record is not None:
-            TRACES.record(node)
-
     def _results(self, outs: Sequence[Any], multi: bool) -> Any:
         if not self.keeps_result:
             return None
         return multi, [Kept(result_alias(t)) if isinstance(t, Tensor) and n not in self.unread else None
                        for n, t in enumerate(outs)]
-
-    def _kept(self, values: dict[str, Any]) -> dict[str, Any]:
-        kept: dict[str, Any] = {}
-        for name, v in values.items():
-            if isinstance(v, Tensor):
-                if name in self.keeps:
-                    kept[name] = Kept(v)
-            elif v.__class__ in (list, tuple) and v and isinstance(v[0], Tensor):
-                if name in self.keeps:
-                    kept[name] = KeptList([Kept(x) if isinstance(x, Tensor) else x for x in v])
-            else:
-                kept[name] = v
-        return kept
-
-    def _shapes(self, values: dict[str, Any]) -> dict[str, Any]:
-        shapes: dict[str, Any] = {}
-        for p in self.tensor_params:
-            v = values[p.name]
-            if isinstance(v, Tensor):
-                shapes[p.name] = v._m.shape
-                shapes[p.name, 0] = v._k  # type: ignore[index]
-            elif v is not None and not isinstance(v, (int, float, complex)):
-                shapes[p.name] = [None if x is None else x._m.shape for x in v]
-        return shapes
 
 
 def _attach(node: Node, outputs: Sequence[Any]) -> None:
@@ -189,14 +156,19 @@ def _apply_multi(node: Any, grads: list[Any]) -> list[Any]:
 
 
 def _flatten(node: Any, found: Any) -> list[Any]:
-    rules, shapes = node.rules, node.saved._shapes
+    params, shapes = node.rules.tensor_params, node.saved._shapes
     if found.__class__ is not tuple:
         found = (found,)
-    if rules.lists:
-        return _flatten_lists(node, found)
+    if node.rules.lists and len(params) == 1 and not (len(found) == 1 and isinstance(found[0], list)):
+        found = (list(found),)
     flat: list[Any] = []
-    for place, g in zip(rules.places, found, strict=False):
-        flat.append(g if g is None else _fitted(g, shapes.get(place)))
+    for p, g in zip(params, found, strict=False):
+        if p.is_list:
+            flat.extend(g if g is not None else [None] * len(shapes[p.name]))
+        else:
+            flat.append(g if g is None else _fitted(g, shapes.get((p.name, 0))))
+    if node.rules.lists:
+        flat.extend([None] * (len(node.next) - len(flat)))
     return flat
 
 
@@ -206,17 +178,3 @@ def _fitted(g: Tensor, of: Any) -> Tensor:
     from rushlight.dispatch.formulanodes import fit
 
     return fit(g, None, of)
-
-
-def _flatten_lists(node: Any, found: tuple[Any, ...]) -> list[Any]:
-    params, shapes = node.rules.tensor_params, node.saved._shapes
-    if len(params) == 1 and not (len(found) == 1 and isinstance(found[0], list)):
-        found = (list(found),)
-    flat: list[Any] = []
-    for p, g in zip(params, found, strict=False):
-        if p.is_list:
-            flat.extend(g if g is not None else [None] * len(shapes[p.name]))
-        else:
-            flat.append(g if g is None else _fitted(g, shapes.get((p.name, 0))))
-    flat.extend([None] * (len(node.next) - len(flat)))
-    return flat

@@ -1,7 +1,7 @@
 """The `s` of declared gradients: what a node kept of its op's arguments and result."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from rushlight.autograd.mode import LOCAL
@@ -21,7 +21,7 @@ class Saved:
 
     def __getattr__(self, name: str) -> Any:
         if name == "result":
-            return self._result()
+            return Results(self) if self._results[0] else self._result(0)
         try:
             value = self._values[name]
         except KeyError:
@@ -34,12 +34,12 @@ class Saved:
                     for v in value.items]
         return value
 
-    def _result(self) -> Any:
-        found = [check_version(self._node, k.tensor, k.version) if k is not None else None
-                 for k in self._results[1]]
-        if LOCAL.enabled:
-            found = [None if t is None else reattach(t, self._node, i) for i, t in enumerate(found)]
-        return tuple(found) if self._results[0] else found[0]
+    def _result(self, number: int) -> Any:
+        kept = self._results[1][number]
+        if kept is None:
+            return None
+        found = check_version(self._node, kept.tensor, kept.version)
+        return reattach(found, self._node, number) if LOCAL.enabled else found
 
     def tensors(self) -> bool:
         """Whether tensors are kept."""
@@ -77,6 +77,19 @@ class Saved:
                 return self._node.next[start:start + count] != (None,) * count
             start += count
         return False
+
+
+class Results(Sequence):
+    """The results of an op of several; those that a rule does not look at may have been written to."""
+
+    def __init__(self, saved: Saved) -> None:
+        self._saved = saved
+
+    def __len__(self) -> int:
+        return len(self._saved._results[1])
+
+    def __getitem__(self, number: Any) -> Any:
+        return self._saved._result(number)
 
 
 class Kept:

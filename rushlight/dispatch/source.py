@@ -6,6 +6,22 @@ from collections.abc import Callable
 from typing import Any
 
 from rushlight.base import config, dtype as dt
+from rushlight.tensor.storage import INFERRING, fresh
+from rushlight.tensor.tensor import Tensor
+
+_MADE = """{t} = new(Tensor)
+{t}._a = {a}
+{t}._k = {k}
+{t}._g = None
+{t}._s = fresh() if INFERRING else None
+{t}._i = 0
+"""
+MAKING: dict[str, Any] = {"new": object.__new__, "Tensor": Tensor, "INFERRING": INFERRING, "fresh": fresh}
+
+
+def made(t: str, array: str, of: str, indent: int) -> str:
+    """Lines of `t = wrap(array, of)`, written out, over the names of MAKING."""
+    return "".join([" " * indent + line for line in _MADE.format(t=t, a=array, k=of).splitlines(True)])
 
 
 def compile_function(text: str, name: str, scope: dict[str, Any],

@@ -195,9 +195,9 @@ def _tree(told: dict[str, Any]) -> Tree:
     kind = next((k for k, name in _KINDS.items() if name == told["type"]), None)
     if kind is None:
         raise ValueError(f"{told['type']!r} is no structure that is read from files")
-    keys = tuple(json.loads(told["context"])) if kind in (dict, OrderedDict) else ()
-    children = tuple(_tree(child) for child in told["children_spec"])
-    if kind in (dict, OrderedDict) and len(keys) != len(children):
+    keys = json.loads(told["context"]) if kind in (dict, OrderedDict) else None
+    children = [_tree(child) for child in told["children_spec"]]
+    if keys is not None and len(keys) != len(children):
         raise ValueError("a dict of another length than its keys")
     return Tree(kind, keys, children)
 

@@ -106,7 +106,7 @@ class _Call:
             node.meta["leaf"] = leaf
             if isinstance(value, torch.Tensor):
                 listener.knows(value, node)
-        args, kwargs = self.spec.build(values)
+        args, kwargs = self.spec.unflatten(values)
         with _as_before(self.mod), torch.no_grad(), listening(listener):
             try:
                 result = self.mod(*args, **kwargs)

@@ -69,7 +69,7 @@ class Pullback:
             values = list(leaves)
             for i, t in zip(self.places, given, strict=True):
                 values[i] = t
-            found, self.aux = split(function(self.inputs.build(values)), has_aux, what)
+            found, self.aux = split(function(self.inputs.unflatten(values)), has_aux, what)
             outs, self.tree = flatten(found)
             return outs
         self.tensors = [leaves[i] for i in self.places]
@@ -78,7 +78,7 @@ class Pullback:
 
     def value(self) -> Any:
         """The results, outside the function."""
-        return self.left(self.tree.build(self.outs))
+        return self.left(self.tree.unflatten(self.outs))
 
     def left(self, tree: Any) -> Any:
         """Tensors outside the function."""
@@ -94,7 +94,7 @@ class Pullback:
             raise RuntimeError(refusal.format(found.index(None)))
         for i, g, t in zip(self.places, found, self.tensors, strict=True):
             values[i] = torch.zeros_like(t) if g is None else pullback.left(g, torch.is_grad_enabled())
-        return self.inputs.build(values)
+        return self.inputs.unflatten(values)
 
 
 def grad_and_value(func: Func, argnums: Argnums = 0, has_aux: bool = False) -> Func:
@@ -109,7 +109,7 @@ def grad_and_value(func: Func, argnums: Argnums = 0, has_aux: bool = False) -> F
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         point = Pullback(func, lambda given: func(*replaced(args, argnums, given), **kwargs),
                          chosen(argnums, args), has_aux, what)
-        out = point.tree.build(point.outs)
+        out = point.tree.unflatten(point.outs)
         if not isinstance(out, torch.Tensor):
             raise RuntimeError(f"{what}: Expected f(*args) to return a Tensor, got {type(out)}")
         if out.ndim:
@@ -174,7 +174,7 @@ def jvp(func: Func, primals: Any, tangents: Any, *, strict: bool = False, has_au
                            f"{flatten(tangents)[1]}")
     (leaves, tree), (directions, _) = _tensors(primals, "primals"), _tensors(tangents, "tangents")
     with Forward() as level:
-        given = tree.build([make(p, t, level) for p, t in zip(leaves, directions, strict=True)])
+        given = tree.unflatten([make(p, t, level) for p, t in zip(leaves, directions, strict=True)])
         captured = [t for t in Sight(func).known() if not any(t is leaf for leaf in leaves)]
         LOCAL.transforms = (*LOCAL.transforms, captured)
         try:
@@ -187,7 +187,7 @@ def jvp(func: Func, primals: Any, tangents: Any, *, strict: bool = False, has_au
         raise RuntimeError(f"{_JVP[:-1]}, strict=True): The output of f is independent of the inputs. This "
                            "is not allowed with strict=True.")
     others = [o.tangent if level.holds(o) else torch.zeros_like(o) for o in outs]
-    answer = shape.build(map(level.primal, outs)), shape.build(others)
+    answer = shape.unflatten(map(level.primal, outs)), shape.unflatten(others)
     return (*answer, tree_map(level.primal, aux)) if has_aux else answer
 
 

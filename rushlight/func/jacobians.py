@@ -40,7 +40,7 @@ def jacrev(func: Func, argnums: Argnums = 0, *, has_aux: bool = False, chunk_siz
         blocks = [[part.reshape(*o.shape, *leaf.shape)
                    for part, o in zip(column.split([o.numel() for o in outs]), outs, strict=True)]
                   for column, leaf in zip(rows, leaves, strict=True)]
-        found = point.tree.build([tree.build(row) for row in zip(*blocks, strict=True)])
+        found = point.tree.unflatten([tree.unflatten(row) for row in zip(*blocks, strict=True)])
         return (found, point.left(point.aux)) if has_aux else found
     return wrapper
 
@@ -54,14 +54,14 @@ def jacfwd(func: Func, argnums: Argnums = 0, has_aux: bool = False, *, randomnes
 
         def columns(*tangents: Any) -> Any:
             def of(*given: Any) -> Any:
-                return func(*replaced(args, argnums, tree.build(given)), **kwargs)
+                return func(*replaced(args, argnums, tree.unflatten(given)), **kwargs)
             found = jvp(of, tuple(leaves), tangents, has_aux=has_aux)
             outs, shape = flatten(found[1])
             facts[:] = shape, found[2:]
             return outs
         found = vmap(columns, randomness=randomness)(*_basis(leaves))
         counts = [leaf.numel() for leaf in leaves]
-        jacobians = facts[0].build([tree.build([
+        jacobians = facts[0].unflatten([tree.unflatten([
             part.movedim(0, -1).reshape(*out.shape[1:], *leaf.shape)
             for part, leaf in zip(out.split(counts), leaves, strict=True)]) for out in found])
         # The aux of all passes is the same: it does not depend on the direction.

@@ -34,7 +34,7 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
             with Batching(count, randomness) as level:
                 given = [leaf if d is None else level.wrap(leaf.movedim(d, 0) if d else leaf)
                          for leaf, d in zip(leaves, dims, strict=True)]
-                found = func(*tree.build(given), **kwargs)
+                found = func(*tree.unflatten(given), **kwargs)
             return _results(name, out_dims, level, found)
 
         def part(start: int) -> Any:
@@ -44,7 +44,7 @@ def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomne
         step = chunk_size or size
         parts = list(map(part, range(0, size, step))) if step < size else [run(size, leaves)]
         columns = zip(*[part for part, _, _ in parts], strict=True)
-        return parts[0][2].build([c[0] if d is None or len(c) == 1 else torch.cat(c, d)
+        return parts[0][2].unflatten([c[0] if d is None or len(c) == 1 else torch.cat(c, d)
                                   for c, d in zip(columns, parts[0][1], strict=True)])
     return mapped
 

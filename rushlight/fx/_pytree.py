@@ -23,4 +23,4 @@ def tree_flatten_spec(given: tuple[list[Any], dict[str, Any]], spec: Tree) -> li
 
 def tree_unflatten(leaves: Any, spec: Tree) -> Any:
     """The structure with these leaves."""
-    return spec.build(leaves)
+    return spec.unflatten(leaves)

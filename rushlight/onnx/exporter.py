@@ -113,7 +113,7 @@ def _shapes(model: Any, args: tuple[Any, ...], kwargs: dict[str, Any], axes: dic
         if dims and i < len(leaves):
             given[i] = {d: torch.export.Dim(str(n)) for d, n in dims.items()} if isinstance(dims, dict) else {
                 d: torch.export.Dim.DYNAMIC for d in dims}
-    shaped = tree.build([given.get(i) for i in range(len(leaves))])
+    shaped = tree.unflatten([given.get(i) for i in range(len(leaves))])
     return [*shaped[0], *shaped[1].values()]
 
 

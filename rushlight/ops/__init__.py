@@ -14,7 +14,12 @@ FAMILIES = ("copying", "creation", "ranges", "tapers", "grids", "arithmetic", "e
             "dropout", "recurrent", "natives", "fractional")
 
 
+NAMESPACES: dict[str, object] = {}  # torch.ops.NAME of the ops that programs add: rushlight.library
+
+
 def __getattr__(name: str) -> object:
+    if name in NAMESPACES:
+        return NAMESPACES[name]
     if name == "rushlight":
         return import_module("rushlight.export.overloads").OWN
     if name != "aten":

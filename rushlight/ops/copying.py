@@ -150,6 +150,8 @@ overwritten.gradient(lambda s, grad: (grad.new_zeros(s.shape("input")), grad.sum
 @composite(where=("torch",))
 def fill(input, value: "Any"):
     """One number (or 0-d tensor) in the shape and dtype of input."""
+    if input._g is None and value.__class__ in (int, float, bool):
+        return ROWS["full_like"](input, value)
     return (clone if input.requires_grad else ROWS["empty_like"])(input).fill_(value)
 
 

@@ -162,14 +162,20 @@ def _(input: Array, grid: Array, *how: Any) -> Way:
     kernel.compile_now()
     offsets = np.arange(math.prod(lead)).reshape(*lead, *[1] * len(sizes)) * (math.prod(sizes) * of.itemsize)
     given, address = [np.array(n, np.int32) for n in sizes], machine("team", "pointer")
-    run = kernel.large if offsets.size * points >= BIG else kernel.fn
+    large, shape = offsets.size * points >= BIG, (*lead, *grid.shape[1:-1])
     dims = [(slice(None), None, ..., k) for k in reversed(range(len(sizes)))]
+    start, out, grid = np.array(address(input)), np.empty(shape, of), np.ascontiguousarray(grid)
+    views = start, offsets, *[grid[dim] for dim in dims], *given, out
+    loop = None if large else machine("direct", "loop")(kernel, views, (start, offsets, grid, *given, out))
 
     def sample(input: Array, grid: Array) -> Array:
-        at = [grid[dim] for dim in dims]
-        return run(np.array(address(input)), offsets, *at, *given)  # type: ignore[no-any-return]
-    whole = grid.flags.c_contiguous
-    return sample if whole else lambda input, grid: sample(input, np.ascontiguousarray(grid))
+        start, grid = np.array(address(input)), np.asarray(grid, order="C")
+        if loop is None:
+            return kernel.large(start, offsets, *[grid[dim] for dim in dims], *given)  # type: ignore[no-any-return]
+        out = np.empty(shape, of)
+        loop(start, offsets, grid, *given, out)
+        return out
+    return sample
 
 
 @lru_cache(maxsize=None)

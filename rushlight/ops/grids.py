@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from rushlight.base import dtype as dt
 from rushlight.base.layout import broadcast_shapes
 from rushlight.ops.table import ROWS, Array, composite, opaque
+from rushlight.ops.ways import Way, resolved
 
 
 def _spread(tensors: Any) -> Sequence[Any]:
@@ -144,7 +145,8 @@ def _powers(x: Any, count: int) -> Any:
 # --- complex numbers from two parts ---------------------------------------------------------------
 
 
-def _check_parts(a: Array, b: Array, allowed: tuple[str, ...]) -> np.dtype[Any]:
+def _two(a: Array, b: Array, allowed: tuple[str, ...], fill: Callable[..., None]) -> Way:
+    """The complex numbers whose two parts fill(a, b, real, imag) writes."""
     one, two = dt.from_numpy_dtype(a.dtype), dt.from_numpy_dtype(b.dtype)
     if one.name not in allowed or two.name not in allowed:
         names = "Half, Float or Double" if len(allowed) > 2 else "Float or Double"
@@ -156,16 +158,22 @@ def _check_parts(a: Array, b: Array, allowed: tuple[str, ...]) -> np.dtype[Any]:
     if one.name == "float16":
         raise NotImplementedError("complex: halves would make complex32, which Rushlight has not "
                                   "yet; convert both parts with .float()")
-    return one.to_complex().np
+    shape, of = broadcast_shapes(a.shape, b.shape), one.to_complex().np
+
+    def run(a: Array, b: Array) -> Array:
+        out = np.empty(shape, of)
+        fill(a, b, out.real, out.imag)
+        return out
+    return run
 
 
 @opaque(name="complex", where=("torch",), out=True, out_exact=True)
-def complex_(real, imag) -> Array:
+@resolved
+def complex_(real, imag) -> Way:
     """real + i * imag, of two real tensors of one dtype."""
-    of = _check_parts(real, imag, ("float16", "float32", "float64"))
-    out = np.empty(broadcast_shapes(real.shape, imag.shape), of)
-    out.real, out.imag = real, imag
-    return out
+    def fill(a: Array, b: Array, real: Array, imag: Array) -> None:
+        real[...], imag[...] = a, b
+    return _two(real, imag, ("float16", "float32", "float64"), fill)
 
 
 @complex_.gradient
@@ -174,13 +182,13 @@ def _(s: Any, grad: Any) -> Any:
 
 
 @opaque(where=("torch",), out=True, out_exact=True)
-def polar(abs, angle) -> Array:
+@resolved
+def polar(abs, angle) -> Way:
     """abs * (cos(angle) + i * sin(angle)), of two real tensors of one dtype."""
-    of = _check_parts(abs, angle, ("float32", "float64"))
-    out = np.empty(broadcast_shapes(abs.shape, angle.shape), of)
-    np.multiply(abs, np.cos(angle), out.real)
-    np.multiply(abs, np.sin(angle), out.imag)
-    return out
+    def fill(size: Array, angle: Array, real: Array, imag: Array) -> None:
+        real[...] = size * np.cos(angle)
+        imag[...] = size * np.sin(angle)
+    return _two(abs, angle, ("float32", "float64"), fill)
 
 
 @polar.gradient

@@ -19,7 +19,6 @@ from rushlight.ops.scalar import m, symbol
 from rushlight.ops.scatter import scatter_add
 from rushlight.ops.statistics import vector_norm
 from rushlight.ops.table import ROWS, Array, composite, opaque
-from rushlight.ops.ways import Way, resolved
 
 _F = ("nn.functional",)
 
@@ -218,17 +217,10 @@ def _check_alignments(logs: Any, targets: Any, times: Ints, labels: Ints, blank:
                            f"{given[0]} for argument #2 'targets'")
 
 
-@composite(name="_ctc_mean", where=("aten",))
+@composite(name="_ctc_mean", where=("aten",), planned=True)
 def _mean_of_each(losses, lengths: "Ints"):
     """The mean of losses over their lengths."""
     return (losses / tensor_of(np.maximum(lengths, 1).astype(losses._a.dtype))).mean()
-
-
-@_mean_of_each.kernel
-@resolved
-def _(losses: Any, lengths: Ints) -> Way:
-    share, count = np.maximum(lengths, 1).astype(losses.dtype), losses.dtype.type(losses.size)
-    return lambda losses: np.asarray(np.add.reduce(losses / share) / count)
 
 
 @opaque(where=("aten",), node="ctc_loss")
@@ -292,7 +284,7 @@ def _ways(emitted: Array, labels: Array) -> Array:
         found[1:][found[:-1] == inf] = np.nan  # as of several states
         return found
     found[0, :, :2] = emitted[0, :, :2]
-    run(1, wide, barred, np.ascontiguousarray(emitted))
+    run(wide, barred, np.ascontiguousarray(emitted))
     return found
 
 
@@ -304,8 +296,7 @@ def _steps(steps: int, n: int, states: int, of: Any) -> Any:
     wide, barred, emitted = [np.empty((*s, k), of) for s, k in (((steps, n), states + 2), ((n,), states), (
         (steps, n), states))]
     operands = wide[:-1, :, 2:], wide[:-1, :, 1:-1], wide[:-1, :, :-2], barred, emitted[1:], wide[1:, :, 2:]
-    return machine("team", "kept")(_step(dt.from_numpy_dtype(of).name).fn, operands, (0, 0, 0, 1, 2, 0),
-                                   (wide, barred, emitted))
+    return machine("direct", "loop")(_step(dt.from_numpy_dtype(of).name), operands, (wide, barred, emitted))
 
 
 @lru_cache(maxsize=None)

@@ -59,6 +59,13 @@ class RowKernel:
         """The kernel as a row (*arrays, dim) calls it."""
         return self(values[-1], *values[:-1])
 
+    def bare(self, *values: Any) -> Any:
+        """(what is compiled, its arrays) where `of_row` hands them on as they are; else None."""
+        *arrays, dim = values
+        kernel = self.compiled(*arrays)
+        plain = dim in (-1, arrays[0].ndim - 1) and arrays[0].size and not self.scalars
+        return (kernel, arrays) if plain and kernel is not NotImplemented else None
+
     def _make(self, arrays: Sequence[Array]) -> Any:
         dtypes = [a.dtype.name for a in arrays]
         if RowKernel.compile is None or arrays[0].dtype.kind != "f" and dtypes[0] != "bfloat16":

@@ -15,6 +15,7 @@ from rushlight.ops.copying import tensor_of
 from rushlight.ops.along import legacy
 from rushlight.ops.sorting import comparable
 from rushlight.ops.table import ROWS, Array, composite, opaque
+from rushlight.ops.ways import Way, resolved
 
 
 # --- searchsorted ---------------------------------------------------------------------------------
@@ -200,8 +201,9 @@ def unique_consecutive(input, return_inverse: "bool" = False, return_counts: "bo
 
 
 @opaque(where=("torch",), out=True)
+@resolved
 def isin(elements: "Tensor | Number", test_elements: "Tensor | Number", *,
-         assume_unique: "bool" = False, invert: "bool" = False) -> Array:
+         assume_unique: "bool" = False, invert: "bool" = False) -> Way:
     """Whether each element is among test_elements."""
     if not isinstance(elements, np.ndarray) and not isinstance(test_elements, np.ndarray):
         raise TypeError("isin() received an invalid combination of arguments: elements or "
@@ -212,14 +214,20 @@ def isin(elements: "Tensor | Number", test_elements: "Tensor | Number", *,
         if own.category in (dt.BOOL, dt.COMPLEX):
             raise RuntimeError(f"Unsupported input type encountered for isin(): {own.legacy}")
     to = promote_types(*kinds).np
-    a, b = [comparable(v if own.np is to and isinstance(v, np.ndarray) else np.asarray(v).astype(to))
-            for v, own in zip((elements, test_elements), kinds, strict=True)]
-    if not 0 < a.size * b.size <= 1 << 12:
-        return np.asarray(np.isin(a, b, invert=invert))
-    b = b.reshape(-1).copy()
-    b.sort()
-    nearest = b.take(b.searchsorted(a), mode="clip")  # for few before NumPy has chosen its way
-    return np.asarray(a != nearest if invert else a == nearest)
+    numbers = [None if isinstance(v, np.ndarray) else np.asarray(v).astype(to)
+               for v in (elements, test_elements)]
+    relation = np.not_equal if invert else np.equal
+
+    def run(*arrays: Array) -> Array:
+        given = iter(arrays)
+        a, b = [comparable(next(given).astype(to, copy=False) if n is None else n) for n in numbers]
+        if not 0 < a.size * b.size <= 1 << 12:
+            return np.asarray(np.isin(a, b, invert=invert))
+        b = b.flatten()
+        b.sort()
+        # For few before NumPy has chosen its way.
+        return np.asarray(relation(a, b.take(b.searchsorted(a), mode="clip")))
+    return run
 
 
 @opaque(where=("nn.functional",))

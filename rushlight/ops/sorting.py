@@ -139,13 +139,14 @@ def _first(like: Array, k: int, d: int, largest: bool) -> Way:
         return by_sorting
     shape, of, large = (*like.swapaxes(d, -1).shape[:-1], k), seen.dtype, like.size >= _LARGE
     last = d == like.ndim - 1 and seen is like
+    numbers = machine("topk", "numbers")((*shape[:-1], like.shape[d]), shape)
     whole = last and like.flags.c_contiguous
 
     def best(a: Array) -> tuple[Array, Array]:
         rows = a if whole else np.ascontiguousarray(comparable(a).swapaxes(d, -1))
         values, places = np.empty(shape, of), np.empty(shape, np.int64)
         if not (machine("topk", "shared")(kernel.fn, rows, values, places) if large else
-                kernel.fn(rows, values, places)):
+                kernel.fn(rows, values, places, numbers)):
             return by_sorting(a)
         if last:
             return values, places

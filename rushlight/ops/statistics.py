@@ -111,6 +111,9 @@ def _(a: Array) -> Any:
     return found if found is NotImplemented else tuple(np.asarray(f)[..., None] for f in found)
 
 
+_row_distances.fused.bare = lambda a: _row_kernel.bare(a, -1)
+
+
 @_row_distances.gradient
 def _(s: Any, grad_center: Any, grad: Any) -> Any:
     center = None if grad_center is None else (grad_center / s.input.shape[-1]).expand(s.input.shape)

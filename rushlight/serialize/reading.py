@@ -55,8 +55,7 @@ def load_archive(file: Any, name: str, plan: Plan) -> Any:
     """The object of a file in the zip format."""
     reader = Reader(file, name)
     if reader.has("constants.pkl"):
-        raise RuntimeError(f"{name} is a TorchScript archive: torch.load reads what torch.save "
-                           "writes; save the model's state_dict() with torch.save and load that")
+        raise RuntimeError(f"{name} is a TorchScript archive, which torch.jit.load reads, not torch.load")
     if not reader.has("data.pkl"):
         raise RuntimeError("PytorchStreamReader failed locating file data.pkl: file not found in "
                            f"archive {name}")
@@ -65,10 +64,10 @@ def load_archive(file: Any, name: str, plan: Plan) -> Any:
 
 
 class _Storages:
-    """The storages of an archive, each read when first asked for."""
+    """The storages of an archive, each read when first asked for; `folder` holds their records."""
 
-    def __init__(self, reader: Reader, plan: Plan) -> None:
-        self._reader, self._plan = reader, plan
+    def __init__(self, reader: Reader, plan: Plan, folder: str = "data") -> None:
+        self._reader, self._plan, self._folder = reader, plan, folder
         self._loaded: dict[str, Any] = {}
         self._swapped = _byte_order(reader) != sys.byteorder
 
@@ -84,7 +83,7 @@ class _Storages:
         return TypedStorage(wrap_storage=found, dtype=of)
 
     def _make(self, record: str, of: dtype, location: str, count: int) -> Any:
-        length, name = count * of.itemsize, f"data/{record}"
+        length, name = count * of.itemsize, f"{self._folder}/{record}"
         if self._plan.to_meta:
             return make_meta_storage(length)
         if not 0 <= length <= self._reader.size(name):

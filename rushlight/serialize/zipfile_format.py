@@ -69,9 +69,9 @@ class Writer:
         self._put(view)
         return int(checksum())
 
-    def finish(self) -> None:
-        """Write the format version, the id of the content, and the directory."""
-        self.write("version", b"3\n")
+    def finish(self, version: str = "version", number: bytes = b"3\n") -> None:
+        """Write the format version (into the record `version`), the id of the content, and the directory."""
+        self.write(version, number)
         names = hashlib.blake2b("\n".join(sorted(self._names)).encode(), digest_size=8).digest()
         identity = f"{int.from_bytes(names, 'little'):020d}{self._checksums:020d}"
         self.write(".data/serialization_id", identity.encode())
@@ -219,10 +219,11 @@ class Reader:
         raise _corrupt(self._name, "the archive is empty")
 
     def _check_version(self) -> None:
-        if not self.has("version"):
+        record = ".data/version" if self.has(".data/version") else "version"  # TorchScript of now
+        if not self.has(record):
             raise RuntimeError('Expected hasRecord("version") to be true, but got false: '
                                f"{self._name} is a zip file, but torch.save did not write it")
-        text = self.read("version").strip()
+        text = self.read(record).strip()
         if not text.isdigit() or int(text) > MAX_VERSION:
             raise RuntimeError(f"Attempted to read a PyTorch file with version {text.decode('latin1')}, but "
                                f"the maximum supported version for reading is {MAX_VERSION}")

@@ -37,7 +37,7 @@ def vmap(level: Any, of: Any, args: tuple[Any, ...]) -> Any:
         info = VmapInfo(level.size, level.randomness)
         outs, dims = of.vmap(info, tuple(0 if level.holds(a) else None for a in args), *values)
         leaves, tree = flatten(outs)
-        return tree.build([o if d is None else wrapper(Batched, o.movedim(d, 0), level)
+        return tree.unflatten([o if d is None else wrapper(Batched, o.movedim(d, 0), level)
                            for o, d in zip(leaves, broadcast(dims, tree) or [], strict=True)])
     if not of.generate_vmap_rule:
         raise RuntimeError(f"You tried to vmap over {of.__name__}, but it does not have vmap support. Please "

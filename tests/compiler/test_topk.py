@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 import rushlight as torch
-from rushlight.compiler.topk import first
+from rushlight.compiler.topk import first, numbers
 
 DTYPES = ("float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "uint32", "int64", "uint64")
 
@@ -28,7 +28,7 @@ def test_kernel_gives_the_beginning_of_the_stable_order(dtype, largest):
         order = reversed_ if largest else x.argsort(1, "stable")
         for k in (1, 2, 3, 7, 20):
             values, places = np.empty((6, k), dtype), np.empty((6, k), np.int64)
-            assert found.fn(x, values, places)
+            assert found.fn(x, values, places, numbers(x.shape, values.shape))
             assert (places == order[:, :k]).all()
             assert np.array_equal(values, np.take_along_axis(x, places, 1), equal_nan=x.dtype.kind == "f")
 
@@ -41,7 +41,8 @@ def test_rows_whose_best_keep_coming_are_refused():
     found = first(np.dtype(np.float32), True)
     assert found.compile_now()
     x, values, places = np.arange(4096, dtype=np.float32), np.empty(4, np.float32), np.empty(4, np.int64)
-    assert not found.fn(x, values, places) and found.fn(x[::-1].copy(), values, places)
+    how = numbers(x.shape, values.shape)
+    assert not found.fn(x, values, places, how) and found.fn(x[::-1].copy(), values, places, how)
     t = torch.from_numpy(x).expand(50, 4096).contiguous()
     assert torch.equal(t.topk(4)[1], torch.tensor([4095, 4094, 4093, 4092]).expand(50, 4))
 

@@ -102,7 +102,7 @@ def test_a_lost_node_leaves_the_others(tmp_path):
 
 def test_an_interrupt_ends_the_workers(tmp_path):
     script = tmp_path / "sleep.py"
-    script.write_text("import os, time\nprint(os.getpid(), flush=True)\ntime.sleep(60)\n")
+    script.write_text("import os, time\nos.write(1, b'%d\\n' % os.getpid())\ntime.sleep(60)\n")
     agent = subprocess.Popen([sys.executable, "-m", "rushlight.run", "--standalone", "--nproc-per-node", "2", str(script)],
                              stdout=subprocess.PIPE, text=True, env=jobs.environment())
     workers = [int(agent.stdout.readline()) for _ in range(2)]
@@ -113,7 +113,7 @@ def test_an_interrupt_ends_the_workers(tmp_path):
 
 def test_workers_die_with_their_agent(tmp_path):
     script = tmp_path / "sleep.py"
-    script.write_text("import os, time\nprint(os.getpid(), flush=True)\ntime.sleep(60)\n")
+    script.write_text("import os, time\nos.write(1, b'%d\\n' % os.getpid())\ntime.sleep(60)\n")
     agent = subprocess.Popen([sys.executable, "-m", "rushlight.run", "--standalone", str(script)],
                              stdout=subprocess.PIPE, text=True, env=jobs.environment())
     worker = int(agent.stdout.readline())

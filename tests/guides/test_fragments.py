@@ -16,7 +16,6 @@ RECORD = json.loads((HERE.parent / "goldens" / "guides.json").read_text(encoding
 # What may be missing, and how that is told. The fragments on ONNX were recorded with onnxscript installed,
 # without which PyTorch raises ModuleNotFoundError.
 MISSING = {
-    "C jit": "no attribute 'jit' in Rushlight yet; instead: the model's Python code",
     "E memory history": "Torch not compiled with CUDA enabled"}
 # Other packages: these depend on what is installed.
 ELSEWHERE = {"B4 torchvision"}

@@ -112,7 +112,7 @@ NAMES = """
     import importlib, importlib.metadata, importlib.util, sys
     import rushlight
     assert importlib.util.find_spec("torch") is not None
-    assert importlib.metadata.version("torch") == "2.13.0"
+    assert importlib.metadata.version("torch") == rushlight.__version__ == "2.13.0+rushlight"
     assert importlib.metadata.distribution("torch").metadata["Name"] == "torch"
     import torch
     import torch.serialization as s
@@ -158,7 +158,7 @@ def test_rushlight_wins_over_an_installed_torch(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 """)
     found = run("p.py", cwd=tmp_path, PYTHONPATH=f"{other}{os.pathsep}{ROOT}")
-    assert found.stdout == "all good\n2.13.0 True True\n", found.stderr
+    assert found.stdout == "all good\n2.13.0+rushlight True True\n", found.stderr
 
 
 def test_a_missing_torch_module_is_explained(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import rushlight as torch
 
-_DEFAULT_BLOCK = 128
+_DEFAULT_SPARSE_BLOCK_SIZE = 128
 
 
 class AuxRequest(NamedTuple):
@@ -131,8 +131,8 @@ def _ordered(blocks: Any) -> tuple[Any, Any]:
 
 
 def create_block_mask(mask_mod: Any, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int,
-                      device: Any = None, BLOCK_SIZE: Any = _DEFAULT_BLOCK, _compile: bool = False,
-                      **ignored: Any) -> BlockMask:
+                      device: Any = None, BLOCK_SIZE: Any = _DEFAULT_SPARSE_BLOCK_SIZE,
+                      _compile: bool = False, **ignored: Any) -> BlockMask:
     """A BlockMask of `mask_mod`; None for B or H: the same mask for all batches or heads."""
     size = (BLOCK_SIZE, BLOCK_SIZE) if isinstance(BLOCK_SIZE, int) else tuple(BLOCK_SIZE)
     return BlockMask(create_mask(mask_mod, B, H, Q_LEN, KV_LEN, device), size, mask_mod)

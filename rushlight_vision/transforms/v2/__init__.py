@@ -43,7 +43,7 @@ class Transform(nn.Module):
                                                       for t in self._transformed_types)
                  for k, x in enumerate(flat)]
         params = self.make_params([x for x, take in zip(flat, taken) if take])
-        return nest.build(self.transform(x, params) if take else x for x, take in zip(flat, taken))
+        return nest.unflatten(self.transform(x, params) if take else x for x, take in zip(flat, taken))
 
 
 class _Sample(Transform):

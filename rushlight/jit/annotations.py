@@ -1,0 +1,96 @@
+"""What programs say about their own functions and values; all of it does nothing, or little, in Python."""
+from __future__ import annotations
+
+import builtins
+import typing
+from collections import namedtuple
+from collections.abc import Callable
+from typing import Any, Final, Generic, TypeVar
+
+from rushlight.jit.state import tracing
+
+T = TypeVar("T")
+Attribute = namedtuple("Attribute", ["value", "type"])  # noqa: PYI024 - PyTorch's own
+
+
+class Future(Generic[T]):
+    """What fork gives; wait() is its result, which is there already."""
+
+    def __init__(self, value: Any = None) -> None:
+        self._value = value
+
+    def wait(self) -> Any:
+        """The result."""
+        return self._value
+
+    value = wait
+
+
+def annotate(the_type: Any, the_value: Any) -> Any:
+    """`the_value`; compiled code takes it for a `the_type`."""
+    return the_value
+
+
+def isinstance(obj: Any, target_type: Any) -> bool:  # noqa: A001 - PyTorch's name
+    """isinstance that knows List[int] and its like."""
+    from rushlight.jit.execute import accepts
+    from rushlight.jit.types import from_python
+
+    targets = target_type if builtins.isinstance(target_type, tuple) else (target_type,)
+    return any(accepts(obj, from_python(t)) for t in targets)
+
+
+def is_scripting() -> bool:
+    """Whether this runs compiled: False in Python, True in compiled code."""
+    return False
+
+
+def is_tracing() -> bool:
+    """Whether torch.jit.trace records what runs."""
+    return bool(tracing())
+
+
+def _marked(fn: Any, modifier: str, message: str = "") -> Any:
+    target = fn.fget if builtins.isinstance(fn, property) else fn
+    target._torchscript_modifier = modifier
+    target._torchscript_message = message
+    return fn
+
+
+def export(fn: Any) -> Any:
+    """Compile this method too, though forward does not call it."""
+    return _marked(fn, "export")
+
+
+def unused(fn: Any) -> Any:
+    """Do not compile this method: calls of it raise in compiled code."""
+    name = getattr(fn, "__qualname__", "")
+    return _marked(fn, "unused", f"{name} is not supported in TorchScript: it is marked as unused")
+
+
+def ignore(drop: Any = False, **kwargs: Any) -> Any:
+    """Leave this function to Python; with drop=True calls of it raise in compiled code."""
+    if callable(drop):
+        return _marked(drop, "ignore")
+    return lambda fn: unused(fn) if drop else _marked(fn, "ignore")
+
+
+def interface(obj: Any) -> Any:
+    """The class names methods that modules of several types have."""
+    obj.__torch_script_interface__ = True
+    return obj
+
+
+def fork(func: Callable[..., Any], *args: Any, **kwargs: Any) -> Future[Any]:
+    """Run `func` now, and give a Future of its result."""
+    return Future(func(*args, **kwargs))
+
+
+def wait(future: Any) -> Any:
+    """The result of a Future."""
+    return future.wait()
+
+
+__all__ = ["Attribute", "Final", "Future", "annotate", "export", "fork", "ignore", "interface",
+           "is_scripting",
+           "is_tracing", "isinstance", "unused", "wait", "typing"]

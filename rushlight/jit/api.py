@@ -1,0 +1,120 @@
+"""torch.jit.script and what prepares a scripted module for use."""
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import rushlight as torch
+from rushlight.jit.modules import ScriptFunction, ScriptModule, script_module
+from rushlight.jit.names import class_type, script_function
+from rushlight.jit.state import tracing
+from rushlight.nn.modules.module import Module
+
+
+def script(obj: Any, optimize: Any = None, _frames_up: int = 0, _rcb: Any = None,
+           example_inputs: Any = None) -> Any:
+    """Compile a function, a module or a class to TorchScript.
+
+    A function gives a ScriptFunction, a module a ScriptModule that shares its parameters, a class itself.
+    Raises RuntimeError, torch.jit.frontend.NotSupportedError and TypeError where it is no TorchScript.
+    """
+    if isinstance(obj, (ScriptFunction, ScriptModule)):
+        return obj
+    if isinstance(obj, Module):
+        return script_module(obj)
+    if isinstance(obj, type):
+        if issubclass(obj, Module):
+            raise RuntimeError(f"Type '{obj}' cannot be compiled since it inherits from nn.Module, consider "
+                               f"passing an "
+                               "instance instead")
+        if not hasattr(obj, "__torch_script_interface__") and not issubclass(obj, tuple):
+            class_type(obj)
+        return obj
+    if isinstance(obj, (dict, list)):
+        return obj
+    if not inspect.isfunction(obj) and not inspect.ismethod(obj):
+        obj = getattr(obj, "__script_if_tracing_wrapper", obj)
+    if not inspect.isfunction(obj):
+        raise TypeError(f"module, class, method, function, traceback, frame, or code object was expected, "
+                        f"got "
+                        f"{type(obj).__name__}")
+    return ScriptFunction(script_function(obj), obj)
+
+
+def script_method(fn: Any) -> Any:
+    """The decorator of methods of ScriptModule subclasses; they stay as they are."""
+    return fn
+
+
+def script_if_tracing(fn: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile the function when a trace calls it; else it is Python."""
+    compiled: list[Any] = []
+
+    @functools.wraps(fn)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if not tracing():
+            return fn(*args, **kwargs)
+        if not compiled:
+            compiled.append(script(fn))
+        return compiled[0](*args, **kwargs)
+
+    wrapper.__original_fn = fn  # type: ignore[attr-defined]
+    wrapper.__script_if_tracing_wrapper = fn  # type: ignore[attr-defined]
+    return wrapper
+
+
+def freeze(mod: Any, preserved_attrs: list[str] | None = None, optimize_numerics: bool = True) -> Any:
+    """A copy of a scripted module in evaluation mode, whose weights are no parameters any more."""
+    if not isinstance(mod, ScriptModule):
+        raise RuntimeError("Freezing expects a ScriptModule as input. Please use torch.jit.script or "
+                           "torch.jit.trace to "
+                           "script your 'nn.Module'.")
+    if mod.training:
+        raise RuntimeError("Freezing is currently only implemented for modules in eval mode. Please call "
+                           ".eval() on "
+                           "your module before freezing.")
+    from rushlight.jit.freezing import frozen
+
+    return frozen(mod, preserved_attrs or [])
+
+
+def run_frozen_optimizations(mod: Any, optimize_numerics: bool = True, preserved_methods: Any = None) -> None:
+    """Nothing: kernels are chosen when ops run."""
+
+
+def optimize_for_inference(mod: Any, other_methods: list[str] | None = None) -> Any:
+    """The module, frozen where it is not."""
+    return freeze(mod.eval(), other_methods) if mod.training or next(mod.parameters(),
+                                                                     None) is not None else mod
+
+
+@contextmanager
+def optimized_execution(should_optimize: bool) -> Iterator[None]:
+    """Nothing: there is one way to run a program."""
+    yield
+
+
+@contextmanager
+def fuser(name: str) -> Iterator[None]:
+    """Nothing: torch.compile fuses kernels here."""
+    yield
+
+
+def set_fusion_strategy(strategy: Any) -> Any:
+    """Nothing changes; the strategy is returned."""
+    return strategy
+
+
+def enable_onednn_fusion(enabled: bool) -> None:
+    """Nothing: there is no oneDNN."""
+
+
+def onednn_fusion_enabled() -> bool:
+    """False."""
+    return False
+
+
+__all__ = ["torch"]

@@ -1,0 +1,321 @@
+"""torch.jit.save and load: PyTorch's archive of a TorchScript program, code and data in one zip file."""
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import struct
+import sys
+from typing import Any
+
+import rushlight as torch
+from rushlight.jit.codetext import function_text
+from rushlight.jit.ir import Function, walk
+from rushlight.jit.modules import ScriptFunction, ScriptModule, instance
+from rushlight.jit.reader import Archive
+from rushlight.jit.schema import REQUIRED, spell
+from rushlight.jit.types import BOOL, FUNCTION, ClassType, Type, of_value
+from rushlight.serialize.api import _archive_name, _is_path, _opened_for_reading, _opened_for_writing
+from rushlight.serialize.rebuild import _plain_form, storage_bytes
+from rushlight.serialize.zipfile_format import Reader, Writer
+
+
+def save(m: Any, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
+    """Write a scripted or traced module or function to `f`, a path or a file, as PyTorch does.
+
+    _extra_files: more records of the archive, by their names, which load gives back.
+    """
+    if not isinstance(m, (ScriptModule, ScriptFunction)):
+        raise AttributeError(f"'{type(m).__name__}' object has no attribute 'save'")
+    name = _archive_name(f)
+    code, data = _Code(), _Data()
+    if isinstance(m, ScriptFunction):
+        m = _module_of(m._function)
+    code.cls(m._type)
+    data.value(m, Type("Class", home=m._type))
+    with _opened_for_writing(f) as file:
+        writer = Writer(file, name)
+        for key, flat in data.storages.items():
+            writer.write(f"data/{key}", flat)
+        writer.write("data.pkl", data.finish())
+        for path, text in code.files.items():
+            writer.write(f"code/{path}", text.encode())
+        constants = _Data()
+        constants.tuple([(value, of_value(value)) for value in code.constants])
+        for key, flat in constants.storages.items():
+            writer.write(f"constants/{key}", flat)
+        writer.write("constants.pkl", constants.finish())
+        for extra, content in (_extra_files or {}).items():
+            writer.write(f"extra/{extra}", content.encode() if isinstance(content, str) else content)
+        writer.write("byteorder", sys.byteorder.encode())
+        writer.finish(".data/version", b"10\n")  # where div is true division, gelu has its `approximate`
+
+
+def _module_of(function: Function) -> Any:
+    """A module whose forward is the function: archives hold modules."""
+    home = ClassType("__torch__.PlaceholderModule", True, fields={"training": BOOL},
+                     kinds={"training": "attribute"})
+    forward = Function(f"{home.qualname}.forward", [("self", Type("Class", home=home), REQUIRED),
+                                                    *function.arguments],
+                       function.returns, owner=home, finished=True)
+    params = [forward.block.param(t, name) for name, t, _ in forward.arguments]
+    result = forward.block.add("prim::CallFunction", params[1:], [function.returns],
+                               # type: ignore[list-item]
+                               function=function).output
+    forward.block.finish([result])
+    home.methods["forward"] = forward
+    return instance(home, {"training": True})
+
+
+class _Code:
+    """The files of code of what is saved."""
+
+    def __init__(self) -> None:
+        self.files: dict[str, str] = {}
+        self.constants: list[Any] = []
+        self._done: set[str] = set()
+
+    def add(self, qualname: str, text: str) -> None:
+        """Put text into the file of its namespace."""
+        path = qualname.rpartition(".")[0].replace(".", "/") + ".py"
+        self.files[path] = self.files.get(path, "") + text
+
+    def tensor(self, value: Any) -> str:
+        """The name of a constant that has no spelling."""
+        for i, known in enumerate(self.constants):
+            if known is value:
+                return f"CONSTANTS.c{i}"
+        self.constants.append(value)
+        return f"CONSTANTS.c{len(self.constants) - 1}"
+
+    def function(self, function: Function) -> None:
+        """A function, and what it calls."""
+        if function.qualname not in self._done:
+            self._done.add(function.qualname)
+            self.needs(function)
+            self.add(function.qualname, function_text(function, self.tensor))
+
+    def needs(self, function: Function) -> None:
+        """What a program mentions."""
+        for node in walk(function.block):
+            if node.kind == "prim::PythonOp":
+                raise RuntimeError(f"\nCould not export Python function call "
+                                   f"'{node.attrs['python'].__name__}'. Remove "
+                                   "calls to Python functions before export. Did you forget to add "
+                                   "@torch.jit.script or "
+                                   "@torch.jit.script_method annotation? If this is a nn.ModuleList, add it "
+                                   "to "
+                                   "__constants__")
+            callee = node.attrs.get("function")
+            if isinstance(callee, Function) and callee.owner is None:
+                self.function(callee)
+            if node.kind == "prim::Constant" and node.output.type == FUNCTION:
+                self.function(node.attrs["value"])
+            for value in (*node.outputs, *node.inputs):
+                self.type(value.type)
+
+    def type(self, t: Type) -> None:
+        """The classes in a type."""
+        for part in t.args:
+            self.type(part)
+        if t.kind == "Class":
+            self.cls(t.home)
+        elif t.home is not None and str(t) not in self._done:
+            self._done.add(str(t))
+            fields = "".join(f"  {n} : {a}\n" for n, a in zip(t.home._fields, t.args, strict=True))
+            self.add(str(t), f"class {t.home.__name__}(NamedTuple):\n{fields}")
+
+    def cls(self, home: ClassType) -> None:
+        """A class, and what it needs."""
+        if home.qualname in self._done:
+            return
+        self._done.add(home.qualname)
+        lines = [f"class {home.qualname.rpartition('.')[2]}{'(Module)' if home.is_module else ''}:"]
+        if home.is_module:
+            for kind in ("parameter", "buffer"):
+                names = "".join(f'"{n}", ' for n, k in home.kinds.items() if k == kind)
+                lines.append(f"  __{kind}s__ = [{names}]")
+        for name, t in home.fields.items():
+            self.type(t)
+            lines.append(f"  {name} : {t}" if name.isidentifier() else f'  __annotations__["{name}"] = {t}')
+        for name, value in home.constants.items():
+            with contextlib.suppress(TypeError):
+                lines.append(f"  {name} : Final[{of_value(value)}] = {spell(value)}")
+        texts = []
+        for function in home.methods.values():
+            self.needs(function)
+            texts.append(function_text(function, self.tensor, "  ", full=True))
+        empty = "  pass\n" if len(lines) == 1 and not texts else ""
+        self.add(home.qualname, "\n".join(lines) + "\n" + empty + "".join(texts))
+
+
+_TAGGED = {"int": "build_intlist", "float": "build_doublelist", "bool": "build_boollist",
+           "Tensor": "build_tensorlist"}
+
+
+class _Data:
+    """A pickle of values with TorchScript's types, opcode by opcode: its classes are names only."""
+
+    def __init__(self) -> None:
+        self._out: list[bytes] = [b"\x80\x02"]
+        self.storages: dict[str, Any] = {}
+        self._keys: dict[int, tuple[str, Any]] = {}
+        self._objects: dict[int, int] = {}
+
+    def finish(self) -> bytes:
+        """The pickle."""
+        return b"".join(self._out) + b"."
+
+    def put(self, *parts: bytes) -> None:
+        """More bytes."""
+        self._out += parts
+
+    def name(self, full: str) -> None:
+        """A global."""
+        module, _, name = full.rpartition(".")
+        self.put(f"c{module}\n{name}\n".encode())
+
+    def text(self, value: str) -> None:
+        """A string."""
+        data = value.encode()
+        self.put(b"X", struct.pack("<I", len(data)), data)
+
+    def tuple(self, parts: list[tuple[Any, Type]]) -> None:
+        """A tuple of values with their types."""
+        self.put(b"(")
+        for value, t in parts:
+            self.value(value, t)
+        self.put(b"t")
+
+    def value(self, value: Any, t: Type) -> None:
+        """A value of a type."""
+        kind = t.kind
+        if value is None or isinstance(value, bool):
+            self.put({None: b"N", True: b"\x88", False: b"\x89"}[value])
+        elif isinstance(value, torch.Tensor):
+            self.tensor(value)
+        elif isinstance(value, (int, float, str)):
+            self.plain(value)
+        elif kind in ("Optional", "Union", "Any"):
+            self.value(value, next((a for a in t.args if _fits(value, a)), None) or of_value(value))
+        elif kind == "Class":
+            self.instance(value, t.home)
+        elif kind == "Tuple":
+            self.tuple(list(zip(value, t.args, strict=True)))
+        elif kind in ("List", "Dict"):
+            self.container(value, t)
+        elif kind == "Device":
+            self.name("torch.device")
+            self.put(b"(")
+            self.text(str(value))
+            self.put(b"tR")
+        else:
+            raise RuntimeError(f"cannot save a value of type {t}")
+
+    def plain(self, value: Any) -> None:
+        """A number or text."""
+        if isinstance(value, str):
+            self.text(value)
+        elif isinstance(value, float):
+            self.put(b"G", struct.pack(">d", value))
+        elif -1 << 31 <= value < 1 << 31:
+            self.put(b"J", struct.pack("<i", value))
+        else:
+            self.put(b"\x8a\x08", struct.pack("<q", value))
+
+    def container(self, value: Any, t: Type) -> None:
+        """A list or dict, with its type."""
+        tagged = _TAGGED.get(t.args[0].kind) if t.kind == "List" else None
+        self.name(f"torch.jit._pickle.{tagged or 'restore_type_tag'}")
+        self.put(b"(", b"]" if t.kind == "List" else b"}", b"(")
+        for item in (value if t.kind == "List" else [x for pair in value.items() for x in pair]):
+            self.value(item, t.args[0] if t.kind == "List" else Type("Any"))
+        self.put(b"e" if t.kind == "List" else b"u")
+        if not tagged:
+            self.text(str(t))
+        self.put(b"tR")
+
+    def instance(self, value: Any, home: ClassType) -> None:
+        """A module or an object of a class; once only."""
+        if id(value) in self._objects:
+            self.put(b"j", struct.pack("<I", self._objects[id(value)]))
+            return
+        number = self._objects[id(value)] = len(self._objects)
+        fields = {name: (value._modules[name] if home.kinds[name] == "module" else getattr(value, name), t)
+                  for name, t in home.fields.items()}
+        self.object(home, fields, number)
+
+    def object(self, home: ClassType, fields: dict[str, tuple[Any, Type]], number: int = 0) -> None:
+        """An object of a class with these attributes."""
+        self.name(home.qualname)
+        self.put(b")\x81", b"r", struct.pack("<I", number), b"}(")
+        for name, (value, t) in fields.items():
+            self.text(name)
+            self.value(value, t)
+        self.put(b"ub")
+
+    def tensor(self, value: Any) -> None:
+        """A tensor: what torch.save writes, with its storage as a record."""
+        _, (storage, offset, sizes, strides, needs,
+            _) = _plain_form(value.detach().requires_grad_(value.requires_grad))
+        cls, identity, flat, step = storage_bytes(storage)
+        if identity not in self._keys:
+            self._keys[identity] = str(len(self._keys)), value
+            self.storages[self._keys[identity][0]] = flat
+        self.name("torch._utils._rebuild_tensor_v2")
+        self.put(b"((")
+        self.text("storage")
+        self.name(f"torch.{cls.__name__}")
+        self.text(self._keys[identity][0])
+        self.text(str(value.device))
+        self.plain(flat.size // step)
+        self.put(b"tQ")
+        self.plain(offset)
+        for numbers in (sizes, strides):
+            self.tuple([(int(n), Type("int")) for n in numbers])
+        self.put(b"\x88" if needs else b"\x89")
+        self.name("collections.OrderedDict")
+        self.put(b")RtR")
+
+
+def _fits(value: Any, t: Type) -> bool:
+    from rushlight.jit.execute import accepts
+
+    return accepts(value, t)
+
+
+# --- loading ------------------------------------------------------------------------------------
+
+def load(f: Any, map_location: Any = None, _extra_files: dict[str, Any] | None = None,
+         _restore_shapes: bool = False) -> Any:
+    """Read what `save` (PyTorch's or this one) wrote to `f`, a path or a seekable file.
+
+    map_location: as of torch.load. _extra_files: its keys name records that are read into it, as text where
+    they
+    are text. Nothing of the file is run: its code is parsed, compared with PyTorch's signatures and written
+    anew.
+    Raises ValueError where there is no such file, RuntimeError where it is no TorchScript archive or a
+    damaged one.
+    """
+    if _is_path(f):
+        if not os.path.exists(f):
+            raise ValueError(f"The provided filename {f} does not exist")
+        if os.path.isdir(f):
+            raise ValueError(f"The provided filename {f} is a directory")
+    with _opened_for_reading(f) as file:
+        reader = Reader(file, str(f))
+        for name in _extra_files or {}:
+            if reader.has(f"extra/{name}"):
+                content = reader.read(f"extra/{name}")
+                _extra_files[name] = content  # type: ignore[index]
+        try:
+            return Archive(reader, map_location).load()
+        except RuntimeError:
+            raise
+        except (Exception, RecursionError) as error:  # noqa: BLE001 - what a damaged file may lead to
+            raise RuntimeError(f"{f}: expected a TorchScript program, got what fails with "
+                               f"{type(error).__name__}: "
+                               f"{error}; the file is damaged") from error
+
+
+__all__ = ["load", "pickle", "save"]

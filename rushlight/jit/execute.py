@@ -1,0 +1,256 @@
+"""A program as Python: text made of what the compiler checked, over Rushlight's ops.
+
+No text of a file gets in here but names of variables, and constants in Python's own spelling.
+"""
+from __future__ import annotations
+
+import builtins
+import keyword
+import math
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import rushlight as torch
+from rushlight.dispatch.door import lookup
+from rushlight.dispatch.source import compile_function
+from rushlight.jit import runtime
+from rushlight.jit.ir import Function, Node, Value
+from rushlight.jit.schema import REQUIRED
+from rushlight.jit.types import TENSOR, Type
+from rushlight.jit.writing import Writer
+from rushlight.nn import functional as F
+
+_SCOPE = {"torch": torch, "F": F, "math": math, "rt": runtime}
+
+
+@cache
+def _templates() -> tuple[dict[str, str], dict[str, str]]:
+    """How ops of numbers and containers, and of tensors, are spelled in Python where they are no plain
+    calls."""
+    found: tuple[dict[str, str], dict[str, str]] = {}, {}
+    place = 0
+    for line in (Path(__file__).parent / "templates.tsv").read_text(encoding="utf-8").splitlines():
+        name, _, form = line.partition("\t")
+        place = place or int(not form)
+        found[place][name if "::" in name else f"aten::{name}"] = form
+    return found
+
+
+class PythonWriter(Writer):
+    """Writes Python; `scope` gets the objects that the text names."""
+
+    reserved = (*keyword.kwlist, *dir(builtins), *_SCOPE)
+
+    def __init__(self, function: Function) -> None:
+        super().__init__(function)
+        self.names.new(function.name)
+        self.scope: dict[str, Any] = dict(_SCOPE)
+        self.bound: dict[int, str] = {}
+
+    def bind(self, found: Any, hint: str) -> str:
+        """The name of an object in the text."""
+        if id(found) not in self.bound:
+            self.bound[id(found)] = name = self.names.new(hint)
+            self.scope[name] = found
+        return self.bound[id(found)]
+
+    def constant(self, node: Node) -> str:
+        value = node.attrs["value"]
+        if isinstance(value, Function):
+            return self.bind(runner(value), value.name)
+        if isinstance(value, (int, str, bool, type(None))) or isinstance(value,
+                                                                         float) and math.isfinite(value):
+            return f"({value!r})" if isinstance(value, (int, float)) and value < 0 else repr(value)
+        return self.bind(value, "constant")
+
+    def attribute(self, value: Value, name: str) -> str:
+        home, base = value.type.home, self.ref(value)
+        table = {"parameter": "_parameters", "buffer": "_buffers",
+                 "module": "_modules"}.get(home.kinds.get(name, ""))
+        return f"{base}.{table}[{name!r}]" if table else f"{base}.{name}"
+
+    def do_SetAttr(self, node: Node) -> None:
+        self.line(f"{self.ref(node.inputs[0])}.{node.attrs['name']} = {self.ref(node.inputs[1])}")
+
+    def at_CallFunction(self, node: Node) -> str:
+        function = node.attrs["function"]
+        return f"{self.bind(runner(function), function.name)}({', '.join(map(self.ref, node.inputs))})"
+
+    at_CallMethod = at_fork = at_CallFunction
+
+    def at_PythonOp(self, node: Node) -> str:
+        return f"{self.bind(node.attrs['python'], 'ignored')}({', '.join(map(self.ref, node.inputs))})"
+
+    def at_CreateObject(self, node: Node) -> str:
+        home = node.output.type.home
+        name = self.bind(home.python, home.qualname.rpartition(".")[2])
+        return f"{name}.__new__({name})"
+
+    def at_TupleConstruct(self, node: Node) -> str:
+        home = node.output.type.home
+        return (f"{self.bind(home, home.__name__)}({', '.join(map(self.ref, node.inputs))})" if home
+                else super().at_TupleConstruct(node))
+
+    def at_unchecked_cast(self, node: Node) -> str:
+        return self.ref(node.inputs[0])
+
+    def at_Uninitialized(self, node: Node) -> str:
+        return "None"
+
+    def at_isinstance(self, node: Node) -> str:
+        test = self.bind(lambda value, types=node.attrs["types"]: any(accepts(value, t) for t in types),
+                         "matches")
+        return f"{test}({self.ref(node.inputs[0])})"
+
+    def at_RaiseException(self, node: Node) -> str:
+        shown = node.attrs.get("shown", "")
+        return f"rt.fail({shown!r}, {', '.join(map(self.ref, node.inputs))})"
+
+    def op(self, node: Node) -> str:
+        schema = node.schema
+        shown = [self.argument(v, schema.parameters[i].raw if schema and i < len(schema.parameters) else "")
+                 for i, v in enumerate(node.inputs)]
+        form = self.form(node)
+        if isinstance(form, str):
+            return form.format(*shown, **{"*": ", ".join(shown)})
+        # Defaults at the end, and by keyword, are left to the op; losses have other arguments in between.
+        parts, rest = [], False
+        loss = any(p.name == "reduction" for p in schema.parameters)
+        for i, (text, value, p) in reversed(list(enumerate(zip(shown, node.inputs, schema.parameters,
+                                                               strict=True)))):
+            by_name = p.keyword_only or loss and i > 1
+            if by_name or not rest:
+                if _says(value, p.default):
+                    continue
+                rest = rest or not by_name
+            text = f"rt.REDUCTIONS[{text}]" if p.name == "reduction" else text
+            parts.append(f"{p.name}={text}" if by_name else text)
+        return f"{self.bind(form, node.kind.split('::')[1])}({', '.join(reversed(parts))})"
+
+    def argument(self, value: Value, raw: str) -> str:
+        """An argument of an op; dtypes and their like are objects there."""
+        text, kind = self.ref(value), raw.removesuffix("?")
+        if kind not in ("ScalarType", "Layout", "MemoryFormat"):
+            return text
+        known = value.node.attrs.get("value") if value.node and value.node.kind == "prim::Constant" else None
+        if known is not None:
+            return self.bind(runtime.decode(kind, known), "constant")
+        return text if text == "None" else f"rt.decode({kind!r}, {text})"
+
+    def form(self, node: Node) -> Any:
+        """How an op is spelled: text with places for its arguments, or the function to call."""
+        plain, tensors = _templates()
+        if node.schema is None:
+            return plain[node.kind]
+        name = node.kind.split("::")[1]
+        keys = [f"{node.kind}.{node.schema.overload}", node.kind]
+        of_tensors = any(p.type == TENSOR for p in node.schema.parameters)
+        spaces = ("Tensor", "torch") if name.endswith("_") else ("torch", "nn.functional", "aten", "Tensor")
+        for table in ((tensors,) if of_tensors else (plain, tensors)):
+            for key in keys:
+                if key in table:
+                    return table[key]
+        function = next((f for f in (lookup(s, name) for s in spaces) if f is not None), None)
+        if function is None and name.endswith("_"):
+            plainly = lookup("nn.functional", name[:-1])
+            function = plainly and (lambda *args: plainly(*args, inplace=True))
+        if function is not None:
+            return function
+        form = plain.get(keys[0], plain.get(node.kind))
+        return form or f"rt.absent({node.kind!r})"
+
+
+def _says(value: Value, default: Any) -> bool:
+    """Whether an argument is a constant equal to the default."""
+    node = value.node
+    if default is REQUIRED or node is None or node.kind != "prim::Constant":
+        return False
+    return type(node.attrs["value"]) is type(default) and bool(node.attrs["value"] == default)
+
+
+def runner(function: Function) -> Callable[..., Any]:
+    """The Python function of a program, which trusts its arguments."""
+    if function.run is None:
+        writer = PythonWriter(function)
+        body = writer.write()
+        names = ", ".join(writer.spelled[v] for v in function.block.params)
+        text = f"def {function.name}({names}):\n{body}"
+        function.run = compile_function(text, function.name, writer.scope, function.qualname)
+    return function.run  # type: ignore[no-any-return]
+
+
+# --- calls from outside -------------------------------------------------------------------------
+
+_EXACT = {"Tensor": "torch.Tensor", "int": "int", "float": "float", "bool": "bool", "str": "str"}
+
+
+def entry(function: Function, declared: str) -> Callable[..., Any]:
+    """The function as Python calls it: arguments by keyword, defaults, and a look at their types."""
+    own = function.owner is not None
+    formal = function.arguments[own:]
+    scope: dict[str, Any] = {**_SCOPE, "run": runner(function),
+                             "slow": lambda *found: _check(function, declared, *found)}
+    given = "".join(f"{name}, " for name, _, _ in formal)
+    tests = [f"{name}.__class__ is {_EXACT[t.kind]}" for name, t, _ in formal if t.kind in _EXACT]
+    call = f"return run({'self, ' * own}{given})"
+    lines = [f"def {function.name}({'self, ' * own}{given.replace(',', '=rt.MISSING,')}*extra, **more):"]
+    if len(tests) == len(formal):
+        lines.append(f"    if {' and '.join([*tests, 'not extra', 'not more'])}:\n        {call}")
+    lines.append(f"    {f'{given.strip()} = ' if given else ''}slow(extra, more, {given})\n    {call}")
+    return compile_function("\n".join(lines) + "\n", function.name, scope, f"{function.qualname} from Python")
+
+
+def _check(function: Function, declared: str, extra: Any, more: Any, *given: Any) -> tuple[Any, ...]:
+    """The arguments of a call, converted; RuntimeError, as PyTorch words it, where they do not fit."""
+    formal = function.arguments[function.owner is not None:]
+    if extra:
+        count = len(formal) + (function.owner is not None)
+        raise RuntimeError(f"{function.name}() expected at most {count} argument(s) but received "
+                           f"{count + len(extra)} argument(s). Declaration: {declared}")
+    if more:
+        raise RuntimeError(f"Unknown keyword argument '{next(iter(more))}' for operator '{function.name}'. "
+                           f"Schema: "
+                           f"{declared}")
+    taken = []
+    for place, ((name, t, default), value) in enumerate(zip(formal, given, strict=True)):
+        if value is runtime.MISSING:
+            if default is REQUIRED:
+                raise RuntimeError(f"{function.name}() is missing value for argument '{name}'. Declaration: "
+                                   f"{declared}")
+            value = list(default) if isinstance(default, list) else default
+        if not accepts(value, t):
+            shown = type(value).__name__
+            raise RuntimeError(f"{function.name}() Expected a value of type '{t}' for argument '{name}' but "
+                               f"instead "
+                               f"found type '{shown}'.\nPosition: {place}\nValue: {value!r}\nDeclaration: "
+                               f"{declared}")
+        taken.append(float(value) if t.kind == "float" else list(value) if t.kind == "List" and isinstance(
+            value, tuple) else runtime.code(value) if t.kind == "int" and not isinstance(value, int)
+            else value)
+    return tuple(taken)
+
+
+def accepts(value: Any, t: Type) -> bool:
+    """Whether a Python value is of a type."""
+    kind = t.kind
+    if kind in ("Optional", "Union"):
+        return kind == "Optional" and value is None or any(accepts(value, a) for a in t.args)
+    if kind in ("List", "Tuple"):
+        if not isinstance(value, (list, tuple) if kind == "List" else tuple):
+            return False
+        if kind == "Tuple" and t.args:
+            return len(value) == len(t.args) and all(map(accepts, value, t.args))
+        return not t.args or all(accepts(v, t.args[0]) for v in value)
+    if kind == "Dict":
+        return isinstance(value, dict) and (not t.args or all(
+            accepts(k, t.args[0]) and accepts(v, t.args[1]) for k, v in value.items()))
+    if kind == "Class":
+        return getattr(value, "_type", None) is t.home or isinstance(value, t.home.python
+                                                                     or ()) or t.home.is_interface
+    plain = {"Tensor": torch.Tensor, "int": (int, torch.dtype), "float": (float, int), "bool": bool,
+             "str": str,
+             "NoneType": type(None), "number": (int, float, complex), "complex": (complex, float, int),
+             "Device": (torch.device, str), "Any": object, "Generator": object, "Future": object}
+    return isinstance(value, plain[kind]) and not (kind in ("int", "float") and isinstance(value, bool))

@@ -1,0 +1,97 @@
+"""Errors of the compiler, and the text that they point into."""
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from typing import Any
+
+
+class FrontendError(Exception):
+    """What cannot be compiled because of how it is written."""
+
+    def __init__(self, source: Source | None, node: ast.AST | None, message: str) -> None:
+        self.msg = message
+        super().__init__(message + (f":\n{source.show(node)}" if source and node else ""))
+
+
+class NotSupportedError(FrontendError):
+    """Python that TorchScript does not have."""
+
+
+class UnsupportedNodeError(NotSupportedError):
+    """A kind of statement or expression that TorchScript does not have."""
+
+    def __init__(self, source: Source, node: ast.AST, reason: str = "") -> None:
+        name = {ast.Try: "try blocks", ast.Delete: "del statements"}.get(type(node), type(node).__name__)
+        super().__init__(source, node, reason or f"{name} aren't supported")
+
+
+class Error(Exception):
+    """What a TorchScript program raises."""
+
+
+Error.__module__ = "torch.jit"
+
+
+class Source:
+    """The text of a function or file, and where it is from."""
+
+    def __init__(self, text: str, file: str = "<string>", first: int = 1) -> None:
+        self.lines, self.file, self.first = text.splitlines(), file, first
+
+    def place(self, node: Any) -> str:
+        """file:line:column."""
+        line = getattr(node, "lineno", 1)
+        return f"{self.file}:{self.first + line - 1}:{getattr(node, 'col_offset', 0)}"
+
+    def show(self, node: Any, function: str = "") -> str:
+        """The lines around, with what is meant underlined."""
+        line = getattr(node, "lineno", 1) - 1
+        last = min(getattr(node, "end_lineno", None) or line + 1, len(self.lines)) - 1
+        whole = isinstance(node, (ast.Try, ast.If, ast.For, ast.While, ast.With))
+        last = line if whole else last
+        shown = [f'  File "{self.file}", line {self.first + line}' + (f", in {function}" if function else "")]
+        for i in range(max(0, line - 3), min(len(self.lines), last + 4)):
+            shown.append(self.lines[i])
+            if line <= i <= last:
+                begin = node.col_offset if i == line else len(self.lines[i]) - len(self.lines[i].lstrip())
+                end = node.end_col_offset if i == node.end_lineno - 1 else len(self.lines[i])
+                shown.append(" " * begin + "~" * max(end - begin, 1) + " <--- HERE" * (i == last))
+        return "\n".join(shown) + "\n"
+
+
+def parsed(function: Any) -> tuple[ast.FunctionDef, Source]:
+    """The tree of a Python function and its text; OSError where the text is nowhere."""
+    try:
+        lines, first = inspect.getsourcelines(function)
+    except OSError as error:
+        raise OSError(f"Can't get source for {function}. TorchScript requires source access in order to "
+                      f"carry "
+                      "out compilation, make sure original .py files are available.") from error
+    text = textwrap.dedent("".join(lines))
+    source = Source(text, inspect.getsourcefile(function) or "<string>", first)
+    found = ast.parse(text).body[0]
+    if not isinstance(found, ast.FunctionDef):
+        raise NotSupportedError(source, found, "Expected a single top-level function")
+    return found, source
+
+
+_DEEPEST = 200
+
+
+def parse_untrusted(text: str, name: str) -> ast.Module:
+    """The tree of a file's code; RuntimeError where it is not Python or nested beyond reason."""
+    try:
+        tree = ast.parse(text, name)
+        _check_depth(tree, 0)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise RuntimeError(f"{name}: expected TorchScript code, got: {error}; the file is damaged") from None
+    return tree
+
+
+def _check_depth(node: ast.AST, depth: int) -> None:
+    if depth > _DEEPEST:
+        raise RecursionError("nested too deep")
+    for child in ast.iter_child_nodes(node):
+        _check_depth(child, depth + 1)

@@ -1,0 +1,106 @@
+"""Subscripts: parts of tensors, lists, tuples, text, and modules of a container."""
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from rushlight.jit.expressions import Expressions
+from rushlight.jit.ir import Value
+from rushlight.jit.types import INT, NONE, STR, TENSOR, list_of, optional
+from rushlight.jit.values import Items
+
+
+class Indexing(Expressions):
+    """The compiler's part for subscripts."""
+
+    def at_Subscript(self, node: ast.Subscript) -> Any:
+        base, index = self.sugar(node.value), node.slice
+        if isinstance(base, Items):
+            return self.item_of(base, index, node)
+        value = self.value(base, node)
+        if value.type.kind == "Class" and value.type.home.is_module:
+            return self.item_of(Items(self.names.children(value, node, self)), index, node)
+        if value.type == TENSOR:
+            return self.indexed(value, index, node)
+        if isinstance(index, ast.Slice):
+            return self.sliced(value, index, node)
+        if value.type.kind == "Tuple":
+            return self.tuple_item(value, self.fixed(index), node)
+        kind = "prim::StringIndex" if value.type == STR else "aten::__getitem__"
+        return self.call_builtin(kind, [value, self.expr(index)], {}, node)
+
+    def fixed(self, node: Any) -> int:
+        """An index that is known now."""
+        found = self.expr(node).node
+        if found is None or found.kind != "prim::Constant":
+            raise self.error(node, "Tuple and module indices must be integer constants")
+        return int(found.attrs["value"])
+
+    def item_of(self, base: Items, index: Any, node: Any) -> Any:
+        """An element, or some, of what the compiler knows one by one."""
+        if isinstance(index, ast.Slice):
+            bounds = [None if e is None else self.fixed(e) for e in (index.lower, index.upper, index.step)]
+            return Items(base.items[slice(*bounds)])
+        place = self.fixed(index)
+        if not -len(base.items) <= place < len(base.items):
+            raise self.error(node, f"Index {place} is out of range for {len(base.items)} elements")
+        return base.items[place]
+
+    def sliced(self, value: Value, index: ast.Slice, node: Any, dim: int | None = None) -> Value:
+        """value[a:b:c], of a tensor along `dim`."""
+        if value.type.kind == "Tuple":
+            bounds = [None if e is None else self.fixed(e) for e in (index.lower, index.upper, index.step)]
+            places = range(len(value.type.args))[slice(*bounds)]
+            return self.value(Items([self.tuple_item(value, i, node) for i in places]), node)
+        parts = [self.constant(node, None) if e is None else self.expr(e) for e in (index.lower, index.upper)]
+        parts.append(self.constant(node, 1) if index.step is None else self.expr(index.step))
+        before = [] if dim is None else [self.constant(node, dim)]
+        return self.call_builtin("aten::slice", [value, *before, *parts], {},
+                                 node)  # type: ignore[no-any-return]
+
+    def indexed(self, value: Value, index: Any, node: Any) -> Value:
+        """A part of a tensor: numbers, slices, None and ... are views; tensors gather."""
+        parts = index.elts if isinstance(index, ast.Tuple) else [index]
+        dim, gathered = 0, dict[int, Value]()
+        made = [p if _is_slice(p) else self.expr(p) for p in parts]
+        taken = sum(not (_is_dots(p) or isinstance(p, Value) and p.type == NONE) for p in made)
+        for place, part in enumerate(made):
+            if _is_dots(part):
+                after = sum(not (isinstance(p, Value) and p.type in (NONE, INT)) for p in made[place + 1:])
+                after += sum(isinstance(p, Value) and p.type == INT for p in made[place + 1:])
+                dim = -after if taken else dim
+                if after == 0:
+                    break
+            elif isinstance(part, ast.Slice):
+                whole = part.lower is None and part.upper is None and part.step is None
+                value = value if whole and len(made) > 1 else self.sliced(value, part, node, dim)
+                dim += 1
+            elif part.type == NONE:
+                place_of = self.constant(node, dim)
+                value = self.call_builtin("aten::unsqueeze", [value, place_of], {}, node)
+                dim += 1
+            elif part.type == INT:
+                value = self.call_builtin("aten::select", [value, self.constant(node, dim), part], {}, node)
+                dim += dim < 0
+            else:
+                gathered[dim] = part if part.type != list_of(INT) else self.call_builtin(
+                    "aten::tensor", [part], {}, node)
+                dim += 1
+        return self.gather(value, gathered, node) if gathered else value
+
+    def gather(self, value: Value, gathered: dict[int, Value], node: Any) -> Value:
+        """value[..., index, ...] with tensors at some dims."""
+        if min(gathered) < 0:
+            raise self.error(node, "indices of tensors behind ... are not supported; write the dims out")
+        none, t = self.constant(node, None), optional(TENSOR)
+        indices = [gathered.get(i, none) for i in range(max(gathered) + 1)]
+        listed = self.emit(node, "prim::ListConstruct", indices, list_of(t)).output
+        return self.call_builtin("aten::index", [value, listed], {}, node)  # type: ignore[no-any-return]
+
+
+def _is_dots(part: Any) -> bool:
+    return isinstance(part, ast.Constant) and part.value is Ellipsis
+
+
+def _is_slice(part: Any) -> bool:
+    return isinstance(part, ast.Slice) or _is_dots(part)

@@ -1,0 +1,351 @@
+"""Modules: what type one has, and the scripted module that stands for it."""
+from __future__ import annotations
+
+import inspect
+import types
+import typing
+from typing import Any
+
+import rushlight as torch
+from rushlight.jit import execute, schema as schemas
+from rushlight.jit.calls import declaration
+from rushlight.jit.codetext import function_text
+from rushlight.jit.graphtext import graph_text
+from rushlight.jit.ir import Function
+from rushlight.jit.names import build, compile_method, unique
+from rushlight.jit.frontend import Source
+from rushlight.jit.types import (BOOL, NONE, TENSOR, ClassType, Type, from_python, of_value, qualified)
+from rushlight.nn.modules.module import Module
+from rushlight.nn.parameter import Parameter
+
+_INTERNAL = frozenset(Module().__dict__)
+_known: dict[Any, ClassType] = {}
+
+
+class Graph:
+    """A program's graph, to be printed."""
+
+    def __init__(self, function: Function, inlined: bool = False) -> None:
+        self.function, self.inlined = function, inlined
+
+    def __str__(self) -> str:
+        return graph_text(self.function, self.inlined)
+
+    __repr__ = __str__
+
+
+class ScriptFunction:
+    """A compiled function; made by torch.jit.script and torch.jit.trace."""
+
+    def __init__(self, function: Function, original: Any = None) -> None:
+        self._function = function
+        self._entry = execute.entry(function, declaration(function))
+        self.__name__ = self.name = function.name
+        self.__doc__, self.qualified_name = getattr(original, "__doc__", None), function.qualname
+        self.__original_fn, self._torchdynamo_inline = original, original
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._entry(*args, **kwargs)
+
+    def __reduce__(self) -> Any:
+        raise _no_pickle("ScriptFunction")
+
+    @property
+    def code(self) -> str:
+        """The program as TorchScript code."""
+        return function_text(self._function)
+
+    @property
+    def graph(self) -> Graph:
+        """The program as a graph."""
+        return Graph(self._function)
+
+    @property
+    def inlined_graph(self) -> Graph:
+        """The graph with the functions that it calls in it."""
+        return Graph(self._function, True)
+
+    @property
+    def schema(self) -> str:
+        """name(arguments) -> result."""
+        return declaration(self._function)
+
+    def save(self, f: Any, _extra_files: dict[str, Any] | None = None) -> None:
+        """Write the function to a file for torch.jit.load."""
+        from rushlight.jit.archive import save
+
+        save(self, f, _extra_files)
+
+
+ScriptFunction.__qualname__ = "torch.jit.ScriptFunction"
+ScriptFunction.__module__ = "torch.jit"
+
+
+def _no_pickle(name: str) -> Exception:
+    import pickle
+
+    return pickle.PickleError(f"{name} cannot be pickled")
+
+
+class ScriptModule(Module):
+    """The base of compiled modules."""
+
+    _type: ClassType
+
+    def save(self, f: Any, _extra_files: dict[str, Any] | None = None, **given: Any) -> None:
+        """Write the module to a file for torch.jit.load."""
+        from rushlight.jit.archive import save
+
+        save(self, f, _extra_files)
+
+    def save_to_buffer(self, *args: Any, **kwargs: Any) -> bytes:
+        """The file's bytes."""
+        import io
+
+        buffer = io.BytesIO()
+        self.save(buffer, *args, **kwargs)
+        return buffer.getvalue()
+
+    @property
+    def original_name(self) -> str:
+        """The name of the class that was compiled."""
+        return self._type.qualname.rpartition(".")[2]
+
+    @property
+    def code(self) -> str:
+        """forward as TorchScript code."""
+        return function_text(self._method("forward"))
+
+    @property
+    def graph(self) -> Graph:
+        """forward as a graph."""
+        return Graph(self._method("forward"))
+
+    @property
+    def inlined_graph(self) -> Graph:
+        """The graph with all that it calls in it."""
+        return Graph(self._method("forward"), True)
+
+    def _method(self, name: str) -> Function:
+        found = self._type.method(name)
+        if found is None:
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        return found  # type: ignore[no-any-return]
+
+    def __getattr__(self, name: str) -> Any:
+        if "_modules" in self.__dict__ and not name.startswith("__"):
+            own = type(self)._type
+            found = own.methods.get(name) if isinstance(own, ClassType) else None
+            if found is not None:
+                setattr(type(self), name, execute.entry(found, declaration(found)))
+                return getattr(self, name)
+            if isinstance(own, ClassType) and name in own.constants:
+                return own.constants[name]
+        return super().__getattr__(name)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._type.methods]
+
+    def extra_repr(self) -> str:
+        return f"original_name={self.original_name}"
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise _no_pickle("ScriptModule")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        import copy
+
+        made = memo[id(self)] = type(self).__new__(type(self))
+        made.__dict__.update({k: copy.deepcopy(v, memo) for k, v in self.__dict__.items()})
+        return made
+
+    def __len__(self) -> int:
+        return len(self._modules)
+
+    def __iter__(self) -> Any:
+        return iter(self._modules.values())
+
+    def __getitem__(self, key: Any) -> Any:
+        if isinstance(key, str):
+            return self._modules[key]
+        return list(self._modules.values())[key]
+
+    def __bool__(self) -> bool:
+        return True
+
+
+class RecursiveScriptModule(ScriptModule):
+    """What torch.jit.script makes of a module."""
+
+
+class TopLevelTracedModule(ScriptModule):
+    """What torch.jit.trace makes of a module."""
+
+
+for _cls in (ScriptModule, RecursiveScriptModule, TopLevelTracedModule):
+    _cls.__module__ = "torch.jit" if _cls is not TopLevelTracedModule else "torch.jit._trace"
+
+
+def form(home: ClassType, base: type = RecursiveScriptModule) -> type:
+    """The Python class of a module's type: its methods are the compiled ones."""
+    own = getattr(home, "form", None)
+    if own is None or own.__base__ is not base:
+        own = home.form = type(base.__name__, (base,), {"_type": home, "__module__": base.__module__})
+    for name, function in home.methods.items():
+        if name not in vars(own) and function is not None and function.finished:
+            setattr(own, name, execute.entry(function, declaration(function)))
+    return own  # type: ignore[no-any-return]
+
+
+def instance(home: ClassType, values: dict[str, Any], base: type = RecursiveScriptModule) -> Any:
+    """A scripted module of a type with these attributes."""
+    made: Any = form(home, base).__new__(form(home, base))
+    Module.__init__(made)
+    for name, value in values.items():
+        kind = home.kinds.get(name, "attribute")
+        if kind == "parameter" and (value is None or isinstance(value, torch.Tensor)):
+            made._parameters[name] = value
+        elif kind in ("buffer", "module"):
+            made.__dict__[f"_{kind}s"][name] = value
+        else:
+            made.__dict__[name] = value
+    return made
+
+
+# --- from Python --------------------------------------------------------------------------------
+
+def script_module(module: Module) -> Any:
+    """The scripted form of a module, sharing its parameters and buffers."""
+    if isinstance(module, ScriptModule):
+        return module
+    home = describe(module)
+    compile_all(home)
+    return wrap(module, home)
+
+
+def compile_all(home: ClassType) -> None:
+    """Compile forward and what is exported, here and in all modules inside."""
+    for name, t in home.fields.items():
+        if home.kinds[name] == "module":
+            compile_all(t.home)
+    if home.python is None:
+        return
+    forward = inspect.getattr_static(home.python, "forward", None)
+    if getattr(forward, "_torchscript_modifier", "") not in ("ignore", "unused"):
+        home.method("forward")
+    for name in dir(home.python):
+        found = inspect.getattr_static(home.python, name, None)
+        if getattr(found, "_torchscript_modifier", "") == "export":
+            home.method(name)
+
+
+def wrap(module: Module, home: ClassType) -> Any:
+    """The scripted module of a described one."""
+    if isinstance(module, ScriptModule):
+        return module
+    values: dict[str, Any] = {}
+    for name in home.fields:
+        if home.kinds[name] == "module":
+            values[name] = wrap(module._modules[name], home.fields[name].home)  # type: ignore[arg-type]
+        else:
+            found = getattr(module, name)
+            values[name] = list(found) if home.fields[name].kind == "List" and isinstance(found,
+                                                                                          tuple) else found
+    made = instance(home, values)
+    made._non_persistent_buffers_set.update(module._non_persistent_buffers_set)
+    made.training = module.training
+    return made
+
+
+def describe(module: Module) -> ClassType:
+    """The type of a module; modules that differ in no type and no constant have the same one."""
+    if isinstance(module, ScriptModule):
+        return module._type
+    cls = type(module)
+    if any((module._forward_hooks, module._forward_pre_hooks, module._backward_hooks)):
+        raise RuntimeError(f"hooks of {cls.__name__} are not compiled by Rushlight; remove them before "
+                           f"torch.jit.script")
+    home = ClassType("", True, python=cls)
+    notes = _annotations(cls)
+    for table, kind in ((module._parameters, "parameter"), (module._buffers, "buffer")):
+        for name, value in table.items():
+            _field(home, name, TENSOR if value is not None else notes.get(name, NONE), kind)
+    for name, child in module._modules.items():
+        if child is None:
+            _field(home, name, NONE, "attribute")
+        else:
+            _field(home, name, Type("Class", home=describe(child)), "module")
+    _field(home, "training", BOOL, "attribute")
+    _attributes(module, home, notes)
+    key = (cls, tuple(home.fields.items()), tuple(home.kinds.items()), repr(home.constants),
+           tuple(map(str, home.extras.items())), tuple(getattr(module, "_flat_weights_names", ())))
+    if key not in _known:
+        _known[key] = home
+        home.qualname = unique(qualified(cls))
+        _flat_weights(module, home)
+        home.compile = lambda name: compile_method(home, name)
+    return _known[key]
+
+
+def _field(home: ClassType, name: str, t: Type, kind: str) -> None:
+    home.fields[name], home.kinds[name] = t, kind
+
+
+def _annotations(cls: type) -> dict[str, Type]:
+    """The types that a user's class says of its attributes; of Final ones Type("Final")."""
+    found: dict[str, Type] = {}
+    for base in reversed(cls.__mro__):
+        if base.__module__.startswith("rushlight"):
+            continue
+        for name, note in inspect.get_annotations(base, eval_str=True).items():
+            if typing.get_origin(note) is typing.Final or note is typing.Final:
+                found[name] = Type("Final")
+            elif note is not typing.Any:
+                found[name] = from_python(note)
+    return found
+
+
+def _attributes(module: Module, home: ClassType, notes: dict[str, Type]) -> None:
+    """What else there is: constants, values with a type, functions, and the rest, which programs cannot
+    use."""
+    cls = type(module)
+    constants = {*getattr(cls, "__constants__", ()), *(n for n, t in notes.items() if t == Type("Final"))}
+    own = {n: v for base in reversed(cls.__mro__) if not base.__module__.startswith("rushlight")
+           for n, v in vars(base).items() if isinstance(v, (int, float, str)) and not n.startswith("__")}
+    attributes = {**own, **{n: v for n, v in vars(module).items() if n not in _INTERNAL}}
+    for name in [*attributes, *(n for n in constants if n not in attributes)]:
+        if name in home.fields or not hasattr(module, name):
+            continue
+        value = getattr(module, name)
+        if name in constants and name not in module._modules:
+            home.constants[name] = value
+            continue
+        try:
+            t = notes.get(name) or of_value(value)
+            if name in notes or not (isinstance(value, (list, dict)) and not value):
+                _field(home, name, t, "attribute")
+        except TypeError:
+            plain = isinstance(value, (types.FunctionType, types.BuiltinFunctionType)) or callable(value)
+            (home.extras if plain else home.failed).__setitem__(name, value if plain
+                                                                else type(value).__name__)
+
+
+def _flat_weights(module: Any, home: ClassType) -> None:
+    """A recurrence's weights as one list: a method whose text is its parameters' names."""
+    import ast
+
+    names = getattr(module, "_flat_weights_names", None)
+    if names:
+        text = f"def _weights(self):\n    return [{', '.join(f'self.{n}' for n in names)}]\n"
+        from rushlight.jit.names import Names
+
+        tree = ast.parse(text).body[0]
+        build(tree, Source(text, "torch/nn/modules/rnn.py"), Names(lambda name: None),
+              # type: ignore[arg-type]
+              f"{home.qualname}._weights", home, {}, lambda f: home.methods.update(_weights=f))
+
+
+__all__ = ["Parameter", "schemas"]

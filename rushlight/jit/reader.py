@@ -1,0 +1,311 @@
+"""Reading an archive: its code becomes types and programs, its data modules; nothing of it runs meanwhile."""
+from __future__ import annotations
+
+import ast
+import collections
+import math
+import pickle
+from typing import Any
+
+import rushlight as torch
+from rushlight.jit import annotations, schema as schemas
+from rushlight.jit.frontend import Source, parse_untrusted
+from rushlight.jit.ir import Function
+from rushlight.jit.modules import instance
+from rushlight.jit.names import Names, build, unique
+from rushlight.jit.types import ATOMS, ClassType, Type, from_ast
+from rushlight.jit.values import Builtin, Known, Space
+from rushlight.nn.parameter import Parameter
+from rushlight.serialize.reading import Plan, _Storages
+from rushlight.serialize.unpickler import WeightsUnpickler
+
+
+def unchecked_cast(t: Any, value: Any) -> Any:
+    """In code: the value is known to be of the type."""
+
+
+def uninitialized(t: Any) -> Any:
+    """In code: a value that is never read."""
+
+
+# All names that a file's code may begin with.
+_NAMES: dict[str, Any] = {
+    "int": int, "float": float, "bool": bool, "str": str, "print": print, "range": range,
+    "isinstance": isinstance,
+    "getattr": getattr, "annotate": annotations.annotate, "fork": annotations.fork, "inf": math.inf,
+    "nan": math.nan,
+    "unchecked_cast": unchecked_cast, "uninitialized": uninitialized}
+_SPACES = ("torch", "ops", "ops.prim", "ops.aten", "CONSTANTS")
+_MODULES = ("Module", "ModuleInterface")
+
+
+class _FileNames(Names):
+    """Names in a file's code."""
+
+    def __init__(self, archive: Archive) -> None:
+        super().__init__(lambda name: None)
+        self.archive = archive
+
+    def lookup(self, name: str, node: Any, compiler: Any) -> Any:
+        if name in ("torch", "ops", "CONSTANTS", "__torch__"):
+            return Space(name)
+        return Known(_NAMES[name]) if name in _NAMES else None
+
+    def member(self, base: Any, name: str, node: Any, compiler: Any) -> Any:
+        if isinstance(base, Known) and isinstance(base.object, ClassType) and name == "__new__":
+            return Known(_New(base.object))
+        path = f"{base.path}.{name}" if isinstance(base, Space) else ""
+        if path in _SPACES:
+            return Space(path)
+        if path.startswith("__torch__."):
+            return self.archive.named(path)
+        if path.startswith("CONSTANTS.c"):
+            return compiler.constant(node, self.archive.constants[int(name[1:])])
+        kind = {"torch": "aten", "ops.aten": "aten", "ops.prim": "prim"}.get(path.rpartition(".")[0])
+        if kind is None or not schemas.named(f"{kind}::{name}"):
+            raise compiler.error(node, f"Unknown builtin op: {kind}::{name}")
+        return Builtin(f"{kind}::{name}")
+
+    def annotation(self, node: Any, compiler: Any) -> Type:
+        def find(part: Any) -> Any:
+            if isinstance(part, ast.Name) and part.id in ATOMS:
+                return ATOMS[part.id]
+            found = compiler.sugar(part)
+            return self.archive.as_type(found.object) if isinstance(found, Known) else None
+        try:
+            return from_ast(node, find)
+        except TypeError as error:
+            raise compiler.error(node, str(error)) from None
+
+    def type_of(self, found: Any, node: Any, compiler: Any) -> Type:
+        return self.archive.as_type(found)
+
+
+class _New:
+    """cls.__new__ in code."""
+
+    def __init__(self, home: ClassType) -> None:
+        self.home = home
+
+    def __compile_call__(self, compiler: Any, node: Any) -> Any:
+        return compiler.emit(node, "prim::CreateObject", (), Type("Class", home=self.home)).output
+
+
+class _Object:
+    """An object of a file's class, before it is made."""
+
+    def __init__(self, home: ClassType) -> None:
+        self.home = home
+        self.state: dict[str, Any] = {}
+        self.made: Any = None
+
+
+class _Unpickler(WeightsUnpickler):
+    """The data of an archive: plain values, tensors, and objects of the file's own classes."""
+
+    def __init__(self, data: bytes, load_storage: Any, archive: Archive) -> None:
+        super().__init__(data, load_storage)
+        self.archive = archive
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module == "__torch__" or module.startswith("__torch__."):
+            found = self.archive.named(f"{module}.{name}")
+            if not isinstance(found, Known):
+                raise pickle.UnpicklingError(f"{module}.{name} is not in the file's code")
+            return found.object
+        if module == "torch.jit._pickle" and name in _RESTORE:
+            self._callable_ids.add(id(_RESTORE[name]))
+            return _RESTORE[name]
+        return super().find_class(module, name)
+
+    def load_newobj(self) -> None:
+        if not isinstance(self.stack[-2], ClassType):
+            return super().load_newobj()
+        self.stack.pop()
+        self.append(_Object(self.stack.pop()))
+
+    def load_build(self) -> None:
+        if not isinstance(self.stack[-2], _Object):
+            return super().load_build()
+        state = self.stack.pop()
+        if type(state) is not dict:
+            raise pickle.UnpicklingError("objects with a __setstate__ of their own are not supported")
+        self.stack[-1].state = state
+
+
+_Unpickler.dispatch = {**WeightsUnpickler.dispatch, pickle.NEWOBJ[0]: _Unpickler.load_newobj,
+                       pickle.BUILD[0]: _Unpickler.load_build}
+
+
+def _restore(value: Any, tag: str = "") -> Any:
+    """A list or dict with its type in words."""
+    return value
+
+
+_RESTORE = dict.fromkeys(("build_intlist", "build_doublelist", "build_boollist", "build_tensorlist",
+                          "restore_type_tag"), _restore)
+
+
+class Archive:
+    """One file: the types and functions of its code, and its data."""
+
+    def __init__(self, reader: Any, map_location: Any) -> None:
+        self._reader = reader
+        self._plan = Plan(map_location, None, True, False, {})
+        self._trees: dict[str, dict[str, ast.stmt]] = {}
+        self._sources: dict[str, Source] = {}
+        self._found: dict[str, Any] = {}
+        self.names = _FileNames(self)
+        self.constants: tuple[Any, ...] = ()
+
+    def load(self) -> Any:
+        """The module or function of the file."""
+        if not self._reader.has("constants.pkl"):
+            raise RuntimeError("PytorchStreamReader failed locating file constants.pkl: file not found. It "
+                               "is no "
+                               "TorchScript archive: torch.load reads what torch.save writes")
+        self.constants = self._unpickle("constants")
+        root = self._unpickle("data")
+        if not isinstance(root, _Object):
+            raise RuntimeError(f"expected a module in the file, got {type(root).__name__}; the file is "
+                               f"damaged")
+        for home in [k.object for k in self._found.values() if isinstance(k, Known) and isinstance(
+                k.object, ClassType)]:
+            for name in [*home.trees]:  # type: ignore[attr-defined]
+                home.method(name)
+        return self.make(root)
+
+    def _unpickle(self, name: str) -> Any:
+        storages = _Storages(self._reader, self._plan, name)
+        return _Unpickler(self._reader.read(f"{name}.pkl"), storages.load, self).load()
+
+    def make(self, found: Any) -> Any:
+        """A value of the data, with modules for the objects in it."""
+        if isinstance(found, _Object):
+            if found.made is None:
+                found.made = self._instance(found)
+            return found.made
+        if isinstance(found, (list, tuple)):
+            return type(found)(map(self.make, found))
+        return {k: self.make(v) for k, v in found.items()} if isinstance(found, dict) else found
+
+    def _instance(self, found: _Object) -> Any:
+        home, state = found.home, found.state
+        if not home.fields.keys() <= state.keys():
+            raise RuntimeError(f"{home.qualname}: the data has no "
+                               f"{sorted(home.fields.keys() - state.keys())}")
+        values = {name: self.make(state[name]) for name in home.fields}
+        if not home.is_module:
+            made = home.python.__new__(home.python)
+            made.__dict__.update(values)
+            return made
+        for name, kind in home.kinds.items():
+            if kind == "parameter" and isinstance(values[name], torch.Tensor):
+                values[name] = Parameter(values[name].detach(), values[name].requires_grad)
+        return instance(home, values)
+
+    # --- code ---------------------------------------------------------------------------------------
+
+    def named(self, qualname: str) -> Any:
+        """What a name of the file's code stands for: Known(class), a function, or a Space."""
+        if qualname not in self._found:
+            space, _, name = qualname.rpartition(".")
+            tree = self._file(space).get(name) if space else None
+            if isinstance(tree, ast.ClassDef):
+                self._class(qualname, tree, self._sources[space])
+            elif isinstance(tree, ast.FunctionDef):
+                self._found[qualname] = build(tree, self._sources[space], self.names, unique(qualname), None,
+                                              {},
+                                              lambda f: self._found.__setitem__(qualname, f))
+            else:
+                return Space(qualname)
+        return self._found[qualname]
+
+    def _file(self, space: str) -> dict[str, ast.stmt]:
+        if space not in self._trees:
+            path = f"code/{space.replace('.', '/')}.py"
+            text = self._reader.read(path).decode() if self._reader.has(path) else ""
+            tree = parse_untrusted(text, path)
+            for node in tree.body:
+                if not isinstance(node, (ast.ClassDef, ast.FunctionDef)):
+                    raise RuntimeError(f"{path}: expected classes and functions, got {type(node).__name__}")
+            self._trees[space] = {node.name: node for node in tree.body}  # type: ignore[attr-defined]
+            self._sources[space] = Source(text, path)
+        return self._trees[space]
+
+    def as_type(self, found: Any) -> Any:
+        """The type that a class of the file is; other types as they are."""
+        return Type("Class", home=found) if isinstance(found, ClassType) else found
+
+    def _class(self, qualname: str, tree: ast.ClassDef, source: Source) -> None:
+        base = ast.unparse(tree.bases[0]) if tree.bases else ""
+        if base not in ("", "NamedTuple", *_MODULES):
+            raise RuntimeError(f"{qualname}: classes of the kind {base} are not supported")
+        compiler: Any = _Finder(self.names, source)
+        if base == "NamedTuple":
+            fields = {n.target.id: self.names.annotation(n.annotation, compiler) for n in tree.body
+                      if isinstance(
+                n, ast.AnnAssign) and isinstance(n.target, ast.Name)}
+            made = collections.namedtuple(tree.name, fields)  # type: ignore[misc]  # noqa: PYI024
+            made.__module__ = qualname.rpartition(".")[0].removeprefix("__torch__").lstrip(".") or "__main__"
+            self._found[qualname] = Known(Type("Tuple", tuple(fields.values()), made))
+            return
+        home = ClassType(unique(qualname), base in _MODULES, python=None)
+        home.python = None if home.is_module else type(tree.name, (), {"_type": home})
+        self._found[qualname] = Known(home)
+        home.trees = {n.name: n for n in tree.body
+                      if isinstance(n, ast.FunctionDef)}  # type: ignore[attr-defined]
+        home.compile = lambda name: self._method(home, name, source)
+        self._fields(home, tree, compiler)
+
+    def _method(self, home: Any, name: str, source: Source) -> Function | None:
+        if name not in home.trees:
+            return None
+        return build(home.trees[name], source, self.names, f"{home.qualname}.{name}", home, {},
+                     lambda f: home.methods.__setitem__(name, f))
+
+    def _fields(self, home: ClassType, tree: ast.ClassDef, compiler: Any) -> None:
+        kinds: dict[str, str] = {}
+        for node in tree.body:
+            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                kind = node.targets[0].id.strip("_").removesuffix("s")
+                kinds.update(dict.fromkeys(ast.literal_eval(node.value), kind))
+            elif isinstance(node, (ast.AnnAssign, ast.Assign)):
+                target: Any = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
+                name = target.id if isinstance(target, ast.Name) else str(ast.literal_eval(target.slice))
+                note: Any = node.annotation if isinstance(node, ast.AnnAssign) else node.value
+                if isinstance(node, ast.AnnAssign) and node.value is not None:
+                    home.constants[name] = _literal(node.value)
+                    continue
+                t = home.fields[name] = self.names.annotation(note, compiler)
+                module = t.kind == "Class" and t.home.is_module
+                home.kinds[name] = "module" if module else kinds.get(name, "attribute")
+            elif not isinstance(node, (ast.FunctionDef, ast.Pass)):
+                raise RuntimeError(f"{home.qualname}: expected attributes and methods, got "
+                                   f"{type(node).__name__}")
+        if any(name.startswith("__") for name in (*home.fields, *home.constants)):
+            raise RuntimeError(f"{home.qualname}: names of attributes may not begin with two underscores")
+
+
+def _literal(node: ast.expr) -> Any:
+    """A constant in a class."""
+    if isinstance(node, ast.Name) and node.id in ("inf", "nan"):
+        return float(node.id)
+    return ast.literal_eval(node)
+
+
+class _Finder:
+    """What annotations outside of functions are resolved by."""
+
+    def __init__(self, names: Names, source: Source) -> None:
+        self.names, self.source = names, source
+
+    def sugar(self, node: Any) -> Any:
+        """What a dotted name stands for."""
+        if isinstance(node, ast.Attribute):
+            return self.names.member(self.sugar(node.value), node.attr, node, self)
+        return self.names.lookup(getattr(node, "id", ""), node, self)
+
+    def error(self, node: Any, message: str) -> RuntimeError:
+        """The error of a node."""
+        return RuntimeError(f"\n{message}:\n{self.source.show(node)}")

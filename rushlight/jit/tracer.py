@@ -1,0 +1,308 @@
+"""torch.jit.trace: a call is recorded, op by op, as a program.
+
+Sizes of traced tensors are numbers that remember where they come from, so a view by x.size(0) holds for other
+sizes. What leaves for Python (bool(x), x.item(), ...) is a constant of the program; PyTorch's TracerWarning
+says so.
+"""
+from __future__ import annotations
+
+import ast
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import rushlight as torch
+from rushlight.jit import schema as schemas
+from rushlight.jit.frontend import Source
+from rushlight.jit.ir import Function, Value
+from rushlight.jit.names import Names, named_builtin
+from rushlight.jit.state import paused, tracing
+from rushlight.jit.statements import Compiler
+from rushlight.jit.types import INT, TENSOR, Type
+from rushlight.jit.values import Builtin, Items
+from rushlight.overrides import TorchFunctionMode
+
+
+class TracerWarning(Warning):
+    """The trace may not hold for other inputs."""
+
+
+class TracingCheckError(Exception):
+    """The traced program differs from the Python that it was recorded from."""
+
+
+_LOST = ("Converting a tensor to a Python {} might cause the trace to be incorrect. We can't record the "
+         "data flow of "
+         "Python values, so this value will be treated as a constant in the future. This means that the "
+         "trace might not "
+         "generalize to other inputs!")
+
+
+def _leaving(method: str, what: str) -> Callable[..., Any]:
+    """A method that hands a tensor's value to Python."""
+    plain = getattr(torch.Tensor, method)
+
+    def leave(self: Any, *args: Any) -> Any:
+        if tracing():
+            text = what if " " in what else _LOST.format(what)
+            warnings.warn(text, TracerWarning, stacklevel=2)
+        with paused():
+            return plain(self, *args)
+    return leave
+
+
+def _recorded(method: str) -> Callable[..., Any]:
+    """A method that is no op of the table, recorded by hand."""
+    plain = getattr(torch.Tensor, method)
+
+    def run(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with paused():
+            found = plain(self, *args, **kwargs)
+        tracer = tracing()
+        return found if tracer is None else tracer.record(Builtin(f"aten::{method}"), (self,), {}, found)
+    return run
+
+
+class TracedTensor(torch.Tensor):
+    """A tensor whose methods outside of the table are seen by the trace."""
+
+    @property
+    def shape(self) -> Any:  # type: ignore[override]
+        """The size of each dim; numbers that remember the tensor."""
+        return _sizes(self)
+
+    def size(self, dim: int | None = None) -> Any:
+        """All sizes, or one."""
+        return _sizes(self) if dim is None else _sizes(self)[dim]
+
+    __bool__ = _leaving("__bool__", "boolean")
+    __int__ = _leaving("__int__", "integer")
+    __float__ = _leaving("__float__", "float")
+    __index__ = _leaving("__index__", "index")
+    item = _leaving("item", "number")
+    tolist = _leaving("tolist", "list")
+    numpy = _leaving("numpy", "NumPy array might cause the trace to be incorrect".split(" might")[0])
+    __len__ = _leaving("__len__", "Using len to get tensor shape might cause the trace to be incorrect. "
+                       "Recommended usage "
+                       "would be tensor.shape[0]. Passing a tensor of different shape might lead to errors "
+                       "or silently "
+                       "give incorrect results.")
+    detach, contiguous = _recorded("detach"), _recorded("contiguous")
+
+    def __getitem__(self, index: Any) -> Any:
+        with paused():
+            found = super().__getitem__(_plain(index))
+        tracer = tracing()
+        return found if tracer is None else tracer.results(found, tracer.item("__getitem__", self, index))
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        with paused():
+            super().__setitem__(_plain(index), _plain(value))
+        if tracing() is not None:
+            tracing().item("__setitem__", self, index, value)
+
+
+def _sizes(x: Any) -> Any:
+    plain = torch.Tensor.size(x)
+    tracer = tracing()
+    return plain if tracer is None else tuple(tracer.number("aten::size", int(n), x, i) for i,
+                                              n in enumerate(plain))
+
+
+class TracedInt(int):
+    """A size, and what is computed from sizes."""
+
+
+def _arithmetic(name: str, kind: str, swap: bool = False) -> None:
+    plain = getattr(int, name)
+
+    def run(self: int, other: Any) -> Any:
+        found = plain(self, other)
+        tracer = tracing()
+        if tracer is None or not isinstance(other, int) or found is NotImplemented:
+            return found
+        return tracer.number(kind, found, *((other, self) if swap else (self, other)))
+    setattr(TracedInt, name, run)
+
+
+for _op in ("add", "sub", "mul", "floordiv", "mod"):
+    for _swap in (False, True):
+        _arithmetic(f"__{'r' * _swap}{_op}__", f"aten::{'remainder' if _op == 'mod' else _op}", _swap)
+
+
+_PACKAGE = str(Path(torch.__file__).parent)  # type: ignore[arg-type]
+
+
+class _Lines(Source):
+    """The places of the Python lines that run."""
+
+    def place(self, node: Any) -> str:
+        frame = sys._getframe(1)
+        while frame.f_back is not None and frame.f_code.co_filename.startswith((_PACKAGE, "<")):
+            frame = frame.f_back
+        return f"{frame.f_code.co_filename}:{frame.f_lineno}:0"
+
+
+class Tracer(TorchFunctionMode):
+    """Records the ops that run into a function; `module`'s parameters and buffers are attributes of self."""
+
+    def __init__(self, function: Function, module: Any) -> None:
+        self.compiler = Compiler(function, Names(lambda name: None), _Lines(""))
+        self.values: dict[int, Value] = {}
+        self.alive: list[Any] = []
+        self.places: dict[int, str] = {}
+        if module is not None:
+            home = function.owner
+            self.self = function.block.param(Type("Class", home=home), "self")
+            self.places = {id(t): name for name, t in (*module.named_parameters(remove_duplicate=False),
+                                                       *module.named_buffers(remove_duplicate=False))}
+
+    def know(self, found: Any, value: Value) -> Any:
+        """Note which value of the program an object is; a tensor becomes a traced one."""
+        if isinstance(found, torch.Tensor) and not isinstance(found, (TracedTensor, torch.nn.Parameter)):
+            if id(found) not in self.places:
+                plain, found = found, found.as_subclass(TracedTensor)
+                found._plain = plain
+        self.values[id(found)] = value
+        self.alive.append(found)
+        return found
+
+    def number(self, kind: str, found: int, *args: Any) -> TracedInt:
+        """A traced number."""
+        value = self.compiler.call_builtin(kind, [self.value(a) for a in args], {}, _AT)
+        return self.know(TracedInt(found), value)  # type: ignore[no-any-return]
+
+    def value(self, found: Any) -> Any:
+        """The program's value for an argument."""
+        known = self.values.get(id(found))
+        if known is not None:
+            return known
+        if isinstance(found, torch.Tensor):
+            return self.attribute(found)
+        if isinstance(found, (list, tuple)) and any(isinstance(x, (torch.Tensor, TracedInt, list, tuple))
+                                                    for x in found):
+            values = [self.value(x) for x in found]
+            same = len({v.type for v in values}) == 1
+            return self.compiler.list_value(values, _AT, None) if same else self.compiler.value(Items(values),
+                                                                                                _AT)
+        if isinstance(found, (list, tuple)) and not found:
+            return self.compiler.list_value([], _AT, INT)
+        if isinstance(found, TracedInt):
+            found = int(found)
+        return self.compiler.constant(_AT, *self.compiler.names.plain(list(found) if isinstance(found, tuple)
+                                                                      else found))
+
+    def attribute(self, found: Any) -> Value:
+        """A parameter or buffer, by its way from self; any other tensor is a constant."""
+        path = self.places.get(id(found))
+        if path is None:
+            self.alive.append(found)
+            value = self.compiler.emit(_AT, "prim::Constant", (), TENSOR, value=found.detach()).output
+        else:
+            value = self.self
+            for name in path.split("."):
+                value = self.compiler.member(value, value.type.home, name, _AT)
+        self.values[id(found)] = value
+        return value
+
+    def run(self, row: Any, call: Any, args: Any, kwargs: dict[str, Any]) -> Any:
+        if tracing() is not self:
+            return call(*args, **kwargs)
+        given, kept = list(args), {k: v for k, v in kwargs.items() if k in ("out", "generator")
+                                   and v is not None}
+        for p in row.params[len(given):]:
+            value = kwargs.get(p.name, p.default)
+            if p.keyword_only or p.varargs:
+                kept |= {} if _same(value, p.default) else {p.name: value}
+            else:
+                given.append(value)
+        for p in row.params[:len(given)][::-1]:
+            if len(given) > len(row.params) or not _same(given[-1], p.default):
+                break
+            given.pop()
+        return super().run(row, call, tuple(given), kept)
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        found = func(*map(_plain, args), **{k: _plain(v) for k, v in (kwargs or {}).items()})
+        return self.record(func, args, kwargs or {}, found)
+
+    def record(self, func: Any, args: Any, kwargs: dict[str, Any], found: Any) -> Any:
+        """Note a call and its result; the result to go on with."""
+        name = getattr(func, "__name__", "")
+        if name == "_to_dtype":  # what x.to(dtype), x.float(), ... run
+            func, args, kwargs = Builtin("aten::to"), [*args, *kwargs.values()][:2], {}
+        if not isinstance(found, (torch.Tensor, list, tuple)) and found is not None:
+            return found  # a number: a constant from here on
+        values = [self.value(a) for a in args]
+        named = {k: self.value(v) for k, v in kwargs.items()}
+        return self.results(found, self.compiler.call(_called(func, name), values, named, _AT))
+
+    def item(self, name: str, base: Any, index: Any, *stored: Any) -> Value:
+        """x[...] and x[...] = y."""
+        env, compiler = {}, self.compiler
+        for i, part in enumerate(index if isinstance(index, tuple) else (index,)):
+            if isinstance(part, (torch.Tensor, TracedInt)):
+                env[f"i{i}"] = self.value(part)
+        compiler.env = env
+        parts = [_spelled(p, i) for i, p in enumerate(index if isinstance(index, tuple) else (index,))]
+        tree = ast.parse(f"x[{', '.join(parts)}{',' * (len(parts) == 1 and isinstance(index, tuple))}]",
+                         mode="eval").body
+        if name == "__getitem__":
+            return compiler.indexed(self.value(base), tree.slice, _AT)  # type: ignore[attr-defined]
+        compiler.set_item(self.value(base), tree, self.value(stored[0]), _AT)  # type: ignore[arg-type]
+        return self.value(base)
+
+    def results(self, found: Any, value: Value) -> Any:
+        """The results with their values."""
+        if isinstance(found, torch.Tensor):
+            return self.know(found, value)
+        if isinstance(found, (list, tuple)):
+            values = self.compiler.parts(value, len(found), _AT)
+            parts = [self.results(f, v) for f, v in zip(found, values, strict=True)]
+            return type(found)(parts) if type(found) in (list, tuple) else type(found)(*parts) if hasattr(
+                found, "_fields") else type(found)(parts)
+        return found
+
+
+_AT: Any = ast.Constant(0, lineno=0, col_offset=0, end_lineno=0, end_col_offset=0)
+
+
+def _spelled(part: Any, i: int) -> str:
+    if isinstance(part, slice):
+        return ":".join("" if p is None else str(int(p)) for p in (part.start, part.stop, part.step))
+    if isinstance(part, (torch.Tensor, TracedInt)):
+        return f"i{i}"
+    return "..." if part is Ellipsis else repr(part)
+
+
+def _plain(found: Any) -> Any:
+    """An argument without what the trace adds to it."""
+    if isinstance(found, TracedInt):
+        return int(found)
+    if isinstance(found, TracedTensor):
+        return found._plain if "_plain" in found.__dict__ else found.as_subclass(torch.Tensor)
+    if type(found) in (list, tuple):
+        return type(found)(map(_plain, found))
+    return found
+
+
+def _same(value: Any, default: Any) -> bool:
+    """Whether an argument is the default, which need not be said."""
+    if value is default:
+        return True
+    return type(value) is type(default) and not isinstance(value, torch.Tensor) and bool(value == default)
+
+
+def _called(func: Any, name: str) -> Any:
+    """What a recorded function is in a program."""
+    if isinstance(func, Builtin):
+        return func
+    found = named_builtin(func)
+    for plain in (name, name.removeprefix("_"), name.removeprefix("_").removesuffix("_dim")):
+        if found is None and schemas.named(f"aten::{plain}"):
+            found = Builtin(f"aten::{plain}")
+    if found is None:
+        raise RuntimeError(f"torch.jit.trace: {name} has no form in TorchScript")
+    return found
