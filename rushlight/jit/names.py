@@ -11,7 +11,6 @@ import types
 import typing
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import rushlight as torch
@@ -19,28 +18,15 @@ from rushlight.base.dtype import dtype
 from rushlight.jit import runtime, schema as schemas
 from rushlight.jit.frontend import NotSupportedError, Source, parsed
 from rushlight.jit.ir import Function, Value
+from rushlight.jit.library import library
 from rushlight.jit.statements import Compiler
 from rushlight.jit.types import (DEVICE, INT, TENSOR, ClassType, Type, from_ast, from_python, of_value,
     qualified)
 from rushlight.jit.values import Builtin, Items, Known
 
 _SPECIAL_NAMES = ("annotate", "unchecked_cast", "uninitialized", "is_scripting", "is_tracing", "fork", "wait",
-                  "_fork",
-                  "_wait")
+                  "_fork", "_wait")
 _SPECIAL_BUILTINS = (print, getattr, isinstance, hasattr, range, enumerate, zip)
-
-
-@cache
-def library() -> tuple[dict[str, ast.FunctionDef], Source]:
-    """The definitions in library.torchscript, methods by "Class.method"."""
-    text = (Path(__file__).parent / "library.torchscript").read_text(encoding="utf-8")
-    found = {}
-    for node in ast.parse(text).body:
-        if isinstance(node, ast.ClassDef):
-            found.update({f"{node.name}.{f.name}": f for f in node.body if isinstance(f, ast.FunctionDef)})
-        elif isinstance(node, ast.FunctionDef):
-            found[node.name] = node
-    return found, Source(text, "torch/nn/functional.py")
 
 
 class Names:
@@ -209,8 +195,7 @@ def named_builtin(found: Any) -> Any:
 # --- functions ----------------------------------------------------------------------------------
 
 _LIBRARY_SCOPE = {"torch": torch, "F": torch.nn.functional, "math": math, "inf": math.inf,
-                  "Optional": typing.Optional,
-                  "List": list, "Tuple": tuple, "Tensor": torch.Tensor}
+                  "Optional": typing.Optional, "List": list, "Tuple": tuple, "Tensor": torch.Tensor}
 
 
 class _LibraryNames(Names):

@@ -42,7 +42,7 @@ def infer(data: Any, of: dtype | None = None) -> Array:
     not a number, and RuntimeError where an integer does not fit the dtype asked for.
     """
     if isinstance(data, np.ndarray):
-        check_array(data)
+        data = checked(data)
         dense = data if all(data.strides) else np.ascontiguousarray(data)
         return convert(dense, of.np if of else data.dtype, copy=dense is data)
     if type(data) in _NUMBERS:
@@ -282,13 +282,14 @@ def _truncate(flat: list[Any], of: dtype) -> list[int]:
 # --- memory that is shared ----------------------------------------------------
 
 
-def check_array(array: Array) -> None:
-    """Raise unless a tensor can see the array as it is; PyTorch's exceptions and words."""
-    dt.from_numpy_dtype(array.dtype)
-    if not array.size:
-        return
+def checked(array: Array) -> Array:
+    """The array, if a tensor can see it as it is; raises PyTorch's exceptions in its words.
+
+    NumPy's second type of 64-bit integers (longlong) has no kernels: it is seen as the first.
+    """
+    known = dt.from_numpy_dtype(array.dtype).np
     step = array.itemsize
-    for stride in array.strides:
+    for stride in array.strides if array.size else ():
         if stride < 0:
             raise ValueError(
                 "At least one stride in the given numpy array is negative, and tensors with "
@@ -297,6 +298,7 @@ def check_array(array: Array) -> None:
         if stride % step:
             raise ValueError("given numpy array strides not a multiple of the element byte size. "
                              "Copy the numpy array to reallocate the memory.")
+    return array if array.dtype.char == known.char else array.view(known)
 
 
 def share(array: Array) -> Array:
@@ -305,10 +307,10 @@ def share(array: Array) -> Array:
         kind = type(array)
         module = "" if kind.__module__ == "builtins" else kind.__module__ + "."
         raise TypeError(f"expected np.ndarray (got {module}{kind.__name__})")
-    check_array(array)
+    seen = checked(array)
     if not array.flags.writeable:
         _warn_read_only("NumPy array", "array")
-    return array
+    return seen
 
 
 def _warn_read_only(what: str, noun: str) -> None:

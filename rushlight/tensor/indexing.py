@@ -14,7 +14,7 @@ import numpy as np
 
 from rushlight.base import dtype as dt
 from rushlight.base.advanced import Array, out_of_bounds
-from rushlight.tensor.construct import check_array, infer
+from rushlight.tensor.construct import checked, infer
 from rushlight.tensor.conversion import Conversion
 
 
@@ -220,8 +220,7 @@ def from_sequence(item: Any) -> Array:
     Floats are cut off, as PyTorch does. TypeError or ValueError for what holds no numbers.
     """
     if isinstance(item, np.ndarray):
-        check_array(item)
-        found = item
+        found = checked(item)
     elif item.__class__ is range:
         return np.arange(item.start, item.stop, item.step, dtype=np.int64)
     else:

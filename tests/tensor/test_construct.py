@@ -11,11 +11,13 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+import rushlight as torch
+
 from rushlight.base import dtype as dt
 from rushlight.base import errors, ranges
 from rushlight.base.convert import convert, number
 from rushlight.tensor import construct
-from rushlight.tensor.construct import check_array, from_buffer, infer
+from rushlight.tensor.construct import checked, from_buffer, infer
 
 
 @pytest.fixture(autouse=True)
@@ -111,7 +113,7 @@ def test_arrays_are_copied_in_their_order() -> None:
 def test_odd_strides_are_refused() -> None:
     fields = np.zeros(2, dtype=[("a", "u1"), ("b", "f4")])["b"]
     with pytest.raises(ValueError, match="not a multiple of the element byte size"):
-        check_array(fields)
+        checked(fields)
 
 
 def test_read_only_arrays_warn_once() -> None:
@@ -199,3 +201,15 @@ def test_linspace_is_symmetric() -> None:
     for of in (dt.float32, dt.float64, dt.bfloat16):
         values = ranges.linspace(-1, 1, 100, of).astype(np.float64)
         np.testing.assert_array_equal(values, -values[::-1])
+
+
+def test_longlong_is_int64():
+    """onnxruntime, among others, hands out NumPy's other type of the same integers."""
+    array = np.arange(6, dtype=np.longlong)
+    shared = torch.from_numpy(array)
+    array[0] = 7
+    for t in (shared, torch.tensor(array), torch.as_tensor(array), torch.from_dlpack(array), torch.tensor(array[0])):
+        assert t.dtype is torch.int64 and t.numpy().dtype.char == np.dtype(np.int64).char
+        for _ in range(40):  # also by machine code
+            assert (t == t).all() and (t + t).flatten()[0] == 14
+    assert torch.arange(6)[array[1:].astype(np.longlong)].tolist() == [1, 2, 3, 4, 5]
