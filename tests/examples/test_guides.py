@@ -39,6 +39,13 @@ def test_gradient_norms(tmp_path):
     assert sorted(p.name for p in tmp_path.iterdir()) == ["all_ones", "kaiming_normal", "xavier_uniform"]
 
 
+def test_workers_in_parallel():
+    pytest.importorskip("mpi4py")
+    printed = run("data_parallel.py", "--steps", "2", "--width", "16", "--batch", "8")
+    assert re.findall(r"^\w+ \w+", printed, re.MULTILINE) == ["one process", "1 workers", "2 workers"]
+    assert len(set(examples.losses(printed))) == 1  # the workers' batches are the same, so are their gradients
+
+
 def test_gated_linear_unit():
     printed = run("gated_linear_unit.py")
     norms = [float(n) for n in re.findall(r"gradient of norm (\S+)", printed)]
