@@ -14,9 +14,11 @@ _FEW = 8  # rows, each of which is a call of NumPy's
 _MOST = 1 << 24  # PyTorch counts categories in float32
 
 
-def chooser(weights: Array, k: int, replacement: bool) -> Callable[[Engine, Array], Array]:
+def chooser(weights: Array, k: int, replacement: bool,
+            running: Callable[[Array], Callable[[Array], Array]]) -> Callable[[Engine, Array], Array]:
     """What draws k categories (int64) for each row of arrays like `weights`, (categories,) or 2-d.
 
+    running: for arrays that lie as one does, the running sums along the last axis in their own precision.
     Raises RuntimeError for a k that cannot be drawn; what it gives, for weights that are no distribution.
     """
     _check_request(weights, k, replacement)
@@ -27,9 +29,11 @@ def chooser(weights: Array, k: int, replacement: bool) -> Callable[[Engine, Arra
         return lambda engine, weights: _race(engine, weights.reshape(-1, count), k).reshape(shape)
     # Running totals of the half precisions are kept in float32.
     of = np.float32 if weights.dtype.itemsize == 2 else weights.dtype
+    sums = running(weights.astype(of, copy=False))
 
     def run(engine: Engine, weights: Array) -> Array:
-        totals = _totals(weights.astype(of, copy=False))
+        weights = weights.astype(of, copy=False)
+        totals = _shares(weights, sums(weights))
         return _search(totals, engine.take(UNITS_OF_PAIRS, shape, False))
     return run
 
@@ -67,9 +71,8 @@ def _race(engine: Engine, weights: Array, k: int) -> Array:
     return np.argsort(-times, axis=-1, kind="stable")[:, :k].copy()
 
 
-def _totals(weights: Array) -> Array:
-    """Running totals along the last axis, the last of which is 1."""
-    totals = np.add.accumulate(weights, -1, weights.dtype)
+def _shares(weights: Array, totals: Array) -> Array:
+    """The weights' running totals, of which the last becomes 1."""
     last = totals[..., -1:].copy() if totals.ndim > 1 else np.array(totals[-1])
     most = last.item(last.argmax()) if last.size > 1 else last.item()
     if not (weights.item(weights.argmin()) >= 0 and most < np.inf):  # a nan is either

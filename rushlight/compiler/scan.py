@@ -19,10 +19,12 @@ _ROWS, _PARALLEL = 64, 1 << 15
 class Scan(Written):
     """Called with (a, into, d); says if it was done: before there is machine code, callers go NumPy's way."""
 
-    def __init__(self, op: str, along: str, dtype: str) -> None:
-        self.along, kind, lanes = along, LLVM[dtype], target.lanes(dtype)
-        super().__init__("scan", f"{op} {along} {dtype} {lanes}", lambda module, name: scancode.write(
-            module, name, op, along, kind, lanes), (), bool)
+    def __init__(self, op: str, along: str, dtype: str, wide: str) -> None:
+        # Rows one by one are rows beside each other in vectors of one element.
+        lanes, along = (1, "rows") if along == "lines" else (target.lanes(dtype), along)
+        self.along, kinds = along, (LLVM[dtype], LLVM[wide])
+        super().__init__("scan", f"{op} {along} {dtype} {wide} {lanes}", lambda module, name: scancode.write(
+            module, name, op, along, *kinds, lanes), (), bool)
 
     def build(self) -> Callable[..., bool] | None:
         """The machine code; None without LLVM or a team."""
@@ -50,6 +52,10 @@ def _call(loop: int, along: str, shape: tuple[int, ...], d: int, item: int) -> t
 
 
 @lru_cache(maxsize=None)
-def scan(op: str, along: str, dtype: str) -> Scan:
-    """The kernel of "add" or "mul" along "rows", which lie dense, or "columns", for float32 or float64."""
-    return Scan(op, along, dtype)
+def scan(op: str, along: str, dtype: str, wide: str = "float64") -> Scan:
+    """The kernel of "add" or "mul" along "rows", which lie dense (few: "lines"), or "columns", for float32 or
+    float64.
+
+    wide: what totals are kept in, float64 or the dtype itself.
+    """
+    return Scan(op, along, dtype, wide)

@@ -1,4 +1,4 @@
-"""Machine code of running sums and products: totals in double precision, rounded at each element.
+"""Machine code of running sums and products: totals in double or their own precision, rounded each time.
 
 `rows`: along rows that lie dense, a vector's worth of rows at a time: blocks are transposed, so that a vector
 holds one element of each row.    args: a, into    dims: rows, n    steps: bytes of a row
@@ -15,6 +15,7 @@ from rushlight.compiler.runtime import SLOT
 from rushlight.compiler.tilecode import Writer
 
 STRIP = 512
+_SIZE = {"float": 4, "double": 8}
 _IDENTITY = {"add": 0.0, "mul": 1.0}
 _STEP: dict[str, Callable[[Lane, Lane], Lane]] = {"add": lambda a, b: a + b, "mul": lambda a, b: a * b}
 
@@ -22,22 +23,22 @@ _STEP: dict[str, Callable[[Lane, Lane], Lane]] = {"add": lambda a, b: a + b, "mu
 class _Scan(Writer):
     """What both directions share."""
 
-    def __init__(self, module: Module, name: str, op: str, kind: str, lanes: int) -> None:
+    def __init__(self, module: Module, name: str, op: str, kind: str, total: str, lanes: int) -> None:
         super().__init__(module, name, kind, lanes)
         f = self.f
-        self.op = op
+        self.op, self.total = op, total
         self.a, self.into = (f.load("ptr", "%args", SLOT * k) for k in range(2))
         self.count, self.n = (f.load("i64", "%dims", SLOT * k) for k in range(2))
         self.step = f.load("i64", "%steps")
 
     def next(self, total: Lane, value: Lane) -> tuple[Lane, Lane]:
         """The total with a value, and the same as it is stored."""
-        total = _STEP[self.op](total, value if self.kind == "double" else value.cast("fpext", "double"))
-        return total, total if self.kind == "double" else total.cast("fptrunc", self.kind)
+        total = _STEP[self.op](total, value if self.kind == self.total else value.cast("fpext", self.total))
+        return total, total if self.kind == self.total else total.cast("fptrunc", self.kind)
 
     def start(self) -> Lane:
         """The total of nothing."""
-        return self.f.const("double", _IDENTITY[self.op])
+        return self.f.const(self.total, _IDENTITY[self.op])
 
     def end(self) -> None:
         """No more code."""
@@ -76,17 +77,17 @@ class _Scan(Writer):
 
     def columns(self) -> None:
         """Row by row, the totals of all columns in memory of their own."""
-        f, size, lanes = self.f, self.size, self.lanes
-        room = f.op(f"alloca double, i64 {STRIP}, align 64")
+        f, size, lanes, wide = self.f, self.size, self.lanes, self.total
+        room = f.op(f"alloca {wide}, i64 {STRIP}, align 64")
         whole = f.i64("udiv", self.count, lanes)
         with f.counted(str(STRIP)) as k:
-            f.store("double", f"{_IDENTITY[self.op]}", room, f.i64("mul", k, SLOT))
+            f.store(wide, f"{_IDENTITY[self.op]}", room, f.i64("mul", k, _SIZE[wide]))
         with f.counted(self.n) as i:
             offset = f.i64("mul", i, self.step)
             source, to = f.at(self.a, offset), f.at(self.into, offset)
             with f.counted(whole) as k:
-                at, held = f.i64("mul", k, lanes * size), f.at(room, f.i64("mul", k, lanes * SLOT))
-                total = Lane(f, "double", f.op(f"load {f.type('double')}, ptr {held}, align 8"))
+                at, held = f.i64("mul", k, lanes * size), f.at(room, f.i64("mul", k, lanes * _SIZE[wide]))
+                total = Lane(f, wide, f.op(f"load {f.type(wide)}, ptr {held}, align 8"))
                 total, out = self.next(total, self.read(source, at))
                 f.emit(f"store {total!r}, ptr {held}, align 8")
                 self.write(out, to, at)
@@ -94,18 +95,18 @@ class _Scan(Writer):
             with f.counted(f.i64("sub", self.count, done)) as k:
                 place = f.i64("add", done, k)
                 self._single(f.at(source, f.i64("mul", place, size)), f.at(to, f.i64("mul", place, size)),
-                             f.at(room, f.i64("mul", place, SLOT)))
+                             f.at(room, f.i64("mul", place, _SIZE[wide])))
         self.end()
 
     def _single(self, source: str, to: str, held: str) -> None:
-        f, double = self.f, self.kind == "double"
+        f, wide, same = self.f, self.total, self.kind == self.total
         value = f.load(self.kind, source)
-        value = value if double else f.op(f"fpext float {value} to double")
-        total = f.op(f"f{self.op} double {f.load('double', held)}, {value}")
-        f.store("double", total, held)
-        f.store(self.kind, total if double else f.op(f"fptrunc double {total} to float"), to)
+        value = value if same else f.op(f"fpext float {value} to double")
+        total = f.op(f"f{self.op} {wide} {f.load(wide, held)}, {value}")
+        f.store(wide, total, held)
+        f.store(self.kind, total if same else f.op(f"fptrunc double {total} to float"), to)
 
 
-def write(module: Module, name: str, op: str, along: str, kind: str, lanes: int) -> None:
-    """The IR of `rows` or `columns`, for op "add" or "mul"."""
-    getattr(_Scan(module, name, op, kind, lanes), along)()
+def write(module: Module, name: str, op: str, along: str, kind: str, total: str, lanes: int) -> None:
+    """The IR of `rows` or `columns`, for op "add" or "mul", totals in LLVM's type `total`."""
+    getattr(_Scan(module, name, op, kind, total, lanes), along)()

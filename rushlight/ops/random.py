@@ -20,6 +20,7 @@ from rushlight.base.errors import missing
 from rushlight.base.layout import broadcast_shapes
 from rushlight.base.rng import Engine, Few, default_engine
 from rushlight.ops.creation import Fill, factory, like, np_dtype, sizes_of
+from rushlight.ops.scanning import running_sums
 from rushlight.ops.table import Array, composite, opaque
 from rushlight.ops.ways import Way, resolved
 
@@ -337,7 +338,7 @@ def _no_rule(op: str) -> Any:
 @resolved
 def multinomial(input, num_samples: "int", replacement: "bool" = False, *, generator: "Any" = None) -> Way:
     """num_samples indices for each row of weights in input, drawn by them."""
-    draw = categories.chooser(input, num_samples, replacement)
+    draw = categories.chooser(input, num_samples, replacement, running_sums)
     return lambda a: draw(engine_of("multinomial", generator), a)
 
 

@@ -1,6 +1,7 @@
 """Running reductions along one dim: cumsum, cumprod, cummax, cummin, logcumsumexp, and diff."""
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -38,7 +39,7 @@ def _scan(op: str, a: Array, dim: int, result: dt.dtype | None) -> Way:
         return out.reshape(shape)
     if not (a.ndim and a.dtype == of and of.char in "fd" and a.size and a.flags.c_contiguous):
         return run
-    kernel = machine("scan", "scan")(op, "rows" if d == a.ndim - 1 else "columns", result.name)
+    kernel = machine("scan", "scan")(op, _along(shape, d), result.name)
 
     def fast(a: Array) -> Array:
         out = np.empty(shape, of)
@@ -46,7 +47,26 @@ def _scan(op: str, a: Array, dim: int, result: dt.dtype | None) -> Way:
     return fast
 
 
+def _along(shape: tuple[int, ...], d: int) -> str:
+    """How a kernel goes over a dense array."""
+    return "columns" if d < len(shape) - 1 else "lines" if math.prod(shape[:-1]) <= _LINES else "rows"
+
+
+_LINES = 4  # rows that are done sooner one by one than beside each other in vectors
 _UFUNCS = {"add": (np.add, "sum"), "mul": (np.multiply, "prod")}
+
+
+def running_sums(a: Array) -> Way:
+    """The sums along the last axis of arrays that lie as `a`, kept in their own precision (32 or 64 bits)."""
+    if not a.flags.c_contiguous:
+        return lambda a: np.add.accumulate(a, -1, a.dtype)
+    shape, of, last = a.shape, a.dtype, a.ndim - 1
+    kernel = machine("scan", "scan")("add", _along(shape, last), of.name, of.name)
+
+    def run(a: Array) -> Array:
+        out = np.empty(shape, of)
+        return out if kernel.fn(a, out, last) else np.add.accumulate(a, -1, of)
+    return run
 
 
 # --- cumsum, cumprod ------------------------------------------------------------------------------
