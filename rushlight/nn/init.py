@@ -179,29 +179,26 @@ def trunc_normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -
                       "of values may be incorrect.", stacklevel=2)
     inside = _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std)
     with torch.no_grad():
-        if inside > 0.3:
-            _redraw_normals(tensor, mean, std, a, b, generator)
-        else:
-            _thin_uniforms(tensor, mean, std, a, b, generator)
-    return tensor
+        draw = _redraw_normals if inside > 0.3 else _thin_uniforms
+        made = draw(tensor, mean, std, a, b, generator)
+        return tensor if made is tensor else tensor.copy_(made)
 
 
 def _normal_cdf(x: float) -> float:
     return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
 
 
-def _redraw_normals(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> None:
+def _redraw_normals(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> Any:
     """Most normals lie inside: replace the others."""
     low, high = (tensor.new_full((), bound).item() for bound in (a, b))
     made = tensor.normal_(mean, std, generator=generator)
     while (outside := (made < low) | (made > high)).any():
         fresh = torch.empty_like(made).normal_(mean, std, generator=generator)
         made = torch.where(outside, fresh, made)
-    if made is not tensor:
-        tensor.copy_(made)
+    return made
 
 
-def _thin_uniforms(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> None:
+def _thin_uniforms(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> Any:
     """Few lie inside: keep uniforms of [a, b) with the probability density / its peak there."""
     peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
     made, pending = tensor.uniform_(a, b, generator=generator), None
@@ -211,11 +208,9 @@ def _thin_uniforms(tensor: Any, mean: float, std: float, a: float, b: float, gen
         refused = torch.empty_like(tensor).uniform_(generator=generator).log_().gt(density)
         pending = refused if pending is None else pending & refused
         if not pending.any():
-            break
+            return made
         drawn = torch.empty_like(tensor).uniform_(a, b, generator=generator)
         made = torch.where(pending, drawn, made)
-    if made is not tensor:
-        tensor.copy_(made)
 
 
 def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:

@@ -125,11 +125,9 @@ class MultiheadAttention(Module):
                        in_proj_bias=3 * size if bias else None)
 
     def _reset_parameters(self) -> None:
-        if self._qkv_same_embed_dim:
-            init.xavier_uniform_(self.in_proj_weight)
-        else:
-            for name in ("q_proj_weight", "k_proj_weight", "v_proj_weight"):
-                init.xavier_uniform_(getattr(self, name))
+        for weight in (self.in_proj_weight, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight):
+            if weight is not None:
+                init.xavier_uniform_(weight)
         if self.in_proj_bias is not None:
             init.constant_(self.in_proj_bias, 0.0)
             init.constant_(self.out_proj.bias, 0.0)

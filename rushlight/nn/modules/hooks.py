@@ -26,12 +26,6 @@ _global_forward_hooks_with_kwargs: OrderedDict[int, bool] = OrderedDict()
 _global_is_full_backward_hook: bool | None = None
 
 
-def _has_any_global_hook() -> bool:
-    return bool(_global_backward_pre_hooks or _global_backward_hooks or _global_forward_pre_hooks
-                or _global_forward_hooks or _global_forward_hooks_always_called
-                or _global_forward_hooks_with_kwargs)
-
-
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """`hook(module, name, buffer)` on every registration; a result replaces the buffer."""
     return add_hook(_global_buffer_registration_hooks, hook)

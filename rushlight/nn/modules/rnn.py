@@ -109,23 +109,16 @@ class RNNBase(Module):
             raise RuntimeError("input.size(-1) must be equal to input_size. Expected "
                                f"{self.input_size}, got {input.size(-1)}")
 
-    def _state_size(self, batch: int, size: int) -> tuple[int, int, int]:
-        return self.num_layers * self._directions(), batch, size
+    def _state_sizes(self, batch: int) -> list[tuple[int, int, int]]:
+        """The shapes of the state's tensors: (h, c) of an LSTM, h alone of the others."""
+        sizes = [self.proj_size or self.hidden_size] + [self.hidden_size] * (self.mode == "LSTM")
+        return [(self.num_layers * self._directions(), batch, size) for size in sizes]
 
     def check_hidden_size(self, hx: Any, expected_hidden_size: Any,
                           msg: str = "Expected hidden size {}, got {}") -> None:
         """RuntimeError where a state has the wrong shape."""
         if tuple(hx.size()) != tuple(expected_hidden_size):
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
-
-    def _check_state(self, state: tuple[Any, ...], batch: int) -> None:
-        out = self.proj_size or self.hidden_size
-        if self.mode != "LSTM":
-            self.check_hidden_size(state[0], self._state_size(batch, out))
-            return
-        for i, size in ((0, out), (1, self.hidden_size)):
-            self.check_hidden_size(state[i], self._state_size(batch, size),
-                                   f"Expected hidden[{i}] size {{}}, got {{}}")
 
     # --- forward ----------------------------------------------------------------------------------
 
@@ -182,14 +175,13 @@ class RNNBase(Module):
         return tuple(state) if batched else tuple(s.unsqueeze(1) for s in state)
 
     def _first_state(self, input: Any, batch: int, state: Any) -> tuple[Any, ...]:
-        if state is not None:
-            self._check_state(state, batch)
-            return tuple(state)
-        sizes = [self.proj_size or self.hidden_size]
-        if self.mode == "LSTM":
-            sizes.append(self.hidden_size)
-        return tuple(torch.zeros(self._state_size(batch, size), dtype=input.dtype,
-                                 device=input.device) for size in sizes)
+        sizes = self._state_sizes(batch)
+        if state is None:
+            return tuple(torch.zeros(size, dtype=input.dtype, device=input.device) for size in sizes)
+        for i, size in enumerate(sizes):
+            which = f"[{i}]" if self.mode == "LSTM" else ""
+            self.check_hidden_size(state[i], size, f"Expected hidden{which} size {{}}, got {{}}")
+        return tuple(state)
 
 
 def _is_probability(p: Any) -> bool:
