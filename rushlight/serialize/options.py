@@ -8,7 +8,6 @@ from __future__ import annotations
 import mmap
 import threading
 from enum import Enum
-from types import TracebackType
 
 
 class LoadEndianness(Enum):
@@ -72,8 +71,7 @@ class set_default_mmap_options:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         _Options.mmap_flags = self._before
 
 
@@ -93,8 +91,7 @@ class skip_data:
         self._before = skipping_data()
         _local.skip = True
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         _local.skip = self._before
 
 
