@@ -102,17 +102,20 @@ def members(base: Any, *dims: int) -> list[Any]:
 def declared(file: str, *bases: type[FunctionModule]) -> dict[str, Any]:
     """The modules of a file (its __name__) that are rows of nn/declared.tsv: classes by name.
 
-    A row has the last part of the file's name, the class's name, which of `bases` it has (empty:
-    FunctionModule), what stands in the brackets after it, the attributes, the docstring.
+    A row has the last part of the file's name, the class's name (of a family: its base's, and the numbers of
+    dims), which of `bases` it has (empty: FunctionModule), what stands in the brackets after it, the
+    attributes, the docstring.
     """
     made = {}
     with open(os.path.join(os.path.dirname(__file__), os.pardir, "declared.tsv"), encoding="utf-8") as table:
         rows = [line.rstrip("\n").split("\t") for line in table]
-    for home, name, base, said, attributes, doc in rows:
+    for home, names, base, said, attributes, doc in rows:
         if file.endswith(f".{home}"):
+            name, *dims = names.split()
             of = next((b for b in bases if b.__name__ == base), FunctionModule)
             body = {"__module__": file, "__doc__": doc.replace("\\n", "\n"), **_named(attributes)}
             made[name] = type(of)(name, (of,), body, **_named(said))
+            made.update((member.__name__, member) for member in members(made[name], *map(int, dims)))
     return made
 
 
