@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
+from rushlight.base.renaming import renamed
 
 __all__ = ["calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_",
            "ones_", "orthogonal_", "sparse_", "trunc_normal_", "uniform_", "xavier_normal_",
@@ -254,20 +254,8 @@ def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = No
 # --- the names of PyTorch 0.3 ---------------------------------------------------------------------
 
 
-def _deprecated(function: Callable[..., Any]) -> Callable[..., Any]:
-    new = function.__name__
-    old = new.removesuffix("_")
-
-    def renamed(*args: Any, **kwargs: Any) -> Any:
-        warnings.warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.",
-                      FutureWarning, stacklevel=2)
-        return function(*args, **kwargs)
-
-    renamed.__name__ = renamed.__qualname__ = old
-    renamed.__doc__ = f"The old name of {new}."
-    return renamed
-
-
 for _new in (uniform_, normal_, constant_, eye_, dirac_, xavier_uniform_, xavier_normal_,
              kaiming_uniform_, kaiming_normal_, orthogonal_, sparse_):
-    globals()[_new.__name__.removesuffix("_")] = _deprecated(_new)
+    _old = _new.__name__.removesuffix("_")
+    _text = f"`nn.init.{_old}` is now deprecated in favor of `nn.init.{_old}_`."
+    globals()[_old] = renamed(_new, _old, _text)
