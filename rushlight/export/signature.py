@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any
 
+from rushlight.export.symbols import Sym
+from rushlight.fx.node import Node
+
 
 @dataclass
 class TensorArgument:
@@ -78,6 +81,14 @@ class OutputSpec:
     def __str__(self) -> str:
         return f"{self.arg.name}: {self.kind.name}" + ("" if self.target is None
                                                        else f" target='{self.target}'")
+
+
+def user_output(value: Any) -> OutputSpec:
+    """A result for the caller: a node, or what is the same in every call."""
+    if not isinstance(value, Node):
+        return OutputSpec(OutputKind.USER_OUTPUT, ConstantArgument("", value), None)
+    of = SymIntArgument if isinstance(value.meta.get("val"), Sym) else TensorArgument
+    return OutputSpec(OutputKind.USER_OUTPUT, of(value.name), None)
 
 
 def _states(kind: InputKind) -> Any:

@@ -127,7 +127,8 @@ class RNNBase(Module):
         if isinstance(input, PackedSequence):
             return self._forward_packed(input, hx)
         if input.dim() not in (2, 3):
-            raise ValueError(f"{self._name()}: Expected input to be 2D or 3D, got {input.dim()}D instead")
+            name = self.mode.partition("_")[0]
+            raise ValueError(f"{name}: Expected input to be 2D or 3D, got {input.dim()}D instead")
         batched = input.dim() == 3
         batch_dim = 0 if self.batch_first else 1
         if not batched:
@@ -159,9 +160,6 @@ class RNNBase(Module):
             after = [s.index_select(1, back) for s in after]
         return (PackedSequence(output, batch_sizes, order, back),
                 tuple(after) if self.mode == "LSTM" else after[0])
-
-    def _name(self) -> str:
-        return "RNN" if self.mode.startswith("RNN") else self.mode
 
     def _given_state(self, hx: Any, batched: bool) -> tuple[Any, ...]:
         dims, state = (3 if batched else 2), (hx if self.mode == "LSTM" else (hx,))
