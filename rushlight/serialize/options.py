@@ -13,9 +13,7 @@ from enum import Enum
 class LoadEndianness(Enum):
     """The byte order to assume for files that do not record theirs."""
 
-    NATIVE = 1
-    LITTLE = 2
-    BIG = 3
+    NATIVE, LITTLE, BIG = 1, 2, 3
 
 
 class _Options:

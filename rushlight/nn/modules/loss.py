@@ -99,8 +99,7 @@ class TripletMarginLoss(_Loss, function="triplet_margin_loss", inputs="anchor, p
     `swap`: takes the negative's distance from the positive where that is smaller.
     """
 
-    def _post_init(self) -> None:
-        _check_margin(self)
+    _post_init = _check_margin
 
 
 class TripletMarginWithDistanceLoss(_Loss, function="triplet_margin_with_distance_loss",

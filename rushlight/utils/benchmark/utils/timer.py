@@ -18,8 +18,7 @@ _Callback = Callable[[int, float], Any]
 class Language(enum.Enum):
     """What a statement is written in."""
 
-    PYTHON = 0
-    CPP = 1
+    PYTHON, CPP = 0, 1
 
 
 class Timer:
