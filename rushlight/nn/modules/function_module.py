@@ -12,6 +12,7 @@ and with the `extra_repr` and `__constants__` that go with them.
 """
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable
 from typing import Any
@@ -107,9 +108,7 @@ def declared(file: str, *bases: type[FunctionModule]) -> dict[str, Any]:
     attributes, the docstring.
     """
     made = {}
-    with open(os.path.join(os.path.dirname(__file__), os.pardir, "declared.tsv"), encoding="utf-8") as table:
-        rows = [line.rstrip("\n").split("\t") for line in table]
-    for home, names, base, said, attributes, doc in rows:
+    for home, names, base, said, attributes, doc in _rows():
         if file.endswith(f".{home}"):
             name, *dims = names.split()
             of = next((b for b in bases if b.__name__ == base), FunctionModule)
@@ -119,9 +118,15 @@ def declared(file: str, *bases: type[FunctionModule]) -> dict[str, Any]:
     return made
 
 
+@functools.cache
+def _rows() -> list[list[str]]:
+    with open(os.path.join(os.path.dirname(__file__), os.pardir, "declared.tsv"), encoding="utf-8") as table:
+        return [line.rstrip("\n").split("\t") for line in table]
+
+
 def _named(text: str) -> dict[str, Any]:
     """Names and values, written as Python's keyword arguments are."""
-    return eval(f"dict({text})", {"Any": Any})  # type: ignore[no-any-return]
+    return eval(f"dict({text})", {"Any": Any}) if text else {}
 
 
 class _Written:
