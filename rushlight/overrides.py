@@ -16,19 +16,12 @@ __all__ = ["BaseTorchFunctionMode", "TorchFunctionMode", "handle_torch_function"
            "has_torch_function_unary", "has_torch_function_variadic", "is_tensor_like"]
 
 
-class TorchFunctionMode:
+class TorchFunctionMode(state.Interpreter):
     """Subclass with `__torch_function__(self, func, types, args=(), kwargs=None)`, which answers for every op
     inside of `with mode:`; what it calls itself goes to the next mode."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         raise NotImplementedError
-
-    def __enter__(self) -> TorchFunctionMode:
-        state.push(self)
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        state.pop(self)
 
     def run(self, row: Any, call: Any, args: Any, kwargs: dict[str, Any]) -> Any:
         """What the mode makes of an op."""

@@ -21,9 +21,7 @@ from rushlight.optim.optimizer import Optimizer
 class OptState(Enum):
     """How far an optimizer is in this iteration."""
 
-    READY = 0
-    UNSCALED = 1
-    STEPPED = 2
+    READY, UNSCALED, STEPPED = range(3)
 
 
 def _fresh_state() -> dict[str, Any]:
@@ -111,7 +109,8 @@ class GradScaler:
         if state["stage"] is OptState.STEPPED:
             raise RuntimeError("unscale_() is being called after step().")
         inverse = factor.double().reciprocal().float()
-        state["found_inf_per_device"] = _unscale(optimizer, inverse, allow_float16=_fused(optimizer))
+        fused = any(group.get("fused") for group in optimizer.param_groups)
+        state["found_inf_per_device"] = _unscale(optimizer, inverse, allow_float16=fused)
         state["stage"] = OptState.UNSCALED
 
     @replayed
@@ -276,10 +275,6 @@ class GradScaler:
             state.update(_init_scale=self.get_scale(), _init_growth_tracker=self._get_growth_tracker(),
                          _scale=None, _growth_tracker=None)
         return state
-
-
-def _fused(optimizer: Optimizer) -> bool:
-    return any(group.get("fused") for group in optimizer.param_groups)
 
 
 def _unscale(optimizer: Optimizer, inverse: Any, allow_float16: bool) -> dict[Any, Any]:

@@ -15,10 +15,13 @@ _DEFAULTS = {"cpu": dt.bfloat16, "xla": dt.bfloat16, "hpu": dt.bfloat16, "cuda":
              "mps": dt.float16, "xpu": dt.float16, "ipu": dt.float16, "maia": dt.float16, "mtia": dt.float16}
 
 
+def _need(value: Any, kind: type, told: str) -> None:
+    if not isinstance(value, kind):
+        raise TypeError(f"{told}, not {type(value).__name__}")
+
+
 def _type_of(name: str, device_type: Any) -> str:
-    if not isinstance(device_type, str):
-        raise TypeError(f"{name}(): argument 'device_type' (position 1) must be str, not "
-                        f"{type(device_type).__name__}")
+    _need(device_type, str, f"{name}(): argument 'device_type' (position 1) must be str")
     return device(device_type).type
 
 
@@ -44,9 +47,7 @@ def set_autocast_enabled(device_type: Any, enabled: Any = None) -> None:
     """Switch autocast on or off for a type of device, or, with one argument, for CUDA."""
     if enabled is None and isinstance(device_type, bool):
         device_type, enabled = "cuda", device_type
-    if not isinstance(enabled, bool):
-        raise TypeError("set_autocast_enabled(): argument 'enabled' (position 2) must be bool, not "
-                        f"{type(enabled).__name__}")
+    _need(enabled, bool, "set_autocast_enabled(): argument 'enabled' (position 2) must be bool")
     enable(_known("set_autocast_enabled", device_type), enabled)
 
 
@@ -61,9 +62,7 @@ def get_autocast_dtype(device_type: str) -> dt.dtype:
 
 def set_autocast_dtype(device_type: str, dtype: dt.dtype) -> None:
     """Set the type that products are cast to."""
-    if not isinstance(dtype, dt.dtype):
-        raise TypeError("set_autocast_dtype(): argument 'dtype' (position 2) must be torch.dtype, not "
-                        f"{type(dtype).__name__}")
+    _need(dtype, dt.dtype, "set_autocast_dtype(): argument 'dtype' (position 2) must be torch.dtype")
     found = _known("set_autocast_dtype", device_type)
     THREAD.dtypes[found] = dtype
     if found == "cpu":

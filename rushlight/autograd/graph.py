@@ -46,11 +46,7 @@ class save_on_cpu(saved_tensors_hooks):
         def pack(t: Tensor) -> tuple[Any, Tensor]:
             return t.device, t.detach().clone() if pin_memory else t.detach().cpu()
 
-        def unpack(packed: tuple[Any, Tensor]) -> Tensor:
-            device, t = packed
-            return t.to(device)
-
-        super().__init__(pack, unpack)
+        super().__init__(pack, lambda packed: packed[1].to(packed[0]))
 
 
 @contextmanager

@@ -41,6 +41,17 @@ def pop(mode: Any) -> None:
     MODES.remove(mode)
 
 
+class Interpreter:
+    """A context that stands in this thread's door; subclasses define `run`."""
+
+    def __enter__(self) -> Any:
+        push(self)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pop(self)
+
+
 def wrapped(values: Iterable[Any]) -> bool:
     """Whether a level of vmap or of forward mode must see an op on these."""
     return bool(MODES and STACK.modes and WRAPPED) and not WRAPPED.isdisjoint([v.__class__ for v in values])

@@ -13,7 +13,7 @@ import operator
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import count
 from typing import Any
 
@@ -183,7 +183,7 @@ class Listener:
         name = own or next(n for n in (f"lifted_tensor_{i}" for i in count()) if f"c_{n}" not in taken)
         self.constants[name] = t.detach().clone()
         held = next((n for n in self.graph.nodes if n.op != "placeholder" or "leaf" in n.meta), None)
-        with self.graph.inserting_before(held) if held is not None else _nothing():
+        with self.graph.inserting_before(held) if held is not None else nullcontext():
             node = self.placeholder(f"c_{name.replace('.', '_')}")
         node.meta["val"], node.meta["constant"] = Value(t), name
         self.knows(t, node)
@@ -260,11 +260,6 @@ class _Tape:
         """What compile() hears of kernels, gradients and graphs says nothing new here."""
 
     run = constant = accumulate = walk = ignored
-
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield
 
 
 @contextmanager

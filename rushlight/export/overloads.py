@@ -238,8 +238,8 @@ def _fits(kind: str, value: Any, numbers: bool) -> bool:
     kind = kind.removesuffix("?")
     if kind.startswith("Tensor"):
         if "[" in kind:
-            return isinstance(value,
-                              (list, tuple)) and all(v is None or isinstance(v, torch.Tensor) for v in value)
+            many = isinstance(value, (list, tuple))
+            return many and all(v is None or isinstance(v, torch.Tensor) for v in value)
         return isinstance(value, torch.Tensor) or numbers and isinstance(value, (int, float, complex))
     if isinstance(value, torch.Tensor):
         return False
@@ -249,8 +249,8 @@ def _fits(kind: str, value: Any, numbers: bool) -> bool:
                 or kind[-2].isdigit()) and all(_fits(one, v, False) for v in items)
     plain = {"Scalar": (int, float, complex), "int": int, "float": (int, float), "bool": bool, "str": str,
              "ScalarType": torch.dtype}.get(kind)
-    return plain is None or isinstance(value,
-                                       plain) and (kind in ("bool", "Scalar") or not isinstance(value, bool))
+    either = kind in ("bool", "Scalar") or not isinstance(value, bool)
+    return plain is None or isinstance(value, plain) and either
 
 
 def _shaped(kind: str, value: Any) -> Any:

@@ -169,9 +169,8 @@ class _Guards(torch.nn.Module):
     def __init__(self, program: ExportedProgram) -> None:
         super().__init__()
         specs, nodes = program.graph_signature.input_specs, program.graph.nodes
-        self.inputs = tuple((s.arg.name, None, s.arg.value) if isinstance(s.arg,
-                                                          ConstantArgument) else _expected(s.arg.name, n)
-            for s, n in zip(specs, nodes, strict=False) if s.kind not in _STATE)
+        self.inputs = tuple(_expected(s.arg, n) for s, n in zip(specs, nodes, strict=False)
+                            if s.kind not in _STATE)
         self.ranges = tuple((name, *bounds) for name, bounds in program.range_constraints.items())
 
     def forward(self, *args: Any) -> None:
@@ -201,9 +200,11 @@ class _Guards(torch.nn.Module):
         sizes[wanted] = size
 
 
-def _expected(name: str, node: Any) -> tuple[Any, ...]:
+def _expected(arg: Any, node: Any) -> tuple[Any, ...]:
+    if isinstance(arg, ConstantArgument):
+        return arg.name, None, arg.value
     value = node.meta["val"]
-    return name, value.dtype, tuple(str(n) if isinstance(n, Sym) else n for n in value.shape)
+    return arg.name, value.dtype, tuple(str(n) if isinstance(n, Sym) else n for n in value.shape)
 
 
 def _hold(true: bool, what: str) -> None:

@@ -21,7 +21,7 @@ from rushlight.export import arguments as told
 from rushlight.export import overloads
 from rushlight.export.program import ExportedProgram
 from rushlight.export.signature import (ConstantArgument, ExportGraphSignature, InputKind, InputSpec,
-                                        OutputKind, OutputSpec, SymIntArgument, TensorArgument)
+                                        TensorArgument, user_output)
 from rushlight.export.symbols import UNBOUNDED, Dim, Place, Sym, Symbol
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
@@ -116,9 +116,9 @@ def _node(node: Node) -> dict[str, Any]:
     if hasattr(node.target, "_schema"):
         types = {p.name: p.type for p in node.target._schema.arguments}
         target = f"torch.ops.{node.target}"
-    inputs = [{"name": k, "arg": told.argument(v, types[k]), "kind": 1} for k,
-              v in zip(types, node.args, strict=False)]
-    inputs += [{"name": k, "arg": told.argument(v, types[k]), "kind": 2} for k, v in node.kwargs.items()]
+    given = [(1, *pair) for pair in zip(types, node.args, strict=False)]
+    inputs = [{"name": k, "arg": told.argument(v, types[k]), "kind": kind}
+              for kind, k, v in given + [(2, *pair) for pair in node.kwargs.items()]]
     trace = {"stack_trace": node.stack_trace} if node.stack_trace else {}
     return {"target": target, "inputs": inputs, "outputs": _results(node), "metadata": trace,
             "is_hop_single_tensor_return": None, "name": node.name}
@@ -168,7 +168,7 @@ def _program(read: Any, sampled: bool) -> ExportedProgram:
     if set(signature) != {"input_specs", "output_specs"} or any(set(s) != {"user_output"}
                                                                 for s in signature["output_specs"]):
         raise NotImplementedError("programs that were taken apart further than export() does are not read")
-    outputs = [OutputSpec(OutputKind.USER_OUTPUT, _named(v), None) for v in graph.output_node().args[0]]
+    outputs = [user_output(v) for v in graph.output_node().args[0]]
     call = model["graph_module"]["module_call_graph"][0]["signature"]
     inner, outer = told.structure_of(call["in_spec"]), told.structure_of(call["out_spec"])
     names = [told.identifier(name) for name in call["forward_arg_names"]]
@@ -180,12 +180,6 @@ def _program(read: Any, sampled: bool) -> ExportedProgram:
     _place(known, specs, graph)
     return ExportedProgram(GraphModule(torch.nn.Module(), graph), ExportGraphSignature(specs, outputs), state,
                            constants, known, inner, outer, names, sample)
-
-
-def _named(value: Any) -> Any:
-    if not isinstance(value, Node):
-        return ConstantArgument("", value)
-    return (SymIntArgument if isinstance(value.meta.get("val"), Sym) else TensorArgument)(value.name)
 
 
 def _tensors(read: Any, folder: str) -> dict[str, Any]:
@@ -215,12 +209,11 @@ def _tensor(data: bytes, meta: Any, offset: int) -> Any:
 def _input_of(entry: dict[str, Any]) -> InputSpec:
     (key, fields), = entry.items()
     if key == "constant_input":
-        return InputSpec(InputKind.USER_INPUT,
-                         ConstantArgument(told.identifier(fields["name"]), told.argument_of(
-            fields["value"], {})), None)
+        constant = ConstantArgument(told.identifier(fields["name"]), told.argument_of(fields["value"], {}))
+        return InputSpec(InputKind.USER_INPUT, constant, None)
     if key == "user_input" and "as_tensor" in fields["arg"]:
-        return InputSpec(InputKind.USER_INPUT,
-                         TensorArgument(told.identifier(fields["arg"]["as_tensor"]["name"])), None)
+        tensor = TensorArgument(told.identifier(fields["arg"]["as_tensor"]["name"]))
+        return InputSpec(InputKind.USER_INPUT, tensor, None)
     kind, (_, name) = next((k, v) for k, v in _KINDS.items() if v[0] == key)
     return InputSpec(kind, TensorArgument(told.identifier(fields["arg"]["name"])), str(fields[name]),
                      fields.get("persistent"))

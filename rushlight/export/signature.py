@@ -2,8 +2,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum, auto
+from enum import Enum
 from typing import Any
+
+from rushlight.export.symbols import Sym
+from rushlight.fx.node import Node
 
 
 @dataclass
@@ -31,25 +34,14 @@ class ConstantArgument:
 class InputKind(Enum):
     """What an input is."""
 
-    USER_INPUT = auto()
-    PARAMETER = auto()
-    BUFFER = auto()
-    CONSTANT_TENSOR = auto()
-    CUSTOM_OBJ = auto()
-    TOKEN = auto()
+    USER_INPUT, PARAMETER, BUFFER, CONSTANT_TENSOR, CUSTOM_OBJ, TOKEN = range(1, 7)
 
 
 class OutputKind(Enum):
     """What an output is."""
 
-    USER_OUTPUT = auto()
-    LOSS_OUTPUT = auto()
-    BUFFER_MUTATION = auto()
-    PARAMETER_MUTATION = auto()
-    GRADIENT_TO_PARAMETER = auto()
-    GRADIENT_TO_USER_INPUT = auto()
-    USER_INPUT_MUTATION = auto()
-    TOKEN = auto()
+    USER_OUTPUT, LOSS_OUTPUT, BUFFER_MUTATION, PARAMETER_MUTATION = range(1, 5)
+    GRADIENT_TO_PARAMETER, GRADIENT_TO_USER_INPUT, USER_INPUT_MUTATION, TOKEN = range(5, 9)
 
 
 @dataclass
@@ -78,6 +70,14 @@ class OutputSpec:
     def __str__(self) -> str:
         return f"{self.arg.name}: {self.kind.name}" + ("" if self.target is None
                                                        else f" target='{self.target}'")
+
+
+def user_output(value: Any) -> OutputSpec:
+    """A result for the caller: a node, or what is the same in every call."""
+    if not isinstance(value, Node):
+        return OutputSpec(OutputKind.USER_OUTPUT, ConstantArgument("", value), None)
+    of = SymIntArgument if isinstance(value.meta.get("val"), Sym) else TensorArgument
+    return OutputSpec(OutputKind.USER_OUTPUT, of(value.name), None)
 
 
 def _states(kind: InputKind) -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 from rushlight.export.errors import UserError
 
 UNBOUNDED = float("inf")
+_LINEAR = "(Only increasing linear operations with integer coefficients are supported.)"
 
 
 class _Hint(NamedTuple):
@@ -55,10 +56,8 @@ class Dim:
 
     def __add__(self, other: int) -> Dim:
         if type(other) is not int:
-            raise NotImplementedError(f"Attempted to add {other} to {self.__name__}, where an integer was "
-                                      "expected. "
-                                      "(Only increasing linear operations with integer coefficients are "
-                                      "supported.)")
+            raise NotImplementedError(
+                f"Attempted to add {other} to {self.__name__}, where an integer was expected. {_LINEAR}")
         return self._derived(f"{{}} {'+-'[other < 0]} {abs(other)}", lambda x: x + other)
 
     def __sub__(self, other: int) -> Dim:
@@ -68,7 +67,7 @@ class Dim:
         if type(other) is not int or other <= 0:
             raise NotImplementedError(
                 f"Attempted to multiply {other} with {self.__name__}, where a positive integer was expected. "
-                "(Only increasing linear operations with integer coefficients are supported.)")
+                f"{_LINEAR}")
         return self._derived(f"{other}*{{}}", lambda x: x * other)
 
     __radd__, __rmul__ = __add__, __mul__
@@ -144,9 +143,8 @@ def symbols(spec: Sequence[Any], leaves: Sequence[Any], sources: Sequence[str]) 
                 continue
             if not isinstance(dim, (Dim, _Hint)):
                 raise UserError(f"Unexpected dimension mapped to index {d} in input tensor shape {given} "
-                                "(expected "
-                                f"None, an int, a Dim, Dim.AUTO, Dim.STATIC, or Dim.DYNAMIC, but got {dim!r} "
-                                "instead)")
+                                "(expected None, an int, a Dim, Dim.AUTO, Dim.STATIC, or Dim.DYNAMIC, but "
+                                f"got {dim!r} instead)")
             _placed(found, taken, dim, Place(leaf, d % len(shape)), shape[d], sources[leaf])
     return list(found.values())
 
@@ -212,8 +210,8 @@ class Sym(NamedTuple):
         allowed = (ast.Expression, ast.BinOp, ast.Name, ast.Constant, ast.Load, ast.Add, ast.Sub, ast.Mult,
                    ast.FloorDiv)
         for node in ast.walk(found):
-            if not isinstance(node, allowed) or isinstance(node,
-                                                           ast.Constant) and type(node.value) is not int:
+            constant = isinstance(node, ast.Constant)
+            if not isinstance(node, allowed) or constant and type(node.value) is not int:
                 raise ValueError(f"{self.expression!r} is no expression of sizes: only + - * // and whole "
                                  "numbers")
         return found

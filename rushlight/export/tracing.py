@@ -15,7 +15,7 @@ from rushlight.export.errors import GuardOnDataDependentSymNode, UserError
 from rushlight.export.listener import Listener, Value, is_size, listening, numbers, rewritten
 from rushlight.export.program import ExportedProgram
 from rushlight.export.signature import (ConstantArgument, ExportGraphSignature, InputKind, InputSpec,
-                                        OutputKind, OutputSpec, SymIntArgument, TensorArgument)
+                                        TensorArgument, user_output)
 from rushlight.export.symbols import Dim, Sym, Symbol, fitted, points, symbols, times
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
@@ -60,8 +60,7 @@ class _Call:
             many = value if kind is inspect.Parameter.VAR_POSITIONAL else ()
             named += [(f"{name}_{i}", v) for i, v in enumerate(many)] if many else (
                 list(value.items()) if kind is inspect.Parameter.VAR_KEYWORD else [(name, value)])
-        order = {key: value for key,
-                 value in named if key not in kwargs} | {key: kwargs[key] for key in kwargs}
+        order = {key: value for key, value in named if key not in kwargs} | kwargs
         self.names = list(order)
         pathed = [part for name, value in order.items() for part in _paths(name, f"L['{name}']", value)]
         self.inputs, self.sources = [p[0] for p in pathed], [p[1] for p in pathed]
@@ -169,8 +168,8 @@ def _spread(shapes: Any, order: dict[str, Any]) -> list[Any]:
     for given, value in zip(shapes, order.values(), strict=True):
         tree = flatten(value)[1]
         whole = given is None or tree.kind is None
-        found += [given] * len(flatten(value)[0]) if whole else broadcast(given,
-                                                                          tree) or _shaped_like(given, value)
+        found += [given] * len(flatten(value)[0]) if whole else (
+            broadcast(given, tree) or _shaped_like(given, value))
     return found
 
 
@@ -309,21 +308,14 @@ def _assembled(call: _Call, record: _Record) -> ExportedProgram:
         tensor = isinstance(value, torch.Tensor)
         specs.append(InputSpec(InputKind.USER_INPUT,
                                TensorArgument(name) if tensor else ConstantArgument(name, value), None))
-    outputs = [OutputSpec(OutputKind.USER_OUTPUT, _told(v), None) for v in graph.output_node().args[0]]
+    outputs = [user_output(v) for v in graph.output_node().args[0]]
     # Parameters first.
     held = dict(sorted(mod.state_dict(keep_vars=True).items(),
                        key=lambda item: not isinstance(item[1], torch.nn.Parameter)))
     hidden = {name: b for name, b in mod.named_buffers() if name not in held}
     return ExportedProgram(GraphModule(torch.nn.Module(), graph), ExportGraphSignature(specs, outputs),
-                           dict(held), {**record.listener.constants,
-                            **hidden}, call.symbols, call.spec, record.out, call.names,
-                           (call.args, call.kwargs))
-
-
-def _told(value: Any) -> Any:
-    if not isinstance(value, Node):
-        return ConstantArgument("", value)
-    return (SymIntArgument if isinstance(value.meta.get("val"), Sym) else TensorArgument)(value.name)
+                           held, record.listener.constants | hidden, call.symbols, call.spec, record.out,
+                           call.names, (call.args, call.kwargs))
 
 
 def decomposed(program: ExportedProgram, table: dict[Any, Any] | None) -> ExportedProgram:

@@ -15,9 +15,8 @@ def tree_flatten_spec(given: tuple[list[Any], dict[str, Any]], spec: Tree) -> li
     leaves, tree = flatten((tuple(args), {key: kwargs[key] for key in keys}))
     if tree != spec:
         raise ValueError(f"Trying to flatten user inputs with exported input tree spec:\n{spec}\nbut "
-                         "actually got inputs "
-                         f"with tree spec of:\n{tree}\nPlease check that the inputs have the same number and "
-                         "type of args and kwargs as the ones you used when tracing.")
+                         f"actually got inputs with tree spec of:\n{tree}\nPlease check that the inputs have "
+                         "the same number and type of args and kwargs as the ones you used when tracing.")
     return leaves
 
 

@@ -18,13 +18,12 @@ from rushlight.ops.signature import REQUIRED
 from rushlight.ops.table import NAMES, ROWS
 
 _PACKAGE = torch.__file__.rpartition("__init__")[0]
+_OURS = ("<rushlight", f"{_PACKAGE}fx", f"{_PACKAGE}dispatch", f"{_PACKAGE}tensor")
 
 
 def _frame() -> FrameType | None:
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(("<rushlight", f"{_PACKAGE}fx",
-                                                                     f"{_PACKAGE}dispatch",
-                                                                     f"{_PACKAGE}tensor")):
+    while frame is not None and frame.f_code.co_filename.startswith(_OURS):
         frame = frame.f_back
     return frame
 
@@ -53,8 +52,8 @@ class Functional:
 
     def __init__(self, function: Any) -> None:
         self._function, self.__doc__ = function, function.__doc__
-        self.__name__, self.__qualname__, self.__module__ = names.name_of(function), names.name_of(
-            function), "rushlight.nn.functional"
+        self.__name__ = self.__qualname__ = names.name_of(function)
+        self.__module__ = "rushlight.nn.functional"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._function(*args, **kwargs)

@@ -56,8 +56,8 @@ class _Writer:
             return self.names[arg]
         if isinstance(arg, tuple):
             inner = f"({', '.join(map(self.text, arg))}{',' * (len(arg) == 1)})"
-            return self.known(type(arg),
-                              names.typename(type(arg))) + inner if hasattr(arg, "_fields") else inner
+            named = hasattr(arg, "_fields")
+            return self.known(type(arg), names.typename(type(arg))) + inner if named else inner
         if isinstance(arg, list):
             return f"[{', '.join(map(self.text, arg))}]"
         if isinstance(arg, slice):

@@ -19,10 +19,9 @@ _WORD = re.compile(r"([a-zA-Z_][0-9a-zA-Z_]*?)(?:_(\d+))?")
 _C_NN = frozenset("gelu linear softplus softshrink hardtanh_ log_sigmoid logsigmoid one_hot pad avg_pool2d "
                   "avg_pool3d scaled_dot_product_attention".split())
 _TORCH = frozenset("conv1d conv2d conv3d conv_transpose1d conv_transpose2d conv_transpose3d conv_tbc "
-                   "avg_pool1d "
-                   "bilinear prelu rrelu_ celu_ selu_ relu_ pixel_shuffle pixel_unshuffle channel_shuffle "
-                   "native_channel_shuffle pairwise_distance pdist cosine_similarity hardshrink "
-                   "adaptive_avg_pool1d threshold_".split())
+                   "avg_pool1d bilinear prelu rrelu_ celu_ selu_ relu_ pixel_shuffle pixel_unshuffle "
+                   "channel_shuffle native_channel_shuffle pairwise_distance pdist cosine_similarity "
+                   "hardshrink threshold_ adaptive_avg_pool1d".split())
 
 
 class Namespace:

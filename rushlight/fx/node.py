@@ -15,18 +15,23 @@ Argument = Any
 OPS = ("placeholder", "call_method", "call_module", "call_function", "get_attr", "output", "root")
 
 
+CONTAINERS = (tuple, list, dict, slice)
+
+
+def rebuilt(a: Any, fn: Callable[[Any], Any]) -> Any:
+    """One of CONTAINERS with fn(item) for its items."""
+    if isinstance(a, tuple):
+        return type(a)(*map(fn, a)) if hasattr(a, "_fields") else tuple(map(fn, a))
+    if isinstance(a, list):
+        return list(map(fn, a))
+    if isinstance(a, dict):
+        return {key: fn(item) for key, item in a.items()}
+    return slice(*map(fn, (a.start, a.stop, a.step)))
+
+
 def map_aggregate(a: Any, fn: Callable[[Any], Any]) -> Any:
     """`a` with fn(leaf) for what lists, tuples, dicts and slices in it hold."""
-    if isinstance(a, tuple):
-        items = [map_aggregate(item, fn) for item in a]
-        return type(a)(*items) if hasattr(a, "_fields") else tuple(items)
-    if isinstance(a, list):
-        return [map_aggregate(item, fn) for item in a]
-    if isinstance(a, dict):
-        return {key: map_aggregate(item, fn) for key, item in a.items()}
-    if isinstance(a, slice):
-        return slice(*(map_aggregate(item, fn) for item in (a.start, a.stop, a.step)))
-    return fn(a)
+    return rebuilt(a, lambda item: map_aggregate(item, fn)) if isinstance(a, CONTAINERS) else fn(a)
 
 
 def map_arg(a: Any, fn: Callable[[Node], Any]) -> Any:
@@ -42,12 +47,11 @@ class Node:
                  kwargs: dict[str, Any], return_type: Any = None) -> None:
         if op not in OPS:
             raise AssertionError(f"op '{op}' not in {OPS}")
-        if op == "call_function" and not callable(target):
+        wanted, fits = ("Callable", callable(target)) if op == "call_function" else (
+            "str", isinstance(target, str))
+        if not fits:
             raise ValueError(f"Node [graph = {graph}, name = '{name}'] target {target} has type "
-                             f"{type(target)} but a Callable is expected")
-        if op != "call_function" and not isinstance(target, str):
-            raise ValueError(f"Node [graph = {graph}, name = '{name}'] target {target} has type "
-                             f"{type(target)} but a str is expected")
+                             f"{type(target)} but a {wanted} is expected")
         self.graph, self.name, self.op, self.target, self.type = graph, name, op, target, return_type
         self._args: tuple[Any, ...] = ()
         self._kwargs: dict[str, Any] = {}

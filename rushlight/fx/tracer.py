@@ -13,7 +13,7 @@ from typing import Any
 import rushlight as torch
 from rushlight.fx.graph import Graph
 from rushlight.fx.graph_module import GraphModule
-from rushlight.fx.node import Node
+from rushlight.fx.node import CONTAINERS, Node, rebuilt
 from rushlight.fx.proxy import Attribute, Proxy, TraceError
 
 __all__ = ["GraphAppendingTracer", "Tracer", "TracerBase", "symbolic_trace", "wrap"]
@@ -68,15 +68,8 @@ class TracerBase:
         """A value as an argument of a node; NotImplementedError for what graphs cannot hold."""
         if isinstance(a, Proxy):
             return a.node
-        if isinstance(a, tuple):
-            items = [self.create_arg(item) for item in a]
-            return type(a)(*items) if hasattr(a, "_fields") else tuple(items)
-        if isinstance(a, list):
-            return [self.create_arg(item) for item in a]
-        if isinstance(a, dict):
-            return {key: self.create_arg(item) for key, item in a.items()}
-        if isinstance(a, slice):
-            return slice(*map(self.create_arg, (a.start, a.stop, a.step)))
+        if isinstance(a, CONTAINERS):
+            return rebuilt(a, self.create_arg)
         if a is None or a is ... or isinstance(a, (*_BASE, Node)):
             return a
         raise NotImplementedError(f"argument of type: {type(a)}")
@@ -90,9 +83,8 @@ class TracerBase:
         raise TraceError(
             "Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or as a "
             "*args or **kwargs function argument. See the torch.fx docs on pytorch.org for a more detailed "
-            "explanation of what "
-            "types of control flow can be traced, and check out the Proxy docstring for help troubleshooting "
-            "Proxy iteration errors")
+            "explanation of what types of control flow can be traced, and check out the Proxy docstring for "
+            "help troubleshooting Proxy iteration errors")
 
     def keys(self, obj: Proxy) -> Any:
         """`**value`."""
@@ -124,8 +116,8 @@ class Tracer(TracerBase):
 
     def is_leaf_module(self, m: Any, module_qualified_name: str) -> bool:
         """Whether a call of the module is one node: PyTorch's own modules, but for Sequential."""
-        return m.__module__.startswith(("torch.nn",
-                                        "rushlight.nn")) and not isinstance(m, torch.nn.Sequential)
+        ours = m.__module__.startswith(("torch.nn", "rushlight.nn"))
+        return ours and not isinstance(m, torch.nn.Sequential)
 
     def path_of_module(self, mod: Any) -> str:
         """The name of a submodule of the root; NameError if it is none."""

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
+from rushlight.base.renaming import renamed
 
 __all__ = ["calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_",
            "ones_", "orthogonal_", "sparse_", "trunc_normal_", "uniform_", "xavier_normal_",
@@ -179,29 +179,26 @@ def trunc_normal_(tensor: Any, mean: float = 0.0, std: float = 1.0, a: float = -
                       "of values may be incorrect.", stacklevel=2)
     inside = _normal_cdf((b - mean) / std) - _normal_cdf((a - mean) / std)
     with torch.no_grad():
-        if inside > 0.3:
-            _redraw_normals(tensor, mean, std, a, b, generator)
-        else:
-            _thin_uniforms(tensor, mean, std, a, b, generator)
-    return tensor
+        draw = _redraw_normals if inside > 0.3 else _thin_uniforms
+        made = draw(tensor, mean, std, a, b, generator)
+        return tensor if made is tensor else tensor.copy_(made)
 
 
 def _normal_cdf(x: float) -> float:
     return (1.0 + math.erf(x / math.sqrt(2.0))) / 2.0
 
 
-def _redraw_normals(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> None:
+def _redraw_normals(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> Any:
     """Most normals lie inside: replace the others."""
     low, high = (tensor.new_full((), bound).item() for bound in (a, b))
     made = tensor.normal_(mean, std, generator=generator)
     while (outside := (made < low) | (made > high)).any():
         fresh = torch.empty_like(made).normal_(mean, std, generator=generator)
         made = torch.where(outside, fresh, made)
-    if made is not tensor:
-        tensor.copy_(made)
+    return made
 
 
-def _thin_uniforms(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> None:
+def _thin_uniforms(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> Any:
     """Few lie inside: keep uniforms of [a, b) with the probability density / its peak there."""
     peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
     made, pending = tensor.uniform_(a, b, generator=generator), None
@@ -211,11 +208,9 @@ def _thin_uniforms(tensor: Any, mean: float, std: float, a: float, b: float, gen
         refused = torch.empty_like(tensor).uniform_(generator=generator).log_().gt(density)
         pending = refused if pending is None else pending & refused
         if not pending.any():
-            break
+            return made
         drawn = torch.empty_like(tensor).uniform_(a, b, generator=generator)
         made = torch.where(pending, drawn, made)
-    if made is not tensor:
-        tensor.copy_(made)
 
 
 def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Any:
@@ -259,20 +254,8 @@ def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = No
 # --- the names of PyTorch 0.3 ---------------------------------------------------------------------
 
 
-def _deprecated(function: Callable[..., Any]) -> Callable[..., Any]:
-    new = function.__name__
-    old = new.removesuffix("_")
-
-    def renamed(*args: Any, **kwargs: Any) -> Any:
-        warnings.warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.",
-                      FutureWarning, stacklevel=2)
-        return function(*args, **kwargs)
-
-    renamed.__name__ = renamed.__qualname__ = old
-    renamed.__doc__ = f"The old name of {new}."
-    return renamed
-
-
 for _new in (uniform_, normal_, constant_, eye_, dirac_, xavier_uniform_, xavier_normal_,
              kaiming_uniform_, kaiming_normal_, orthogonal_, sparse_):
-    globals()[_new.__name__.removesuffix("_")] = _deprecated(_new)
+    _old = _new.__name__.removesuffix("_")
+    _text = f"`nn.init.{_old}` is now deprecated in favor of `nn.init.{_old}_`."
+    globals()[_old] = renamed(_new, _old, _text)

@@ -23,6 +23,8 @@ from rushlight.serialize.trust import globals_of
 from rushlight.serialize.zipfile_format import ALIGNMENT, Reader, Writer
 
 _TRUE = ("1", "y", "yes", "true")
+_SEEKABLE = ("You can only torch.load from a file that is seekable. Please pre-load the data into a buffer "
+             "like io.BytesIO and try to load from it instead.")
 
 
 # --- saving -------------------------------------------------------------------------------------
@@ -169,15 +171,11 @@ def _opened_for_reading(f: Any) -> Any:
         return open(f, "rb")
     for method in ("seek", "tell", "read"):
         if not hasattr(f, method):
-            raise AttributeError(f"'{type(f).__name__}' object has no attribute '{method}'. You can only "
-                                 "torch.load from a file that is seekable. Please pre-load the data into a "
-                                 "buffer like io.BytesIO and try to load from it instead.")
+            raise AttributeError(f"'{type(f).__name__}' object has no attribute '{method}'. {_SEEKABLE}")
     try:
         f.seek(f.tell())
     except (io.UnsupportedOperation, OSError) as error:
-        raise type(error)(f"{error}. You can only torch.load from a file that is seekable. Please "
-                          "pre-load the data into a buffer like io.BytesIO and try to load from it "
-                          "instead.") from error
+        raise type(error)(f"{error}. {_SEEKABLE}") from error
     return nullcontext(f)
 
 

@@ -50,7 +50,8 @@ def replacing_path(path: str) -> Iterator[str]:
         beside(os.close, old)  # a large file's memory is given back meanwhile, which takes long
     except BaseException:
         held.close()
-        _remove(temporary)
+        with suppress(OSError):  # the error that brought us here matters more
+            os.unlink(temporary)
         raise
     _sync_directory(os.path.dirname(target))
 
@@ -62,22 +63,11 @@ def _mode(path: str) -> int | None:
         return None
 
 
-def _remove(path: str) -> None:
-    try:
-        os.unlink(path)
-    except OSError:
-        pass  # the error that brought us here matters more
-
-
 def _sync_directory(path: str) -> None:
     """Make the new name itself durable, where the system can."""
-    try:
+    with suppress(OSError):  # some file systems cannot; the file's data is safe all the same
         descriptor = os.open(path, os.O_RDONLY)
-    except OSError:
-        return
-    try:
-        os.fsync(descriptor)
-    except OSError:
-        pass  # some file systems cannot; the file's data is safe all the same
-    finally:
-        os.close(descriptor)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

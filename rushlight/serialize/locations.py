@@ -87,18 +87,8 @@ def _tag(kind: str) -> Tagger:
     return lambda storage: kind if storage.device.type == kind else None
 
 
-def _restore_cpu(storage: Any, location: str) -> Any:
-    return storage if location == "cpu" else None
-
-
-def _restore_cuda(storage: Any, location: str) -> Any:
-    return validate_cuda_device(location) if location.startswith("cuda") else None
-
-
-def _restore_meta(storage: Any, location: str) -> Any:
-    return make_meta_storage(storage.nbytes()) if location == "meta" else None
-
-
-register_package(10, _tag("cpu"), _restore_cpu)
-register_package(20, _tag("cuda"), _restore_cuda)
-register_package(22, _tag("meta"), _restore_meta)
+register_package(10, _tag("cpu"), lambda storage, location: storage if location == "cpu" else None)
+register_package(20, _tag("cuda"), lambda storage, location: (
+    validate_cuda_device(location) if location.startswith("cuda") else None))
+register_package(22, _tag("meta"), lambda storage, location: (
+    make_meta_storage(storage.nbytes()) if location == "meta" else None))

@@ -8,15 +8,12 @@ from __future__ import annotations
 import mmap
 import threading
 from enum import Enum
-from types import TracebackType
 
 
 class LoadEndianness(Enum):
     """The byte order to assume for files that do not record theirs."""
 
-    NATIVE = 1
-    LITTLE = 2
-    BIG = 3
+    NATIVE, LITTLE, BIG = 1, 2, 3
 
 
 class _Options:
@@ -72,8 +69,7 @@ class set_default_mmap_options:
     def __enter__(self) -> None:
         return None
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         _Options.mmap_flags = self._before
 
 
@@ -93,8 +89,7 @@ class skip_data:
         self._before = skipping_data()
         _local.skip = True
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         _local.skip = self._before
 
 

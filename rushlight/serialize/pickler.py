@@ -35,7 +35,11 @@ def dump(obj: Any, identify: Callable[[], Identify], pickle_module: Any = pickle
             return renamed
         if pickle_module is not pickle:
             return data  # a pickler of the user's: its files then carry Rushlight's names
-    return _dump_exact(obj, identify(), protocol)
+    buffer = io.BytesIO()
+    pickler = _ExactPickler(buffer, protocol)
+    pickler.identify = identify()
+    pickler.dump(obj)
+    return buffer.getvalue()
 
 
 def _dump_fast(obj: Any, identify: Identify, pickle_module: Any,
@@ -85,14 +89,6 @@ def _rename(data: bytes, written: set[tuple[bytes, bytes]]) -> bytes | None:
 def _torch_global(match: re.Match[bytes]) -> bytes:
     module, name = match.group(1).decode(), match.group(2).decode()
     return f"c{torch_module(module, name)}\n{name}\n".encode()
-
-
-def _dump_exact(obj: Any, identify: Identify, protocol: int) -> bytes:
-    buffer = io.BytesIO()
-    pickler = _ExactPickler(buffer, protocol)
-    pickler.identify = identify
-    pickler.dump(obj)
-    return buffer.getvalue()
 
 
 _PythonPickler: Any = pickle._Pickler

@@ -34,8 +34,7 @@ class Plan:
         """The object of the pickle at the file's position, which moves behind it."""
         if self.weights_only:
             start = file.tell()
-            encoding = self.arguments["encoding"]
-            found, length = load_weights(file.read(), persistent_load, encoding)
+            found, length = load_weights(file.read(), persistent_load, self.arguments["encoding"])
             file.seek(start + length)
             return found
         unpickler = trusting_unpickler(self.pickle_module, persistent_load)
@@ -79,8 +78,7 @@ class _Storages:
         of = storage_dtype(cls)
         if record not in self._loaded:
             self._loaded[record] = self._make(str(record), of, location_of(location), count)
-        found = self._loaded[record]
-        return TypedStorage(wrap_storage=found, dtype=of)
+        return TypedStorage(wrap_storage=self._loaded[record], dtype=of)
 
     def _make(self, record: str, of: dtype, location: str, count: int) -> Any:
         length, name = count * of.itemsize, f"{self._folder}/{record}"

@@ -152,8 +152,7 @@ def _rebuild_tensor(held: Any, storage_offset: int, size: Ints, stride: Ints) ->
 
 def _rebuild_tensor_v2(held: Any, storage_offset: int, size: Ints, stride: Ints, requires_grad: bool = False,
                        backward_hooks: Any = None, metadata: Any = None) -> Tensor:
-    made = _rebuild_tensor(held, storage_offset, size, stride)
-    return _finish(made, requires_grad, metadata)
+    return _finish(_rebuild_tensor(held, storage_offset, size, stride), requires_grad, metadata)
 
 
 def _rebuild_tensor_v3(held: Any, storage_offset: int, size: Ints, stride: Ints,
@@ -163,17 +162,13 @@ def _rebuild_tensor_v3(held: Any, storage_offset: int, size: Ints, stride: Ints,
 
 
 def _rebuild_meta_tensor_no_storage(of: dtype, size: Ints, stride: Ints, requires_grad: bool) -> Tensor:
-    made = meta_tensor(of, tuple(size), tuple(stride))
-    return made.requires_grad_() if requires_grad else made
+    return _finish(meta_tensor(of, tuple(size), tuple(stride)), requires_grad, None)
 
 
 def _rebuild_from_type_v2(function: Any, cls: type, args: tuple[Any, ...], state: Any) -> Any:
     made = function(*args)
     if type(made) is not cls and issubclass(cls, Tensor):
-        tracked = made.requires_grad
-        made = alias(made, cls=cls)
-        if tracked:
-            made.requires_grad_()
+        made = _finish(alias(made, cls=cls), made.requires_grad, None)
     set_state(made, state)
     return made
 
@@ -189,8 +184,7 @@ def _rebuild_sparse_tensor(layout: Any, data: tuple[Any, ...]) -> Any:
 
 
 def _rebuild_device_tensor_from_numpy(data: Array, of: dtype, device: Any, requires_grad: bool) -> Any:
-    made: Any = from_numpy(data).to(dtype=of, device=device)  # type: ignore[attr-defined]
-    return made.requires_grad_(requires_grad)
+    return _rebuild_device_tensor_from_cpu_tensor(from_numpy(data), of, device, requires_grad)
 
 
 def _rebuild_device_tensor_from_cpu_tensor(data: Any, of: dtype, device: Any, requires_grad: bool) -> Any:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Callable
-from types import TracebackType
 from typing import Any
 
 from rushlight.base import dtype as dt
@@ -69,14 +68,9 @@ def allowed(module: str, name: str) -> Any:
 
 def added_by_name() -> dict[str, Any]:
     """What the program added, by the name that files use for it."""
-    table = {}
-    for entry in _added:
-        if isinstance(entry, tuple):
-            found, full = entry
-        else:
-            found, full = entry, full_name(entry.__module__, entry.__qualname__)
-        table[full] = found
-    return table
+    pairs = (entry if isinstance(entry, tuple) else (entry, full_name(entry.__module__, entry.__qualname__))
+             for entry in _added)
+    return {full: found for found, full in pairs}
 
 
 def add_safe_globals(safe_globals: list[Entry]) -> None:
@@ -111,8 +105,7 @@ class safe_globals:
         add_safe_globals(self._entries)
         self._new = [entry for entry in _added if entry not in before]
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:
+    def __exit__(self, *error: object) -> None:
         _added[:] = [entry for entry in _added if entry not in self._new]
 
 

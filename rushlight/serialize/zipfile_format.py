@@ -100,9 +100,7 @@ def _zip64(size: int, start: int, local: bool) -> bytes:
     numbers = [size, 0 if local else size] if size >= _LIMIT else []
     if start >= _LIMIT:
         numbers.append(start)
-    if not numbers:
-        return b""
-    return struct.pack(f"<HH{len(numbers)}Q", 1, 8 * len(numbers), *numbers)
+    return struct.pack(f"<HH{len(numbers)}Q", 1, 8 * len(numbers), *numbers) if numbers else b""
 
 
 def _entry(path: bytes, flags: int, checksum: int, size: int, start: int) -> bytes:

@@ -16,7 +16,7 @@ from rushlight.tensor.gradient import refuse_switch
 from rushlight.tensor.tensor import WRAPPED, Tensor
 
 
-class Level:
+class Level(state.Interpreter):
     """One running transform; as a context, it stands in the door."""
 
     number = 0
@@ -27,11 +27,10 @@ class Level:
         if not self.number:
             self.number = 1 + max((level.number for level in active()), default=0)
         self.alive = True
-        state.push(self)
-        return self
+        return super().__enter__()
 
     def __exit__(self, *error: Any) -> None:
-        state.pop(self)
+        super().__exit__(*error)
         self.alive = False
 
     def run(self, row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:

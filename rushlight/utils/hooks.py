@@ -1,6 +1,7 @@
 """Handles of hooks, and the boundary through which a module's backward hooks see gradients."""
 from __future__ import annotations
 
+import functools
 import warnings
 import weakref
 from collections import OrderedDict
@@ -69,29 +70,24 @@ def unserializable_hook(f: Callable[..., Any]) -> Callable[..., Any]:
     return f
 
 
-_boundary: Any = None
-
-
-def _boundary_function() -> Any:
+@functools.cache
+def _boundary() -> Any:
     # Made at first use: most programs never register a backward hook.
-    global _boundary
-    if _boundary is None:
-        class BackwardHookFunction(torch.autograd.Function):
-            """Identity; its backward shows the gradients to `ctx.react`."""
+    class BackwardHookFunction(torch.autograd.Function):
+        """Identity; its backward shows the gradients to `ctx.react`."""
 
-            @staticmethod
-            def forward(ctx: Any, react: Any, materialize: bool, *tensors: Any) -> Any:
-                ctx.react = react
-                ctx.set_materialize_grads(materialize)
-                ctx.mark_non_differentiable(*[t for t in tensors if not t.requires_grad])
-                return tensors
+        @staticmethod
+        def forward(ctx: Any, react: Any, materialize: bool, *tensors: Any) -> Any:
+            ctx.react = react
+            ctx.set_materialize_grads(materialize)
+            ctx.mark_non_differentiable(*[t for t in tensors if not t.requires_grad])
+            return tensors
 
-            @staticmethod
-            def backward(ctx: Any, *grads: Any) -> Any:
-                return (None, None, *ctx.react(grads))
+        @staticmethod
+        def backward(ctx: Any, *grads: Any) -> Any:
+            return (None, None, *ctx.react(grads))
 
-        _boundary = BackwardHookFunction
-    return _boundary
+    return BackwardHookFunction
 
 
 class BackwardHook:
@@ -166,13 +162,11 @@ def _through(values: tuple[Any, ...], react: Any, materialize: bool) -> tuple[An
     tensors = [values[i] for i in index]
     if not (any(t.requires_grad for t in tensors) and torch.is_grad_enabled()):
         return values, None
-    passed = _boundary_function().apply(react, materialize, *tensors)
+    passed = _boundary().apply(react, materialize, *tensors)
     renewed = list(values)
     for i, tensor in zip(index, passed):
         renewed[i] = tensor
-    if type(values) is tuple:
-        return tuple(renewed), index
-    return type(values)(*renewed), index  # a named tuple
+    return (tuple(renewed) if type(values) is tuple else type(values)(*renewed)), index  # or a named tuple
 
 
 def _spread(index: list[int], values: tuple[Any, ...], size: int) -> tuple[Any, ...]:

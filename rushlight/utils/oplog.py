@@ -12,7 +12,7 @@ from rushlight.dispatch import state
 _PACKAGE = str(Path(torch.__file__).parent)
 
 
-class OpLog:
+class OpLog(state.Interpreter):
     """A context and an interpreter in the door: inside, each op that the program calls leaves a line."""
 
     def __init__(self) -> None:
@@ -20,10 +20,7 @@ class OpLog:
 
     def __enter__(self) -> None:
         self.lines = []
-        state.push(self)
-
-    def __exit__(self, *error: object) -> None:
-        state.pop(self)
+        super().__enter__()
 
     def run(self, row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """Note the op, its operands, its result and its caller; run it."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from contextlib import nullcontext
+from types import SimpleNamespace
 from typing import Any
 
 import rushlight as torch
@@ -29,11 +30,7 @@ class _Stop(Exception):
     """Everything that is needed has been computed again."""
 
 
-class _Settings:
-    early_stop = debug = None
-
-
-SETTINGS: Any = _Settings()
+SETTINGS: Any = SimpleNamespace(early_stop=None, debug=None)
 
 
 def noop_context_fn() -> tuple[Any, Any]:

@@ -73,7 +73,7 @@ def _tensors(tree: Any) -> list[Any]:
     return [t for t in flatten(tree)[0] if isinstance(t, torch.Tensor)]
 
 
-class _Selector:
+class _Selector(state.Interpreter):
     """A context and an interpreter. `again`: this is the repetition."""
 
     def __init__(self, policy: Callable[..., Any], kept: dict[Any, list[_Kept]], again: bool,
@@ -81,12 +81,9 @@ class _Selector:
         self.policy, self.kept, self.again, self.changed = policy, kept, again, changed
 
     def __enter__(self) -> None:
-        state.push(self)
+        super().__enter__()
         if not self.again:
             walked_once("selective activation checkpointing gives its results out once")
-
-    def __exit__(self, *error: object) -> None:
-        state.pop(self)
 
     def run(self, row: Any, call: Callable[..., Any], args: Any, kwargs: dict[str, Any]) -> Any:
         """Ask the policy; give out, keep, or just run. Of composites, the ops inside are asked about."""

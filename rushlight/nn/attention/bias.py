@@ -10,8 +10,7 @@ import rushlight as torch
 class CausalVariant(IntEnum):
     """UPPER_LEFT: query i sees keys 0 .. i. LOWER_RIGHT: the last query sees all keys."""
 
-    UPPER_LEFT = 1
-    LOWER_RIGHT = 2
+    UPPER_LEFT, LOWER_RIGHT = 1, 2
 
 
 def CausalBias(variant: CausalVariant, seq_len_q: int, seq_len_kv: int) -> Any:

@@ -7,25 +7,11 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.nn import functional as F, init
-from rushlight.nn.modules.function_module import FunctionModule
+from rushlight.nn.modules.function_module import FunctionModule, declared
 from rushlight.nn.modules.linear import NonDynamicallyQuantizableLinear
 from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.utils import each_once, register_empty
 from rushlight.nn.parameter import Parameter
-
-
-class Threshold(FunctionModule, function="threshold", threshold=float, value=float, inplace=False):
-    """x where x > threshold, else value. Any shape."""
-
-
-class ReLU(FunctionModule, function="relu", inplace=False):
-    """max(0, x). Any shape."""
-
-
-class RReLU(FunctionModule, function="rrelu", lower=1.0 / 8, upper=1.0 / 3, inplace=False):
-    """x where x >= 0, else a * x: a is drawn from U(lower, upper) in training, else the mean."""
-
-    _passed = ("lower", "upper", "training", "inplace")
 
 
 class Hardtanh(FunctionModule, function="hardtanh"):
@@ -59,76 +45,6 @@ class ReLU6(Hardtanh):
         super().__init__(0.0, 6.0, inplace)
 
 
-class Sigmoid(FunctionModule, function="torch.sigmoid"):
-    """1 / (1 + exp(-x)). Any shape."""
-
-
-class Hardsigmoid(FunctionModule, function="hardsigmoid", inplace=False):
-    """clip(x / 6 + 1/2, 0, 1). Any shape."""
-
-
-class Tanh(FunctionModule, function="torch.tanh"):
-    """tanh(x). Any shape."""
-
-
-class SiLU(FunctionModule, function="silu", inplace=False):
-    """x * sigmoid(x), also called swish. Any shape."""
-
-
-class Mish(FunctionModule, function="mish", inplace=False):
-    """x * tanh(softplus(x)). Any shape."""
-
-
-class Hardswish(FunctionModule, function="hardswish", inplace=False):
-    """x * clip(x / 6 + 1/2, 0, 1). Any shape."""
-
-
-class ELU(FunctionModule, function="elu", alpha=1.0, inplace=False):
-    """x where x > 0, else alpha * (exp(x) - 1). Any shape."""
-
-
-class CELU(FunctionModule, function="celu", alpha=1.0, inplace=False):
-    """max(0, x) + min(0, alpha * (exp(x / alpha) - 1)). Any shape."""
-
-
-class SELU(FunctionModule, function="selu", inplace=False):
-    """scale * ELU(x) with the constants of self-normalising networks. Any shape."""
-
-
-class GLU(FunctionModule, function="glu", dim=-1):
-    """a * sigmoid(b), where a and b are the halves of the input along `dim`."""
-
-
-class GELU(FunctionModule, function="gelu", approximate="none"):
-    """x * Phi(x), the normal distribution's; `approximate="tanh"` for the tanh formula."""
-
-    _by_name = True
-
-
-class Hardshrink(FunctionModule, function="hardshrink", lambd=0.5):
-    """x where |x| > lambd, else 0. Any shape."""
-
-    _shown = "lambd"
-
-
-class LeakyReLU(FunctionModule, function="leaky_relu", negative_slope=1e-2, inplace=False):
-    """x where x >= 0, else negative_slope * x. Any shape."""
-
-
-class LogSigmoid(FunctionModule, function="logsigmoid"):
-    """log(1 / (1 + exp(-x))). Any shape."""
-
-
-class Softplus(FunctionModule, function="softplus", beta=1.0, threshold=20.0):
-    """log(1 + exp(beta * x)) / beta; x itself where beta * x > threshold. Any shape."""
-
-
-class Softshrink(FunctionModule, function="softshrink", lambd=0.5):
-    """x - lambd where x > lambd, x + lambd where x < -lambd, else 0. Any shape."""
-
-    _shown = "lambd"
-
-
 class PReLU(FunctionModule, function="prelu"):
     """x where x >= 0, else weight * x; one weight, or one for each channel (dim 1).
 
@@ -149,24 +65,8 @@ class PReLU(FunctionModule, function="prelu"):
         init.constant_(self.weight, self.init)
 
 
-class Softsign(FunctionModule, function="softsign"):
-    """x / (1 + |x|). Any shape."""
-
-
-class Tanhshrink(FunctionModule, function="tanhshrink"):
-    """x - tanh(x). Any shape."""
-
-
 class _AlongDim(FunctionModule, function=None, dim=None):
     dim: int | None
-
-
-class Softmin(_AlongDim, function="softmin"):
-    """exp(-x) over its sum along `dim`."""
-
-
-class Softmax(_AlongDim, function="softmax"):
-    """exp(x) over its sum along `dim`."""
 
 
 class Softmax2d(Module):
@@ -178,8 +78,7 @@ class Softmax2d(Module):
         return F.softmax(input, -3)
 
 
-class LogSoftmax(_AlongDim, function="log_softmax"):
-    """log(softmax(x)) along `dim`."""
+globals().update(declared(__name__, _AlongDim))
 
 
 class MultiheadAttention(Module):
@@ -226,11 +125,9 @@ class MultiheadAttention(Module):
                        in_proj_bias=3 * size if bias else None)
 
     def _reset_parameters(self) -> None:
-        if self._qkv_same_embed_dim:
-            init.xavier_uniform_(self.in_proj_weight)
-        else:
-            for name in ("q_proj_weight", "k_proj_weight", "v_proj_weight"):
-                init.xavier_uniform_(getattr(self, name))
+        for weight in (self.in_proj_weight, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight):
+            if weight is not None:
+                init.xavier_uniform_(weight)
         if self.in_proj_bias is not None:
             init.constant_(self.in_proj_bias, 0.0)
             init.constant_(self.out_proj.bias, 0.0)

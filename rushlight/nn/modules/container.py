@@ -5,7 +5,6 @@ parameters.py.
 """
 from __future__ import annotations
 
-import operator
 import warnings
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping
@@ -13,7 +12,8 @@ from itertools import groupby, islice
 from typing import Any
 
 from rushlight.nn.modules.module import Module
-from rushlight.nn.modules.parameters import ParameterDict, ParameterList, _DictLike, _ListLike, _pairs
+from rushlight.nn.modules.parameters import (
+    _PAIRS, ParameterDict, ParameterList, _DictLike, _ListLike, _need_iterable, _pairs)
 from rushlight.nn.modules.tree import _addindent
 
 
@@ -95,11 +95,7 @@ class Sequential(_Modules):
 
     def _get_item_by_idx(self, iterator: Iterable[Any], idx: Any) -> Any:
         """The idx-th item; negative from the end."""
-        size = len(self)
-        idx = operator.index(idx)
-        if not -size <= idx < size:
-            raise IndexError(f"index {idx} is out of range")
-        return next(islice(iterator, idx % size, None))
+        return next(islice(iterator, int(self._get_abs_string_index(idx)), None))
 
     def _key(self, idx: Any) -> str:
         return self._get_item_by_idx(self._modules.keys(), idx)
@@ -168,9 +164,6 @@ class ModuleList(_Modules):
             return self.__class__(list(self._modules.values())[idx])
         return self._modules[self._get_abs_string_index(idx)]
 
-    def __iadd__(self, modules: Iterable[Any]) -> Any:
-        return self.extend(modules)
-
     def __add__(self, other: Iterable[Any]) -> "ModuleList":
         return ModuleList((*self, *other))
 
@@ -188,9 +181,7 @@ class ModuleList(_Modules):
 
     def extend(self, modules: Iterable[Any]) -> Any:
         """Add modules at the end."""
-        if not isinstance(modules, Iterable):
-            raise TypeError("ModuleList.extend should be called with an iterable, but got "
-                            + type(modules).__name__)
+        _need_iterable(modules, "ModuleList.extend")
         return super().extend(modules)
 
 
@@ -227,9 +218,7 @@ class ModuleDict(_DictLike):
 
     def update(self, modules: Any) -> None:
         """Add or replace modules, from a mapping or from (key, module) pairs."""
-        if not isinstance(modules, Iterable):
-            raise TypeError("ModuleDict.update should be called with an iterable of key/value pairs,"
-                            " but got " + type(modules).__name__)
+        _need_iterable(modules, "ModuleDict.update", _PAIRS)
         named = isinstance(modules, (ModuleDict, Mapping))
         for key, module in modules.items() if named else _pairs(modules, "ModuleDict"):
             self[key] = module

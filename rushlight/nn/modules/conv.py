@@ -178,23 +178,17 @@ class _LazyConvXdMixin(LazyLayer):
         self._unsized(bias, device, dtype)
 
     def _find(self, input: Any) -> int:
-        found = self._get_in_channels(input)
+        dims = len(self.kernel_size)
+        if input.dim() not in (dims + 1, dims + 2):
+            raise RuntimeError(f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to "
+                               f"{self.__class__.__name__}, but got input of size: {input.shape}")
+        found = input.shape[-dims - 1]
         if found % self.groups != 0:
             raise ValueError("in_channels must be divisible by groups")
         return found
 
     def _shapes(self) -> dict[str, tuple[int, ...]]:
         return {"weight": self._weight_shape(), "bias": (self.out_channels,)}
-
-    def _get_num_spatial_dims(self) -> int:
-        return len(self.kernel_size)
-
-    def _get_in_channels(self, input: Any) -> int:
-        dims = self._get_num_spatial_dims()
-        if input.dim() not in (dims + 1, dims + 2):
-            raise RuntimeError(f"Expected {dims + 1}D (unbatched) or {dims + 2}D (batched) input to "
-                               f"{self.__class__.__name__}, but got input of size: {input.shape}")
-        return input.shape[-dims - 1]
 
 
 LazyConv1d, LazyConv2d, LazyConv3d = lazy_forms(_LazyConvXdMixin, Conv1d, Conv2d, Conv3d)

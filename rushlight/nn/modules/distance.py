@@ -1,7 +1,7 @@
 """Distances between pairs of vectors."""
 from __future__ import annotations
 
-from rushlight.nn.modules.function_module import FunctionModule
+from rushlight.nn.modules.function_module import FunctionModule, declared
 
 
 class PairwiseDistance(FunctionModule, function="pairwise_distance", inputs="x1, x2", p=2.0, eps=1e-6,
@@ -17,7 +17,4 @@ class PairwiseDistance(FunctionModule, function="pairwise_distance", inputs="x1,
         self.norm = p
 
 
-class CosineSimilarity(FunctionModule, function="cosine_similarity", inputs="x1, x2", dim=1, eps=1e-8):
-    """The cosine of the angle between x1 and x2 along `dim`, which disappears."""
-
-    _shown = ""
+globals().update(declared(__name__))

@@ -1,7 +1,7 @@
 """Dropout and its relatives: active in training mode only."""
 from __future__ import annotations
 
-from rushlight.nn.modules.function_module import FunctionModule
+from rushlight.nn.modules.function_module import FunctionModule, declared
 
 
 class _DropoutNd(FunctionModule, function=None, p=0.5, inplace=False):
@@ -15,29 +15,4 @@ class _DropoutNd(FunctionModule, function=None, p=0.5, inplace=False):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-class Dropout(_DropoutNd, function="dropout"):
-    """Zero each element with probability p and scale the rest by 1 / (1 - p). Any shape."""
-
-
-class Dropout1d(_DropoutNd, function="dropout1d"):
-    """Zero whole channels of (N, C, L) or (C, L)."""
-
-
-class Dropout2d(_DropoutNd, function="dropout2d"):
-    """Zero whole channels of (N, C, H, W) or (N, C, L)."""
-
-
-class Dropout3d(_DropoutNd, function="dropout3d"):
-    """Zero whole channels of (N, C, D, H, W) or (C, D, H, W)."""
-
-
-class AlphaDropout(_DropoutNd, function="alpha_dropout"):
-    """Dropout that keeps mean and variance, for SELU networks. Any shape."""
-
-    _passed = ("p", "training")
-
-
-class FeatureAlphaDropout(_DropoutNd, function="feature_alpha_dropout"):
-    """AlphaDropout of whole channels."""
-
-    _passed = ("p", "training")
+globals().update(declared(__name__, _DropoutNd))

@@ -12,6 +12,8 @@ and with the `extra_repr` and `__constants__` that go with them.
 """
 from __future__ import annotations
 
+import functools
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -96,6 +98,35 @@ def members(base: Any, *dims: int) -> list[Any]:
         return type(base)(f"{name}{n}d", (base,), {"__module__": base.__module__, "__doc__": doc}, dims=n)
 
     return [*map(member, dims)]
+
+
+def declared(file: str, *bases: type[FunctionModule]) -> dict[str, Any]:
+    """The modules of a file (its __name__) that are rows of nn/declared.tsv: classes by name.
+
+    A row has the last part of the file's name, the class's name (of a family: its base's, and the numbers of
+    dims), which of `bases` it has (empty: FunctionModule), what stands in the brackets after it, the
+    attributes, the docstring.
+    """
+    made = {}
+    for home, names, base, said, attributes, doc in _rows():
+        if file.endswith(f".{home}"):
+            name, *dims = names.split()
+            of = next((b for b in bases if b.__name__ == base), FunctionModule)
+            body = {"__module__": file, "__doc__": doc.replace("\\n", "\n"), **_named(attributes)}
+            made[name] = type(of)(name, (of,), body, **_named(said))
+            made.update((member.__name__, member) for member in members(made[name], *map(int, dims)))
+    return made
+
+
+@functools.cache
+def _rows() -> list[list[str]]:
+    with open(os.path.join(os.path.dirname(__file__), os.pardir, "declared.tsv"), encoding="utf-8") as table:
+        return [line.rstrip("\n").split("\t") for line in table]
+
+
+def _named(text: str) -> dict[str, Any]:
+    """Names and values, written as Python's keyword arguments are."""
+    return eval(f"dict({text})", {"Any": Any}) if text else {}
 
 
 class _Written:

@@ -26,12 +26,6 @@ _global_forward_hooks_with_kwargs: OrderedDict[int, bool] = OrderedDict()
 _global_is_full_backward_hook: bool | None = None
 
 
-def _has_any_global_hook() -> bool:
-    return bool(_global_backward_pre_hooks or _global_backward_hooks or _global_forward_pre_hooks
-                or _global_forward_hooks or _global_forward_hooks_always_called
-                or _global_forward_hooks_with_kwargs)
-
-
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
     """`hook(module, name, buffer)` on every registration; a result replaces the buffer."""
     return add_hook(_global_buffer_registration_hooks, hook)
@@ -191,7 +185,10 @@ class Hooks:
             result = self.forward(*args, **kwargs)
             result = self._run_forward_hooks(args, kwargs, result, called)
             if boundary is not None:
-                result = _leave(boundary, result)
+                if not isinstance(result, (torch.Tensor, tuple)):
+                    warnings.warn("For backward hooks to be called, module output should be a Tensor or a "
+                                  f"tuple of Tensors but received {type(result)}", stacklevel=2)
+                result = boundary.setup_output_hook(result)
             if other:
                 self._hook_grad_fn(other, args, result)
             return result
@@ -255,13 +252,6 @@ class Hooks:
             for hook in hooks:
                 node.register_hook(_WrappedHook(hook, self))
             _warn_non_full(args, result, node)
-
-
-def _leave(boundary: BackwardHook, result: Any) -> Any:
-    if not isinstance(result, (torch.Tensor, tuple)):
-        warnings.warn("For backward hooks to be called, module output should be a Tensor or a "
-                      f"tuple of Tensors but received {type(result)}", stacklevel=3)
-    return boundary.setup_output_hook(result)
 
 
 def _warn_non_full(args: Any, result: Any, node: Any) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from rushlight.nn import _reduction, functional as F
 from rushlight.nn.modules.distance import PairwiseDistance
-from rushlight.nn.modules.function_module import FunctionModule
+from rushlight.nn.modules.function_module import FunctionModule, declared
 from rushlight.nn.modules.linear import Linear
 from rushlight.nn.modules.module import Module
 
@@ -37,8 +37,7 @@ class _WeightedLoss(_Loss, function=None):
         self.register_buffer("weight", weight)
 
 
-class L1Loss(_Loss, function="l1_loss"):
-    """|input - target|."""
+globals().update(declared(__name__, _Loss, _WeightedLoss))
 
 
 class NLLLoss(_WeightedLoss, function="nll_loss", weight=None, size_average=None, ignore_index=-100,
@@ -62,38 +61,6 @@ class NLLLoss2d(NLLLoss):
         super().__init__(weight, size_average, ignore_index, reduce, reduction)
 
 
-class PoissonNLLLoss(_Loss, function="poisson_nll_loss", inputs="log_input, target",
-                     log_input=True, full=False, size_average=None, eps=1e-8, reduce=None, reduction="mean"):
-    """exp(input) - target * input; without `log_input`, input - target * log(input + eps).
-
-    `full` adds Stirling's approximation of log(target!).
-    """
-
-
-class GaussianNLLLoss(_Loss, function="gaussian_nll_loss", inputs="input, target, var", full=False, eps=1e-6,
-                      reduction="mean"):
-    """(log(var) + (input - target)^2 / var) / 2, var at least eps; `full` adds log(2 pi) / 2."""
-
-    _keyword_only = ("full", "eps", "reduction")
-
-
-class KLDivLoss(_Loss, function="kl_div", size_average=None, reduce=None, reduction="mean", log_target=False):
-    """target * (log(target) - input), for log-probabilities; reduction "batchmean" too.
-
-    `log_target`: the target is in log-space as well.
-    """
-
-    __constants__ = ["reduction"]
-
-
-class MSELoss(_Loss, function="mse_loss"):
-    """(input - target)^2."""
-
-
-class BCELoss(_WeightedLoss, function="binary_cross_entropy"):
-    """-(target * log(input) + (1 - target) * log(1 - input)), for probabilities."""
-
-
 class BCEWithLogitsLoss(_Loss, function="binary_cross_entropy_with_logits"):
     """BCELoss of sigmoid(input), in one stable formula; `pos_weight` weighs positive targets."""
 
@@ -102,55 +69,6 @@ class BCEWithLogitsLoss(_Loss, function="binary_cross_entropy_with_logits"):
         super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
         self.register_buffer("pos_weight", pos_weight)
-
-
-class HingeEmbeddingLoss(_Loss, function="hinge_embedding_loss", margin=1.0, size_average=None,
-                         reduce=None, reduction="mean"):
-    """input where target is 1; max(0, margin - input) where it is -1."""
-
-
-class MultiLabelMarginLoss(_Loss, function="multilabel_margin_loss"):
-    """Hinge loss of several classes for each sample: (N, C); the target lists classes, then -1."""
-
-
-class SmoothL1Loss(_Loss, function="smooth_l1_loss", size_average=None, reduce=None,
-                   reduction="mean", beta=1.0):
-    """d^2 / (2 * beta) where |d| = |input - target| < beta, else |d| - beta / 2."""
-
-    __constants__ = ["reduction"]
-
-
-class HuberLoss(_Loss, function="huber_loss", reduction="mean", delta=1.0):
-    """d^2 / 2 where |d| = |input - target| < delta, else delta * (|d| - delta / 2)."""
-
-
-class SoftMarginLoss(_Loss, function="soft_margin_loss"):
-    """log(1 + exp(-target * input)), targets 1 and -1."""
-
-
-class CrossEntropyLoss(_WeightedLoss, function="cross_entropy", weight=None, size_average=None,
-                       ignore_index=-100, reduce=None, reduction="mean", label_smoothing=0.0):
-    """-log_softmax(input)[target]: (N, C, *) and classes (N, *), or probabilities (N, C, *).
-
-    `weight` (C,): of each class. `ignore_index`: targets that do not count. `label_smoothing`:
-    mixes the target with the uniform distribution.
-    """
-
-    __constants__ = ["ignore_index", "reduction", "label_smoothing"]
-
-
-class MultiLabelSoftMarginLoss(_WeightedLoss, function="multilabel_soft_margin_loss"):
-    """BCE with logits, averaged over the classes: (N, C) and 0/1 targets (N, C)."""
-
-
-class CosineEmbeddingLoss(_Loss, function="cosine_embedding_loss", inputs="input1, input2, target",
-                          margin=0.0, size_average=None, reduce=None, reduction="mean"):
-    """1 - cos(x1, x2) where target is 1; max(0, cos(x1, x2) - margin) where it is -1."""
-
-
-class MarginRankingLoss(_Loss, function="margin_ranking_loss", inputs="input1, input2, target",
-                        margin=0.0, size_average=None, reduce=None, reduction="mean"):
-    """max(0, -target * (input1 - input2) + margin)."""
 
 
 class MultiMarginLoss(_WeightedLoss, function="multi_margin_loss", p=1, margin=1.0, weight=None,
@@ -181,8 +99,7 @@ class TripletMarginLoss(_Loss, function="triplet_margin_loss", inputs="anchor, p
     `swap`: takes the negative's distance from the positive where that is smaller.
     """
 
-    def _post_init(self) -> None:
-        _check_margin(self)
+    _post_init = _check_margin
 
 
 class TripletMarginWithDistanceLoss(_Loss, function="triplet_margin_with_distance_loss",
@@ -197,16 +114,6 @@ class TripletMarginWithDistanceLoss(_Loss, function="triplet_margin_with_distanc
         self.distance_function = (PairwiseDistance() if distance_function is None else distance_function)
         self.margin, self.swap = margin, swap
         _check_margin(self)
-
-
-class CTCLoss(_Loss, function="ctc_loss", inputs="log_probs, targets, input_lengths, target_lengths", blank=0,
-              reduction="mean", zero_infinity=False):
-    """Connectionist temporal classification: log_probs (T, N, C), targets (N, S) or joined.
-
-    `blank`: the class of the blank. `zero_infinity`: impossible alignments count as 0.
-    """
-
-    __constants__ = ["blank", "reduction"]
 
 
 @dataclass

@@ -6,15 +6,8 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.nn import init
-from rushlight.nn.modules.function_module import FunctionModule
+from rushlight.nn.modules.function_module import FunctionModule, declared
 from rushlight.nn.modules.utils import register_empty
-
-
-class LocalResponseNorm(FunctionModule, function="local_response_norm", size=int, alpha=1e-4, beta=0.75,
-                        k=1.0):
-    """x / (k + alpha * mean of x^2 over `size` neighbouring channels) ** beta."""
-
-    _shown = "size, alpha=, beta=, k="
 
 
 class CrossMapLRN2d(FunctionModule, function=None, size=int, alpha=1e-4, beta=0.75, k=1):
@@ -25,7 +18,7 @@ class CrossMapLRN2d(FunctionModule, function=None, size=int, alpha=1e-4, beta=0.
     """
 
     k: float
-    _shown = LocalResponseNorm._shown
+    _shown = "size, alpha=, beta=, k="
 
     def forward(self, input: Any) -> Any:
         if input.dim() != 4:
@@ -108,3 +101,6 @@ class RMSNorm(_Affine, function="rms_norm", inputs="x", normalized_shape=Any, ep
         self.normalized_shape = _shape(self.normalized_shape)
         register_empty(self, device, dtype, weight=self.normalized_shape if self.elementwise_affine else None)
         self.reset_parameters()
+
+
+globals().update(declared(__name__))

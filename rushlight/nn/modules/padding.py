@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight.nn import functional as F
-from rushlight.nn.modules.function_module import FunctionModule, members
+from rushlight.nn.modules.function_module import FunctionModule, declared, members
 from rushlight.nn.modules.utils import _ntuple
 
 
@@ -52,24 +52,6 @@ class _ConstantPadNd(_Pad, function=None, padding=Any, value=float):
 ConstantPad1d, ConstantPad2d, ConstantPad3d = members(_ConstantPadNd, 1, 2, 3)
 
 
-class _ReflectionPadNd(_Pad):
-    """Mirror {last} at the ends, without repeating these."""
-
-    _mode = "reflect"
-
-
-ReflectionPad1d, ReflectionPad2d, ReflectionPad3d = members(_ReflectionPadNd, 1, 2, 3)
-
-
-class _ReplicationPadNd(_Pad):
-    """Repeat the ends of {last}."""
-
-    _mode = "replicate"
-
-
-ReplicationPad1d, ReplicationPad2d, ReplicationPad3d = members(_ReplicationPadNd, 1, 2, 3)
-
-
 class _ZeroPad:
     """A constant pad whose value is 0 and is not shown."""
 
@@ -89,3 +71,6 @@ class ZeroPad2d(_ZeroPad, ConstantPad2d):
 
 class ZeroPad3d(_ZeroPad, ConstantPad3d):
     """Put zeros around the last three dims."""
+
+
+globals().update(declared(__name__, _Pad))

@@ -37,11 +37,23 @@ def _pairs(given: Iterable[Any], owner: str) -> Iterator[tuple[Any, Any]]:
         yield pair[0], pair[1]
 
 
+# What a dict-like module is updated with, in words.
+_PAIRS = " of key/value pairs"
+
+
+def _need_iterable(given: Any, call: str, of: str = "") -> None:
+    if not isinstance(given, Iterable):
+        raise TypeError(f"{call} should be called with an iterable{of}, but got {type(given).__name__}")
+
+
 class _ListLike(Module):
     """Members are attributes named by their positions, which dir() leaves out."""
 
     def __len__(self) -> int:
         raise NotImplementedError
+
+    def __iadd__(self, other: Iterable[Any]) -> Any:
+        return self.extend(other)
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if not name.isdigit()]
@@ -100,9 +112,6 @@ class ParameterList(_ListLike):
 
     def __iter__(self) -> Iterator[Any]:
         return iter([self[i] for i in range(len(self))])
-
-    def __iadd__(self, parameters: Iterable[Any]) -> Any:
-        return self.extend(parameters)
 
     def append(self, value: Any) -> Any:
         """Add a value at the end."""
@@ -213,9 +222,7 @@ class ParameterDict(_DictLike):
 
     def update(self, parameters: Any) -> None:
         """Add or replace values, from a mapping or from (key, value) pairs."""
-        if not isinstance(parameters, Iterable):
-            raise TypeError("ParametersDict.update should be called with an iterable of key/value "
-                            "pairs, but got " + type(parameters).__name__)
+        _need_iterable(parameters, "ParametersDict.update", _PAIRS)
         if isinstance(parameters, (Mapping, ParameterDict)):
             # PyTorch takes the keys of an unordered mapping in sorted order.
             ordered = isinstance(parameters, (OrderedDict, ParameterDict))

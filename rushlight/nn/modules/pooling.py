@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from rushlight.nn import functional as F
-from rushlight.nn.modules.function_module import FunctionModule, members
+from rushlight.nn.modules.function_module import FunctionModule, declared, members
 from rushlight.nn.modules.utils import _ntuple
 
 
@@ -22,20 +22,6 @@ class _Pool(FunctionModule, function=None):
             setattr(self, name, _ntuple(self._dims)(getattr(self, name)))
 
 
-class _MaxPoolNd(_Pool, function="max_pool{}d", kernel_size=Any, stride=None, padding=0, dilation=1,
-                 return_indices=False, ceil_mode=False):
-    """Maximum over windows of {images}; padding counts as -inf.
-
-    `stride` is the kernel size by default. `return_indices` gives (result, indices), for MaxUnpool{n}d.
-    """
-
-    _by_name = True
-    _shown = "kernel_size=, stride=, padding=, dilation=, ceil_mode="
-
-
-MaxPool1d, MaxPool2d, MaxPool3d = members(_MaxPoolNd, 1, 2, 3)
-
-
 class _MaxUnpoolNd(_Pool, function="max_unpool{}d", kernel_size=Any, stride=None, padding=0):
     """Put the values back where MaxPool{n}d's indices say; zeros elsewhere."""
 
@@ -48,24 +34,6 @@ class _MaxUnpoolNd(_Pool, function="max_unpool{}d", kernel_size=Any, stride=None
 
 
 MaxUnpool1d, MaxUnpool2d, MaxUnpool3d = members(_MaxUnpoolNd, 1, 2, 3)
-
-
-class AvgPool1d(_Pool, function="avg_pool1d", dims=1, kernel_size=Any, stride=None, padding=0,
-                ceil_mode=False, count_include_pad=True):
-    """Average over windows of (N, C, L) or (C, L)."""
-
-    _tuples = True
-
-
-class _AvgPoolNd(_Pool, function="avg_pool{}d", kernel_size=Any, stride=None, padding=0,
-                 ceil_mode=False, count_include_pad=True, divisor_override=None):
-    """Average over windows of {images}; `divisor_override` divides instead of their size."""
-
-    divisor_override: int | None
-    _members_init = True
-
-
-AvgPool2d, AvgPool3d = members(_AvgPoolNd, 2, 3)
 
 
 class _FractionalMaxPoolNd(FunctionModule, function="fractional_max_pool{}d"):
@@ -96,32 +64,4 @@ class _FractionalMaxPoolNd(FunctionModule, function="fractional_max_pool{}d"):
 FractionalMaxPool2d, FractionalMaxPool3d = members(_FractionalMaxPoolNd, 2, 3)
 
 
-class _LPPoolNd(FunctionModule, function="lp_pool{}d", norm_type=float, kernel_size=Any, stride=None,
-                ceil_mode=False):
-    """(sum of x^p over each window)^(1/p) of {images}; `stride` is the kernel size by default."""
-
-
-LPPool1d, LPPool2d, LPPool3d = members(_LPPoolNd, 1, 2, 3)
-
-
-class _AdaptiveMaxPoolNd(FunctionModule, function="adaptive_max_pool{}d", output_size=Any,
-                         return_indices=False):
-    """Maximum over windows of {images}, chosen so that the result has `output_size`.
-
-    None keeps one of several dims.
-    """
-
-    _shown = "output_size="
-
-
-AdaptiveMaxPool1d, AdaptiveMaxPool2d, AdaptiveMaxPool3d = members(_AdaptiveMaxPoolNd, 1, 2, 3)
-
-
-class _AdaptiveAvgPoolNd(FunctionModule, function="adaptive_avg_pool{}d", output_size=Any):
-    """Average over windows of {images}, chosen so that the result has `output_size`.
-
-    None keeps one of several dims.
-    """
-
-
-AdaptiveAvgPool1d, AdaptiveAvgPool2d, AdaptiveAvgPool3d = members(_AdaptiveAvgPoolNd, 1, 2, 3)
+globals().update(declared(__name__, _Pool))

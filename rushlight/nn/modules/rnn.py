@@ -109,23 +109,16 @@ class RNNBase(Module):
             raise RuntimeError("input.size(-1) must be equal to input_size. Expected "
                                f"{self.input_size}, got {input.size(-1)}")
 
-    def _state_size(self, batch: int, size: int) -> tuple[int, int, int]:
-        return self.num_layers * self._directions(), batch, size
+    def _state_sizes(self, batch: int) -> list[tuple[int, int, int]]:
+        """The shapes of the state's tensors: (h, c) of an LSTM, h alone of the others."""
+        sizes = [self.proj_size or self.hidden_size] + [self.hidden_size] * (self.mode == "LSTM")
+        return [(self.num_layers * self._directions(), batch, size) for size in sizes]
 
     def check_hidden_size(self, hx: Any, expected_hidden_size: Any,
                           msg: str = "Expected hidden size {}, got {}") -> None:
         """RuntimeError where a state has the wrong shape."""
         if tuple(hx.size()) != tuple(expected_hidden_size):
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
-
-    def _check_state(self, state: tuple[Any, ...], batch: int) -> None:
-        out = self.proj_size or self.hidden_size
-        if self.mode != "LSTM":
-            self.check_hidden_size(state[0], self._state_size(batch, out))
-            return
-        for i, size in ((0, out), (1, self.hidden_size)):
-            self.check_hidden_size(state[i], self._state_size(batch, size),
-                                   f"Expected hidden[{i}] size {{}}, got {{}}")
 
     # --- forward ----------------------------------------------------------------------------------
 
@@ -134,7 +127,8 @@ class RNNBase(Module):
         if isinstance(input, PackedSequence):
             return self._forward_packed(input, hx)
         if input.dim() not in (2, 3):
-            raise ValueError(f"{self._name()}: Expected input to be 2D or 3D, got {input.dim()}D instead")
+            name = self.mode.partition("_")[0]
+            raise ValueError(f"{name}: Expected input to be 2D or 3D, got {input.dim()}D instead")
         batched = input.dim() == 3
         batch_dim = 0 if self.batch_first else 1
         if not batched:
@@ -167,9 +161,6 @@ class RNNBase(Module):
         return (PackedSequence(output, batch_sizes, order, back),
                 tuple(after) if self.mode == "LSTM" else after[0])
 
-    def _name(self) -> str:
-        return "RNN" if self.mode.startswith("RNN") else self.mode
-
     def _given_state(self, hx: Any, batched: bool) -> tuple[Any, ...]:
         dims, state = (3 if batched else 2), (hx if self.mode == "LSTM" else (hx,))
         which = "batched" if batched else "unbatched"
@@ -182,14 +173,13 @@ class RNNBase(Module):
         return tuple(state) if batched else tuple(s.unsqueeze(1) for s in state)
 
     def _first_state(self, input: Any, batch: int, state: Any) -> tuple[Any, ...]:
-        if state is not None:
-            self._check_state(state, batch)
-            return tuple(state)
-        sizes = [self.proj_size or self.hidden_size]
-        if self.mode == "LSTM":
-            sizes.append(self.hidden_size)
-        return tuple(torch.zeros(self._state_size(batch, size), dtype=input.dtype,
-                                 device=input.device) for size in sizes)
+        sizes = self._state_sizes(batch)
+        if state is None:
+            return tuple(torch.zeros(size, dtype=input.dtype, device=input.device) for size in sizes)
+        for i, size in enumerate(sizes):
+            which = f"[{i}]" if self.mode == "LSTM" else ""
+            self.check_hidden_size(state[i], size, f"Expected hidden{which} size {{}}, got {{}}")
+        return tuple(state)
 
 
 def _is_probability(p: Any) -> bool:

@@ -7,9 +7,8 @@ from typing import Any
 
 import rushlight as torch
 from rushlight.nn import functional as F, init
-from rushlight.nn.modules.activation import GELU, MultiheadAttention, ReLU
+from rushlight.nn.modules.activation import MultiheadAttention
 from rushlight.nn.modules.container import ModuleList
-from rushlight.nn.modules.dropout import Dropout
 from rushlight.nn.modules.linear import Linear
 from rushlight.nn.modules.module import Module
 from rushlight.nn.modules.normalization import LayerNorm
@@ -182,14 +181,14 @@ class _Layer(Module):
             setattr(self, name, MultiheadAttention(d_model, nhead, dropout=dropout, bias=bias,
                                                    batch_first=batch_first, **where))
         self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **where)
-        self.dropout = Dropout(dropout)
+        self.dropout = torch.nn.Dropout(dropout)
         self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **where)
         self.norm_first = norm_first
         blocks = range(1, len(self._attentions) + 2)
         for i in blocks:
             setattr(self, f"norm{i}", LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **where))
         for i in blocks:
-            setattr(self, f"dropout{i}", Dropout(dropout))
+            setattr(self, f"dropout{i}", torch.nn.Dropout(dropout))
         self.activation = (_get_activation_fn(activation) if isinstance(activation, str) else activation)
         if len(self._attentions) == 1:  # PyTorch's encoders look at it
             self.activation_relu_or_gelu = _relu_or_gelu(self.activation)
@@ -225,9 +224,9 @@ class TransformerEncoderLayer(_Layer):
 
 def _relu_or_gelu(activation: Any) -> int:
     """1 for relu, 2 for gelu, 0 for others."""
-    if activation is F.relu or isinstance(activation, ReLU):
+    if activation is F.relu or isinstance(activation, torch.nn.ReLU):
         return 1
-    return 2 if activation is F.gelu or isinstance(activation, GELU) else 0
+    return 2 if activation is F.gelu or isinstance(activation, torch.nn.GELU) else 0
 
 
 class TransformerDecoderLayer(_Layer):

@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import rushlight as torch
+from rushlight.base.renaming import renamed
 
 
 def _parameters(parameters: Any) -> list[Any]:
@@ -65,12 +66,8 @@ def clip_grad_norm_(parameters: Any, max_norm: float, norm_type: float = 2.0,
     return total
 
 
-def clip_grad_norm(parameters: Any, max_norm: float, norm_type: float = 2.0,
-                   error_if_nonfinite: bool = False, foreach: bool | None = None) -> Any:
-    """Deprecated: use clip_grad_norm_."""
-    warnings.warn("`torch.nn.utils.clip_grad_norm` is now deprecated in favor of "
-                  "`torch.nn.utils.clip_grad_norm_`.", FutureWarning, stacklevel=2)
-    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
+clip_grad_norm = renamed(clip_grad_norm_, "clip_grad_norm", (
+    "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`."))
 
 
 def clip_grad_value_(parameters: Any, clip_value: float, foreach: bool | None = None) -> None:

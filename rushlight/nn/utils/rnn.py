@@ -77,7 +77,11 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False,
 
     `enforce_sorted`: the lengths must fall; without it the batch is sorted first.
     """
-    lengths = _as_lengths(lengths)
+    if not isinstance(lengths, torch.Tensor):
+        lengths = torch.as_tensor(lengths, dtype=torch.int64, device="cpu")
+    elif lengths.device.type != "cpu":
+        raise RuntimeError("'lengths' argument should be a 1D CPU int64 tensor, but got "
+                           f"{lengths.dim()}D {lengths.device} {lengths.dtype} tensor")
     if enforce_sorted:
         order = None
     else:
@@ -86,15 +90,6 @@ def pack_padded_sequence(input: Any, lengths: Any, batch_first: bool = False,
         input = input.index_select(0 if batch_first else 1, order)
     data, batch_sizes = _pack(input, lengths, batch_first)
     return PackedSequence(data, batch_sizes, order, None)
-
-
-def _as_lengths(lengths: Any) -> Any:
-    if isinstance(lengths, torch.Tensor):
-        if lengths.device.type != "cpu":
-            raise RuntimeError("'lengths' argument should be a 1D CPU int64 tensor, but got "
-                               f"{lengths.dim()}D {lengths.device} {lengths.dtype} tensor")
-        return lengths
-    return torch.as_tensor(lengths, dtype=torch.int64, device="cpu")
 
 
 def _pack(input: Any, lengths: Any, batch_first: bool) -> tuple[Any, Any]:

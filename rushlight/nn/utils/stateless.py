@@ -2,24 +2,13 @@
 from __future__ import annotations
 
 import contextlib
-import warnings
 from collections.abc import Iterator
 from typing import Any
 
 import rushlight as torch
+from rushlight.base.renaming import renamed
 
 _MISSING = object()
-
-
-def functional_call(module: Any, parameters_and_buffers: dict[str, Any], args: Any = None,
-                    kwargs: dict[str, Any] | None = None, *, tie_weights: bool = True,
-                    strict: bool = False) -> Any:
-    """Deprecated: use torch.func.functional_call."""
-    warnings.warn("This API is deprecated as of PyTorch 2.0 and will be removed in a future version "
-                  "of PyTorch. Please use torch.func.functional_call instead which is a drop-in "
-                  "replacement for this API.", FutureWarning, stacklevel=2)
-    return _functional_call(module, parameters_and_buffers, args, kwargs, tie_weights=tie_weights,
-                            strict=strict)
 
 
 def _functional_call(module: Any, parameters_and_buffers: dict[str, Any], args: Any = None,
@@ -34,6 +23,11 @@ def _functional_call(module: Any, parameters_and_buffers: dict[str, Any], args: 
     args = () if args is None else args if isinstance(args, tuple) else (args,)
     with _reparametrize_module(module, parameters_and_buffers, tie_weights=tie_weights, strict=strict):
         return module(*args, **(kwargs or {}))
+
+
+functional_call = renamed(_functional_call, "functional_call", (
+    "This API is deprecated as of PyTorch 2.0 and will be removed in a future version of PyTorch. Please use "
+    "torch.func.functional_call instead which is a drop-in replacement for this API."))
 
 
 @contextlib.contextmanager

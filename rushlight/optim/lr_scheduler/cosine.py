@@ -30,9 +30,13 @@ class CosineAnnealingLR(LRScheduler):
                 * (group["lr"] - low) + low for group in groups]
 
     def _get_closed_form_lr(self) -> list[Any]:
-        low = self.eta_min
-        return [low + (base - low) * (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
-                for base in self.base_lrs]
+        return _half_cosine(self, self.last_epoch, self.T_max)
+
+
+def _half_cosine(scheduler: Any, done: float, steps: int) -> list[Any]:
+    """The rates after `done` of `steps` on the way from the initial ones to eta_min."""
+    low, share = scheduler.eta_min, 1 + math.cos(math.pi * done / steps)
+    return [low + (base - low) * share / 2 for base in scheduler.base_lrs]
 
 
 class CosineAnnealingWarmRestarts(LRScheduler):
@@ -53,9 +57,7 @@ class CosineAnnealingWarmRestarts(LRScheduler):
     def get_lr(self) -> list[Any]:
         """One rate per group."""
         self._warn_outside_step()
-        low = self.eta_min
-        return [low + (base - low) * (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
-                for base in self.base_lrs]
+        return _half_cosine(self, self.T_cur, self.T_i)
 
     def step(self, epoch: float | None = None) -> None:  # type: ignore[override]
         """Move on by one step, or to a (fractional) epoch."""

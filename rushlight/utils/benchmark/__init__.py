@@ -1,8 +1,6 @@
 """torch.utils.benchmark: time statements, and set measurements side by side."""
-from rushlight.utils.benchmark.utils.common import (Measurement, TaskSpec, ordered_unique, select_unit,
-                                                    set_torch_threads, trim_sigfig, unit_to_english)
-from rushlight.utils.benchmark.utils.compare import Colorize, Compare
-from rushlight.utils.benchmark.utils.timer import Language, Timer, timer
+from rushlight.base.lazy import homes, lazy_names, public
 
-__all__ = ["Colorize", "Compare", "Language", "Measurement", "TaskSpec", "Timer", "ordered_unique",
-           "select_unit", "set_torch_threads", "timer", "trim_sigfig", "unit_to_english"]
+_HOMES = homes("rushlight.utils.benchmark")
+__getattr__, __dir__ = lazy_names(globals(), _HOMES)
+__all__ = public(_HOMES)  # noqa: PLE0605

@@ -1,14 +1,6 @@
 """torch.utils.data: datasets, samplers, the DataLoader."""
-from rushlight.utils.data import _utils as _utils
-from rushlight.utils.data.collate import default_collate, default_convert
-from rushlight.utils.data.dataset import (ChainDataset, ConcatDataset, Dataset, IterableDataset,
-                                          StackDataset, Subset, TensorDataset, random_split)
-from rushlight.utils.data.dataloader import DataLoader, get_worker_info
-from rushlight.utils.data.distributed import DistributedSampler
-from rushlight.utils.data.sampler import (BatchSampler, RandomSampler, Sampler,
-                                          SequentialSampler, SubsetRandomSampler, WeightedRandomSampler)
+from rushlight.base.lazy import homes, lazy_names, public
 
-__all__ = ["BatchSampler", "ChainDataset", "ConcatDataset", "DataLoader", "Dataset",
-           "DistributedSampler", "IterableDataset", "RandomSampler", "Sampler", "SequentialSampler",
-           "StackDataset", "Subset", "SubsetRandomSampler", "TensorDataset", "WeightedRandomSampler",
-           "default_collate", "default_convert", "get_worker_info", "random_split"]
+_HOMES = homes("rushlight.utils.data")
+__getattr__, __dir__ = lazy_names(globals(), _HOMES)
+__all__ = public(_HOMES)  # noqa: PLE0605

@@ -83,12 +83,9 @@ def _unknown(found: Any) -> str:
 
 
 def _collater(item: Any, functions: Collaters | None) -> Collater | None:
-    if not functions:
-        return None
+    functions = functions or {}
     found = functions.get(type(item))
-    if found is not None:
-        return found
-    return next((f for kind, f in functions.items() if isinstance(item, kind)), None)
+    return found or next((f for kind, f in functions.items() if isinstance(item, kind)), None)
 
 
 def collate_tensor_fn(batch: Any, *, collate_fn_map: Collaters | None = None) -> Any:

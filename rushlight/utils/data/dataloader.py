@@ -65,7 +65,8 @@ class DataLoader(Generic[T_co]):
             raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive "
                              "with drop_last")
         if sampler is None:
-            sampler = self._default_sampler(shuffle)
+            sampler = (_Endless() if self._iterable else SequentialSampler(dataset) if not shuffle
+                       else RandomSampler(dataset, generator=generator))
         if batch_size is not None and batch_sampler is None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_size, self.drop_last = batch_size, drop_last
@@ -82,13 +83,6 @@ class DataLoader(Generic[T_co]):
         if name in _FIXED and self.__initialized:
             raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
         super().__setattr__(name, value)
-
-    def _default_sampler(self, shuffle: bool | None) -> Any:
-        if self._iterable:
-            return _Endless()
-        if shuffle:
-            return RandomSampler(self.dataset, generator=self.generator)
-        return SequentialSampler(self.dataset)
 
     def _check_sampling(self, shuffle: Any, sampler: Any, batch_sampler: Any) -> None:
         if self._iterable:

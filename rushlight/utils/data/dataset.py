@@ -66,10 +66,10 @@ class StackDataset(Dataset[Any]):
         return tuple(d[index] for d in self.datasets)
 
     def __getitems__(self, indices: list[Any]) -> list[Any]:
-        if isinstance(self.datasets, dict):
-            rows = zip(*(_items(d, indices) for d in self.datasets.values()), strict=True)
-            return [dict(zip(self.datasets, row, strict=True)) for row in rows]
-        return list(zip(*(_items(d, indices) for d in self.datasets), strict=True))
+        named = isinstance(self.datasets, dict)
+        held = self.datasets.values() if named else self.datasets
+        rows = zip(*(_items(d, indices) for d in held), strict=True)
+        return [dict(zip(self.datasets, row, strict=True)) for row in rows] if named else list(rows)
 
     def __len__(self) -> int:
         return self._length

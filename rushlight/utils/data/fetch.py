@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -65,13 +66,8 @@ class IterableFetcher:
             raise StopIteration
         if not recipe.batched:
             return recipe.collate_fn(next(self._items))
-        batch = []
-        for _ in index:
-            try:
-                batch.append(next(self._items))
-            except StopIteration:
-                self._ended = True
-                break
+        batch = list(islice(self._items, len(index)))
+        self._ended = len(batch) < len(index)
         if not batch or (recipe.drop_last and len(batch) < len(index)):
             raise StopIteration
         return recipe.collate_fn(batch)

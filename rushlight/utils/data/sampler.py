@@ -10,6 +10,11 @@ import rushlight as torch
 T_co = TypeVar("T_co", covariant=True)
 
 
+def _check_positive(name: str, value: Any, bools: bool = False) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) and not bools or value <= 0:
+        raise ValueError(f"{name} should be a positive integer value, but got {name}={value}")
+
+
 class Sampler(Generic[T_co]):
     """Subclass with __iter__() over indices (or lists of them)."""
 
@@ -42,9 +47,7 @@ class RandomSampler(Sampler[int]):
         self._num_samples, self.generator = num_samples, generator
         if not isinstance(replacement, bool):
             raise TypeError(f"replacement should be a boolean value, but got replacement={replacement}")
-        if not isinstance(self.num_samples, int) or self.num_samples <= 0:
-            raise ValueError("num_samples should be a positive integer value, but got num_samples="
-                             f"{self.num_samples}")
+        _check_positive("num_samples", self.num_samples, bools=True)
 
     @property
     def num_samples(self) -> int:
@@ -98,9 +101,7 @@ class WeightedRandomSampler(Sampler[int]):
 
     def __init__(self, weights: Sequence[float], num_samples: int, replacement: bool = True,
                  generator: Any = None) -> None:
-        if not isinstance(num_samples, int) or isinstance(num_samples, bool) or num_samples <= 0:
-            raise ValueError("num_samples should be a positive integer value, but got num_samples="
-                             f"{num_samples}")
+        _check_positive("num_samples", num_samples)
         if not isinstance(replacement, bool):
             raise ValueError(f"replacement should be a boolean value, but got replacement={replacement}")
         self.weights = torch.as_tensor(weights, dtype=torch.double)
@@ -121,9 +122,7 @@ class BatchSampler(Sampler[list[int]]):
     """Indices of another sampler in lists of batch_size."""
 
     def __init__(self, sampler: Any, batch_size: int, drop_last: bool) -> None:
-        if not isinstance(batch_size, int) or isinstance(batch_size, bool) or batch_size <= 0:
-            raise ValueError(f"batch_size should be a positive integer value, but got batch_size="
-                             f"{batch_size}")
+        _check_positive("batch_size", batch_size)
         if not isinstance(drop_last, bool):
             raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
         self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last

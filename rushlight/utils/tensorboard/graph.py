@@ -9,7 +9,7 @@ from rushlight.dispatch import state
 from rushlight.transforms.levels import operands
 
 
-class Tracer:
+class Tracer(state.Interpreter):
     """An interpreter in the door: each op becomes a node, joined to those that made its operands."""
 
     def __init__(self, model: Any) -> None:
@@ -52,12 +52,10 @@ def graph(model: Any, inputs: Any) -> tuple[dict[int, Any], list[str]]:
     for i, t in enumerate(operands(inputs)):
         tracer.add(f"input_{i}", "IO Node", (), t)
     hooks = [hook for name, module in model.named_modules() if name for hook in tracer.hooks(name, module)]
-    state.push(tracer)
     try:
-        with torch.no_grad():
+        with tracer, torch.no_grad():
             found = model(*inputs)
     finally:
-        state.pop(tracer)
         for hook in hooks:
             hook.remove()
     for i, t in enumerate(operands((found,))):

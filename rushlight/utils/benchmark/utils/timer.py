@@ -18,8 +18,7 @@ _Callback = Callable[[int, float], Any]
 class Language(enum.Enum):
     """What a statement is written in."""
 
-    PYTHON = 0
-    CPP = 1
+    PYTHON, CPP = 0, 1
 
 
 class Timer:
@@ -111,9 +110,8 @@ class Timer:
         number = 1
         while True:
             taken = self._timeit(number)
-            if overhead / taken <= 1e-4 and taken >= min_run_time / 1000 or taken > min_run_time:
-                return number
-            if number * 10 > 2**31 - 1:
+            long = overhead / taken <= 1e-4 and taken >= min_run_time / 1000 or taken > min_run_time
+            if long or number * 10 > 2**31 - 1:
                 return number
             number *= 10
 
