@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from rushlight.compiler import vectormath as vm
 from rushlight.compiler.ir import Module
 from rushlight.compiler.lanes import Lane
-from rushlight.compiler.runtime import SLOT, slot
+from rushlight.compiler.runtime import SLOT, close, slot
 from rushlight.compiler.tilecode import Writer
 
 _OPERANDS = ("q", "k", "v", "g", "dq", "dk", "dv")
@@ -187,8 +187,7 @@ class _Attend(_Head):
                 to_rows, to_columns = self.tables["g"]
                 self.multiply((strip, rows, columns), count, (values, self.keys), seen,
                               (result, slot(f, to_rows, first), to_columns), self.out)
-        f.emit("ret i32 0")
-        f.finish()
+        close(f)
 
     def _softmax(self, row: str, vectors: str, kept: str) -> None:
         """Scores become weights; the greatest and the reciprocal sum are kept as doubles."""
@@ -241,8 +240,7 @@ class _Unattend(_Head):
                         ("g", g, g_lines, weights, (dv, *t["dv"]), self.out)):
                     self.pack(source, there, (own[name], count), (t[name][1], size))
                     self.multiply((strip, columns, rows), seen, (there, count), count, into, size, add=1)
-        f.emit("ret i32 0")
-        f.finish()
+        close(f)
 
     def _slopes(self, weights: str, slopes: str, vectors: str, kept: str) -> None:
         """Scores become weights; the weights' gradient becomes that of the scores."""

@@ -12,7 +12,7 @@ up, then added to a second accumulator, in double precision.
 from __future__ import annotations
 
 from rushlight.compiler.ir import Function, Module
-from rushlight.compiler.runtime import SLOT, call_pack, quiet, slot
+from rushlight.compiler.runtime import SLOT, call_pack, close, quiet, slot
 
 SEVERAL, ROWS_AT_ONCE = 4, 64
 HEAD = 8
@@ -145,8 +145,7 @@ def write(module: Module) -> None:
         columns.fold()
         columns.finish(outer)
     f.emit(f"call void @free(ptr {columns.room})")
-    f.emit("ret void")
-    f.finish()
+    close(f, "void")
     _add_rows(module)
 
 
@@ -172,5 +171,4 @@ def _add_rows(module: Module) -> None:
             f.store("ptr", f.at(values, f.i64("mul", i, take)), bases, SLOT)
             f.store("ptr", target, bases, 2 * SLOT)
             f.emit(f"call void @rl_strip(ptr {desc}, ptr {frame}, ptr {bases}, ptr {widths}, i64 {n})")
-    f.emit("ret i32 0")
-    f.finish()
+    close(f)

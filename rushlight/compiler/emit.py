@@ -17,6 +17,7 @@ from rushlight.compiler.atoms import EMITTERS, LLVM, Unsupported, convert, large
 from rushlight.compiler.ir import BITS, Function
 from rushlight.compiler.lanes import Lane
 from rushlight.compiler.meaning import Meaning
+from rushlight.compiler.runtime import close
 from rushlight.compiler.target import host
 from rushlight.derive.types import operand_type
 from rushlight.ops.scalar import Expr, toposort
@@ -248,8 +249,7 @@ def pointwise_body(f: Function, meaning: Meaning, types: Mapping[Expr, str],
                                 meaning.out_dtypes, strict=True):
         store(f, result(body, root, d), pointer, d)
     cursor.close()
-    f.emit("ret void")
-    f.finish()
+    close(f, "void")
 
 
 def descriptor(name: str, body: str, dtypes: Sequence[str], reads: int, lanes: int,

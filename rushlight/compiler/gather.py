@@ -13,7 +13,7 @@ import numpy as np
 from rushlight.base.config import knobs
 from rushlight.compiler import native, pool, target, team
 from rushlight.compiler.ir import Function, Module
-from rushlight.compiler.runtime import SLOT, slot
+from rushlight.compiler.runtime import SLOT, close, slot
 from rushlight.compiler.teamcode import MEMCPY
 from rushlight.compiler.tilecode import HEADER
 
@@ -71,5 +71,4 @@ def write(module: Module, name: str) -> None:
             f.emit(f"store <{_VECTOR} x i8> {line}, ptr {f.at(to, at)}, align 1")
         at = f.i64("sub", size, rest)
         f.emit(f"call void {MEMCPY[0]}(ptr {f.at(to, at)}, ptr {f.at(source, at)}, i64 {rest}, i1 false)")
-    f.emit("ret i32 0")
-    f.finish()
+    close(f)

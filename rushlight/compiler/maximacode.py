@@ -15,7 +15,7 @@ from math import inf
 
 from rushlight.compiler.ir import BITS, Function, Module
 from rushlight.compiler.lanes import Lane
-from rushlight.compiler.runtime import SLOT, slot
+from rushlight.compiler.runtime import SLOT, close, slot
 from rushlight.compiler.teamcode import MEMCPY
 from rushlight.compiler.tilecode import HEADER, Writer
 
@@ -61,8 +61,7 @@ class _Maxima(Writer):
             with f.when(slow):
                 self.one_by_one(begin)
         f.emit(f"call void @free(ptr {room})")
-        f.emit("ret i32 0")
-        f.finish()
+        close(f)
 
     def side_by_side(self, begin: str, step: int) -> None:
         """Windows whose elements are `step` apart for each tap."""
@@ -122,5 +121,4 @@ def spread(module: Module, name: str, kind: str, lanes: int) -> None:
         to = f.at(out, f.i64("mul", f.load("i64", slot(f, places, i)), size))
         value = f.load(kind, g, f.i64("mul", i, size))
         f.store(kind, f.op(f"fadd {kind} {f.load(kind, to)}, {value}"), to)
-    f.emit("ret i32 0")
-    f.finish()
+    close(f)

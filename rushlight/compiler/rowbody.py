@@ -14,7 +14,7 @@ from rushlight.compiler.ir import Function, Module
 from rushlight.compiler.lanes import Lane
 from rushlight.compiler.rowplan import (Plan, across, combine, element, first_lane, identity, picked,
                                         ramp, wide, within)
-from rushlight.compiler.runtime import SLOT
+from rushlight.compiler.runtime import SLOT, close
 from rushlight.ops.scalar import Expr
 
 # From block to block of so many elements sums go on in double precision.
@@ -59,8 +59,7 @@ class _Rows:
                 self._final()
                 self._copy_tails(range(len(plan.vectors), len(self.numbers)), True)
             self._scalars_out()
-        f.emit("ret void")
-        f.finish()
+        close(f, "void")
 
     def _base(self, number: int) -> str:
         """Where the row of an argument begins."""

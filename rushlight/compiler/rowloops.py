@@ -8,7 +8,7 @@ Rows that are not contiguous are packed into scratch memory one by one.
 from __future__ import annotations
 
 from rushlight.compiler.ir import Function, Module
-from rushlight.compiler.runtime import SLOT, call_pack, quiet, slot
+from rushlight.compiler.runtime import SLOT, call_pack, close, quiet, slot
 
 HEAD = 4
 
@@ -81,5 +81,4 @@ def write(module: Module) -> None:
     f = Function(module, "define void @rl_rows(ptr %desc, ptr %args, ptr %dims, ptr %steps)")
     with quiet(f):
         _Rows(f).run(f.load("i64", "%dims"))
-    f.emit("ret void")
-    f.finish()
+    close(f, "void")

@@ -44,8 +44,7 @@ def _copy(module: Module, size: int) -> None:
     with f.loop("%n") as i:
         value = f.load(kind, "%from", f.i64("mul", i, "%from_step"))
         f.store(kind, value, "%to", f.i64("mul", i, "%to_step"))
-    f.emit("ret void")
-    f.finish()
+    close(f, "void")
 
 
 def _pack(module: Module) -> None:
@@ -55,7 +54,12 @@ def _pack(module: Module) -> None:
     for size in (1, 2, 4, 8):
         with f.when(f.i64("icmp eq", "%size", size)):
             f.emit(f"call void @copy{size}(ptr %to, i64 %to_step, ptr %from, i64 %from_step, i64 %n)")
-    f.emit("ret void")
+    close(f, "void")
+
+
+def close(f: Function, result: str = "i32 0") -> None:
+    """End a function: what it gives, and no more code."""
+    f.emit(f"ret {result}")
     f.finish()
 
 
@@ -165,8 +169,7 @@ def _strip(module: Module) -> None:
             strip.call(vectors, strip.lanes)
             begin.set(f.i64("mul", vectors, strip.lanes))
         strip.buffered(begin.get())
-    f.emit("ret void")
-    f.finish()
+    close(f, "void")
 
 
 @contextmanager
@@ -196,8 +199,7 @@ def _pointwise(module: Module) -> None:
     n = f.load("i64", "%dims")
     with quiet(f):
         f.emit(f"call void @rl_strip(ptr %desc, ptr {frame}, ptr %args, ptr %steps, i64 {n})")
-    f.emit("ret void")
-    f.finish()
+    close(f, "void")
 
 
 def _multi(module: Module) -> None:
@@ -231,8 +233,7 @@ def _multi(module: Module) -> None:
             f.store("ptr", f.at(data, offset), slot(f, bases, k))
         length = f.i64("sub", end, begin)
         f.emit(f"call void @rl_strip(ptr %desc, ptr {frame}, ptr {bases}, ptr {sizes}, i64 {length})")
-    f.emit(f"ret i64 {bad}")
-    f.finish()
+    close(f, f"i64 {bad}")
 
 
 def _refused(f: Function, reads: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from rushlight.compiler.ir import Module
 from rushlight.compiler.lanes import Lane
-from rushlight.compiler.runtime import SLOT
+from rushlight.compiler.runtime import SLOT, close
 from rushlight.compiler.tilecode import Writer
 
 STRIP = 512
@@ -39,11 +39,6 @@ class _Scan(Writer):
         """The total of nothing."""
         return self.f.const("double", _IDENTITY[self.op])
 
-    def end(self) -> None:
-        """No more code."""
-        self.f.emit("ret i32 0")
-        self.f.finish()
-
     def rows(self) -> None:
         """Rows beyond the last are the last one again, which gives the same twice."""
         f, size, lanes = self.f, self.size, self.lanes
@@ -64,7 +59,7 @@ class _Scan(Writer):
             done = f.i64("mul", whole, lanes)
             with f.vectors(f.i64("sub", self.n, done), totals) as (k, totals, updated):
                 updated.append(self._column(lines, f.i64("mul", f.i64("add", done, k), size), totals[0]))
-        self.end()
+        close(f)
 
     def _column(self, lines: Sequence[tuple[str, str]], at: str, total: Lane) -> Lane:
         """An element of each row."""
@@ -95,7 +90,7 @@ class _Scan(Writer):
                 place = f.i64("add", done, k)
                 self._single(f.at(source, f.i64("mul", place, size)), f.at(to, f.i64("mul", place, size)),
                              f.at(room, f.i64("mul", place, SLOT)))
-        self.end()
+        close(f)
 
     def _single(self, source: str, to: str, held: str) -> None:
         f, double = self.f, self.kind == "double"
