@@ -6,9 +6,7 @@ without an emitter for a dtype raises `Unsupported`, and the kernel stays on Num
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from rushlight.base import dtype as dt
 from rushlight.compiler import vectormath as vm
 from rushlight.compiler.ir import BITS
 from rushlight.compiler.lanes import Lane, is_float
@@ -309,48 +307,27 @@ def _fma(d: str, a: Lane, b: Lane, c: Lane) -> Lane:
     return a.fma(b, c) if is_float(a.kind) else EMITTERS["add"](d, EMITTERS["mul"](d, a, b), c)
 
 
-EMITTERS: dict[str, Emitter] = {"add": _on_bool("or")(_operator("__add__")), "sub": _operator("__sub__"),
+EMITTERS: dict[str, Emitter] = {
+    **{name: _vector(name, getattr(vm, name)) for name in (
+        "exp exp2 expm1 log log2 log1p sigmoid asin acos atan sinh cosh tanh asinh acosh atanh erf").split()},
+    **{name: _libm(name) for name in ("nextafter", "hypot", "log10", "atan2")},
+    **{name: _compare(name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
+    **{f"bitwise_{op}": _bitwise(op) for op in ("and", "or", "xor")},
+    **{f"logical_{op}": _logical(op) for op in ("and", "or", "xor")},
+    **{name: _intrinsic(f"llvm.{name}") for name in ("floor", "ceil", "trunc")},
+    "add": _on_bool("or")(_operator("__add__")), "sub": _operator("__sub__"),
     "mul": _on_bool("and")(_operator("__mul__")), "div": _div, "neg": lambda d, x: -x, "fma": _fma,
     "reciprocal": lambda d, x: _div(d, x.other(1), x), "pow": _pow, "power": _power, "abs": _abs, "sgn": _sgn,
-    "floor_divide": _floor_divide, "trunc_divide": _trunc_divide, "remainder": _remainder,
-    "fmod": _fmod, "copysign": lambda d, a, b: a.copysign(b), "nextafter": _libm("nextafter"),
-    "hypot": _libm("hypot"), "floor": _intrinsic("llvm.floor"), "ceil": _intrinsic("llvm.ceil"),
-    "trunc": _intrinsic("llvm.trunc"), "round": _intrinsic("llvm.rint"),
-    "exp": _vector("exp", vm.exp), "exp2": _vector("exp2", vm.exp2),
-    "expm1": _vector("expm1", vm.expm1), "log": _vector("log", vm.log),
-    "log2": _vector("log2", vm.log2), "log10": _libm("log10"),
-    "log1p": _vector("log1p", vm.log1p), "sigmoid": _vector("sigmoid", vm.sigmoid),
-    "sqrt": _vector("sqrt", lambda x: x.sqrt()), "rsqrt": _vector("rsqrt", lambda x: 1 / x.sqrt()),
-    "sin": _trigonometric("sin", vm.sin_moderate), "cos": _trigonometric("cos", vm.cos_moderate),
-    "tan": _tan, "asin": _vector("asin", vm.asin), "acos": _vector("acos", vm.acos),
-    "atan": _vector("atan", vm.atan), "atan2": _libm("atan2"), "sinh": _vector("sinh", vm.sinh),
-    "cosh": _vector("cosh", vm.cosh), "tanh": _vector("tanh", vm.tanh),
-    "asinh": _vector("asinh", vm.asinh), "acosh": _vector("acosh", vm.acosh),
-    "atanh": _vector("atanh", vm.atanh), "erf": _vector("erf", vm.erf), "erfc": _erfc,
+    "floor_divide": _floor_divide, "trunc_divide": _trunc_divide, "remainder": _remainder, "fmod": _fmod,
+    "copysign": lambda d, a, b: a.copysign(b), "sqrt": _vector("sqrt", Lane.sqrt),
+    "rsqrt": _vector("rsqrt", lambda x: 1 / x.sqrt()), "sin": _trigonometric("sin", vm.sin_moderate),
+    "cos": _trigonometric("cos", vm.cos_moderate), "tan": _tan, "erfc": _erfc,
     "erfinv": _through_double(vm.erfinv), "lgamma": _through_double(lambda x: x.f.scalars("lgamma", x)),
     "maximum": _extreme("gt"), "minimum": _extreme("lt"), "clamp_min": _at_least, "clamp_max": _at_most,
-    "fmax": _extreme("ge", True), "fmin": _extreme("le", True), "relu": _relu,
-    "hardtanh": _hardtanh, "where": lambda d, c, a, b: _truth(c).where(a, b),
-    "eq": _compare("eq"), "ne": _compare("ne"), "lt": _compare("lt"), "le": _compare("le"),
-    "gt": _compare("gt"), "ge": _compare("ge"),
-    "logical_and": _logical("and"), "logical_or": _logical("or"), "logical_xor": _logical("xor"),
-    "logical_not": lambda d, x: ~_truth(x), "isnan": _floats(Lane.is_nan, False),
-    "isinf": _floats(lambda x: x.abs().equal(vm.INF), False), "signbit": _signbit,
-    "isfinite": _floats(lambda x: x.abs() < vm.INF, True),
-    "bitwise_and": _bitwise("and"), "bitwise_or": _bitwise("or"), "bitwise_xor": _bitwise("xor"),
-    "bitwise_not": lambda d, x: ~x, "shift_left": _shift("shl", "shl"), "shift_right": _shift("lshr", "ashr"),
+    "fmax": _extreme("ge", True), "fmin": _extreme("le", True), "relu": _relu, "hardtanh": _hardtanh,
+    "where": lambda d, c, a, b: _truth(c).where(a, b), "logical_not": lambda d, x: ~_truth(x),
+    "isnan": _floats(Lane.is_nan, False), "isinf": _floats(lambda x: x.abs().equal(vm.INF), False),
+    "isfinite": _floats(lambda x: x.abs() < vm.INF, True), "signbit": _signbit,
+    "bitwise_not": lambda d, x: ~x, "round": _intrinsic("llvm.rint"),
+    "shift_left": _shift("shl", "shl"), "shift_right": _shift("lshr", "ashr"),
     "conj": lambda d, x: x, "real": lambda d, x: x, "imag": lambda d, x: x.other(0)}
-
-
-def largest(storage: str) -> Any:
-    """The largest finite number of a dtype."""
-    import numpy as np
-
-    found = dt.BY_NAME[storage].np
-    if found.kind in "iu":
-        return int(np.iinfo(found).max)
-    if found.kind == "b":
-        return True
-    import ml_dtypes
-
-    return float(ml_dtypes.finfo(found).max)
