@@ -17,7 +17,10 @@ _ROWS, _PARALLEL = 64, 1 << 15
 
 
 class Scan(Written):
-    """Called with (a, into, d); says if it was done: before there is machine code, callers go NumPy's way."""
+    """The kernel of "add" or "mul" along "rows", which lie dense, or "columns", for float32 or float64.
+
+    Called with (a, into, d); says if it was done: before there is machine code, callers go NumPy's way.
+    """
 
     def __init__(self, op: str, along: str, dtype: str) -> None:
         self.along, kind, lanes = along, LLVM[dtype], target.lanes(dtype)
@@ -49,7 +52,5 @@ def _call(loop: int, along: str, shape: tuple[int, ...], d: int, item: int) -> t
     return team.Call((loop, np.array(jobs, np.int64), (0, 1), 2, np.array([step], np.int64)))
 
 
-@lru_cache(maxsize=None)
-def scan(op: str, along: str, dtype: str) -> Scan:
-    """The kernel of "add" or "mul" along "rows", which lie dense, or "columns", for float32 or float64."""
-    return Scan(op, along, dtype)
+# The kernel, kept.
+scan = lru_cache(maxsize=None)(Scan)
