@@ -26,7 +26,6 @@ _FLOATING_ONLY = frozenset(
 _CONDITIONS = {"where": 1}
 _OPERANDS_APART = frozenset({"logical_and", "logical_or", "logical_xor", "logical_not", "cast",
                              "shift_left", "shift_right", "fetch"})
-_EXTENT_OPS = {"extent": "work", "iota": "int64"}
 
 
 def infer(outputs: Iterable[Expr], inputs: Mapping[str, str], work: str) -> dict[Expr, str]:
@@ -46,11 +45,10 @@ def infer(outputs: Iterable[Expr], inputs: Mapping[str, str], work: str) -> dict
 def operand_type(node: Expr, types: Mapping[Expr, str], number: int) -> str:
     """The dtype to which operand `number` of `node` is converted before the atom is applied."""
     own = types[node.src[number]]
-    if node.op in _OPERANDS_APART or number < _CONDITIONS.get(node.op, 0) or node.op == "at":
+    if node.op in _OPERANDS_APART or number < _CONDITIONS.get(node.op, 0) or (
+            node.op in ("at", "reduce", "largest")):
         return own
-    if node.op == "reduce" or node.op == "largest":
-        return own
-    if _result(node) in ("same",):
+    if _result(node) == "same":
         return types[node]
     common = _common(types[s] for s in node.src[_CONDITIONS.get(node.op, 0):])
     if node.op in _FLOATING_ONLY and common.category < dt.FLOATING:
@@ -72,7 +70,7 @@ def _forward(node: Expr, known: Mapping[Expr, dt.dtype | None], inputs: Mapping[
              work: dt.dtype) -> dt.dtype | None:
     if node.op == "in":
         return dt.opmath(dt.BY_NAME[inputs[node.arg]])
-    if node.op in _EXTENT_OPS:
+    if node.op in ("extent", "iota"):
         return work if node.op == "extent" else dt.int64
     if node.op == "const":
         return None
