@@ -110,10 +110,9 @@ def row_ufunc(meaning: Meaning, roles: tuple[str, ...], signature: str, lanes: i
 
 def _row_parts(plan: Plan) -> list[int | str]:
     """The slots of the descriptor in rowloops.py."""
-    inputs, dtypes = [n for n, _ in plan.meaning.inputs], plan.operand_dtypes()
-    numbers = [inputs.index(n) for n, _ in plan.vectors] + [len(inputs) + i for i in plan.out_vectors]
+    dtypes = plan.operand_dtypes()
     scalars = len(plan.scalars) + len(plan.out_scalars)
-    return [len(dtypes), len(plan.vectors), scalars, "@rows", *map(item_size, dtypes), *numbers]
+    return [len(dtypes), len(plan.vectors), scalars, "@rows", *map(item_size, dtypes), *plan.numbers]
 
 
 # --- columns --------------------------------------------------------------------------------------

@@ -6,8 +6,8 @@ blocks in double precision; the lanes are then combined pairwise. So their tree 
 """
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from rushlight.base import accumulate, dtype as dt
 from rushlight.compiler.atoms import EMITTERS, Unsupported
@@ -29,10 +29,6 @@ class Plan:
     meaning: Meaning
     roles: tuple[str, ...]
     lanes: int = 0
-    types: Mapping[Expr, str] = field(init=False)
-    varies: dict[Expr, bool] = field(init=False)
-    levels: list[list[Expr]] = field(init=False)
-    kept: dict[Expr, int] = field(init=False)
 
     def __post_init__(self) -> None:
         self.types = self.meaning.types()
@@ -48,10 +44,15 @@ class Plan:
         self.out_vectors = [i for i, o in enumerate(self.meaning.outputs) if self.varies[o]]
         self.out_scalars = [i for i, o in enumerate(self.meaning.outputs) if not self.varies[o]]
         self.kept = self._kept()
+        # Which arguments the vector operands are.
+        self.inputs = [name for name, _ in self.meaning.inputs]
+        self.numbers = [self.inputs.index(name) for name, _ in self.vectors] + [
+            len(self.inputs) + i for i in self.out_vectors]
 
     def _classify(self, vectors: set[str]) -> None:
         after: dict[Expr, int] = {}
-        self.varies, self.levels = {}, []
+        self.varies: dict[Expr, bool] = {}
+        self.levels: list[list[Expr]] = []
         for node in self.order:
             if node.op == "in":
                 self.varies[node] = node.arg in vectors
