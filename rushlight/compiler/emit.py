@@ -28,16 +28,15 @@ from rushlight.ops.scalar import Expr, toposort
 
 # Of these many bytes of the widest element is a body's vector: two to four registers.
 VECTOR_BYTES = 64
+_STORED = {**LLVM, "bool": "i8", "bfloat16": "i16", "float16": "half"}
 _STAY_IN_LOOP = frozenset("sin cos tan fmod remainder floor_divide power".split())
 
 
 def storage_kind(d: str) -> str:
     """The LLVM type in which a dtype lies in memory."""
-    if d in LLVM:
-        return "i8" if d == "bool" else LLVM[d]
-    if d in ("bfloat16", "float16"):
-        return "i16" if d == "bfloat16" else "half"
-    raise Unsupported(f"dtype {d}")
+    if d not in _STORED:
+        raise Unsupported(f"dtype {d}")
+    return _STORED[d]
 
 
 def check(meaning: Meaning, types: Mapping[Expr, str]) -> None:
