@@ -155,18 +155,17 @@ class Guards:
         if function in self.functions or (function.__module__ or "").partition(".")[0] == "rushlight":
             return
         self.functions.add(function)
-        for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
-            self.seen.append(("a default argument", value))
-            yield from self._variables(value) if isinstance(value, FunctionType) else (value,)
+        found = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+        self.seen += [("a default argument", value) for value in found]
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             try:
                 value = cell.cell_contents
             except ValueError:
                 continue
             self.cells.append((cell, value))
-            self.seen += [(name, value)]
-            yield from self._variables(value) if isinstance(value, FunctionType) else (value,)
-        for value in self.globals_of(function.__code__, function.__globals__):
+            self.seen.append((name, value))
+            found.append(value)
+        for value in found + self.globals_of(function.__code__, function.__globals__):
             yield from self._variables(value) if isinstance(value, FunctionType) else (value,)
 
 

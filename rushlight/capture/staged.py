@@ -221,10 +221,6 @@ def _cat(stacked: bool, out: Array, arrays: Sequence[Array], dim: int) -> Stages
     return joined([stages.copy(*pair) for pair in cut(out, arrays, dim, stacked)]) or None
 
 
-def _clone(out: Array, a: Array, *options: Any) -> Stages | None:
-    return stages.copy(out, a) if out.shape == a.shape else None
-
-
 def _keep(out: Array, input: Array, p: float, channels: bool, share: float) -> Stages | None:
     one = dt.opmath(dt.from_numpy_dtype(out.dtype)).np.type(1)
     value = (one / one.dtype.type(share)).astype(out.dtype)
@@ -233,7 +229,8 @@ def _keep(out: Array, input: Array, p: float, channels: bool, share: float) -> S
 
 # Functions of an entry's results and operands, and those that need room for what is padded.
 _ROWS: dict[str, Callable[..., Stages | None]] = {
-    "_cat": partial(_cat, False), "_stack": partial(_cat, True), "clone": _clone, "_keep": _keep,
+    "_cat": partial(_cat, False), "_stack": partial(_cat, True), "_keep": _keep,
+    "clone": lambda out, a, *_: stages.copy(out, a) if out.shape == a.shape else None,
     "_spread": handwritten.spread, "_max_pool": handwritten.max_pool,
     "_greatest": lambda found, *how: handwritten.max_pool(found, np.empty(found.shape, np.int64), *how),
     "gather": partial(looked_up, False),
