@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from rushlight.compiler import vectormath as vm
 from rushlight.compiler.ir import Module
 from rushlight.compiler.lanes import Lane
-from rushlight.compiler.runtime import SLOT, close, slot
+from rushlight.compiler.runtime import SLOT, close, memory, slot
 from rushlight.compiler.tilecode import Writer
 
 _OPERANDS = ("q", "k", "v", "g", "dq", "dk", "dv")
@@ -33,8 +33,6 @@ class _Head(Writer):
     def __init__(self, module: Module, name: str, kind: str, lanes: int) -> None:
         super().__init__(module, name, kind, lanes)
         f = self.f
-        for declared in ("declare ptr @malloc(i64)", "declare void @free(ptr)"):
-            module.declare(declared.split("@")[1].split("(")[0], declared)
         sizes = [f.load("i64", "%steps", SLOT * k) for k in range(5)]
         self.queries, self.keys, self.deep, self.out, self.rows = sizes
         scale = f.load("double", "%steps", 5 * SLOT)
@@ -70,11 +68,10 @@ class _Head(Writer):
         for size in sizes:
             places.append(total)
             total = f.i64("and", f.i64("add", f.i64("add", total, size), _LINE - 1), -_LINE)
-        memory = f.op(f"call ptr @malloc(i64 {f.i64('add', total, _LINE)})")
-        address = f.op(f"ptrtoint ptr {memory} to i64")
-        start = f.at(memory, f.i64("and", f.i64("sub", 0, address), _LINE - 1))
-        yield [f.at(start, place) for place in places]
-        f.emit(f"call void @free(ptr {memory})")
+        with memory(f, f.i64("add", total, _LINE)) as room:
+            address = f.op(f"ptrtoint ptr {room} to i64")
+            start = f.at(room, f.i64("and", f.i64("sub", 0, address), _LINE - 1))
+            yield [f.at(start, place) for place in places]
 
     def packed(self, lines: str, columns: str) -> str:
         """The bytes of packed columns, some lines each."""

@@ -8,7 +8,7 @@ Rows that are not contiguous are packed into scratch memory one by one.
 from __future__ import annotations
 
 from rushlight.compiler.ir import Function, Module
-from rushlight.compiler.runtime import SLOT, call_pack, close, quiet, slot
+from rushlight.compiler.runtime import SLOT, call_pack, close, memory, quiet, slot
 
 HEAD = 4
 
@@ -18,8 +18,6 @@ class _Rows:
 
     def __init__(self, f: Function) -> None:
         self.f = f
-        f.module.declare("malloc", "declare ptr @malloc(i64)")
-        f.module.declare("free", "declare void @free(ptr)")
         self.count, self.reads, self.scalars = (f.load("i64", "%desc", SLOT * k) for k in range(3))
         self.rows = f.load("ptr", "%desc", SLOT * 3)
         self.sizes = f.at("%desc", SLOT * HEAD)
@@ -49,8 +47,7 @@ class _Rows:
         f = self.f
         args = f.op(f"alloca i64, i64 {self.arguments}, align 16")
         room = f.i64("mul", self.n, 8)
-        scratch = f.op(f"call ptr @malloc(i64 {f.i64('mul', room, self.count)})")
-        with f.loop(rows) as row:
+        with memory(f, f.i64("mul", room, self.count)) as scratch, f.loop(rows) as row:
             with f.loop(self.arguments) as number:
                 f.store("ptr", self.base(number, row), slot(f, args, number))
             for reading in (True, False):
@@ -67,7 +64,6 @@ class _Rows:
                         f.store("ptr", own, slot(f, args, number))
                 if reading:
                     f.emit(f"call void {self.rows}(ptr {args}, i64 1, i64 {self.n}, ptr %steps)")
-        f.emit(f"call void @free(ptr {scratch})")
 
     def base(self, number: str, row: str) -> str:
         """Where an argument's row is."""

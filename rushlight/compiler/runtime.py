@@ -173,6 +173,16 @@ def _strip(module: Module) -> None:
 
 
 @contextmanager
+def memory(f: Function, size: str) -> Iterator[str]:
+    """So many bytes of the C library's, freed at the end."""
+    f.module.declare("malloc", "declare ptr @malloc(i64)")
+    f.module.declare("free", "declare void @free(ptr)")
+    room = f.op(f"call ptr @malloc(i64 {size})")
+    yield room
+    f.emit(f"call void @free(ptr {room})")
+
+
+@contextmanager
 def quiet(f: Function) -> Iterator[None]:
     """Leave the processor's floating-point exception flags as they were, or NumPy would warn."""
     if f.module.arm:
