@@ -97,7 +97,7 @@ _shared: dict[str, _Kernel] = {}
 
 
 class Multi:
-    """In-place updates of lists of tensors.
+    """In-place updates of lists of tensors: {name of the input to overwrite: its new value}.
 
     Call it with one tuple of arrays per tensor (one array per input, in order) and the scalars;
     the arrays named by the updates are overwritten, the others read.
@@ -164,8 +164,3 @@ class Multi:
     def _by_numpy(self, tensors: Any, scalars: Sequence[float]) -> None:
         for arrays in tensors:
             self.kernel(arrays[0].dtype).reference(*arrays, *map(np.float64, scalars))
-
-
-def multi(updates: Mapping[str, Expr], inputs: Sequence[str], scalars: Sequence[str]) -> Multi:
-    """The callable for these updates: {name of the input to overwrite: its new value}."""
-    return Multi(updates, inputs, scalars)
