@@ -77,19 +77,13 @@ def _vector(name: str, function: Callable[..., Lane]) -> Emitter:
 
 def _through_double(function: Callable[..., Lane]) -> Emitter:
     """A float32 function by way of float64: rounded once, and no second set of constants."""
-    def emit(d: str, *operands: Lane) -> Lane:
-        _floating(operands[0], function.__name__)
-        if operands[0].kind == "double":
-            return function(*operands)
-        return function(*(o.cast("fpext", "double") for o in operands)).cast("fptrunc", "float")
-    return emit
+    return _vector(function.__name__, lambda *x: function(*x) if x[0].kind == "double" else function(
+        *[o.cast("fpext", "double") for o in x]).cast("fptrunc", "float"))
 
 
 def _libm(name: str) -> Emitter:
-    def emit(d: str, *operands: Lane) -> Lane:
-        _floating(operands[0], name)
-        return operands[0].f.scalars(name + ("f" if operands[0].kind == "float" else ""), *operands)
-    return emit
+    """The C library's function."""
+    return _vector(name, lambda *x: x[0].f.scalars(name + ("f" if x[0].kind == "float" else ""), *x))
 
 
 def _erfc(d: str, x: Lane) -> Lane:
@@ -99,16 +93,11 @@ def _erfc(d: str, x: Lane) -> Lane:
 
 def _intrinsic(name: str) -> Emitter:
     """Of floats; integers are left as they are."""
-    def emit(d: str, x: Lane) -> Lane:
-        return x.f.intrinsic(name, x) if is_float(x.kind) else x
-    return emit
+    return lambda d, x: x.f.intrinsic(name, x) if is_float(x.kind) else x
 
 
 def _operator(method: str) -> Emitter:
-    def emit(d: str, a: Lane, b: Lane) -> Lane:
-        found: Lane = getattr(a, method)(b)
-        return found
-    return emit
+    return lambda d, a, b: getattr(a, method)(b)  # type: ignore[no-any-return]
 
 
 def _compare(relation: str) -> Emitter:
@@ -132,21 +121,12 @@ def _logical(op: str) -> Callable[..., Lane]:
     return lambda d, a, b: _truth(a).bits(op, _truth(b))
 
 
-def _on_bool(op: str) -> Callable[[Emitter], Emitter]:
+def _on_bool(op: str, emitter: Emitter) -> Emitter:
     """On bools an operator is a logical one: + is or, * is and."""
-    def wrap(emitter: Emitter) -> Emitter:
-        def emit(d: str, a: Lane, b: Lane) -> Lane:
-            return a.bits(op, b) if d == "bool" else emitter(d, a, b)
-        return emit
-    return wrap
+    return lambda d, a, b: a.bits(op, b) if d == "bool" else emitter(d, a, b)
 
 
 # --- arithmetic -----------------------------------------------------------------------------------
-
-
-def _div(d: str, a: Lane, b: Lane) -> Lane:
-    _floating(a, "div")
-    return a / b
 
 
 def _fractional(op: str, a: Lane) -> None:
@@ -315,9 +295,10 @@ EMITTERS: dict[str, Emitter] = {
     **{f"bitwise_{op}": _bitwise(op) for op in ("and", "or", "xor")},
     **{f"logical_{op}": _logical(op) for op in ("and", "or", "xor")},
     **{name: _intrinsic(f"llvm.{name}") for name in ("floor", "ceil", "trunc")},
-    "add": _on_bool("or")(_operator("__add__")), "sub": _operator("__sub__"),
-    "mul": _on_bool("and")(_operator("__mul__")), "div": _div, "neg": lambda d, x: -x, "fma": _fma,
-    "reciprocal": lambda d, x: _div(d, x.other(1), x), "pow": _pow, "power": _power, "abs": _abs, "sgn": _sgn,
+    "add": _on_bool("or", _operator("__add__")), "sub": _operator("__sub__"),
+    "mul": _on_bool("and", _operator("__mul__")), "div": _vector("div", Lane.__truediv__),
+    "neg": lambda d, x: -x, "reciprocal": _vector("reciprocal", lambda x: 1 / x), "fma": _fma,
+    "pow": _pow, "power": _power, "abs": _abs, "sgn": _sgn,
     "floor_divide": _floor_divide, "trunc_divide": _trunc_divide, "remainder": _remainder, "fmod": _fmod,
     "copysign": lambda d, a, b: a.copysign(b), "sqrt": _vector("sqrt", Lane.sqrt),
     "rsqrt": _vector("rsqrt", lambda x: 1 / x.sqrt()), "sin": _trigonometric("sin", vm.sin_moderate),
