@@ -26,10 +26,7 @@ class Plan:
         lives = _lives(entries)
         self.places: dict[int, int] = {}
         self.apart = sum(int(memory.nbytes) for memory, _, _ in lives.values())
-        self.size = self._place(lives)
-
-    def _place(self, lives: dict[int, tuple[Array, int, int]]) -> int:
-        top, active = 0, []
+        self.size, active = 0, list[tuple[int, int, int]]()
         for key, (memory, start, end) in lives.items():
             active = [block for block in active if block[2] >= start]
             at, need = 0, -(-int(memory.nbytes) // _LINE) * _LINE
@@ -39,8 +36,7 @@ class Plan:
                 at = max(at, high)
             self.places[key] = at
             active.append((at, at + need, end))
-            top = max(top, at + need)
-        return top
+            self.size = max(self.size, at + need)
 
 
 class Moved:

@@ -137,12 +137,9 @@ class _Head(Writer):
     def blank(self, row: str, vectors: str, seen: str) -> None:
         """Zeros in a strip's row behind so many vectors."""
         f = self.f
-        with f.counted(f.i64("sub", self.vectors_of(seen), vectors)) as k:
+        in_use = f.i64("mul", self.over(seen, self.wide), 2)
+        with f.counted(f.i64("sub", in_use, vectors)) as k:
             self.write(f.const(self.kind, 0.0), self.place(row, f.i64("add", vectors, k)))
-
-    def vectors_of(self, seen: str) -> str:
-        """How many vectors of a strip's row are in use."""
-        return self.f.i64("mul", self.over(seen, self.wide), 2)
 
     def total(self, value: Lane, op: str) -> str:
         """The sum, or the greatest, of a vector's lanes."""

@@ -78,11 +78,6 @@ def narrow(x: Lane, storage: str) -> Lane:
     return x
 
 
-def rounded_through(x: Lane, storage: str) -> Lane:
-    """A float32 rounded to a half precision and widened again."""
-    return widen(narrow(x, storage), storage) if storage in ("float16", "bfloat16") else x
-
-
 def load(f: Function, pointer: str, storage: str) -> Lane:
     """`width` elements from memory, in their compute dtype."""
     kind = storage_kind(storage)
@@ -135,7 +130,8 @@ class Body:
             return self.f.const(LLVM[own], number(node.arg, own))
         if node.op == "cast":
             found = convert(self.values[node.src[0]], self.types[node.src[0]], own)
-            return rounded_through(found, node.arg)
+            # To a half precision: rounded, and widened again.
+            return widen(narrow(found, node.arg), node.arg) if node.arg in ("float16", "bfloat16") else found
         if node.op == "largest":
             return self._largest(node, own)
         if node.op == "fetch":

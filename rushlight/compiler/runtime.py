@@ -68,12 +68,6 @@ def slot(f: Function, base: str, index: str, extra: int = 0) -> str:
     return f.at(f.at(base, f.i64("shl", index, 3)), SLOT * extra)
 
 
-def _frame_parts(f: Function, frame: str, count: str) -> tuple[str, str]:
-    """Where a frame keeps its pointers and its increments."""
-    pointers = f.at(frame, SLOT)
-    return pointers, slot(f, pointers, count)
-
-
 class _Strip:
     """The parts of rl_strip share what the descriptor says."""
 
@@ -82,7 +76,9 @@ class _Strip:
         self.body = f.load("ptr", "%desc")
         self.count, self.reads, self.lanes = (f.load("i64", "%desc", SLOT * k) for k in (1, 2, 3))
         self.sizes = f.at("%desc", SLOT * DESCRIPTOR_HEAD)
-        self.pointers, self.increments = _frame_parts(f, "%frame", self.count)
+        # Where a frame keeps its pointers and its increments.
+        self.pointers = f.at("%frame", SLOT)
+        self.increments = slot(f, self.pointers, self.count)
         room = f.i64("mul", self.count, BUFFER * 8)
         self.buffers = f.op(f"alloca i8, i64 {room}, align 64")
 

@@ -283,12 +283,11 @@ def acos(x: Lane) -> Lane:
 
 def erf(x: Lane) -> Lane:
     """The error function."""
+    near = x.fma(polynomial(x * x, PRECISIONS[x.kind].series("erf")), x)
     if x.kind == "double":
-        near = x.fma(polynomial(x * x, PRECISIONS[x.kind].series("erf")), x)
         return (x.abs() < 0.5).where(near, (1 - _erfc_outer(x.abs())).copysign(x))
     magnitude = x.abs()
     size = (magnitude > ERF_LIMIT).where(ERF_LIMIT, magnitude)
-    near = x.fma(polynomial(x * x, PRECISIONS[x.kind].series("erf")), x)
     # Beyond, 1 - 2^y: y is short enough for one step of scaling.
     y = size * polynomial(size, ERF_FAR)
     rounded = PRECISIONS[x.kind].magic - y
