@@ -12,7 +12,7 @@ up, then added to a second accumulator, in double precision.
 from __future__ import annotations
 
 from rushlight.compiler.ir import Function, Module
-from rushlight.compiler.runtime import SLOT, call_pack, close, memory, quiet, slot
+from rushlight.compiler.runtime import SLOT, call_pack, close, memory, quiet, row_of, slot
 
 SEVERAL, ROWS_AT_ONCE = 4, 64
 HEAD = 8
@@ -92,9 +92,7 @@ class _Columns:
         step = f.var(0)
         with f.when(f.i64("icmp sge", position, 0)):
             step.set(f.load("i64", slot(f, self.core, position)))
-        base = f.at(f.load("ptr", slot(f, "%args", number)),
-                    f.i64("mul", outer, f.load("i64", slot(f, "%steps", number))))
-        return f.at(base, f.i64("mul", i, step.get()))
+        return f.at(row_of(f, number, outer), f.i64("mul", i, step.get()))
 
     def fold(self) -> None:
         """Add the first stage to the second and empty it."""
@@ -112,10 +110,9 @@ class _Columns:
         with f.loop(self.outputs) as o:
             entry = slot(f, self.outward, f.i64("mul", o, 3))
             number, position = f.load("i64", entry), f.load("i64", entry, 2 * SLOT)
-            base = f.at(f.load("ptr", slot(f, "%args", number)),
-                        f.i64("mul", outer, f.load("i64", slot(f, "%steps", number))))
             self.operand(o, self.accumulator(o, 1), "8")
-            self.operand(f.i64("add", o, self.outputs), base, f.load("i64", slot(f, self.core, position)))
+            self.operand(f.i64("add", o, self.outputs), row_of(f, number, outer),
+                         f.load("i64", slot(f, self.core, position)))
         self.strip(self.final)
 
 

@@ -8,7 +8,7 @@ Rows that are not contiguous are packed into scratch memory one by one.
 from __future__ import annotations
 
 from rushlight.compiler.ir import Function, Module
-from rushlight.compiler.runtime import SLOT, call_pack, close, memory, quiet, slot
+from rushlight.compiler.runtime import SLOT, call_pack, close, memory, quiet, row_of, slot
 
 HEAD = 4
 
@@ -49,7 +49,7 @@ class _Rows:
         room = f.i64("mul", self.n, 8)
         with memory(f, f.i64("mul", room, self.count)) as scratch, f.loop(rows) as row:
             with f.loop(self.arguments) as number:
-                f.store("ptr", self.base(number, row), slot(f, args, number))
+                f.store("ptr", row_of(f, number, row), slot(f, args, number))
             for reading in (True, False):
                 with f.loop(self.count) as k:
                     size, step, number = self.operand(k)
@@ -57,19 +57,13 @@ class _Rows:
                     ours = f.i64("icmp ult" if reading else "icmp uge", k, self.reads)
                     with f.when(ours):
                         if reading:
-                            call_pack(f, own, size, self.base(number, row), step, self.n, size)
+                            call_pack(f, own, size, row_of(f, number, row), step, self.n, size)
                         else:
-                            call_pack(f, self.base(number, row), step, own, size, self.n, size)
+                            call_pack(f, row_of(f, number, row), step, own, size, self.n, size)
                     if reading:
                         f.store("ptr", own, slot(f, args, number))
                 if reading:
                     f.emit(f"call void {self.rows}(ptr {args}, i64 1, i64 {self.n}, ptr %steps)")
-
-    def base(self, number: str, row: str) -> str:
-        """Where an argument's row is."""
-        f = self.f
-        offset = f.i64("mul", row, f.load("i64", slot(f, "%steps", number)))
-        return f.at(f.load("ptr", slot(f, "%args", number)), offset)
 
 
 def write(module: Module) -> None:

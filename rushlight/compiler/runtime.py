@@ -168,6 +168,12 @@ def _strip(module: Module) -> None:
     close(f, "void")
 
 
+def row_of(f: Function, number: str, row: str) -> str:
+    """Where a row of an argument of NumPy's inner loop begins."""
+    step = f.load("i64", slot(f, "%steps", number))
+    return f.at(f.load("ptr", slot(f, "%args", number)), f.i64("mul", row, step))
+
+
 @contextmanager
 def memory(f: Function, size: str) -> Iterator[str]:
     """So many bytes of the C library's, freed at the end."""
