@@ -11,9 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base.fused import fma
+from rushlight.base.fused import Array, fma
 
-Array = np.ndarray[Any, Any]
 # first(x) is the polynomial of degree 1; those of degrees k + 1, k and k - 1 are r = (a p - b q) / c, p and
 # q for a, b, c = factors(k, x).
 

@@ -12,7 +12,7 @@ import numpy as np
 from rushlight.base import dtype as dt
 from rushlight.base.config import knobs
 from rushlight.base.rng import default_engine
-from rushlight.capture.kernelnode import Kernel, Product
+from rushlight.capture.kernelnode import Array, Kernel, Product
 from rushlight.capture.lowering import checked, cut, total
 from rushlight.capture.moving import MOVED, looked_up, moved
 from rushlight.capture.recorder import Entry, gathered
@@ -31,7 +31,6 @@ from rushlight.ops import recurrences
 from rushlight.ops.rowexpr import reduce_
 from rushlight.ops.scalar import Expr, symbol, toposort
 
-Array = np.ndarray[Any, Any]
 Step = Callable[[], Any]
 # What NumPy and machine code compute with the same bits.
 _EXACT = frozenset("in const add sub mul div sqrt neg abs".split())

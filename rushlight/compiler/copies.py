@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -12,10 +11,8 @@ from rushlight.compiler.ir import Module
 from rushlight.compiler.pointwise import conversion
 from rushlight.compiler.runtime import SLOT, close
 from rushlight.compiler.tilecode import Writer
-from rushlight.compiler.tiles import offsets
+from rushlight.compiler.tiles import Array, Ints, offsets
 
-Array = np.ndarray[Any, Any]
-Ints = tuple[int, ...]
 
 
 def copy(out: Array, a: Array) -> bool:

@@ -12,11 +12,10 @@ from rushlight.compiler import (attend, attentioncode, convolve, dots, gather, g
                                 search, stages, team)
 from rushlight.compiler.full import Full
 from rushlight.compiler.stages import Stage, Stages, add_reduce, copy, formula, joined
-from rushlight.compiler.tiles import suits
+from rushlight.compiler.tiles import Array, suits
 from rushlight.ops.products import large
 from rushlight.ops.scalar import symbol
 
-Array = np.ndarray[Any, Any]
 _ALIGNED = 64
 
 

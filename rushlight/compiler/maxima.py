@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 
 from rushlight.compiler import maximacode, native, pool, team
-from rushlight.compiler.tiles import offsets, suits
+from rushlight.compiler.tiles import Array, Ints, offsets, suits
 from rushlight.ops.windows import reach
 
-Array = np.ndarray[Any, Any]
-Ints = tuple[int, ...]
 # Elements from which on threads are worth waking.
 _PARALLEL = 1 << 15
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base.rng import Engine, default_engine
+from rushlight.base.rng import Array, Engine, default_engine
 from rushlight.compiler import native
 from rushlight.compiler.ir import Function, Module
 from rushlight.compiler.lanes import Lane
@@ -22,8 +22,6 @@ from rushlight.compiler.team import pointer
 from rushlight.compiler.teamcode import MEMCPY
 from rushlight.compiler.written import ADDRESS, INTEGER, Written
 from rushlight.ops.scalar import m, symbol
-
-Array = np.ndarray[Any, Any]
 
 _N, _M = 624, 397
 _LANES = 8
