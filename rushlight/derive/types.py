@@ -14,14 +14,12 @@ from rushlight.base.promotion import promote_types
 from rushlight.ops.atoms import ATOMS
 from rushlight.ops.scalar import Expr, toposort
 
-# Atoms that have no meaning on integers other than that of the converted number.
+# Atoms that on integers mean what they do of the converted number: these, and special functions.
 _FLOATING_ONLY = frozenset(
     "div reciprocal exp exp2 expm1 log log2 log10 log1p sigmoid sqrt rsqrt sin cos tan asin acos atan atan2 "
-    "sinh cosh tanh asinh acosh atanh erf erfc erfinv i0 i1 lgamma digamma trigamma polygamma zeta gammainc "
-    "gammaincc erfcx ndtri log_ndtr entr i0e i1e bessel_j0 bessel_j1 bessel_y0 bessel_y1 bessel_i0 bessel_i1 "
-    "bessel_k0 bessel_k1 bessel_k0e bessel_k1e spherical_bessel_j0 airy_ai chebyshev_t chebyshev_u "
-    "chebyshev_v chebyshev_w shifted_chebyshev_t shifted_chebyshev_u shifted_chebyshev_v shifted_chebyshev_w "
-    "hermite_h hermite_he laguerre_l legendre_p hypot copysign nextafter angle".split())
+    "sinh cosh tanh asinh acosh atanh hypot copysign nextafter angle".split()).union([
+        name for name, atom in ATOMS.items() if getattr(atom.numpy, "__module__", "") in (
+            f"rushlight.base.{module}" for module in ("special", "bessel", "incomplete", "orthogonal"))])
 # Operands whose dtype says nothing about the result's.
 _CONDITIONS = {"where": 1}
 _OPERANDS_APART = frozenset({"logical_and", "logical_or", "logical_xor", "logical_not", "cast",
