@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-
 from rushlight.base import dtype as dt
 from rushlight.base.config import knobs
 from rushlight.capture.recorder import Array, Entry

@@ -25,7 +25,10 @@ class Plan:
         lives = _lives(entries)
         self.places: dict[int, int] = {}
         self.apart = sum(int(memory.nbytes) for memory, _, _ in lives.values())
-        self.size, active = 0, list[tuple[int, int, int]]()
+        self.size = self._place(lives)
+
+    def _place(self, lives: dict[int, tuple[Array, int, int]]) -> int:
+        top, active = 0, []
         for key, (memory, start, end) in lives.items():
             active = [block for block in active if block[2] >= start]
             at, need = 0, -(-int(memory.nbytes) // _LINE) * _LINE
@@ -35,7 +38,8 @@ class Plan:
                 at = max(at, high)
             self.places[key] = at
             active.append((at, at + need, end))
-            self.size = max(self.size, at + need)
+            top = max(top, at + need)
+        return top
 
 
 class Moved:

@@ -6,7 +6,6 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-
 from rushlight.autograd.node import AccumulateGrad
 from rushlight.base.config import knobs
 from rushlight.base.pytree import flatten, tree_map

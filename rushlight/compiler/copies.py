@@ -14,7 +14,6 @@ from rushlight.compiler.tilecode import Writer
 from rushlight.compiler.tiles import Array, Ints, offsets
 
 
-
 def copy(out: Array, a: Array) -> bool:
     """out[...] = a, of one shape and dtype; False, with nothing done, where that is left to NumPy."""
     if knobs.kernels == "numpy" or not target.available() or np.may_share_memory(out, a):
