@@ -188,8 +188,5 @@ def is_module(value: Any) -> bool:
 
 
 def _names(code: Any) -> set[str]:
-    found = set(code.co_names)
-    for constant in code.co_consts:
-        if hasattr(constant, "co_names"):
-            found |= _names(constant)
-    return found
+    """What a function's code names, and that of functions in it."""
+    return {*code.co_names}.union(*[_names(inner) for inner in code.co_consts if hasattr(inner, "co_names")])

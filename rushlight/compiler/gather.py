@@ -30,9 +30,7 @@ def rows(a: Array, index: Array) -> Array | None:
     if not (usual and worth) or knobs.kernels == "numpy" or not target.available():
         return None
     # As numbers without a sign, those below 0 are too large.
-    if np.maximum.reduce(index.view(np.uint64), None) >= len(a):
-        return None
-    if not team.possible():
+    if np.maximum.reduce(index.view(np.uint64), None) >= len(a) or not team.possible():
         return None
     out = np.empty((*index.shape, *a.shape[1:]), a.dtype)
     copying(index.size, size)(pool.get_num_threads(), a, index, out)

@@ -42,11 +42,8 @@ class Scratch:
 
 def _stages(call: team.Call, threads: int, *operands: Array) -> Stages:
     """A call's loops, on these operands."""
-    found = []
-    for loop, jobs, of, before, steps, *tables in call.kept:
-        own = team.placed(jobs, [operands[k] for k in of])
-        found.append(Stage(loop, own, before, steps, threads, (operands, tables)))
-    return found
+    return [Stage(loop, team.placed(jobs, [operands[k] for k in of]), before, steps, threads,
+                  (operands, tables)) for loop, jobs, of, before, steps, *tables in call.kept]
 
 
 def _zeros(*arrays: Array) -> list[Stages | None]:

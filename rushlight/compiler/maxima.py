@@ -70,11 +70,10 @@ def pooling(of: Any, shape: Ints, kernel: Ints, stride: Ints, pad: Ints, dilatio
 
 def spread(g: Array, places: Array, size: int) -> Array | None:
     """Zeros (*lead, size) with g (*lead, n) added at places; None where there is no machine code."""
-    if not suits(g) or not g.size or not (g.flags.c_contiguous and places.flags.c_contiguous):
+    dense = g.flags.c_contiguous and places.flags.c_contiguous
+    if not suits(g) or not g.size or not dense or not team.possible():
         return None
     out = np.zeros((*g.shape[:-1], size), g.dtype)
-    if not team.possible():
-        return None
     spreading(g.dtype, g.shape, size)(threads(g, out), g, places, out)
     return out
 
