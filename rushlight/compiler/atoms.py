@@ -215,15 +215,7 @@ def _extreme(relation: str, numbers: bool = False) -> Emitter:
     return emit
 
 
-def _relu(d: str, x: Lane) -> Lane:
-    return x if unsigned(d) else (x < 0).where(0, x)
-
-
 _at_least, _at_most = _extreme("ge"), _extreme("le")
-
-
-def _hardtanh(d: str, x: Lane, low: Lane, high: Lane) -> Lane:
-    return _at_most(d, _at_least(d, x, low), high)
 
 
 def _shift(op: str, signed_op: str) -> Emitter:
@@ -305,7 +297,9 @@ EMITTERS: dict[str, Emitter] = {
     "cos": _trigonometric("cos", vm.cos_moderate), "tan": _tan, "erfc": _erfc,
     "erfinv": _through_double(vm.erfinv), "lgamma": _through_double(lambda x: x.f.scalars("lgamma", x)),
     "maximum": _extreme("gt"), "minimum": _extreme("lt"), "clamp_min": _at_least, "clamp_max": _at_most,
-    "fmax": _extreme("ge", True), "fmin": _extreme("le", True), "relu": _relu, "hardtanh": _hardtanh,
+    "fmax": _extreme("ge", True), "fmin": _extreme("le", True),
+    "relu": lambda d, x: x if unsigned(d) else (x < 0).where(0, x),
+    "hardtanh": lambda d, x, low, high: _at_most(d, _at_least(d, x, low), high),
     "where": lambda d, c, a, b: _truth(c).where(a, b), "logical_not": lambda d, x: ~_truth(x),
     "isnan": _floats(Lane.is_nan, False), "isinf": _floats(lambda x: x.abs().equal(vm.INF), False),
     "isfinite": _floats(lambda x: x.abs() < vm.INF, True), "signbit": _signbit,

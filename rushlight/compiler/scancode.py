@@ -7,7 +7,7 @@ holds one element of each row.    args: a, into    dims: rows, n    steps: bytes
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from rushlight.compiler.ir import Module
 from rushlight.compiler.lanes import Lane
@@ -15,8 +15,8 @@ from rushlight.compiler.runtime import SLOT, close
 from rushlight.compiler.tilecode import Writer
 
 STRIP = 512
+# The totals of nothing.
 _IDENTITY = {"add": 0.0, "mul": 1.0}
-_STEP: dict[str, Callable[[Lane, Lane], Lane]] = {"add": lambda a, b: a + b, "mul": lambda a, b: a * b}
 
 
 class _Scan(Writer):
@@ -32,12 +32,8 @@ class _Scan(Writer):
 
     def next(self, total: Lane, value: Lane) -> tuple[Lane, Lane]:
         """The total with a value, and the same as it is stored."""
-        total = _STEP[self.op](total, value if self.kind == "double" else value.cast("fpext", "double"))
+        total = total.arithmetic(self.op, value if self.kind == "double" else value.cast("fpext", "double"))
         return total, total if self.kind == "double" else total.cast("fptrunc", self.kind)
-
-    def start(self) -> Lane:
-        """The total of nothing."""
-        return self.f.const("double", _IDENTITY[self.op])
 
     def rows(self) -> None:
         """Rows beyond the last are the last one again, which gives the same twice."""
@@ -48,7 +44,7 @@ class _Scan(Writer):
             numbers = [self.least(f.i64("add", first, k), last) for k in range(lanes)]
             offsets = [f.i64("mul", number, self.step) for number in numbers]
             lines = [(f.at(self.a, o), f.at(self.into, o)) for o in offsets]
-            with f.vectors(whole, [self.start()]) as (k, totals, updated):
+            with f.vectors(whole, [f.const("double", _IDENTITY[self.op])]) as (k, totals, updated):
                 at, total, stored = f.i64("mul", k, lanes * size), totals[0], list[Lane]()
                 for column in self.turned([self.read(source, at) for source, _ in lines]):
                     total, out = self.next(total, column)

@@ -196,8 +196,7 @@ class _Tiles(Writer):
         self.i, self.j, self.t, self.s = (f.load("i64", "%dims", SLOT * k) for k in range(4))
         self.step_a, self.step_b, self.step_c, add = (f.load("i64", "%steps", SLOT * k) for k in range(4))
         self.adds = f.i64("icmp ne", add, 0)
-        room = (STRIP + lanes) * self.line
-        self.scratch = f.op(f"alloca i8, i64 {room}, align 64")
+        self.scratch = f.op(f"alloca i8, i64 {(STRIP + lanes) * self.line}, align 64")
 
     def whole(self) -> None:
         """Strip by strip."""
