@@ -13,10 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base.fused import fma32
+from rushlight.base.fused import Array, fma32
 from rushlight.base.ufunc import c_library
-
-Array = np.ndarray[Any, Any]
 
 GROUP = 16
 # Groups at a time: enough to hide the price of a NumPy call, few enough to stay in cache.

@@ -1,4 +1,4 @@
-"""The knobs: one table of name, type, default and a sentence.
+"""The knobs: one table of name, default, choices and a sentence (knobs.tsv).
 
 Each is an environment variable (RUSHLIGHT_ and its name in capitals), an attribute of `knobs`, and
 a keyword of the context manager `knobs.using(...)`. An unknown RUSHLIGHT_ variable is an error.
@@ -6,6 +6,7 @@ a keyword of the context manager `knobs.using(...)`. An unknown RUSHLIGHT_ varia
 from __future__ import annotations
 
 import os
+from ast import literal_eval
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -25,23 +26,10 @@ class Knob:
     choices: tuple[str, ...] = ()
 
 
-KNOBS: tuple[Knob, ...] = (
-    Knob("kernels", str, "auto", "Who computes: NumPy first and LLVM when hot (auto), NumPy alone, "
-         "or LLVM from the first call.", ("auto", "numpy", "llvm")),
-    Knob("hot_calls", int, 24, "After how many small calls a kernel is compiled."),
-    Knob("hot_size", int, 32768, "From how many elements on a kernel is compiled at its first "
-         "call."),
-    Knob("switch_after", int, 40, "How many times the work that made a kernel hot it goes on with NumPy, "
-         "whether or not its machine code is there sooner: the same program gives the same bits again."),
-    Knob("autotune", bool, False, "Whether programs of compile() try out how to cut their products, as "
-         "mode=\"max-autotune\" does."),
-    Knob("cache", bool, True, "Whether compiled kernels are kept on disk."),
-    Knob("cache_dir", str, "", "Where they are kept; empty means XDG_CACHE_HOME/rushlight or "
-         "~/.cache/rushlight."),
-    Knob("verify", bool, False, "Whether compiled programs are verified after each pass of the compiler."),
-    Knob("num_threads", int, 0, "How many threads large kernels use; 0 means as many as the "
-         "processors that this process may use."),
-)
+with open(os.path.join(os.path.dirname(__file__), "knobs.tsv"), encoding="utf-8") as _file:
+    KNOBS: tuple[Knob, ...] = tuple([
+        Knob(name, type(literal_eval(default)), literal_eval(default), sentence, literal_eval(choices))
+        for name, default, choices, sentence in [line.rstrip("\n").split("\t") for line in _file]])
 _BY_NAME = {k.name: k for k in KNOBS}
 _TRUE, _FALSE = ("1", "true", "yes", "on"), ("0", "false", "no", "off")
 

@@ -257,8 +257,7 @@ def geometric(engine: Engine, n: int, of: dtype, p: float) -> Array:
     _need(of, _NUMBERS, "geometric_cpu", n)
     with np.errstate(divide="ignore"):
         trials = np.ceil(np.log(standard64(engine, n)) / math.log(1 - p))
-    return trials.astype(np.int64).astype(of.np) if not of.is_floating_point \
-        else convert(trials, of.np)
+    return convert(trials, of.np) if of.is_floating_point else trials.astype(np.int64).astype(of.np)
 
 
 @_in_blocks

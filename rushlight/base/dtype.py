@@ -9,19 +9,20 @@ import numpy as np
 
 # Promotion order of the categories: a tensor of a higher one decides the result's dtype.
 BOOL, INTEGRAL, FLOATING, COMPLEX = range(4)
-_CATEGORY = {"b": BOOL, "i": INTEGRAL, "u": INTEGRAL, "f": FLOATING, "c": COMPLEX}
+_CATEGORY = {"b": BOOL, "i": INTEGRAL, "u": INTEGRAL, "f": FLOATING, "c": COMPLEX,
+             "V": FLOATING}  # ml_dtypes
 
 
 class dtype:
     """An element type. Compare by identity; `name` is PyTorch's, `np` the NumPy dtype behind it."""
 
     __slots__ = ("name", "np", "itemsize", "category", "is_floating_point", "is_complex",
-                 "is_signed", "legacy", "__weakref__")
+                 "is_signed", "legacy", "c_name", "__weakref__")
 
-    def __init__(self, name: str, np_type: Any, legacy: str, category: int | None = None) -> None:
-        self.name, self.np, self.legacy = name, np.dtype(np_type), legacy
+    def __init__(self, name: str, np_type: Any, legacy: str, c_name: str = "") -> None:
+        self.name, self.np, self.legacy, self.c_name = name, np.dtype(np_type), legacy, c_name
         self.itemsize: int = self.np.itemsize
-        self.category: int = _CATEGORY[self.np.kind] if category is None else category
+        self.category: int = _CATEGORY[self.np.kind]
         self.is_floating_point = self.category == FLOATING
         self.is_complex = self.category == COMPLEX
         self.is_signed = self.category >= FLOATING or self.np.kind == "i"
@@ -42,25 +43,25 @@ class dtype:
         return complex128 if self.name in ("float64", "complex128") else complex64
 
 
-float32 = dtype("float32", np.float32, "Float")
-float64 = dtype("float64", np.float64, "Double")
-float16 = dtype("float16", np.float16, "Half")
-bfloat16 = dtype("bfloat16", ml_dtypes.bfloat16, "BFloat16", FLOATING)
-float8_e4m3fn = dtype("float8_e4m3fn", ml_dtypes.float8_e4m3fn, "Float8_e4m3fn", FLOATING)
-float8_e5m2 = dtype("float8_e5m2", ml_dtypes.float8_e5m2, "Float8_e5m2", FLOATING)
-float8_e4m3fnuz = dtype("float8_e4m3fnuz", ml_dtypes.float8_e4m3fnuz, "Float8_e4m3fnuz", FLOATING)
-float8_e5m2fnuz = dtype("float8_e5m2fnuz", ml_dtypes.float8_e5m2fnuz, "Float8_e5m2fnuz", FLOATING)
-complex64 = dtype("complex64", np.complex64, "ComplexFloat")
-complex128 = dtype("complex128", np.complex128, "ComplexDouble")
-uint8 = dtype("uint8", np.uint8, "Byte")
-int8 = dtype("int8", np.int8, "Char")
-int16 = dtype("int16", np.int16, "Short")
-int32 = dtype("int32", np.int32, "Int")
-int64 = dtype("int64", np.int64, "Long")
-uint16 = dtype("uint16", np.uint16, "UInt16")
-uint32 = dtype("uint32", np.uint32, "UInt32")
-uint64 = dtype("uint64", np.uint64, "UInt64")
-bool_ = dtype("bool", np.bool_, "Bool")
+float32 = dtype("float32", np.float32, "Float", "float")
+float64 = dtype("float64", np.float64, "Double", "double")
+float16 = dtype("float16", np.float16, "Half", "c10::Half")
+bfloat16 = dtype("bfloat16", ml_dtypes.bfloat16, "BFloat16", "c10::BFloat16")
+float8_e4m3fn = dtype("float8_e4m3fn", ml_dtypes.float8_e4m3fn, "Float8_e4m3fn")
+float8_e5m2 = dtype("float8_e5m2", ml_dtypes.float8_e5m2, "Float8_e5m2")
+float8_e4m3fnuz = dtype("float8_e4m3fnuz", ml_dtypes.float8_e4m3fnuz, "Float8_e4m3fnuz")
+float8_e5m2fnuz = dtype("float8_e5m2fnuz", ml_dtypes.float8_e5m2fnuz, "Float8_e5m2fnuz")
+complex64 = dtype("complex64", np.complex64, "ComplexFloat", "c10::complex<float>")
+complex128 = dtype("complex128", np.complex128, "ComplexDouble", "c10::complex<double>")
+uint8 = dtype("uint8", np.uint8, "Byte", "unsigned char")
+int8 = dtype("int8", np.int8, "Char", "signed char")
+int16 = dtype("int16", np.int16, "Short", "short int")
+int32 = dtype("int32", np.int32, "Int", "int")
+int64 = dtype("int64", np.int64, "Long", "long int")
+uint16 = dtype("uint16", np.uint16, "UInt16", "short unsigned int")
+uint32 = dtype("uint32", np.uint32, "UInt32", "unsigned int")
+uint64 = dtype("uint64", np.uint64, "UInt64", "long unsigned int")
+bool_ = dtype("bool", np.bool_, "Bool", "bool")
 
 ALL: tuple[dtype, ...] = tuple(d for d in list(globals().values()) if isinstance(d, dtype))
 BY_NAME: dict[str, dtype] = {d.name: d for d in ALL}
@@ -71,11 +72,7 @@ NAMED: dict[str, dtype] = {**{d.name: d for d in ALL}, **ALIASES}
 # What Python's number types stand for where a dtype is asked for.
 OF_PYTHON: dict[Any, dtype] = {float: float64, int: int64, bool: bool_, complex: complex128}
 # What PyTorch's messages call them.
-C_NAMES = {"float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float",
-           "float64": "double", "complex64": "c10::complex<float>",
-           "complex128": "c10::complex<double>", "int8": "signed char", "uint8": "unsigned char",
-           "bool": "bool", "int16": "short int", "int32": "int", "int64": "long int",
-           "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int"}
+C_NAMES = {d.name: d.c_name for d in ALL if d.c_name}
 _FROM_NUMPY: dict[np.dtype[Any], dtype] = {d.np: d for d in ALL}
 FLOAT8 = frozenset(d for d in ALL if d.name.startswith("float8"))
 # float16 and bfloat16 (and float8) compute in float32 and round once, as PyTorch's kernels do.

@@ -5,6 +5,8 @@ from typing import Any
 
 import numpy as np
 
+Array = np.ndarray[Any, Any]
+
 
 def fma32(x: Any, y: Any, z: Any) -> Any:
     """float32 operands and result.

@@ -42,9 +42,8 @@ def ranged(of: dtype, low: int, high: int | None) -> tuple[int, int, Few | None]
     _check_fits(of, first, last)
     span = last - first + 1
 
-    def make(words: Array) -> Array:
-        return _shifted((words % np.uint32(span)).astype(np.int64), first, of)
-    return first, span, Few(make, of=of.np) if span < _WIDE_RANGE else None
+    few = Few(lambda words: _shifted((words % np.uint32(span)).astype(np.int64), first, of), of=of.np)
+    return first, span, few if span < _WIDE_RANGE else None
 
 
 def _shifted(offsets: Array, low: int, of: dtype) -> Array:

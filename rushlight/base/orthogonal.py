@@ -11,18 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base.fused import fma
+from rushlight.base.fused import Array, fma
 
-Array = np.ndarray[Any, Any]
 # first(x) is the polynomial of degree 1; those of degrees k + 1, k and k - 1 are r = (a p - b q) / c, p and
 # q for a, b, c = factors(k, x).
 
 
-def _operands(x: Any, n: Any) -> tuple[Array, Array]:
-    dtype = np.result_type(x, n)
-    x, n = np.broadcast_arrays(np.asarray(x, dtype), np.asarray(n, dtype))
-    # What is no degree (nan, or beyond 64 bits) counts as negative, as converted to C's integers.
-    return x, np.where(np.abs(n) < 2.0 ** 63, np.trunc(n), -1)
+def _of_arrays(polynomial: Callable[[Array, Array], Array]) -> Callable[[Any, Any], Array]:
+    """A function of arrays of one dtype and shape, of any."""
+    def evaluate(x: Any, n: Any) -> Array:
+        dtype = np.result_type(x, n)
+        x, n = np.broadcast_arrays(np.asarray(x, dtype), np.asarray(n, dtype))
+        with np.errstate(all="ignore"):
+            # What is no degree (nan, or beyond 64 bits) counts as negative, as converted to C's integers.
+            return polynomial(x, np.where(np.abs(n) < 2.0 ** 63, np.trunc(n), -1))
+    return evaluate
 
 
 def _recurrence(x: Array, n: Array, first: Any, factors: Any) -> Array:
@@ -73,22 +76,16 @@ def _chebyshev(x: Array, n: Array, kind: str) -> Array:
 
 def chebyshev(kind: str, shifted: bool = False) -> Callable[[Any, Any], Array]:
     """Chebyshev's polynomials of kind "t", "u", "v" or "w"; shifted to [0, 1]."""
-    def evaluate(x: Any, n: Any) -> Array:
-        x, n = _operands(x, n)
-        with np.errstate(all="ignore"):
-            return _chebyshev(x + x - 1 if shifted else x, n, kind)
-    return evaluate
+    return _of_arrays(lambda x, n: _chebyshev(x + x - 1 if shifted else x, n, kind))
 
 
 def _plain(first: Any, factors: Any, most: float = np.inf) -> Callable[[Any, Any], Array]:
-    def evaluate(x: Any, n: Any) -> Array:
-        x, n = _operands(x, n)
-        with np.errstate(all="ignore"):
-            # Higher degrees overflow.
-            beyond = n > most * (1 if x.dtype.itemsize <= 4 else 4)
-            found = _recurrence(x, np.where(beyond, 0, n), first, factors)
-            return np.where(beyond, x.dtype.type(np.nan), found)
-    return evaluate
+    def evaluate(x: Array, n: Array) -> Array:
+        # Higher degrees overflow.
+        beyond = n > most * (1 if x.dtype.itemsize <= 4 else 4)
+        found = _recurrence(x, np.where(beyond, 0, n), first, factors)
+        return np.where(beyond, x.dtype.type(np.nan), found)
+    return _of_arrays(evaluate)
 
 
 hermite_h = _plain(lambda x: x + x, lambda k, x: (x + x, 2 * k, 1), 128)

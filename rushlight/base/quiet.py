@@ -13,10 +13,7 @@ import numpy as np
 
 try:
     # What np.errstate sets on entry; it is part of no public interface.
-    from numpy._core._ufunc_config import (  # type: ignore[attr-defined]
-        _extobj_contextvar,
-        _make_extobj,
-    )
+    from numpy._core._ufunc_config import _extobj_contextvar, _make_extobj  # type: ignore[attr-defined]
 
     # Ignores all floating-point errors from here on; gives what `restore` needs.
     hush = partial(_extobj_contextvar.set, _make_extobj(all="ignore"))

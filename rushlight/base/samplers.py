@@ -21,6 +21,7 @@ Draw = Callable[[], float]
 
 _WIDE = frozenset({dt.float32, dt.float64})
 
+
 def poisson(engine: Engine, rates: Array) -> Array:
     """Poisson numbers of the rates' shape and dtype; RuntimeError unless all rates are >= 0."""
     _need_float(rates, "poisson_cpu")
@@ -92,12 +93,10 @@ def binomial(engine: Engine, counts: Array, probabilities: Array) -> Array:
     few = np.minimum(p, 1 - p)  # the rarer outcome is counted
     with np.errstate(invalid="ignore"):
         spread = np.sqrt((counts * few * (1 - few)).astype(np.float64))
-        facts = zip(counts.reshape(-1).tolist(), p.reshape(-1).tolist(), few.reshape(-1).tolist(),
-                    (counts * few).reshape(-1).tolist(), spread.reshape(-1).tolist(),
-                    np.floor((counts + 1) * few).reshape(-1).tolist(),
-                    (few / (1 - few)).reshape(-1).tolist(), strict=True)
+        facts = counts, p, few, counts * few, spread, np.floor((counts + 1) * few), few / (1 - few)
     with engine.lock:
-        made = [_binomial(engine.double, *fact) for fact in facts]
+        made = [_binomial(engine.double, *fact)
+                for fact in zip(*[f.reshape(-1).tolist() for f in facts], strict=True)]
     return _shaped(made, counts)
 
 

@@ -173,15 +173,13 @@ class Compiled:
             why = traced.recorder.refusal
         if why:
             plan.refuse(why)
-        elif first:
-            pass
-        elif plan.program is None:
+        elif not first and plan.program is None:
             def build(share: float = self.share()) -> None:
                 made = Program(recorder, given, output, traced, until, share)
                 made.settle(guards.known())
                 plan.program, plan.guards = made, guards
             self._do(plan, build)
-        else:
+        elif not first:
             second = Program(recorder, given, output, traced, None if plan.program.fused else 0.0,
                              plan.program.share)
             why = before.difference(plan.program, second, tensors, self.verify)

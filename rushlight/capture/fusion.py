@@ -85,19 +85,16 @@ class _Fusion:
             if other is None:
                 continue
             read, written = self.touched[id(other)]
-            if other.kind == "mark" or read & writes or written & (reads | writes):
-                return False
-            if other.kind != "run" and read & reads:
-                return False
-            if other.kind == "call" and not reads | writes <= self.made:
+            if other.kind == "mark" or read & writes or written & (reads | writes) or (
+                    other.kind != "run" and read & reads) or (
+                    other.kind == "call" and not reads | writes <= self.made):
                 return False
         return True
 
     def _merged(self, producer: Entry, consumer: Entry) -> Entry | None:
-        pair = _Pair(producer, consumer)
         dropped = [o for o in producer.outs if id(root(o)) not in self.live and (
             self.readers[id(root(o))] == int(id(root(o)) in self.touched[id(consumer)][0]))]
-        return pair.merged(dropped)
+        return _Pair(producer, consumer).merged(dropped)
 
     def _replace(self, j: int, i: int, place: int, merged: Entry) -> None:
         for k in (j, i):

@@ -155,18 +155,17 @@ class Guards:
         if function in self.functions or (function.__module__ or "").partition(".")[0] == "rushlight":
             return
         self.functions.add(function)
-        for value in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
-            self.seen.append(("a default argument", value))
-            yield from self._variables(value) if isinstance(value, FunctionType) else (value,)
+        found = [*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()]
+        self.seen += [("a default argument", value) for value in found]
         for name, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             try:
                 value = cell.cell_contents
             except ValueError:
                 continue
             self.cells.append((cell, value))
-            self.seen += [(name, value)]
-            yield from self._variables(value) if isinstance(value, FunctionType) else (value,)
-        for value in self.globals_of(function.__code__, function.__globals__):
+            self.seen.append((name, value))
+            found.append(value)
+        for value in found + self.globals_of(function.__code__, function.__globals__):
             yield from self._variables(value) if isinstance(value, FunctionType) else (value,)
 
 
@@ -189,8 +188,5 @@ def is_module(value: Any) -> bool:
 
 
 def _names(code: Any) -> set[str]:
-    found = set(code.co_names)
-    for constant in code.co_consts:
-        if hasattr(constant, "co_names"):
-            found |= _names(constant)
-    return found
+    """What a function's code names, and that of functions in it."""
+    return {*code.co_names}.union(*[_names(inner) for inner in code.co_consts if hasattr(inner, "co_names")])

@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from rushlight.base import dtype as dt
 from rushlight.base.config import knobs
-from rushlight.capture.recorder import Entry
+from rushlight.capture.recorder import Array, Entry
 from rushlight.compiler.full import full
 from rushlight.compiler.meaning import InvalidIR, Meaning
 from rushlight.compiler.pointwise import pointwise
@@ -21,7 +19,6 @@ from rushlight.compiler.rows import rows
 from rushlight.ops import products
 from rushlight.ops.scalar import Expr, show, substitute, symbol
 
-Array = np.ndarray[Any, Any]
 # A kernel's operands with their roles: the arrays are those that a replay works on.
 Operands = Sequence[tuple[str, Array, str]]
 

@@ -18,7 +18,7 @@ from rushlight.dispatch.reducing import BIG, MACHINE, Reducer
 from rushlight.ops import classification, rowkernels
 from rushlight.ops.products import large, narrow
 from rushlight.ops.rowexpr import reduce_
-from rushlight.ops.scalar import const, m, substitute, symbol, toposort
+from rushlight.ops.scalar import Expr, const, m, substitute, symbol, toposort
 
 
 def lowered(entry: Entry, owned: Container[int]) -> list[Entry]:
@@ -80,13 +80,17 @@ def _converted(x: Array, out: Array, whole: Entry) -> Entry | None:
     """An array in another floating dtype."""
     order = sorted(range(x.ndim), key=lambda i: -out.strides[i])
     x, out = x.transpose(order), out.transpose(order)
-    return node("pointwise", (symbol("x"),), [("x", x, "vector")], (out,), (_name(out),),
-                whole.where) if out.flags.c_contiguous else None
+    return _each(symbol("x"), out, whole, x=x) if out.flags.c_contiguous else None
 
 
 def _sum(a: Array, b: Array, out: Array, whole: Entry) -> Entry | None:
-    return node("pointwise", (symbol("a") + symbol("b"),), [("a", a, "vector"), ("b", b, "vector")], (out,),
-                (_name(out),), whole.where)
+    return _each(symbol("a") + symbol("b"), out, whole, a=a, b=b)
+
+
+def _each(expr: Expr, out: Array, whole: Entry, **arrays: Array) -> Entry | None:
+    """An expression of arrays, element by element."""
+    operands = [(name, a, "vector") for name, a in arrays.items()]
+    return node("pointwise", (expr,), operands, (out,), (_name(out),), whole.where)
 
 
 def _name(a: Array) -> str:
@@ -153,8 +157,7 @@ def _cross_entropy(entry: Entry) -> list[Entry] | None:
     found = [look, Entry("run", checked, (wrong, t, x.shape[1], ignored), (), entry.where), each,
              Entry("run", total, (losses,), (summed,), entry.where)]
     if summed is not out:
-        found.append(node("pointwise", (symbol("s") / symbol("n"),), [
-            ("s", summed, "vector"), ("n", count, "vector")], (out,), (x.dtype.name,), entry.where))
+        found.append(_each(symbol("s") / symbol("n"), out, entry, s=summed, n=count))
     return None if None in found else found  # type: ignore[return-value]
 
 
@@ -182,8 +185,8 @@ def cut(out: Array, given: Sequence[Array], dim: int, stacked: bool) -> list[tup
 def _cat(entry: Entry) -> list[Entry] | None:
     """A kernel for each part: fused with what makes the part, it writes that where it belongs."""
     (out,), stacked = entry.outs, entry.function.row.name == "_stack"  # type: ignore[attr-defined]
-    found = [node("pointwise", (symbol("x"),), [("x", a, "vector")], (to,), (_name(to),), entry.where)
-             for to, a in cut(out, *entry.operands, stacked) if _name(to) in MACHINE]
+    found = [_each(symbol("x"), to, entry, x=a) for to, a in cut(out, *entry.operands, stacked)
+             if _name(to) in MACHINE]
     return None if None in found else found  # type: ignore[return-value]
 
 
@@ -192,9 +195,8 @@ def _masked_fill(entry: Entry) -> list[Entry] | None:
     value = value if isinstance(value, np.ndarray) else np.array(number(value, dt.from_numpy_dtype(x.dtype)))
     if mask.dtype != np.bool_ or value.dtype != x.dtype or _name(x) not in MACHINE:
         return None
-    operands = [("x", x, "vector"), ("mask", mask, "vector"), ("value", value, "vector")]
     chosen = m.where(symbol("mask"), symbol("value"), symbol("x"))
-    found = node("pointwise", (chosen,), operands, (out,), (_name(out),), entry.where)
+    found = _each(chosen, out, entry, x=x, mask=mask, value=value)
     return found and [found]
 
 

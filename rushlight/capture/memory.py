@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.capture.recorder import Entry, root, roots
+from rushlight.capture.recorder import Array, Entry, root, roots
 from rushlight.compiler.team import pointer
 from rushlight.tensor.tensor import Tensor
 
-Array = np.ndarray[Any, Any]
 _LINE = 64
 
 

@@ -12,7 +12,7 @@ from rushlight.capture.recorder import Entry
 from rushlight.compiler import along, native
 from rushlight.compiler.ir import Function, Module
 from rushlight.compiler.pointwise import pointwise
-from rushlight.compiler.runtime import SLOT
+from rushlight.compiler.runtime import SLOT, close
 from rushlight.compiler.stages import WORDS, Stage, Stages, copy
 from rushlight.compiler.team import pointer
 from rushlight.compiler.tilecode import HEADER
@@ -69,5 +69,4 @@ def _call(module: Module, name: str, count: int) -> None:
     f = Function(module, HEADER.format(name))
     words = [f"i64 {f.load('i64', '%args', SLOT * (1 + k))}" for k in range(count)]
     found = f.op(f"call i64 {f.load('ptr', '%args')}({', '.join(words)})")
-    f.emit(f"ret i32 {f.op(f'trunc i64 {found} to i32')}")
-    f.finish()
+    close(f, f"i32 {f.op(f'trunc i64 {found} to i32')}")

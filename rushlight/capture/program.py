@@ -6,8 +6,6 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from rushlight.autograd.node import AccumulateGrad
 from rushlight.base.config import knobs
 from rushlight.base.pytree import flatten, tree_map
@@ -15,7 +13,7 @@ from rushlight.base.quiet import hush, restore
 from rushlight.capture import gradients, staged
 from rushlight.capture.fusion import Fusing
 from rushlight.capture.graph import whole
-from rushlight.capture.memory import Plan, Room
+from rushlight.capture.memory import Array, Plan, Room
 from rushlight.capture.recompute import within
 from rushlight.capture.recorder import Entry, Recorder, arrays, root, roots
 from rushlight.capture.regions import CompiledBackward, Traced, nodes
@@ -23,7 +21,6 @@ from rushlight.capture.simplify import fold, once
 from rushlight.capture.verify import sources, unmoved, verify
 from rushlight.tensor.tensor import Tensor, storage, wrap
 
-Array = np.ndarray[Any, Any]
 
 
 class Part:

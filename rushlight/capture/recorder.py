@@ -21,10 +21,9 @@ from rushlight.tensor.tensor import Tensor, wrap
 
 Array = np.ndarray[Any, Any]
 # Rows whose result's shape depends on values: a record of one call says nothing about the next.
-_SHAPED_BY_VALUES = frozenset((
-    "nonzero", "masked_select", "unique", "_unique", "unique_consecutive", "unique_dim", "bincount",
-    "repeat_interleave", "argwhere", "combinations", "histc", "nonzero_static"))
-
+_SHAPED_BY_VALUES = frozenset(
+    "nonzero masked_select unique _unique unique_consecutive unique_dim bincount repeat_interleave argwhere "
+    "combinations histc nonzero_static".split())
 
 _RANDOM = frozenset("_keep dropout _dropout native_dropout alpha_dropout rrelu multinomial bernoulli "
                     "rand_like randn_like randint_like gumbel_softmax".split())

@@ -12,7 +12,7 @@ import numpy as np
 from rushlight.base import dtype as dt
 from rushlight.base.config import knobs
 from rushlight.base.rng import default_engine
-from rushlight.capture.kernelnode import Kernel, Product
+from rushlight.capture.kernelnode import Array, Kernel, Product
 from rushlight.capture.lowering import checked, cut, total
 from rushlight.capture.moving import MOVED, looked_up, moved
 from rushlight.capture.recorder import Entry, gathered
@@ -31,7 +31,6 @@ from rushlight.ops import recurrences
 from rushlight.ops.rowexpr import reduce_
 from rushlight.ops.scalar import Expr, symbol, toposort
 
-Array = np.ndarray[Any, Any]
 Step = Callable[[], Any]
 # What NumPy and machine code compute with the same bits.
 _EXACT = frozenset("in const add sub mul div sqrt neg abs".split())
@@ -221,10 +220,6 @@ def _cat(stacked: bool, out: Array, arrays: Sequence[Array], dim: int) -> Stages
     return joined([stages.copy(*pair) for pair in cut(out, arrays, dim, stacked)]) or None
 
 
-def _clone(out: Array, a: Array, *options: Any) -> Stages | None:
-    return stages.copy(out, a) if out.shape == a.shape else None
-
-
 def _keep(out: Array, input: Array, p: float, channels: bool, share: float) -> Stages | None:
     one = dt.opmath(dt.from_numpy_dtype(out.dtype)).np.type(1)
     value = (one / one.dtype.type(share)).astype(out.dtype)
@@ -233,7 +228,8 @@ def _keep(out: Array, input: Array, p: float, channels: bool, share: float) -> S
 
 # Functions of an entry's results and operands, and those that need room for what is padded.
 _ROWS: dict[str, Callable[..., Stages | None]] = {
-    "_cat": partial(_cat, False), "_stack": partial(_cat, True), "clone": _clone, "_keep": _keep,
+    "_cat": partial(_cat, False), "_stack": partial(_cat, True), "_keep": _keep,
+    "clone": lambda out, a, *_: stages.copy(out, a) if out.shape == a.shape else None,
     "_spread": handwritten.spread, "_max_pool": handwritten.max_pool,
     "_greatest": lambda found, *how: handwritten.max_pool(found, np.empty(found.shape, np.int64), *how),
     "gather": partial(looked_up, False),

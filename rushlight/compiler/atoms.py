@@ -6,9 +6,7 @@ without an emitter for a dtype raises `Unsupported`, and the kernel stays on Num
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
-from rushlight.base import dtype as dt
 from rushlight.compiler import vectormath as vm
 from rushlight.compiler.ir import BITS
 from rushlight.compiler.lanes import Lane, is_float
@@ -79,19 +77,13 @@ def _vector(name: str, function: Callable[..., Lane]) -> Emitter:
 
 def _through_double(function: Callable[..., Lane]) -> Emitter:
     """A float32 function by way of float64: rounded once, and no second set of constants."""
-    def emit(d: str, *operands: Lane) -> Lane:
-        _floating(operands[0], function.__name__)
-        if operands[0].kind == "double":
-            return function(*operands)
-        return function(*(o.cast("fpext", "double") for o in operands)).cast("fptrunc", "float")
-    return emit
+    return _vector(function.__name__, lambda *x: function(*x) if x[0].kind == "double" else function(
+        *[o.cast("fpext", "double") for o in x]).cast("fptrunc", "float"))
 
 
 def _libm(name: str) -> Emitter:
-    def emit(d: str, *operands: Lane) -> Lane:
-        _floating(operands[0], name)
-        return operands[0].f.scalars(name + ("f" if operands[0].kind == "float" else ""), *operands)
-    return emit
+    """The C library's function."""
+    return _vector(name, lambda *x: x[0].f.scalars(name + ("f" if x[0].kind == "float" else ""), *x))
 
 
 def _erfc(d: str, x: Lane) -> Lane:
@@ -101,16 +93,11 @@ def _erfc(d: str, x: Lane) -> Lane:
 
 def _intrinsic(name: str) -> Emitter:
     """Of floats; integers are left as they are."""
-    def emit(d: str, x: Lane) -> Lane:
-        return x.f.intrinsic(name, x) if is_float(x.kind) else x
-    return emit
+    return lambda d, x: x.f.intrinsic(name, x) if is_float(x.kind) else x
 
 
 def _operator(method: str) -> Emitter:
-    def emit(d: str, a: Lane, b: Lane) -> Lane:
-        found: Lane = getattr(a, method)(b)
-        return found
-    return emit
+    return lambda d, a, b: getattr(a, method)(b)  # type: ignore[no-any-return]
 
 
 def _compare(relation: str) -> Emitter:
@@ -134,21 +121,12 @@ def _logical(op: str) -> Callable[..., Lane]:
     return lambda d, a, b: _truth(a).bits(op, _truth(b))
 
 
-def _on_bool(op: str) -> Callable[[Emitter], Emitter]:
+def _on_bool(op: str, emitter: Emitter) -> Emitter:
     """On bools an operator is a logical one: + is or, * is and."""
-    def wrap(emitter: Emitter) -> Emitter:
-        def emit(d: str, a: Lane, b: Lane) -> Lane:
-            return a.bits(op, b) if d == "bool" else emitter(d, a, b)
-        return emit
-    return wrap
+    return lambda d, a, b: a.bits(op, b) if d == "bool" else emitter(d, a, b)
 
 
 # --- arithmetic -----------------------------------------------------------------------------------
-
-
-def _div(d: str, a: Lane, b: Lane) -> Lane:
-    _floating(a, "div")
-    return a / b
 
 
 def _fractional(op: str, a: Lane) -> None:
@@ -237,15 +215,7 @@ def _extreme(relation: str, numbers: bool = False) -> Emitter:
     return emit
 
 
-def _relu(d: str, x: Lane) -> Lane:
-    return x if unsigned(d) else (x < 0).where(0, x)
-
-
 _at_least, _at_most = _extreme("ge"), _extreme("le")
-
-
-def _hardtanh(d: str, x: Lane, low: Lane, high: Lane) -> Lane:
-    return _at_most(d, _at_least(d, x, low), high)
 
 
 def _shift(op: str, signed_op: str) -> Emitter:
@@ -309,48 +279,30 @@ def _fma(d: str, a: Lane, b: Lane, c: Lane) -> Lane:
     return a.fma(b, c) if is_float(a.kind) else EMITTERS["add"](d, EMITTERS["mul"](d, a, b), c)
 
 
-EMITTERS: dict[str, Emitter] = {"add": _on_bool("or")(_operator("__add__")), "sub": _operator("__sub__"),
-    "mul": _on_bool("and")(_operator("__mul__")), "div": _div, "neg": lambda d, x: -x, "fma": _fma,
-    "reciprocal": lambda d, x: _div(d, x.other(1), x), "pow": _pow, "power": _power, "abs": _abs, "sgn": _sgn,
-    "floor_divide": _floor_divide, "trunc_divide": _trunc_divide, "remainder": _remainder,
-    "fmod": _fmod, "copysign": lambda d, a, b: a.copysign(b), "nextafter": _libm("nextafter"),
-    "hypot": _libm("hypot"), "floor": _intrinsic("llvm.floor"), "ceil": _intrinsic("llvm.ceil"),
-    "trunc": _intrinsic("llvm.trunc"), "round": _intrinsic("llvm.rint"),
-    "exp": _vector("exp", vm.exp), "exp2": _vector("exp2", vm.exp2),
-    "expm1": _vector("expm1", vm.expm1), "log": _vector("log", vm.log),
-    "log2": _vector("log2", vm.log2), "log10": _libm("log10"),
-    "log1p": _vector("log1p", vm.log1p), "sigmoid": _vector("sigmoid", vm.sigmoid),
-    "sqrt": _vector("sqrt", lambda x: x.sqrt()), "rsqrt": _vector("rsqrt", lambda x: 1 / x.sqrt()),
-    "sin": _trigonometric("sin", vm.sin_moderate), "cos": _trigonometric("cos", vm.cos_moderate),
-    "tan": _tan, "asin": _vector("asin", vm.asin), "acos": _vector("acos", vm.acos),
-    "atan": _vector("atan", vm.atan), "atan2": _libm("atan2"), "sinh": _vector("sinh", vm.sinh),
-    "cosh": _vector("cosh", vm.cosh), "tanh": _vector("tanh", vm.tanh),
-    "asinh": _vector("asinh", vm.asinh), "acosh": _vector("acosh", vm.acosh),
-    "atanh": _vector("atanh", vm.atanh), "erf": _vector("erf", vm.erf), "erfc": _erfc,
+EMITTERS: dict[str, Emitter] = {
+    **{name: _vector(name, getattr(vm, name)) for name in (
+        "exp exp2 expm1 log log2 log1p sigmoid asin acos atan sinh cosh tanh asinh acosh atanh erf").split()},
+    **{name: _libm(name) for name in ("nextafter", "hypot", "log10", "atan2")},
+    **{name: _compare(name) for name in ("eq", "ne", "lt", "le", "gt", "ge")},
+    **{f"bitwise_{op}": _bitwise(op) for op in ("and", "or", "xor")},
+    **{f"logical_{op}": _logical(op) for op in ("and", "or", "xor")},
+    **{name: _intrinsic(f"llvm.{name}") for name in ("floor", "ceil", "trunc")},
+    "add": _on_bool("or", _operator("__add__")), "sub": _operator("__sub__"),
+    "mul": _on_bool("and", _operator("__mul__")), "div": _vector("div", Lane.__truediv__),
+    "neg": lambda d, x: -x, "reciprocal": _vector("reciprocal", lambda x: 1 / x), "fma": _fma,
+    "pow": _pow, "power": _power, "abs": _abs, "sgn": _sgn,
+    "floor_divide": _floor_divide, "trunc_divide": _trunc_divide, "remainder": _remainder, "fmod": _fmod,
+    "copysign": lambda d, a, b: a.copysign(b), "sqrt": _vector("sqrt", Lane.sqrt),
+    "rsqrt": _vector("rsqrt", lambda x: 1 / x.sqrt()), "sin": _trigonometric("sin", vm.sin_moderate),
+    "cos": _trigonometric("cos", vm.cos_moderate), "tan": _tan, "erfc": _erfc,
     "erfinv": _through_double(vm.erfinv), "lgamma": _through_double(lambda x: x.f.scalars("lgamma", x)),
     "maximum": _extreme("gt"), "minimum": _extreme("lt"), "clamp_min": _at_least, "clamp_max": _at_most,
-    "fmax": _extreme("ge", True), "fmin": _extreme("le", True), "relu": _relu,
-    "hardtanh": _hardtanh, "where": lambda d, c, a, b: _truth(c).where(a, b),
-    "eq": _compare("eq"), "ne": _compare("ne"), "lt": _compare("lt"), "le": _compare("le"),
-    "gt": _compare("gt"), "ge": _compare("ge"),
-    "logical_and": _logical("and"), "logical_or": _logical("or"), "logical_xor": _logical("xor"),
-    "logical_not": lambda d, x: ~_truth(x), "isnan": _floats(Lane.is_nan, False),
-    "isinf": _floats(lambda x: x.abs().equal(vm.INF), False), "signbit": _signbit,
-    "isfinite": _floats(lambda x: x.abs() < vm.INF, True),
-    "bitwise_and": _bitwise("and"), "bitwise_or": _bitwise("or"), "bitwise_xor": _bitwise("xor"),
-    "bitwise_not": lambda d, x: ~x, "shift_left": _shift("shl", "shl"), "shift_right": _shift("lshr", "ashr"),
+    "fmax": _extreme("ge", True), "fmin": _extreme("le", True),
+    "relu": lambda d, x: x if unsigned(d) else (x < 0).where(0, x),
+    "hardtanh": lambda d, x, low, high: _at_most(d, _at_least(d, x, low), high),
+    "where": lambda d, c, a, b: _truth(c).where(a, b), "logical_not": lambda d, x: ~_truth(x),
+    "isnan": _floats(Lane.is_nan, False), "isinf": _floats(lambda x: x.abs().equal(vm.INF), False),
+    "isfinite": _floats(lambda x: x.abs() < vm.INF, True), "signbit": _signbit,
+    "bitwise_not": lambda d, x: ~x, "round": _intrinsic("llvm.rint"),
+    "shift_left": _shift("shl", "shl"), "shift_right": _shift("lshr", "ashr"),
     "conj": lambda d, x: x, "real": lambda d, x: x, "imag": lambda d, x: x.other(0)}
-
-
-def largest(storage: str) -> Any:
-    """The largest finite number of a dtype."""
-    import numpy as np
-
-    found = dt.BY_NAME[storage].np
-    if found.kind in "iu":
-        return int(np.iinfo(found).max)
-    if found.kind == "b":
-        return True
-    import ml_dtypes
-
-    return float(ml_dtypes.finfo(found).max)

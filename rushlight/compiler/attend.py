@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 
 from rushlight.compiler import attentioncode, native, pool, team, tilecode
-from rushlight.compiler.tiles import offsets, suits
+from rushlight.compiler.tiles import Array, Layout, offsets, suits
 from rushlight.ops.ways import Way
 
-Array = np.ndarray[Any, Any]
-Layout = tuple[tuple[int, ...], tuple[int, ...]]
 # Bytes of a strip of scores, which stays in a second-level cache; rows of a tile, and its most columns; most
 # rows of a strip, fewer where later strips see more keys.
 _STRIP, _ROWS, _COLUMNS, _MOST, _CAUSAL = 1 << 17, 6, 64, 96, 48

@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from rushlight.compiler import vectormath as vm
 from rushlight.compiler.ir import Module
 from rushlight.compiler.lanes import Lane
-from rushlight.compiler.runtime import SLOT, slot
+from rushlight.compiler.runtime import SLOT, close, memory, slot
 from rushlight.compiler.tilecode import Writer
 
 _OPERANDS = ("q", "k", "v", "g", "dq", "dk", "dv")
@@ -33,8 +33,6 @@ class _Head(Writer):
     def __init__(self, module: Module, name: str, kind: str, lanes: int) -> None:
         super().__init__(module, name, kind, lanes)
         f = self.f
-        for declared in ("declare ptr @malloc(i64)", "declare void @free(ptr)"):
-            module.declare(declared.split("@")[1].split("(")[0], declared)
         sizes = [f.load("i64", "%steps", SLOT * k) for k in range(5)]
         self.queries, self.keys, self.deep, self.out, self.rows = sizes
         scale = f.load("double", "%steps", 5 * SLOT)
@@ -70,11 +68,10 @@ class _Head(Writer):
         for size in sizes:
             places.append(total)
             total = f.i64("and", f.i64("add", f.i64("add", total, size), _LINE - 1), -_LINE)
-        memory = f.op(f"call ptr @malloc(i64 {f.i64('add', total, _LINE)})")
-        address = f.op(f"ptrtoint ptr {memory} to i64")
-        start = f.at(memory, f.i64("and", f.i64("sub", 0, address), _LINE - 1))
-        yield [f.at(start, place) for place in places]
-        f.emit(f"call void @free(ptr {memory})")
+        with memory(f, f.i64("add", total, _LINE)) as room:
+            address = f.op(f"ptrtoint ptr {room} to i64")
+            start = f.at(room, f.i64("and", f.i64("sub", 0, address), _LINE - 1))
+            yield [f.at(start, place) for place in places]
 
     def packed(self, lines: str, columns: str) -> str:
         """The bytes of packed columns, some lines each."""
@@ -140,12 +137,9 @@ class _Head(Writer):
     def blank(self, row: str, vectors: str, seen: str) -> None:
         """Zeros in a strip's row behind so many vectors."""
         f = self.f
-        with f.counted(f.i64("sub", self.vectors_of(seen), vectors)) as k:
+        in_use = f.i64("mul", self.over(seen, self.wide), 2)
+        with f.counted(f.i64("sub", in_use, vectors)) as k:
             self.write(f.const(self.kind, 0.0), self.place(row, f.i64("add", vectors, k)))
-
-    def vectors_of(self, seen: str) -> str:
-        """How many vectors of a strip's row are in use."""
-        return self.f.i64("mul", self.over(seen, self.wide), 2)
 
     def total(self, value: Lane, op: str) -> str:
         """The sum, or the greatest, of a vector's lanes."""
@@ -187,8 +181,7 @@ class _Attend(_Head):
                 to_rows, to_columns = self.tables["g"]
                 self.multiply((strip, rows, columns), count, (values, self.keys), seen,
                               (result, slot(f, to_rows, first), to_columns), self.out)
-        f.emit("ret i32 0")
-        f.finish()
+        close(f)
 
     def _softmax(self, row: str, vectors: str, kept: str) -> None:
         """Scores become weights; the greatest and the reciprocal sum are kept as doubles."""
@@ -241,8 +234,7 @@ class _Unattend(_Head):
                         ("g", g, g_lines, weights, (dv, *t["dv"]), self.out)):
                     self.pack(source, there, (own[name], count), (t[name][1], size))
                     self.multiply((strip, columns, rows), seen, (there, count), count, into, size, add=1)
-        f.emit("ret i32 0")
-        f.finish()
+        close(f)
 
     def _slopes(self, weights: str, slopes: str, vectors: str, kept: str) -> None:
         """Scores become weights; the weights' gradient becomes that of the scores."""

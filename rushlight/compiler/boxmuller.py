@@ -12,6 +12,7 @@ from typing import Any
 from rushlight.base import boxmuller as b
 from rushlight.compiler.ir import Function, Module
 from rushlight.compiler.lanes import Lane, horner
+from rushlight.compiler.runtime import close
 from rushlight.compiler.target import identity
 from rushlight.compiler.team import pointer
 from rushlight.compiler.written import ADDRESS, FLOAT, INTEGER, Written
@@ -42,8 +43,7 @@ def write(module: Module, name: str) -> None:
         sine, cosine = _sincos(_uniforms(f, second) * b.TWO_PI)
         for turned, place in ((cosine, first), (sine, second)):
             f.emit(f"store {(radius * turned).fma(std, mean)!r}, ptr {place}, align 4")
-    f.emit("ret i64 0")
-    f.finish()
+    close(f, "i64 0")
 
 
 def _uniforms(f: Function, place: str) -> Lane:

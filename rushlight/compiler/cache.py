@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import suppress
 from functools import lru_cache
 from hashlib import sha256
 
@@ -70,7 +71,7 @@ def keep(name: str, code: bytes) -> None:
     if not knobs.cache:
         return
     place = directory()
-    try:
+    with suppress(OSError):
         os.makedirs(place, exist_ok=True)
         # Unlike any other writer's: another process, or another thread of this one.
         temporary = os.path.join(place, f".new-{os.getpid()}-{threading.get_ident()}")
@@ -80,5 +81,3 @@ def keep(name: str, code: bytes) -> None:
             os.replace(temporary, os.path.join(place, name))
         except OSError:
             os.unlink(temporary)
-    except OSError:
-        return

@@ -15,7 +15,7 @@ from rushlight.base.ufunc import from_loop
 from rushlight.compiler import native, rowbody
 from rushlight.compiler.atoms import Unsupported
 from rushlight.compiler.columnloops import SEVERAL
-from rushlight.compiler.emit import (Meaning, check, descriptor, item_size, lanes_for, pointwise_body, record)
+from rushlight.compiler.emit import Meaning, check, item_size, lanes_for, pointwise_body, record
 from rushlight.compiler.ir import Function, Module
 from rushlight.compiler.rowplan import Plan, wide
 from rushlight.compiler.target import available
@@ -51,14 +51,18 @@ def _inner_loop(module: Module, name: str, shared: str) -> None:
 
 def _strip(module: Module, name: str, meaning: Meaning, scalars: Sequence[str] = (),
            targets: Sequence[int] = (), internal: bool = False) -> None:
-    """A pointwise body and its descriptor `name`; `scalars` lie in slots of the state, in order."""
+    """A pointwise body and its descriptor `name`, as runtime.py's loops take it.
+
+    `scalars` lie in slots of the state, in order; `targets` follow the sizes, for rl_multi.
+    """
     types = meaning.types()
     f = Function(module, f"define internal void @{name}_body(ptr %frame, i64 %vectors, i64 %valid)",
                  lanes_for(types))
     pointwise_body(f, meaning, types, {s: i for i, s in enumerate(scalars)})
-    dtypes = [d for n, d in meaning.inputs if n not in scalars]
-    module.functions.append(descriptor(name, f"{name}_body", [*dtypes, *meaning.out_dtypes],
-                                       len(dtypes), f.width, targets, internal))
+    read = [item_size(d) for n, d in meaning.inputs if n not in scalars]
+    sizes = [*read, *map(item_size, meaning.out_dtypes)]
+    module.functions.append(record(name, [f"@{name}_body", len(sizes), len(read), f.width, *sizes, *targets],
+                                   internal))
 
 
 def _write_pointwise(meaning: Meaning) -> Writer:
@@ -106,10 +110,9 @@ def row_ufunc(meaning: Meaning, roles: tuple[str, ...], signature: str, lanes: i
 
 def _row_parts(plan: Plan) -> list[int | str]:
     """The slots of the descriptor in rowloops.py."""
-    inputs, dtypes = [n for n, _ in plan.meaning.inputs], plan.operand_dtypes()
-    numbers = [inputs.index(n) for n, _ in plan.vectors] + [len(inputs) + i for i in plan.out_vectors]
+    dtypes = plan.operand_dtypes()
     scalars = len(plan.scalars) + len(plan.out_scalars)
-    return [len(dtypes), len(plan.vectors), scalars, "@rows", *map(item_size, dtypes), *numbers]
+    return [len(dtypes), len(plan.vectors), scalars, "@rows", *map(item_size, dtypes), *plan.numbers]
 
 
 # --- columns --------------------------------------------------------------------------------------

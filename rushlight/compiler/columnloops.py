@@ -12,7 +12,7 @@ up, then added to a second accumulator, in double precision.
 from __future__ import annotations
 
 from rushlight.compiler.ir import Function, Module
-from rushlight.compiler.runtime import SLOT, call_pack, quiet, slot
+from rushlight.compiler.runtime import SLOT, call_pack, close, memory, quiet, row_of, slot
 
 SEVERAL, ROWS_AT_ONCE = 4, 64
 HEAD = 8
@@ -23,8 +23,6 @@ class _Columns:
 
     def __init__(self, f: Function) -> None:
         self.f = f
-        f.module.declare("malloc", "declare ptr @malloc(i64)")
-        f.module.declare("free", "declare void @free(ptr)")
         f.module.declare("memset", "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)")
         self.main, self.merge, self.final = (f.load("ptr", "%desc", SLOT * k) for k in range(3))
         self.vectors, self.scalars, self.outputs, first = (
@@ -45,7 +43,7 @@ class _Columns:
         f.store("ptr", self.state, self.frame)
         self.width = f.i64("mul", self.n, 8)
         self.bytes = f.i64("mul", f.i64("shl", self.outputs, 1), self.width)
-        self.room = f.op(f"call ptr @malloc(i64 {self.bytes})")
+        self.room = ""
 
     def accumulator(self, o: str, stage: int) -> str:
         """The memory of an output's first (0) or second (1) stage."""
@@ -94,9 +92,7 @@ class _Columns:
         step = f.var(0)
         with f.when(f.i64("icmp sge", position, 0)):
             step.set(f.load("i64", slot(f, self.core, position)))
-        base = f.at(f.load("ptr", slot(f, "%args", number)),
-                    f.i64("mul", outer, f.load("i64", slot(f, "%steps", number))))
-        return f.at(base, f.i64("mul", i, step.get()))
+        return f.at(row_of(f, number, outer), f.i64("mul", i, step.get()))
 
     def fold(self) -> None:
         """Add the first stage to the second and empty it."""
@@ -114,10 +110,9 @@ class _Columns:
         with f.loop(self.outputs) as o:
             entry = slot(f, self.outward, f.i64("mul", o, 3))
             number, position = f.load("i64", entry), f.load("i64", entry, 2 * SLOT)
-            base = f.at(f.load("ptr", slot(f, "%args", number)),
-                        f.i64("mul", outer, f.load("i64", slot(f, "%steps", number))))
             self.operand(o, self.accumulator(o, 1), "8")
-            self.operand(f.i64("add", o, self.outputs), base, f.load("i64", slot(f, self.core, position)))
+            self.operand(f.i64("add", o, self.outputs), row_of(f, number, outer),
+                         f.load("i64", slot(f, self.core, position)))
         self.strip(self.final)
 
 
@@ -127,7 +122,7 @@ def write(module: Module) -> None:
     module.declare("rl_strip", "declare void @rl_strip(ptr, ptr, ptr, ptr, i64)")
     f = Function(module, "define void @rl_columns(ptr %desc, ptr %args, ptr %dims, ptr %steps)")
     columns = _Columns(f)
-    with quiet(f), f.loop(f.load("i64", "%dims")) as outer:
+    with memory(f, columns.bytes) as columns.room, quiet(f), f.loop(f.load("i64", "%dims")) as outer:
         f.emit(f"call void @llvm.memset.p0.i64(ptr {columns.room}, i8 0, i64 {columns.bytes}, i1 false)")
         groups = f.i64("sdiv", columns.m, SEVERAL)
         # SEVERAL rows, as often as that goes, then one by one.
@@ -144,9 +139,7 @@ def write(module: Module) -> None:
                 columns.fold()
         columns.fold()
         columns.finish(outer)
-    f.emit(f"call void @free(ptr {columns.room})")
-    f.emit("ret void")
-    f.finish()
+    close(f, "void")
     _add_rows(module)
 
 
@@ -172,5 +165,4 @@ def _add_rows(module: Module) -> None:
             f.store("ptr", f.at(values, f.i64("mul", i, take)), bases, SLOT)
             f.store("ptr", target, bases, 2 * SLOT)
             f.emit(f"call void @rl_strip(ptr {desc}, ptr {frame}, ptr {bases}, ptr {widths}, i64 {n})")
-    f.emit("ret i32 0")
-    f.finish()
+    close(f)

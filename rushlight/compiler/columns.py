@@ -26,7 +26,11 @@ _COLUMNS_PER_THREAD = 512
 
 
 class Columns(Tiered):
-    """Sums over m; see `columns`."""
+    """Sums over the leading axis; inputs are (name, dtype name, role).
+
+    Roles: "matrix" (m, n), "perrow" (m), "percol" (n); results have n elements. ValueError for
+    other roles, or if there is no matrix.
+    """
 
     def __init__(self, outputs: tuple[Expr, ...], inputs: ColumnInputs, out_dtypes: tuple[str, ...]) -> None:
         super().__init__()
@@ -78,18 +82,21 @@ class Columns(Tiered):
         """Columns shared out over threads; or, where there are few, chunks of rows."""
         matrix = arrays[self.roles.index("matrix")]
         rows, columns = matrix.shape[-2:]
-        if pool.get_num_threads() < 2 or matrix.ndim != 2:
+        few = columns < 2 * _COLUMNS_PER_THREAD
+        if pool.get_num_threads() < 2 or matrix.ndim != 2 or few and rows < 2 * CHUNK:
             return self(*arrays, out=out)
-        if columns < 2 * _COLUMNS_PER_THREAD:
-            return self(*arrays, out=out) if rows < 2 * CHUNK else self._by_rows(arrays, out)
-        results = _results(out, columns, self._out)
-        pieces = min(pool.get_num_threads() * 2, columns // _COLUMNS_PER_THREAD)
-        cuts = [columns * i // pieces for i in range(pieces + 1)]
+        if out is None:
+            out = tuple([np.empty(columns, d) for d in self._out])
+        results = out if isinstance(out, tuple) else (out,)
+        (self._by_rows if few else self._by_columns)(arrays, results, rows, columns)
+        return results[0] if len(results) == 1 else results
 
+    def _by_columns(self, arrays: tuple[Any, ...], results: tuple[Any, ...], rows: int, width: int) -> None:
+        pieces = min(pool.get_num_threads() * 2, width // _COLUMNS_PER_THREAD)
+        cuts = [width * i // pieces for i in range(pieces + 1)]
         self._run(self.fn, [[a if role == "perrow" else a[..., low:high]
              for a, role in zip((*arrays, *results), (*self.roles, *("percol",) * len(results)),
                                 strict=True)] for low, high in zip(cuts, cuts[1:], strict=False)])
-        return results[0] if len(results) == 1 else results
 
     def _run(self, function: Any, pieces: list[list[Any]]) -> None:
         """The ufunc on each piece, in threads."""
@@ -99,39 +106,22 @@ class Columns(Tiered):
             for p in pieces:
                 function(*p[:count], out=tuple(p[count:]))
 
-    def _by_rows(self, arrays: tuple[Any, ...], out: Any) -> Any:
+    def _by_rows(self, arrays: tuple[Any, ...], results: tuple[Any, ...], rows: int, width: int) -> None:
         """Partial sums of fixed chunks of rows, then their sum: the same for any thread count."""
         partial = self if self.out_dtypes == self.sums else columns(
-            self.outputs, tuple((n, d, r) for (n, d), r in zip(self.inputs, self.roles,
-                                                               strict=True)), self.sums)
+            self.outputs, tuple([(*i, r) for i, r in zip(self.inputs, self.roles, strict=True)]), self.sums)
         if not partial.compile_now():
-            return self.reference(*arrays, out=out)
-        total = arrays[self.roles.index("matrix")].shape[0]
-        width = arrays[self.roles.index("matrix")].shape[1]
-        starts = range(0, total, CHUNK)
+            self.reference(*arrays, out=results[0] if len(results) == 1 else results)
+            return
+        starts = range(0, rows, CHUNK)
         parts = [np.empty((len(starts), width), dt.BY_NAME[d].np) for d in self.sums]
-
         self._run(partial.fn, [[*(a if role == "percol" else a[low:low + CHUNK]
                for a, role in zip(arrays, self.roles, strict=True)), *(p[number] for p in parts)]
             for number, low in enumerate(starts)])
-        results = _results(out, width, self._out)
         with np.errstate(all="ignore"):
             for p, r in zip(parts, results, strict=True):
                 r[...] = np.add.reduce(p, axis=0)
-        return results[0] if len(results) == 1 else results
 
 
-def _results(out: Any, width: int, dtypes: tuple[Any, ...]) -> tuple[Any, ...]:
-    if out is None:
-        return tuple(np.empty(width, d) for d in dtypes)
-    return out if isinstance(out, tuple) else (out,)
-
-
-@lru_cache(maxsize=None)
-def columns(outputs: tuple[Expr, ...], inputs: ColumnInputs, out_dtypes: tuple[str, ...]) -> Columns:
-    """The kernel for sums over the leading axis, kept; inputs are (name, dtype name, role).
-
-    Roles: "matrix" (m, n), "perrow" (m), "percol" (n); results have n elements. ValueError for
-    other roles, or if there is no matrix.
-    """
-    return Columns(outputs, inputs, out_dtypes)
+# The kernel for such sums, kept.
+columns = lru_cache(maxsize=None)(Columns)

@@ -18,11 +18,9 @@ import numpy as np
 from rushlight.base.layout import channels_last_strides, contiguous_strides, has_channels_last
 from rushlight.compiler import team
 from rushlight.compiler.tilecode import STRIP
-from rushlight.compiler.tiles import Product, effort, offsets, suits
+from rushlight.compiler.tiles import Array, Ints, Product, effort, offsets, suits
 from rushlight.ops.windows import padder
 
-Array = np.ndarray[Any, Any]
-Ints = tuple[int, ...]
 Pads = Sequence[tuple[int, int]]
 # Rows of a job: enough for a block of B to be worth reading, few enough to share out one image.
 _FEWEST, _MOST = 2 * STRIP, 10 * STRIP

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -10,12 +9,9 @@ from rushlight.base.config import knobs
 from rushlight.compiler import native, pool, target, team
 from rushlight.compiler.ir import Module
 from rushlight.compiler.pointwise import conversion
-from rushlight.compiler.runtime import SLOT
+from rushlight.compiler.runtime import SLOT, close
 from rushlight.compiler.tilecode import Writer
-from rushlight.compiler.tiles import offsets
-
-Array = np.ndarray[Any, Any]
-Ints = tuple[int, ...]
+from rushlight.compiler.tiles import Array, Ints, offsets
 
 
 def copy(out: Array, a: Array) -> bool:
@@ -71,5 +67,4 @@ def turn(module: Module, name: str, kind: str, lanes: int) -> None:
         for k in range(lanes):
             for h in (0, 1):
                 w.write(halves[h][k], f.at(to, f.i64("mul", step_i, k)), h * size)
-    f.emit("ret i32 0")
-    f.finish()
+    close(f)

@@ -10,29 +10,33 @@ reductions, stores write them all. runtime.py has the loops that call bodies.
 """
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+
+import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.compiler.atoms import EMITTERS, LLVM, Unsupported, convert, largest
+from rushlight.compiler.atoms import EMITTERS, LLVM, Unsupported, convert
 from rushlight.compiler.ir import BITS, Function
 from rushlight.compiler.lanes import Lane
 from rushlight.compiler.meaning import Meaning
+from rushlight.compiler.runtime import SLOT, close
 from rushlight.compiler.target import host
 from rushlight.derive.types import operand_type
+from rushlight.ops.atoms import ATOMS
 from rushlight.ops.scalar import Expr, toposort
 
 # Of these many bytes of the widest element is a body's vector: two to four registers.
 VECTOR_BYTES = 64
+_STORED = {**LLVM, "bool": "i8", "bfloat16": "i16", "float16": "half"}
 _STAY_IN_LOOP = frozenset("sin cos tan fmod remainder floor_divide power".split())
 
 
 def storage_kind(d: str) -> str:
     """The LLVM type in which a dtype lies in memory."""
-    if d in LLVM:
-        return "i8" if d == "bool" else LLVM[d]
-    if d in ("bfloat16", "float16"):
-        return "i16" if d == "bfloat16" else "half"
-    raise Unsupported(f"dtype {d}")
+    if d not in _STORED:
+        raise Unsupported(f"dtype {d}")
+    return _STORED[d]
 
 
 def check(meaning: Meaning, types: Mapping[Expr, str]) -> None:
@@ -72,11 +76,6 @@ def narrow(x: Lane, storage: str) -> Lane:
         rounded = (bits + ((bits.bits("lshr", 16) & 1) + 0x7FFF)).bits("lshr", 16)
         return x.is_nan().where(0x7FC0, rounded).cast("trunc", "i16")
     return x
-
-
-def rounded_through(x: Lane, storage: str) -> Lane:
-    """A float32 rounded to a half precision and widened again."""
-    return widen(narrow(x, storage), storage) if storage in ("float16", "bfloat16") else x
 
 
 def load(f: Function, pointer: str, storage: str) -> Lane:
@@ -131,7 +130,8 @@ class Body:
             return self.f.const(LLVM[own], number(node.arg, own))
         if node.op == "cast":
             found = convert(self.values[node.src[0]], self.types[node.src[0]], own)
-            return rounded_through(found, node.arg)
+            # To a half precision: rounded, and widened again.
+            return widen(narrow(found, node.arg), node.arg) if node.arg in ("float16", "bfloat16") else found
         if node.op == "largest":
             return self._largest(node, own)
         if node.op == "fetch":
@@ -160,7 +160,7 @@ class Body:
     def _largest(self, node: Expr, own: str) -> Lane:
         source = node.src[0]
         storage = self.storage[source.arg] if source.op == "in" else self.types[source]
-        return self.f.const(LLVM[own], largest(storage))
+        return self.f.const(LLVM[own], ATOMS["largest"].numpy(np.zeros((), dt.BY_NAME[storage].np)).item())
 
     def operand(self, node: Expr, which: int) -> Lane:
         """An operand, converted to the dtype in which the atom is applied."""
@@ -191,37 +191,27 @@ def result(body: Body, root: Expr, out_dtype: str) -> Lane:
         return convert(body.values[root], body.types[root], wanted)
 
 
-class Cursor:
-    """The loop of a body: one phi per operand pointer."""
-
-    def __init__(self, f: Function, operands: int) -> None:
-        self.f = f
-        self.state = f.load("ptr", "%frame")
-        self._starts = [f.load("ptr", "%frame", 8 * (1 + k)) for k in range(operands)]
-        self._steps = [f.load("i64", "%frame", 8 * (1 + operands + k)) for k in range(operands)]
-        self.pointers = [f"%p{k}" for k in range(operands)]
-
-    def open(self) -> None:
-        """Start the loop."""
-        f = self.f
-        f.mark_early()
-        f.emit("br label %loop")
-        f.start("loop")
-        f.mark_phis()
-
-    def close(self) -> None:
-        """End the loop; on exit pointers are written back."""
-        f = self.f
-        nexts = [f.at(p, step) for p, step in zip(self.pointers, self._steps, strict=True)]
-        after = f.i64("add", "%i", 1)
-        f.phi("i64", "%i", "0", after)
-        for pointer, start, following in zip(self.pointers, self._starts, nexts, strict=True):
-            f.phi("ptr", pointer, start, following)
-        more = f.i64("icmp ult", after, "%vectors")
-        f.emit(f"br i1 {more}, label %loop, label %done")
-        f.start("done")
-        for k, following in enumerate(nexts):
-            f.store("ptr", following, "%frame", 8 * (1 + k))
+@contextmanager
+def _walk(f: Function, operands: int) -> Iterator[list[str]]:
+    """The loop of a body: one phi per operand pointer; on exit pointers are written back."""
+    starts = [f.load("ptr", "%frame", SLOT * (1 + k)) for k in range(operands)]
+    steps = [f.load("i64", "%frame", SLOT * (1 + operands + k)) for k in range(operands)]
+    pointers = [f"%p{k}" for k in range(operands)]
+    f.mark_early()
+    f.emit("br label %loop")
+    f.start("loop")
+    f.mark_phis()
+    yield pointers
+    nexts = [f.at(p, step) for p, step in zip(pointers, steps, strict=True)]
+    after = f.i64("add", "%i", 1)
+    f.phi("i64", "%i", "0", after)
+    for pointer, start, following in zip(pointers, starts, nexts, strict=True):
+        f.phi("ptr", pointer, start, following)
+    more = f.i64("icmp ult", after, "%vectors")
+    f.emit(f"br i1 {more}, label %loop, label %done")
+    f.start("done")
+    for k, following in enumerate(nexts):
+        f.store("ptr", following, "%frame", SLOT * (1 + k))
 
 
 def pointwise_body(f: Function, meaning: Meaning, types: Mapping[Expr, str],
@@ -231,35 +221,21 @@ def pointwise_body(f: Function, meaning: Meaning, types: Mapping[Expr, str],
     `scalars` maps names of inputs that are not vectors to their slots of the state.
     """
     vectors = [(n, d) for n, d in meaning.inputs if n not in scalars]
-    cursor = Cursor(f, len(vectors) + len(meaning.outputs))
-    body = Body(f, meaning, types)
+    state, body = f.load("ptr", "%frame"), Body(f, meaning, types)
     nodes = {n.arg: n for n in toposort(meaning.outputs) if n.op == "in"}
     with f.early():
         for name, slot in scalars.items():
             if name in nodes:
-                value = load_scalar(f, cursor.state, 8 * slot, body.storage[name])
-                body.give(nodes[name], value, True)
-    cursor.open()
-    for pointer, (name, d) in zip(cursor.pointers, vectors, strict=False):
-        if name in nodes:
-            body.give(nodes[name], load(f, pointer, d))
-    body.compute(meaning.outputs)
-    for pointer, root, d in zip(cursor.pointers[len(vectors):], meaning.outputs,
-                                meaning.out_dtypes, strict=True):
-        store(f, result(body, root, d), pointer, d)
-    cursor.close()
-    f.emit("ret void")
-    f.finish()
-
-
-def descriptor(name: str, body: str, dtypes: Sequence[str], reads: int, lanes: int,
-               targets: Sequence[int] = (), internal: bool = False) -> str:
-    """The global that tells runtime.py's loops about a body and its vector operands.
-
-    `targets` are appended to the sizes, for rl_multi.
-    """
-    sizes = [item_size(d) for d in dtypes]
-    return record(name, [f"@{body}", len(sizes), reads, lanes, *sizes, *targets], internal)
+                body.give(nodes[name], load_scalar(f, state, SLOT * slot, body.storage[name]), True)
+    with _walk(f, len(vectors) + len(meaning.outputs)) as pointers:
+        for pointer, (name, d) in zip(pointers, vectors, strict=False):
+            if name in nodes:
+                body.give(nodes[name], load(f, pointer, d))
+        body.compute(meaning.outputs)
+        stored = zip(pointers[len(vectors):], meaning.outputs, meaning.out_dtypes, strict=True)
+        for pointer, root, d in stored:
+            store(f, result(body, root, d), pointer, d)
+    close(f, "void")
 
 
 def record(name: str, parts: Sequence[int | str], internal: bool = False) -> str:

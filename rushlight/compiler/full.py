@@ -16,20 +16,22 @@ from rushlight.base.quiet import hush, restore
 from rushlight.base.ufunc import LOOPS
 from rushlight.compiler import pool, team
 from rushlight.compiler.rows import Rows, rows
+from rushlight.derive.reference import COMBINE
 from rushlight.ops.rowexpr import reduce_
 from rushlight.ops.scalar import Expr
 
 CHUNK = 1 << 15
-_COMBINE = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum,
-            "any": np.logical_or, "all": np.logical_and}
 FullInputs = tuple[tuple[str, str], ...]
 
 
 class Full:
-    """A reduction of an expression over arrays of one size; see `full`."""
+    """The reduction `kind` ("add", "mul", "max", "min", "any", "all") of an expression.
+
+    `inputs` are (name, dtype name); call it with one contiguous array each, all of one size.
+    """
 
     def __init__(self, kind: str, expr: Expr, inputs: FullInputs, out_dtype: str, lanes: int = 0) -> None:
-        self.kind, self.combine = kind, _COMBINE[kind]
+        self.kind, self.combine = kind, COMBINE[kind]
         root = reduce_(kind, expr)
         roles = tuple((n, d, "vector") for n, d in inputs)
         probe = rows((root,), roles, (out_dtype,))
@@ -99,10 +101,5 @@ def _call(loop: int, n: int, sizes: tuple[int, ...], threads: int) -> team.Call:
     return team.Call((loop, np.array(jobs, np.int64), range(k), k, given))
 
 
-@lru_cache(maxsize=None)
-def full(kind: str, expr: Expr, inputs: FullInputs, out_dtype: str, lanes: int = 0) -> Full:
-    """The reduction `kind` ("add", "mul", "max", "min", "any", "all") of an expression, kept.
-
-    `inputs` are (name, dtype name); call it with one contiguous array each, all of one size.
-    """
-    return Full(kind, expr, inputs, out_dtype, lanes)
+# The reduction, kept.
+full = lru_cache(maxsize=None)(Full)

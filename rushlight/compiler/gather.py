@@ -13,7 +13,7 @@ import numpy as np
 from rushlight.base.config import knobs
 from rushlight.compiler import native, pool, target, team
 from rushlight.compiler.ir import Function, Module
-from rushlight.compiler.runtime import SLOT, slot
+from rushlight.compiler.runtime import SLOT, close, slot
 from rushlight.compiler.teamcode import MEMCPY
 from rushlight.compiler.tilecode import HEADER
 
@@ -30,9 +30,7 @@ def rows(a: Array, index: Array) -> Array | None:
     if not (usual and worth) or knobs.kernels == "numpy" or not target.available():
         return None
     # As numbers without a sign, those below 0 are too large.
-    if np.maximum.reduce(index.view(np.uint64), None) >= len(a):
-        return None
-    if not team.possible():
+    if np.maximum.reduce(index.view(np.uint64), None) >= len(a) or not team.possible():
         return None
     out = np.empty((*index.shape, *a.shape[1:]), a.dtype)
     copying(index.size, size)(pool.get_num_threads(), a, index, out)
@@ -71,5 +69,4 @@ def write(module: Module, name: str) -> None:
             f.emit(f"store <{_VECTOR} x i8> {line}, ptr {f.at(to, at)}, align 1")
         at = f.i64("sub", size, rest)
         f.emit(f"call void {MEMCPY[0]}(ptr {f.at(to, at)}, ptr {f.at(source, at)}, i64 {rest}, i1 false)")
-    f.emit("ret i32 0")
-    f.finish()
+    close(f)

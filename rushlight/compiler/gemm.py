@@ -20,10 +20,8 @@ from rushlight.compiler import blas, pool, target, team
 from rushlight.compiler.blas import starts
 from rushlight.compiler.dots import dots, fits
 from rushlight.compiler.tilecode import PAIRS
-from rushlight.compiler.tiles import PARALLEL, Product, effort
+from rushlight.compiler.tiles import PARALLEL, Array, Layout, Product, effort
 
-Array = np.ndarray[Any, Any]
-Layout = tuple[tuple[int, ...], tuple[int, ...]]
 # Rows of a job, at most and at least; jobs that are enough to share out.
 _MOST, _LEAST, _JOBS = 384, 24, 8
 # Bytes of panels at a time; matrices of a batch beyond which NumPy's own loop is as good.

@@ -2,7 +2,8 @@
 from __future__ import annotations
 
 from rushlight.compiler.atoms import LLVM
-from rushlight.compiler.ir import Module
+from rushlight.compiler.ir import Function, Module
+from rushlight.compiler.runtime import SLOT, close
 
 PREFIX = {"float32": "s", "float64": "d"}
 ROW_MAJOR = 101
@@ -15,16 +16,11 @@ def write(module: Module) -> None:
     """
     for dtype, prefix in PREFIX.items():
         kind = LLVM[dtype]
-        loads = [f"  %{n}_at = getelementptr i8, ptr %{base}, i64 {8 * i}\n"
-                 f"  %{n} = load {of}, ptr %{n}_at"
-                 for base, names, of in (("args", "abc", "ptr"), ("dims", "mnk", "i64"))
-                 for i, n in enumerate(names)]
-        loads += [f"  %{n}_at = getelementptr i8, ptr %steps, i64 {8 * i}\n"
-                  f"  %{n} = load {of}, ptr %{n}_at"
-                  for i, (n, of) in enumerate((("gemm", "ptr"), ("ta", "i32"), ("tb", "i32"),
-                                               ("lda", "i64"), ("ldb", "i64"), ("ldc", "i64")))]
-        module.functions.append(
-            f"define i32 @rl_{prefix}gemm(ptr %x, ptr %args, ptr %dims, ptr %steps, ptr %d) {{\n"
-            + "\n".join(loads) + f"\n  call void %gemm(i32 {ROW_MAJOR}, i32 %ta, i32 %tb, i64 %m, "
-            f"i64 %n, i64 %k, {kind} 1.0, ptr %a, i64 %lda, ptr %b, i64 %ldb, {kind} 0.0, "
-            "ptr %c, i64 %ldc)\n  ret i32 0\n}")
+        f = Function(module, f"define i32 @rl_{prefix}gemm(ptr %x, ptr %args, ptr %dims, ptr %steps, ptr %d)")
+        a, b, c = (f.load("ptr", "%args", SLOT * i) for i in range(3))
+        m, n, k = (f.load("i64", "%dims", SLOT * i) for i in range(3))
+        gemm, by_a, by_b, lda, ldb, ldc = (
+            f.load(of, "%steps", SLOT * i) for i, of in enumerate("ptr i32 i32 i64 i64 i64".split()))
+        f.emit(f"call void {gemm}(i32 {ROW_MAJOR}, i32 {by_a}, i32 {by_b}, i64 {m}, i64 {n}, i64 {k}, "
+               f"{kind} 1.0, ptr {a}, i64 {lda}, ptr {b}, i64 {ldb}, {kind} 0.0, ptr {c}, i64 {ldc})")
+        close(f)

@@ -12,11 +12,10 @@ from rushlight.compiler import (attend, attentioncode, convolve, dots, gather, g
                                 search, stages, team)
 from rushlight.compiler.full import Full
 from rushlight.compiler.stages import Stage, Stages, add_reduce, copy, formula, joined
-from rushlight.compiler.tiles import suits
+from rushlight.compiler.tiles import Array, suits
 from rushlight.ops.products import large
 from rushlight.ops.scalar import symbol
 
-Array = np.ndarray[Any, Any]
 _ALIGNED = 64
 
 
@@ -43,11 +42,8 @@ class Scratch:
 
 def _stages(call: team.Call, threads: int, *operands: Array) -> Stages:
     """A call's loops, on these operands."""
-    found = []
-    for loop, jobs, of, before, steps, *tables in call.kept:
-        own = team.placed(jobs, [operands[k] for k in of])
-        found.append(Stage(loop, own, before, steps, threads, (operands, tables)))
-    return found
+    return [Stage(loop, team.placed(jobs, [operands[k] for k in of]), before, steps, threads,
+                  (operands, tables)) for loop, jobs, of, before, steps, *tables in call.kept]
 
 
 def _zeros(*arrays: Array) -> list[Stages | None]:

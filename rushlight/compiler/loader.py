@@ -13,7 +13,7 @@ import platform
 import struct
 import sys
 from collections.abc import Callable, Mapping
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from rushlight.base.ufunc import libm_address
@@ -68,17 +68,15 @@ def _branch(m: Any, at: int, value: int, place: int) -> None:
     _patch(m, at, 0x3FFFFFF, (value - place) >> 2 & 0x3FFFFFF)
 
 
-def _low(shift: int) -> Callable[..., None]:
-    def relocate(m: Any, at: int, value: int, place: int) -> None:
-        _patch(m, at, 0xFFF << 10, (value & 0xFFF) >> shift << 10)
-    return relocate
+def _low(shift: int, m: Any, at: int, value: int, place: int) -> None:
+    _patch(m, at, 0xFFF << 10, (value & 0xFFF) >> shift << 10)
 
 
 # The psABI's numbers of what LLVM emits for position-independent code of the small model.
 _RELOCATIONS: dict[str, dict[int, Callable[..., None]]] = {
     "x86_64": {1: _absolute, 2: _relative, 4: _relative},
-    "aarch64": {257: _absolute, 261: _relative, 275: _page, 277: _low(0), 278: _low(0),
-                282: _branch, 283: _branch, 284: _low(1), 285: _low(2), 286: _low(3), 299: _low(4)},}
+    "aarch64": {257: _absolute, 261: _relative, 275: _page, 282: _branch, 283: _branch, **{
+        kind: partial(_low, k) for kind, k in ((277, 0), (278, 0), (284, 1), (285, 2), (286, 3), (299, 4))}}}
 
 
 def _stub(machine: str, address: int) -> bytes:

@@ -9,11 +9,9 @@ from typing import Any
 import numpy as np
 
 from rushlight.compiler import maximacode, native, pool, team
-from rushlight.compiler.tiles import offsets, suits
+from rushlight.compiler.tiles import Array, Ints, offsets, suits
 from rushlight.ops.windows import reach
 
-Array = np.ndarray[Any, Any]
-Ints = tuple[int, ...]
 # Elements from which on threads are worth waking.
 _PARALLEL = 1 << 15
 
@@ -72,11 +70,10 @@ def pooling(of: Any, shape: Ints, kernel: Ints, stride: Ints, pad: Ints, dilatio
 
 def spread(g: Array, places: Array, size: int) -> Array | None:
     """Zeros (*lead, size) with g (*lead, n) added at places; None where there is no machine code."""
-    if not suits(g) or not g.size or not (g.flags.c_contiguous and places.flags.c_contiguous):
+    dense = g.flags.c_contiguous and places.flags.c_contiguous
+    if not suits(g) or not g.size or not dense or not team.possible():
         return None
     out = np.zeros((*g.shape[:-1], size), g.dtype)
-    if not team.possible():
-        return None
     spreading(g.dtype, g.shape, size)(threads(g, out), g, places, out)
     return out
 

@@ -15,7 +15,7 @@ from math import inf
 
 from rushlight.compiler.ir import BITS, Function, Module
 from rushlight.compiler.lanes import Lane
-from rushlight.compiler.runtime import SLOT, slot
+from rushlight.compiler.runtime import SLOT, close, memory, slot
 from rushlight.compiler.teamcode import MEMCPY
 from rushlight.compiler.tilecode import HEADER, Writer
 
@@ -30,13 +30,10 @@ class _Maxima(Writer):
             f.load("ptr", "%args", SLOT * k) for k in range(9))
         self.count, self.taps, *self.plane = (f.load("i64", "%dims", SLOT * k) for k in range(5))
 
-    def widened(self) -> str:
-        """Let A be a padded copy, where padding is asked for; the copy's memory."""
+    def widen(self, room: str) -> None:
+        """Let A be a padded copy, where padding is asked for."""
         f, (lines, width, size) = self.f, self.plane
-        for text in (MEMCPY[1], "declare ptr @malloc(i64)", "declare void @free(ptr)"):
-            f.module.declare(text, text)
-        # Filled in whole vectors.
-        room = f.op(f"call ptr @malloc(i64 {f.i64('mul', f.i64('add', size, self.lanes), self.size)})")
+        f.module.declare(*MEMCPY)
         with f.counted(self.over(size, self.lanes)) as block:
             self.write(f.const(self.kind, -inf), room, f.i64("mul", block, self.lanes * self.size))
         some = f.i64("icmp ne", size, 0)
@@ -44,25 +41,25 @@ class _Maxima(Writer):
             to, source = f.at(room, self.entry(self.lines, line)), f.at(self.a, f.i64("mul", line, width))
             f.emit(f"call void {MEMCPY[0]}(ptr {to}, ptr {source}, i64 {width}, i1 false)")
         self.a = f.op(f"select i1 {some}, ptr {room}, ptr {self.a}")
-        return room
 
     def whole(self) -> None:
         """Vector by vector of windows, quickly where they lie side by side or with one between."""
-        f, wide, room = self.f, self.lanes, self.widened()
-        with f.counted(self.over(self.count, wide)) as block:
-            begin = f.i64("mul", block, wide)
-            whole = f.i64("icmp sle", f.i64("add", begin, wide), self.count)
-            slow = "true"
-            for step in (1, 2):
-                quick = f.op(f"and i1 {whole}, {self.rises(self.ai, begin, step * self.size)}")
-                slow = f.op(f"xor i1 {quick}, {slow}")
-                with f.when(quick):
-                    self.side_by_side(begin, step)
-            with f.when(slow):
-                self.one_by_one(begin)
-        f.emit(f"call void @free(ptr {room})")
-        f.emit("ret i32 0")
-        f.finish()
+        f, wide = self.f, self.lanes
+        # The copy is filled in whole vectors.
+        with memory(f, f.i64("mul", f.i64("add", self.plane[-1], wide), self.size)) as room:
+            self.widen(room)
+            with f.counted(self.over(self.count, wide)) as block:
+                begin = f.i64("mul", block, wide)
+                whole = f.i64("icmp sle", f.i64("add", begin, wide), self.count)
+                slow = "true"
+                for step in (1, 2):
+                    quick = f.op(f"and i1 {whole}, {self.rises(self.ai, begin, step * self.size)}")
+                    slow = f.op(f"xor i1 {quick}, {slow}")
+                    with f.when(quick):
+                        self.side_by_side(begin, step)
+                with f.when(slow):
+                    self.one_by_one(begin)
+        close(f)
 
     def side_by_side(self, begin: str, step: int) -> None:
         """Windows whose elements are `step` apart for each tap."""
@@ -122,5 +119,4 @@ def spread(module: Module, name: str, kind: str, lanes: int) -> None:
         to = f.at(out, f.i64("mul", f.load("i64", slot(f, places, i)), size))
         value = f.load(kind, g, f.i64("mul", i, size))
         f.store(kind, f.op(f"fadd {kind} {f.load(kind, to)}, {value}"), to)
-    f.emit("ret i32 0")
-    f.finish()
+    close(f)

@@ -13,16 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from rushlight.base.rng import Engine, default_engine
+from rushlight.base.rng import Array, Engine, default_engine
 from rushlight.compiler import native
 from rushlight.compiler.ir import Function, Module
 from rushlight.compiler.lanes import Lane
+from rushlight.compiler.runtime import close
 from rushlight.compiler.team import pointer
 from rushlight.compiler.teamcode import MEMCPY
 from rushlight.compiler.written import ADDRESS, INTEGER, Written
 from rushlight.ops.scalar import m, symbol
-
-Array = np.ndarray[Any, Any]
 
 _N, _M = 624, 397
 _LANES = 8
@@ -70,8 +69,7 @@ def write(module: Module, name: str) -> None:
         done.set(f.i64("add", made, count))
     _copy(f, "%state", buffer, _BYTES)
     f.store("i32", f.op(f"trunc i64 {position.get()} to i32"), "%state", _BYTES)
-    f.emit("ret i64 0")
-    f.finish()
+    close(f, "i64 0")
 
 
 def _copy(f: Function, to: str, source: str, size: "str | int") -> None:

@@ -97,7 +97,7 @@ _shared: dict[str, _Kernel] = {}
 
 
 class Multi:
-    """In-place updates of lists of tensors.
+    """In-place updates of lists of tensors: {name of the input to overwrite: its new value}.
 
     Call it with one tuple of arrays per tensor (one array per input, in order) and the scalars;
     the arrays named by the updates are overwritten, the others read.
@@ -123,7 +123,9 @@ class Multi:
         if not tensors:
             return
         kernel = self._kernels.get(tensors[0][0].dtype) or self.kernel(tensors[0][0].dtype)
-        if kernel._state == READY or self._heat(kernel, tensors):
+        if kernel._state != READY:
+            kernel._count(chain.from_iterable(tensors))
+        if kernel._state == READY:
             count = len(tensors)
             packer = self._packers.get(count)
             if packer is None:
@@ -133,17 +135,9 @@ class Multi:
                 return
         self._by_numpy(tensors, scalars)
 
-    def _heat(self, kernel: _Kernel, tensors: Any) -> bool:
-        kernel._count(chain.from_iterable(tensors))
-        return kernel._state == READY
-
     def _native(self, kernel: _Kernel, arrays: bytes, tensors: Any, scalars: bytes) -> bool:
-        count = len(tensors)
-        size = 0
-        for t in tensors:
-            size += t[0].size
-        if size < LARGE or knobs.num_threads == 1:
-            return kernel.fn(scalars, arrays, count, 0, 1) == 0
+        if sum([t[0].size for t in tensors]) < LARGE or knobs.num_threads == 1:
+            return kernel.fn(scalars, arrays, len(tensors), 0, 1) == 0
         # Here, as below, since small programs have no stages.
         from rushlight.compiler.stages import Run
 
@@ -169,10 +163,4 @@ class Multi:
 
     def _by_numpy(self, tensors: Any, scalars: Sequence[float]) -> None:
         for arrays in tensors:
-            kernel = self.kernel(arrays[0].dtype)
-            kernel.reference(*arrays, *map(np.float64, scalars))
-
-
-def multi(updates: Mapping[str, Expr], inputs: Sequence[str], scalars: Sequence[str]) -> Multi:
-    """The callable for these updates: {name of the input to overwrite: its new value}."""
-    return Multi(updates, inputs, scalars)
+            self.kernel(arrays[0].dtype).reference(*arrays, *map(np.float64, scalars))

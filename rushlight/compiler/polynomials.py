@@ -14,54 +14,32 @@ and -log2(erfc(x)) / x for 0.59 <= x <= 3.95, (2^r - 1) / r for |r| <= 1/2. They
 """
 from __future__ import annotations
 
-from typing import NamedTuple
+import os
+from ast import literal_eval
+from types import SimpleNamespace
 
 from rushlight.base.lifted import SERIES
 
 
-class Precision(NamedTuple):
-    """What the algorithms of vectormath.py need to know about a floating type.
+class Precision(SimpleNamespace):
+    """What the algorithms of vectormath.py need to know about a floating type: a column of precisions.tsv.
 
-    mantissa, bias, one: the format (`one` is the pattern of 1.0); magic: adding it rounds to the
-    nearest integer, which is then in the low bits; log_offset: the pattern of the number from which
-    a mantissa is halved; ln2, half_pi: high and low parts; exp_range: where exp is not 0 or inf;
-    tanh_limit: beyond it tanh is 1; trig_limit: beyond it the C library reduces the argument;
-    tiny: below it x + x^2 is x; big: above it x + 1 is x for the purposes of log.
+    mantissa, bias, one: the format (`one` is the pattern of 1.0); magic: 1.5 times 2^mantissa: adding it
+    rounds to the nearest integer, which is then in the low bits; smallest: the least normal number;
+    log_offset: the pattern of the number from which a mantissa is halved; ln2, half_pi: high and low parts;
+    exp_range: where exp is not 0 or inf; tanh_limit: beyond it tanh is 1; trig_limit: beyond it the C
+    library reduces the argument; tiny: below it x + x^2 is x; big: above it x + 1 is x for log's purposes.
     """
-
-    kind: str
-    integer: str
-    mantissa: int
-    bias: int
-    one: int
-    magic: float
-    smallest: float
-    log_offset: int
-    ln2: tuple[float, float]
-    half_pi: tuple[float, float, float]
-    exp_range: tuple[float, float]
-    tanh_limit: float
-    trig_limit: float
-    tiny: float
-    big: float
 
     def series(self, name: str) -> tuple[float, ...]:
         """The coefficients of a function."""
         return SERIES[f"vector_{name}_{self.kind}"]
 
 
-SINGLE = Precision(kind="float", integer="i32", mantissa=23, bias=127, one=0x3F800000, magic=1.5 * 2.0**23,
-    smallest=2.0**-126, log_offset=0x3F330000, ln2=(0.693115234375, 3.1946184945309415e-05),
-    half_pi=(1.5707963705062866, -4.371138828673793e-08, -1.7151244994428829e-15), exp_range=(-104.0, 89.0),
-    tanh_limit=9.5, trig_limit=1e5, tiny=2.0**-25, big=2.0**30)
-
-DOUBLE = Precision(kind="double", integer="i64", mantissa=52, bias=1023, one=0x3FF0000000000000,
-    magic=1.5 * 2.0**52, smallest=2.0**-1022, log_offset=0x3FE6A09E00000000,
-    ln2=(0.6931471805598903, 5.497923018708371e-14),
-    half_pi=(1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33), exp_range=(-746.0, 710.0),
-    tanh_limit=20.0, trig_limit=1e6, tiny=2.0**-54, big=2.0**60)
-
-PRECISIONS = {"float": SINGLE, "double": DOUBLE}
+with open(os.path.join(os.path.dirname(__file__), "precisions.tsv"), encoding="utf-8") as _file:
+    _NAMES, *_COLUMNS = zip(*[line.rstrip("\n").split("\t") for line in _file], strict=True)
+PRECISIONS = {made.kind: made for made in [
+    Precision(**dict(zip(_NAMES, map(literal_eval, column), strict=True))) for column in _COLUMNS]}
 
 ERF_FAR, EXP2_SINGLE = SERIES["vector_erf_far"], SERIES["vector_exp2_float"]
 ERF_BETWEEN, ERF_LIMIT = 0.6, 3.95

@@ -14,7 +14,7 @@ from rushlight.compiler.ir import Function, Module
 from rushlight.compiler.lanes import Lane
 from rushlight.compiler.rowplan import (Plan, across, combine, element, first_lane, identity, picked,
                                         ramp, wide, within)
-from rushlight.compiler.runtime import SLOT
+from rushlight.compiler.runtime import SLOT, close
 from rushlight.ops.scalar import Expr
 
 # From block to block of so many elements sums go on in double precision.
@@ -31,14 +31,9 @@ class _Rows:
         self.rest = f.i64("urem", "%n", plan.lanes)
         self.partial = f.i64("icmp ne", self.rest, 0)
         self.count = f.i64("add", self.whole, f.op(f"zext i1 {self.partial} to i64"))
-        inputs = [name for name, _ in plan.meaning.inputs]
-        self.first_out = len(inputs)
-        numbers = [inputs.index(name) for name, _ in plan.vectors]
-        numbers += [self.first_out + i for i in plan.out_vectors]
-        self.tails = [f.op(f"alloca i8, i64 {self._bytes(k)}, align 64") for k in range(len(numbers))]
+        self.tails = [f.op(f"alloca i8, i64 {self._bytes(k)}, align 64") for k in range(len(plan.numbers))]
         for k, tail in enumerate(self.tails):
             f.emit(f"call void @llvm.memset.p0.i64(ptr {tail}, i8 0, i64 {self._bytes(k)}, i1 false)")
-        self.numbers = numbers
         self.known: dict[Expr, Lane] = {}
         self.bases: list[str] = []
         self.row = ""
@@ -50,17 +45,16 @@ class _Rows:
         """The loop over rows."""
         f, plan = self.f, self.plan
         with f.counted("%rows") as self.row:
-            self.bases = [self._base(number) for number in self.numbers]
+            self.bases = [self._base(number) for number in plan.numbers]
             self._copy_tails(range(len(plan.vectors)), False)
             self.known = {}
             for level, reductions in enumerate(plan.levels):
                 self._level(level, reductions)
             if plan.out_vectors:
                 self._final()
-                self._copy_tails(range(len(plan.vectors), len(self.numbers)), True)
+                self._copy_tails(range(len(plan.vectors), len(plan.numbers)), True)
             self._scalars_out()
-        f.emit("ret void")
-        f.finish()
+        close(f, "void")
 
     def _base(self, number: int) -> str:
         """Where the row of an argument begins."""
@@ -83,13 +77,12 @@ class _Rows:
         """A body that knows the row's scalars, finished reductions, extent and picked elements."""
         f, plan = self.f, self.plan
         body = Body(f, plan.meaning, plan.types)
-        inputs = [name for name, _ in plan.meaning.inputs]
         with f.early():
             for node in nodes:
                 if node in self.known:
                     body.give(node, self.known[node], True)
                 elif node.op == "in" and not plan.varies[node]:
-                    base = self._base(inputs.index(node.arg))
+                    base = self._base(plan.inputs.index(node.arg))
                     body.give(node, load_scalar(f, base, 0, body.storage[node.arg]), True)
                 elif node.op == "extent":
                     kind = LLVM[plan.types[node]]
@@ -206,7 +199,7 @@ class _Rows:
         for i, root in zip(plan.out_scalars, outputs, strict=True):
             d = plan.meaning.out_dtypes[i]
             kind, value = first_lane(f, result(body, root, d), d)
-            f.store(kind, value, self._base(self.first_out + i))
+            f.store(kind, value, self._base(len(plan.inputs) + i))
 
 
 def write(module: Module, plan: Plan) -> None:

@@ -8,7 +8,7 @@ Rows that are not contiguous are packed into scratch memory one by one.
 from __future__ import annotations
 
 from rushlight.compiler.ir import Function, Module
-from rushlight.compiler.runtime import SLOT, call_pack, quiet, slot
+from rushlight.compiler.runtime import SLOT, call_pack, close, memory, quiet, row_of, slot
 
 HEAD = 4
 
@@ -18,8 +18,6 @@ class _Rows:
 
     def __init__(self, f: Function) -> None:
         self.f = f
-        f.module.declare("malloc", "declare ptr @malloc(i64)")
-        f.module.declare("free", "declare void @free(ptr)")
         self.count, self.reads, self.scalars = (f.load("i64", "%desc", SLOT * k) for k in range(3))
         self.rows = f.load("ptr", "%desc", SLOT * 3)
         self.sizes = f.at("%desc", SLOT * HEAD)
@@ -49,10 +47,9 @@ class _Rows:
         f = self.f
         args = f.op(f"alloca i64, i64 {self.arguments}, align 16")
         room = f.i64("mul", self.n, 8)
-        scratch = f.op(f"call ptr @malloc(i64 {f.i64('mul', room, self.count)})")
-        with f.loop(rows) as row:
+        with memory(f, f.i64("mul", room, self.count)) as scratch, f.loop(rows) as row:
             with f.loop(self.arguments) as number:
-                f.store("ptr", self.base(number, row), slot(f, args, number))
+                f.store("ptr", row_of(f, number, row), slot(f, args, number))
             for reading in (True, False):
                 with f.loop(self.count) as k:
                     size, step, number = self.operand(k)
@@ -60,20 +57,13 @@ class _Rows:
                     ours = f.i64("icmp ult" if reading else "icmp uge", k, self.reads)
                     with f.when(ours):
                         if reading:
-                            call_pack(f, own, size, self.base(number, row), step, self.n, size)
+                            call_pack(f, own, size, row_of(f, number, row), step, self.n, size)
                         else:
-                            call_pack(f, self.base(number, row), step, own, size, self.n, size)
+                            call_pack(f, row_of(f, number, row), step, own, size, self.n, size)
                     if reading:
                         f.store("ptr", own, slot(f, args, number))
                 if reading:
                     f.emit(f"call void {self.rows}(ptr {args}, i64 1, i64 {self.n}, ptr %steps)")
-        f.emit(f"call void @free(ptr {scratch})")
-
-    def base(self, number: str, row: str) -> str:
-        """Where an argument's row is."""
-        f = self.f
-        offset = f.i64("mul", row, f.load("i64", slot(f, "%steps", number)))
-        return f.at(f.load("ptr", slot(f, "%args", number)), offset)
 
 
 def write(module: Module) -> None:
@@ -81,5 +71,4 @@ def write(module: Module) -> None:
     f = Function(module, "define void @rl_rows(ptr %desc, ptr %args, ptr %dims, ptr %steps)")
     with quiet(f):
         _Rows(f).run(f.load("i64", "%dims"))
-    f.emit("ret void")
-    f.finish()
+    close(f, "void")

@@ -6,19 +6,20 @@ blocks in double precision; the lanes are then combined pairwise. So their tree 
 """
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 
-from rushlight.base import dtype as dt
+from rushlight.base import accumulate, dtype as dt
 from rushlight.compiler.atoms import EMITTERS, Unsupported
-from rushlight.compiler.emit import (lanes_for, narrow, storage_kind, widen)
+from rushlight.compiler.emit import lanes_for, narrow, storage_kind, widen
 from rushlight.compiler.ir import Function
 from rushlight.compiler.lanes import Lane
 from rushlight.compiler.meaning import Meaning
 from rushlight.ops.rowexpr import COSTLY, is_vector
 from rushlight.ops.scalar import Expr, toposort
 
-_IDENTITY = {"add": 0, "mul": 1, "any": 0, "all": 1}
+# What base/accumulate.py calls them.
+_HOW = {"add": "sum", "any": "sum", "mul": "prod", "all": "prod", "max": "amax", "min": "amin"}
 
 
 @dataclass
@@ -28,10 +29,6 @@ class Plan:
     meaning: Meaning
     roles: tuple[str, ...]
     lanes: int = 0
-    types: Mapping[Expr, str] = field(init=False)
-    varies: dict[Expr, bool] = field(init=False)
-    levels: list[list[Expr]] = field(init=False)
-    kept: dict[Expr, int] = field(init=False)
 
     def __post_init__(self) -> None:
         self.types = self.meaning.types()
@@ -47,10 +44,15 @@ class Plan:
         self.out_vectors = [i for i, o in enumerate(self.meaning.outputs) if self.varies[o]]
         self.out_scalars = [i for i, o in enumerate(self.meaning.outputs) if not self.varies[o]]
         self.kept = self._kept()
+        # Which arguments the vector operands are.
+        self.inputs = [name for name, _ in self.meaning.inputs]
+        self.numbers = [self.inputs.index(name) for name, _ in self.vectors] + [
+            len(self.inputs) + i for i in self.out_vectors]
 
     def _classify(self, vectors: set[str]) -> None:
         after: dict[Expr, int] = {}
-        self.varies, self.levels = {}, []
+        self.varies: dict[Expr, bool] = {}
+        self.levels: list[list[Expr]] = []
         for node in self.order:
             if node.op == "in":
                 self.varies[node] = node.arg in vectors
@@ -115,16 +117,7 @@ def wide(kind: str, element: str) -> str:
 
 def identity(kind: str, d: str) -> float | int:
     """What a reduction of nothing gives, in dtype `d`."""
-    if kind in _IDENTITY:
-        return _IDENTITY[kind]
-    info = dt.BY_NAME[d]
-    if info.is_floating_point:
-        return float("-inf") if kind == "max" else float("inf")
-    if d == "bool":
-        return int(kind == "min")
-    bits = info.itemsize * 8
-    low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if info.is_signed else (0, 2**bits - 1)
-    return low if kind == "max" else high
+    return accumulate.identity(_HOW[kind], dt.BY_NAME[d].np)  # type: ignore[no-any-return]
 
 
 def combine(kind: str, d: str, a: Lane, b: Lane) -> Lane:

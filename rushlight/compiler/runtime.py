@@ -44,8 +44,7 @@ def _copy(module: Module, size: int) -> None:
     with f.loop("%n") as i:
         value = f.load(kind, "%from", f.i64("mul", i, "%from_step"))
         f.store(kind, value, "%to", f.i64("mul", i, "%to_step"))
-    f.emit("ret void")
-    f.finish()
+    close(f, "void")
 
 
 def _pack(module: Module) -> None:
@@ -55,19 +54,18 @@ def _pack(module: Module) -> None:
     for size in (1, 2, 4, 8):
         with f.when(f.i64("icmp eq", "%size", size)):
             f.emit(f"call void @copy{size}(ptr %to, i64 %to_step, ptr %from, i64 %from_step, i64 %n)")
-    f.emit("ret void")
+    close(f, "void")
+
+
+def close(f: Function, result: str = "i32 0") -> None:
+    """End a function: what it gives, and no more code."""
+    f.emit(f"ret {result}")
     f.finish()
 
 
 def slot(f: Function, base: str, index: str, extra: int = 0) -> str:
     """The address of slot index + extra of an array of eight-byte slots."""
     return f.at(f.at(base, f.i64("shl", index, 3)), SLOT * extra)
-
-
-def _frame_parts(f: Function, frame: str, count: str) -> tuple[str, str]:
-    """Where a frame keeps its pointers and its increments."""
-    pointers = f.at(frame, SLOT)
-    return pointers, slot(f, pointers, count)
 
 
 class _Strip:
@@ -78,7 +76,9 @@ class _Strip:
         self.body = f.load("ptr", "%desc")
         self.count, self.reads, self.lanes = (f.load("i64", "%desc", SLOT * k) for k in (1, 2, 3))
         self.sizes = f.at("%desc", SLOT * DESCRIPTOR_HEAD)
-        self.pointers, self.increments = _frame_parts(f, "%frame", self.count)
+        # Where a frame keeps its pointers and its increments.
+        self.pointers = f.at("%frame", SLOT)
+        self.increments = slot(f, self.pointers, self.count)
         room = f.i64("mul", self.count, BUFFER * 8)
         self.buffers = f.op(f"alloca i8, i64 {room}, align 64")
 
@@ -165,8 +165,23 @@ def _strip(module: Module) -> None:
             strip.call(vectors, strip.lanes)
             begin.set(f.i64("mul", vectors, strip.lanes))
         strip.buffered(begin.get())
-    f.emit("ret void")
-    f.finish()
+    close(f, "void")
+
+
+def row_of(f: Function, number: str, row: str) -> str:
+    """Where a row of an argument of NumPy's inner loop begins."""
+    step = f.load("i64", slot(f, "%steps", number))
+    return f.at(f.load("ptr", slot(f, "%args", number)), f.i64("mul", row, step))
+
+
+@contextmanager
+def memory(f: Function, size: str) -> Iterator[str]:
+    """So many bytes of the C library's, freed at the end."""
+    f.module.declare("malloc", "declare ptr @malloc(i64)")
+    f.module.declare("free", "declare void @free(ptr)")
+    room = f.op(f"call ptr @malloc(i64 {size})")
+    yield room
+    f.emit(f"call void @free(ptr {room})")
 
 
 @contextmanager
@@ -196,8 +211,7 @@ def _pointwise(module: Module) -> None:
     n = f.load("i64", "%dims")
     with quiet(f):
         f.emit(f"call void @rl_strip(ptr %desc, ptr {frame}, ptr %args, ptr %steps, i64 {n})")
-    f.emit("ret void")
-    f.finish()
+    close(f, "void")
 
 
 def _multi(module: Module) -> None:
@@ -231,8 +245,7 @@ def _multi(module: Module) -> None:
             f.store("ptr", f.at(data, offset), slot(f, bases, k))
         length = f.i64("sub", end, begin)
         f.emit(f"call void @rl_strip(ptr %desc, ptr {frame}, ptr {bases}, ptr {sizes}, i64 {length})")
-    f.emit(f"ret i64 {bad}")
-    f.finish()
+    close(f, f"i64 {bad}")
 
 
 def _refused(f: Function, reads: str) -> str:

@@ -17,9 +17,13 @@ _ROWS, _PARALLEL = 64, 1 << 15
 
 
 class Scan(Written):
-    """Called with (a, into, d); says if it was done: before there is machine code, callers go NumPy's way."""
+    """The kernel of "add" or "mul" along "rows", which lie dense (few: "lines"), or "columns", for float32 or
+    float64; totals are kept in `wide`, float64 or the dtype itself.
 
-    def __init__(self, op: str, along: str, dtype: str, wide: str) -> None:
+    Called with (a, into, d); says if it was done: before there is machine code, callers go NumPy's way.
+    """
+
+    def __init__(self, op: str, along: str, dtype: str, wide: str = "float64") -> None:
         # Rows one by one are rows beside each other in vectors of one element.
         lanes, along = (1, "rows") if along == "lines" else (target.lanes(dtype), along)
         self.along, kinds = along, (LLVM[dtype], LLVM[wide])
@@ -51,11 +55,5 @@ def _call(loop: int, along: str, shape: tuple[int, ...], d: int, item: int) -> t
     return team.Call((loop, np.array(jobs, np.int64), (0, 1), 2, np.array([step], np.int64)))
 
 
-@lru_cache(maxsize=None)
-def scan(op: str, along: str, dtype: str, wide: str = "float64") -> Scan:
-    """The kernel of "add" or "mul" along "rows", which lie dense (few: "lines"), or "columns", for float32 or
-    float64.
-
-    wide: what totals are kept in, float64 or the dtype itself.
-    """
-    return Scan(op, along, dtype, wide)
+# The kernel, kept.
+scan = lru_cache(maxsize=None)(Scan)

@@ -7,17 +7,17 @@ holds one element of each row.    args: a, into    dims: rows, n    steps: bytes
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from rushlight.compiler.ir import Module
 from rushlight.compiler.lanes import Lane
-from rushlight.compiler.runtime import SLOT
+from rushlight.compiler.runtime import SLOT, close
 from rushlight.compiler.tilecode import Writer
 
 STRIP = 512
 _SIZE = {"float": 4, "double": 8}
+# The totals of nothing.
 _IDENTITY = {"add": 0.0, "mul": 1.0}
-_STEP: dict[str, Callable[[Lane, Lane], Lane]] = {"add": lambda a, b: a + b, "mul": lambda a, b: a * b}
 
 
 class _Scan(Writer):
@@ -33,17 +33,9 @@ class _Scan(Writer):
 
     def next(self, total: Lane, value: Lane) -> tuple[Lane, Lane]:
         """The total with a value, and the same as it is stored."""
-        total = _STEP[self.op](total, value if self.kind == self.total else value.cast("fpext", self.total))
-        return total, total if self.kind == self.total else total.cast("fptrunc", self.kind)
-
-    def start(self) -> Lane:
-        """The total of nothing."""
-        return self.f.const(self.total, _IDENTITY[self.op])
-
-    def end(self) -> None:
-        """No more code."""
-        self.f.emit("ret i32 0")
-        self.f.finish()
+        same = self.kind == self.total
+        total = total.arithmetic(self.op, value if same else value.cast("fpext", self.total))
+        return total, total if same else total.cast("fptrunc", self.kind)
 
     def rows(self) -> None:
         """Rows beyond the last are the last one again, which gives the same twice."""
@@ -54,7 +46,7 @@ class _Scan(Writer):
             numbers = [self.least(f.i64("add", first, k), last) for k in range(lanes)]
             offsets = [f.i64("mul", number, self.step) for number in numbers]
             lines = [(f.at(self.a, o), f.at(self.into, o)) for o in offsets]
-            with f.vectors(whole, [self.start()]) as (k, totals, updated):
+            with f.vectors(whole, [f.const(self.total, _IDENTITY[self.op])]) as (k, totals, updated):
                 at, total, stored = f.i64("mul", k, lanes * size), totals[0], list[Lane]()
                 for column in self.turned([self.read(source, at) for source, _ in lines]):
                     total, out = self.next(total, column)
@@ -65,7 +57,7 @@ class _Scan(Writer):
             done = f.i64("mul", whole, lanes)
             with f.vectors(f.i64("sub", self.n, done), totals) as (k, totals, updated):
                 updated.append(self._column(lines, f.i64("mul", f.i64("add", done, k), size), totals[0]))
-        self.end()
+        close(f)
 
     def _column(self, lines: Sequence[tuple[str, str]], at: str, total: Lane) -> Lane:
         """An element of each row."""
@@ -96,7 +88,7 @@ class _Scan(Writer):
                 place = f.i64("add", done, k)
                 self._single(f.at(source, f.i64("mul", place, size)), f.at(to, f.i64("mul", place, size)),
                              f.at(room, f.i64("mul", place, _SIZE[wide])))
-        self.end()
+        close(f)
 
     def _single(self, source: str, to: str, held: str) -> None:
         f, wide, same = self.f, self.total, self.kind == self.total

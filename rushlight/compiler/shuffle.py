@@ -4,6 +4,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from rushlight.compiler.ir import Function, Module
+from rushlight.compiler.runtime import close
 from rushlight.compiler.team import pointer
 from rushlight.compiler.written import ADDRESS, INTEGER, Written
 
@@ -30,5 +31,4 @@ def write(module: Module, name: str) -> None:
         first, second = f.load("i64", here), f.load("i64", there)
         f.store("i64", second, here)
         f.store("i64", first, there)
-    f.emit("ret i64 0")
-    f.finish()
+    close(f, "i64 0")

@@ -92,7 +92,6 @@ class Host:
     triple: str
     cpu: str
     features: str
-    llvm: str
 
     @property
     def fma(self) -> bool:
@@ -115,27 +114,23 @@ def host() -> Host:
     """The processor that this process runs on."""
     with _lock:
         llvm = _llvm()
-        import llvmlite
-
         return Host(llvm.get_process_triple(), llvm.get_host_cpu_name(),
-                    llvm.get_host_cpu_features().flatten(), llvmlite.__version__)
+                    llvm.get_host_cpu_features().flatten())
 
 
-def _machine(level: int) -> Any:
+def _machine() -> Any:
     found = host()
     return _llvm().Target.from_triple(found.triple).create_target_machine(
-        cpu=found.cpu, features=found.features, opt=level, jit=True, **_ADDRESSES)
+        cpu=found.cpu, features=found.features, opt=2, jit=True, **_ADDRESSES)
 
 
-@lru_cache(maxsize=None)
-def _compiler() -> Any:
-    return _machine(2)
+_compiler = lru_cache(maxsize=None)(_machine)
 
 
 @lru_cache(maxsize=None)
 def _engine() -> Any:
     # The engine owns its machine, so it has one of its own.
-    return _llvm().create_mcjit_compiler(_llvm().parse_assembly(""), _machine(2))
+    return _llvm().create_mcjit_compiler(_llvm().parse_assembly(""), _machine())
 
 
 def assemble(text: str, tidy: bool = False) -> bytes:

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from rushlight.compiler.emit import item_size, load
 from rushlight.compiler.ir import BITS, Function, Module
 from rushlight.compiler.lanes import Lane
-from rushlight.compiler.runtime import SLOT, slot
+from rushlight.compiler.runtime import SLOT, close, slot
 
 # Rows of a strip, whose tiles share a block of B, and how many lines such a block has.
 STRIP, _BLOCK = 96, 128
@@ -141,8 +141,7 @@ class _Pack(Writer):
                 with f.counted(valid) as k:
                     self._line(f.at(self.source, self.entry(self.rows, f.i64("add", first, k))),
                                f.at(to, f.i64("mul", k, self.line)))
-        f.emit("ret i32 0")
-        f.finish()
+        close(f)
 
     def _turned(self, source: str, to: str) -> None:
         """Lines whose elements lie side by side for each j."""
@@ -197,8 +196,7 @@ class _Tiles(Writer):
         self.i, self.j, self.t, self.s = (f.load("i64", "%dims", SLOT * k) for k in range(4))
         self.step_a, self.step_b, self.step_c, add = (f.load("i64", "%steps", SLOT * k) for k in range(4))
         self.adds = f.i64("icmp ne", add, 0)
-        room = (STRIP + lanes) * self.line
-        self.scratch = f.op(f"alloca i8, i64 {room}, align 64")
+        self.scratch = f.op(f"alloca i8, i64 {(STRIP + lanes) * self.line}, align 64")
 
     def whole(self) -> None:
         """Strip by strip."""
@@ -222,8 +220,7 @@ class _Tiles(Writer):
                                    f.at(self.scratch, f.i64("mul", tile, self.high * self.line)), goes_on)
             with f.counted(self.over(count, self.lanes)) as block:
                 self._finished(first, count, f.i64("mul", block, self.lanes))
-        f.emit("ret i32 0")
-        f.finish()
+        close(f)
 
     def _tile(self, i: str, a: str, b: str, at: str, lines: str, total: str, goes_on: str) -> None:
         """The sums over a block of t, added to those in scratch memory if it goes on."""

@@ -15,6 +15,9 @@ from rushlight.compiler import native, pool, target, team, tilecode
 from rushlight.compiler.tilecode import STRIP, height
 
 Array = np.ndarray[Any, Any]
+Ints = tuple[int, ...]
+# Shape, and strides in bytes.
+Layout = tuple[Ints, Ints]
 _KINDS = np.dtype(np.float32), np.dtype(np.float64)
 # Rows of a matrix that share a job.
 _ROWS = 4 * STRIP

@@ -11,14 +11,9 @@ import math
 from rushlight.base.special import (ERFCX_FAR, ERFCX_MID, INV_SQRT_PI, QUANTILE_CENTRE,
                                     QUANTILE_FAR, QUANTILE_MID)
 from rushlight.compiler.lanes import Lane, Number, polynomial
-from rushlight.compiler.polynomials import (ERF_BETWEEN, ERF_FAR, ERF_LIMIT, EXP2_SINGLE, PRECISIONS,
-                                            Precision)
+from rushlight.compiler.polynomials import ERF_BETWEEN, ERF_FAR, ERF_LIMIT, EXP2_SINGLE, PRECISIONS
 
 INF, NAN = math.inf, math.nan
-
-
-def _precision(x: Lane) -> Precision:
-    return PRECISIONS[x.kind]
 
 
 def _clamp(x: Lane, low: Number, high: Number) -> Lane:
@@ -39,7 +34,7 @@ def _power_of_two(rounded: Lane) -> Lane:
 
 def _reduced(x: Lane) -> tuple[Lane, Lane]:
     """exp(x) = 2^n exp(r): exp(r) - 1 and n + magic."""
-    p = _precision(x)
+    p = PRECISIONS[x.kind]
     rounded = x.fma(math.log2(math.e), p.magic)
     n = rounded - p.magic
     r = n.fma(-p.ln2[1], n.fma(-p.ln2[0], x))
@@ -48,7 +43,7 @@ def _reduced(x: Lane) -> tuple[Lane, Lane]:
 
 def _scaled(y: Lane, rounded: Lane) -> Lane:
     """y 2^n in two steps, each of which is a normal number, so that the result may be any."""
-    magic = _precision(y).magic
+    magic = PRECISIONS[y.kind].magic
     n = rounded - magic
     half = n.fma(0.5, magic)
     other = (n - (half - magic)) + magic
@@ -57,13 +52,13 @@ def _scaled(y: Lane, rounded: Lane) -> Lane:
 
 def exp(x: Lane) -> Lane:
     """e^x."""
-    less_one, rounded = _reduced(_clamp(x, *_precision(x).exp_range))
+    less_one, rounded = _reduced(_clamp(x, *PRECISIONS[x.kind].exp_range))
     return _scaled(less_one + 1, rounded)
 
 
 def exp2(x: Lane) -> Lane:
     """2^x."""
-    p = _precision(x)
+    p = PRECISIONS[x.kind]
     low, high = p.exp_range
     x = _clamp(x, low * 1.45, high * 1.45)
     rounded = x + p.magic
@@ -73,7 +68,7 @@ def exp2(x: Lane) -> Lane:
 
 def expm1(x: Lane) -> Lane:
     """e^x - 1, accurate near 0."""
-    p = _precision(x)
+    p = PRECISIONS[x.kind]
     less_one, rounded = _reduced(_clamp(x, -p.tanh_limit * 2, p.exp_range[1]))
     half = _power_of_two(rounded - 1)
     y = half.fma(less_one, half - 0.5) * 2
@@ -89,7 +84,7 @@ def _expm1_positive(x: Lane) -> Lane:
 
 def tanh(x: Lane) -> Lane:
     """The hyperbolic tangent."""
-    e = _expm1_positive(_clamp(x.abs(), 0, _precision(x).tanh_limit) * 2)
+    e = _expm1_positive(_clamp(x.abs(), 0, PRECISIONS[x.kind].tanh_limit) * 2)
     return (e / (e + 2)).copysign(x)
 
 
@@ -101,7 +96,7 @@ def sigmoid(x: Lane) -> Lane:
 
 def _half_exp(x: Lane) -> tuple[Lane, Lane]:
     """e^x / 2, finite wherever sinh and cosh are, and (e^x - 1) / 2; for x >= 0."""
-    less_one, rounded = _reduced(_clamp(x, 0, _precision(x).exp_range[1] + 0.5))
+    less_one, rounded = _reduced(_clamp(x, 0, PRECISIONS[x.kind].exp_range[1] + 0.5))
     # 2^(n - 1) may overflow where the result does not.
     quarter = _power_of_two(rounded - 2)
     return quarter * (less_one + 1) * 2, quarter.fma(less_one, quarter - 0.25) * 2
@@ -111,7 +106,7 @@ def sinh(x: Lane) -> Lane:
     """The hyperbolic sine."""
     whole, h = _half_exp(x.abs())
     y = (h > 2.0**30).where(whole, h + h / (h * 2 + 1))
-    return (x.abs() < _precision(x).tiny).where(x, y.copysign(x))
+    return (x.abs() < PRECISIONS[x.kind].tiny).where(x, y.copysign(x))
 
 
 def cosh(x: Lane) -> Lane:
@@ -127,16 +122,16 @@ def _log_tail(f: Lane) -> Lane:
     """log(1 + f) - f for the mantissas that _split gives."""
     square = f * f
     if f.kind == "float":
-        return square.fma(-0.5, square * f * polynomial(f, _precision(f).series("log")))
+        return square.fma(-0.5, square * f * polynomial(f, PRECISIONS[f.kind].series("log")))
     s = f / (f + 2)
     z = s * s
     half = square * 0.5
-    return s.fma(half + z * polynomial(z, _precision(f).series("log")), -half)
+    return s.fma(half + z * polynomial(z, PRECISIONS[f.kind].series("log")), -half)
 
 
 def _split(x: Lane) -> tuple[Lane, Lane, Lane]:
     """x = 2^e (1 + f), x > 0 and normal: e as a float, f, and e + bias as an integer."""
-    p = _precision(x)
+    p = PRECISIONS[x.kind]
     bits = x.cast("bitcast", p.integer)
     biased = (bits + (p.one - p.log_offset)).bits("lshr", p.mantissa)
     low = 1 << p.mantissa
@@ -149,7 +144,7 @@ def _split(x: Lane) -> tuple[Lane, Lane, Lane]:
 
 def _split_any(x: Lane) -> tuple[Lane, Lane]:
     """_split for positive subnormal x as well."""
-    p = _precision(x)
+    p = PRECISIONS[x.kind]
     small = x < p.smallest
     e, f, _ = _split(small.where(x * 2.0**p.mantissa, x))
     return small.where(e - float(p.mantissa), e), f
@@ -162,7 +157,7 @@ def _log_specials(x: Lane, y: Lane) -> Lane:
 
 def log(x: Lane) -> Lane:
     """The natural logarithm."""
-    p = _precision(x)
+    p = PRECISIONS[x.kind]
     e, f = _split_any(x)
     y = e.fma(p.ln2[0], f + e.fma(p.ln2[1], _log_tail(f)))
     return _log_specials(x, y)
@@ -170,7 +165,7 @@ def log(x: Lane) -> Lane:
 
 def log1p(x: Lane) -> Lane:
     """log(1 + x), accurate near 0."""
-    p = _precision(x)
+    p = PRECISIONS[x.kind]
     u = x + 1
     back = u - 1
     lost = (1 - (u - back)) + (x - back)
@@ -191,7 +186,7 @@ def log2(x: Lane) -> Lane:
 
 def asinh(x: Lane) -> Lane:
     """The inverse of sinh."""
-    size, p = x.abs(), _precision(x)
+    size, p = x.abs(), PRECISIONS[x.kind]
     big = size > p.big
     square = size * size
     argument = big.where(size, size + square / ((square + 1).sqrt() + 1))
@@ -200,7 +195,7 @@ def asinh(x: Lane) -> Lane:
 
 def acosh(x: Lane) -> Lane:
     """The inverse of cosh; nan below 1."""
-    big = x > _precision(x).big
+    big = x > PRECISIONS[x.kind].big
     t = x - 1
     argument = big.where(x, t + (t * 2 + t * t).sqrt())
     return (x < 1).where(NAN, log1p(argument) + big.where(x.other(math.log(2)), 0))
@@ -217,7 +212,7 @@ def atanh(x: Lane) -> Lane:
 
 def _quarter_turns(x: Lane) -> tuple[Lane, Lane]:
     """x = k pi/2 + r: r, and k in the low bits of an integer; for |x| below trig_limit."""
-    p = _precision(x)
+    p = PRECISIONS[x.kind]
     rounded = x.fma(2 / math.pi, p.magic)
     k = rounded - p.magic
     r = x
@@ -227,7 +222,7 @@ def _quarter_turns(x: Lane) -> tuple[Lane, Lane]:
 
 
 def _circular(x: Lane, turn: int) -> Lane:
-    p = _precision(x)
+    p = PRECISIONS[x.kind]
     r, k = _quarter_turns(x)
     z = r * r
     sine = (z * r).fma(polynomial(z, p.series("sin")), r)
@@ -240,7 +235,7 @@ def _circular(x: Lane, turn: int) -> Lane:
 
 def sin_moderate(x: Lane) -> Lane:
     """The sine, for |x| below trig_limit."""
-    return (x.abs() < _precision(x).tiny).where(x, _circular(x, 0))
+    return (x.abs() < PRECISIONS[x.kind].tiny).where(x, _circular(x, 0))
 
 
 def cos_moderate(x: Lane) -> Lane:
@@ -257,7 +252,7 @@ def atan(x: Lane) -> Lane:
     start = upper.where(x.other(math.pi / 2), middle.where(x.other(math.pi / 4), 0.0))
     r = numerator / denominator
     z = r * r
-    y = start + (z * r).fma(polynomial(z, _precision(x).series("atan")), r)
+    y = start + (z * r).fma(polynomial(z, PRECISIONS[x.kind].series("atan")), r)
     return y.copysign(x)
 
 
@@ -267,7 +262,7 @@ def _asin_core(x: Lane) -> tuple[Lane, Lane]:
     big = size > 0.5
     z = big.where((1 - size) * 0.5, size * size)
     s = big.where(z.sqrt(), size)
-    return (s * z).fma(polynomial(z, _precision(x).series("asin")), s), big
+    return (s * z).fma(polynomial(z, PRECISIONS[x.kind].series("asin")), s), big
 
 
 def asin(x: Lane) -> Lane:
@@ -288,16 +283,15 @@ def acos(x: Lane) -> Lane:
 
 def erf(x: Lane) -> Lane:
     """The error function."""
+    near = x.fma(polynomial(x * x, PRECISIONS[x.kind].series("erf")), x)
     if x.kind == "double":
-        near = x.fma(polynomial(x * x, _precision(x).series("erf")), x)
         return (x.abs() < 0.5).where(near, (1 - _erfc_outer(x.abs())).copysign(x))
     magnitude = x.abs()
     size = (magnitude > ERF_LIMIT).where(ERF_LIMIT, magnitude)
-    near = x.fma(polynomial(x * x, _precision(x).series("erf")), x)
     # Beyond, 1 - 2^y: y is short enough for one step of scaling.
     y = size * polynomial(size, ERF_FAR)
-    rounded = _precision(x).magic - y
-    r = (rounded - _precision(x).magic) + y
+    rounded = PRECISIONS[x.kind].magic - y
+    r = (rounded - PRECISIONS[x.kind].magic) + y
     far = 1 - polynomial(-r, EXP2_SINGLE) * _power_of_two(rounded)
     sign = x.cast("bitcast", "i32") & -(1 << 31)
     far = (far.cast("bitcast", "i32") | sign).cast("bitcast", "float")
@@ -318,7 +312,7 @@ def _erfc_outer(size: Lane) -> Lane:
 
 def erfc(x: Lane) -> Lane:
     """1 - erf(x), accurate where erf is close to 1; of doubles."""
-    near = 1 - x.fma(polynomial(x * x, _precision(x).series("erf")), x)
+    near = 1 - x.fma(polynomial(x * x, PRECISIONS[x.kind].series("erf")), x)
     outer = _erfc_outer(x.abs())
     outer = (x < 0).where(2 - outer, outer)
     return (x.abs() < 0.5).where(near, outer)

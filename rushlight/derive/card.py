@@ -55,11 +55,8 @@ def _pointwise(row: Row) -> list[tuple[str, str]]:
         if p.is_number and p.default is not signature.REQUIRED and p.default is not None:
             values[p.name] = const(p.default)
     root: Expr = row.body(**values)
-    lines = [("formula", str(root))]
-    for p in row.params:
-        if p.is_tensor:
-            lines.append((f"d/d{p.name}", _derivative(root, p.name)))
-    return lines
+    derivatives = [(f"d/d{p.name}", _derivative(root, p.name)) for p in row.params if p.is_tensor]
+    return [("formula", str(root)), *derivatives]
 
 
 def _derivative(root: Expr, name: str) -> str:

@@ -21,7 +21,8 @@ Array = np.ndarray[Any, Any]
 # What a step does to its operands: (function, slots of its operands, slot of its result).
 Step = tuple[Callable[..., Any], tuple[int, ...], int]
 
-_REDUCE = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum,
+# What reductions combine with.
+COMBINE = {"add": np.add, "mul": np.multiply, "max": np.maximum, "min": np.minimum,
            "any": np.logical_or, "all": np.logical_and}
 
 
@@ -147,7 +148,7 @@ def _literal(value: Any, target: Any) -> Any:
 
 
 def _reducer(kind: str, own: Any) -> Callable[..., Any]:
-    ufunc = _REDUCE[kind]
+    ufunc = COMBINE[kind]
     extra = {"dtype": own} if kind in ("add", "mul") else {}
     return lambda a: ufunc.reduce(a, axis=-1, keepdims=True, **extra)
 

@@ -14,19 +14,16 @@ from rushlight.base.promotion import promote_types
 from rushlight.ops.atoms import ATOMS
 from rushlight.ops.scalar import Expr, toposort
 
-# Atoms that have no meaning on integers other than that of the converted number.
+# Atoms that on integers mean what they do of the converted number: these, and special functions.
 _FLOATING_ONLY = frozenset(
     "div reciprocal exp exp2 expm1 log log2 log10 log1p sigmoid sqrt rsqrt sin cos tan asin acos atan atan2 "
-    "sinh cosh tanh asinh acosh atanh erf erfc erfinv i0 i1 lgamma digamma trigamma polygamma zeta gammainc "
-    "gammaincc erfcx ndtri log_ndtr entr i0e i1e bessel_j0 bessel_j1 bessel_y0 bessel_y1 bessel_i0 bessel_i1 "
-    "bessel_k0 bessel_k1 bessel_k0e bessel_k1e spherical_bessel_j0 airy_ai chebyshev_t chebyshev_u "
-    "chebyshev_v chebyshev_w shifted_chebyshev_t shifted_chebyshev_u shifted_chebyshev_v shifted_chebyshev_w "
-    "hermite_h hermite_he laguerre_l legendre_p hypot copysign nextafter angle".split())
+    "sinh cosh tanh asinh acosh atanh hypot copysign nextafter angle".split()).union([
+        name for name, atom in ATOMS.items() if getattr(atom.numpy, "__module__", "") in (
+            f"rushlight.base.{module}" for module in ("special", "bessel", "incomplete", "orthogonal"))])
 # Operands whose dtype says nothing about the result's.
 _CONDITIONS = {"where": 1}
 _OPERANDS_APART = frozenset({"logical_and", "logical_or", "logical_xor", "logical_not", "cast",
                              "shift_left", "shift_right", "fetch"})
-_EXTENT_OPS = {"extent": "work", "iota": "int64"}
 
 
 def infer(outputs: Iterable[Expr], inputs: Mapping[str, str], work: str) -> dict[Expr, str]:
@@ -46,11 +43,10 @@ def infer(outputs: Iterable[Expr], inputs: Mapping[str, str], work: str) -> dict
 def operand_type(node: Expr, types: Mapping[Expr, str], number: int) -> str:
     """The dtype to which operand `number` of `node` is converted before the atom is applied."""
     own = types[node.src[number]]
-    if node.op in _OPERANDS_APART or number < _CONDITIONS.get(node.op, 0) or node.op == "at":
+    if node.op in _OPERANDS_APART or number < _CONDITIONS.get(node.op, 0) or (
+            node.op in ("at", "reduce", "largest")):
         return own
-    if node.op == "reduce" or node.op == "largest":
-        return own
-    if _result(node) in ("same",):
+    if _result(node) == "same":
         return types[node]
     common = _common(types[s] for s in node.src[_CONDITIONS.get(node.op, 0):])
     if node.op in _FLOATING_ONLY and common.category < dt.FLOATING:
@@ -72,7 +68,7 @@ def _forward(node: Expr, known: Mapping[Expr, dt.dtype | None], inputs: Mapping[
              work: dt.dtype) -> dt.dtype | None:
     if node.op == "in":
         return dt.opmath(dt.BY_NAME[inputs[node.arg]])
-    if node.op in _EXTENT_OPS:
+    if node.op in ("extent", "iota"):
         return work if node.op == "extent" else dt.int64
     if node.op == "const":
         return None

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-from rushlight.compiler.multi import Multi, multi
+from rushlight.compiler.multi import Multi
 from rushlight.ops.scalar import Expr, m, round_stored, stored, symbol, toposort
 from rushlight.tensor.tensor import Tensor, storage
 
@@ -65,7 +65,7 @@ def kernel(formula: Callable[..., Formula], names: tuple[str, ...], options: tup
     numbers = scalars(new, names)
     if fused:
         new = dict(zip(new, round_stored(tuple(new.values()), None), strict=True))
-    return multi(new, ("p", "g", *names), numbers)
+    return Multi(new, ("p", "g", *names), numbers)
 
 
 @lru_cache(maxsize=None)

@@ -10,7 +10,7 @@ from rushlight.base import dtype as dt
 from rushlight.compiler import pool
 from rushlight.compiler.columns import columns
 from rushlight.compiler.full import CHUNK, full
-from rushlight.compiler.multi import multi
+from rushlight.compiler.multi import Multi
 from rushlight.compiler.pointwise import pointwise
 from rushlight.compiler.rows import rows
 from rushlight.compiler.scatter import add_rows
@@ -307,7 +307,7 @@ def test_add_rows(threads, d):
 P, V = symbol("p"), symbol("v")
 LR, BETA = symbol("lr"), symbol("beta")
 MOVED = V * BETA + G * (1 - BETA)
-STEP = multi({"p": P - LR * MOVED, "v": MOVED}, ("p", "g", "v"), ("lr", "beta"))
+STEP = Multi({"p": P - LR * MOVED, "v": MOVED}, ("p", "g", "v"), ("lr", "beta"))
 
 
 @pytest.mark.parametrize("d", FLOATS)
