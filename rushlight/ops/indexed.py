@@ -62,15 +62,23 @@ def _check_add(op: str, a: Array, d: int, index: Array, source: Array) -> None:
 def index_add(input, dim: "int", index, source, *, alpha: "Number" = 1) -> None:
     """input with alpha * source's slices added to the slices at `index` along dim."""
     d = wrap_dim(dim, input.ndim)
-    if alpha == 1 and index.size and source.size < MANY and machine("along", "along")(
+    # As in PyTorch: along outer dims two-byte floats are added in single precision and rounded once.
+    once = (alpha == 1 and input.ndim > 1 and d in (0, input.ndim - 1) and input.dtype.itemsize == 2
+            and input.dtype.kind not in "iu")
+    if alpha == 1 and index.size and source.size < MANY and not once and machine("along", "along")(
             "sum", input, d, index, source, True):
         return
     _check_add("index_add", input, d, index, source)
     check_bounds(index, 0, at_least_1d(input).shape[d])
-    values = _rows(source, d)
+    values = _rows(source, d).astype(np.float32) if once else _rows(source, d)
     if alpha != 1:
         values = (values * number(alpha, dt.from_numpy_dtype(input.dtype))).astype(input.dtype)
-    on_dense(_rows(input, d), lambda rows: add_at(rows, at_least_1d(index), values))
+
+    def add(rows: Array) -> None:
+        total = rows.astype(np.float32) if once else rows
+        add_at(total, at_least_1d(index), values)
+        rows[...] = total
+    on_dense(_rows(input, d), add)
 
 
 @index_add.gradient

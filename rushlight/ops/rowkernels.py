@@ -45,7 +45,7 @@ class RowKernel:
         for thread, calls in _watchers:
             if thread == get_ident():
                 calls.append((kernel, rows, found if isinstance(found, tuple) else (found,)))
-        return found if last else _back(found, dim)
+        return found if last and first.flags.c_contiguous else _back(found, -1 if last else dim)
 
     def compiled(self, *arrays: Array) -> Any:
         """The kernel for arrays of these dtypes; NotImplemented where there is none."""
@@ -63,7 +63,8 @@ class RowKernel:
         """(what is compiled, its arrays) where `of_row` hands them on as they are; else None."""
         *arrays, dim = values
         kernel = self.compiled(*arrays)
-        plain = dim in (-1, arrays[0].ndim - 1) and arrays[0].size and not self.scalars
+        first = arrays[0]
+        plain = dim in (-1, first.ndim - 1) and first.size and first.flags.c_contiguous and not self.scalars
         return (kernel, arrays) if plain and kernel is not NotImplemented else None
 
     def _make(self, arrays: Sequence[Array]) -> Any:
@@ -91,6 +92,7 @@ def watched() -> Iterator[list[Any]]:
 
 
 def _back(found: Any, dim: int) -> Any:
+    """Results with their rows along dim, laid out as PyTorch's are: one after another."""
     if isinstance(found, tuple):
         return tuple(_back(f, dim) for f in found)
-    return np.ascontiguousarray(found.swapaxes(dim, -1))
+    return np.asarray(found if dim == -1 else found.swapaxes(dim, -1), order="C")

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 import rushlight
+from rushlight.base.config import knobs
 
 # An expression, and its strides.
 LAYOUTS = """
@@ -62,6 +63,9 @@ F.conv2d(last(), torch.ones(2, 3, 2, 2))  # (18, 1, 6, 2)
 last().renorm(2, 0, 1.0)  # (48, 16, 4, 1)
 last() * torch.ones(1, 3, 1, 1)  # (48, 1, 12, 3)
 torch.ones(1, 3, 1, 1) * last()  # (48, 1, 12, 3)
+F.softmax(lay((4, 2, 4), (1, 4, 8)), -1)  # (8, 4, 1)
+F.log_softmax(lay((2, 5, 5, 3), (75, 1, 15, 5)), -1)  # (75, 15, 3, 1)
+F.layer_norm(lay((4, 2, 3, 4), (12, 48, 4, 1)), [3, 4])  # (24, 12, 4, 1)
 """
 
 # An expression, and the dtype of what it gives or the exception that it raises.
@@ -146,10 +150,12 @@ def outcome(torch: Any, expression: str) -> str:
         return type(error).__name__
 
 
+@pytest.mark.parametrize("kernels", ["auto", "llvm"])
 @pytest.mark.parametrize(("expression", "strides"), lines(LAYOUTS))
-def test_layout(expression, strides):
-    for _ in range(3):  # kernels, plans and first calls go other ways
-        assert str(eval(expression, scope(rushlight)).stride()) == strides
+def test_layout(expression, strides, kernels):
+    with knobs.using(kernels=kernels):
+        for _ in range(3):  # kernels, plans and first calls go other ways
+            assert str(eval(expression, scope(rushlight)).stride()) == strides
 
 
 def test_dtypes():
@@ -174,6 +180,18 @@ def test_floor_division_rounds_each_step(name):
     a, b = rushlight.tensor([70.5, -43.25, 35.25, 7.0, -7.0, 0.0], dtype=of), rushlight.tensor([-0.5625, 0.16796875, -0.14453125, 2.0, 2.0, -3.0], dtype=of)
     expected = {"bfloat16": [-127.0, -260.0, -243.0, 3.0, -4.0, -0.0], "float16": [-126.0, -258.0, -244.0, 3.0, -4.0, -0.0]}[name]
     assert a.floor_divide(b).tolist() == expected
+
+
+@pytest.mark.parametrize("name", ["bfloat16", "float16"])
+def test_two_byte_floats_are_added_once_along_outer_dims(name):
+    of = getattr(rushlight, name)
+    index, ones = rushlight.zeros(9, dtype=rushlight.int64), rushlight.ones(9, 2, dtype=of)
+    large = 2.0 / rushlight.finfo(of).eps
+    for x, dim, source, expected in ((ones[:1], 0, ones, large + 8), (ones[:1].T, 1, ones.T, large + 8),
+                                     (ones[:1, 0], 0, ones[:, 0], large),
+                                     (ones[:1, None], 1, ones[None], large)):
+        found = (x * large).index_add(dim, index, source * (8 / 9 if expected > large else 0.5))
+        assert (found == expected).all()
 
 
 def test_fmax_of_two_zeros():
