@@ -5,9 +5,10 @@ import io
 
 import numpy as np
 import pytest
-import torch
 
 import rushlight
+
+torch = pytest.importorskip("torch")
 
 SEQ = (5, 2, 8)
 # name -> (module from nn, shapes of inputs)
