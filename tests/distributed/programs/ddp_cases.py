@@ -280,4 +280,5 @@ if __name__ == "__main__":
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         print(json.dumps({name: CASES[name]() for name in chosen}))
+    dist.barrier()  # PyTorch's ranks may be aborted where the first one has gone
     dist.destroy_process_group()

@@ -387,4 +387,5 @@ if __name__ == "__main__":
             print(name, file=sys.stderr, flush=True)
             answers[name] = CASES[name]()
         print(json.dumps(answers))
+    dist.barrier()  # PyTorch's ranks may be aborted where the first one has gone
     dist.destroy_process_group()

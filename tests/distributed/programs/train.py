@@ -85,6 +85,7 @@ def main(way, steps):
     norm = norm.full_tensor() if hasattr(norm, "full_tensor") else norm
     print(json.dumps({"rank": rank, "losses": losses, "norm": norm.item(), "parameters": size(net.parameters()),
                       "states": size(states)}))
+    dist.barrier()  # PyTorch's ranks may be aborted where the first one has gone
     dist.destroy_process_group()
 
 
