@@ -83,12 +83,10 @@ class TracedTensor(torch.Tensor):
     __index__ = _leaving("__index__", "index")
     item = _leaving("item", "number")
     tolist = _leaving("tolist", "list")
-    numpy = _leaving("numpy", "NumPy array might cause the trace to be incorrect".split(" might")[0])
+    numpy = _leaving("numpy", "NumPy array")
     __len__ = _leaving("__len__", "Using len to get tensor shape might cause the trace to be incorrect. "
-                       "Recommended usage "
-                       "would be tensor.shape[0]. Passing a tensor of different shape might lead to errors "
-                       "or silently "
-                       "give incorrect results.")
+                       "Recommended usage would be tensor.shape[0]. Passing a tensor of different shape "
+                       "might lead to errors or silently give incorrect results.")
     detach, contiguous = _recorded("detach"), _recorded("contiguous")
 
     def __getitem__(self, index: Any) -> Any:

@@ -77,7 +77,8 @@ def index_add(input, dim: "int", index, source, *, alpha: "Number" = 1) -> None:
     def add(rows: Array) -> None:
         total = rows.astype(np.float32) if once else rows
         add_at(total, at_least_1d(index), values)
-        rows[...] = total
+        if once:
+            rows[...] = total
     on_dense(_rows(input, d), add)
 
 

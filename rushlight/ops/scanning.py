@@ -58,14 +58,12 @@ _UFUNCS = {"add": (np.add, "sum"), "mul": (np.multiply, "prod")}
 
 def running_sums(a: Array) -> Way:
     """The sums along the last axis of arrays that lie as `a`, kept in their own precision (32 or 64 bits)."""
-    if not a.flags.c_contiguous:
-        return lambda a: np.add.accumulate(a, -1, a.dtype)
     shape, of, last = a.shape, a.dtype, a.ndim - 1
     kernel = machine("scan", "scan")("add", _along(shape, last), of.name, of.name)
 
     def run(a: Array) -> Array:
         out = np.empty(shape, of)
-        return out if kernel.fn(a, out, last) else np.add.accumulate(a, -1, of)
+        return out if a.flags.c_contiguous and kernel.fn(a, out, last) else np.add.accumulate(a, -1, of)
     return run
 
 
