@@ -17,7 +17,7 @@ FILE_LINES, FUNCTION_LINES = 400, 40
 # on the public API alone, and loaded only by who asks for it, has a budget of its own.
 BUDGET = {"files": 0, "functions": 0, "rushlight": 42_869, "rushlight_vision": 1_094,
           "rushlight/distributed": 5_059, "rushlight/distributions": 288, "rushlight/export": 1_534,
-          "rushlight/fx": 1_137, "rushlight/jit": 4_010, "rushlight/onnx": 750}
+          "rushlight/fx": 1_149, "rushlight/jit": 4_010, "rushlight/onnx": 750}
 
 
 def functions(path: Path) -> list[tuple[str, int]]:

@@ -3,8 +3,10 @@ from __future__ import annotations
 
 import math
 import re
+import typing
 from enum import Enum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from types import UnionType
+from typing import TYPE_CHECKING, Any, NamedTuple, Union, get_args, get_origin
 
 import rushlight as torch
 from rushlight.fx import _pytree, names
@@ -44,7 +46,7 @@ class _Writer:
 
     def known(self, value: Any, hint: str) -> str:
         """The name of something that is no part of the graph."""
-        if hint.startswith("torch."):
+        if hint.startswith("torch.") or self.globals.get(hint) is value:
             return hint
         name = self.space.create_name(hint, value)
         self.globals[name] = value
@@ -72,10 +74,19 @@ class _Writer:
         """A call's arguments."""
         return ", ".join([*map(self.text, args), *(f"{k} = {self.text(v)}" for k, v in kwargs.items())])
 
+    def type(self, of: Any) -> str:
+        """A type of an annotation, the parts of `List[Tensor]` each by its name."""
+        origin, parts = get_origin(of), get_args(of)
+        if origin is None or not parts:
+            return self.known(of, names.typename(of))
+        named = getattr(typing, getattr(of, "_name", None) or "", origin)
+        outer = Union if origin in (Union, UnionType) else named
+        return f"{self.known(outer, names.typename(outer))}[{','.join(map(self.type, parts))}]"
+
     def annotation(self, node: Node) -> str:
         """`: "f32[2, 3]"`, as far as it is known and wanted."""
         if not self.verbose:
-            return "" if node.type is None else f" : {self.known(node.type, names.typename(node.type))}"
+            return "" if node.type is None else f" : {self.type(node.type)}"
         meta = node.meta.get("val", node.meta.get("tensor_meta"))
         if hasattr(meta, "dtype") and hasattr(meta, "shape"):
             dtype = str(meta.dtype).removeprefix("torch.")
@@ -160,7 +171,7 @@ def python_code(graph: Graph, root_module: str, verbose: bool) -> PythonCode:
     writer = _Writer(graph, root_module, verbose)
     body = writer.lines()
     returned = graph.output_node().type if graph.find_nodes(op="output") else None
-    arrow = "" if returned is None else f" -> {writer.known(returned, names.typename(returned))}"
+    arrow = "" if returned is None else f" -> {writer.type(returned)}"
     inputs = [] if writer.inputs[:1] == ["self"] else ["self"]
     inputs += graph._codegen.inputs(writer.inputs, body) if graph._codegen else writer.inputs
     while body and not body[0]:

@@ -85,11 +85,11 @@ def suggested(target: Any) -> str:
 
 def typename(of: Any) -> str:
     """A type as annotations spell it."""
-    if of is None or of is type(None):
+    if of is None:
         return "None"
     if not isinstance(of, type):
         return str(of).replace("rushlight", "torch")
-    module = public(of.__module__)
+    module = "torch" if of.__module__ == "rushlight.tensor.tensor" else public(of.__module__)
     return of.__qualname__ if module == "builtins" else f"{module}.{of.__qualname__}"
 
 

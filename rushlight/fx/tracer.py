@@ -177,7 +177,7 @@ class Tracer(TracerBase):
         with self._patched(getattr(inspect.unwrap(function), "__globals__", {})):
             found = _taking_all(inspect.unwrap(function))(*args)
             self.create_node("output", "output", (self.create_arg(found),), {},
-                             type_expr=getattr(function, "__annotations__", {}).get("return"))
+                             type_expr=_types(function).get("return"))
         return self.graph
 
     def _inputs(self, function: Any, module: bool, concrete: dict[str, Any]) -> list[Any]:
@@ -188,7 +188,7 @@ class Tracer(TracerBase):
                 continue
             name = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "") + p.name
             default = () if p.default is p.empty else (self.create_arg(p.default),)
-            typed = None if p.annotation is p.empty else p.annotation
+            typed = _types(function).get(p.name)
             args.append(self.proxy(self.create_node("placeholder", name, default, {}, name, typed)))
         return args
 
@@ -229,6 +229,12 @@ class Tracer(TracerBase):
                 return found
             return function(*args, **kwargs)
         return wrapped
+
+
+def _types(function: Any) -> dict[str, Any]:
+    """The annotations of a program's function; those of our own modules say little (`Any`)."""
+    ours = (getattr(function, "__module__", None) or "").startswith("rushlight.")
+    return {} if ours else getattr(inspect.unwrap(function), "__annotations__", {})
 
 
 def _plainly(signature: inspect.Signature) -> list[inspect.Parameter]:

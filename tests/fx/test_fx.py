@@ -6,6 +6,7 @@ import json
 import operator
 import pickle
 from pathlib import Path
+from typing import Optional
 
 import pytest
 
@@ -128,3 +129,14 @@ def test_errors_are_pytorchs():
 def test_concrete_arguments_are_no_inputs():
     gm = fx.symbolic_trace(lambda x, flag: x + 1 if flag else x, concrete_args={"flag": True})
     assert [n.name for n in gm.graph.nodes] == ["x", "add", "output"]
+
+
+def test_annotations_are_written_by_their_names():
+    class Typed(torch.nn.Module):
+        def forward(self, x, y=None):
+            return x[0]
+
+    Typed.forward.__annotations__ = {"x": list[torch.Tensor], "y": Optional[int], "return": torch.Tensor}  # noqa: UP045
+    assert fx.symbolic_trace(Typed()).code.strip().startswith(
+        "def forward(self, x : list[torch.Tensor], y : typing_Union[int,NoneType] = None) -> torch.Tensor:")
+    assert "def forward(self, input):" in fx.symbolic_trace(nn.Sequential(nn.ReLU())).code
