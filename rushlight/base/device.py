@@ -3,12 +3,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from rushlight.base.lazy import package
+
 _TYPES = ("cpu", "cuda", "meta", "mps", "xpu", "xla", "mkldnn", "hpu", "mtia")
 
 
 class device:
     """device("cpu"), device("cuda:0"), device("cuda", 0): a type and an index or None."""
 
+    __module__ = package()
     __slots__ = ("type", "index")
     type: str
     index: int | None

@@ -7,6 +7,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
+from rushlight.base.lazy import package
+
 # Promotion order of the categories: a tensor of a higher one decides the result's dtype.
 BOOL, INTEGRAL, FLOATING, COMPLEX = range(4)
 _CATEGORY = {"b": BOOL, "i": INTEGRAL, "u": INTEGRAL, "f": FLOATING, "c": COMPLEX,
@@ -16,6 +18,7 @@ _CATEGORY = {"b": BOOL, "i": INTEGRAL, "u": INTEGRAL, "f": FLOATING, "c": COMPLE
 class dtype:
     """An element type. Compare by identity; `name` is PyTorch's, `np` the NumPy dtype behind it."""
 
+    __module__ = package()
     __slots__ = ("name", "np", "itemsize", "category", "is_floating_point", "is_complex",
                  "is_signed", "legacy", "c_name", "__weakref__")
 

@@ -5,6 +5,7 @@ homes.tsv says where: package, module within it, names; "." stands before names 
 from __future__ import annotations
 
 import os
+import sys
 from importlib import import_module
 
 TYPE_CHECKING = False
@@ -19,6 +20,11 @@ with open(os.path.join(os.path.dirname(__file__), "homes.tsv"), encoding="utf-8"
 def homes(package: str) -> dict[str, str]:
     """The module within `package` that each of its names comes from, or "."."""
     return {name: home for where, home, *names in _LINES if where == package for name in names}
+
+
+def package() -> str:
+    """What programs know us by, as their prints of types show: "torch" where that name is ours."""
+    return "torch" if sys.modules.get("torch") is sys.modules["rushlight"] else "rushlight"
 
 
 def public(homes: Mapping[str, str]) -> list[str]:

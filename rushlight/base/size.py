@@ -4,10 +4,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from rushlight.base.lazy import package
+
 
 class Size(tuple):  # type: ignore[type-arg]
     """A tuple of ints; slicing and adding give a Size again."""
 
+    __module__ = package()
     __slots__ = ()
 
     def __repr__(self) -> str:

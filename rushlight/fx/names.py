@@ -89,7 +89,7 @@ def typename(of: Any) -> str:
         return "None"
     if not isinstance(of, type):
         return str(of).replace("rushlight", "torch")
-    module = "torch" if of.__module__ == "rushlight.tensor.tensor" else public(of.__module__)
+    module = public(of.__module__)
     return of.__qualname__ if module == "builtins" else f"{module}.{of.__qualname__}"
 
 

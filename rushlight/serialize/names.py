@@ -9,8 +9,7 @@ from _compat_pickle import IMPORT_MAPPING as _PYTHON_2_MODULES, NAME_MAPPING as 
 from typing import Any
 
 # Rushlight's module -> PyTorch's, for what is not at the same path.
-_MODULES = {"rushlight.base.dtype": "torch", "rushlight.base.size": "torch", "rushlight.base.device": "torch",
-    "rushlight.tensor.geometry": "torch", "rushlight.tensor.tensor": "torch",
+_MODULES = {"rushlight.base.dtype": "torch", "rushlight.tensor.geometry": "torch",
     "rushlight.tensor.typed": "torch", "rushlight.tensor.untyped": "torch.storage",
     "rushlight.serialize.rebuild": "torch._utils"}
 _EXCEPTIONS = {("rushlight.serialize.rebuild", "_rebuild_from_type_v2"): "torch._tensor",

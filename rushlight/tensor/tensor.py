@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.lazy import package
 from rushlight.tensor.conversion import Conversion
 from rushlight.tensor.geometry import Geometry
 from rushlight.tensor.gradient import Gradient
@@ -48,6 +49,7 @@ class TensorMeta(type):
 class Tensor(Operators, Geometry, Conversion, Gradient, metaclass=TensorMeta):
     """A multi-dimensional array; make one with torch.tensor, torch.zeros, torch.from_numpy, ..."""
 
+    __module__ = package()
     __slots__ = ("_a", "_k", "_g", "_i", "_s", "_b", "_grad", "_hidden", "__dict__", "__weakref__")
     __array_priority__ = 1000
     _a: np.ndarray[Any, Any]

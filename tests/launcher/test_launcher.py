@@ -226,6 +226,14 @@ def test_install_as_torch_refuses_to_come_late(tmp_path: Path) -> None:
     assert found.stdout == "True\n", found.stderr
 
 
+def test_types_print_as_torchs(tmp_path: Path) -> None:
+    code = "t = torch.ones(2); print(type(t), type(t.shape), type(t.dtype), type(t.device))"
+    found = run("-c", f"import torch; {code}", cwd=tmp_path)
+    assert found.stdout == "<class 'torch.Tensor'> <class 'torch.Size'> <class 'torch.dtype'> <class 'torch.device'>\n"
+    found = run("-c", f"import rushlight as torch; {code}", cwd=tmp_path, launched=False)
+    assert found.stdout.startswith("<class 'rushlight.Tensor'> <class 'rushlight.Size'>")
+
+
 def test_a_program_starts_before_the_engine_is_loaded(tmp_path: Path) -> None:
     """A program that only shows its usage need not wait for NumPy."""
     write(tmp_path / "p.py", "import sys, torch; print('numpy' in sys.modules)")
