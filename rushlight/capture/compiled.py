@@ -205,7 +205,8 @@ def _opaque(output: Any) -> str:
     for value in flatten(output)[0]:
         if isinstance(value, Tensor) and value._k.lazy:
             return "a result is conjugated or negated when it is read: return resolve_conj() of it"
-        if not isinstance(value, (*SIMPLE, Tensor)) and not type(value).__module__.startswith("rushlight."):
+        ours = type(value).__module__.partition(".")[0] in ("rushlight", "torch")
+        if not isinstance(value, (*SIMPLE, Tensor)) and not ours:
             return (f"a result is a {type(value).__name__}, which a replay cannot make anew: return tensors "
                     "in tuples, lists or dicts")
     return ""

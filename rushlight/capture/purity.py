@@ -164,4 +164,4 @@ def _is_known(value: Any) -> bool:
         return all(map(_is_known, value))
     fixed = (*SIMPLE, Tensor, FunctionType, BuiltinFunctionType, MethodType, type, range)
     return isinstance(value, fixed) or is_module(value) or (
-        type(value).__module__ or "").partition(".")[0] == "rushlight"
+        type(value).__module__ or "").partition(".")[0] in ("rushlight", "torch")

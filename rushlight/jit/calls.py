@@ -12,7 +12,7 @@ from rushlight.jit.expressions import _IMPLICIT
 from rushlight.jit.frontend import NotSupportedError
 from rushlight.jit.indexing import Indexing
 from rushlight.jit.ir import Function, Value
-from rushlight.jit.types import BOOL, FLOAT, INT, NONE, STR, TENSOR, Type, list_of, subtype
+from rushlight.jit.types import BOOL, DEVICE, FLOAT, INT, NONE, STR, TENSOR, Type, list_of, subtype
 from rushlight.jit.values import Builtin, Items, Known, Method
 
 # Python's functions that are ops.
@@ -203,8 +203,10 @@ class Calls(Indexing):
         return value if value.type == t else self.call_builtin(kind, [value], {}, node)
 
     def construct(self, known: Any, args: list[Any], kwargs: dict[str, Any], node: Any) -> Value:
-        """A call of a class: a named tuple, or a compiled class."""
+        """A call of a class: a device, a named tuple, or a compiled class."""
         t = self.names.type_of(known, node, self)
+        if t == DEVICE:
+            return self.call_builtin("aten::device", args, kwargs, node)  # type: ignore[no-any-return]
         if t.kind == "Tuple":
             given = dict(zip(t.home._fields, args, strict=False)) | kwargs
             given = {**getattr(t.home, "_field_defaults", {}), **given}

@@ -21,7 +21,7 @@ from rushlight.jit.ir import Function, Value
 from rushlight.jit.library import library
 from rushlight.jit.statements import Compiler
 from rushlight.jit.types import (DEVICE, INT, TENSOR, ClassType, Type, from_ast, from_python, of_value,
-    qualified)
+                                 ours, qualified)
 from rushlight.jit.values import Builtin, Items, Known
 
 _SPECIAL_NAMES = ("annotate", "unchecked_cast", "uninitialized", "is_scripting", "is_tracing", "fork", "wait",
@@ -67,9 +67,8 @@ class Names:
     def special(self, found: Any) -> str | None:
         """The name of a form that the compiler knows: annotate, isinstance, range, ..."""
         name = getattr(found, "__name__", "")
-        home = getattr(found, "__module__", "") or ""
         known = found in _SPECIAL_BUILTINS if isinstance(found, (types.BuiltinFunctionType, type)) else False
-        known = known or name in _SPECIAL_NAMES and home.startswith("rushlight")
+        known = known or name in _SPECIAL_NAMES and ours(found)
         return name.removeprefix("_") if known else None
 
     def plain(self, value: Any) -> tuple[Any, Type]:
@@ -103,7 +102,7 @@ class Names:
         if isinstance(found, ClassType):
             return Type("Class", home=found)
         if isinstance(found, type) and found not in (int, float, bool, str, complex) and not issubclass(
-                found, tuple) and not found.__module__.startswith("rushlight"):
+                found, tuple) and not ours(found):
             return Type("Class", home=class_type(found))
         try:
             return from_python(found)
@@ -177,7 +176,7 @@ class _Listing:
 
 
 _NOTHING: Any = object()
-_OPERATORS = re.compile(r"rushlight(\.nn\.functional)?$")
+_OPERATORS = re.compile(r"(rushlight|torch)$|rushlight\.nn\.functional$")
 
 
 def named_builtin(found: Any) -> Any:

@@ -342,3 +342,20 @@ def test_statements_outside_of_classes_are_refused():
 def test_import_is_lazy():
     code = "import sys, rushlight; assert not any(m.startswith('rushlight.jit') for m in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_programs_under_the_launcher_annotate_with_torch(tmp_path):
+    (tmp_path / "program.py").write_text("""
+import torch
+from typing import List, Optional, Tuple
+
+def f(x: Optional[torch.Tensor], d: torch.device, t: torch.dtype) -> Tuple[List[torch.Tensor], torch.Size]:
+    assert x is not None and isinstance(x, torch.Tensor)
+    made = torch.jit.annotate(List[torch.Tensor], [x.to(d, t), torch.ones(2, device=torch.device("cpu"))])
+    return made, x.shape
+
+print(torch.jit.script(f)(torch.ones(2), torch.device("cpu"), torch.float64))
+""")
+    run = subprocess.run([sys.executable, "-m", "rushlight", tmp_path / "program.py"], check=True,
+                         capture_output=True, text=True)
+    assert run.stdout == "([tensor([1., 1.], dtype=torch.float64), tensor([1., 1.])], [2])\n"
