@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from inspect import signature
 from types import SimpleNamespace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import rushlight as torch
 from rushlight.autograd import Function
 from rushlight.base.pytree import broadcast, flatten
+from rushlight.dispatch.state import MODES, STACK
 from rushlight.ops import NAMESPACES
 
 
@@ -50,7 +52,11 @@ class CustomOpDef:
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
         leaves, tree = flatten(tuple(bound.arguments.values()))
-        return _Call.apply(self, tree, *leaves)
+        run, how = _Call.apply, (self, tree, *leaves)
+        for mode in MODES and STACK.modes:
+            if hasattr(mode, "custom"):
+                run, how = partial(mode.custom, self), (run, how, args, kwargs)
+        return run(*how)
 
     def __repr__(self) -> str:
         return f"<CustomOpDef({self._name})>"

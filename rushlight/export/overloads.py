@@ -335,16 +335,27 @@ class Packet:
                                  f"'{overload}'")
         return found
 
+    def __str__(self) -> str:
+        return f"aten.{self._name}"
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self}')>"
+
     def overloads(self) -> list[str]:
         """The overloads' names."""
         return list(overloads(self._name))
+
+
+# Ops of PyTorch's that are only names here, as utils/flop_counter.py counts by them.
+_NAMED = ("convolution", "convolution_backward")
 
 
 @lru_cache(None)
 def packet(name: str) -> Packet:
     """torch.ops.aten.NAME; AttributeError for what is no op."""
     found = next((f for space in _SPACES if (f := lookup(space, name))), None)
-    if name.startswith("__") or found is None and not overloads(name):
+    if name.startswith("__") or found is None and not overloads(name) and (
+            name not in _NAMED):
         raise AttributeError(f"torch.ops.aten has no op {name!r} in Rushlight")
     return Packet(name, found)
 
