@@ -26,9 +26,6 @@ if TYPE_CHECKING:
 newaxis = None
 torch = sys.modules[__name__]  # as PyTorch's own attribute of that name
 
-# What PyTorch has beside these, and what to use meanwhile.
-_ABSENT = {"hub": "the model's own repository"}
-
 _HOMES = _homes(__name__)  # sub-packages, and public names that are not ops
 _RENAMED = {"memory_format": "MemoryFormat", "layout": "StorageLayout"}
 
@@ -38,7 +35,7 @@ def __getattr__(name: str) -> Any:
     if found is None:
         found = import_module("rushlight.dispatch.door").lookup("torch", name)
     if found is None:
-        raise AttributeError(_no_such(name))
+        found = import_module("rushlight.base.elsewhere").attribute("torch", name)
     globals()[name] = found
     return found
 
@@ -46,27 +43,14 @@ def __getattr__(name: str) -> Any:
 def _elsewhere(name: str) -> Any:
     home = _HOMES.get(name)
     if home is not None:
-        return _module(name, name) if home == "." else getattr(_module(home, name), _RENAMED.get(name, name))
+        found = import_module(f"rushlight.{name if home == '.' else home}")
+        return found if home == "." else getattr(found, _RENAMED.get(name, name))
     if name.endswith("Tensor") or name.endswith("Storage"):
         home = "typed" if name.endswith("Storage") else "legacy"
         legacy = import_module(f"rushlight.tensor.{home}")
         if hasattr(legacy, name):
             return getattr(legacy, name)
     return import_module("rushlight.base.dtype").NAMED.get(name)
-
-
-def _no_such(name: str) -> str:
-    text = f"module 'torch' has no attribute {name!r}"
-    return f"{text} in Rushlight yet; instead: {_ABSENT[name]}" if name in _ABSENT else text
-
-
-def _module(path: str, name: str) -> Any:
-    try:
-        return import_module(f"rushlight.{path}")
-    except ModuleNotFoundError as error:
-        if error.name != f"rushlight.{path}":
-            raise
-        raise AttributeError(f"module 'torch' has no attribute {name!r} in Rushlight yet") from None
 
 
 def __dir__() -> list[str]:

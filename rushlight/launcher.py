@@ -16,6 +16,8 @@ from importlib.util import find_spec
 from types import ModuleType, TracebackType
 from typing import Any
 
+from rushlight.base.elsewhere import explain, home
+
 _PACKAGE = os.path.dirname(os.path.abspath(__file__))
 # On the path of child processes: packages and distributions named torch and torchvision.
 STAND_IN = os.path.join(_PACKAGE, "as_torch")
@@ -68,14 +70,6 @@ _NOT_PYTORCHS = frozenset(("base", "ops", "derive", "tensor", "dispatch", "seria
 _ROOTS = {"torch": "rushlight", "torchvision": "rushlight_vision"}
 
 
-# PyTorch's modules whose names are those of another one here.
-_ALIASES = {f"torch.{theirs}": f"rushlight.{ours}" for theirs, ours in (
-    ("autograd.grad_mode", "autograd.mode"), ("autograd.anomaly_mode", "autograd.anomaly"),
-    ("autograd.variable", "autograd.function"), ("autograd.profiler_util", "profiler.events"),
-    ("autograd.profiler_legacy", "profiler.simple"), ("utils.tensorboard.writer", "utils.tensorboard"),
-    ("utils.data._utils.worker", "utils.data.worker"), ("cuda.random", "cuda"), ("cuda.streams", "cuda"))}
-
-
 class _TorchFinder:
     """Finds torch.x.y: it is the module rushlight.x.y under another name; and so for torchvision."""
 
@@ -88,7 +82,7 @@ class _TorchFinder:
         if root == "torch" and name.split(".", 2)[1:] and name.split(".", 2)[1] in _NOT_PYTORCHS:
             # Not None: the next finder would look into our folder, and load the room once more.
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-        real = _ALIASES.get(name) or _ROOTS[root] + name[len(root):]
+        real = (home(name[6:]) if root == "torch" else None) or _ROOTS[root] + name[len(root):]
         try:
             found = find_spec(real)
         except ModuleNotFoundError:
@@ -261,7 +255,7 @@ def _is_ours(file: str) -> bool:
 
 
 def _explain(error: BaseException) -> None:
-    """Say why a torch module is not found: the message alone would puzzle."""
-    name = getattr(error, "name", None) or ""
-    if isinstance(error, ModuleNotFoundError) and name.partition(".")[0] in _ROOTS:
-        error.add_note(f"This program runs on Rushlight, which has no module {name} (yet).")
+    """Say why something of torch is not found, and what to use instead: the message alone would puzzle."""
+    note = explain(error) if isinstance(error, ImportError) else None
+    if note is not None:
+        error.add_note(note)

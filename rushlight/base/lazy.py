@@ -42,8 +42,7 @@ def lazy_names(names: dict[str, Any], homes: Mapping[str, str]
 
     def __getattr__(name: str) -> Any:
         if name not in homes:
-            public = package.replace("rushlight", "torch", 1)
-            raise AttributeError(f"module {public!r} has no attribute {name!r}")
+            return import_module("rushlight.base.elsewhere").attribute(package, name)
         if homes[name] == ".":
             found = import_module(f"{package}.{name}")
         else:

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from rushlight.base.absent import AcceleratorError, OutOfMemoryError, functions  # noqa: F401
+from rushlight.base.elsewhere import attribute
 
 stream = StreamContext = type("StreamContext", (nullcontext,), {"__doc__": "Of no stream."})
 globals().update(functions("cuda"))
@@ -17,6 +18,6 @@ globals().update(functions("cuda"))
 
 def __getattr__(name: str) -> Any:
     # With autocast comes the engine; what asks for a GPU need not load that.
-    if name in ("amp", "memory"):
+    if name in ("amp", "memory", "nvtx"):
         return import_module(f"rushlight.cuda.{name}")
-    raise AttributeError(f"module 'torch.cuda' has no attribute {name!r}")
+    return attribute("torch.cuda", name)

@@ -4,6 +4,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from rushlight.base.elsewhere import attribute
+
 
 def __getattr__(name: str) -> Any:
     try:
@@ -11,4 +13,4 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != f"rushlight.utils.{name}":
             raise
-        raise AttributeError(f"module 'torch.utils' has no attribute {name!r} in Rushlight yet") from None
+        return attribute("torch.utils", name)

@@ -1,0 +1,51 @@
+"""PyTorch's modules that have another name here, and what is missing: what to use instead.
+
+elsewhere.tsv says both, by PyTorch's name without "torch.": "=" and a module of this package, or words.
+"""
+from __future__ import annotations
+
+import os
+import re
+from importlib import import_module
+from typing import Any
+
+with open(os.path.join(os.path.dirname(__file__), "elsewhere.tsv"), encoding="utf-8") as _file:
+    _LINES = dict(line.rstrip("\n").split("\t") for line in _file)
+_HOMES = {name: told[1:].strip() for name, told in _LINES.items() if told.startswith("=")}
+
+
+def home(module: str) -> str | None:
+    """This package's module that answers to torch.`module`, if it has another name."""
+    found = _HOMES.get(module)
+    return None if found is None else f"rushlight.{found}".rstrip(".")
+
+
+def advice(name: str) -> str:
+    """What to use instead of torch.`name`, or of the missing module that it lies in; "" where nothing is
+    known."""
+    parts = name.split(".")
+    found = next((_LINES[way] for n in range(len(parts), 0, -1)
+                  if (way := ".".join(parts[:n])) in _LINES and way not in _HOMES), "")
+    return found and f" in Rushlight. Instead: {found}"
+
+
+def attribute(module: str, name: str) -> Any:
+    """What __getattr__ of rushlight.x answers to a name that is no other's: a module of another name, or
+    AttributeError with what to use instead."""
+    module = re.sub("^rushlight", "torch", module)
+    full = f"{module}.{name}".partition(".")[2]
+    if (path := home(full)) is not None:
+        return import_module(path)
+    raise AttributeError(f"module {module!r} has no attribute {name!r}{advice(full)}")
+
+
+def explain(error: ImportError) -> str | None:
+    """What to use instead of what a program could not import, or None for modules that are not torch's."""
+    found = re.match(r"cannot import name '(\w+)' from '(torch[\w.]*|rushlight[\w.]*)'", str(error))
+    name = f"{found[2]}.{found[1]}" if found else error.name or ""
+    root, _, rest = name.partition(".")
+    if root not in ("torch", "rushlight", "torchvision"):
+        return None
+    told = advice(rest) if root != "torchvision" else ""
+    what = name.replace("rushlight", "torch", 1) if found else f"module {name}"
+    return f"This program runs on Rushlight, which has no {what} (yet).{told.removeprefix(' in Rushlight.')}"

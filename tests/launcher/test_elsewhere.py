@@ -1,0 +1,62 @@
+"""PyTorch's modules of other names here, and what is said of those that are missing."""
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+import rushlight as torch
+from rushlight.base import elsewhere
+
+ALIASES = sorted(elsewhere._HOMES)
+MISSING = sorted(set(elsewhere._LINES) - set(ALIASES))
+
+
+@pytest.mark.parametrize("name", ALIASES)
+def test_other_names(name):
+    assert import_module(elsewhere.home(name)).__name__ == elsewhere.home(name)
+
+
+@pytest.mark.parametrize("name", MISSING)
+def test_what_is_said_to_be_missing_is_missing(name):
+    found = torch
+    parts = name.split(".")
+    for i, part in enumerate(parts):
+        try:
+            found = getattr(found, part)
+        except AttributeError as error:
+            words = f"has no attribute {part!r} in Rushlight. Instead: "
+            # Modules without lazy names answer with Python's own words; importing from them is explained.
+            assert words in str(error) or "has no attribute" in str(error)
+            return
+        except ModuleNotFoundError:
+            return
+    pytest.fail(f"{name} is there")
+
+
+def test_words():
+    with pytest.raises(AttributeError, match=r"'torch' has no attribute 'nested' in Rushlight\. Instead: "):
+        torch.nested  # noqa: B018
+    with pytest.raises(AttributeError, match=r"'torch.cuda' has no attribute 'comm' in Rushlight\. Instead"):
+        torch.cuda.comm  # noqa: B018
+    with pytest.raises(AttributeError, match="module 'torch.nn' has no attribute 'Linaer'$"):
+        torch.nn.Linaer  # noqa: B018
+    assert torch.functional.einsum is torch.einsum and not hasattr(torch, "quantization")
+    with pytest.raises(RuntimeError, match="NVTX functions not installed"):
+        torch.cuda.nvtx.range_push("x")
+
+
+@pytest.mark.parametrize("code, words", [
+    ("import torch.utils.cpp_extension", "has no module torch.utils.cpp_extension (yet). Instead: torch.lib"),
+    ("from torch.masked import MaskedTensor", "has no torch.masked.MaskedTensor (yet). Instead: the functions"),
+    ("from torch.nn import Linaer", "has no torch.nn.Linaer (yet)."),
+    ("import torch.ao.quantization", "has no module torch.ao (yet). Instead: "),
+])
+def test_uncaught_imports_are_explained(code, words):
+    found = subprocess.run([sys.executable, "-m", "rushlight", "-c", code], capture_output=True, text=True)
+    assert found.returncode == 1 and words in found.stderr
+
+
+def test_config():
+    assert "NumPy: " in torch.__config__.show()
+    assert f"at::get_num_threads() : {torch.get_num_threads()}\n" in torch.__config__.parallel_info()
