@@ -28,5 +28,6 @@ def parallel_info() -> str:
         "ATen/Parallel:", f"\tat::get_num_threads() : {torch.get_num_threads()}",
         f"\tat::get_num_interop_threads() : {torch.get_num_interop_threads()}",
         f"std::thread::hardware_concurrency() : {os.cpu_count()}", "Environment variables:",
-        *[f"\t{name} : {os.environ.get(name, '[not set]')}" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS")],
+        *[f"\t{name} : {os.environ.get(name, '[not set]')}"
+          for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "RUSHLIGHT_NUM_THREADS")],
         "ATen parallel backend: native threads", ""])

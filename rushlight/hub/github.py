@@ -87,8 +87,8 @@ def _ask_for_trust(folder: str, owner: str, name: str, kept: str, trust: Any) ->
     if trust is False or trust == "check" and not trusted:
         answer = input(
             f"The repository {name} does not belong to the list of trusted repositories and as such cannot "
-            "be downloaded. Do you trust this repository and wish to add it to the trusted list of repositories "
-            "(y/N)?").lower()
+            "be downloaded. Do you trust this repository and wish to add it to the trusted list of "
+            "repositories (y/N)?").lower()
         if answer in ("n", "no", ""):
             raise Exception("Untrusted repository.")  # PyTorch's type
         if answer not in ("y", "yes"):

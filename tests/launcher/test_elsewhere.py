@@ -21,7 +21,7 @@ def test_other_names(name):
 def test_what_is_said_to_be_missing_is_missing(name):
     found = torch
     parts = name.split(".")
-    for i, part in enumerate(parts):
+    for part in parts:
         try:
             found = getattr(found, part)
         except AttributeError as error:

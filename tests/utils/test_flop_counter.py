@@ -6,7 +6,7 @@ import pytest
 
 import rushlight as torch
 from rushlight.utils.flop_counter import FlopCounterMode, register_flop_formula
-from rushlight.utils.module_tracker import ModuleTracker
+from rushlight.utils.flop_counter.module_tracker import ModuleTracker
 from tests.utils.flop_programs import counted
 
 RECORDED = json.loads((Path(__file__).parent.parent / "goldens" / "flops.json").read_text())

@@ -19,7 +19,7 @@ from rushlight.dispatch import arguments, state
 from rushlight.export.overloads import Packet
 from rushlight.utils._pytree import tree_map
 from rushlight.utils.flop_counter.formulas import NOTHING, ROWS, folds, uncounted
-from rushlight.utils.module_tracker import ModuleTracker
+from rushlight.utils.flop_counter.module_tracker import ModuleTracker
 
 __all__ = ["FlopCounterMode", "register_flop_formula"]
 aten = torch.ops.aten
