@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -56,13 +57,13 @@ def _outputs(function: Callable[..., Any], inputs: tuple[Any, ...]) -> list[Tens
     return [o for o in _tuple(function(*inputs)) if isinstance(o, Tensor) and o.dtype.category >= 2]
 
 
-def _analytical(output: Tensor, x: Tensor) -> np.ndarray[Any, Any]:
-    """The same matrix, one backward pass for each part of the output."""
+def _analytical(output: Tensor, x: Tensor, one: Any) -> np.ndarray[Any, Any]:
+    """The same matrix, one backward pass for each part of the output; of `one` gradient, only that column."""
     columns = []
     directions = (1, 1j) if output._a.dtype.kind == "c" else (1,)
-    for place, direction in product(np.ndindex(*output._a.shape), directions):
+    for place, direction in product(np.ndindex(*output._a.shape) if one is None else [...], directions):
         seed = np.zeros(output._a.shape, output._a.dtype)
-        seed[place] = direction
+        seed[place] = direction if one is None else one
         found = _grad([output], [x], [wrap(seed)], retain_graph=True, allow_unused=True)[0]
         columns.append(np.zeros(x._a.shape, x._a.dtype).reshape(-1) if found is None
                        else np.array(found._a).reshape(-1))
@@ -75,26 +76,71 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
               check_batched_grad: bool = False, check_batched_forward_grad: bool = False,
               check_forward_ad: bool = False, check_backward_ad: bool = True,
               fast_mode: bool = False, masked: bool | None = None) -> bool:
-    """Whether func's gradients equal finite differences; inputs should be float64."""
+    """Whether func's gradients equal finite differences; inputs should be float64.
+
+    nondet_tol: how far two backward runs may lie apart. fast_mode: compare one random combination of the
+    Jacobian's elements instead of each (of complex functions, all are compared). check_batched_grad,
+    check_batched_forward_grad: under vmap, too. check_undefined_grad and check_grad_dtypes have nothing to
+    find: each output's gradient comes without those of the others anyway, and the engine gives gradients
+    their inputs' dtypes. Errors: GradcheckError, or False without raise_exception; ValueError where no input
+    requires a gradient, AssertionError for checks that need another one, RuntimeError for an input with a
+    stride of 0.
+    """
+    _check_choices(check_backward_ad, check_forward_ad, check_batched_grad, check_batched_forward_grad)
     inputs = _tuple(inputs)
-    targets = _differentiable(inputs)
-    if not targets:
-        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of "
-                         "the them have requires_grad=True.")
-    for t in targets:
-        if t.dtype.name not in ("float64", "complex128"):
-            warnings.warn("Input requires gradient and is not a double precision floating point or "
-                          "complex. This check will likely fail if all the inputs are not of double "
-                          "precision floating point or complex. ", stacklevel=2)
-    ways = [("", _by_backward)] * check_backward_ad
+    targets = _checked_inputs(inputs)
+    ways = [("", partial(_by_backward, nondet_tol=nondet_tol))] * check_backward_ad
     ways += [("computed with forward mode ", _by_forward)] * check_forward_ad
     try:
-        _compare(func, inputs, targets, eps, atol, rtol, ways)
+        results = _outputs(func, inputs)
+        if any(o.is_sparse for o in results):
+            raise ValueError("Sparse output is not supported at gradcheck yet. Please call "
+                             "to_dense(masked_grad=...) on the output of fn for gradcheck.")
+        if fast_mode and not any(t.is_complex() for t in (*targets, *results)):
+            _compare_one(func, inputs, targets, (eps, atol, rtol), ways)
+        else:
+            _compare(func, inputs, targets, eps, atol, rtol, ways)
+        if check_batched_forward_grad:
+            for x in targets:
+                _batched(lambda seed, x=x: [wrap(np.zeros_like(p._a)) if t is None else t
+                                            for p, t in _duals(func, inputs, x, seed)], x)
+        if check_backward_ad:
+            _check_backward(func, inputs, check_batched_grad)
     except GradcheckError:
         if raise_exception:
             raise
         return False
     return True
+
+
+def _check_choices(backward: bool, forward: bool, batched: bool, batched_forward: bool) -> None:
+    if not (forward or backward):
+        raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
+    for name, chosen, other, needed in (("check_batched_grad", batched, "check_backward_ad", backward), (
+            "check_batched_forward_grad", batched_forward, "check_forward_ad", forward)):
+        if chosen and not needed:
+            raise AssertionError(f"Setting {name}=True requires {other} to be True")
+
+
+def _checked_inputs(inputs: tuple[Any, ...]) -> list[Tensor]:
+    """Those that require gradients."""
+    for i, t in enumerate(inputs):
+        if not isinstance(t, Tensor) or not t.requires_grad:
+            continue
+        if t.dtype.name not in ("float64", "complex128"):
+            warnings.warn(f"Input #{i} requires gradient and is not a double precision floating point or "
+                          "complex. This check will likely fail if all the inputs are not of double "
+                          "precision floating point or complex. ", stacklevel=3)
+        if not t.is_sparse and any(st == 0 and n > 1 for st, n in zip(t.stride(), t.shape, strict=True)):
+            raise RuntimeError(
+                f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "
+                "non-overlapping to be able to compute the numerical gradients correctly. You should call "
+                ".contiguous on the input before passing it to gradcheck.")
+    targets = _differentiable(inputs)
+    if not targets:
+        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them "
+                         "have requires_grad=True.")
+    return targets
 
 
 def _compare(func: Callable[..., Any], inputs: tuple[Any, ...], targets: list[Tensor], eps: float,
@@ -104,31 +150,112 @@ def _compare(func: Callable[..., Any], inputs: tuple[Any, ...], targets: list[Te
             for i, found in enumerate(way(func, inputs, x)):
                 expected = _numerical(func, inputs, x, i, eps)
                 if not np.allclose(found, expected, rtol, atol, equal_nan=True):
-                    raise GradcheckError(f"Jacobian {what}mismatch for output {i} with respect to input "
-                                         f"{j},\nnumerical:{expected}\nanalytical:{found}\n")
+                    raise _mismatch(what, i, j, expected, found)
 
 
-def _by_backward(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor) -> list[Any]:
-    return [_analytical(o, x) if o.requires_grad else np.zeros((x._a.size, _parts(o._a).size), x._a.dtype)
-            for o in _outputs(func, inputs)]
+def _mismatch(what: str, output: int, input: int, expected: Any, found: Any) -> GradcheckError:
+    return GradcheckError(f"Jacobian {what}mismatch for output {output} with respect to input {input},\n"
+                          f"numerical:{expected}\nanalytical:{found}\n")
 
 
-def _by_forward(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor) -> list[Any]:
-    """The matrices for all outputs, a forward pass for each direction of x."""
+def _compare_one(func: Callable[..., Any], inputs: tuple[Any, ...], targets: list[Tensor],
+                 bounds: tuple[float, float, float], ways: Sequence[Any]) -> None:
+    """v J u for random u and v, against a difference in the direction of u."""
+    eps, atol, rtol = bounds
+    draws = np.random.default_rng(0)
+
+    def unit(a: Any) -> Any:
+        drawn = draws.normal(size=a.shape)
+        return (drawn / (np.linalg.norm(drawn) or 1.0)).astype(a.dtype)
+    seeds = [unit(o._a) for o in _outputs(func, inputs)]
+    for j, x in enumerate(targets):
+        u, at = unit(x._a), x._a.copy()
+        sides = []
+        for step in (eps, -eps):
+            x._a[...] = at + step * u
+            sides.append([np.array(o._a) for o in _outputs(func, inputs)])
+        x._a[...] = at
+        for what, way in ways:
+            for i, found in enumerate(way(func, inputs, x, (u, seeds))):
+                expected = ((sides[0][i] - sides[1][i]) * seeds[i]).sum() / (2 * eps)
+                # What the differences' rounding adds up to over all elements, as PyTorch allows for.
+                least = atol * np.abs(u).sum() * np.abs(seeds[i]).sum()
+                if not np.allclose(found, expected, rtol, max(least, atol), equal_nan=True):
+                    raise _mismatch(what, i, j, expected, f"{found}\nin fast mode: a combination of elements")
+
+
+def _check_backward(func: Callable[..., Any], inputs: tuple[Any, ...], under_vmap: bool) -> None:
+    """What backward does under vmap, and with gradients of zeros."""
+    results = [o for o in _outputs(func, inputs) if o.requires_grad]
+    targets = _differentiable(inputs)
+    for o in results if under_vmap else ():
+        _batched(lambda seed, o=o: [
+            wrap(np.zeros_like(t._a)) if g is None else g for t, g in zip(targets, _grad(
+                [o], targets, [seed], retain_graph=True, allow_unused=True), strict=True)], o)
+    found = _grad(results, targets, [wrap(np.zeros_like(o._a)) for o in results], allow_unused=True)
+    if any(g is not None and np.count_nonzero(g.to_dense()._a if g.is_sparse else g._a) for g in found):
+        raise GradcheckError("backward not multiplied by grad_output")
+
+
+def _batched(run: Callable[..., Any], like: Tensor) -> None:
+    """run(seed) of two seeds at once, by vmap, against one after the other."""
+    from rushlight.autograd.functional import vmap
+
+    draws = np.random.default_rng(0)
+    seeds = [wrap(draws.normal(size=like._a.shape).astype(like._a.dtype)) for _ in range(2)]
+    try:
+        together = vmap(run)(wrap(np.stack([s._a for s in seeds])))
+    except RuntimeError as error:
+        raise GradcheckError(f"While computing batched gradients, got: {error}") from error
+    for found, *each in zip(together, *map(run, seeds), strict=True):
+        expected = np.stack([e._a for e in each])
+        if not np.allclose(found._a, expected):
+            raise GradcheckError("gradcheck or gradgradcheck failed while testing batched gradient "
+                                 f"computation.\nGot:\n{found}\nExpected:\n{expected}")
+
+
+def _duals(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, seed: Tensor) -> list[Any]:
+    """(result, its tangent or None) for each result, from the tangent of x."""
     from rushlight.autograd.forward_ad import dual_level, make_dual, unpack_dual
 
+    with dual_level():
+        dual = make_dual(x, seed)
+        return [unpack_dual(o) for o in _outputs(func, tuple(dual if v is x else v for v in inputs))]
+
+
+def _by_backward(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, one: Any = None, *,
+                 nondet_tol: float = 0.0) -> list[Any]:
+    """The matrices for all outputs; of `one` pair (u, v for each output), v J u."""
+    found = []
+    for i, o in enumerate(_outputs(func, inputs)):
+        if not o.requires_grad:
+            found.append(np.zeros((x._a.size, _parts(o._a).size) if one is None else (), x._a.dtype))
+            continue
+        twice = [_analytical(o, x, None if one is None else one[1][i]) for _ in range(2)]
+        if not np.allclose(*twice, rtol=0, atol=nondet_tol, equal_nan=True):
+            raise GradcheckError(
+                "Backward is not reentrant, i.e., running backward with same input and grad_output multiple "
+                "times gives different values, although analytical gradient matches numerical gradient."
+                f"The tolerance for nondeterminism was {nondet_tol}.")
+        found.append(twice[0] if one is None else (twice[0][:, 0] * one[0].reshape(-1)).sum())
+    return found
+
+
+def _by_forward(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, one: Any = None) -> list[Any]:
+    """The matrices for all outputs, a forward pass for each direction of x; of `one`, v J u."""
     rows: list[list[Any]] = []
-    for place in np.ndindex(*x._a.shape):
+    places = np.ndindex(*x._a.shape) if one is None else [...]
+    for place in places:
         slopes: list[Any] = []
         for direction in (1, 1j) if x._a.dtype.kind == "c" else (1,):
             seed = np.zeros(x._a.shape, x._a.dtype)
-            seed[place] = direction
-            with dual_level():
-                dual = make_dual(x, wrap(seed))
-                parts = [unpack_dual(o) for o in _outputs(func, tuple(dual if v is x else v for v in inputs))]
-            found = [_parts(np.zeros_like(p._a) if t is None else t._a) * direction for p, t in parts]
+            seed[place] = direction if one is None else one[0]
+            found = [_parts(np.zeros_like(p._a) if t is None else t._a) * direction
+                     for p, t in _duals(func, inputs, x, wrap(seed))]
             slopes = [a + b for a, b in zip(slopes, found, strict=True)] if slopes else found
         rows.append(slopes)
+    if one is not None:
+        return [(slope * v.reshape(-1)).sum() for slope, v in zip(rows[0], one[1], strict=True)]
     return [np.array(column) for column in zip(*rows, strict=True)]
 
 
@@ -155,6 +282,8 @@ def gradgradcheck(func: Callable[..., Any], inputs: Any, grad_outputs: Any = Non
         found = _grad(results, targets, list(outs), create_graph=True, allow_unused=True)
         return tuple(g for g in found if g is not None)
 
-    return gradcheck(gradients, (*inputs, *seeds), eps=eps, atol=atol, rtol=rtol,
-                     raise_exception=raise_exception, check_forward_ad=check_fwd_over_rev,
+    return gradcheck(gradients, (*inputs, *seeds), eps=eps, atol=atol, rtol=rtol, nondet_tol=nondet_tol,
+                     raise_exception=raise_exception, check_undefined_grad=check_undefined_grad,
+                     check_grad_dtypes=check_grad_dtypes, check_batched_grad=check_batched_grad,
+                     fast_mode=fast_mode, check_forward_ad=check_fwd_over_rev,
                      check_backward_ad=check_rev_over_rev)
