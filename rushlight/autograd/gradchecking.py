@@ -81,10 +81,9 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
     nondet_tol: how far two backward runs may lie apart. fast_mode: compare one random combination of the
     Jacobian's elements instead of each (of complex functions, all are compared). check_batched_grad,
     check_batched_forward_grad: under vmap, too. check_undefined_grad and check_grad_dtypes have nothing to
-    find: each output's gradient comes without those of the others anyway, and the engine gives gradients
-    their inputs' dtypes. Errors: GradcheckError, or False without raise_exception; ValueError where no input
-    requires a gradient, AssertionError for checks that need another one, RuntimeError for an input with a
-    stride of 0.
+    find: outputs are taken one by one anyway, and the engine gives gradients their inputs' dtypes. Errors:
+    GradcheckError, or False without raise_exception; ValueError where no input requires a gradient,
+    AssertionError for checks that need another one, RuntimeError for an input with a stride of 0.
     """
     _check_choices(check_backward_ad, check_forward_ad, check_batched_grad, check_batched_forward_grad)
     inputs = _tuple(inputs)

@@ -2,10 +2,12 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import rushlight as torch
+from rushlight.backends import mha
 from rushlight.nn import functional as F, init
 from rushlight.nn.modules.activation import MultiheadAttention
 from rushlight.nn.modules.container import ModuleList
@@ -106,6 +108,11 @@ class TransformerEncoder(Module):
         self.layers = _get_clones(encoder_layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
         self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
+        reason = _why_not_nested(encoder_layer)
+        self.use_nested_tensor = enable_nested_tensor and not reason
+        if enable_nested_tensor and reason:
+            warnings.warn("enable_nested_tensor is True, but self.use_nested_tensor is False because "
+                          f"encoder_layer{reason}", stacklevel=2)
 
     def forward(self, src: Any, mask: Any = None, src_key_padding_mask: Any = None,
                 is_causal: bool | None = None) -> Any:
@@ -125,18 +132,30 @@ class TransformerEncoder(Module):
     def _zeroes_padding(self, src: Any, mask: Any, padding: Any) -> bool:
         """Whether PyTorch runs on nested tensors here: its padded positions come back as zeros."""
         first = self.layers[0]
-        if (padding is None or mask is not None or self.training or src.dim() != 3
-                or not self.enable_nested_tensor or type(first) is not TransformerEncoderLayer):
+        if (padding is None or mask is not None or first.training or src.dim() != 3
+                or not getattr(self, "use_nested_tensor", False) or not mha.get_fastpath_enabled()):
             return False
-        attention = first.self_attn
-        fits = (attention.batch_first and attention._qkv_same_embed_dim and not first.norm_first
-                and attention.in_proj_bias is not None and first.activation_relu_or_gelu
-                and first.norm1.eps == first.norm2.eps and attention.num_heads % 2 == 0)
         tracked = torch.is_grad_enabled() and any(p.requires_grad for p in (src, *first.parameters()))
-        if not fits or tracked or torch.is_autocast_enabled(src.device.type) or padding.dtype != torch.bool:
+        if tracked or torch.is_autocast_enabled(src.device.type) or padding.dtype != torch.bool:
             return False
         # Only where each sequence is followed, not preceded, by its padding.
         return not self.mask_check or bool((padding[:, 1:] >= padding[:, :-1]).all())
+
+
+def _why_not_nested(layer: Any) -> str:
+    """What of a layer keeps PyTorch from running it on nested tensors; "" where nothing does."""
+    if not isinstance(layer, TransformerEncoderLayer):
+        return " was not TransformerEncoderLayer"
+    attention = layer.self_attn
+    reasons = {".norm_first was True": layer.norm_first,
+               ".self_attn.batch_first was not True(use batch_first for better inference performance)":
+                   not attention.batch_first,
+               ".self_attn._qkv_same_embed_dim was not True": not attention._qkv_same_embed_dim,
+               ".self_attn was passed bias=False": attention.in_proj_bias is None,
+               ".activation_relu_or_gelu was not True": not layer.activation_relu_or_gelu,
+               ".norm1.eps was not equal to encoder_layer.norm2.eps": layer.norm1.eps != layer.norm2.eps,
+               ".self_attn.num_heads is odd": attention.num_heads % 2}
+    return next((words for words, holds in reasons.items() if holds), "")
 
 
 class TransformerDecoder(Module):
