@@ -28,8 +28,10 @@ class DistributedDataParallel(Module, Joinable):
     `forward_sync_buffers` is False. Gradients are reduced in buckets of `bucket_cap_mb` (default 25; the
     first one has 1) while backward goes on. `find_unused_parameters`: parameters without a gradient are no
     error. `gradient_as_bucket_view`: gradients are memory of the buckets. `static_graph`: each iteration uses
-    the same parameters equally often. On the CPU `device_ids` and `output_device` must be None. ValueError,
-    RuntimeError: a module that cannot be trained so; RuntimeError where the ranks' modules differ.
+    the same parameters equally often. `skip_all_reduce_unused_params`: buckets of parameters that no rank
+    uses are not sent. `batched_grad_copy` changes nothing: a copy to a bucket is one kernel anyway. On the
+    CPU `device_ids` and `output_device` must be None. ValueError, RuntimeError: a module that cannot be
+    trained so; RuntimeError where the ranks' modules differ.
     """
 
     def __init__(self, module: Any, device_ids: Any = None, output_device: Any = None, dim: int = 0,
@@ -98,7 +100,8 @@ class DistributedDataParallel(Module, Joinable):
         cap = self.bucket_bytes_cap
         self.reducer = Reducer(list(trained.values()), list(trained), self.process_group,
                                (min(_MB, cap) if self.bucket_bytes_cap_default else cap, cap),
-                               self.find_unused_parameters, self.gradient_as_bucket_view, self.static_graph)
+                               self.find_unused_parameters, self.gradient_as_bucket_view, self.static_graph,
+                               self.skip_all_reduce_unused_params)
 
     def _set_static_graph(self) -> None:
         """Declare the graph static, before training."""

@@ -1,7 +1,7 @@
 """Collectives in which ranks give each other, or one of them, something else: gather, scatter, all_to_all."""
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import rushlight
@@ -28,57 +28,47 @@ def _check_count(name: str, tensors: Sequence[Tensor], ranks: int) -> None:
                            f"should be {ranks}, same as size of the process group.")
 
 
-def _check_rooted(name: str, group: Any, root: int, tensor: Tensor, tensors: list[Tensor]) -> None:
-    """What gather and scatter ask of the root's list and of the tensors."""
-    role = "destination" if name == "gather" else "source"
-    check_list(tensors, group.rank() == root, f"{name}_list", role)
+def _rooted(name: str, tensor: Tensor, given: list[Tensor] | None, rank: int | None, group: Any,
+            group_rank: int | None, async_op: bool, steps: Callable[..., Steps]) -> Work | None:
+    """gather or scatter: each rank's tensor and the root's list; steps(group, root, list) tells how."""
+    tensors = given or []
+    check_tensor(tensor, "tensor")
+    check_tensors(tensors, f"{name}_list")
+    check_dtypes(tensor, *tensors)
+    group = default_group(group)
+    root = root_rank(group, rank, group_rank, 0)
+    if member(group, name) is None:
+        return None
+    check_list(tensors, group.rank() == root, f"{name}_list", "destination" if name == "gather" else "source")
     check_root(group, name, root)
     check_moved(tensor)
     if group.rank() == root:
         _check_count(name, tensors, group.size())
         check_shapes(name, tensors, tensor)
+    written = tensors if name == "gather" else [tensor]
+    return group.begin(name, steps(group, root, tensors), note(tensor), written, async_op)
 
 
 def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | None = None, group: Any = None,
            async_op: bool = False, group_dst: int | None = None) -> Work | None:
     """The rank dst's (0's by default) gather_list[r] becomes the rank r's `tensor`; others give no list."""
-    outputs = gather_list or []
-    check_tensor(tensor, "tensor")
-    check_tensors(outputs, "gather_list")
-    check_dtypes(tensor, *outputs)
-    group = default_group(group)
-    root = root_rank(group, dst, group_dst, 0)
-    if member(group, "gather") is None:
-        return None
-    _check_rooted("gather", group, root, tensor, outputs)
-
-    def steps() -> Steps:
+    def steps(group: Any, root: int, outputs: list[Tensor]) -> Steps:
         whole = rushlight.empty(sum(t.numel() for t in outputs), dtype=tensor.dtype)
         yield group.wire.gather(Buffer(tensor).array, Buffer(whole).array if outputs else None, root)
         hand_out(whole, outputs)
 
-    return group.begin("gather", steps(), note(tensor), outputs, async_op)
+    return _rooted("gather", tensor, gather_list, dst, group, group_dst, async_op, steps)
 
 
 def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int | None = None,
             group: Any = None, async_op: bool = False, group_src: int | None = None) -> Work | None:
     """`tensor` becomes number `rank` of the rank src's (0's by default) scatter_list; others give no list."""
-    inputs = scatter_list or []
-    check_tensor(tensor, "tensor")
-    check_tensors(inputs, "scatter_list")
-    check_dtypes(tensor, *inputs)
-    group = default_group(group)
-    root = root_rank(group, src, group_src, 0)
-    if member(group, "scatter") is None:
-        return None
-    _check_rooted("scatter", group, root, tensor, inputs)
-
-    def steps() -> Steps:
+    def steps(group: Any, root: int, inputs: list[Tensor]) -> Steps:
         buffer = Buffer(tensor, load=False)
         yield group.wire.scatter(Buffer(joined(inputs)).array if inputs else None, buffer.array, root)
         buffer.store()
 
-    return group.begin("scatter", steps(), note(tensor), [tensor], async_op)
+    return _rooted("scatter", tensor, scatter_list, src, group, group_src, async_op, steps)
 
 
 def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None,

@@ -91,13 +91,14 @@ class Reducer:
 
     caps: bytes of the first bucket and of the others. find_unused: parameters that a backward does not reach
     count as zero, and keep their `.grad` if no rank reached them. as_view: `.grad` is memory of the bucket.
-    static: the first iteration tells how often each parameter gets a gradient.
+    static: the first iteration tells how often each parameter gets a gradient. skip: a bucket without any
+    gradient is not sent, as it is without one on all ranks.
     """
 
     def __init__(self, params: list[Tensor], names: list[str], group: Any, caps: tuple[float, float],
-                 find_unused: bool, as_view: bool, static: bool) -> None:
+                 find_unused: bool, as_view: bool, static: bool, skip: bool = False) -> None:
         self.params, self.names, self.group, self.caps = params, names, group, caps
-        self.find_unused, self.as_view, self.static = find_unused, as_view, static
+        self.find_unused, self.as_view, self.static, self.skip = find_unused, as_view, static, skip
         self.hook: tuple[Any, Callable[..., Any]] | None = None
         self.divisor: Callable[[], float] = group.size
         self.counts: list[int] | None = None  # of a static graph: gradients of each parameter in a backward
@@ -216,7 +217,8 @@ class Reducer:
 
     def _send(self, index: int) -> None:
         bucket = self.buckets[index]
-        bucket.work = self.communicate(GradBucket(bucket, index, index == len(self.buckets) - 1))
+        if not self.skip or any(self.used[n] for n in bucket.numbers):
+            bucket.work = self.communicate(GradBucket(bucket, index, index == len(self.buckets) - 1))
         if index == len(self.buckets) - 1 and self.find_unused and not self.static:
             self.union = torch.tensor(self.used, dtype=torch.int32)
             self.sent = dist.all_reduce(self.union, group=self.group, async_op=True)
@@ -247,6 +249,8 @@ class Reducer:
         self.used = [False] * len(self.params)
 
     def _receive(self, bucket: Bucket) -> None:
+        if bucket.work is None:
+            return
         found = bucket.work.wait()
         if self.hook is not None:
             found = found[0] if isinstance(found, (list, tuple)) else found

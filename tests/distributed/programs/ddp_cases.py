@@ -110,6 +110,25 @@ def unused_and_kept():
 
 
 @case
+def unused_are_not_sent():
+    sent = []
+
+    def counted(group, bucket):
+        sent.append(bucket.buffer().numel())
+        work = dist.all_reduce(bucket.buffer().div_(2), async_op=True)
+        return work.get_future().then(lambda future: future.value()[0])
+    m = DDP(net(), find_unused_parameters=True, skip_all_reduce_unused_params=True, batched_grad_copy=True,
+            bucket_cap_mb=1e-5)
+    m.register_comm_hook(None, counted)
+    m.module.b.weight.grad = torch.full((3, 3), 5.0)
+    found = []
+    for _ in range(2):
+        m(batch(), "a").sum().backward()
+        found.append(grads(m))
+    return found, len(sent)
+
+
+@case
 def part_of_the_outputs():
     class Pair(Two):
         def forward(self, x):
