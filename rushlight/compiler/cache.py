@@ -62,13 +62,23 @@ def find(name: str) -> bytes | None:
             data = file.read()
     except OSError:
         return None
+    return data[_DIGEST:] if _whole(name, data) else None
+
+
+def _whole(name: str, data: bytes) -> bool:
     code = data[_DIGEST:]
-    return code if code and sha256(name.encode() + code).digest() == data[:_DIGEST] else None
+    return bool(code) and sha256(name.encode() + code).digest() == data[:_DIGEST]
 
 
 def keep(name: str, code: bytes) -> None:
     """Write an entry; a directory that cannot be written is no error."""
-    if not knobs.cache:
+    if knobs.cache:
+        put(name, sha256(name.encode() + code).digest() + code)
+
+
+def put(name: str, data: bytes) -> None:
+    """Write an entry with its digest, unless that is another one's."""
+    if not _whole(name, data) or os.path.basename(name) != name:
         return
     place = directory()
     with suppress(OSError):
@@ -77,7 +87,7 @@ def keep(name: str, code: bytes) -> None:
         temporary = os.path.join(place, f".new-{os.getpid()}-{threading.get_ident()}")
         try:
             with open(temporary, "xb") as file:
-                file.write(sha256(name.encode() + code).digest() + code)
+                file.write(data)
             os.replace(temporary, os.path.join(place, name))
         except OSError:
             os.unlink(temporary)
