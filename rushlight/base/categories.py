@@ -63,7 +63,9 @@ def _race(engine: Engine, weights: Array, k: int) -> Array:
     if (weights.sum(-1) == 0).any():
         raise RuntimeError("invalid multinomial distribution (sum of probabilities <= 0)")
     of = dt.from_numpy_dtype(weights.dtype)
-    rates = in_memory_order(exponential(engine, weights.size, of), weights)
+    # Of repeated rows the draws lie row by row.
+    like = weights.copy() if 0 in weights.strides else weights
+    rates = in_memory_order(exponential(engine, weights.size, of), like)
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         times = (weights / rates).astype(wide.dtype, copy=False)
     if k == 1:

@@ -1,18 +1,7 @@
-"""torch.distributions: those of its distributions that models sample from and weigh values by."""
+"""torch.distributions: distributions that are drawn from, weigh values by, and are compared."""
 from __future__ import annotations
 
-from typing import Any
+from rushlight.base.lazy import homes, lazy_names, public
 
-from rushlight.distributions import constraints as constraints
-from rushlight.distributions.bernoulli import Bernoulli
-from rushlight.distributions.categorical import Categorical
-from rushlight.distributions.distribution import Distribution
-from rushlight.distributions.multivariate_normal import MultivariateNormal
-from rushlight.distributions.normal import Normal
-
-__all__ = ["Bernoulli", "Categorical", "Distribution", "MultivariateNormal", "Normal"]
-
-
-def __getattr__(name: str) -> Any:
-    raise AttributeError(f"module 'torch.distributions' has no attribute {name!r} in Rushlight yet; "
-                         f"there are {', '.join(__all__)}")
+__getattr__, __dir__ = lazy_names(globals(), _HOMES := homes(__name__))
+__all__ = public(_HOMES)

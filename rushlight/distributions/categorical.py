@@ -1,18 +1,18 @@
 """The distribution of a class."""
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import rushlight as torch
 from rushlight.distributions import constraints
-from rushlight.distributions.distribution import Distribution, inner, one_of
+from rushlight.distributions.distribution import Distribution, inner, lazy, one_of
 
 
 class Categorical(Distribution):
     """Classes 0 .. K-1 by their probabilities (..., K) or logarithms of these, up to a factor."""
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    has_enumerate_support = True
 
     def __init__(self, probs: Any = None, logits: Any = None, validate_args: bool | None = None) -> None:
         one_of(probs, logits)
@@ -24,12 +24,12 @@ class Categorical(Distribution):
         self._num_events = given.shape[-1]
         super().__init__(given.shape[:-1], validate_args=validate_args)
 
-    @cached_property
+    @lazy
     def logits(self) -> Any:
         """Logarithms of the probabilities."""
         return inner(self.probs).log()
 
-    @cached_property
+    @lazy
     def probs(self) -> Any:
         """The probabilities, which sum to 1."""
         return self.logits.softmax(-1)
@@ -57,3 +57,10 @@ class Categorical(Distribution):
     def entropy(self) -> Any:
         """In nats."""
         return -(self.logits.clamp(min=torch.finfo(self.logits.dtype).min) * self.probs).sum(-1)
+
+    param_shape = property(lambda self: vars(self).get("probs", vars(self).get("logits")).shape)
+
+    def enumerate_support(self, expand: bool = True) -> Any:
+        """All classes along a new first dim."""
+        values = torch.arange(self._num_events).view(-1, *[1] * len(self._batch_shape))
+        return values.expand(-1, *self._batch_shape) if expand else values

@@ -31,6 +31,39 @@ def integer_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
         (value % 1 == 0) & (lower_bound <= value) & (value <= upper_bound)), 0, True)
 
 
+def half_open_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
+    """Numbers from the one bound to before the other."""
+    return Constraint(f"HalfOpenInterval(lower_bound={lower_bound}, upper_bound={upper_bound})",
+                      lambda value: (lower_bound <= value) & (value < upper_bound))
+
+
+def greater_than_eq(lower_bound: Any) -> Constraint:
+    """Numbers from the bound on."""
+    return Constraint(f"GreaterThanEq(lower_bound={lower_bound})", lambda value: lower_bound <= value)
+
+
+def less_than(upper_bound: Any) -> Constraint:
+    """Numbers below the bound."""
+    return Constraint(f"LessThan(upper_bound={upper_bound})", lambda value: value < upper_bound)
+
+
+def independent(base: Constraint, count: int) -> Constraint:
+    """The constraint of all numbers of the last `count` dims more."""
+    def check(value: Any) -> Any:
+        if value.dim() < base.event_dim + count:
+            raise ValueError(f"Expected value.dim() >= {base.event_dim + count} but got {value.dim()}")
+        found = base.check(value)
+        return found.flatten(-count).all(-1) if count else found
+    return Constraint(f"IndependentConstraint({base!r}, {count})", check, base.event_dim + count,
+                      base.is_discrete)
+
+
+def multinomial(upper_bound: Any) -> Constraint:
+    """Counts that add up to the bound."""
+    return Constraint("Multinomial()", lambda value: (
+        (value >= 0).all(-1) & (value.sum(-1) <= upper_bound)), 1, True)
+
+
 def greater_than(lower_bound: Any) -> Constraint:
     """Numbers beyond the bound."""
     return Constraint(f"GreaterThan(lower_bound={lower_bound})", lambda value: lower_bound < value)
@@ -58,4 +91,13 @@ simplex = Constraint("Simplex()", lambda value: (value >= 0).all(-1) & ((value.s
 symmetric = Constraint("Symmetric()", _symmetric, 2)
 positive_definite = Constraint("PositiveDefinite()", _positive_definite, 2)
 lower_cholesky = Constraint("LowerCholesky()", _lower_cholesky, 2)
-unit_interval, positive = interval(0.0, 1.0), greater_than(0.0)
+one_hot = Constraint("OneHot()", lambda value: (
+    ((value == 0) | (value == 1)).all(-1) & value.sum(-1).eq(1)), 1, True)
+unit_interval, positive, nonnegative = interval(0.0, 1.0), greater_than(0.0), greater_than_eq(0.0)
+nonnegative_integer, positive_integer = (
+    Constraint(f"IntegerGreaterThan(lower_bound={n})", lambda value, n=n: (value % 1 == 0) & (value >= n), 0,
+               True) for n in (0, 1))
+square = Constraint("Square()", lambda value: torch.full(
+    value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=torch.bool), 2)
+# Where it depends on other parameters, which are compared by the distribution.
+dependent = Constraint("Dependent()", lambda value: value == value)

@@ -1,10 +1,21 @@
 """What distributions have in common: shapes, and checks of parameters and values."""
 from __future__ import annotations
 
+import copy
+import warnings
+from functools import cached_property
 from typing import Any, ClassVar
 
 import rushlight as torch
 from rushlight.distributions.constraints import Constraint
+
+
+class lazy(cached_property):  # type: ignore[type-arg]
+    """A parameter that is computed from another, with its gradient, when it is first asked for."""
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        with torch.enable_grad():
+            return super().__get__(instance, owner)
 
 
 class Distribution:
@@ -15,6 +26,7 @@ class Distribution:
     """
 
     arg_constraints: ClassVar[dict[str, Constraint]] = {}
+    shared: ClassVar[tuple[str, ...]] = ()  # attributes without the batch's dims
     support: Any = None
     has_rsample = False
     has_enumerate_support = False
@@ -60,12 +72,28 @@ class Distribution:
         with torch.no_grad():
             return self.rsample(sample_shape)
 
+    def sample_n(self, n: int) -> Any:
+        """`n` values, under sample()'s old name."""
+        warnings.warn("sample_n will be deprecated. Use .sample((n,)) instead", FutureWarning, stacklevel=2)
+        return self.sample(torch.Size((n,)))
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+        """The same distributions, repeated for the places of a larger batch_shape."""
+        batch, own = torch.Size(batch_shape), len(self._batch_shape)
+        new = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, (torch.Tensor, Distribution)) and name not in self.shared:
+                shape = value.shape if isinstance(value, torch.Tensor) else value._batch_shape
+                new.__dict__[name] = value.expand((*batch, *shape[own:]))
+        new._batch_shape = batch
+        return new
+
     def perplexity(self) -> Any:
         """exp of the entropy."""
         return torch.exp(self.entropy())
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("rsample", "log_prob", "cdf", "icdf", "entropy", "mean", "mode", "variance", "expand",
+        if name in ("rsample", "log_prob", "cdf", "icdf", "entropy", "mean", "mode", "variance",
                     "enumerate_support"):
             raise NotImplementedError(f"{type(self).__name__} has no {name}")
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
@@ -122,3 +150,32 @@ def inner(probs: Any) -> Any:
     """Probabilities without 0 and 1, whose logarithms are not finite."""
     least = torch.finfo(probs.dtype).eps
     return probs.clamp(least, 1 - least)
+
+
+class Parametric(Distribution):
+    """A distribution of numbers whose parameters, those of arg_constraints in order, are broadcast.
+
+    `defaults`: of those that need not be given. TypeError for others that are missing or unknown.
+    """
+
+    defaults: ClassVar[dict[str, Any]] = {}
+    has_rsample = True
+
+    def __init__(self, *values: Any, validate_args: bool | None = None, **named: Any) -> None:
+        names = list(self.arg_constraints)
+        given = {**self.defaults, **dict(zip(names, values, strict=False)), **named}
+        if len(values) > len(names) or set(given) != set(names) or any(
+                name in named for name in names[:len(values)]):
+            raise TypeError(f"{type(self).__name__}() takes the parameters {', '.join(names)}, but got "
+                            f"{len(values)} by place and {sorted(named)} by name")
+        for name, value in zip(names, broadcast(*[given[name] for name in names]), strict=True):
+            setattr(self, name, value)
+        super().__init__(getattr(self, names[0]).shape, validate_args=validate_args)
+
+    def _uniform(self, like: Any, sample_shape: Any, low: float = 0.0, high: float = 1.0) -> Any:
+        return like.new_empty(self._extended_shape(sample_shape)).uniform_(low, high)
+
+
+def sum_rightmost(value: Any, dims: int) -> Any:
+    """Summed over the last `dims` dims."""
+    return value.flatten(-dims).sum(-1) if dims else value

@@ -17,6 +17,7 @@ class MultivariateNormal(Distribution):
         "precision_matrix": constraints.positive_definite, "scale_tril": constraints.lower_cholesky}
     support = constraints.real_vector
     has_rsample = True
+    shared = ("_factor",)
 
     def __init__(self, loc: Any, covariance_matrix: Any = None, precision_matrix: Any = None,
                  scale_tril: Any = None, validate_args: bool | None = None) -> None:

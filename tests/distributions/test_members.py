@@ -1,0 +1,97 @@
+"""Every distribution: draws, densities, moments, gradients and divergences are PyTorch's, recorded by
+record_distributions.py; transforms; what is refused."""
+import json
+import pickle
+from pathlib import Path
+
+import pytest
+
+import rushlight as torch
+from rushlight import distributions as D
+from tests.distributions.members import answers, differences
+
+RECORD = json.loads((Path(__file__).parents[1] / "goldens" / "distribution_members.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def told():
+    return json.loads(json.dumps(answers(torch)))
+
+
+@pytest.mark.parametrize("name", RECORD)
+def test_answers_are_pytorchs(told, name):
+    assert differences({name: told[name]}, {name: RECORD[name]}) == []
+
+
+def test_gradients_of_gamma_draws_are_refused():
+    shape = torch.ones(2, requires_grad=True)
+    with pytest.raises(NotImplementedError, match="_standard_gamma .* use the score function"):
+        D.Gamma(shape, 1.0).rsample().sum().backward()
+
+
+TRANSFORMS = {
+    "exp": D.ExpTransform(), "sigmoid": D.SigmoidTransform(), "softplus": D.SoftplusTransform(),
+    "tanh": D.TanhTransform(), "affine": D.AffineTransform(0.5, torch.tensor([1.0, -2.0, 3.0], dtype=torch.float64)),
+    "stick": D.StickBreakingTransform(), "chain": D.ComposeTransform([D.AffineTransform(1.0, 0.5), D.ExpTransform()]),
+    "power": D.ComposeTransform([D.ExpTransform(), D.PowerTransform(2.0)]),
+    "independent": D.IndependentTransform(D.TanhTransform(), 1), "inverse": D.SigmoidTransform().inv.inv,
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
+def test_inverses_and_slopes(transform):
+    torch.manual_seed(0)
+    x = torch.randn(4, 3, dtype=torch.float64) * 0.5
+    y = transform(x)
+    torch.testing.assert_close(transform.inv(y), x)
+    assert transform.domain.check(x).all() and transform.codomain.check(y).all()
+    slope = transform.log_abs_det_jacobian(x, y)
+    torch.testing.assert_close(transform.inv.log_abs_det_jacobian(y, x), -slope)
+    if transform.domain.event_dim == 0:
+        point = x.clone().requires_grad_()
+        (found,) = torch.autograd.grad(transform(point).sum(), point)
+        torch.testing.assert_close(slope.expand_as(x), found.abs().log())
+    assert transform == transform.with_cache() and transform != D.AbsTransform()
+
+
+def test_caches():
+    cached, x = D.TanhTransform(cache_size=1), torch.full((2,), 20.0)
+    assert cached.inv(cached(x)) is x and D.TanhTransform().inv(D.TanhTransform()(x)).isinf().all()
+    again = pickle.loads(pickle.dumps(cached))
+    assert again == cached
+    with pytest.raises(ValueError, match="cache_size must be 0 or 1"):
+        D.ExpTransform(cache_size=2)
+
+
+def test_own_divergences():
+    class Mine(D.Normal):
+        pass
+
+    @D.register_kl(Mine, D.Normal)
+    def mine(p, q):
+        return "mine"
+    normal = D.Normal(0.0, 1.0)
+    assert D.kl_divergence(Mine(0.0, 1.0), normal) == "mine" and D.kl_divergence(normal, Mine(0.0, 1.0)) == 0
+    with pytest.raises(NotImplementedError, match="No KL"):
+        D.kl_divergence(normal, D.Poisson(1.0))
+    with pytest.raises(TypeError, match="subclasses"):
+        D.register_kl(int, D.Normal)
+
+
+@pytest.mark.parametrize("make, error, words", [
+    (lambda: D.Uniform(1.0, 0.0), ValueError, "not defined when low>= high"),
+    (lambda: D.Beta(-1.0, 1.0), ValueError, "Expected parameter"),
+    (lambda: D.Gamma(1.0), TypeError, "takes the parameters concentration, rate"),
+    (lambda: D.Gamma(1.0, 2.0, scale=3.0), TypeError, "by name"),
+    (lambda: D.Dirichlet(torch.tensor(1.0)), ValueError, "at least one-dimensional"),
+    (lambda: D.Binomial(3), ValueError, "Either `probs` or `logits`"),
+    (lambda: D.Multinomial(torch.tensor(3), torch.ones(2)), NotImplementedError, "inhomogeneous total_count"),
+    (lambda: D.Independent(D.Normal(0.0, 1.0), 1), ValueError, "Expected reinterpreted_batch_ndims"),
+    (lambda: D.TransformedDistribution(D.Normal(0.0, 1.0), "exp"), ValueError, "must be a Transform"),
+    (lambda: D.MixtureSameFamily(D.Normal(0.0, 1.0), D.Normal(0.0, 1.0)), ValueError, "Mixture distribution"),
+    (lambda: D.MixtureSameFamily(D.Categorical(torch.ones(2)), D.Normal(torch.zeros(3), 1.0)), ValueError,
+     "does not equal"),
+])
+def test_what_is_refused(make, error, words):
+    with pytest.raises(error, match=words):
+        make()
