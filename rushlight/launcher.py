@@ -82,7 +82,8 @@ class _TorchFinder:
         if root == "torch" and name.split(".", 2)[1:] and name.split(".", 2)[1] in _NOT_PYTORCHS:
             # Not None: the next finder would look into our folder, and load the room once more.
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-        real = (home(name[6:]) if root == "torch" else None) or _ROOTS[root] + name[len(root):]
+        other = home(name[6:]) if root == "torch" else None
+        real = other or _ROOTS[root] + name[len(root):]
         try:
             found = find_spec(real)
         except ModuleNotFoundError:
@@ -91,7 +92,8 @@ class _TorchFinder:
             return None
         loader: Any = _SameModule(real, found)
         spec = ModuleSpec(name, loader, origin=found.origin)
-        spec.submodule_search_locations = found.submodule_search_locations
+        # What has another place here may be a package there.
+        spec.submodule_search_locations = found.submodule_search_locations or ([] if other else None)
         return spec
 
     @staticmethod

@@ -25,28 +25,6 @@ def _differentiable(values: Sequence[Any]) -> list[Tensor]:
     return [v for v in values if isinstance(v, Tensor) and v.requires_grad]
 
 
-def _numerical(function: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, number: int,
-               eps: float) -> np.ndarray[Any, Any]:
-    """d output[number] / d x as a matrix (numel of x, parts of output), by central differences."""
-    a = x._a
-    flat_places = list(np.ndindex(*a.shape))
-    rows = []
-    for place in flat_places:
-        before = a[place]
-        row: Any = 0
-        for step in (eps, 1j * eps) if a.dtype.kind == "c" else (eps,):
-            a[place] = before + step
-            high = np.array(_outputs(function, inputs)[number]._a)
-            a[place] = before - step
-            low = np.array(_outputs(function, inputs)[number]._a)
-            a[place] = before
-            slope = _parts((high - low) / (2 * eps))
-            # Conjugate Wirtinger: real direction plus i times the imaginary one.
-            row = row + (slope if step == eps else 1j * slope)
-        rows.append(row)
-    return np.array(rows).reshape(len(flat_places), -1)
-
-
 def _parts(a: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The elements of a result in a row: of complex ones, real and imaginary parts."""
     flat = a.reshape(-1)
@@ -95,14 +73,11 @@ def gradcheck(func: Callable[..., Any], inputs: Any, *, eps: float = 1e-6, atol:
         if any(o.is_sparse for o in results):
             raise ValueError("Sparse output is not supported at gradcheck yet. Please call "
                              "to_dense(masked_grad=...) on the output of fn for gradcheck.")
-        if fast_mode and not any(t.is_complex() for t in (*targets, *results)):
-            _compare_one(func, inputs, targets, (eps, atol, rtol), ways)
-        else:
-            _compare(func, inputs, targets, eps, atol, rtol, ways)
+        fast = fast_mode and not any(t.is_complex() for t in (*targets, *results))
+        _compare(func, inputs, targets, (eps, atol, rtol), ways, fast)
         if check_batched_forward_grad:
             for x in targets:
-                _batched(lambda seed, x=x: [wrap(np.zeros_like(p._a)) if t is None else t
-                                            for p, t in _duals(func, inputs, x, seed)], x)
+                _batched(partial(_tangents, func, inputs, x), x)
         if check_backward_ad:
             _check_backward(func, inputs, check_batched_grad)
     except GradcheckError:
@@ -142,45 +117,55 @@ def _checked_inputs(inputs: tuple[Any, ...]) -> list[Tensor]:
     return targets
 
 
-def _compare(func: Callable[..., Any], inputs: tuple[Any, ...], targets: list[Tensor], eps: float,
-             atol: float, rtol: float, ways: Sequence[Any]) -> None:
-    for j, x in enumerate(targets):
-        for what, way in ways:
-            for i, found in enumerate(way(func, inputs, x)):
-                expected = _numerical(func, inputs, x, i, eps)
-                if not np.allclose(found, expected, rtol, atol, equal_nan=True):
-                    raise _mismatch(what, i, j, expected, found)
-
-
-def _mismatch(what: str, output: int, input: int, expected: Any, found: Any) -> GradcheckError:
-    return GradcheckError(f"Jacobian {what}mismatch for output {output} with respect to input {input},\n"
-                          f"numerical:{expected}\nanalytical:{found}\n")
-
-
-def _compare_one(func: Callable[..., Any], inputs: tuple[Any, ...], targets: list[Tensor],
-                 bounds: tuple[float, float, float], ways: Sequence[Any]) -> None:
-    """v J u for random u and v, against a difference in the direction of u."""
+def _compare(func: Callable[..., Any], inputs: tuple[Any, ...], targets: list[Tensor],
+             bounds: tuple[float, float, float], ways: Sequence[Any], fast: bool) -> None:
+    """Jacobians by backward and forward mode against differences; in fast mode v J u of random u and v."""
     eps, atol, rtol = bounds
     draws = np.random.default_rng(0)
 
     def unit(a: Any) -> Any:
         drawn = draws.normal(size=a.shape)
         return (drawn / (np.linalg.norm(drawn) or 1.0)).astype(a.dtype)
-    seeds = [unit(o._a) for o in _outputs(func, inputs)]
+    seeds = [unit(o._a) for o in _outputs(func, inputs)] if fast else []
     for j, x in enumerate(targets):
-        u, at = unit(x._a), x._a.copy()
-        sides = []
-        for step in (eps, -eps):
-            x._a[...] = at + step * u
-            sides.append([np.array(o._a) for o in _outputs(func, inputs)])
-        x._a[...] = at
+        one = (unit(x._a), seeds) if fast else None
+        wanted = _by_slopes(x, partial(_differences, func, inputs, x, eps), one)
         for what, way in ways:
-            for i, found in enumerate(way(func, inputs, x, (u, seeds))):
-                expected = ((sides[0][i] - sides[1][i]) * seeds[i]).sum() / (2 * eps)
+            for i, (found, expected) in enumerate(zip(way(func, inputs, x, one), wanted, strict=True)):
                 # What the differences' rounding adds up to over all elements, as PyTorch allows for.
-                least = atol * np.abs(u).sum() * np.abs(seeds[i]).sum()
-                if not np.allclose(found, expected, rtol, max(least, atol), equal_nan=True):
-                    raise _mismatch(what, i, j, expected, f"{found}\nin fast mode: a combination of elements")
+                least = atol * max(np.abs(one[0]).sum() * np.abs(seeds[i]).sum(), 1) if one else atol
+                if not np.allclose(found, expected, rtol, least, equal_nan=True):
+                    raise GradcheckError(
+                        f"Jacobian {what}mismatch for output {i} with respect to input {j},\n"
+                        f"numerical:{expected}\nanalytical:{found}\n" + "in fast mode: all together\n" * fast)
+
+
+def _differences(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, eps: float, seed: Any) -> Any:
+    """How the results change as x moves along `seed`."""
+    kept, sides = x._a.copy(), []
+    for step in (eps, -eps):
+        x._a[...] = kept + step * seed
+        sides.append([np.array(o._a) for o in _outputs(func, inputs)])
+    x._a[...] = kept
+    return [(high - low) / (2 * eps) for high, low in zip(*sides, strict=True)]
+
+
+def _by_slopes(x: Tensor, slopes: Callable[[Any], Any], one: Any) -> list[Any]:
+    """For each result, its Jacobian (numel of x, parts of the result) from slopes(direction); of `one` pair
+    (u, v for each result), v J u."""
+    rows: list[list[Any]] = []
+    for place in np.ndindex(*x._a.shape) if one is None else [...]:
+        row: list[Any] = []
+        for direction in (1, 1j) if x._a.dtype.kind == "c" else (1,):
+            seed = np.zeros(x._a.shape, x._a.dtype)
+            seed[place] = direction if one is None else one[0]
+            # Conjugate Wirtinger: the real direction plus i times the imaginary one.
+            found = [_parts(slope) * direction for slope in slopes(seed)]
+            row = [a + b for a, b in zip(row, found, strict=True)] if row else found
+        rows.append(row)
+    if one is not None:
+        return [(slope * v.reshape(-1)).sum() for slope, v in zip(rows[0], one[1], strict=True)]
+    return [np.array(column).reshape(len(rows), -1) for column in zip(*rows, strict=True)]
 
 
 def _check_backward(func: Callable[..., Any], inputs: tuple[Any, ...], under_vmap: bool) -> None:
@@ -213,17 +198,18 @@ def _batched(run: Callable[..., Any], like: Tensor) -> None:
                                  f"computation.\nGot:\n{found}\nExpected:\n{expected}")
 
 
-def _duals(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, seed: Tensor) -> list[Any]:
-    """(result, its tangent or None) for each result, from the tangent of x."""
+def _tangents(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, seed: Tensor) -> list[Any]:
+    """The results' tangents from the tangent of x."""
     from rushlight.autograd.forward_ad import dual_level, make_dual, unpack_dual
 
     with dual_level():
         dual = make_dual(x, seed)
-        return [unpack_dual(o) for o in _outputs(func, tuple(dual if v is x else v for v in inputs))]
+        pairs = [unpack_dual(o) for o in _outputs(func, tuple(dual if v is x else v for v in inputs))]
+    return [wrap(np.zeros_like(p._a)) if t is None else t for p, t in pairs]
 
 
-def _by_backward(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, one: Any = None, *,
-                 nondet_tol: float = 0.0) -> list[Any]:
+def _by_backward(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, one: Any, *,
+                 nondet_tol: float) -> list[Any]:
     """The matrices for all outputs; of `one` pair (u, v for each output), v J u."""
     found = []
     for i, o in enumerate(_outputs(func, inputs)):
@@ -240,22 +226,9 @@ def _by_backward(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, o
     return found
 
 
-def _by_forward(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, one: Any = None) -> list[Any]:
+def _by_forward(func: Callable[..., Any], inputs: tuple[Any, ...], x: Tensor, one: Any) -> list[Any]:
     """The matrices for all outputs, a forward pass for each direction of x; of `one`, v J u."""
-    rows: list[list[Any]] = []
-    places = np.ndindex(*x._a.shape) if one is None else [...]
-    for place in places:
-        slopes: list[Any] = []
-        for direction in (1, 1j) if x._a.dtype.kind == "c" else (1,):
-            seed = np.zeros(x._a.shape, x._a.dtype)
-            seed[place] = direction if one is None else one[0]
-            found = [_parts(np.zeros_like(p._a) if t is None else t._a) * direction
-                     for p, t in _duals(func, inputs, x, wrap(seed))]
-            slopes = [a + b for a, b in zip(slopes, found, strict=True)] if slopes else found
-        rows.append(slopes)
-    if one is not None:
-        return [(slope * v.reshape(-1)).sum() for slope, v in zip(rows[0], one[1], strict=True)]
-    return [np.array(column) for column in zip(*rows, strict=True)]
+    return _by_slopes(x, lambda seed: [t._a for t in _tangents(func, inputs, x, wrap(seed))], one)
 
 
 def gradgradcheck(func: Callable[..., Any], inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6,

@@ -6,18 +6,12 @@ exceptions (AttributeError where its own module says by accident that something 
 from __future__ import annotations
 
 from contextlib import nullcontext
-from importlib import import_module
-from typing import Any
 
 from rushlight.base.absent import AcceleratorError, OutOfMemoryError, functions  # noqa: F401
-from rushlight.base.elsewhere import attribute
+from rushlight.base.lazy import homes, lazy_names
 
 stream = StreamContext = type("StreamContext", (nullcontext,), {"__doc__": "Of no stream."})
 globals().update(functions("cuda"))
 
 
-def __getattr__(name: str) -> Any:
-    # With autocast comes the engine; what asks for a GPU need not load that.
-    if name in ("amp", "memory", "nvtx"):
-        return import_module(f"rushlight.cuda.{name}")
-    return attribute("torch.cuda", name)
+__getattr__, __dir__ = lazy_names(globals(), homes(__name__))

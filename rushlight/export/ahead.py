@@ -17,11 +17,14 @@ import zipfile
 from typing import Any
 
 import rushlight as torch
+from rushlight._dynamo.api import cudagraph_mark_step_begin as cudagraph_mark_step_begin
 from rushlight.base.config import knobs
 from rushlight.compiler import cache
+from rushlight.export import settings as config
 from rushlight.export.program import ExportedProgram
 from rushlight.export.saving import load, save
 
+__all__ = ["aot_compile", "aot_load", "aoti_compile_and_package", "aoti_load_package", "config"]
 _FOLDER = "data/aotinductor/model/"
 
 

@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any
 
 import rushlight as torch
+from rushlight.base.elsewhere import attribute
 from rushlight.utils import recomputing
 from rushlight.utils.ambient import get_device_states, set_device_states
 from rushlight.utils.recomputing import CheckpointError, noop_context_fn
@@ -24,17 +25,13 @@ __all__ = ["CheckpointError", "CheckpointFunction", "check_backward_validity", "
 _SELECTIVE = ("CheckpointPolicy", "SelectiveCheckpointContext", "create_selective_checkpoint_contexts",
               "SAC_IGNORED_OPS")
 __all__ += _SELECTIVE
-_ABSENT = ("GraphExecGroup", "DefaultDeviceType")
 ContextFn = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
 
 
 def __getattr__(name: str) -> Any:
     if name in _SELECTIVE:
         return getattr(import_module("rushlight.utils.selective"), name)
-    text = f"module 'torch.utils.checkpoint' has no attribute {name!r}"
-    if name in _ABSENT:
-        text += " in Rushlight yet; instead: checkpoint smaller parts of the program"
-    raise AttributeError(text)
+    return attribute(__name__, name)
 
 
 def set_checkpoint_early_stop(enable: bool) -> AbstractContextManager[None]:

@@ -57,6 +57,15 @@ def test_uncaught_imports_are_explained(code, words):
     assert found.returncode == 1 and words in found.stderr
 
 
+def test_names_of_packages():
+    code = ("import torch._inductor.config as config, torch.distributions.beta, torch.export.exported_program\n"
+            "from torch._inductor import aot_compile; from torch.utils.module_tracker import ModuleTracker\n"
+            "from torch.cuda.graphs import CUDAGraph; from torch.functional import split; import torch.functional\n"
+            "config.triton.unique_kernel_names = True; print(torch.functional.split is split is torch.split)")
+    found = subprocess.run([sys.executable, "-m", "rushlight", "-c", code], capture_output=True, text=True)
+    assert found.stdout == "True\n", found.stderr
+
+
 def test_config():
     assert "NumPy: " in torch.__config__.show()
     assert f"at::get_num_threads() : {torch.get_num_threads()}\n" in torch.__config__.parallel_info()

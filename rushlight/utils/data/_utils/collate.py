@@ -1,5 +1,0 @@
-"""torch.utils.data._utils.collate: the same functions, and the same map of them."""
-from rushlight.utils.data.collate import (  # noqa: F401
-    collate, collate_float_fn, collate_int_fn, collate_numpy_array_fn, collate_numpy_scalar_fn,
-    collate_str_fn, collate_tensor_fn, default_collate, default_collate_fn_map,
-    default_convert)
