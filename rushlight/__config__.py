@@ -3,8 +3,8 @@ from __future__ import annotations
 
 import os
 import sys
-
-import numpy as np
+from importlib.metadata import version
+from importlib.util import find_spec
 
 import rushlight as torch
 from rushlight.base.config import knobs
@@ -12,11 +12,8 @@ from rushlight.base.config import knobs
 
 def show() -> str:
     """The interpreter, NumPy, the compiler and the processor's widest vectors, a line each."""
-    try:
-        from llvmlite import __version__ as llvmlite
-    except ImportError:
-        llvmlite = "absent: NumPy computes"
-    rows = {"Python": sys.version.split()[0], "NumPy": np.__version__, "llvmlite": llvmlite,
+    llvmlite = version("llvmlite") if find_spec("llvmlite") else "absent: NumPy computes"
+    rows = {"Python": sys.version.split()[0], "NumPy": version("numpy"), "llvmlite": llvmlite,
             "CPU capability usage": torch.backends.cpu.get_cpu_capability(), "Kernels": knobs.kernels,
             "Build settings": f"TORCH_VERSION={torch.version.__version__}, USE_CUDA=OFF"}
     return "\n".join(["Rushlight runs on:", *[f"  - {name}: {told}" for name, told in rows.items()], ""])

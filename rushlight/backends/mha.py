@@ -1,13 +1,5 @@
 """torch.backends.mha: whether a TransformerEncoder in evaluation gives zeros at padded positions, as
 PyTorch's kernel for whole layers does."""
-_enabled = [True]
+from rushlight.backends.cuda import switch
 
-
-def get_fastpath_enabled() -> bool:
-    """As it was set; True at first."""
-    return _enabled[0]
-
-
-def set_fastpath_enabled(value: bool) -> None:
-    """Set it."""
-    _enabled[0] = value
+get_fastpath_enabled, set_fastpath_enabled = switch("fastpath")

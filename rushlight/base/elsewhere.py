@@ -46,6 +46,6 @@ def explain(error: ImportError) -> str | None:
     root, _, rest = name.partition(".")
     if root not in ("torch", "rushlight", "torchvision"):
         return None
-    told = advice(rest) if root != "torchvision" else ""
     what = name.replace("rushlight", "torch", 1) if found else f"module {name}"
-    return f"This program runs on Rushlight, which has no {what} (yet).{told.removeprefix(' in Rushlight.')}"
+    told = advice(rest).removeprefix(" in Rushlight.")
+    return f"This program runs on Rushlight, which has no {what} (yet).{told}"

@@ -1,5 +1,6 @@
 """torch.cpu.amp: older spellings of torch.amp for the CPU."""
-from rushlight.cpu.amp.autocast_mode import autocast
-from rushlight.cpu.amp.grad_scaler import GradScaler
+from rushlight.amp import autocast_mode, grad_scaler
+from rushlight.base.dtype import bfloat16
 
 __all__ = ["GradScaler", "autocast"]
+autocast, GradScaler = autocast_mode.older("cpu", bfloat16, __name__), grad_scaler.older("cpu", __name__)

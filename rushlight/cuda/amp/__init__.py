@@ -1,6 +1,11 @@
 """torch.cuda.amp: older spellings of torch.amp for CUDA: there is none, so all is disabled."""
+from rushlight.amp import grad_scaler
 from rushlight.cuda.amp.autocast_mode import autocast, custom_bwd, custom_fwd
-from rushlight.cuda.amp.common import amp_definitely_not_available
-from rushlight.cuda.amp.grad_scaler import GradScaler
 
 __all__ = ["GradScaler", "amp_definitely_not_available", "autocast", "custom_bwd", "custom_fwd"]
+GradScaler = grad_scaler.older("cuda", __name__)
+
+
+def amp_definitely_not_available() -> bool:
+    """True: there is no GPU."""
+    return True
