@@ -10,6 +10,7 @@ import sys
 from tests.distributed.cases import RECORDED, told
 
 RUNS = {"ddp": ("ddp_cases.py", (), 2), "fsdp": ("fsdp_cases.py", (), 2),
+        "nn": ("nn_cases.py", (), 2),
         "fsdp4": ("fsdp_cases.py", ("hybrid", "ragged"), 4),
         **{f"train_{way}": ("train.py", (way, 50), 1 if way == "one" else 2)
            for way in ("one", "ddp", "flat", "fully")}}

@@ -10,7 +10,7 @@ from tests.distributed.cases import close, recorded, told
 from tests.goldens.record_sharded import answers
 
 
-@pytest.mark.parametrize("name", ["ddp", "fsdp", "fsdp4"])
+@pytest.mark.parametrize("name", ["ddp", "fsdp", "fsdp4", "nn"])
 def test_what_is_recorded_is_what_pytorch_answers(name):
     assert close(answers(name), recorded(name))
 
