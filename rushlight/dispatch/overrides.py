@@ -140,11 +140,16 @@ def _strip(value: Any) -> Any:
     return value.as_subclass(Tensor) if other else value
 
 
+def disabled(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """A __torch_function__ of a subclass that is a plain tensor to every op; so are results."""
+    args, kwargs = tree_map(_strip, (args, kwargs or {}))
+    return func(*args, **kwargs)
+
+
 @classmethod  # type: ignore[misc]
 def default(cls: type, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """Tensor.__torch_function__: run the op and give the result the subclass."""
-    args, kwargs = tree_map(_strip, (args, kwargs or {}))
-    plain = func(*args, **kwargs)
+    plain = disabled(func, types, args, kwargs)
     return as_class(plain, cls) if cls not in state.PLAIN else plain
 
 

@@ -330,6 +330,8 @@ class Packet:
 
     def __getattr__(self, overload: str) -> Any:
         found = overloads(self._name).get(overload, self._function)
+        if overload == "default" and self._name in _NAMED:
+            return self
         if found is None or overload.startswith("__"):
             raise AttributeError(f"The underlying op of 'aten.{self._name}' has no overload name "
                                  f"'{overload}'")
@@ -346,8 +348,8 @@ class Packet:
         return list(overloads(self._name))
 
 
-# Ops of PyTorch's that are only names here, as utils/flop_counter.py counts by them.
-_NAMED = ("convolution", "convolution_backward")
+# Ops of PyTorch's that are only names here: programs compare by them.
+_NAMED = ("convolution", "convolution_backward", "_pin_memory", "_sparse_addmm", "_sparse_mm_reduce_impl")
 
 
 @lru_cache(None)

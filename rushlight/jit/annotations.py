@@ -68,6 +68,14 @@ def unused(fn: Any) -> Any:
     return _marked(fn, "unused", f"{name} is not supported in TorchScript: it is marked as unused")
 
 
+def _overload(fn: Any) -> Any:
+    """Signatures that come before a function of the same name: Python keeps the last, and so does script."""
+    return fn
+
+
+_overload_method = _overload
+
+
 def ignore(drop: Any = False, **kwargs: Any) -> Any:
     """Leave this function to Python; with drop=True calls of it raise in compiled code."""
     if callable(drop):

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -170,6 +170,14 @@ def fill(formal: Type, bound: Mapping[Any, Type]) -> Type:
 Adapt = Callable[[Any, Parameter, dict[Any, Type], bool], Any]
 
 
+def _writing(kind: str) -> list[Schema]:
+    """The signatures that take the memory of their one result as `out`, by those that do not."""
+    place = Parameter("out", ATOMS["Tensor"], REQUIRED, True, False, "Tensor(a!)")
+    return [replace(s, overload="out" if s.overload in ("", "Tensor") else f"{s.overload}_out",
+                    parameters=[*s.parameters, place])
+            for s in named(kind) if s.returns == [ATOMS["Tensor"]] and not kind.endswith("_")]
+
+
 def match(kind: str, args: Sequence[Any], kwargs: Mapping[str, Any], adapt: Adapt
           ) -> tuple[Schema, list[Any], dict[Any, Type]]:
     """The first signature that takes these arguments: (it, a value for each parameter, types of its
@@ -180,7 +188,7 @@ def match(kind: str, args: Sequence[Any], kwargs: Mapping[str, Any], adapt: Adap
     """
     tried = []
     for convert in (False, True):
-        for schema in named(kind):
+        for schema in _writing(kind) if "out" in kwargs else named(kind):
             bound: dict[Any, Type] = {}
             found = _arguments(schema, args, kwargs, lambda v, p, b=bound, c=convert: adapt(v, p, b, c))
             if not isinstance(found, str):

@@ -240,6 +240,11 @@ def _body(t: Tensor, indent: int, contents: str | None) -> tuple[str, list[str]]
     return contents, suffixes
 
 
+def _tensor_str(t: Tensor, indent: int = 0) -> str:
+    """The numbers of a tensor as it prints them, with their brackets."""
+    return _body(t, indent, None)[0]
+
+
 def _add_suffixes(text: str, suffixes: list[str], indent: int) -> str:
     """Append the suffixes, each on a new line where it would not fit, and close the parenthesis."""
     column = len(text.rpartition("\n")[2]) + 2

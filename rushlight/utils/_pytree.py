@@ -6,11 +6,23 @@ from dataclasses import dataclass
 from types import UnionType
 from typing import Any
 
-from rushlight.base.pytree import NODES, Node, Tree, flatten, tree_map
+from rushlight.base.pytree import NODES, Node, Tree, flatten, kind_of, tree_map
 
 SUPPORTED_NODES, TreeSpec, PyTreeSpec, tree_flatten = NODES, Tree, Tree, flatten
 PyTree = Context = Any
 _dict_flatten, _dict_unflatten = NODES[dict][:2]
+
+
+class LeafSpec(Tree):
+    """The structure of what is no container."""
+
+    def __init__(self) -> None:
+        super().__init__(None, None, [])
+
+
+def _get_node_type(tree: Any) -> Any:
+    """The type under which SUPPORTED_NODES knows a value, or would."""
+    return kind_of(tree) or type(tree)
 
 
 @dataclass(frozen=True)

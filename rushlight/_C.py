@@ -1,0 +1,56 @@
+"""torch._C: the few names of PyTorch's compiled module that packages read, over the public ones."""
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+from rushlight.dispatch import methods, state
+from rushlight.dispatch.overrides import disabled as _disabled_torch_function_impl
+from rushlight.tensor.generator import Generator
+from rushlight.tensor.queries import get_default_device
+from rushlight.tensor.tensor import Tensor, TensorMeta as _TensorMeta
+
+__all__ = ["Generator", "TensorBase", "_TensorBase", "_TensorMeta", "_disabled_torch_function_impl", "_nn"]
+TensorBase = _TensorBase = Tensor
+
+
+def __getattr__(name: str) -> Any:
+    from rushlight.base.elsewhere import attribute
+
+    return attribute(__name__, name)
+
+
+def _parse_to(*args: Any, **kwargs: Any) -> tuple[Any, Any, bool, Any]:
+    """The arguments of `to` as (device, dtype, non_blocking, memory_format)."""
+    waits = bool(kwargs.get("non_blocking", False))
+    where, dtype, _, order = methods._to_arguments(args, dict(kwargs))
+    return where, dtype, waits, order
+
+
+_nn = SimpleNamespace(_parse_to=_parse_to)
+
+
+def _are_functorch_transforms_active() -> bool:
+    """Whether vmap, grad or another transform runs in this thread."""
+    return any(type(mode).__module__.startswith("rushlight.transforms") for mode in state.STACK.modes)
+
+
+def _get_tracing_state() -> "bool | None":
+    """True while torch.jit.trace records, else None."""
+    jit = sys.modules.get("rushlight.jit")
+    return True if jit is not None and jit.is_tracing() else None
+
+
+def _get_default_device() -> str:
+    """The type of the device that new tensors lie on."""
+    return get_default_device().type
+
+
+def _cuda_isInBadFork() -> bool:
+    """False: there is no CUDA to be left behind by a fork."""
+    return False
+
+
+def _log_api_usage_once(event: str) -> None:
+    """Nothing is logged."""

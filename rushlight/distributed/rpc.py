@@ -1,0 +1,15 @@
+"""torch.distributed.rpc, as PyTorch has it where it was built without it: only to ask whether it is there."""
+from __future__ import annotations
+
+from typing import Any
+
+
+def is_available() -> bool:
+    """False: remote calls are not implemented; send, recv and objects of torch.distributed carry messages."""
+    return False
+
+
+def __getattr__(name: str) -> Any:
+    from rushlight.base.elsewhere import attribute
+
+    return attribute(__name__, name)
