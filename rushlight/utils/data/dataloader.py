@@ -10,8 +10,9 @@ from typing import Any, Generic
 from rushlight.utils.data import resume
 from rushlight.utils.data.collate import default_collate, default_convert
 from rushlight.utils.data.dataset import IterableDataset, T_co
-from rushlight.utils.data.iterator import (_BaseDataLoaderIter, _MultiProcessingDataLoaderIter as
-                                           _MultiProcessingDataLoaderIter, _SingleProcessDataLoaderIter, ahead)
+from rushlight.utils.data.iterator import (
+    _BaseDataLoaderIter, _MultiProcessingDataLoaderIter as _MultiProcessingDataLoaderIter,
+    _SingleProcessDataLoaderIter, ahead)
 from rushlight.utils.data.sampler import BatchSampler, RandomSampler, SequentialSampler
 from rushlight.utils.data.worker import WorkerInfo as WorkerInfo, get_worker_info as get_worker_info
 
