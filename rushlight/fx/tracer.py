@@ -187,9 +187,9 @@ class Tracer(TracerBase):
                 args.append(concrete[p.name])
                 continue
             name = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "") + p.name
-            default = () if p.default is p.empty else (self.create_arg(p.default),)
+            default = () if p.default is p.empty else (p.default,)
             typed = _types(function).get(p.name)
-            args.append(self.proxy(self.create_node("placeholder", name, default, {}, name, typed)))
+            args.append(self.create_proxy("placeholder", name, default, {}, name, typed))
         return args
 
     @contextmanager

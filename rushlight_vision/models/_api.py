@@ -1,0 +1,88 @@
+"""Models by name, and how a builder takes weights."""
+from __future__ import annotations
+
+import fnmatch
+from collections.abc import Callable, Iterable
+from importlib import import_module
+from typing import Any
+
+from rushlight_vision.models import weights as _weights
+from rushlight_vision.models.weights import Weights as Weights, WeightsEnum as WeightsEnum
+
+# Where classes and builders are; the modules' own names are there, too.
+_FAMILIES = {
+    "alexnet": "AlexNet alexnet",
+    "densenet": "DenseNet densenet121 densenet161 densenet169 densenet201",
+    "mobilenetv2": "MobileNetV2 mobilenet_v2",
+    "resnet": "ResNet resnet18 resnet34 resnet50 resnet101 resnet152 resnext50_32x4d resnext101_32x8d "
+              "resnext101_64x4d wide_resnet50_2 wide_resnet101_2",
+    "squeezenet": "SqueezeNet squeezenet1_0 squeezenet1_1",
+    "vgg": "VGG vgg11 vgg11_bn vgg13 vgg13_bn vgg16 vgg16_bn vgg19 vgg19_bn",
+}
+HOMES = {name: module for module, names in _FAMILIES.items() for name in names.split()}
+HOMES |= {name: name for name in (*_FAMILIES, "feature_extraction") if name not in HOMES}
+_BUILDERS = sorted(name for name in HOMES if name in _weights.BUILDERS)
+
+
+def build(cls: Callable[..., Any], builder: str, weights: Any, progress: bool, kwargs: dict[str, Any]) -> Any:
+    """cls(**kwargs), with the builder's weights in it where some are asked for."""
+    chosen = _weights.of_builder(builder).verify(weights)
+    if chosen is not None and kwargs.setdefault("num_classes", 1000) != 1000:
+        raise ValueError("The parameter 'num_classes' expected value 1000 but got "
+                         f"{kwargs['num_classes']} instead.")
+    model = cls(**kwargs)
+    if chosen is not None:
+        model.load_state_dict(chosen.get_state_dict(progress=progress, check_hash=True))
+    return model
+
+
+def builder(cls: Callable[..., Any], name: str, **config: Any) -> Callable[..., Any]:
+    """A function of torchvision's: NAME(*, weights=None, progress=True, **kwargs) gives a model."""
+    def make(*args: Any, weights: Any = None, progress: bool = True, **kwargs: Any) -> Any:
+        if "pretrained" in kwargs or args:  # the older spelling
+            weights = "DEFAULT" if kwargs.pop("pretrained", args[0] if args else False) else weights
+        return build(cls, name, weights, progress, {**config, **kwargs})
+    make.__name__ = make.__qualname__ = name
+    make.__module__ = f"torchvision.models.{HOMES[name]}"
+    make.__doc__ = f"{name}: a {getattr(cls, '__name__', 'model')}; `weights` as the module says."
+    return make
+
+
+def get_model_builder(name: str) -> Callable[..., Any]:
+    """The builder of this name, in any case. ValueError where there is none."""
+    found = name.lower()
+    if found not in _BUILDERS:
+        raise ValueError(f"Unknown model {found}")
+    return getattr(import_module(f"rushlight_vision.models.{HOMES[found]}"), found)  # type: ignore[no-any-return]
+
+
+def get_model(name: str, **config: Any) -> Any:
+    """The model of this name."""
+    return get_model_builder(name)(**config)
+
+
+def get_model_weights(name: Any) -> Any:
+    """The enum of a model's weights, by its name or builder."""
+    return _weights.of_builder(name if isinstance(name, str) else name.__name__)
+
+
+def get_weight(name: str) -> Any:
+    """An entry by its full name: "ResNet18_Weights.IMAGENET1K_V1"."""
+    kind, _, entry = name.partition(".")
+    if not entry:
+        raise ValueError(f"Invalid weight name provided: '{name}'.")
+    if kind not in _weights.ENUMS:
+        raise ValueError(f"The weight enum '{kind}' for the specific method couldn't be retrieved.")
+    return _weights.enum(kind)[entry]
+
+
+def list_models(module: Any = None, include: "Iterable[str] | str | None" = None,
+                exclude: "Iterable[str] | str | None" = None) -> list[str]:
+    """Names of models, of a module, that match a pattern of `include` and none of `exclude`."""
+    names = [n for n in _BUILDERS if module is None or module.__name__.endswith((".models", f".{HOMES[n]}"))]
+
+    def of(patterns: Any) -> set[str]:
+        patterns = [patterns] if isinstance(patterns, str) else patterns or ()
+        return {n for p in patterns for n in fnmatch.filter(names, p)}
+    kept = of(include) if include else set(names)
+    return sorted(kept - of(exclude))

@@ -1,0 +1,35 @@
+"""What models share: widths, and a model cut where its features are wanted."""
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+from rushlight import Tensor, nn
+
+
+class IntermediateLayerGetter(nn.ModuleDict):
+    """A model's children up to the last one wanted; gives their results by the names in `return_layers`."""
+
+    def __init__(self, model: nn.Module, return_layers: dict[str, str]) -> None:
+        children = OrderedDict(model.named_children())
+        if not set(return_layers) <= set(children):
+            raise ValueError("return_layers are not present in model")
+        wanted = {str(k): str(v) for k, v in return_layers.items()}
+        last = max(list(children).index(name) for name in wanted)
+        super().__init__(OrderedDict(list(children.items())[:last + 1]))
+        self.return_layers = wanted
+
+    def forward(self, x: Tensor) -> dict[str, Tensor]:
+        """x: what the model's first child takes."""
+        found: Any = OrderedDict()
+        for name, module in self.items():
+            x = module(x)
+            if name in self.return_layers:
+                found[self.return_layers[name]] = x
+        return found  # type: ignore[no-any-return]
+
+
+def _make_divisible(v: float, divisor: int, min_value: "int | None" = None) -> int:
+    """The multiple of divisor nearest to v, not under 90 % of it."""
+    found = max(min_value or divisor, int(v + divisor / 2) // divisor * divisor)
+    return found + divisor if found < 0.9 * v else found

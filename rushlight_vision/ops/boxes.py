@@ -1,0 +1,144 @@
+"""Boxes, as rows (x1, y1, x2, y2) with x1 <= x2 and y1 <= y2: areas, overlaps, and the best of many."""
+from __future__ import annotations
+
+import rushlight as torch
+from rushlight import Tensor
+
+
+def box_area(boxes: Tensor) -> Tensor:
+    """Areas, shape (N,), of boxes (N, 4)."""
+    boxes = _upcast(boxes)
+    return (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
+
+
+def _upcast(t: Tensor) -> Tensor:
+    """The dtype that products of coordinates are computed in."""
+    if t.is_floating_point():
+        return t if t.dtype in (torch.float32, torch.float64) else t.float()
+    return t if t.dtype in (torch.int32, torch.int64) else t.int()
+
+
+def intersections(a: Tensor, b: Tensor) -> tuple[Tensor, Tensor]:
+    """Areas that boxes (N, 4) and (M, 4) share, and that they cover together: (N, M) each."""
+    sides = _upcast(torch.min(a[:, None, 2:], b[:, 2:]) - torch.max(a[:, None, :2], b[:, :2])).clamp(min=0)
+    shared = sides[..., 0] * sides[..., 1]
+    return shared, box_area(a)[:, None] + box_area(b) - shared
+
+
+def box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
+    """The share of what two boxes cover together that both cover (Jaccard index): (N, M)."""
+    shared, union = intersections(boxes1, boxes2)
+    return shared / union
+
+
+def generalized_box_iou(boxes1: Tensor, boxes2: Tensor) -> Tensor:
+    """GIoU, (N, M): Rezatofighi et al., "Generalized Intersection over Union", CVPR 2019, equation 1."""
+    shared, union = intersections(boxes1, boxes2)
+    hull = torch.max(boxes1[:, None, 2:], boxes2[:, 2:]) - torch.min(boxes1[:, None, :2], boxes2[:, :2])
+    sides = _upcast(hull).clamp(min=0)
+    area = sides[..., 0] * sides[..., 1]
+    return shared / union - (area - union) / area
+
+
+def distances(boxes1: Tensor, boxes2: Tensor, eps: float) -> tuple[Tensor, Tensor]:
+    """IoU, and the squared distance of centres over that of the hull's corners, (N, M) each."""
+    hull = torch.max(boxes1[:, None, 2:], boxes2[:, 2:]) - torch.min(boxes1[:, None, :2], boxes2[:, :2])
+    sides = _upcast(hull).clamp(min=0)
+    diagonal = sides[..., 0] ** 2 + sides[..., 1] ** 2 + eps
+    centres = [(_upcast(b[:, :2]) + _upcast(b[:, 2:])) / 2 for b in (boxes1, boxes2)]
+    apart = _upcast(centres[0][:, None] - centres[1])
+    return box_iou(boxes1, boxes2), (apart[..., 0] ** 2 + apart[..., 1] ** 2) / diagonal
+
+
+def distance_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tensor:
+    """DIoU, (N, M): Zheng et al., "Distance-IoU Loss", AAAI 2020, equation 7."""
+    iou, apart = distances(boxes1, boxes2, eps)
+    return iou - apart
+
+
+def complete_box_iou(boxes1: Tensor, boxes2: Tensor, eps: float = 1e-7) -> Tensor:
+    """CIoU, (N, M): DIoU less a term for the shape; Zheng et al., AAAI 2020, equation 10."""
+    iou, apart = distances(boxes1, boxes2, eps)
+    turns = [torch.atan((b[:, 2] - b[:, 0]) / (b[:, 3] - b[:, 1])) for b in (boxes1, boxes2)]
+    v = 4 / torch.pi ** 2 * (turns[0][:, None] - turns[1]) ** 2
+    with torch.no_grad():
+        alpha = v / (1 - iou + v + eps)
+    return iou - apart - alpha * v
+
+
+def nms(boxes: Tensor, scores: Tensor, iou_threshold: float) -> Tensor:
+    """Indices of the boxes that are kept, best score first: each one drops those worse than itself that
+    overlap it by more than `iou_threshold`."""
+    if boxes.dim() != 2 or boxes.shape[1] != 4:
+        raise RuntimeError(f"boxes should be a 2d tensor of 4 columns, got shape {tuple(boxes.shape)}")
+    if scores.shape != boxes.shape[:1]:
+        raise RuntimeError("boxes and scores should have same number of elements in dimension 0, got "
+                           f"{boxes.shape[0]} and {tuple(scores.shape)}")
+    order = scores.sort(0, descending=True, stable=True)[1]
+    kept = []
+    with torch.no_grad():
+        while len(order):
+            kept.append(order[0])
+            best, rest = boxes[order[:1]], order[1:]
+            order = rest[box_iou(best, boxes[rest])[0] <= iou_threshold]
+    return torch.stack(kept) if kept else order
+
+
+def batched_nms(boxes: Tensor, scores: Tensor, idxs: Tensor, iou_threshold: float) -> Tensor:
+    """`nms` where boxes of different `idxs` (classes, say) do not drop each other."""
+    if not boxes.numel():
+        return torch.empty(0, dtype=torch.int64)
+    apart = idxs.to(boxes) * (boxes.max() + 1)  # each class in a place of its own
+    return nms(boxes + apart[:, None], scores, iou_threshold)
+
+
+def remove_small_boxes(boxes: Tensor, min_size: float) -> Tensor:
+    """Indices of the boxes with both sides at least `min_size`."""
+    sides = boxes[:, 2:] - boxes[:, :2]
+    return torch.where((sides >= min_size).all(1))[0]
+
+
+def clip_boxes_to_image(boxes: Tensor, size: tuple[int, int]) -> Tensor:
+    """The parts of boxes (..., 4) that lie in an image of (height, width)."""
+    height, width = size
+    x, y = boxes[..., 0::2].clamp(0, width), boxes[..., 1::2].clamp(0, height)
+    return torch.stack((x, y), dim=boxes.dim()).reshape(boxes.shape)
+
+
+def _from_xywh(b: Tensor) -> Tensor:
+    return torch.cat((b[..., :2], b[..., :2] + b[..., 2:]), -1)
+
+
+def _from_cxcywh(b: Tensor) -> Tensor:
+    half = 0.5 * b[..., 2:]
+    return torch.cat((b[..., :2] - half, b[..., :2] + half), -1)
+
+
+def _to_xywh(b: Tensor) -> Tensor:
+    return torch.cat((b[..., :2], b[..., 2:] - b[..., :2]), -1)
+
+
+def _to_cxcywh(b: Tensor) -> Tensor:
+    return torch.cat(((b[..., :2] + b[..., 2:]) / 2, b[..., 2:] - b[..., :2]), -1)
+
+
+_FORMATS = {"xyxy": (torch.clone, torch.clone), "xywh": (_from_xywh, _to_xywh),
+            "cxcywh": (_from_cxcywh, _to_cxcywh)}
+
+
+def box_convert(boxes: Tensor, in_fmt: str, out_fmt: str) -> Tensor:
+    """Boxes (..., 4) from one form to another: "xyxy", "xywh", "cxcywh". ValueError for other names."""
+    if in_fmt not in _FORMATS or out_fmt not in _FORMATS:
+        raise ValueError(f"Unsupported Bounding Box Conversions for given in_fmt {in_fmt} and out_fmt {out_fmt}")
+    return boxes.clone() if in_fmt == out_fmt else _FORMATS[out_fmt][1](_FORMATS[in_fmt][0](boxes))
+
+
+def masks_to_boxes(masks: Tensor) -> Tensor:
+    """The boxes, (N, 4) float32, around what is not 0 in masks (N, H, W)."""
+    if not masks.numel():
+        return torch.zeros((0, 4), device=masks.device, dtype=torch.float)
+    ends = []
+    for dim in (1, 2):  # columns of the image, then rows
+        there = masks.ne(0).any(dim).to(torch.uint8)
+        ends.append((there.argmax(1), there.shape[1] - 1 - there.flip(1).argmax(1)))
+    return torch.stack((ends[0][0], ends[1][0], ends[0][1], ends[1][1]), 1).float()

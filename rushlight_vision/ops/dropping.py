@@ -1,0 +1,94 @@
+"""Dropping whole parts while training: rows of a batch (stochastic depth), blocks of pixels (DropBlock)."""
+from __future__ import annotations
+
+import rushlight as torch
+import rushlight.nn.functional as F
+from rushlight import Tensor, nn
+
+
+def stochastic_depth(input: Tensor, p: float, mode: str, training: bool = True) -> Tensor:
+    """Zeros with probability p for the whole batch (mode "batch") or each row ("row"), the rest over 1 - p;
+    Huang et al., "Deep Networks with Stochastic Depth", ECCV 2016."""
+    if p < 0.0 or p > 1.0:
+        raise ValueError(f"drop probability has to be between 0 and 1, but got {p}")
+    if mode not in ["batch", "row"]:
+        raise ValueError(f"mode has to be either 'batch' or 'row', but got {mode}")
+    if not training or p == 0.0:
+        return input
+    size = [input.shape[0] if mode == "row" else 1] + [1] * (input.ndim - 1)
+    noise = torch.empty(size, dtype=input.dtype, device=input.device).bernoulli_(1.0 - p)
+    if p < 1.0:
+        noise.div_(1.0 - p)
+    return input * noise
+
+
+class StochasticDepth(nn.Module):
+    """`stochastic_depth` while training."""
+
+    def __init__(self, p: float, mode: str) -> None:
+        super().__init__()
+        self.p, self.mode = p, mode
+
+    def forward(self, input: Tensor) -> Tensor:
+        """input: (N, ...)."""
+        return stochastic_depth(input, self.p, self.mode, self.training)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(p={self.p}, mode={self.mode})"
+
+
+def _drop_block(input: Tensor, p: float, block_size: int, inplace: bool, eps: float, training: bool,
+                dims: int) -> Tensor:
+    if p < 0.0 or p > 1.0:
+        raise ValueError(f"drop probability has to be between 0 and 1, but got {p}.")
+    if input.ndim != dims + 2:
+        raise ValueError(f"input should be {dims + 2} dimensional. Got {input.ndim} dimensions.")
+    if not training or p == 0.0:
+        return input
+    space = input.shape[2:]
+    block_size = min(block_size, *space)
+    gamma = p * torch.Size(space).numel() / block_size ** dims
+    for n in space:
+        gamma /= n - block_size + 1
+    noise = torch.empty((*input.shape[:2], *(n - block_size + 1 for n in space)), dtype=input.dtype,
+                        device=input.device).bernoulli_(gamma)
+    noise = F.pad(noise, [block_size // 2] * (2 * dims), value=0)
+    pool = F.max_pool2d if dims == 2 else F.max_pool3d
+    noise = 1 - pool(noise, stride=1, kernel_size=block_size, padding=block_size // 2)
+    scale = noise.numel() / (eps + noise.sum())
+    return input.mul_(noise).mul_(scale) if inplace else input * noise * scale
+
+
+def drop_block2d(input: Tensor, p: float, block_size: int, inplace: bool = False, eps: float = 1e-6,
+                 training: bool = True) -> Tensor:
+    """Blocks of pixels of (N, C, H, W) are zeros; Ghiasi et al., "DropBlock", NeurIPS 2018."""
+    return _drop_block(input, p, block_size, inplace, eps, training, 2)
+
+
+def drop_block3d(input: Tensor, p: float, block_size: int, inplace: bool = False, eps: float = 1e-6,
+                 training: bool = True) -> Tensor:
+    """The same for (N, C, D, H, W)."""
+    return _drop_block(input, p, block_size, inplace, eps, training, 3)
+
+
+class DropBlock2d(nn.Module):
+    """`drop_block2d` while training."""
+
+    dims = 2
+
+    def __init__(self, p: float, block_size: int, inplace: bool = False, eps: float = 1e-6) -> None:
+        super().__init__()
+        self.p, self.block_size, self.inplace, self.eps = p, block_size, inplace, eps
+
+    def forward(self, input: Tensor) -> Tensor:
+        """input: (N, C, H, W), of the 3d form one dim more."""
+        return _drop_block(input, self.p, self.block_size, self.inplace, self.eps, self.training, self.dims)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(p={self.p}, block_size={self.block_size}, inplace={self.inplace})"
+
+
+class DropBlock3d(DropBlock2d):
+    """`drop_block3d` while training."""
+
+    dims = 3
