@@ -56,6 +56,11 @@ def can_cast(from_: dt.dtype, to: dt.dtype) -> bool:
     return promotion.can_cast(from_, to)
 
 
+def _assert(condition: Any, message: str) -> None:
+    """assert, as a function that tracers may see."""
+    assert condition, message
+
+
 def typename(obj: Any) -> str:
     """The type's name with its module."""
     if isinstance(obj, Tensor):

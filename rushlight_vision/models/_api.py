@@ -12,12 +12,18 @@ from rushlight_vision.models.weights import Weights as Weights, WeightsEnum as W
 # Where classes and builders are; the modules' own names are there, too.
 _FAMILIES = {
     "alexnet": "AlexNet alexnet",
+    "convnext": "ConvNeXt convnext_tiny convnext_small convnext_base convnext_large",
     "densenet": "DenseNet densenet121 densenet161 densenet169 densenet201",
+    "efficientnet": "EfficientNet efficientnet_b0 efficientnet_b1 efficientnet_b2 efficientnet_b3 efficientnet_b4 "
+                    "efficientnet_b5 efficientnet_b6 efficientnet_b7 efficientnet_v2_s efficientnet_v2_m "
+                    "efficientnet_v2_l",
     "mobilenetv2": "MobileNetV2 mobilenet_v2",
+    "mobilenetv3": "MobileNetV3 mobilenet_v3_large mobilenet_v3_small",
     "resnet": "ResNet resnet18 resnet34 resnet50 resnet101 resnet152 resnext50_32x4d resnext101_32x8d "
               "resnext101_64x4d wide_resnet50_2 wide_resnet101_2",
     "squeezenet": "SqueezeNet squeezenet1_0 squeezenet1_1",
     "vgg": "VGG vgg11 vgg11_bn vgg13 vgg13_bn vgg16 vgg16_bn vgg19 vgg19_bn",
+    "vision_transformer": "VisionTransformer vit_b_16 vit_b_32 vit_l_16 vit_l_32 vit_h_14",
 }
 HOMES = {name: module for module, names in _FAMILIES.items() for name in names.split()}
 HOMES |= {name: name for name in (*_FAMILIES, "feature_extraction") if name not in HOMES}

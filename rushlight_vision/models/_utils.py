@@ -33,3 +33,18 @@ def _make_divisible(v: float, divisor: int, min_value: "int | None" = None) -> i
     """The multiple of divisor nearest to v, not under 90 % of it."""
     found = max(min_value or divisor, int(v + divisor / 2) // divisor * divisor)
     return found + divisor if found < 0.9 * v else found
+
+
+def start_plainly(model: nn.Module) -> None:
+    """First values: convolutions by what they give (He), norms that change nothing, small linear layers."""
+    for m in model.modules():
+        if isinstance(m, nn.Conv2d):
+            nn.init.kaiming_normal_(m.weight, mode="fan_out")
+            if m.bias is not None:
+                nn.init.zeros_(m.bias)
+        elif isinstance(m, (nn.BatchNorm2d, nn.GroupNorm)):
+            nn.init.ones_(m.weight)
+            nn.init.zeros_(m.bias)
+        elif isinstance(m, nn.Linear):
+            nn.init.normal_(m.weight, 0, 0.01)
+            nn.init.zeros_(m.bias)

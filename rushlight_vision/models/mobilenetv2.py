@@ -7,7 +7,7 @@ import rushlight as torch
 import rushlight.nn.functional as F
 from rushlight import Tensor, nn
 from rushlight_vision.models._api import builder
-from rushlight_vision.models._utils import _make_divisible
+from rushlight_vision.models._utils import _make_divisible, start_plainly
 from rushlight_vision.ops.misc import Conv2dNormActivation
 
 # Table 2: expansion, channels, how many, stride of the first.
@@ -61,17 +61,7 @@ class MobileNetV2(nn.Module):
                                            activation_layer=nn.ReLU6))
         self.features = nn.Sequential(*layers)
         self.classifier = nn.Sequential(nn.Dropout(p=dropout), nn.Linear(self.last_channel, num_classes))
-        for m in self.modules():
-            if isinstance(m, nn.Conv2d):
-                nn.init.kaiming_normal_(m.weight, mode="fan_out")
-                if m.bias is not None:
-                    nn.init.zeros_(m.bias)
-            elif isinstance(m, (nn.BatchNorm2d, nn.GroupNorm)):
-                nn.init.ones_(m.weight)
-                nn.init.zeros_(m.bias)
-            elif isinstance(m, nn.Linear):
-                nn.init.normal_(m.weight, 0, 0.01)
-                nn.init.zeros_(m.bias)
+        start_plainly(self)
 
     def forward(self, x: Tensor) -> Tensor:
         """x: (N, 3, H, W); gives (N, num_classes)."""
