@@ -28,6 +28,7 @@ from rushlight.hub.github import fetched
 
 __all__ = ["download_url_to_file", "get_dir", "help", "list", "load", "load_state_dict_from_url", "set_dir"]
 _CHUNK = 128 * 1024
+HASH_REGEX = re.compile(r"-([a-f0-9]*)\.")  # in a file's name, the beginning of its SHA-256
 _chosen: list[str] = builtins.list()
 
 
@@ -154,7 +155,7 @@ def load_state_dict_from_url(url: str, model_dir: str | None = None, map_locatio
     kept = os.path.join(folder, name)
     if not os.path.exists(kept):
         sys.stdout.write(f'Downloading: "{url}" to {kept}\n')
-        digits = re.search(r"-([a-f0-9]*)\.", name) if check_hash else None
+        digits = HASH_REGEX.search(name) if check_hash else None
         download_url_to_file(url, kept, digits and digits.group(1), progress)
     if zipfile.is_zipfile(kept):
         with zipfile.ZipFile(kept) as archive:

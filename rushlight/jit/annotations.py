@@ -5,7 +5,8 @@ import builtins
 import typing
 from collections import namedtuple
 from collections.abc import Callable
-from typing import Any, Final, Generic, TypeVar
+from typing import (  # the last four: programs take them from here
+    Any, Final, Generic, TypeVar, Dict as Dict, List as List, Optional as Optional, Tuple as Tuple)  # noqa: UP035
 
 from rushlight.jit.state import tracing
 

@@ -24,6 +24,11 @@ def supported_activities() -> set[Any]:
     return {ProfilerActivity.CPU}  # type: ignore[attr-defined]
 
 
+def kineto_available() -> bool:
+    """True: what kineto does for PyTorch, its schedules and traces among it, is here."""
+    return True
+
+
 class Interval(NamedTuple):
     """Microseconds since the profile's start."""
 
