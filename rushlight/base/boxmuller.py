@@ -38,11 +38,12 @@ machine: Callable[[], Callable[[Array, Any, Any], bool]] | None = None
 
 def normal32(words: Array, mean: float = 0.0, std: float = 1.0) -> Array:
     """float32 normals from uint32 words, in their memory; their number is a multiple of 16."""
+    parameters = _f32(mean), _f32(std)
     # In blocks, so that a long array is not finished on NumPy while its machine code gets ready.
     for first in range(0, len(words), _BLOCK * GROUP):
-        block = words[first:first + _BLOCK * GROUP], _f32(mean), _f32(std)
-        if machine is None or not machine()(*block):
-            by_numpy(*block)
+        block = words[first:first + _BLOCK * GROUP]
+        if machine is None or not machine()(block, *parameters):
+            by_numpy(block, *parameters)
     return words.view(np.float32)
 
 

@@ -11,7 +11,7 @@ from rushlight.autograd.inplace import check_writable, rebase, refuse_overlap
 from rushlight.autograd.mode import LOCAL
 from rushlight.base.layout import broadcast_shapes
 from rushlight.base.promotion import can_cast
-from rushlight.base.rng import default_engine
+from rushlight.base.rng import OF_THREAD, default_engine
 from rushlight.base.tape import TAPE
 from rushlight.derive import cast
 from rushlight.dispatch import arguments, overrides, pointwise
@@ -102,7 +102,7 @@ def _filling(body: Callable[..., Any], few: Any, general: Callable[..., Any]) ->
         a, s, drawn = input._a, input._s, None
         if input._k is of and a.flags.c_contiguous and (s is None or not s.inference):
             if not numbers or numbers == few.standard:
-                drawn = default_engine().cut(few, a.shape)
+                drawn = (OF_THREAD.engine or default_engine()).cut(few, a.shape)
         elif not free(input):
             return general(input, *numbers, **named)  # type: ignore[no-any-return]
         a[...] = body(a, *numbers) if drawn is None else drawn
