@@ -11,7 +11,7 @@ import os
 import sys
 from typing import Any
 
-# mallopt's numbers of its parameters; the blocks that are kept, with their heads, and what glibc before 2.35 takes.
+# mallopt's numbers of its parameters; how large blocks are kept (with their heads), and before glibc 2.35.
 _TRIM_THRESHOLD, _MMAP_THRESHOLD, _MOST, _MOST_BEFORE = -1, -3, (64 << 20) + 4096, 32 << 20
 
 
@@ -21,7 +21,7 @@ def _libc(name: str, *arguments: int) -> Any:
 
 
 def keep(size: int = 256 << 20) -> None:
-    """Keep up to `size` bytes of freed memory, in blocks of up to 64 MB (32 MB where the C library is old)."""
+    """Keep up to `size` bytes of freed memory, in blocks of up to 64 MB (32 MB by old libraries)."""
     if not any(name.startswith(("MALLOC_TRIM_", "MALLOC_MMAP_", "GLIBC_TUNABLES")) for name in os.environ):
         _libc("mallopt", _MMAP_THRESHOLD, _MOST) or _libc("mallopt", _MMAP_THRESHOLD, _MOST_BEFORE)
         _libc("mallopt", _TRIM_THRESHOLD, size)

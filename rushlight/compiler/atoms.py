@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import reduce
+from operator import or_
 
 from rushlight.compiler import vectormath as vm
 from rushlight.compiler.ir import BITS
@@ -200,7 +201,7 @@ def _pow(d: str, a: Lane, b: Lane) -> Lane:
 def _power(d: str, a: Lane, b: Lane) -> Lane:
     """To one number, in all lanes: products, then quotients and roots, then any other power."""
     def equal(exponents: list[float]) -> Lane:
-        return reduce(Lane.__or__, [b.equal(exponent) for exponent in exponents])
+        return reduce(or_, [b.equal(exponent) for exponent in exponents])
 
     def chosen(exponents: list[float]) -> Lane:
         found = a

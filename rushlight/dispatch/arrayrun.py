@@ -17,12 +17,13 @@ from rushlight.base import dtype as dt
 from rushlight.base.quiet import hush, restore
 from rushlight.base.tape import TAPE
 from rushlight.dispatch.formula import check_dtype
-from rushlight.dispatch.source import compile_function, forget, keep, key
+from rushlight.dispatch.source import MAKING, compile_function, forget, keep, key, made
 from rushlight.dispatch.rules import Rules
 from rushlight.dispatch.shapes import meta_run
 from rushlight.dispatch.state import PLAIN
 from rushlight.ops.signature import Param
 from rushlight.ops.table import Row
+from rushlight.tensor.kind import CPU_KINDS
 from rushlight.tensor.tensor import Tensor, wrap
 
 Run = Callable[..., Any]
@@ -39,16 +40,12 @@ def array_runner(row: Row, body: Run, rules: Rules | None, otherwise: Run, by_na
     general = _general(row, by_keyword(row, body) if by_name else body, rules, otherwise)
     if not all(map(_is_plain, row.params)):
         return general
-    run = _specialised(row, body, rules, otherwise, general, by_name)
-    run.checks = hasattr(body, "way")  # type: ignore[attr-defined]
-    return run
+    return _specialised(row, body, rules, otherwise, general, by_name)
 
 
 def _is_plain(p: Param) -> bool:
-    if p.is_tensor or p.name == "generator":
+    if p.is_tensor or p.is_list or p.name == "generator":
         return True
-    if p.is_list:
-        return p.type == "list[Tensor]"
     return all(part in _ATTRIBUTES for part in p.type.removesuffix(" | None").split(" | "))
 
 
@@ -63,7 +60,7 @@ def _specialised(row: Row, body: Run, rules: Rules | None, otherwise: Run, gener
     owned = [f"{p.name} is not None" for p in row.params if p.name == "generator" and hasattr(body, "way")]
     meta = " or ".join([*owned, *[_any_of(p, "_k.on_meta") for p in tensors]]) or "False"
     grads = " or ".join(_any_of(p, "_g is not None") for p in tensors) or "False"
-    lines = [f"def {row.name}({names}):", f"    if {meta}:", f"        return _general({names})"]
+    lines = [f"    if {meta}:", f"        return _general({names})"]
     how: dict[str, Any] = {"_body": body}
     if hasattr(body, "way"):
         lines += [f"    _key = ({', '.join(key(p, p.name) for p in row.params)},)",
@@ -75,23 +72,43 @@ def _specialised(row: Row, body: Run, rules: Rules | None, otherwise: Run, gener
         how = {"_WAYS": {}, "_keep": keep, "_way": _checked(row, body.way), "PLAIN": PLAIN,
                **{f"_default_{p.name}": p.default for p in row.params}}
         forget(how["_WAYS"])
+    elif row.refuse:
+        how["_TAKEN"], how["_taken"] = refusal(row)
+        lines.insert(0, f"    if {tensors[0].name}._k not in _TAKEN:\n        _taken({tensors[0].name})")
     if row.options.get("quiet"):
         lines += [f"    _found = _body({arguments})"]
     else:
         lines += ["    _token = _hush()", "    try:", f"        _found = _body({arguments})",
                   "    finally:", "        _restore(_token)"]
     lines += ["    if _found is NotImplemented:", f"        return _otherwise({names})",
-              "    _out = _wrap(_found) if _found.__class__ is _ndarray else (",
-              "        _found if _found.__class__ is bool else _wrapped(_found))",
+              "    if _found.__class__ is not _ndarray and isinstance(_found, _generic):",
+              "        _found = _asarray(_found)", "    if _found.__class__ is _ndarray:",
+              made("_out", "_found", "_KINDS[_found.dtype]", 8) + "    else:",
+              "        _out = _found if _found.__class__ is bool else _wrapped(_found)",
               f"    if _TAPE:\n        _TAPE[-1].run(_again, ({plain},), _out, ({names},))"]
     if rules is not None:
         lines += [f"    if _LOCAL.enabled and ({grads}):", f"        _record(({names},), _out)"]
-    lines += ["    return _out", ""]
+    text = "\n".join([*lines, "    return _out", ""])
     scope = {"_general": general, "_hush": hush, "_restore": restore, "_otherwise": otherwise,
              "_TAPE": TAPE, "_again": silent(row, by_keyword(row, body) if by_name else body),
-             "_wrap": wrap, "_wrapped": wrapped, "_ndarray": np.ndarray, "_LOCAL": LOCAL, "_Tensor": Tensor,
+             **MAKING, "_KINDS": CPU_KINDS, "_wrapped": wrapped, "_ndarray": np.ndarray,
+             "_generic": np.generic, "_asarray": np.asarray, "_LOCAL": LOCAL, "_Tensor": Tensor,
              "_record": None if rules is None else rules.record, **how}
-    return compile_function("\n".join(lines), row.name, scope)
+    run = compile_function(f"def {row.name}({names}):\n{text}", row.name, scope)
+    # The door runs these lines itself.
+    run.text, run.scope, run.checks = text, scope, True  # type: ignore[attr-defined]
+    return run
+
+
+def refusal(row: Row) -> tuple[set[Any], Callable[[Tensor], None]]:
+    """The kinds that a row is known to take as its first operand's, and what asks of others."""
+    taken: set[Any] = set()
+
+    def check(t: Tensor) -> None:
+        check_dtype(row.refuse, t._k.dtype, t._m.size)
+        if t._m.size:
+            taken.add(t._k)
+    return taken, check
 
 
 def _checked(row: Row, way: Run) -> Run:
@@ -102,10 +119,13 @@ def _checked(row: Row, way: Run) -> Run:
     return check if row.refuse else way
 
 
+_ABSENT = "None if _t is None else "
+
+
 def _array(p: Param) -> str:
     """Code for what the body gets."""
     if p.is_list:
-        return f"[_t._a for _t in {p.name}]"
+        return f"[{_ABSENT * ('None' in p.type)}_t._a for _t in {p.name}]"
     if p.type == "Tensor":
         return f"{p.name}._a"
     return f"({p.name}._a if isinstance({p.name}, _Tensor) else {p.name})" if p.is_tensor else p.name
@@ -114,7 +134,7 @@ def _array(p: Param) -> str:
 def _any_of(p: Param, fact: str) -> str:
     """Code for whether `fact` holds of the operand, or of one in the list."""
     if p.is_list:
-        return f"any([_t.{fact} for _t in {p.name}])"
+        return f"any([{_ABSENT * ('None' in p.type)}_t.{fact} for _t in {p.name}])"
     if p.type == "Tensor":
         return f"{p.name}.{fact}"
     return f"(isinstance({p.name}, _Tensor) and {p.name}.{fact})"
@@ -146,19 +166,20 @@ def by_keyword(row: Row, body: Run) -> Run:
 
 
 def _general(row: Row, body: Run, rules: Rules | None, otherwise: Run) -> Run:
+    again = silent(row, body)
+
     def run(*values: Any) -> Any:
         if any_meta(values):
             out = meta_run(row, body, values)
             if out is NotImplemented:
                 return otherwise(*values)
         else:
-            with np.errstate(all="ignore"):
-                found = body(*arrays_of(values))
+            found = again(*arrays_of(values))
             if found is NotImplemented:
                 return otherwise(*values)
             out = wrapped(found)
             if TAPE:
-                TAPE[-1].run(silent(row, body), tuple(arrays_of(values)), out, values)
+                TAPE[-1].run(again, tuple(arrays_of(values)), out, values)
         if rules is not None and tracked(values):
             rules.record(values, out)
         return out
