@@ -204,10 +204,7 @@ def _power(d: str, a: Lane, b: Lane) -> Lane:
         return reduce(or_, [b.equal(exponent) for exponent in exponents])
 
     def chosen(exponents: list[float]) -> Lane:
-        found = a
-        for exponent in exponents:
-            found = b.equal(exponent).where(POWERS[exponent](a, Lane.sqrt), found)
-        return found
+        return reduce(lambda z, e: b.equal(e).where(POWERS[e](a, Lane.sqrt), z), exponents, a)
     _floating(a, "power")
     products, others = [*POWERS][:3], [*POWERS][3:]
     return _mostly(equal(products), chosen(products), lambda: _mostly(

@@ -15,10 +15,11 @@ from rushlight.base.rng import OF_THREAD, default_engine
 from rushlight.base.tape import TAPE
 from rushlight.derive import cast
 from rushlight.dispatch import arguments, overrides, pointwise
-from rushlight.dispatch.arrayrun import arrays_of, by_keyword, silent
+from rushlight.dispatch.arrayrun import by_keyword, silent
 from rushlight.dispatch.formula import Formula, check_dtype
 from rushlight.dispatch.literals import NUMBERS
 from rushlight.dispatch.outputs import overwrite
+from rushlight.dispatch.shapes import arrays_of
 from rushlight.dispatch.state import MODES
 from rushlight.ops import signature
 from rushlight.ops.table import Row
