@@ -39,10 +39,10 @@ machine: Callable[[], Callable[[Array, Any, Any], bool]] | None = None
 def normal32(words: Array, mean: float = 0.0, std: float = 1.0) -> Array:
     """float32 normals from uint32 words, in their memory; their number is a multiple of 16."""
     # In blocks, so that a long array is not finished on NumPy while its machine code gets ready.
-    for first in range(0, len(words), _BLOCK * GROUP):
-        block = words[first:first + _BLOCK * GROUP], _f32(mean), _f32(std)
-        if machine is None or not machine()(*block):
-            by_numpy(*block)
+    most = _BLOCK * GROUP
+    for block in [words[k:k + most] for k in range(0, len(words), most)] if len(words) > most else [words]:
+        if machine is None or not machine()(block, mean, std):
+            by_numpy(block, _f32(mean), _f32(std))
     return words.view(np.float32)
 
 

@@ -28,11 +28,11 @@ def chooser(weights: Array, k: int, replacement: bool,
     if not replacement or k == 1:
         return lambda engine, weights: _race(engine, weights.reshape(-1, count), k).reshape(shape)
     # Running totals of the half precisions are kept in float32.
-    of = np.float32 if weights.dtype.itemsize == 2 else weights.dtype
-    sums = running(weights.astype(of, copy=False))
+    narrow = weights.dtype.itemsize == 2
+    sums = running(weights.astype(np.float32) if narrow else weights)
 
     def run(engine: Engine, weights: Array) -> Array:
-        weights = weights.astype(of, copy=False)
+        weights = weights.astype(np.float32) if narrow else weights
         totals = _shares(weights, sums(weights))
         return _search(totals, engine.take(UNITS_OF_PAIRS, shape, False))
     return run

@@ -11,8 +11,8 @@ import os
 import sys
 from typing import Any
 
-# mallopt's numbers of its parameters; the most that the second takes.
-_TRIM_THRESHOLD, _MMAP_THRESHOLD, _MOST = -1, -3, 32 << 20
+# mallopt's numbers of its parameters; how large blocks are kept (with their heads), and before glibc 2.35.
+_TRIM_THRESHOLD, _MMAP_THRESHOLD, _MOST, _MOST_BEFORE = -1, -3, (64 << 20) + 4096, 32 << 20
 
 
 def _libc(name: str, *arguments: int) -> Any:
@@ -21,9 +21,9 @@ def _libc(name: str, *arguments: int) -> Any:
 
 
 def keep(size: int = 256 << 20) -> None:
-    """Keep up to `size` bytes of freed memory, in blocks of up to 32 MB."""
+    """Keep up to `size` bytes of freed memory, in blocks of up to 64 MB (32 MB by old libraries)."""
     if not any(name.startswith(("MALLOC_TRIM_", "MALLOC_MMAP_", "GLIBC_TUNABLES")) for name in os.environ):
-        _libc("mallopt", _MMAP_THRESHOLD, _MOST)
+        _libc("mallopt", _MMAP_THRESHOLD, _MOST) or _libc("mallopt", _MMAP_THRESHOLD, _MOST_BEFORE)
         _libc("mallopt", _TRIM_THRESHOLD, size)
 
 

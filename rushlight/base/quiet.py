@@ -20,15 +20,17 @@ try:
     # The same for elementwise kernels: NumPy's iterator copies what repeats into its buffer if that holds two
     # lines, which takes longer than the arithmetic. (Sums are grouped by the buffer, and must keep theirs.)
     straight = partial(_extobj_contextvar.set, _make_extobj(all="ignore", bufsize=512))
+    # The same, but that a division of integers by 0 raises FloatingPointError.
+    strict = partial(_extobj_contextvar.set, _make_extobj(all="ignore", divide="raise"))
     restore = _extobj_contextvar.reset
 except ImportError:
-    def hush() -> Any:  # type: ignore[misc]
+    def hush(divide: Any = "ignore") -> Any:  # type: ignore[misc]
         """Ignore all floating-point errors from here on; gives what `restore` needs."""
-        manager = np.errstate(all="ignore")
+        manager = np.errstate(all="ignore", divide=divide)
         manager.__enter__()
         return manager
 
-    straight = hush
+    straight, strict = hush, partial(hush, "raise")  # type: ignore[assignment]
 
     def restore(token: Any) -> None:
         """Back to what was set before `hush`."""

@@ -125,14 +125,18 @@ class Engine:
         with self._numpy.lock:
             self._settle()
             at = self._position.value
+            if at == _WORDS:
+                self._numpy.random_raw()  # the next block, of which nothing is taken yet
+                self._position.value = at = 0
             if at + n > _WORDS:
                 return few.make(self.single_words(n)).reshape(sizes)
             rest = self._rest(few, at)
             count = min(rest.size // size, _RUN)
-            first, *others = rest[:count * size].reshape(count, *sizes)
+            others = iter(rest[:count * size].reshape(count, *sizes))
             # The position is behind all of them, until `_settle`.
             self._position.value = end = at + n * count
-            self._run = few, sizes, iter(others), end, n
+            first: Array = next(others)
+            self._run = few, sizes, others, end, n
             return first
 
     def _settle(self) -> None:
@@ -227,31 +231,27 @@ def paired(words: Array) -> Array:
     return pairs
 
 
-_default: list[Engine] = []
-
-
 class _OfThread(threading.local):
-    engine: Engine | None = None
+    engine: Engine | None = None  # the class's: of threads without one of their own
 
 
-_of_thread = _OfThread()
+OF_THREAD = _OfThread()
 
 
 def use_in_thread(engine: Engine | None) -> None:
     """Let this thread draw from `engine` where none is named; None: from the process's, as at first."""
-    _of_thread.engine = engine
+    OF_THREAD.engine = engine
 
 
 def default_engine() -> Engine:
     """The engine that is used where none is named; made at first use, with a seed of its own."""
-    own = _of_thread.engine
-    if own is not None:
-        return own
-    if not _default:
+    if OF_THREAD.engine is not None:
+        return OF_THREAD.engine
+    if _OfThread.engine is None:
         engine = Engine()
         engine.seed()
-        _default.append(engine)
-    return _default[0]
+        _OfThread.engine = engine
+    return _OfThread.engine
 
 
 _held: list[Any] = []
@@ -259,10 +259,10 @@ _held: list[Any] = []
 
 def _hold() -> None:
     # A fork in the middle of another thread's draw would leave the child locks that nobody opens.
-    for engine in list(_default):
-        for lock in (engine.lock, engine._bits.lock):
-            lock.acquire()
-            _held.append(lock)
+    engine = _OfThread.engine
+    for lock in () if engine is None else (engine.lock, engine._bits.lock):
+        lock.acquire()
+        _held.append(lock)
 
 
 def _let_go() -> None:

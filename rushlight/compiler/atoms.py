@@ -6,6 +6,8 @@ without an emitter for a dtype raises `Unsupported`, and the kernel stays on Num
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
+from operator import or_
 
 from rushlight.compiler import vectormath as vm
 from rushlight.compiler.ir import BITS
@@ -190,21 +192,23 @@ def _sgn(d: str, x: Lane) -> Lane:
 def _pow(d: str, a: Lane, b: Lane) -> Lane:
     if not is_float(a.kind):
         raise Unsupported("pow of integers")
-    if a.kind == "float":
-        return _through_double(vm.pow_double)(d, a, b)
-    return _libm("pow")(d, a, b)
+    if a.kind == "double":
+        return _libm("pow")(d, a, b)
+    z, regular = vm.pow_regular(a, b), (a > 0) & (a < vm.INF) & (b.abs() < vm.INF)
+    return _mostly(regular, z, lambda: vm.pow_special(a, b, z))
 
 
 def _power(d: str, a: Lane, b: Lane) -> Lane:
     """To one number, in all lanes: products, then quotients and roots, then any other power."""
-    def among(exponents: list[float], otherwise: Callable[[], Lane]) -> Lane:
-        found, fits = a, a.f.const("i1", 0)
-        for exponent in exponents:
-            here = b.equal(exponent)
-            found, fits = here.where(POWERS[exponent](a, Lane.sqrt), found), fits | here
-        return _mostly(fits, found, otherwise)
+    def equal(exponents: list[float]) -> Lane:
+        return reduce(or_, [b.equal(exponent) for exponent in exponents])
+
+    def chosen(exponents: list[float]) -> Lane:
+        return reduce(lambda z, e: b.equal(e).where(POWERS[e](a, Lane.sqrt), z), exponents, a)
     _floating(a, "power")
-    return among([*POWERS][:3], lambda: among([*POWERS][3:], lambda: _pow(d, a, b)))
+    products, others = [*POWERS][:3], [*POWERS][3:]
+    return _mostly(equal(products), chosen(products), lambda: _mostly(
+        equal(others), _mostly(~equal(others), a, lambda: chosen(others), ""), lambda: _pow(d, a, b), ""), "")
 
 
 def _extreme(relation: str, numbers: bool = False) -> Emitter:
@@ -253,11 +257,11 @@ def _trigonometric(name: str, moderate: Callable[[Lane], Lane]) -> Emitter:
     return emit
 
 
-def _mostly(fits: Lane, small: Lane, otherwise: Callable[[], Lane]) -> Lane:
-    """`small` in the lanes that fit; the others branch off to another way."""
+def _mostly(fits: Lane, small: Lane, otherwise: Callable[[], Lane], weights: str = ", !prof !0") -> Lane:
+    """`small` in the lanes that fit; the others branch off to another way, rare if `weights` say so."""
     f = small.f
     slow, done, before = f.fresh("huge"), f.fresh("done"), f.block
-    f.emit(f"br i1 {f.any(~fits)}, label %{slow}, label %{done}, !prof !0")
+    f.emit(f"br i1 {f.any(~fits)}, label %{slow}, label %{done}{weights}")
     f.start(slow)
     # A lane's neighbours, which may be leftovers behind the end of an array, must not change its bits.
     full, slow = fits.where(small, otherwise()), f.block

@@ -29,7 +29,7 @@ from rushlight.ops.scalar import Expr, toposort
 # Of these many bytes of the widest element is a body's vector: two to four registers.
 VECTOR_BYTES = 64
 _STORED = {**LLVM, "bool": "i8", "bfloat16": "i16", "float16": "half"}
-_STAY_IN_LOOP = frozenset("sin cos tan fmod remainder floor_divide power".split())
+_STAY_IN_LOOP = frozenset("sin cos tan fmod remainder floor_divide pow power".split())
 
 
 def storage_kind(d: str) -> str:

@@ -11,7 +11,8 @@ import math
 from rushlight.base.special import (ERFCX_FAR, ERFCX_MID, INV_SQRT_PI, QUANTILE_CENTRE,
                                     QUANTILE_FAR, QUANTILE_MID)
 from rushlight.compiler.lanes import Lane, Number, polynomial
-from rushlight.compiler.polynomials import ERF_BETWEEN, ERF_FAR, ERF_LIMIT, EXP2_SINGLE, PRECISIONS
+from rushlight.compiler.polynomials import (ERF_BETWEEN, ERF_FAR, ERF_LIMIT, EXP2_LESS_ONE, EXP2_SINGLE,
+                                            LOG2_RATIO, PRECISIONS)
 
 INF, NAN = math.inf, math.nan
 
@@ -339,19 +340,29 @@ def erfinv(x: Lane) -> Lane:
 # --- powers ---------------------------------------------------------------------------------------
 
 
-def pow_double(x: Lane, y: Lane) -> Lane:
-    """x^y of doubles, to the precision that a float32 result needs; specials as C's pow."""
+def pow_regular(x: Lane, y: Lane) -> Lane:
+    """|x|^y of floats, |x| not 0 nor infinite and y finite: in doubles, to what a float needs."""
+    e, f = [part.cast("fpext", "double") for part in _split_any(x.abs())]
+    s = f / (f + 2)
+    exponent = s.fma(polynomial(s * s, LOG2_RATIO), e) * y.cast("fpext", "double")
+    exponent = _clamp(exponent, -200, 200)
+    rounded = exponent + PRECISIONS["double"].magic
+    r = exponent - (rounded - PRECISIONS["double"].magic)
+    scale = rounded.cast("bitcast", "i64").bits("shl", PRECISIONS["double"].mantissa)
+    z = r.fma(polynomial(r, EXP2_LESS_ONE), 1).cast("bitcast", "i64") + scale
+    return z.cast("bitcast", "double").cast("fptrunc", "float")
+
+
+def pow_special(x: Lane, y: Lane, z: Lane) -> Lane:
+    """x^y of any floats as C's pow says, where z is pow_regular's."""
     size = x.abs()
-    e, f = _split(size)[:2]
-    logarithm = (size > 0).where((size < INF).where((f + _log_tail(f)).fma(math.log2(math.e), e), size), -INF)
-    z = exp2(logarithm * y)
+    z = (size.equal(0) | size.equal(INF)).where((y < 0).where(1 / size, size), z)
     whole = y.f.intrinsic("llvm.trunc", y)
     half = whole * 0.5
     odd = half.f.intrinsic("llvm.trunc", half).compare("ne", half) & y.equal(whole)
-    negative = x.cast("bitcast", "i64") < 0
+    negative = x.cast("bitcast", "i32") < 0
     z = (odd & negative).where(-z, z)
     z = (y.compare("ne", whole) & (x < 0) & (x > -INF)).where(NAN, z)
     z = (size.equal(1) & y.abs().equal(INF)).where(1.0, z)
     z = (x.is_nan()).where(x, (y.is_nan()).where(y, z))
     return (y.equal(0) | x.equal(1)).where(1.0, z)
-

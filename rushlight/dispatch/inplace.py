@@ -11,14 +11,15 @@ from rushlight.autograd.inplace import check_writable, rebase, refuse_overlap
 from rushlight.autograd.mode import LOCAL
 from rushlight.base.layout import broadcast_shapes
 from rushlight.base.promotion import can_cast
-from rushlight.base.rng import default_engine
+from rushlight.base.rng import OF_THREAD, default_engine
 from rushlight.base.tape import TAPE
 from rushlight.derive import cast
 from rushlight.dispatch import arguments, overrides, pointwise
-from rushlight.dispatch.arrayrun import arrays_of, by_keyword, silent
+from rushlight.dispatch.arrayrun import by_keyword, silent
 from rushlight.dispatch.formula import Formula, check_dtype
 from rushlight.dispatch.literals import NUMBERS
 from rushlight.dispatch.outputs import overwrite
+from rushlight.dispatch.shapes import arrays_of
 from rushlight.dispatch.state import MODES
 from rushlight.ops import signature
 from rushlight.ops.table import Row
@@ -102,7 +103,7 @@ def _filling(body: Callable[..., Any], few: Any, general: Callable[..., Any]) ->
         a, s, drawn = input._a, input._s, None
         if input._k is of and a.flags.c_contiguous and (s is None or not s.inference):
             if not numbers or numbers == few.standard:
-                drawn = default_engine().cut(few, a.shape)
+                drawn = (OF_THREAD.engine or default_engine()).cut(few, a.shape)
         elif not free(input):
             return general(input, *numbers, **named)  # type: ignore[no-any-return]
         a[...] = body(a, *numbers) if drawn is None else drawn

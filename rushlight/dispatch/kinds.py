@@ -6,8 +6,7 @@ from typing import Any
 
 from rushlight.autograd.mode import LOCAL
 from rushlight.dispatch import names, transposed
-from rushlight.dispatch.formula import check_dtype
-from rushlight.dispatch.arrayrun import array_runner, by_keyword, tracked
+from rushlight.dispatch.arrayrun import array_runner, by_keyword, refusal, tracked
 from rushlight.dispatch.reducing import reduce_runner
 from rushlight.dispatch.rules import Rules
 from rushlight.ops.table import Row
@@ -28,14 +27,11 @@ def runner(row: Row) -> Run:
 
 def _refusing(row: Row, run: Run) -> Run:
     """The runner behind a check of the first operand's dtype."""
-    taken: set[Any] = set()
+    taken, check = refusal(row)
 
     def checked(*values: Any) -> Any:
-        of = values[0]._k.dtype
-        if of not in taken:
-            check_dtype(row.refuse, of, values[0]._m.size)
-            if values[0]._m.size:
-                taken.add(of)
+        if values[0]._k not in taken:
+            check(values[0])
         return run(*values)
     return checked
 

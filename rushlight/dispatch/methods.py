@@ -104,7 +104,11 @@ def _fill(self: Tensor, value: Any, node: str) -> Tensor:
 
 def zero_(self: Tensor) -> Tensor:
     """Write zeros everywhere."""
-    return _fill(self, 0, "ZeroBackward0")
+    if MODES or not inplace.free(self):
+        return _fill(self, 0, "ZeroBackward0")
+    self._a.fill(0)
+    storage(self).version += 1
+    return self
 
 
 def contiguous(self: Tensor, memory_format: MemoryFormat = contiguous_format) -> Tensor:

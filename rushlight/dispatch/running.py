@@ -83,7 +83,7 @@ def _spread_prologue(row: Row, run: Callable[..., Any], general: Callable[..., A
 def _door(text: str, row: Row, run: Callable[..., Any], general: Callable[..., Any],
           params: tuple[signature.Param, ...], direct: Callable[..., Any]) -> Callable[..., Any]:
     return overrides.compile_door(text, row, {
-        "PLAIN": state.PLAIN, "general": general, "run": run, "NUMBERS": NUMBERS,
+        **getattr(run, "scope", {}), "PLAIN": state.PLAIN, "general": general, "run": run, "NUMBERS": NUMBERS,
         "LISTS": frozenset({list, tuple}), "INT": frozenset({int}), "TUPLES": frozenset({tuple, list, Size}),
         "DTYPE": dtype, "PLANS": getattr(run, "plans", None), "learn": getattr(run, "learn", None),
         "LOCAL": LOCAL, "whole": whole,
@@ -151,9 +151,9 @@ def _prologue(row: Row, run: Callable[..., Any], general: Callable[..., Any],
                      + ["out=out"] * row.out)
     lists = "".join(f"    if {p.name}.__class__ is list:\n        {p.name} = tuple({p.name})\n"
                     for p in params if p.type.startswith("Ints"))
+    body = getattr(run, "text", f"    return run({names})\n")
     text = (f"def {row.name}({signature.source(params, out=row.out)}, **extra):\n{lists}"
             f"    if {' or '.join(checks)}:\n"
             f"        return general({call}, **extra)\n"
-            f"{_planned(row, run, params, {})}"
-            f"    return run({names})\n")
+            f"{_planned(row, run, params, {})}{body}")
     return _door(text, row, run, general, params, direct)

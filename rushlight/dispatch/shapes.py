@@ -21,12 +21,13 @@ def meta_run(row: Row, body: Callable[..., Any], values: Sequence[Any]) -> Any:
         return as_meta(row.meta(*values))
     with np.errstate(all="ignore"):
         # Meta arrays read as zeros without memory behind them, so a body can run on them.
-        found = body(*_arrays(values))
+        found = body(*arrays_of(values))
     return as_meta(found)
 
 
-def _arrays(values: Sequence[Any]) -> list[Any]:
-    return [v._a if isinstance(v, Tensor) else v.__class__([_arrays([i])[0] for i in v])
+def arrays_of(values: Sequence[Any]) -> list[Any]:
+    """Arguments with arrays in the place of tensors."""
+    return [v._a if isinstance(v, Tensor) else v.__class__([arrays_of([i])[0] for i in v])
             if v.__class__ in (list, tuple) else v for v in values]
 
 

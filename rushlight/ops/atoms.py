@@ -17,6 +17,7 @@ import ml_dtypes
 import numpy as np
 
 from rushlight.base import bessel, fused, incomplete, orthogonal, special
+from rushlight.base.quiet import restore, strict
 from rushlight.ops.scalar import Expr, const, m
 
 Rule = Callable[..., tuple[Expr | None, ...]]
@@ -150,9 +151,15 @@ def _lcm(a: Any, b: Any) -> Any:
 def _whole(divide: Callable[..., Any]) -> Callable[..., Any]:
     """A division that refuses integers by 0, as PyTorch's kernels do."""
     def checked(a: Any, b: Any, **arg: Any) -> Any:
-        if b.dtype.kind in "iu" and a.dtype.kind in "iub" and a.size and np.count_nonzero(b) < b.size:
-            raise RuntimeError("ZeroDivisionError")
-        return divide(a, b, **arg)
+        if b.dtype.kind not in "iu" or a.dtype.kind not in "iub":
+            return divide(a, b, **arg)
+        token = strict()
+        try:
+            return divide(a, b, **arg)
+        except FloatingPointError:
+            raise RuntimeError("ZeroDivisionError") from None
+        finally:
+            restore(token)
     return checked
 
 

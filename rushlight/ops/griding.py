@@ -163,13 +163,15 @@ def _(input: Array, grid: Array, *how: Any) -> Way:
     offsets = np.arange(math.prod(lead)).reshape(*lead, *[1] * len(sizes)) * (math.prod(sizes) * of.itemsize)
     given, address = [np.array(n, np.int32) for n in sizes], machine("team", "pointer")
     large, shape = offsets.size * points >= BIG, (*lead, *grid.shape[1:-1])
-    dims = [(slice(None), None, ..., k) for k in reversed(range(len(sizes)))]
-    start, out, grid = np.array(address(input)), np.empty(shape, of), np.ascontiguousarray(grid)
+    # Coordinates dim by dim, each of which the channels read again and again.
+    first = grid.ndim - 1, *range(grid.ndim - 1)
+    dims = [(k, slice(None), None) for k in reversed(range(len(sizes)))]
+    start, out, grid = np.array(address(input)), np.empty(shape, of), grid.transpose(first).copy()
     views = start, offsets, *[grid[dim] for dim in dims], *given, out
     loop = None if large else machine("direct", "loop")(kernel, views, (start, offsets, grid, *given, out))
 
     def sample(input: Array, grid: Array) -> Array:
-        start, grid = np.array(address(input)), np.asarray(grid, order="C")
+        start, grid = np.array(address(input)), grid.transpose(first).copy()
         if loop is None:
             return kernel.large(start, offsets, *[grid[dim] for dim in dims], *given)  # type: ignore[no-any-return]
         out = np.empty(shape, of)

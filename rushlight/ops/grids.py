@@ -145,8 +145,8 @@ def _powers(x: Any, count: int) -> Any:
 # --- complex numbers from two parts ---------------------------------------------------------------
 
 
-def _two(a: Array, b: Array, allowed: tuple[str, ...], fill: Callable[..., None]) -> Way:
-    """The complex numbers whose two parts fill(a, b, real, imag) writes."""
+def _two(a: Array, b: Array, allowed: tuple[str, ...], parts: Callable[..., tuple[Array, ...]]) -> Way:
+    """The complex numbers of the two parts that parts(a, b) gives."""
     one, two = dt.from_numpy_dtype(a.dtype), dt.from_numpy_dtype(b.dtype)
     if one.name not in allowed or two.name not in allowed:
         names = "Half, Float or Double" if len(allowed) > 2 else "Float or Double"
@@ -162,7 +162,7 @@ def _two(a: Array, b: Array, allowed: tuple[str, ...], fill: Callable[..., None]
 
     def run(a: Array, b: Array) -> Array:
         out = np.empty(shape, of)
-        fill(a, b, out.real, out.imag)
+        out.real, out.imag = parts(a, b)
         return out
     return run
 
@@ -171,9 +171,7 @@ def _two(a: Array, b: Array, allowed: tuple[str, ...], fill: Callable[..., None]
 @resolved
 def complex_(real, imag) -> Way:
     """real + i * imag, of two real tensors of one dtype."""
-    def fill(a: Array, b: Array, real: Array, imag: Array) -> None:
-        real[...], imag[...] = a, b
-    return _two(real, imag, ("float16", "float32", "float64"), fill)
+    return _two(real, imag, ("float16", "float32", "float64"), lambda *parts: parts)
 
 
 @complex_.gradient
@@ -185,10 +183,8 @@ def _(s: Any, grad: Any) -> Any:
 @resolved
 def polar(abs, angle) -> Way:
     """abs * (cos(angle) + i * sin(angle)), of two real tensors of one dtype."""
-    def fill(size: Array, angle: Array, real: Array, imag: Array) -> None:
-        real[...] = size * np.cos(angle)
-        imag[...] = size * np.sin(angle)
-    return _two(abs, angle, ("float32", "float64"), fill)
+    return _two(abs, angle, ("float32", "float64"), lambda size, angle: (
+        size * np.cos(angle), size * np.sin(angle)))
 
 
 @polar.gradient

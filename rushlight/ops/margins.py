@@ -1,9 +1,9 @@
 """Losses of distances and margins, the distances themselves, and of sequences (CTC)."""
 from __future__ import annotations
 
-from functools import lru_cache, partial
+from functools import lru_cache, partial, reduce
 from math import inf, prod
-from operator import index
+from operator import add, index
 from typing import Any
 
 import numpy as np
@@ -230,9 +230,7 @@ def _ctc_loss(logs, targets, times: "Ints", lengths: "Ints", blank: "int", zero_
     labels, row, _ = _trellis(targets, lengths, blank)
     found = _ways(logs[:, row, labels], labels)
     final, label = found[_ends(times, lengths)]
-    most = np.maximum(final, label)
-    base = np.maximum(most, np.finfo(most.dtype).min)  # nothing leads to some
-    losses = -(np.log(np.exp(final - base) + np.exp(label - base)) + most)
+    losses = _loss(dt.from_numpy_dtype(final.dtype).name)(final, label)
     if 0 in lengths or 0 in times:
         none, never = (np.array(given) == 0 for given in (lengths, times))
         losses = np.where(never, np.where(none, 0, inf), np.where(none, -final, losses))
@@ -274,8 +272,8 @@ def _(s: Any, *grads: Any) -> Any:
 
 def _ways(emitted: Array, labels: Array) -> Array:
     """log of the sum over ways to each state (last axis) at each time (first), from one of the first two."""
-    barred = np.full(labels.shape, -inf, emitted.dtype)
-    barred[:, 2:][labels[:, 2:] != labels[:, :-2]] = 0  # a leap over a blank is to another label
+    padded = np.empty((len(labels), labels.shape[1] + 2), labels.dtype)
+    padded[:, 2:] = labels
     wide = np.empty((*emitted.shape[:2], labels.shape[1] + 2), emitted.dtype)
     wide[:, :, :2] = wide[0] = -inf
     found, run = wide[:, :, 2:], _steps(len(emitted), *labels.shape, emitted.dtype)
@@ -284,7 +282,7 @@ def _ways(emitted: Array, labels: Array) -> Array:
         found[1:][found[:-1] == inf] = np.nan  # as of several states
         return found
     found[0, :, :2] = emitted[0, :, :2]
-    run(wide, barred, np.ascontiguousarray(emitted))
+    run(wide, padded, np.ascontiguousarray(emitted))
     return found
 
 
@@ -293,24 +291,39 @@ def _steps(steps: int, n: int, states: int, of: Any) -> Any:
     """All steps in one call, for arrays of these sizes; None where a row is no line of several states."""
     if states == 1:
         return None
-    wide, barred, emitted = [np.empty((*s, k), of) for s, k in (((steps, n), states + 2), ((n,), states), (
-        (steps, n), states))]
-    operands = wide[:-1, :, 2:], wide[:-1, :, 1:-1], wide[:-1, :, :-2], barred, emitted[1:], wide[1:, :, 2:]
-    return machine("direct", "loop")(_step(dt.from_numpy_dtype(of).name), operands, (wide, barred, emitted))
+    wide, labels = np.empty((steps, n, states + 2), of), np.empty((n, states + 2), np.int64)
+    emitted = np.empty((steps, n, states), of)
+    operands = (wide[:-1, :, 2:], wide[:-1, :, 1:-1], wide[:-1, :, :-2], labels[:, 2:], labels[:, :-2],
+                emitted[1:], wide[1:, :, 2:])
+    return machine("direct", "loop")(_step(dt.from_numpy_dtype(of).name), operands, (wide, labels, emitted))
 
 
 @lru_cache(maxsize=None)
 def _step(of: str) -> Any:
-    """The kernel of a state: by the three that lead to it, whether the last may, and what is emitted."""
-    *ways, barred, now = operands = [symbol(n) for n in ("stay", "step", "leap", "barred", "now")]
-    ways[2] = m.where(m.eq(barred, 0.0), ways[2], -inf)
-    most = m.maximum(m.maximum(*ways[:2]), ways[2])
-    base = m.where(m.eq(most, -inf), 0.0, most)  # nothing leads to some
-    parts = [m.exp(way - base) for way in ways]
-    total = m.log(parts[0] + parts[1] + parts[2]) + base + now
-    kernel = machine("pointwise", "pointwise")((total,), tuple((n.arg, of) for n in operands), (of,))
+    """The kernel of a state: by the three that lead to it, its label, the last of these, what is emitted."""
+    stay, step, leap, label, other, now = map(symbol, "stay step leap label other now".split())
+    allowed = m.where(m.ne(label, other), leap, -inf)  # over a blank to another label
+    kinds = [(n.arg, of) for n in (stay, step, leap)], [(n.arg, "int64") for n in (label, other)]
+    return _kernel(_log_sum(stay, step, allowed) + now, (*kinds[0], *kinds[1], ("now", of)), of)
+
+
+@lru_cache(maxsize=None)
+def _loss(of: str) -> Any:
+    """The kernel of a loss: by both states that may be the last."""
+    return _kernel(-_log_sum(symbol("final"), symbol("label")), (("final", of), ("label", of)), of)
+
+
+def _kernel(root: Any, operands: Any, of: str) -> Any:
+    kernel = machine("pointwise", "pointwise")((root,), operands, (of,))
     kernel.compile_now()
     return kernel
+
+
+def _log_sum(*ways: Any) -> Any:
+    """log of the sum of exp, in PyTorch's steps."""
+    most = reduce(m.maximum, ways)
+    base = m.where(m.eq(most, -inf), 0.0, most)  # nothing leads to some
+    return m.log(reduce(add, [m.exp(way - base) for way in ways])) + base
 
 
 @lru_cache(maxsize=32)

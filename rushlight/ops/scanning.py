@@ -52,6 +52,7 @@ def _along(shape: tuple[int, ...], d: int) -> str:
     return "columns" if d < len(shape) - 1 else "lines" if math.prod(shape[:-1]) <= _LINES else "rows"
 
 
+_FEW = 64  # numbers, for which NumPy is sooner done
 _LINES = 4  # rows that are done sooner one by one than beside each other in vectors
 _UFUNCS = {"add": (np.add, "sum"), "mul": (np.multiply, "prod")}
 
@@ -62,8 +63,9 @@ def running_sums(a: Array) -> Way:
     kernel = machine("scan", "scan")("add", _along(shape, last), of.name, of.name)
 
     def run(a: Array) -> Array:
-        out = np.empty(shape, of)
-        return out if a.flags.c_contiguous and kernel.fn(a, out, last) else np.add.accumulate(a, -1, of)
+        if a.size > _FEW and a.flags.c_contiguous and kernel.fn(a, out := np.empty(shape, of), last):
+            return out
+        return np.add.accumulate(a, -1, of)
     return run
 
 

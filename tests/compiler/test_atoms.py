@@ -27,7 +27,7 @@ ULP = {
     "log10": (2, 2), "log1p": (1.5, 2), "sigmoid": (2.6, 2.6), "tanh": (2.6, 3), "sin": (2, 2),
     "cos": (2, 2), "tan": (2, 2), "asin": (2.5, 2), "acos": (2.5, 2.5), "atan": (3, 2),
     "atan2": (1.5, 2), "sinh": (2.6, 3), "cosh": (2, 2.5), "asinh": (3, 3), "acosh": (3, 3.5),
-    "atanh": (3, 3.5), "erf": (1.5, 2), "erfc": (1, 5), "erfinv": (1, 5), "pow": (1, 2),
+    "atanh": (3, 3.5), "erf": (1.5, 2), "erfc": (1, 5), "erfinv": (1, 5), "pow": (0.501, 2),
     "lgamma": (2, 4), "hypot": (1, 1), "rsqrt": (1.5, 1.5)}
 SPECIALS = [np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0, 0.5, -0.5, 2.0, 3.0, -3.0]
 # The sign of a zero result is left open.
