@@ -58,9 +58,8 @@ _ITEM = Param("_t", "Tensor | None")
 
 
 def _shape(p: Param) -> str:
-    n = p.name
-    return f"{n} and [None if _t is None else _t._m.shape for _t in {n}]" if p.is_list else (
-        _attribute(p, "_m.shape"))
+    each = f"{p.name} and [None if _t is None else _t._m.shape for _t in {p.name}]"
+    return each if p.is_list else _attribute(p, "_m.shape")
 
 
 def _attribute(p: Param, name: str) -> str:

@@ -18,8 +18,7 @@ class Saved:
 
     __slots__ = ("_node", "_values", "_shapes", "_kinds", "_results")
 
-    def __init__(self, values: dict[str, Any], shapes: tuple[Any, ...], kinds: tuple[Any, ...],
-                 results: Any) -> None:
+    def __init__(self, values: dict[str, Any], shapes: Any, kinds: Any, results: Any) -> None:
         self._values, self._shapes, self._kinds, self._results = values, shapes, kinds, results
         self._node: Any = None
 
