@@ -1,8 +1,6 @@
 """torch.serialization: save, load, and what governs them."""
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -23,6 +21,9 @@ class SourceChangeWarning(Warning):
 @contextmanager
 def mkdtemp() -> Iterator[str]:
     """A temporary folder that is removed at the end of the block."""
+    import shutil  # not at the first load
+    import tempfile
+
     path = tempfile.mkdtemp()
     try:
         yield path

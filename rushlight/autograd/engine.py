@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from functools import partial
 from heapq import heappop, heappush
 from importlib import import_module
+from threading import get_ident
 from time import perf_counter
 from typing import Any
 
@@ -21,7 +22,7 @@ from rushlight.autograd import hooks
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad, GradientEdge, Node, freed, listed
 from rushlight.autograd.packing import Packed
-from rushlight.base.spans import SPANS, records
+from rushlight.base.spans import SPANS
 from rushlight.base.tape import TAPE, constant, escape
 from rushlight.tensor.geometry import strided
 from rushlight.tensor.gradient import Gradient
@@ -111,7 +112,7 @@ def _run(roots: list[tuple[Node, int, Tensor]], keep: bool, create: bool,
     buffers, heap = _entered(roots)
     turns: dict[Node, float] | None = None
     add = partial(TAPE[-1].accumulate, _accumulate) if TAPE else _accumulate
-    kept = records() if SPANS else ()
+    kept = [log.records for log in SPANS if log.thread == get_ident()] if SPANS else ()
     while heap:
         node = heappop(heap)[1]
         grad = buffers.pop(node)

@@ -31,16 +31,12 @@ class Log:
 SPANS: list[Log] = []
 
 
-def records() -> list[list[Any]]:
-    """Where the profilers of this thread keep their records."""
-    return [log.records for log in SPANS if log.thread == get_ident()]
-
-
 def note(place: Any, start: float) -> None:
     """Leave a record of what began at `start` and ends now."""
     end = perf_counter()
-    for kept in records():
-        kept += (place, start, end)
+    for log in SPANS:
+        if log.thread == get_ident():
+            log.records += (place, start, end)
 
 
 def spanned(name: Any, call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:

@@ -169,8 +169,9 @@ def _alone() -> Callable[..., bool]:
     return builtin("call", _address("rl_call"))
 
 
+@lru_cache(maxsize=None)
 def possible() -> bool:
-    """Whether there is a team."""
+    """Whether there can be a team; a forked child takes its parent's word."""
     return _team(1) is not None
 
 

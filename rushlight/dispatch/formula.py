@@ -28,7 +28,7 @@ from rushlight.dispatch.state import MODES, interpret, wrapped
 from rushlight.ops.atoms import ATOMS
 from rushlight.ops.scalar import Expr, inputs, m, narrowed, substitute, symbol, toposort
 from rushlight.tensor.kind import Kind, kind
-from rushlight.tensor.tensor import Tensor, wrap
+from rushlight.tensor.tensor import WRAPPED, Tensor, wrap
 
 
 # Names of dtypes that are taken though the table refuses them by name: array_api's unsigned integers.
@@ -183,7 +183,7 @@ class Formula:
 
     def __call__(self, *values: Any) -> Any:
         """The result as a fresh tensor, recorded where a gradient is tracked."""
-        if MODES and wrapped(values):
+        if MODES and WRAPPED and wrapped(values):
             return interpret(self, self, values, {})
         entry = self.entry(values)
         arrays = [v._a if isinstance(v, Tensor) else scalar(v, entry.scalar_np) for v in values]

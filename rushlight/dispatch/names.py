@@ -191,23 +191,16 @@ def place(node: Any) -> Any:
     return _renamed(cls, name_of(node)) if saved.tensors() else (cls, saved._shapes, saved._values)
 
 
-def place_by_shapes(node: Any) -> type:
-    """The class of that name, where nothing but the operands' shapes decides."""
+def place_by_shapes(node: Any) -> Any:
+    """The same, where nothing but the operands' shapes decides."""
     cls, saved = node.__class__, node.saved
-    return cls if saved.__class__ is not Saved else _of_shapes(cls, *saved._shapes.values())
-
-
-@lru_cache(maxsize=1024)
-def _of_shapes(cls: Any, *shapes_and_kinds: Any) -> type:
-    """A class named by what tensors are there in the order of the parameters: the last may lack."""
-    names = [p.name for p in cls.rules.tensor_params]
-    return _renamed(cls, named(cls, dict(zip(names, shapes_and_kinds[::2]))))
+    return cls if saved.__class__ is not Saved else (cls, saved._shapes)
 
 
 def named(cls: Any, shapes: Any, values: Any = ()) -> str:
     """The same without the node."""
     plain = cls is cls.rules.nodes[cls.multi] and shapes is not None
-    return plain and cls.rules.naming(_Given(shapes, values)) or cls.__name__
+    return plain and cls.rules.naming(_Given(dict(zip(cls.rules.places, shapes)), values)) or cls.__name__
 
 
 def settle(node: Any) -> Any:

@@ -40,7 +40,7 @@ def record(_values, _out):
         attach(_node, _out)
     _node.next = ({edges})
     _node.hooks, _node.seq = None, next_seq()
-    _node.saved = Saved({{{values}}}, {{{shapes}}}, _results)
+    _node.saved = Saved({{{values}}}, ({shapes}), ({kinds}), _results)
     if TRACES.record is not None:
         TRACES.record(_node)
 '''
@@ -58,12 +58,14 @@ _ITEM = Param("_t", "Tensor | None")
 
 
 def _shape(p: Param) -> str:
+    each = f"{p.name} and [None if _t is None else _t._m.shape for _t in {p.name}]"
+    return each if p.is_list else _attribute(p, "_m.shape")
+
+
+def _attribute(p: Param, name: str) -> str:
+    """Code of an operand's attribute; None where it is no tensor."""
     n = p.name
-    if p.is_list:
-        return f"{n!r}: {n} and [None if _t is None else _t._m.shape for _t in {n}]"
-    if p.type == "Tensor":
-        return f"{n!r}: {n}._m.shape, ({n!r}, 0): {n}._k"
-    return f"**({{{n!r}: {n}._m.shape, ({n!r}, 0): {n}._k}} if isinstance({n}, Tensor) else {{}})"
+    return f"{n}.{name}" if p.type == "Tensor" else f"{n}.{name} if isinstance({n}, Tensor) else None"
 
 
 class Rules:
@@ -73,6 +75,7 @@ class Rules:
                  keeps: frozenset[str] | None = None) -> None:
         self.rule, self.row = rule, row
         self.tensor_params = [p for p in row.params if p.is_tensor or p.is_list]
+        self.places = {p.name: place for place, p in enumerate(self.tensor_params)}
         # Derived rules read their arguments by computed names and say so.
         names = keeps if keeps is not None else getattr(rule, "keeps", None) or mentioned(rule)
         self.keeps = frozenset(p.name for p in row.params if p.name in names)
@@ -102,7 +105,8 @@ class Rules:
             results="results(_out, True)" if self.keeps_result else "None",
             edges="".join(f"{_edge(p, p.name)}, " for p in self.tensor_params),
             values=", ".join(filter(None, (self._value(p) for p in params))),
-            shapes=", ".join(map(_shape, self.tensor_params)))
+            shapes="".join(f"{_shape(p)}, " for p in self.tensor_params),
+            kinds="".join(f"{_attribute(p, '_k')}, " for p in self.tensor_params))
         scope = {"Tensor": Tensor, "new": object.__new__, "TRACES": TRACES, "attach": _attach,
                  "results": self._results, "next_seq": next_seq, "Saved": Saved, "Kept": Kept,
                  "KeptList": KeptList, "result_alias": result_alias, "nodes": self.nodes}
@@ -156,17 +160,17 @@ def _apply_multi(node: Any, grads: list[Any]) -> list[Any]:
 
 
 def _flatten(node: Any, found: Any) -> list[Any]:
-    params, shapes = node.rules.tensor_params, node.saved._shapes
+    params, saved = node.rules.tensor_params, node.saved
     if found.__class__ is not tuple:
         found = (found,)
     if node.rules.lists and len(params) == 1 and not (len(found) == 1 and isinstance(found[0], list)):
         found = (list(found),)
     flat: list[Any] = []
-    for p, g in zip(params, found, strict=False):
+    for p, g, shape, of in zip(params, found, saved._shapes, saved._kinds, strict=False):
         if p.is_list:
-            flat.extend(g if g is not None else [None] * len(shapes[p.name]))
+            flat.extend(g if g is not None else [None] * len(shape))
         else:
-            flat.append(g if g is None else _fitted(g, shapes.get((p.name, 0))))
+            flat.append(g if g is None else _fitted(g, of))
     if node.rules.lists:
         flat.extend([None] * (len(node.next) - len(flat)))
     return flat

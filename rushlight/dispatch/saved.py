@@ -11,12 +11,15 @@ from rushlight.tensor.tensor import Tensor
 
 
 class Saved:
-    """The `s` of a declared gradient (see Row): arguments, result, shapes, needs."""
+    """The `s` of a declared gradient (see Row): arguments, result, shapes, needs.
 
-    __slots__ = ("_node", "_values", "_shapes", "_results")
+    shapes, kinds: of its operands in order, None for what is no tensor; a list of shapes for a list.
+    """
 
-    def __init__(self, values: dict[str, Any], shapes: dict[str, Any], results: Any) -> None:
-        self._values, self._shapes, self._results = values, shapes, results
+    __slots__ = ("_node", "_values", "_shapes", "_kinds", "_results")
+
+    def __init__(self, values: dict[str, Any], shapes: Any, kinds: Any, results: Any) -> None:
+        self._values, self._shapes, self._kinds, self._results = values, shapes, kinds, results
         self._node: Any = None
 
     def __getattr__(self, name: str) -> Any:
@@ -62,17 +65,17 @@ class Saved:
 
         many, results = self._results or (False, [])
         results = self._results and (many, [changed(k, i) for i, k in enumerate(results)])
-        return Saved({n: changed(v) for n, v in self._values.items()}, self._shapes, results)
+        return Saved({n: changed(v) for n, v in self._values.items()}, self._shapes, self._kinds, results)
 
     def shape(self, name: str) -> Any:
         """The shape of a tensor argument (a list of shapes for a list of tensors)."""
-        return self._shapes[name]
+        return self._shapes[self._node.rules.places[name]]
 
     def needs(self, name: str) -> bool:
         """Whether the gradient of this argument is wanted."""
         start = 0
-        for p in self._node.rules.tensor_params:
-            count = len(self._shapes.get(p.name, ())) if p.is_list else 1
+        for p, shape in zip(self._node.rules.tensor_params, self._shapes, strict=True):
+            count = len(shape or ()) if p.is_list else 1
             if p.name == name:
                 return self._node.next[start:start + count] != (None,) * count
             start += count

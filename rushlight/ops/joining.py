@@ -107,10 +107,13 @@ def _stack(tensors: "list[Tensor]", dim: "int") -> Way:
         if t.shape != first:
             raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(first)} at "
                                f"entry 0 and {list(t.shape)} at entry {place}")
-    shape, one, of = (*first[:d], len(tensors), *first[d:]), (*first[:d], 1, *first[d:]), tensors[0].dtype
-    if d < len(first) and _last(tensors):
-        return lambda tensors: np.concatenate(tensors, d).reshape(shape)
-    return lambda tensors: np.concatenate([t.reshape(one) for t in tensors], d, np.empty(shape, of))
+    shape, of = (*first[:d], len(tensors), *first[d:]), tensors[0].dtype
+    if d == len(first):
+        return lambda tensors: np.array(tensors, of) if not first else (
+            np.concatenate([t[..., None] for t in tensors], d, np.empty(shape, of)))
+    joined = None if _last(tensors) else (*first[:d], len(tensors) * first[d], *first[d + 1:])
+    return lambda tensors: np.concatenate(
+        tensors, d, None if joined is None else np.empty(joined, of)).reshape(shape)
 
 
 _stack.gradient(lambda s, grad: list(grad.unbind(s.dim)))

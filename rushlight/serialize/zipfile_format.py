@@ -6,7 +6,6 @@ from the standard library's zipfile and reads records straight into NumPy memory
 """
 from __future__ import annotations
 
-import hashlib
 import mmap
 import os
 import struct
@@ -71,8 +70,10 @@ class Writer:
 
     def finish(self, version: str = "version", number: bytes = b"3\n") -> None:
         """Write the format version (into the record `version`), the id of the content, and the directory."""
+        from hashlib import blake2b  # which takes 3 ms to load, and no reader needs it
+
         self.write(version, number)
-        names = hashlib.blake2b("\n".join(sorted(self._names)).encode(), digest_size=8).digest()
+        names = blake2b("\n".join(sorted(self._names)).encode(), digest_size=8).digest()
         identity = f"{int.from_bytes(names, 'little'):020d}{self._checksums:020d}"
         self.write(".data/serialization_id", identity.encode())
         start, entries = self._offset, b"".join(self._directory)

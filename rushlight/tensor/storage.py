@@ -103,7 +103,7 @@ def owner(array: Array) -> Array:
 
 def span(array: Array) -> Array:
     """The memory between an array's first and last element, as a 1-d array."""
-    if not array.size:
+    if array.flags.c_contiguous:  # as all without elements are
         return array.reshape(-1)
     steps = sum((n - 1) * s for n, s in zip(array.shape, array.strides, strict=True))
     plain = array.view(f"V{array.itemsize}")  # as_strided knows no bfloat16

@@ -15,9 +15,9 @@ import pickle
 import select
 import signal
 import sys
-import threading
 import time
 import warnings
+from _thread import start_new_thread
 from collections.abc import Callable
 from functools import lru_cache
 from types import SimpleNamespace
@@ -180,7 +180,8 @@ def _load_what_workers_need() -> None:
     numpy_seed(0, 0)
     torch.get_num_threads()
     shared.dumps(torch.zeros(1))
-    torch.stack([torch.zeros(1), torch.zeros(1)]).index_select(0, torch.tensor([0]))
+    # By the code that gathers the rows of several batches.
+    torch.stack([torch.zeros(64), torch.zeros(64)]).index_select(0, torch.zeros(4096, dtype=torch.int64))
     torch.tensor([1.0], dtype=torch.float64)
 
 
@@ -254,8 +255,7 @@ def _unload(body: bytes, block: Any, size: int, spans: Any) -> Callable[[], Job]
 def _live(end: channel.Channel, stack_end: Any, freight: Any, number: int) -> None:
     """The whole life of a worker process."""
     _prepare_signals(stack_end)
-    threading.Thread(target=_end_with_main, args=(end.fileno(),), name="rushlight-lifeline",
-                     daemon=True).start()
+    start_new_thread(_end_with_main, (end.fileno(),))  # without waiting until it runs, as Thread.start does
     try:
         torch.set_num_threads(1)
         writer = shared.Writer(end)
