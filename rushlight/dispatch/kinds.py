@@ -10,7 +10,8 @@ from rushlight.dispatch.formula import check_dtype
 from rushlight.dispatch.arrayrun import array_runner, by_keyword, tracked
 from rushlight.dispatch.reducing import reduce_runner
 from rushlight.dispatch.rules import Rules
-from rushlight.ops.table import Row
+from rushlight.dispatch.shapes import refuse_meta
+from rushlight.ops.table import LENIENCE, Row
 from rushlight.dispatch.planning import planner
 from rushlight.dispatch.viewing import view_runner
 
@@ -31,10 +32,12 @@ def _refusing(row: Row, run: Run) -> Run:
     taken: set[Any] = set()
 
     def checked(*values: Any) -> Any:
-        of = values[0]._k.dtype
+        of = values[0]._k
         if of not in taken:
-            check_dtype(row.refuse, of, values[0]._m.size)
-            if values[0]._m.size:
+            check_dtype(row.refuse, of.dtype, values[0]._m.size)
+            if of.on_meta:
+                refuse_meta(row)
+            if values[0]._m.size and not LENIENCE.passed:
                 taken.add(of)
         return run(*values)
     return checked

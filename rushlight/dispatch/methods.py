@@ -56,6 +56,15 @@ def copy_(self: Tensor, src: Any, non_blocking: bool = False) -> Tensor:
     return self
 
 
+def _follow_(self: Tensor, src: Any) -> Tensor:
+    """copy_ as kernels write running values: also where a function that only reads them is differentiated."""
+    captured, LOCAL.transforms = LOCAL.transforms, ()
+    try:
+        return copy_(self, src)
+    finally:
+        LOCAL.transforms = captured
+
+
 def assign(a: Array, b: Any) -> None:
     """a[...] = b with PyTorch's conversions."""
     with np.errstate(all="ignore"):
@@ -361,8 +370,8 @@ def _each(op: str, function: Any, out: Tensor, **others: Tensor) -> Tensor:
 # For interpreters, which see the functional rows.
 copy_.writes = fill_.writes = True  # type: ignore[attr-defined]
 METHODS: dict[str, Callable[..., Any]] = {
-    "copy_": copy_, "fill_": fill_, "zero_": zero_, "contiguous": contiguous, "view": view, "to": to,
-    "type": type_, "cpu": cpu, "cuda": cuda, "resize_": resize_, "resize_as_": resize_as_,
+    "copy_": copy_, "_follow_": _follow_, "fill_": fill_, "zero_": zero_, "contiguous": contiguous, "view": view,
+    "to": to, "type": type_, "cpu": cpu, "cuda": cuda, "resize_": resize_, "resize_as_": resize_as_,
     "set_": set_, "new_tensor": new_tensor, "new": new, "share_memory_": share_memory_,
     "pin_memory": pin_memory, "apply_": apply_, "map_": map_, "map2_": map2_,
     "float": _converter(dt.float32), "double": _converter(dt.float64), "half": _converter(dt.float16),

@@ -217,6 +217,7 @@ def poisson_nll_loss(input, target, log_input: "bool" = True, full: "bool" = Fal
 def gaussian_nll_loss(input, target, var: "Tensor | Number", full: "bool" = False,
                       eps: "float" = 1e-6, reduction: "str" = "mean"):
     """0.5 (log var + (input - target) ** 2 / var), var at least eps."""
+    negative = (var < 0).any() if hasattr(var, "_a") else var < 0
     if not hasattr(var, "_a"):
         var = input.new_full(input.shape, var)
     if var.shape != input.shape:
@@ -226,7 +227,7 @@ def gaussian_nll_loss(input, target, var: "Tensor | Number", full: "bool" = Fals
             raise ValueError("var is of incorrect size")
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not valid")
-    if bool((var._a < 0).any()):
+    if negative:
         raise ValueError("var has negative entry/entries")
     held = var.clone()
     held = where(var.detach() < eps, (var - var.detach()) + eps, held)

@@ -75,7 +75,7 @@ def _batch_norm_with_update(input, weight: "Tensor | None", bias: "Tensor | None
                             running_var: "Tensor", momentum: "float", eps: "float"):
     """native_batch_norm in training, and an empty reserve."""
     found = native_batch_norm(input, weight, bias, running_mean, running_var, True, momentum, eps)
-    return *found, empty(0, dtype=uint8)
+    return *found, empty(0, dtype=uint8, device=input.device)
 
 
 # --- backward ops of layers -----------------------------------------------------------------------
@@ -190,7 +190,7 @@ def _starts(data: Any, lengths: Any, axis: int, unsafe: bool) -> Any:
     if lengths.dtype.category != 1:
         raise NotImplementedError('"_segment_reduce_lengths_cpu_kernel1" not implemented for '
                                   f"'{lengths.dtype.legacy}'")
-    if not unsafe:
+    if not (unsafe or data._k.on_meta):
         if (lengths < 0).any():
             raise RuntimeError("lengths contains negative value!")
         if (lengths.sum(-1) != data.shape[lengths.ndim - 1]).any():

@@ -312,7 +312,7 @@ def _update_running(count: int, center: Any, spread: Any, running_mean: Any, run
                                   (running_var, spread, count / max(count - 1, 1))):
         if running is not None:
             fresh = fresh.detach().reshape(-1) * scale
-            running.copy_((1 - momentum) * running.detach() + momentum * fresh)
+            running._follow_((1 - momentum) * running.detach() + momentum * fresh)
 
 
 @composite(where=("nn.functional",), planned=True)
