@@ -187,7 +187,7 @@ def ctc_loss(log_probs, targets, input_lengths: "Any", target_lengths: "Any", bl
 
 def _lengths(name: str, value: Any) -> Ints:
     try:
-        return tuple(map(index, value._a.ravel().tolist() if hasattr(value, "_a") else value))
+        return tuple(map(index, value.ravel().tolist() if hasattr(value, "_a") else value))
     except TypeError:
         raise TypeError(f"ctc_loss(): {name} must be a tensor or tuple of ints, not {value!r}") from None
 

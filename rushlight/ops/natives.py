@@ -27,14 +27,14 @@ formulas("natives")
 
 @composite(where=("torch",), out=True)
 def _softmax_backward_data(grad_output, output, dim: "int", input_dtype: "Any"):
-    """The gradient of softmax, from its result, in the dtype that its input had."""
-    return _softmax_backward(grad_output, output, dim).to(input_dtype)
+    """The gradient of softmax, from its result."""
+    return _softmax_backward(grad_output, output, dim)
 
 
 @composite(where=("torch",), out=True)
 def _log_softmax_backward_data(grad_output, output, dim: "int", input_dtype: "Any"):
-    """The gradient of log_softmax, from its result, in the dtype that its input had."""
-    return _log_softmax_backward(grad_output, output, dim).to(input_dtype)
+    """The gradient of log_softmax, from its result."""
+    return _log_softmax_backward(grad_output, output, dim)
 
 
 @composite(where=("torch",))

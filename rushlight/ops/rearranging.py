@@ -9,7 +9,7 @@ import numpy as np
 from rushlight.base.errors import wrap_dim, wrap_dims
 from rushlight.base.layout import as_tuple
 from rushlight.ops.copying import in_format, kept_order, tensor_of
-from rushlight.ops.along import at_least_1d
+from rushlight.ops.along import at_least_1d, refuse_wide
 from rushlight.ops.table import ROWS, Array, Row, composite, opaque
 from rushlight.ops.oneatom import formulas
 from rushlight.ops.ways import Way, resolved
@@ -25,6 +25,8 @@ formulas("rearranging")
 def flip(input, dims: "*Ints") -> Way:
     """The order of the elements along each of dims reversed."""
     axes = wrap_dims(as_tuple(dims), input.ndim) if as_tuple(dims) else ()
+    if input.ndim - 1 in axes and input.size:  # PyTorch copies whole rows otherwise
+        refuse_wide("flip_cpu", input.dtype)
     at = (..., *[slice(None, None, -1 if d in axes else 1) for d in range(input.ndim)])
     order = kept_order(input)
     return lambda a: a[at].copy(order)  # in the order of dims in memory, as PyTorch's is

@@ -12,9 +12,9 @@ from rushlight.base.layout import as_tuple
 from rushlight.base.promotion import of_number, promote_types
 from rushlight.base.results import named
 from rushlight.ops.copying import tensor_of
-from rushlight.ops.along import legacy
+from rushlight.ops.along import legacy, refuse_wide
 from rushlight.ops.sorting import comparable
-from rushlight.ops.table import LENIENCE, ROWS, Array, composite, opaque
+from rushlight.ops.table import ROWS, Array, composite, opaque
 from rushlight.ops.ways import Way, resolved
 
 
@@ -54,8 +54,9 @@ def _check_search(edges: Array, values: Any, right: bool, side: str | None, sort
 def _search(edges: Array, values: Any, from_right: bool, out_int32: bool) -> Array:
     if not isinstance(values, np.ndarray):
         values = np.array(values)
-    lacking = edges.dtype.char in "HILQ" and LENIENCE.passed is None
-    if values.size and (lacking or edges.dtype.kind in "bc" or values.dtype.kind == "c"):
+    if values.size:
+        refuse_wide("searchsorted_out_cpu", edges.dtype)
+    if values.size and (edges.dtype.kind in "bc" or values.dtype.kind == "c"):
         raise NotImplementedError(f'"searchsorted_out_cpu" not implemented for \'{legacy(edges)}\'')
     edges, values = comparable(edges), comparable(values)
     if edges.ndim == 1:
@@ -217,6 +218,8 @@ def isin(elements: "Tensor | Number", test_elements: "Tensor | Number", *,
     to = promote_types(*kinds).np
     numbers = [None if isinstance(v, np.ndarray) else np.asarray(v).astype(to)
                for v in (elements, test_elements)]
+    if isinstance(test_elements, np.ndarray) and test_elements.size < 10 * np.size(elements) ** 0.145:
+        refuse_wide("isin_default_cpu", to)  # its way for many sorts
     relation = np.not_equal if invert else np.equal
 
     def run(*arrays: Array) -> Array:
@@ -342,6 +345,8 @@ def _edges(points: Any, bins: Any, range: Any) -> list[Any]:
             continue
         if b <= 0:
             raise RuntimeError(f"torch.histogram(): bins must be > 0, but got {b} for dimension {d}")
+        if range is None and points._a.size and points.dtype.itemsize == 2:
+            raise NotImplementedError(f'"histogramdd" not implemented for \'{points.dtype.legacy}\'')
         low, high = _bounds(points._a[:, d], range, d)
         found.append(ROWS["linspace"](low, high, b + 1, dtype=points.dtype))
     return found
