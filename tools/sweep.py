@@ -128,7 +128,8 @@ class Sweep:
             theirs, mine = self.both(target, use, sample)
             if isinstance(theirs, Exception):
                 continue  # PyTorch refuses more than it need
-            if text := differ(theirs, mine, values=op.name not in self.h.UNINITIALISED, phases=op.name in PHASES):
+            if text := differ(theirs, mine, values=op.name not in self.h.UNINITIALISED,
+                              phases=op.name in PHASES):
                 yield "vmap", f"[{n}] {text}"
 
     def jvp(self, op: Any, target: Any) -> Iterator[tuple[str, str]]:
@@ -185,8 +186,8 @@ def differ(theirs: Any, mine: Any, strides: bool = False, values: bool = False, 
         if values:
             wide = b.detach().resolve_conj().resolve_neg()
             same = torch.from_numpy((wide.float() if wide.is_floating_point() else wide).numpy())
-            pair = a.detach(), same.to(a.dtype)
-            if not torch.allclose(*[v.abs() if phases else v for v in pair], 1e-3, 1e-4, equal_nan=True):
+            x, y = [v.abs() if phases else v for v in (a.detach(), same.to(a.dtype))]
+            if not torch.allclose(x, y, 1e-3, 1e-4, equal_nan=True):
                 return "values"
     return ""
 

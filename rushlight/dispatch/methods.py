@@ -219,6 +219,8 @@ def _to_arguments(args: Any, kwargs: dict[str, Any]) -> tuple[Any, Any, bool, An
 
 
 def _move(self: Tensor, target: Kind) -> Tensor:
+    if self.is_sparse or self.is_sparse_csr:
+        raise NotImplementedError("Sparse tensors are on the CPU alone: move .to_dense() to the meta device")
     if target.on_meta:
         step = self._a.itemsize
         return wrap(meta_array(self._a.shape, target.np, tuple(s // step for s in self._a.strides)), target)
@@ -370,8 +372,8 @@ def _each(op: str, function: Any, out: Tensor, **others: Tensor) -> Tensor:
 # For interpreters, which see the functional rows.
 copy_.writes = fill_.writes = True  # type: ignore[attr-defined]
 METHODS: dict[str, Callable[..., Any]] = {
-    "copy_": copy_, "_follow_": _follow_, "fill_": fill_, "zero_": zero_, "contiguous": contiguous, "view": view,
-    "to": to, "type": type_, "cpu": cpu, "cuda": cuda, "resize_": resize_, "resize_as_": resize_as_,
+    "copy_": copy_, "_follow_": _follow_, "fill_": fill_, "zero_": zero_, "contiguous": contiguous,
+    "view": view, "to": to, "type": type_, "cpu": cpu, "cuda": cuda, "resize_": resize_, "resize_as_": resize_as_,
     "set_": set_, "new_tensor": new_tensor, "new": new, "share_memory_": share_memory_,
     "pin_memory": pin_memory, "apply_": apply_, "map_": map_, "map2_": map2_,
     "float": _converter(dt.float32), "double": _converter(dt.float64), "half": _converter(dt.float16),

@@ -254,7 +254,8 @@ def one_hot(input, num_classes: "int" = -1) -> Array:
     return out
 
 
-one_hot.shape_rule(lambda input, num_classes: one_hot.body(input._a, num_classes) if num_classes >= 0 else input.item())
+one_hot.shape_rule(lambda input, num_classes: one_hot.body(
+    input._a, num_classes) if num_classes >= 0 else input.item())
 
 
 @composite(where=("torch",))

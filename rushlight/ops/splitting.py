@@ -123,7 +123,8 @@ def tensor_split(input, indices_or_sections: "Ints | Tensor", dim: "int" = 0):
     cuts: Any = indices_or_sections
     if hasattr(cuts, "tolist"):
         if cuts._k.on_meta:
-            raise RuntimeError("tensor_split expected tensor_indices_or_sections to be on cpu, but it's on meta")
+            raise RuntimeError("tensor_split expected tensor_indices_or_sections to be on cpu, but it's on "
+                               "meta")
         if cuts.dtype.name != "int64":
             raise RuntimeError("tensor_split expected tensor_indices_or_sections to have dtype of "
                                f"long, but got {cuts.dtype.legacy}")

@@ -298,7 +298,8 @@ def linalg_lstsq(input, b, rcond: "float | None" = None, *, driver: "str | None"
 
 def _basis(A: Any, q: int, niter: int) -> Any:
     """Q whose span is near that of A: Halko et al., arXiv:0909.4061, algorithm 4.4."""
-    qr, of = ROWS["linalg_qr"], A.dtype if A.dtype.name in ("float16", "float64") or A.is_complex() else float32
+    own = A.dtype.name in ("float16", "float64") or A.is_complex()
+    qr, of = ROWS["linalg_qr"], A.dtype if own else float32
     drawn = ROWS["randn"](A.shape[-1], q, dtype=of, device=A.device)
     Q = qr(A @ drawn, "reduced")[0]
     for _ in range(niter):
