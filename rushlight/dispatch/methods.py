@@ -92,7 +92,7 @@ def _fill(self: Tensor, value: Any, node: str) -> Tensor:
         found = copy_(self, value)
         return found if found.is_leaf else names.rename(found, "FillBackward3")
     tracked = LOCAL.enabled and self._g is not None
-    check_writable(self, tracked)
+    check_writable(self, tracked, apart=False)
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, (int, float, complex)):
@@ -373,8 +373,8 @@ def _each(op: str, function: Any, out: Tensor, **others: Tensor) -> Tensor:
 copy_.writes = fill_.writes = True  # type: ignore[attr-defined]
 METHODS: dict[str, Callable[..., Any]] = {
     "copy_": copy_, "_follow_": _follow_, "fill_": fill_, "zero_": zero_, "contiguous": contiguous,
-    "view": view, "to": to, "type": type_, "cpu": cpu, "cuda": cuda, "resize_": resize_, "resize_as_": resize_as_,
-    "set_": set_, "new_tensor": new_tensor, "new": new, "share_memory_": share_memory_,
+    "view": view, "to": to, "type": type_, "cpu": cpu, "cuda": cuda, "resize_": resize_,
+    "resize_as_": resize_as_, "set_": set_, "new_tensor": new_tensor, "new": new, "share_memory_": share_memory_,
     "pin_memory": pin_memory, "apply_": apply_, "map_": map_, "map2_": map2_,
     "float": _converter(dt.float32), "double": _converter(dt.float64), "half": _converter(dt.float16),
     "bfloat16": _converter(dt.bfloat16), "int": _converter(dt.int32), "long": _converter(dt.int64),

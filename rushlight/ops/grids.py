@@ -167,7 +167,7 @@ def _two(a: Array, b: Array, allowed: tuple[str, ...], fill: Callable[..., None]
     return run
 
 
-@opaque(name="complex", where=("torch",), out=True, out_exact=True)
+@opaque(name="complex", where=("torch",), out=True)
 @resolved
 def complex_(real, imag) -> Way:
     """real + i * imag, of two real tensors of one dtype."""
@@ -181,7 +181,7 @@ def _(s: Any, grad: Any) -> Any:
     return (ROWS["real"](grad).sum_to_size(s.shape("real")), ROWS["imag"](grad).sum_to_size(s.shape("imag")))
 
 
-@opaque(where=("torch",), out=True, out_exact=True)
+@opaque(where=("torch",), out=True)
 @resolved
 def polar(abs, angle) -> Way:
     """abs * (cos(angle) + i * sin(angle)), of two real tensors of one dtype."""

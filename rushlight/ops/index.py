@@ -61,7 +61,7 @@ def _gather(a: Array, dim: int, index: Array, sparse_grad: bool = False) -> Arra
     return np.ascontiguousarray(at_least_1d(a)[places_along(d, at_least_1d(index))]).reshape(index.shape)
 
 
-@index(fused=_gather, quiet=True, out=True, out_apart=True, out_exact=True)
+@index(fused=_gather, quiet=True, out=True, out_apart=True)
 def gather(input, dim: "int", index, *, sparse_grad: "bool" = False) -> Any:
     """out[.., i, ..] = input[.., index[.., i, ..], ..] along dim."""
     return places_along(wrap_dim(dim, len(input)), index)

@@ -202,7 +202,7 @@ _position("argmax", True)
 _position("argmin", False)
 
 
-@composite(out=True, out_exact=True, planned=True)
+@composite(out=True, planned=True)
 def aminmax(input, *, dim: "int | None" = None, keepdim: "bool" = False):
     """(min, max) along dim, or over all elements."""
     if dim is None:
