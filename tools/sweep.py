@@ -182,13 +182,13 @@ class Sweep:
             x = sample.input
             if not isinstance(x, torch.Tensor) or x.layout is not torch.strided:
                 return
+            like = lambda v: isinstance(v, torch.Tensor) and v.shape == x.shape  # noqa: E731
             for d in range(x.ndim):
                 yield f"dim {d}", sample.transform(
-                    lambda v, d=d: v.narrow(d, 0, 0) if isinstance(v, torch.Tensor) and v.shape == x.shape else v)
+                    lambda v, d=d: v.narrow(d, 0, 0) if like(v) else v)
                 yield f"input's dim {d}", with_input(sample, x.narrow(d, 0, 0))
             if x.ndim and x.numel():
-                yield "no dims", sample.transform(
-                    lambda v: v.flatten()[0] if isinstance(v, torch.Tensor) and v.shape == x.shape else v)
+                yield "no dims", sample.transform(lambda v: v.flatten()[0] if like(v) else v)
                 yield "input of no dims", with_input(sample, x.flatten()[0])
         return self.plain(op, target, changed)
 
@@ -201,8 +201,9 @@ class Sweep:
             for bad in (x.ndim, -x.ndim - 1, max(x.ndim, 1), -max(x.ndim, 1) - 1):
                 for i, v in enumerate(sample.args):
                     if type(v) is int:
-                        yield f"args[{i}]", with_input(sample, x, (*sample.args[:i], bad, *sample.args[i + 1:]))
-                for name, v in sample.kwargs.items():
+                        args = (*sample.args[:i], bad, *sample.args[i + 1:])
+                        yield f"args[{i}]", with_input(sample, x, args)
+                for name in sample.kwargs:
                     if "dim" in name and name != "keepdim":
                         yield name, with_input(sample, x, kwargs={**sample.kwargs, name: bad})
         return self.plain(op, target, changed)
@@ -257,7 +258,7 @@ class Sweep:
         if not op.supports_out:
             return
         for n, sample in enumerate(self.drawn(op, self.first(op, torch.float32, torch.int64, torch.bool))):
-            for how in ("meta", "empty", "shape", "turned", "bool", "int64", "float16", "float32", "float64", "complex64"):
+            for how in ("meta empty shape turned bool int64 float16 float32 float64 complex64").split():
                 theirs, mine = self.both(target, partial(use, how=how), sample)
                 if text := differ(theirs, mine, strides=True, values=op.name not in self.h.UNINITIALISED,
                                   phases=op.name in PHASES):

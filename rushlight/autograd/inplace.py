@@ -20,7 +20,7 @@ from rushlight.tensor.tensor import Tensor, storage
 
 
 def check_writable(target: Tensor, tracked: bool, apart: bool = True) -> None:
-    """Refuse writes that PyTorch refuses: leaves that require grad, expanded memory (unless not apart), ..."""
+    """Refuse writes that PyTorch refuses: leaves that require grad, expanded memory (if apart), ..."""
     a = target._m
     if apart and 0 in a.strides:
         check_apart_from_itself(a.shape, a.strides)

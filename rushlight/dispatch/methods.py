@@ -374,8 +374,8 @@ copy_.writes = fill_.writes = True  # type: ignore[attr-defined]
 METHODS: dict[str, Callable[..., Any]] = {
     "copy_": copy_, "_follow_": _follow_, "fill_": fill_, "zero_": zero_, "contiguous": contiguous,
     "view": view, "to": to, "type": type_, "cpu": cpu, "cuda": cuda, "resize_": resize_,
-    "resize_as_": resize_as_, "set_": set_, "new_tensor": new_tensor, "new": new, "share_memory_": share_memory_,
-    "pin_memory": pin_memory, "apply_": apply_, "map_": map_, "map2_": map2_,
+    "resize_as_": resize_as_, "set_": set_, "new_tensor": new_tensor, "new": new,
+    "share_memory_": share_memory_, "pin_memory": pin_memory, "apply_": apply_, "map_": map_, "map2_": map2_,
     "float": _converter(dt.float32), "double": _converter(dt.float64), "half": _converter(dt.float16),
     "bfloat16": _converter(dt.bfloat16), "int": _converter(dt.int32), "long": _converter(dt.int64),
     "short": _converter(dt.int16), "char": _converter(dt.int8), "byte": _converter(dt.uint8),

@@ -16,15 +16,15 @@ from rushlight.tensor.lazyviews import memory, place, read
 from rushlight.tensor.storage import strided
 from rushlight.tensor.tensor import Tensor, storage
 
-# Of pointwise rows and reductions those that write results of their own dtype only; of others those that cast.
+# Of pointwise rows and reductions those that write results of their own dtype only; of others, that cast.
 _EXACT = frozenset(
-    "abs bitwise_not ceil float_power floor frac gelu hardshrink heaviside isneginf isposinf neg round sgn sign "
-    "signbit softplus softshrink trunc all amax amin any".split())
+    "abs bitwise_not ceil float_power floor frac gelu hardshrink heaviside isneginf isposinf neg round sgn "
+    "sign signbit softplus softshrink trunc all amax amin any".split())
 _CASTING = frozenset(
-    "_chunk_cat addr angle cat cholesky column_stack div dstack hfft hfft2 hfftn householder_product hstack irfft "
-    "irfft2 irfftn kron ldexp linalg_cond linalg_lstsq linalg_matrix_rank linalg_pinv linalg_tensorinv "
-    "linalg_tensorsolve logsumexp lu max min nanmean normal outer stack std var vstack "
-    "bernoulli cumprod cumsum geqrf cholesky_inverse cholesky_solve".split())
+    "_chunk_cat addr angle bernoulli cat cholesky cholesky_inverse cholesky_solve column_stack cumprod cumsum "
+    "div dstack geqrf hfft hfft2 hfftn householder_product hstack irfft irfft2 irfftn kron ldexp linalg_cond "
+    "linalg_lstsq linalg_matrix_rank linalg_pinv linalg_tensorinv linalg_tensorsolve logsumexp lu max min "
+    "nanmean normal outer stack std var vstack".split())
 _JOINING = frozenset("_chunk_cat cat column_stack dstack hstack stack vstack".split())
 
 

@@ -44,7 +44,7 @@ def scaled_dot_product_attention(query, key, value, attn_mask: "Tensor | None" =
         found = scaled_dot_product_attention(query.float(), key.float(), value.float(), mask, dropout_p,
                                              is_causal, scale=scale, enable_gqa=enable_gqa)
         return found.to(query.dtype)
-    factor = 1.0 / math.sqrt(query._a.shape[-1]) if scale is None else scale
+    factor = 1.0 / math.sqrt(query._a.shape[-1] or 1) if scale is None else scale
     if enable_gqa:
         heads = query.shape[-3]
         key, value = (t.repeat_interleave(heads // t.shape[-3], -3) for t in (key, value))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from rushlight.base.layout import has_channels_last
 from rushlight.base.tape import fusing
 from rushlight.ops.copying import in_format
 from rushlight.ops.machine import machine
@@ -157,7 +158,7 @@ def rms_norm(input, normalized_shape: "Ints", weight: "Tensor | None" = None, ep
         wide = np.float64 if input.dtype.name == "float64" else np.float32
         eps = float(np.finfo(wide).eps)
     dims = tuple(range(-len(shape), 0))
-    x = input.float() if input.dtype.itemsize == 2 else input
+    x = (input.float() if input.dtype.itemsize == 2 else input).contiguous()
     found = x * ((x * x).mean(dims, True) + eps).rsqrt()
     if weight is not None:
         found = found * weight
@@ -234,6 +235,7 @@ def batch_norm(input, running_mean: "Tensor | None", running_var: "Tensor | None
 def _batch_norm(input: Any, running_mean: Any, running_var: Any, weight: Any, bias: Any, training: bool,
                 momentum: float, eps: float) -> Any:
     shape = (1, -1, *[1] * (input.ndim - 2))
+    input = input if has_channels_last(input.shape, input.stride()) else input.contiguous()
     if not training:
         if running_mean is None or running_var is None:
             raise RuntimeError("Expected running_mean and running_var to be defined when training=False")

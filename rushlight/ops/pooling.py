@@ -64,7 +64,8 @@ def _to_places(s: Any, grad: Any, unused: Any = None) -> Any:
     shape, places = s.shape("input"), s.result[1]
     lead = shape[:len(shape) - len(s.out)]
     size = math.prod(shape[len(lead):])
-    return _spread(grad.reshape(*lead, -1), places.reshape(*lead, -1), size).reshape(shape)
+    inner = -len(s.out)
+    return _spread(grad.flatten(inner), places.flatten(inner), size).reshape(shape)
 
 
 @opaque(where=("aten",), vjp=lambda s, grad: (grad.gather(-1, s.places), None))
@@ -275,6 +276,12 @@ def _adaptive_sizes(op: str, n: int, x: Any, output_size: Any) -> Ints:
     return tuple(size if o is None else int(o) for o, size in zip(wanted, space, strict=True))
 
 
+def _check_filled(op: str, x: Any, sizes: Ints) -> None:
+    if 0 in sizes:
+        raise RuntimeError(f"{op}(): Expected input to have non-zero size for non-batch dimensions, but input "
+                           f"has sizes {list(x.shape)}")
+
+
 def _even(space: Ints, out: Ints) -> Ints:
     """The sizes of windows that divide a space into equal parts; () where there are none."""
     even = all(o and size % o == 0 for o, size in zip(out, space, strict=True))
@@ -294,6 +301,7 @@ def _adaptive_mean(n: int) -> None:
         out = _adaptive_sizes(name, n, input, output_size)
         if set(out) == {1}:
             return input.mean(tuple(range(-n, 0)), True)
+        _check_filled(name, input, input.shape[1 if n == 3 else -n:])
         return ROWS[f"_{name}"](input, out)
 
     def parts(input, out: "Ints"):
@@ -327,7 +335,7 @@ def _adaptive_max(input, out: "Ints") -> tuple[Array, Array]:
     numbers = np.arange(math.prod(space)).reshape(space)
     for where in np.ndindex(*out):
         cut = (..., *[slice(*b[w]) for b, w in zip(bounds, where, strict=True)])
-        flat = input[cut].reshape(*lead, -1)
+        flat = input[cut].reshape(*lead, numbers[cut].size)
         at = flat.argmax(-1)
         best[(..., *where)] = np.take_along_axis(flat, at[..., None], -1)[..., 0]
         place[(..., *where)] = numbers[cut].reshape(-1)[at]
@@ -340,6 +348,7 @@ def _adaptive_max_row(n: int) -> None:
 
     def body(input, output_size: "Any", return_indices: "bool" = False):
         out = _adaptive_sizes(name, n, input, output_size)
+        _check_filled(name, input, input.shape[1:])
         kernel = _even(input.shape[input.ndim - n:], out)
         if kernel and 0 < math.prod(kernel) <= _MANY:
             how = kernel, kernel, (0,) * n, (1,) * n, out
@@ -394,7 +403,7 @@ def _unpool_row(n: int) -> None:
             if not d - s < w < d + s:
                 raise ValueError(f"invalid output_size {wanted} (dim 0 must be between {d - s} and {d + s})")
         flat = input.detach().new_zeros((*lead, math.prod(wanted)))
-        found = flat.scatter(-1, indices.reshape(*lead, -1), input.reshape(*lead, -1))
+        found = flat.scatter(-1, indices.flatten(-n), input.flatten(-n))
         return in_format(found.reshape(*lead, *wanted), input) if n == 2 else found.reshape(*lead, *wanted)
     composite(body, name=op, where=_F,
               doc=f"The maxima of {n}-d windows put back at their places, 0 elsewhere.")

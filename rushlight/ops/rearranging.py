@@ -278,7 +278,7 @@ def pixel_shuffle(input, upscale_factor: "int"):
     n = len(lead)
     cut = input.reshape(*lead, c // (r * r), r, r, h, w)
     order = (*range(n), n, n + 3, n + 1, n + 4, n + 2)
-    return cut.permute(order).reshape(*lead, c // (r * r), h * r, w * r)
+    return cut.permute(order).reshape(*lead, c // (r * r), h * r, w * r).contiguous()
 
 
 @composite(where=("torch", "nn.functional"), planned=True)
@@ -294,7 +294,7 @@ def pixel_unshuffle(input, downscale_factor: "int"):
     n = len(lead)
     cut = input.reshape(*lead, c, h // r, r, w // r, r)
     order = (*range(n), n, n + 2, n + 4, n + 1, n + 3)
-    return in_format(cut.permute(order).reshape(*lead, c * r * r, h // r, w // r), input)
+    return in_format(cut.permute(order).reshape(*lead, c * r * r, h // r, w // r).contiguous(), input)
 
 
 @composite(where=("torch", "nn.functional"), aliases=("native_channel_shuffle",))

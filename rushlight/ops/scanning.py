@@ -138,7 +138,8 @@ def _running_extreme(ufunc: Any, a: Array, dim: int) -> tuple[Array, Array]:
     shape = [-1 if i == d else 1 for i in range(source.ndim)]
     steps = np.arange(source.shape[d]).reshape(shape)
     indices = np.maximum.accumulate(np.where(new, steps, 0), d)
-    return np.ascontiguousarray(values).reshape(a.shape), indices.reshape(a.shape)
+    values, indices = (np.ascontiguousarray(found).reshape(a.shape) for found in (values, indices))
+    return values, indices
 
 
 def put_back(s: Any, grad: Any, _: Any = None) -> Any:
