@@ -11,21 +11,10 @@ from rushlight.autograd.mode import LOCAL
 from rushlight.base.layout import check_apart_from_itself
 from rushlight.base.promotion import can_cast
 from rushlight.base.tape import TAPE
-from rushlight.ops.table import ROWS, Row
+from rushlight.ops.table import REFUSALS, ROWS, Row
 from rushlight.tensor.lazyviews import memory, place, read
 from rushlight.tensor.storage import strided
 from rushlight.tensor.tensor import Tensor, storage
-
-# Of pointwise rows and reductions those that write results of their own dtype only; of others, that cast.
-_EXACT = frozenset(
-    "abs bitwise_not ceil float_power floor frac gelu hardshrink heaviside isneginf isposinf neg round sgn "
-    "sign signbit softplus softshrink trunc all amax amin any".split())
-_CASTING = frozenset(
-    "_chunk_cat addr angle bernoulli cat cholesky cholesky_inverse cholesky_solve column_stack cumprod cumsum "
-    "div dstack geqrf hfft hfft2 hfftn householder_product hstack irfft irfft2 irfftn kron ldexp linalg_cond "
-    "linalg_lstsq linalg_matrix_rank linalg_pinv linalg_tensorinv linalg_tensorsolve logsumexp lu max min "
-    "nanmean normal outer stack std var vstack".split())
-_JOINING = frozenset("_chunk_cat cat column_stack dstack hstack stack vstack".split())
 
 
 def compute_into(op: str, out: Any, values: Sequence[Any], compute: Callable[[], Any]) -> Any:
@@ -59,7 +48,8 @@ def compute_into(op: str, out: Any, values: Sequence[Any], compute: Callable[[],
 
 
 def _check(row: Row, outs: Sequence[Tensor], results: Sequence[Any], values: Sequence[Any]) -> None:
-    exact = row.name in _EXACT or row.kind not in ("pointwise", "reduce") and row.name not in _CASTING
+    usual = () if row.kind in ("pointwise", "reduce") else ("exact",)
+    exact = "exact" in REFUSALS.get(f"{row.name}/out", usual)
     for o, r in zip(outs, results, strict=True):
         a = o._m
         if 0 in a.strides:
@@ -83,7 +73,7 @@ def _check_apart(outs: Sequence[Tensor], values: Sequence[Any]) -> None:
 def write(op: str, out: Tensor, result: Tensor) -> None:
     """Copy `result` into `out`, resized where the shape differs, as PyTorch does with a warning."""
     if not can_cast(result._k.dtype, out._k.dtype):
-        raise (TypeError if op in _JOINING else RuntimeError)(
+        raise (TypeError if "joined" in REFUSALS.get(f"{op}/out", ()) else RuntimeError)(
             f"result type {result._k.dtype.legacy} can't be cast to the desired output type "
             f"{out._k.dtype.legacy}; pass an out= of dtype {result._k.dtype}")
     if out._k.device != result._k.device:

@@ -123,12 +123,6 @@ def where(condition, input: "Tensor | Number | None" = None, other: "Tensor | Nu
     return _ATOMS["_where"](condition.bool(), input, other)
 
 
-@composite(name="_where_method", where=("Tensor.where",))
-def _where_method(input, condition, other: "Tensor | Number"):
-    """input where condition, else other."""
-    return where(condition, input, other)
-
-
 def _check_step(bound: dict[str, Any]) -> None:
     if bound["input"].dtype is not bound["values"].dtype:
         raise RuntimeError("heaviside is not yet implemented for tensors with different dtypes.")

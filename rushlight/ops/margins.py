@@ -17,7 +17,6 @@ from rushlight.ops.losses import loss, reduced, reduction_of
 from rushlight.ops.machine import machine
 from rushlight.ops.scalar import m, symbol
 from rushlight.ops.scatter import scatter_add
-from rushlight.ops.statistics import vector_norm
 from rushlight.ops.table import ROWS, Array, composite, opaque
 
 _F = ("nn.functional",)
@@ -57,12 +56,6 @@ def cosine_similarity(x1, x2, dim: "int" = 1, eps: "float" = 1e-08):
     size1, size2 = ((x.float() if x.dtype.itemsize == 2 else x).square().sum(dim, True).sqrt().to(x.dtype)
                     for x in (x1, x2))
     return ((x1 / size1.clamp(min=eps)) * (x2 / size2.clamp(min=eps))).sum(dim)
-
-
-@composite(where=("torch", "nn.functional"))
-def pairwise_distance(x1, x2, p: "float" = 2.0, eps: "float" = 1e-06, keepdim: "bool" = False):
-    """The p-norm of x1 - x2 + eps along the last dim."""
-    return vector_norm(x1 - x2 + eps, p, -1, keepdim)
 
 
 @loss()

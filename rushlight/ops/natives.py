@@ -16,7 +16,7 @@ from rushlight.ops.joining import cat
 from rushlight.ops.normalization import batch_norm
 from rushlight.ops.padding import pad
 from rushlight.ops.searching import searchsorted
-from rushlight.ops.softmax import _log_softmax_backward, _softmax, _softmax_backward
+from rushlight.ops.softmax import _softmax
 from rushlight.ops.oneatom import formulas
 from rushlight.ops.table import Array, composite, opaque
 
@@ -24,18 +24,6 @@ formulas("natives")
 
 
 # --- softmax --------------------------------------------------------------------------------------
-
-@composite(where=("torch",), out=True)
-def _softmax_backward_data(grad_output, output, dim: "int", input_dtype: "Any"):
-    """The gradient of softmax, from its result."""
-    return _softmax_backward(grad_output, output, dim)
-
-
-@composite(where=("torch",), out=True)
-def _log_softmax_backward_data(grad_output, output, dim: "int", input_dtype: "Any"):
-    """The gradient of log_softmax, from its result."""
-    return _log_softmax_backward(grad_output, output, dim)
-
 
 @composite(where=("torch",))
 def _safe_softmax(input, dim: "int", dtype: "dtype | None" = None):

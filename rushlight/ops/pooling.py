@@ -61,11 +61,8 @@ def _planned(op: str, n: int, x: Any, kernel_size: Any, stride: Any, padding: An
 
 def _to_places(s: Any, grad: Any, unused: Any = None) -> Any:
     """The gradient of maxima goes to where they were found."""
-    shape, places = s.shape("input"), s.result[1]
-    lead = shape[:len(shape) - len(s.out)]
-    size = math.prod(shape[len(lead):])
-    inner = -len(s.out)
-    return _spread(grad.flatten(inner), places.flatten(inner), size).reshape(shape)
+    shape, places, inner = s.shape("input"), s.result[1], -len(s.out)
+    return _spread(grad.flatten(inner), places.flatten(inner), math.prod(shape[inner:])).reshape(shape)
 
 
 @opaque(where=("aten",), vjp=lambda s, grad: (grad.gather(-1, s.places), None))
@@ -273,13 +270,11 @@ def _adaptive_sizes(op: str, n: int, x: Any, output_size: Any) -> Ints:
                            f"received {list(wanted)}")
     if x.ndim not in (n + 1, n + 2):
         raise RuntimeError(f"{op}(): Expected {n + 1}D or {n + 2}D tensor, but got {list(x.shape)}")
+    plain = "avg" in op
+    if 0 in (space if plain and n < 3 else x.shape[1:]) and not (plain and set(wanted) == {1}):
+        raise RuntimeError(f"{op}(): Expected input to have non-zero size for non-batch dimensions, but "
+                           f"got {list(x.shape)}")
     return tuple(size if o is None else int(o) for o, size in zip(wanted, space, strict=True))
-
-
-def _check_filled(op: str, x: Any, sizes: Ints) -> None:
-    if 0 in sizes:
-        raise RuntimeError(f"{op}(): Expected input to have non-zero size for non-batch dimensions, but input "
-                           f"has sizes {list(x.shape)}")
 
 
 def _even(space: Ints, out: Ints) -> Ints:
@@ -301,7 +296,6 @@ def _adaptive_mean(n: int) -> None:
         out = _adaptive_sizes(name, n, input, output_size)
         if set(out) == {1}:
             return input.mean(tuple(range(-n, 0)), True)
-        _check_filled(name, input, input.shape[1 if n == 3 else -n:])
         return ROWS[f"_{name}"](input, out)
 
     def parts(input, out: "Ints"):
@@ -348,7 +342,6 @@ def _adaptive_max_row(n: int) -> None:
 
     def body(input, output_size: "Any", return_indices: "bool" = False):
         out = _adaptive_sizes(name, n, input, output_size)
-        _check_filled(name, input, input.shape[1:])
         kernel = _even(input.shape[input.ndim - n:], out)
         if kernel and 0 < math.prod(kernel) <= _MANY:
             how = kernel, kernel, (0,) * n, (1,) * n, out
@@ -395,15 +388,14 @@ def _unpool_row(n: int) -> None:
             raise RuntimeError("Expected shape of indices to be same as that of the input tensor "
                                f"({list(input.shape)}) but got indices tensor with shape: "
                                f"{list(indices.shape)}")
-        lead, space = input.shape[:input.ndim - n], input.shape[input.ndim - n:]
         default = [(size - 1) * s + k - 2 * p
-                   for size, s, k, p in zip(space, step, kernel, pad, strict=True)]
+                   for size, s, k, p in zip(input.shape[-n:], step, kernel, pad, strict=True)]
         wanted = default if output_size is None else [int(v) for v in tuple(output_size)[-n:]]
         for d, w, s in zip(default, wanted, step, strict=True):
             if not d - s < w < d + s:
                 raise ValueError(f"invalid output_size {wanted} (dim 0 must be between {d - s} and {d + s})")
-        flat = input.detach().new_zeros((*lead, math.prod(wanted)))
-        found = flat.scatter(-1, indices.flatten(-n), input.flatten(-n))
-        return in_format(found.reshape(*lead, *wanted), input) if n == 2 else found.reshape(*lead, *wanted)
+        flat = input.detach().new_zeros((*input.shape[:-n], math.prod(wanted)))
+        found = flat.scatter(-1, indices.flatten(-n), input.flatten(-n)).unflatten(-1, wanted)
+        return in_format(found, input) if n == 2 else found
     composite(body, name=op, where=_F,
               doc=f"The maxima of {n}-d windows put back at their places, 0 elsewhere.")

@@ -182,12 +182,6 @@ def inv(A):
     return _inverse(A)
 
 
-@composite(out=True)
-def inverse(input):
-    """linalg.inv in its older spelling."""
-    return inv(input)
-
-
 # --- equations between tensors --------------------------------------------------------------------
 
 

@@ -13,7 +13,7 @@ from rushlight.base.tape import fusing
 from rushlight.ops.along import at_least_1d
 from rushlight.ops.machine import machine
 from rushlight.ops.products import narrow
-from rushlight.ops.reductions import _prod, amax, amin, mean, sum, with_dims
+from rushlight.ops.reductions import amax, amin, mean, sum, with_dims
 from rushlight.ops.scanning import put_back
 from rushlight.ops.sorting import check_size, pick
 from rushlight.ops.reduction import Reduction
@@ -221,12 +221,6 @@ def nanmean(input, dim: "Ints | None" = None, keepdim: "bool" = False, *, dtype:
     """The mean of what is not nan."""
     count = (~input.isnan()).sum(dim, keepdim)
     return ROWS["nansum"](input, dim, keepdim, dtype=dtype) / count
-
-
-@composite(out=True, planned=True)
-def prod(input, dim: "int | None" = None, keepdim: "bool" = False, *, dtype: "dtype | None" = None):
-    """The product of all elements, or along one dim."""
-    return _prod(input, dim, keepdim, dtype=dtype)
 
 
 # --- comparisons of whole tensors -----------------------------------------------------------------

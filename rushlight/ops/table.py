@@ -79,7 +79,8 @@ CONTENTS = os.path.join(os.path.dirname(__file__), "contents.tsv")
 # (namespace, public name) -> (row, variant); variants: "function", "inplace"
 # What dtypes PyTorch refuses for a row, with its words: lines of these (or of a kernel's name), of kinds of
 # dtypes ("wide": WIDE) or their names, and of rows. With "?": unless there is nothing to compute.
-# Of a pointwise row with a number behind: of so many operands.
+# Of a pointwise row with a number behind: of so many operands. With "dtype": of the dtype asked for; with
+# "out": whether an out= is "exact" in dtype or "cast" to, where that is not what all rows of the kind do.
 REFUSALS: dict[str, dict[str, str]] = {}
 WIDE = "uint16 uint32 uint64"
 
