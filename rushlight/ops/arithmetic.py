@@ -102,13 +102,6 @@ def clamp(input, min: "Tensor | Number | None" = None, max: "Tensor | Number | N
     return found
 
 
-@pointwise(not_promoting=("weight",))
-def lerp(input, end, weight: "Tensor | Number") -> Expr:
-    """input + weight * (end - input), exact at both ends."""
-    near = m.lt(m.abs(weight), 0.5)
-    return m.fma(m.where(near, weight, weight - 1), end - input, m.where(near, input, end))
-
-
 @composite(where=("torch",), out=True)
 def where(condition, input: "Tensor | Number | None" = None, other: "Tensor | Number | None" = None):
     """input where condition, else other; with a condition alone, nonzero(as_tuple=True)."""

@@ -248,11 +248,3 @@ def view_as_complex(input) -> Any:
 
 
 view_as_complex.gradient(lambda s, grad: view_as_real(grad))
-
-
-@composite(out=True)
-def angle(input):
-    """The angle of a complex number; of a real one 0 or pi (nan stays)."""
-    if input._k.dtype.is_complex:
-        return _ATOMS["_angle"](input.contiguous())
-    return _FORMULAS["_real_angle"](input)

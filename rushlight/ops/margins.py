@@ -72,7 +72,7 @@ def cosine_embedding_loss(input1, input2, target, margin: "float" = 0):
 def triplet_margin_loss(anchor, positive, negative, margin: "float" = 1.0, p: "float" = 2,
                         eps: "float" = 1e-6, swap: "bool" = False):
     """max(0, d(a, p) - d(a, n) + margin) with p-norm distances."""
-    distance = partial(pairwise_distance, p=p, eps=eps)
+    distance = partial(ROWS["pairwise_distance"], p=p, eps=eps)
     return _triplet(distance, anchor, positive, negative, margin, swap)
 
 
@@ -143,7 +143,7 @@ def triplet_margin_with_distance_loss(anchor, positive, negative, *, distance_fu
         raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same "
                            f"number of dimensions, but got: anchor {anchor.ndim}D, positive "
                            f"{positive.ndim}D, and negative {negative.ndim}D inputs")
-    distance = pairwise_distance if distance_function is None else distance_function
+    distance = ROWS["pairwise_distance"] if distance_function is None else distance_function
     return reduced(_triplet(distance, anchor, positive, negative, margin, swap), reduction)
 
 

@@ -368,8 +368,7 @@ def _norm_row(n: int) -> None:
             return sign_of * _max(n, sign_of * input.abs(), kernel_size, stride, 0, 1, ceil_mode)[0]
         kernel = tuple_of(kernel_size, n, "kernel_size", f"lp_pool{n}d")
         mean = _mean(n, input ** norm_type, kernel, stride, 0, ceil_mode, True, None)
-        total = (mean.sign() * mean.abs().relu()) * math.prod(kernel)
-        return total ** (1.0 / norm_type)
+        return ((mean.sign() * mean.abs().relu()) * math.prod(kernel)) ** (1.0 / norm_type)
     composite(body, name=f"lp_pool{n}d", where=_F, doc=f"The p-norm of each window of the last {n} dims.")
 
 

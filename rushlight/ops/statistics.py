@@ -216,13 +216,6 @@ def aminmax(input, *, dim: "int | None" = None, keepdim: "bool" = False):
     return named("aminmax")(amin(input, dim, keepdim), amax(input, dim, keepdim))
 
 
-@composite(out=True)
-def nanmean(input, dim: "Ints | None" = None, keepdim: "bool" = False, *, dtype: "dtype | None" = None):
-    """The mean of what is not nan."""
-    count = (~input.isnan()).sum(dim, keepdim)
-    return ROWS["nansum"](input, dim, keepdim, dtype=dtype) / count
-
-
 # --- comparisons of whole tensors -----------------------------------------------------------------
 
 @opaque(quiet=True)
