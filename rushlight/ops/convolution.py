@@ -272,6 +272,9 @@ def unfold(input, kernel_size: "Any", dilation: "Any" = 1, padding: "Any" = 0, s
     if input.ndim not in (3, 4):
         raise RuntimeError("Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other "
                            f"non-zero dimensions for input, but got: {list(input.shape)}")
+    if any(min(how[i]) < 1 for i in (0, 1, 3)):
+        raise RuntimeError("unfold: kernel size, dilation and stride should be greater than zero, but got "
+                           f"{how[0]}, {how[1]} and {how[3]}")
     found = _unfold(input.unsqueeze(0) if unbatched else input, *how)
     return found.squeeze(0) if unbatched else found
 

@@ -141,8 +141,10 @@ def _chosen(found: tuple[Any, ...], inverse: bool, counts: bool) -> Any:
 
 
 def _check_unique(a: Array, dim: int) -> int:
+    if not a.ndim:
+        raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
     d = wrap_dim(dim, a.ndim)
-    if a.ndim and a.shape[d] and a.size == 0:
+    if a.shape[d] and a.size == 0:
         raise RuntimeError("There are 0 sized dimensions, and they aren't selected, so unique cannot "
                            "be applied")
     return d
@@ -164,7 +166,7 @@ def _slices(a: Array, d: int, places: Array) -> Array:
 def unique(input, sorted: "bool" = True, return_inverse: "bool" = False,
            return_counts: "bool" = False, dim: "int | None" = None) -> Any:
     """The different elements in order (slices, with dim), where each element went, and counts."""
-    if dim is not None and input.ndim:
+    if dim is not None:
         d = _check_unique(input, dim)
         rows = _rows_of(input, d)
         if not rows.shape[0]:
@@ -185,8 +187,8 @@ def unique(input, sorted: "bool" = True, return_inverse: "bool" = False,
 def unique_consecutive(input, return_inverse: "bool" = False, return_counts: "bool" = False,
                        dim: "int | None" = None) -> Any:
     """The elements (slices, with dim) without those that equal their predecessor."""
-    whole = dim is None or not input.ndim
-    d = 0 if whole else _check_unique(input, dim)  # type: ignore[arg-type]
+    whole = dim is None
+    d = 0 if dim is None else _check_unique(input, dim)
     source = input.reshape(-1) if whole else input
     rows = _rows_of(source, d) if source.size else np.empty((source.shape[d], 0))
     starts = np.ones(rows.shape[0], bool)
