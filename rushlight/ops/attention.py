@@ -105,9 +105,8 @@ def _weights(query: Any, key: Any, is_causal: bool, scale: float) -> Any:
 _attention.kernel(resolved(lambda *how: machine("attend", "attend")(*how) or NotImplemented))
 
 
-@_attention.gradient
-def _(s: Any, grad: Any, unused: Any = None) -> Any:
-    return _attention_backward(grad, s.query, s.key, s.value, s.result[1], s.is_causal, s.scale)
+_attention.gradient(lambda s, grad, unused=None: _attention_backward(
+    grad, s.query, s.key, s.value, s.result[1], s.is_causal, s.scale))
 
 
 @composite(name="_attention_backward", where=("aten",))

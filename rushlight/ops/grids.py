@@ -176,9 +176,8 @@ def complex_(real, imag) -> Way:
     return _two(real, imag, ("float16", "float32", "float64"), fill)
 
 
-@complex_.gradient
-def _(s: Any, grad: Any) -> Any:
-    return (ROWS["real"](grad).sum_to_size(s.shape("real")), ROWS["imag"](grad).sum_to_size(s.shape("imag")))
+complex_.gradient(lambda s, grad: (
+    ROWS["real"](grad).sum_to_size(s.shape("real")), ROWS["imag"](grad).sum_to_size(s.shape("imag"))))
 
 
 @opaque(where=("torch",), out=True)

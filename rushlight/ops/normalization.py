@@ -294,9 +294,7 @@ def _row_sums(grad, input, center):
     return grad.sum(-1), (grad * (input - center)).sum(-1)
 
 
-@_row_sums.kernel
-def _(g: Any, x: Any, center: Any) -> Any:
-    return _SUMS(-1, g, x, center)
+_row_sums.kernel(lambda g, x, center: _SUMS(-1, g, x, center))
 
 
 def _scaled(x: Any, center: Any, variance: Any, weight: Any, bias: Any) -> Any:

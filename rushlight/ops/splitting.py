@@ -60,9 +60,8 @@ def split_with_sizes(input, split_sizes: "Ints", dim: "int" = 0):
     return tuple(pieces)
 
 
-@split_with_sizes.gradient
-def _(s: Any, *grads: Any) -> Any:
-    return _joined(grads, s.shape("input"), list(as_tuple(s.split_sizes)), s.dim)
+split_with_sizes.gradient(lambda s, *grads: _joined(
+    grads, s.shape("input"), list(as_tuple(s.split_sizes)), s.dim))
 
 
 @composite(planned=True)
