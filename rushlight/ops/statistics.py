@@ -251,6 +251,9 @@ def vector_norm(input, ord: "Number" = 2, dim: "Ints | None" = None, keepdim: "b
     """(sum |x| ** ord) ** (1 / ord); the largest |x| for inf, the smallest for -inf."""
     _check_norm(input, dtype)
     x = input.to(dtype) if dtype is not None else input
+    if (ord < 0 or ord == inf) and x.ndim and 0 in [x.shape[d] for d in wrap_dims(dim, x.ndim)]:
+        raise RuntimeError(f"linalg.vector_norm cannot compute the {ord} norm on an empty tensor because the "
+                           "operation does not have an identity")
     if dim is None and ord in (inf, -inf):
         x, shape = x.reshape(-1), x.shape
         found = vector_norm(x, ord, 0)
