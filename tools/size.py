@@ -15,7 +15,7 @@ FILE_LINES, FUNCTION_LINES = 400, 40
 # How many files and functions may be beyond the measure, and the most lines of code of each package:
 # docs/design.md says why the framework has more than the 40,000 that were aimed at. A room that is written
 # on the public API alone, and loaded only by who asks for it, has a budget of its own.
-BUDGET = {"files": 0, "functions": 0, "rushlight": 42_880, "rushlight_vision": 1_094,
+BUDGET = {"files": 0, "functions": 0, "rushlight": 42_893, "rushlight_vision": 1_094,
           "rushlight/distributed": 5_059, "rushlight/distributions": 288, "rushlight/export": 1_534,
           "rushlight/fx": 1_149, "rushlight/jit": 4_013, "rushlight/onnx": 750}
 
