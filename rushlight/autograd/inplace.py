@@ -19,10 +19,10 @@ from rushlight.base.layout import check_apart_from_itself
 from rushlight.tensor.tensor import Tensor, storage
 
 
-def check_writable(target: Tensor, tracked: bool) -> None:
-    """Refuse writes that PyTorch refuses: leaves that require grad, expanded memory, ..."""
+def check_writable(target: Tensor, tracked: bool, apart: bool = True) -> None:
+    """Refuse writes that PyTorch refuses: leaves that require grad, expanded memory (if apart), ..."""
     a = target._m
-    if 0 in a.strides:
+    if apart and 0 in a.strides:
         check_apart_from_itself(a.shape, a.strides)
     if tracked or target._g is not None:
         _check_view(target)

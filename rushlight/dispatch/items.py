@@ -16,6 +16,7 @@ from rushlight.autograd.mode import LOCAL
 from rushlight.base import advanced
 from rushlight.base.advanced import view
 from rushlight.base.convert import number
+from rushlight.base.layout import check_apart_from_itself
 from rushlight.base.tape import TAPE, constant
 from rushlight.dispatch import itemnodes, overrides
 from rushlight.dispatch.inplace import through
@@ -267,6 +268,7 @@ def _setitem(self: Tensor, index: Any, value: Any) -> None:
     elif isinstance(value, Tensor):
         copy_(target, _expand(value, target._a.shape))
     else:
+        check_apart_from_itself(target._m.shape, target._m.strides)
         fill_(target, value)
 
 
