@@ -214,6 +214,8 @@ class Formula:
     def into(self, target: Tensor, values: Sequence[Any]) -> None:
         """Write the result into `target`'s memory (in-place variants)."""
         entry = self.entry(values)
+        if target._k.on_meta:
+            return
         arrays = [v._a if isinstance(v, Tensor) else scalar(v, entry.scalar_np) for v in values]
         out = target._a
         self.write(entry, target._k, arrays, out)

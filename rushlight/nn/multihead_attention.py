@@ -139,7 +139,7 @@ def multi_head_attention_forward(
     attend = _attend_with_weights if need_weights else _attend
     output, weights = attend(operands, dropout_p if training else 0.0, is_causal)
     output = F.linear(output, out_proj_weight, out_proj_bias)
-    output = output.view(query.shape[0], operands.batch, -1)
+    output = output.view(query.shape[0], operands.batch, output.shape[-1])
     if weights is not None and average_attn_weights:
         weights = weights.mean(dim=1)
     if batched:

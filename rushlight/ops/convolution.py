@@ -73,8 +73,8 @@ def _convolution_input(grad, weight, space: "Ints", stride: "Ints", padding: "In
     outs, channels, *kernel = weight.shape
 
     def by_columns(g: Array, w: Array) -> Array:
-        columns = product(w.reshape(groups, outs // groups, -1).swapaxes(1, 2),
-                          g.reshape(n, groups, outs // groups, -1))
+        columns = product(w.reshape(groups, outs // groups, channels * prod(kernel)).swapaxes(1, 2),
+                          g.reshape(n, groups, outs // groups, prod(out)))
         if {*kernel, *stride} == {1} and not any(padding) and list(space) == out:
             return columns.reshape(n, groups * channels, *space)
         columns = columns.reshape(n, groups * channels, *kernel, *out)
@@ -104,7 +104,7 @@ def _convolution_weight(grad, input, kernel: "Ints", stride: "Ints", padding: "I
 
     def by_columns(x: Array, g: Array) -> Array:
         columns = _columns(x, kernel, stride, padding, dilation, groups, g.shape[2:])
-        gg = g.reshape(n, groups, outs // groups, -1)
+        gg = g.reshape(n, groups, outs // groups, columns.shape[3])
         found = product(gg[:1], columns[:1].swapaxes(2, 3))[0] if n else np.zeros(
             (groups, outs // groups, columns.shape[2]), g.dtype)
         # A few samples at a time: all at once would hold N gradients of the weight.
