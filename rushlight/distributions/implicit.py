@@ -25,8 +25,10 @@ from rushlight.autograd.function import Function, once_differentiable
 _DEPTH = 40.0
 # Gauss-Legendre's rule for the cube root of a place in [0, 1]: where the far tail is flat, what happens
 # happens near 0. With 48 places the worst error over concentrations from 1e-3 to 1e4 is 2e-8.
-_NODES = [(root**3, 1.5 * root**2 * weight) for root, weight in
-          ((((node + 1) / 2), weight) for node, weight in zip(*np.polynomial.legendre.leggauss(48)))]
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(48)
+_RULE = torch.tensor(np.stack([((_NODES + 1) / 2) ** 3, 3 / 8 * (_NODES + 1) ** 2 * _WEIGHTS], 1))
+# How many numbers are worked on at a time.
+_MANY = 1 << 18
 
 
 def _integral(height, slope, logarithm, end):
@@ -37,9 +39,9 @@ def _integral(height, slope, logarithm, end):
     for _ in range(16):
         end = end - (height(end) + _DEPTH) / slope(end)
     found = 0.0
-    for node, weight in _NODES:
-        u = end * node
-        found = found + weight * torch.exp(height(u)) * logarithm(u)
+    for places in _RULE.split(max(1, _MANY // max(1, end.numel()))):
+        node, weight = places.T.reshape(2, -1, *[1] * end.dim())
+        found = found + (weight * torch.exp(height(end * node)) * logarithm(end * node)).sum(0)
     return found * end
 
 

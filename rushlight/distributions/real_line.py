@@ -117,7 +117,6 @@ class Uniform(Distribution):
     mean = property(lambda self: (self.high + self.low) / 2)
     mode = property(lambda self: math.nan * self.high)
     variance = property(lambda self: (self.high - self.low).pow(2) / 12)
-    stddev = property(lambda self: (self.high - self.low) / 12**0.5)
 
     # From low to high.
     support = dependent_property(lambda self: interval(self.low, self.high), is_discrete=False, event_dim=0)
