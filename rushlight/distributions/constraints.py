@@ -1,103 +1,296 @@
 """torch.distributions.constraints: where values and parameters may lie."""
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any
 
 import rushlight as torch
+from rushlight.distributions.utils import demand
 
 
 class Constraint:
-    """A set of values; the last `event_dim` dims of a tensor are one value."""
+    """A set of values, of numbers apart if it `is_discrete`; the last `event_dim` dims are one value."""
 
-    def __init__(self, name: str, check: Callable[[Any], Any], event_dim: int = 0,
-                 is_discrete: bool = False) -> None:
-        self._name, self.check, self.event_dim, self.is_discrete = name, check, event_dim, is_discrete
+    is_discrete = False
+    event_dim = 0
 
-    def __repr__(self) -> str:
-        return self._name
+    def check(self, value):
+        """Whether each value is in the set: bool, without the last event_dim dims."""
+        raise NotImplementedError(f"{type(self).__name__} does not implement check")
 
-
-def interval(lower_bound: Any, upper_bound: Any) -> Constraint:
-    """Numbers from the one bound to the other."""
-    return Constraint(f"Interval(lower_bound={lower_bound}, upper_bound={upper_bound})",
-                      lambda value: (lower_bound <= value) & (value <= upper_bound))
+    def __repr__(self):
+        return f"{type(self).__name__[1:]}()"
 
 
-def integer_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
-    """Whole numbers from the one bound to the other."""
-    name = f"IntegerInterval(lower_bound={lower_bound}, upper_bound={upper_bound})"
-    return Constraint(name, lambda value: (
-        (value % 1 == 0) & (lower_bound <= value) & (value <= upper_bound)), 0, True)
+# --- sets that depend on a distribution's parameters ----------------------------------------------
 
 
-def half_open_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
-    """Numbers from the one bound to before the other."""
-    return Constraint(f"HalfOpenInterval(lower_bound={lower_bound}, upper_bound={upper_bound})",
-                      lambda value: (lower_bound <= value) & (value < upper_bound))
+class _Dependent(Constraint):
+    """A set that only an object's parameters tell; what is known of it beforehand may be given."""
+
+    def __init__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
+        self._is_discrete, self._event_dim = is_discrete, event_dim
+
+    def _known(self, name):
+        found = vars(self)[f"_{name}"]
+        if found is NotImplemented:
+            raise NotImplementedError(f".{name} cannot be determined statically")
+        return found
+
+    is_discrete = property(lambda self: self._known("is_discrete"))
+    event_dim = property(lambda self: self._known("event_dim"))
+
+    def __call__(self, *, is_discrete=NotImplemented, event_dim=NotImplemented):
+        """The same with more known."""
+        return _Dependent(is_discrete=self._is_discrete if is_discrete is NotImplemented else is_discrete,
+                          event_dim=self._event_dim if event_dim is NotImplemented else event_dim)
+
+    def check(self, value):
+        """ValueError: there is nothing to check by."""
+        raise ValueError("Cannot determine validity of dependent constraint")
 
 
-def greater_than_eq(lower_bound: Any) -> Constraint:
-    """Numbers from the bound on."""
-    return Constraint(f"GreaterThanEq(lower_bound={lower_bound})", lambda value: lower_bound <= value)
+class _DependentProperty(property, _Dependent):
+    """A property of objects that is a dependent constraint when asked of the class."""
+
+    def __init__(self, fn=None, *, is_discrete=NotImplemented, event_dim=NotImplemented):
+        super().__init__(fn)
+        self._is_discrete, self._event_dim = is_discrete, event_dim
+
+    def __call__(self, fn):
+        """The decorator's second half, after its keywords."""
+        return _DependentProperty(fn, is_discrete=self._is_discrete, event_dim=self._event_dim)
 
 
-def less_than(upper_bound: Any) -> Constraint:
-    """Numbers below the bound."""
-    return Constraint(f"LessThan(upper_bound={upper_bound})", lambda value: value < upper_bound)
+def is_dependent(constraint):
+    """Whether a constraint cannot be checked without an object."""
+    return isinstance(constraint, _Dependent)
 
 
-def independent(base: Constraint, count: int) -> Constraint:
-    """The constraint of all numbers of the last `count` dims more."""
-    def check(value: Any) -> Any:
-        if value.dim() < base.event_dim + count:
-            raise ValueError(f"Expected value.dim() >= {base.event_dim + count} but got {value.dim()}")
-        found = base.check(value)
-        return found.flatten(-count).all(-1) if count else found
-    return Constraint(f"IndependentConstraint({base!r}, {count})", check, base.event_dim + count,
-                      base.is_discrete)
+# --- sets made of others --------------------------------------------------------------------------
 
 
-def multinomial(upper_bound: Any) -> Constraint:
-    """Counts that add up to the bound."""
-    return Constraint("Multinomial()", lambda value: (
-        (value >= 0).all(-1) & (value.sum(-1) <= upper_bound)), 1, True)
+def _all_rightmost(checks, kept):
+    return checks.reshape((*checks.shape[:kept], -1)).all(-1)
 
 
-def greater_than(lower_bound: Any) -> Constraint:
-    """Numbers beyond the bound."""
-    return Constraint(f"GreaterThan(lower_bound={lower_bound})", lambda value: lower_bound < value)
+class _Wrapped(Constraint):
+    """What a constraint of one more kind shares with the one that it is made of."""
+
+    def __init__(self, base_constraint):
+        demand(isinstance(base_constraint, Constraint),
+                f"base_constraint must be a Constraint, got {type(base_constraint).__name__}")
+        self.base_constraint = base_constraint
+
+    is_discrete = property(lambda self: self.base_constraint.is_discrete)
+    event_dim = property(lambda self: self.base_constraint.event_dim)
 
 
-def _symmetric(value: Any) -> Any:
-    if value.shape[-2] != value.shape[-1]:
-        return torch.zeros(value.shape[:-2], dtype=torch.bool)
-    return torch.isclose(value, value.mT, atol=1e-6).all(-2).all(-1)
+class _IndependentConstraint(_Wrapped):
+    """A value is what `reinterpreted_batch_ndims` more dims of values are, if each of them is allowed."""
+
+    def __init__(self, base_constraint, reinterpreted_batch_ndims):
+        super().__init__(base_constraint)
+        demand(isinstance(reinterpreted_batch_ndims, int), "reinterpreted_batch_ndims must be an int, got "
+                f"{type(reinterpreted_batch_ndims).__name__}")
+        demand(reinterpreted_batch_ndims >= 0,
+                f"reinterpreted_batch_ndims must be >= 0, got {reinterpreted_batch_ndims}")
+        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+
+    event_dim = property(lambda self: self.base_constraint.event_dim + self.reinterpreted_batch_ndims)
+
+    def check(self, value):
+        """Whether all parts of each value are allowed."""
+        found = self.base_constraint.check(value)
+        if found.dim() < self.reinterpreted_batch_ndims:
+            raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
+        return _all_rightmost(found, found.dim() - self.reinterpreted_batch_ndims)
+
+    def __repr__(self):
+        return f"{type(self).__name__[1:]}({self.base_constraint!r}, {self.reinterpreted_batch_ndims})"
 
 
-def _positive_definite(value: Any) -> Any:
-    found = _symmetric(value)
+class MixtureSameFamilyConstraint(_Wrapped):
+    """Values that all components of a mixture allow."""
+
+    def check(self, value):
+        """Whether each value is allowed."""
+        if value.dim() < self.event_dim:
+            raise ValueError(f"Expected value.dim() >= {self.event_dim} but got {value.dim()}")
+        found = self.base_constraint.check(value.unsqueeze(-1 - self.event_dim))
+        return _all_rightmost(found, value.dim() - self.event_dim)
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self.base_constraint!r})"
+
+
+class _Parts(Constraint):
+    """Constraints of the parts of a tensor along a dim."""
+
+    def __init__(self, cseq, dim=0):
+        alike = all(isinstance(c, Constraint) for c in cseq)
+        demand(alike, "All elements of cseq must be Constraint instances")
+        self.cseq, self.dim = list(cseq), dim
+
+    is_discrete = property(lambda self: any(c.is_discrete for c in self.cseq))
+    event_dim = property(lambda self: max(c.event_dim for c in self.cseq))
+
+    def _within(self, value):
+        demand(-value.dim() <= self.dim < value.dim(),
+                f"dim {self.dim} out of range for value with {value.dim()} dimensions")
+
+
+class _Cat(_Parts):
+    """Constraints of parts of some lengths (1 each by default), as torch.cat joins them."""
+
+    def __init__(self, cseq, dim=0, lengths=None):
+        super().__init__(cseq, dim)
+        self.lengths = [1] * len(self.cseq) if lengths is None else list(lengths)
+        demand(len(self.lengths) == len(self.cseq),
+                f"lengths ({len(self.lengths)}) must match cseq ({len(self.cseq)})")
+
+    def check(self, value):
+        """Whether each part is allowed."""
+        self._within(value)
+        parts = value.split([*self.lengths, value.size(self.dim) - sum(self.lengths)], self.dim)
+        return torch.cat([c.check(part) for c, part in zip(self.cseq, parts)], self.dim)
+
+
+class _Stack(_Parts):
+    """Constraints of parts as torch.stack joins them."""
+
+    event_dim = property(lambda self: (lambda most: most + (self.dim + most < 0))(
+        max(c.event_dim for c in self.cseq)))
+
+    def check(self, value):
+        """Whether each part is allowed."""
+        self._within(value)
+        return torch.stack([c.check(part) for c, part in zip(self.cseq, value.unbind(self.dim))], self.dim)
+
+
+# --- sets of numbers ------------------------------------------------------------------------------
+
+
+class _Bounded(Constraint):
+    """Numbers beyond bounds; the text tells them."""
+
+    def __repr__(self):
+        bounds = ", ".join(f"{name}={value}" for name, value in vars(self).items())
+        return f"{type(self).__name__[1:]}({bounds})"
+
+
+class _From(_Bounded):
+    def __init__(self, lower_bound):
+        self.lower_bound = lower_bound
+
+
+class _To(_Bounded):
+    def __init__(self, upper_bound):
+        self.upper_bound = upper_bound
+
+
+class _FromTo(_Bounded):
+    def __init__(self, lower_bound, upper_bound):
+        self.lower_bound, self.upper_bound = lower_bound, upper_bound
+
+
+def _whole(value):
+    return value % 1 == 0
+
+
+def _set(name, check, doc, event_dim=0, discrete=False, base=Constraint):
+    """A class of constraints by what its members answer: check(the constraint, a value)."""
+    return type(name, (base,), {"check": check, "__doc__": doc, "event_dim": event_dim,
+                                "is_discrete": discrete, "__module__": __name__})
+
+
+_Boolean = _set("_Boolean", lambda c, x: (x == 0) | (x == 1), "0 and 1.", discrete=True)
+_Real = _set("_Real", lambda c, x: x == x, "All numbers but nan.")
+_GreaterThan = _set("_GreaterThan", lambda c, x: c.lower_bound < x, "Above the bound.", base=_From)
+_GreaterThanEq = _set("_GreaterThanEq", lambda c, x: c.lower_bound <= x, "The bound and above.", base=_From)
+_LessThan = _set("_LessThan", lambda c, x: x < c.upper_bound, "Below the bound.", base=_To)
+_Interval = _set("_Interval", lambda c, x: (c.lower_bound <= x) & (x <= c.upper_bound),
+                 "From the one bound to the other.", base=_FromTo)
+_HalfOpenInterval = _set("_HalfOpenInterval", lambda c, x: (c.lower_bound <= x) & (x < c.upper_bound),
+                         "From the one bound to below the other.", base=_FromTo)
+_IntegerInterval = _set(
+    "_IntegerInterval", lambda c, x: _whole(x) & (c.lower_bound <= x) & (x <= c.upper_bound),
+    "Whole numbers from the one bound to the other.", discrete=True, base=_FromTo)
+_IntegerLessThan = _set("_IntegerLessThan", lambda c, x: _whole(x) & (x <= c.upper_bound),
+                        "Whole numbers up to the bound.", discrete=True, base=_To)
+_IntegerGreaterThan = _set("_IntegerGreaterThan", lambda c, x: _whole(x) & (x >= c.lower_bound),
+                           "Whole numbers from the bound.", discrete=True, base=_From)
+
+
+# --- sets of vectors and matrices -----------------------------------------------------------------
+
+
+class _Multinomial(_To):
+    """Counts that sum to at most the bound; that they sum to it is not asked, as in PyTorch."""
+
+    is_discrete, event_dim = True, 1
+    __repr__ = Constraint.__repr__
+
+    def check(self, value):
+        """Whether each vector is allowed."""
+        return (value >= 0).all(-1) & (value.sum(-1) <= self.upper_bound)
+
+
+def _lower_triangular(value):
+    return (value.tril() == value).flatten(-2).all(-1)
+
+
+def _lower_cholesky(value):
+    return _lower_triangular(value) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
+
+
+def _corr_cholesky(_, value):
+    most = torch.finfo(value.dtype).eps * value.size(-1) * 10  # ten roundings for each number of a row
+    length = torch.linalg.norm(value.detach(), dim=-1)
+    return _lower_cholesky(value) & ((length - 1).abs() <= most).all(-1)
+
+
+def _square(_, value):
+    return torch.full(value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=torch.bool,
+                      device=value.device)
+
+
+def _symmetric(_, value):
+    found = _square(_, value)
+    return torch.isclose(value, value.mT, atol=1e-6).all(-2).all(-1) if found.all() else found
+
+
+def _positive_definite(_, value):
+    found = _symmetric(_, value)
     return torch.linalg.cholesky_ex(value).info.eq(0) if found.all() else found
 
 
-def _lower_cholesky(value: Any) -> Any:
-    return (value.tril() == value).flatten(-2).all(-1) & (value.diagonal(dim1=-2, dim2=-1) > 0).all(-1)
+def _positive_semidefinite(_, value):
+    found = _symmetric(_, value)
+    return torch.linalg.eigvalsh(value).ge(0).all(-1) if found.all() else found
 
 
-real = Constraint("Real()", lambda value: value == value)
-real_vector = Constraint("IndependentConstraint(Real(), 1)", lambda value: (value == value).all(-1), 1)
-boolean = Constraint("Boolean()", lambda value: (value == 0) | (value == 1), 0, True)
-simplex = Constraint("Simplex()", lambda value: (value >= 0).all(-1) & ((value.sum(-1) - 1).abs() < 1e-6), 1)
-symmetric = Constraint("Symmetric()", _symmetric, 2)
-positive_definite = Constraint("PositiveDefinite()", _positive_definite, 2)
-lower_cholesky = Constraint("LowerCholesky()", _lower_cholesky, 2)
-one_hot = Constraint("OneHot()", lambda value: (
-    ((value == 0) | (value == 1)).all(-1) & value.sum(-1).eq(1)), 1, True)
-unit_interval, positive, nonnegative = interval(0.0, 1.0), greater_than(0.0), greater_than_eq(0.0)
-nonnegative_integer, positive_integer = (
-    Constraint(f"IntegerGreaterThan(lower_bound={n})", lambda value, n=n: (value % 1 == 0) & (value >= n), 0,
-               True) for n in (0, 1))
-square = Constraint("Square()", lambda value: torch.full(
-    value.shape[:-2], value.shape[-2] == value.shape[-1], dtype=torch.bool), 2)
-# Where it depends on other parameters, which are compared by the distribution.
-dependent = Constraint("Dependent()", lambda value: value == value)
+_OneHot = _set("_OneHot", lambda c, x: ((x == 0) | (x == 1)).all(-1) & x.sum(-1).eq(1),
+               "Vectors of zeros and a one.", 1, True)
+_Simplex = _set("_Simplex", lambda c, x: (x >= 0).all(-1) & ((x.sum(-1) - 1).abs() < 1e-6),
+                "Vectors of probabilities.", 1)
+_LowerTriangular = _set("_LowerTriangular", lambda c, x: _lower_triangular(x), "Zero above the diagonal.", 2)
+_LowerCholesky = _set("_LowerCholesky", lambda c, x: _lower_cholesky(x),
+                      "Lower triangular with a positive diagonal.", 2)
+_CorrCholesky = _set("_CorrCholesky", _corr_cholesky, "Lower Cholesky factors whose rows have length 1.", 2)
+_Square = _set("_Square", _square, "Square matrices.", 2)
+_Symmetric = _set("_Symmetric", _symmetric, "Symmetric matrices.", 2, base=_Square)
+_PositiveSemidefinite = _set("_PositiveSemidefinite", _positive_semidefinite,
+                             "Symmetric matrices without negative eigenvalues.", 2, base=_Symmetric)
+_PositiveDefinite = _set("_PositiveDefinite", _positive_definite,
+                         "Symmetric matrices with positive eigenvalues.", 2, base=_Symmetric)
+
+dependent, dependent_property, independent = _Dependent(), _DependentProperty, _IndependentConstraint
+boolean, one_hot, real, simplex = _Boolean(), _OneHot(), _Real(), _Simplex()
+integer_interval, interval, half_open_interval = _IntegerInterval, _Interval, _HalfOpenInterval
+nonnegative_integer, positive_integer = _IntegerGreaterThan(0), _IntegerGreaterThan(1)
+greater_than, greater_than_eq, less_than = _GreaterThan, _GreaterThanEq, _LessThan
+positive, nonnegative, unit_interval = _GreaterThan(0.0), _GreaterThanEq(0.0), _Interval(0.0, 1.0)
+real_vector, positive_vector = independent(real, 1), independent(positive, 1)
+multinomial, cat, stack = _Multinomial, _Cat, _Stack
+lower_triangular, lower_cholesky, corr_cholesky = _LowerTriangular(), _LowerCholesky(), _CorrCholesky()
+square, symmetric = _Square(), _Symmetric()
+positive_semidefinite, positive_definite = _PositiveSemidefinite(), _PositiveDefinite()
+
+__all__ = [name for name in globals() if name[0] != "_" and name not in ("torch", "demand")]

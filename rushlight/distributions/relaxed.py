@@ -1,89 +1,89 @@
-"""Relaxed coins and classes: continuous neighbours of theirs, which have gradients."""
-from __future__ import annotations
-
-from typing import Any
+"""Relaxations of coins and classes: concrete distributions."""
 
 import rushlight as torch
 from rushlight.distributions import constraints
-from rushlight.distributions.bernoulli import Odds
-from rushlight.distributions.categorical import Categorical
-from rushlight.distributions.discrete import OfCategories
-from rushlight.distributions.distribution import broadcast, inner
-from rushlight.distributions.transformed import TransformedDistribution
+from rushlight.distributions.classes import Categorical, OfClasses
+from rushlight.distributions.coins import LogOdds
+from rushlight.distributions.constraints import real, unit_interval
+from rushlight.distributions.transformed_distribution import TransformedDistribution
 from rushlight.distributions.transforms import ExpTransform, SigmoidTransform
+from rushlight.distributions.utils import of_base, broadcast_all, clamp_probs, probs_to_logits
 
 
-class LogitRelaxedBernoulli(Odds):
-    """The log-odds of RelaxedBernoulli."""
+class LogitRelaxedBernoulli(LogOdds):
+    """The log-odds of RelaxedBernoulli's numbers: logistic around logits / temperature.
 
-    support = constraints.real
-    has_rsample, shared = True, ("temperature",)
+    C. J. Maddison, A. Mnih, Y. W. Teh, The concrete distribution, 2017, section B.
+    """
 
-    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None,
-                 validate_args: bool | None = None) -> None:
+    support = real
+
+    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
         self.temperature = temperature
-        super().__init__(probs, logits, validate_args)
+        self._take_odds(validate_args, probs, logits)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
+    def rsample(self, sample_shape=()):
         """Values drawn, whose gradient flows into the parameters."""
         shape = self._extended_shape(sample_shape)
-        probs, drawn = inner(self.probs.expand(shape)), inner(torch.rand(shape, dtype=self.probs.dtype))
-        return (drawn.log() - (-drawn).log1p() + probs.log() - (-probs).log1p()) / self.temperature
+        drawn = self._room(sample_shape, self.probs).uniform_()
+        odds = probs_to_logits(self.probs.expand(shape), is_binary=True)
+        return (probs_to_logits(drawn, is_binary=True) + odds) / self.temperature
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value):
         """The logarithm of the density."""
-        logits, value = broadcast(self.logits, self._checked(value))
-        away = logits - value.mul(self.temperature)
+        value, logits = broadcast_all(self._checked(value), self.logits)
+        away = logits - value * self.temperature
         return self.temperature.log() + away - 2 * away.exp().log1p()
 
 
-class ExpRelaxedCategorical(OfCategories):
-    """The logarithm of RelaxedOneHotCategorical."""
+class RelaxedBernoulli(TransformedDistribution):
+    """Numbers of (0, 1) that come near 0 or 1 as `temperature` (a tensor) goes to 0."""
 
-    support = constraints.real_vector
-    has_rsample, shared = True, ("temperature",)
+    arg_constraints = LogOdds.arg_constraints
+    support, has_rsample = unit_interval, True
 
-    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None,
-                 validate_args: bool | None = None) -> None:
+    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
+        super().__init__(LogitRelaxedBernoulli(temperature, probs, logits), SigmoidTransform(),
+                         validate_args=validate_args)
+
+    temperature, logits, probs = map(of_base, ("temperature", "logits", "probs"))
+
+
+class ExpRelaxedCategorical(OfClasses):
+    """The logarithm of RelaxedOneHotCategorical's vectors, in which its density is computed.
+
+    C. J. Maddison, A. Mnih, Y. W. Teh, The concrete distribution, 2017, section C.3.
+    """
+
+    support, has_rsample = constraints.real_vector, True
+
+    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
         self.temperature = temperature
-        super().__init__(probs, logits, validate_args)
+        self._take_classes(validate_args, probs, logits)
 
-    def rsample(self, sample_shape: Any = ()) -> Any:
-        """Values drawn, whose gradient flows into the parameters."""
-        drawn = inner(torch.rand(self._extended_shape(sample_shape), dtype=self.logits.dtype))
-        scores = (self.logits - (-(drawn.log())).log()) / self.temperature
+    def rsample(self, sample_shape=()):
+        """Vectors drawn, whose gradient flows into the parameters: logits and Gumbel numbers, normalised."""
+        drawn = clamp_probs(self._room(sample_shape, self.logits).uniform_())
+        scores = (self.logits - (-drawn.log()).log()) / self.temperature
         return scores - scores.logsumexp(-1, keepdim=True)
 
-    def log_prob(self, value: Any) -> Any:
+    def log_prob(self, value):
         """The logarithm of the density."""
-        logits, value = broadcast(self.logits, self._checked(value))
-        k = self._categorical._num_events
-        norm = torch.full_like(self.temperature, float(k)).lgamma() + self.temperature.log().mul(k - 1)
-        score = logits - value.mul(self.temperature)
-        return (score - score.logsumexp(-1, keepdim=True)).sum(-1) + norm
+        k = self._event_shape[0]
+        value, logits = broadcast_all(self._checked(value), self.logits)
+        scale = torch.full_like(self.temperature, float(k)).lgamma() + (k - 1) * self.temperature.log()
+        score = logits - value * self.temperature
+        return (score - score.logsumexp(-1, keepdim=True)).sum(-1) + scale
 
 
-class _Relaxed(TransformedDistribution):
-    """Of temperature, probs or logits."""
+class RelaxedOneHotCategorical(TransformedDistribution):
+    """Probability vectors that come near one-hot ones as `temperature` (a tensor) goes to 0."""
 
-    _of: Any
-    _by: Any
-    temperature, probs, logits = (property(lambda self, n=n: getattr(self.base_dist, n))
-                                  for n in ("temperature", "probs", "logits"))
+    arg_constraints = Categorical.arg_constraints
+    support, has_rsample = constraints.simplex, True
 
-    def __init__(self, temperature: Any, probs: Any = None, logits: Any = None,
-                 validate_args: bool | None = None) -> None:
-        super().__init__(self._of(temperature, probs, logits), self._by(), validate_args=validate_args)
+    def __init__(self, temperature, probs=None, logits=None, validate_args=None):
+        super().__init__(ExpRelaxedCategorical(temperature, probs, logits, validate_args=validate_args),
+                         ExpTransform(), validate_args=validate_args)
 
-
-class RelaxedBernoulli(_Relaxed):
-    """Numbers from 0 to 1 near a coin's, the nearer the lower the temperature."""
-
-    _of, _by, arg_constraints = LogitRelaxedBernoulli, SigmoidTransform, Odds.arg_constraints
-
-
-class RelaxedOneHotCategorical(_Relaxed):
-    """Probabilities near one-hot vectors, the nearer the lower the temperature."""
-
-    _of, _by, arg_constraints = ExpRelaxedCategorical, ExpTransform, Categorical.arg_constraints
-    support = constraints.simplex  # type: ignore[assignment]
+    temperature, logits, probs = map(of_base, ("temperature", "logits", "probs"))

@@ -23,10 +23,10 @@ def test_answers_are_pytorchs(told, name):
     assert differences({name: told[name]}, {name: RECORD[name]}) == []
 
 
-def test_gradients_of_gamma_draws_are_refused():
+def test_gradients_of_gamma_draws():
     shape = torch.ones(2, requires_grad=True)
-    with pytest.raises(NotImplementedError, match="_standard_gamma .* use the score function"):
-        D.Gamma(shape, 1.0).rsample().sum().backward()
+    D.Gamma(shape, 1.0).rsample().sum().backward()
+    assert (shape.grad > 0).all()
 
 
 TRANSFORMS = {
@@ -51,7 +51,9 @@ def test_inverses_and_slopes(transform):
         point = x.clone().requires_grad_()
         (found,) = torch.autograd.grad(transform(point).sum(), point)
         torch.testing.assert_close(slope.expand_as(x), found.abs().log())
-    assert transform == transform.with_cache() and transform != D.AbsTransform()
+    # As in PyTorch, what is independent is equal to itself only.
+    assert transform == (transform if isinstance(transform, D.IndependentTransform) else transform.with_cache())
+    assert transform != D.AbsTransform()
 
 
 def test_caches():
@@ -73,16 +75,18 @@ def test_own_divergences():
     normal = D.Normal(0.0, 1.0)
     assert D.kl_divergence(Mine(0.0, 1.0), normal) == "mine" and D.kl_divergence(normal, Mine(0.0, 1.0)) == 0
     with pytest.raises(NotImplementedError, match="No KL"):
+        D.kl_divergence(normal, D.Cauchy(0.0, 1.0))
+    with pytest.raises(NotImplementedError, match="cross KL-divergence between different exponential families"):
         D.kl_divergence(normal, D.Poisson(1.0))
-    with pytest.raises(TypeError, match="subclasses"):
+    with pytest.raises(TypeError, match="subclass"):
         D.register_kl(int, D.Normal)
 
 
 @pytest.mark.parametrize("make, error, words", [
-    (lambda: D.Uniform(1.0, 0.0), ValueError, "not defined when low>= high"),
+    (lambda: D.Uniform(1.0, 0.0), ValueError, "Expected parameter low"),
     (lambda: D.Beta(-1.0, 1.0), ValueError, "Expected parameter"),
-    (lambda: D.Gamma(1.0), TypeError, "takes the parameters concentration, rate"),
-    (lambda: D.Gamma(1.0, 2.0, scale=3.0), TypeError, "by name"),
+    (lambda: D.Gamma(1.0), TypeError, "missing 1 required positional argument: 'rate'"),
+    (lambda: D.Gamma(1.0, 2.0, scale=3.0), TypeError, "unexpected keyword argument 'scale'"),
     (lambda: D.Dirichlet(torch.tensor(1.0)), ValueError, "at least one-dimensional"),
     (lambda: D.Binomial(3), ValueError, "Either `probs` or `logits`"),
     (lambda: D.Multinomial(torch.tensor(3), torch.ones(2)), NotImplementedError, "inhomogeneous total_count"),

@@ -1,0 +1,72 @@
+"""biject_to and transform_to: maps from all real numbers to where a constraint allows values."""
+
+from rushlight.distributions import constraints, transforms
+
+__all__ = ["ConstraintRegistry", "biject_to", "transform_to"]
+
+
+class ConstraintRegistry:
+    """Transforms by the class of a constraint."""
+
+    def __init__(self):
+        self._registry = {}
+
+    def register(self, constraint, factory=None):
+        """Let factory(constraint) make the transforms of constraints of a class, or of this one's class.
+
+        Without factory it is a decorator. TypeError for what is no constraint.
+        """
+        if factory is None:
+            return lambda factory: self.register(constraint, factory)
+        kind = type(constraint) if isinstance(constraint, constraints.Constraint) else constraint
+        if not (isinstance(kind, type) and issubclass(kind, constraints.Constraint)):
+            raise TypeError("Expected constraint to be either a Constraint subclass or instance, but got "
+                            f"{constraint}")
+        self._registry[kind] = factory
+        return factory
+
+    def __call__(self, constraint):
+        """The transform to a constraint; NotImplementedError if none is registered."""
+        if type(constraint) not in self._registry:
+            raise NotImplementedError(f"Cannot transform {type(constraint).__name__} constraints")
+        return self._registry[type(constraint)](constraint)
+
+
+biject_to, transform_to = ConstraintRegistry(), ConstraintRegistry()
+
+
+def _beyond(bound, sign):
+    return lambda c: transforms.ComposeTransform(
+        [transforms.ExpTransform(), transforms.AffineTransform(getattr(c, bound), sign)])
+
+
+def _between(c):
+    bounds = c.lower_bound, c.upper_bound
+    if all(isinstance(b, (int, float)) for b in bounds) and bounds == (0, 1):
+        return transforms.SigmoidTransform()
+    return transforms.ComposeTransform([transforms.SigmoidTransform(), transforms.AffineTransform(
+        c.lower_bound, c.upper_bound - c.lower_bound)])
+
+
+for _registry in (biject_to, transform_to):
+    for _constraint, _factory in [
+            (constraints.real, lambda c: transforms.identity_transform),
+            (constraints.greater_than, _beyond("lower_bound", 1)),
+            (constraints.greater_than_eq, _beyond("lower_bound", 1)),
+            (constraints.less_than, _beyond("upper_bound", -1)),
+            (constraints.interval, _between),
+            (constraints.half_open_interval, _between),
+            (constraints.corr_cholesky, lambda c: transforms.CorrCholeskyTransform()),
+            (constraints.independent, lambda c, to=_registry: transforms.IndependentTransform(
+                to(c.base_constraint), c.reinterpreted_batch_ndims)),
+            (constraints.cat, lambda c, to=_registry: transforms.CatTransform(
+                [to(part) for part in c.cseq], c.dim, c.lengths)),
+            (constraints.stack, lambda c, to=_registry: transforms.StackTransform(
+                [to(part) for part in c.cseq], c.dim))]:
+        _registry.register(_constraint, _factory)
+
+biject_to.register(constraints.simplex, lambda c: transforms.StickBreakingTransform())
+transform_to.register(constraints.simplex, lambda c: transforms.SoftmaxTransform())
+transform_to.register(constraints.lower_cholesky, lambda c: transforms.LowerCholeskyTransform())
+transform_to.register(constraints.positive_definite, lambda c: transforms.PositiveDefiniteTransform())
+transform_to.register(constraints.positive_semidefinite, lambda c: transforms.PositiveDefiniteTransform())

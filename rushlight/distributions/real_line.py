@@ -1,0 +1,139 @@
+"""Distributions of numbers by their place and width."""
+import math
+
+import rushlight as torch
+from rushlight.distributions.constraints import (
+    dependent_property, greater_than, interval, less_than, positive, real)
+from rushlight.distributions.distribution import Distribution
+from rushlight.distributions.exp_family import ExponentialFamily
+
+
+class _Placed(Distribution):
+    """Of a standard distribution's numbers times `scale`, plus `loc`, around which they are symmetric."""
+
+    arg_constraints = {"loc": real, "scale": positive}
+    support, has_rsample = real, True
+
+    def __init__(self, loc, scale, validate_args=None):
+        self._take(validate_args, loc=loc, scale=scale)
+
+    mean = mode = property(lambda self: self.loc)
+
+
+class Normal(_Placed, ExponentialFamily):
+    """Of the mean `loc` and the standard deviation `scale` (tensors or numbers, broadcast).
+
+    Its density is exp(-((x - loc) / scale)^2 / 2) / (scale sqrt(2 pi)).
+    """
+
+    stddev = property(lambda self: self.scale)
+    variance = property(lambda self: self.scale.pow(2))
+
+    def _draw(self, sample_shape):
+        shape = self._extended_shape(sample_shape)
+        return torch.normal(self.loc.expand(shape), self.scale.expand(shape))
+
+    def rsample(self, sample_shape=()):
+        """Values drawn, whose gradient flows into the parameters."""
+        return self.loc + self._room(sample_shape, self.loc).normal_() * self.scale
+
+    def log_prob(self, value):
+        """The logarithm of the density."""
+        away = (self._checked(value) - self.loc) ** 2 / (2 * self.variance)
+        return -away - self.scale.log() - math.log(math.sqrt(2 * math.pi))
+
+    def cdf(self, value):
+        """The probability of what is not larger."""
+        steps = (self._checked(value) - self.loc) * self.scale.reciprocal()
+        return 0.5 * (1 + torch.erf(steps / math.sqrt(2)))
+
+    icdf = lambda self, value: self.loc + self.scale * torch.erfinv(2 * value - 1) * math.sqrt(2)
+
+    entropy = lambda self: 0.5 + 0.5 * math.log(2 * math.pi) + torch.log(self.scale)
+
+
+class Cauchy(_Placed):
+    """Of the median `loc` and the half width `scale`: density 1 / (pi scale (1 + ((x - loc) / scale)^2)).
+
+    It has no mean.
+    """
+
+    mean = property(lambda self: self._all(math.nan, self.loc))
+    variance = property(lambda self: self._all(math.inf, self.loc))
+
+    def rsample(self, sample_shape=()):
+        """Values drawn, whose gradient flows into the parameters."""
+        return self.loc + self._room(sample_shape, self.loc).cauchy_() * self.scale
+
+    def log_prob(self, value):
+        """The logarithm of the density."""
+        steps = (self._checked(value) - self.loc) / self.scale
+        return -math.log(math.pi) - self.scale.log() - (steps**2).log1p()
+
+    cdf = lambda self, value: torch.atan((self._checked(value) - self.loc) / self.scale) / math.pi + 0.5
+
+    icdf = lambda self, value: torch.tan(math.pi * (value - 0.5)) * self.scale + self.loc
+
+    entropy = lambda self: math.log(4 * math.pi) + self.scale.log()
+
+
+class Laplace(_Placed):
+    """Exponential on both sides of `loc`: density exp(-|x - loc| / scale) / (2 scale)."""
+
+    variance = property(lambda self: 2 * self.scale.pow(2))
+
+    def rsample(self, sample_shape=()):
+        """Values drawn, whose gradient flows into the parameters."""
+        least = torch.finfo(self.loc.dtype).eps - 1
+        drawn = self._room(sample_shape, self.loc).uniform_(least, 1)
+        return self.loc - self.scale * drawn.sign() * torch.log1p(-drawn.abs())
+
+    def log_prob(self, value):
+        """The logarithm of the density."""
+        return -torch.log(2 * self.scale) - (self._checked(value) - self.loc).abs() / self.scale
+
+    def cdf(self, value):
+        """The probability of what is not larger."""
+        away = self._checked(value) - self.loc
+        return 0.5 - 0.5 * away.sign() * torch.expm1(-away.abs() / self.scale)
+
+    def icdf(self, value):
+        """What has this probability below it."""
+        away = value - 0.5
+        return self.loc - self.scale * away.sign() * torch.log1p(-2 * away.abs())
+
+    entropy = lambda self: 1 + torch.log(2 * self.scale)
+
+
+class Uniform(Distribution):
+    """Of one density, 1 / (high - low), from `low` to below `high`."""
+
+    has_rsample = True
+
+    def __init__(self, low, high, validate_args=None):
+        self._take(validate_args, low=low, high=high)
+
+    arg_constraints = property(lambda self: {"low": less_than(self.high), "high": greater_than(self.low)})
+    mean = property(lambda self: (self.high + self.low) / 2)
+    mode = property(lambda self: math.nan * self.high)
+    variance = property(lambda self: (self.high - self.low).pow(2) / 12)
+
+    # From low to high.
+    support = dependent_property(lambda self: interval(self.low, self.high), is_discrete=False, event_dim=0)
+
+    def rsample(self, sample_shape=()):
+        """Values drawn, whose gradient flows into the parameters."""
+        drawn = self._room(sample_shape, self.low).uniform_()
+        return self.low + drawn * (self.high - self.low)
+
+    def log_prob(self, value):
+        """The logarithm of the density, -inf outside."""
+        value = self._checked(value)
+        within = ((self.low <= value) & (value < self.high)).type_as(self.low)
+        return torch.log(within) - torch.log(self.high - self.low)
+
+    cdf = lambda self, value: ((self._checked(value) - self.low) / (self.high - self.low)).clamp(min=0, max=1)
+
+    icdf = lambda self, value: value * (self.high - self.low) + self.low
+
+    entropy = lambda self: torch.log(self.high - self.low)

@@ -1,0 +1,236 @@
+"""What transforms have in common, and transforms made of others: inverses, chains, of larger values."""
+import functools
+import operator
+
+import rushlight as torch
+from rushlight.distributions import constraints
+from rushlight.distributions.utils import absent, sum_rightmost
+
+
+class Transform:
+    """A map from `domain` to `codomain`, with the logarithm of its Jacobian's determinant.
+
+    A subclass says `_call(x)`, `_inverse(y)` and, if it is `bijective`, `log_abs_det_jacobian(x, y)`: a
+    number for each value of the domain. `sign` is +1 or -1 for increasing and decreasing maps of numbers.
+    cache_size: 0, or 1 to remember the last pair, so that the inverse of a result is what it was made of.
+    """
+
+    bijective = False
+    # The attributes that the constructor takes, for with_cache().
+    _arguments = ()
+
+    def __init__(self, cache_size=0):
+        if cache_size not in (0, 1):
+            raise ValueError("cache_size must be 0 or 1")
+        self._cache_size = cache_size
+        self._inv = None
+        self._cached_x_y = (None, None)
+
+    def __getstate__(self):
+        return {**vars(self), "_inv": None}
+
+    @property
+    def event_dim(self):
+        """The dims of one value, where the map does not change them."""
+        if self.domain.event_dim == self.codomain.event_dim:
+            return self.domain.event_dim
+        raise ValueError("Please use either .domain.event_dim or .codomain.event_dim")
+
+    @property
+    def inv(self):
+        """The inverse map; t.inv.inv is t."""
+        if self._inv is None:
+            self._inv = _InverseTransform(self)
+        return self._inv
+
+    sign = property(absent("sign"))
+    _call, _inverse, log_abs_det_jacobian = map(absent, ("_call", "_inverse", "log_abs_det_jacobian"))
+
+    def with_cache(self, cache_size=1):
+        """The same transform with another cache."""
+        if self._cache_size == cache_size:
+            return self
+        if self._arguments or type(self).__init__ is Transform.__init__:
+            return type(self)(*[getattr(self, name) for name in self._arguments], cache_size=cache_size)
+        raise NotImplementedError(f"{type(self)}.with_cache is not implemented")
+
+    def __eq__(self, other):
+        return self is other
+
+    def __call__(self, x):
+        """y of x."""
+        if not self._cache_size:
+            return self._call(x)
+        if x is not self._cached_x_y[0]:
+            self._cached_x_y = x, self._call(x)
+        return self._cached_x_y[1]
+
+    def _inv_call(self, y):
+        if not self._cache_size:
+            return self._inverse(y)
+        if y is not self._cached_x_y[1]:
+            self._cached_x_y = self._inverse(y), y
+        return self._cached_x_y[0]
+
+    def __repr__(self):
+        return f"{type(self).__name__}()"
+
+    # y's shape of x's.
+    forward_shape = lambda self, shape: shape
+
+    # x's shape of y's.
+    inverse_shape = lambda self, shape: shape
+
+
+class Alike(Transform):
+    """A transform without parameters: all of its class are equal."""
+
+    def __eq__(self, other):
+        return isinstance(other, type(self))
+
+
+class _InverseTransform(Transform):
+    """The inverse of a transform, which is what its `inv` is."""
+
+    def __init__(self, transform):
+        super().__init__(transform._cache_size)
+        self._inv = transform
+
+    domain = constraints.dependent_property(lambda self: self._inv.codomain, is_discrete=False)
+    codomain = constraints.dependent_property(lambda self: self._inv.domain, is_discrete=False)
+    bijective = property(lambda self: self._inv.bijective)
+    sign = property(lambda self: self._inv.sign)
+    inv = property(lambda self: self._inv)
+
+    def __getstate__(self):
+        return vars(self)
+
+    def with_cache(self, cache_size=1):
+        """The inverse of the transform with another cache."""
+        return self._inv.with_cache(cache_size).inv
+
+    def __eq__(self, other):
+        return isinstance(other, _InverseTransform) and self._inv == other._inv
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self._inv!r})"
+
+    def __call__(self, x):
+        return self._inv._inv_call(x)
+
+    # Minus the transform's, of y and x.
+    log_abs_det_jacobian = lambda self, x, y: -self._inv.log_abs_det_jacobian(y, x)
+
+    # The transform's inverse_shape.
+    forward_shape = lambda self, shape: self._inv.inverse_shape(shape)
+
+    # The transform's forward_shape.
+    inverse_shape = lambda self, shape: self._inv.forward_shape(shape)
+
+
+class ComposeTransform(Transform):
+    """Transforms one after another; they do the caching."""
+
+    _arguments = ("parts",)
+
+    def __init__(self, parts, cache_size=0):
+        super().__init__(cache_size)
+        self.parts = [part.with_cache(cache_size) for part in parts] if cache_size else parts
+
+    def __eq__(self, other):
+        return isinstance(other, ComposeTransform) and self.parts == other.parts
+
+    @constraints.dependent_property(is_discrete=False)
+    def domain(self):
+        """The first part's, of as many dims as any part needs."""
+        if not self.parts:
+            return constraints.real
+        dims = self.parts[-1].codomain.event_dim
+        for part in reversed(self.parts):
+            dims = max(dims + part.domain.event_dim - part.codomain.event_dim, part.domain.event_dim)
+        return _of_dims(self.parts[0].domain, dims)
+
+    codomain = constraints.dependent_property(lambda self: self.inv.domain, is_discrete=False)
+    bijective = property(lambda self: all(part.bijective for part in self.parts))
+    sign = property(lambda self: functools.reduce(operator.mul, [part.sign for part in self.parts], 1))
+
+    @property
+    def inv(self):
+        """The parts' inverses in reverse order."""
+        if self._inv is None:
+            self._inv = ComposeTransform([part.inv for part in reversed(self.parts)])
+            self._inv._inv = self
+        return self._inv
+
+    def __call__(self, x):
+        for part in self.parts:
+            x = part(x)
+        return x
+
+    def log_abs_det_jacobian(self, x, y):
+        """The sum of the parts'."""
+        if not self.parts:
+            return torch.zeros_like(x)
+        between = [x]
+        for part in self.parts[:-1]:
+            between.append(part(between[-1]))
+        dims, terms = self.domain.event_dim, []
+        for part, start, end in zip(self.parts, between, [*between[1:], y]):
+            terms.append(sum_rightmost(part.log_abs_det_jacobian(start, end), dims - part.domain.event_dim))
+            dims += part.codomain.event_dim - part.domain.event_dim
+        return functools.reduce(operator.add, terms)
+
+    # The parts', one after another.
+    forward_shape = lambda self, shape: functools.reduce(lambda s, p: p.forward_shape(s), self.parts, shape)
+    inverse_shape = lambda self, shape: self.inv.forward_shape(shape)
+
+    def __repr__(self):
+        return "ComposeTransform(\n    " + ",\n    ".join(map(repr, self.parts)) + "\n)"
+
+
+def _of_dims(constraint, dims):
+    more = dims - constraint.event_dim
+    return constraints.independent(constraint, more) if more else constraint
+
+
+class IndependentTransform(Transform):
+    """A transform whose last `reinterpreted_batch_ndims` batch dims are dims of the value."""
+
+    _arguments = ("base_transform", "reinterpreted_batch_ndims")
+
+    def __init__(self, base_transform, reinterpreted_batch_ndims, cache_size=0):
+        super().__init__(cache_size)
+        self.base_transform = base_transform.with_cache(cache_size)
+        self.reinterpreted_batch_ndims = reinterpreted_batch_ndims
+
+    domain = constraints.dependent_property(
+        lambda self: constraints.independent(self.base_transform.domain, self.reinterpreted_batch_ndims),
+        is_discrete=False)
+    codomain = constraints.dependent_property(
+        lambda self: constraints.independent(self.base_transform.codomain, self.reinterpreted_batch_ndims),
+        is_discrete=False)
+    bijective = property(lambda self: self.base_transform.bijective)
+    sign = property(lambda self: self.base_transform.sign)
+
+    _call = lambda self, x: self.base_transform(_enough(x, self.domain))
+
+    _inverse = lambda self, y: self.base_transform.inv(_enough(y, self.codomain))
+
+    def log_abs_det_jacobian(self, x, y):
+        """The sum over the reinterpreted dims."""
+        return sum_rightmost(self.base_transform.log_abs_det_jacobian(x, y), self.reinterpreted_batch_ndims)
+
+    def __repr__(self):
+        return f"{type(self).__name__}({self.base_transform!r}, {self.reinterpreted_batch_ndims})"
+
+    # The base transform's.
+    forward_shape = lambda self, shape: self.base_transform.forward_shape(shape)
+
+    # The base transform's.
+    inverse_shape = lambda self, shape: self.base_transform.inverse_shape(shape)
+
+
+def _enough(value, constraint):
+    if value.dim() < constraint.event_dim:
+        raise ValueError("Too few dimensions on input")
+    return value
