@@ -14,7 +14,7 @@ class PyTorchFileReader:
 
     Example::
 
-        >>> import io
+        >>> import io, rushlight as torch
         >>> file = io.BytesIO()
         >>> torch.save({"a": 1}, file)
         >>> torch.PyTorchFileReader(file).has_record("data.pkl")
