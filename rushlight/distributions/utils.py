@@ -108,3 +108,8 @@ def vec_to_tril_matrix(vec, diag=0):
     found = vec.new_zeros((*vec.shape[:-1], round(n), round(n)))
     found[..., _below(round(n), diag, vec)] = vec
     return found
+
+
+def _standard_normal(shape, dtype, device):
+    """Draws of the standard normal distribution."""
+    return torch.randn(shape, dtype=dtype, device=device)
