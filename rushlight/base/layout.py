@@ -34,11 +34,10 @@ def contiguous_strides(sizes: Sequence[int]) -> Ints:
     return tuple(reversed(strides))
 
 
-def strides_like(sizes: Sequence[int], strides: Sequence[int]) -> Ints:
+@lru_cache(maxsize=4096)
+def strides_like(sizes: Ints, strides: Ints) -> Ints:
     """Dense strides in the order of given ones: what `empty_like` (preserve_format) gives."""
-    if any(s == 0 and n > 1 for s, n in zip(strides, sizes, strict=True)):
-        return contiguous_strides(sizes)
-    return _dense(sizes, sorted(range(len(sizes)), key=lambda i: (-strides[i], i)))
+    return _dense(sizes, iteration_order(sizes, (strides,)))
 
 
 def _dense(sizes: Sequence[int], order: Sequence[int]) -> Ints:
@@ -183,11 +182,17 @@ def format_strides(sizes: Ints, strides: Ints, memory_format: object) -> Ints:
 # --- the order of a result's dims -----------------------------------------------------------------
 
 
-def result_room(operands: Sequence[Array], dtype: Any) -> Array | None:
-    """Fresh memory for a pointwise result of operands that broadcast; None where it is C's order anyway."""
+def result_room(operands: Sequence[Array], dtype: Any, copied: Sequence[bool] = ()) -> Array | None:
+    """Fresh memory for a pointwise result of operands that broadcast; None where it is C's order anyway.
+
+    copied: which operands PyTorch converts into a dense copy first; none by default.
+    """
     if all([a.flags.c_contiguous for a in operands]):
         return None
-    return laid_out(*_broadcast(tuple([(a.shape, a.strides) for a in operands])), dtype)
+    given = [(a.shape, a.strides) for a in operands]
+    if copied:
+        given = [(n, strides_like(n, s)) if own else (n, s) for own, (n, s) in zip(copied, given, strict=True)]
+    return laid_out(*_broadcast(tuple(given)), dtype)
 
 
 @lru_cache(maxsize=4096)

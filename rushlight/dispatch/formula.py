@@ -57,10 +57,12 @@ BIG = 65536
 class Entry:
     """A formula compiled for one combination of operand kinds."""
 
-    __slots__ = ("fn", "kind", "large", "scalar_np", "complex_", "kernel", "node", "plans")
+    __slots__ = ("fn", "kind", "large", "scalar_np", "complex_", "kernel", "node", "plans", "copied")
 
-    def __init__(self, kernel: Any, result: Kind, scalar_np: Any, complex_: bool, node: Any) -> None:
+    def __init__(self, kernel: Any, result: Kind, scalar_np: Any, complex_: bool, node: Any,
+                 copied: Sequence[bool]) -> None:
         self.kernel = kernel
+        self.copied = copied  # which operands PyTorch converts first; empty for none
         # The class of the nodes, None where the result has no gradient; what they keep, by the
         # set of operands whose gradients are wanted (one bit each).
         self.node = node if node is not None and result.dtype.category >= dt.FLOATING else None
@@ -135,6 +137,8 @@ class Formula:
         compute = self.compute_dtype(values)
         result = cast.result_dtype(self.result, compute)
         ins, mapping, below = [], {}, compute.name if compute is not dt.opmath(compute) else None
+        copied = [name in self.promoting and isinstance(v, Tensor) and v._k.dtype is not compute
+                  for name, v in zip(self.operands, values, strict=True)]
         for name, value in zip(self.operands, values, strict=True):
             own = value._k.dtype if isinstance(value, Tensor) else dt.opmath(compute)
             if name not in self.promoting and not isinstance(value, Tensor):
@@ -160,7 +164,8 @@ class Formula:
         complex_ = compute.is_complex
         nodes = names.variant(self.nodes, self.label, {
             **self.fixed, **dict(zip(self.operands, values, strict=True))})
-        return Entry(kernel, out, dt.opmath(compute).np, complex_, nodes[complex_] if self.smooth else None)
+        return Entry(kernel, out, dt.opmath(compute).np, complex_, nodes[complex_] if self.smooth else None,
+                     copied if any(copied) else ())
 
     def compute_dtype(self, values: Sequence[Any], kernel: bool = True) -> dt.dtype:
         """The dtype that these operands are computed in; refuses what PyTorch does, its kernel or not."""
@@ -204,7 +209,7 @@ class Formula:
     def compute(entry: Entry, arrays: Sequence[Array]) -> Any:
         """Run the kernel; broadcasting errors are PyTorch's."""
         try:
-            out = result_room(arrays, entry.kind.np)
+            out = result_room(arrays, entry.kind.np, entry.copied)
             run = entry.large if any([a.size >= BIG for a in arrays]) else entry.fn
             return run(*arrays) if out is None else run(*arrays, out=out)
         except ValueError:

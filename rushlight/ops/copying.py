@@ -48,14 +48,10 @@ def assign(out: Array, a: Array) -> Array:
 
 
 def duplicate(a: Array, order: Any = "C") -> Array:
-    """A copy in NumPy's order "C" or "K" (`kept_order`)."""
-    order = kept_order(a) if order == "K" else order
-    return a.copy(order) if a.size < _LARGE else assign(np.empty_like(a, order=order), a)
-
-
-def kept_order(a: Array) -> Any:
-    """NumPy's order of a copy laid out as `a`: "K", but "C" of what is expanded, as PyTorch has it."""
-    return "C" if any([s == 0 and n > 1 for s, n in zip(a.strides, a.shape, strict=True)]) else "K"
+    """A copy in the order "C", or "K", laid out as `a`."""
+    if order == "K" and not a.flags.c_contiguous:
+        return assign(arranged(a.shape, strides_of(a), a.dtype), a)
+    return a.copy() if a.size < _LARGE else assign(np.empty(a.shape, a.dtype), a)
 
 
 def formatted(like: Array, way: Way) -> Way:
