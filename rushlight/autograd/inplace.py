@@ -20,10 +20,8 @@ from rushlight.tensor.tensor import Tensor, storage
 
 
 def check_writable(target: Tensor, tracked: bool) -> None:
-    """Refuse writes that PyTorch refuses: leaves that require grad, expanded memory, ..."""
+    """Refuse writes that PyTorch refuses before it looks at the memory: to leaves that require grad, ..."""
     a = target._m
-    if 0 in a.strides:
-        check_apart_from_itself(a.shape, a.strides)
     if tracked or target._g is not None:
         _check_view(target)
     if LOCAL.enabled and target._g.__class__ is AccumulateGrad:
@@ -42,7 +40,9 @@ def check_writable(target: Tensor, tracked: bool) -> None:
 
 
 def refuse_overlap(target: Tensor, values: Sequence[Any]) -> None:
-    """Refuse to write to memory of which an operand reads a part, in another way."""
+    """Refuse to write to expanded memory, or to some of which an operand reads a part, in another way."""
+    if 0 in target._m.strides:
+        check_apart_from_itself(target._m.shape, target._m.strides)
     for v in values:
         if v is not target and isinstance(v, Tensor) and v._s is not None and v._s is target._s:
             a, b = (_reach(t._m) for t in (target, v))

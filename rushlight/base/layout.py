@@ -189,10 +189,9 @@ def result_room(operands: Sequence[Array], dtype: Any, copied: Sequence[bool] = 
     """
     if all([a.flags.c_contiguous for a in operands]):
         return None
-    given = [(a.shape, a.strides) for a in operands]
-    if copied:
-        given = [(n, strides_like(n, s)) if own else (n, s) for own, (n, s) in zip(copied, given, strict=True)]
-    return laid_out(*_broadcast(tuple(given)), dtype)
+    copied = copied or [False] * len(operands)
+    return laid_out(*_broadcast(tuple([(a.shape, strides_like(a.shape, a.strides) if own else a.strides)
+                                       for a, own in zip(operands, copied, strict=True)])), dtype)
 
 
 @lru_cache(maxsize=4096)

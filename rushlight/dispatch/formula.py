@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -35,15 +36,20 @@ from rushlight.tensor.tensor import WRAPPED, Tensor, wrap
 TAKEN: set[str] = set()
 
 
-def check_dtype(refusals: dict[str, str], given: dt.dtype, runs: Any = True) -> None:
+def check_dtype(refusals: dict[str, str], given: dt.dtype, of: Any = None, before: Any = None) -> None:
     """Raise a Row's refusal of a dtype, if there is one, as the exception that PyTorch has for such a text.
 
-    runs: whether there is something to compute; a text that ends in "?" says that nothing else is refused.
+    of: the array; the marks behind a text (`REFUSALS`) say which arrays are taken nevertheless.
+    before: what raises an IndexError for dims that PyTorch refuses before a kernel refuses a dtype.
     """
     text = refusals.get("" if given.name in TAKEN else given.name, refusals.get(CATEGORY[given.category]))
-    if text is None or not runs and text.endswith("?"):
+    marks = "" if text is None else text[len(text.rstrip("?*!")):]
+    if text is None or of is not None and ("?" in marks and not of.size or "*" in marks and not of.ndim):
         return
-    text = text.rstrip("?")
+    text = text.rstrip("?*!")
+    if before and ("!" in marks or "implemented for '" in text):
+        with suppress(RuntimeError, TypeError, ValueError):
+            before()
     words = ("implemented for '", "for complex inputs", "for complex types", "is not implemented", "NumPy")
     lacking = any(w in text for w in words)
     raise (NotImplementedError if lacking else RuntimeError)(text.format(dtype=given.legacy))

@@ -9,7 +9,8 @@ import numpy as np
 
 from rushlight.autograd.mode import LOCAL
 from rushlight.base import dtype as dt
-from rushlight.base.errors import wrap_dims
+from rushlight.base.errors import check_size, wrap_dim, wrap_dims
+from rushlight.base.layout import as_tuple
 from rushlight.base.quiet import hush, restore
 from rushlight.base.tape import TAPE
 from rushlight.derive import cast, vjp
@@ -91,7 +92,6 @@ class Reducer:
 
     def _way(self, a: Array, axes: tuple[int, ...], keepdim: bool, compute: dt.dtype,
              result: dt.dtype) -> Way:
-        self._check_empty(a, axes)
         total: Way | None = None
         if a.size >= BIG and a.dtype == compute.np and compute.name in MACHINE:
             total = _machine_plan(self.meaning, a, axes, keepdim, compute)
@@ -139,16 +139,15 @@ class Reducer:
             return reduce(a if mapped is None else mapped([a])[0], axes, of, None, keepdim)
         return total
 
-    def _check_empty(self, a: Array, axes: tuple[int, ...]) -> None:
+    def check_empty(self, a: Array, dim: Any) -> None:
+        """Refuse an extreme of no elements along dim."""
         if self.meaning.combine not in ("max", "min"):
             return
-        empty = [i for i in axes if a.shape[i] == 0]
-        if not empty:
-            return
-        if len(axes) == a.ndim > 1 or not a.ndim:
+        if dim is None or dim == ():
             raise RuntimeError(f"{self.row.name}(): Expected reduction dim to be specified for "
                                "input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
-        raise IndexError(f"{self.row.name}(): Expected reduction dim {empty[0]} to have non-zero size.")
+        for d in as_tuple(dim):
+            check_size(self.row.name, a, wrap_dim(d, a.ndim))
 
     def keeps(self) -> frozenset[str]:
         """What `gradient` reads: a sum's needs neither the operand nor the result."""
@@ -287,8 +286,10 @@ class _Once:
         if found is None:
             found = self.reducers[extras] = Reducer(self.row, extras)
         a, of = t._a, t._k
-        axes = wrap_dims(dim, a.ndim)
         compute, result = found.dtypes(of.dtype, asked[0] if asked else None)
+        if not a.size:
+            found.check_empty(a, dim)
+        axes = wrap_dims(dim, a.ndim)
         if of.on_meta:
             return wrap(_meta(a, axes, keepdim, result), kind(result, of.device)), None
         out = wrap(found.run(a, axes, keepdim, compute, result))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from rushlight.base import dtype as dt
-from rushlight.base.errors import wrap_dim, wrap_dims
+from rushlight.base.errors import check_size, wrap_dim, wrap_dims
 from rushlight.base.results import named
 from rushlight.base.tape import fusing
 from rushlight.ops.along import at_least_1d
@@ -15,7 +15,7 @@ from rushlight.ops.machine import machine
 from rushlight.ops.products import narrow
 from rushlight.ops.reductions import _prod, amax, amin, mean, sum, with_dims
 from rushlight.ops.scanning import put_back
-from rushlight.ops.sorting import check_size, pick
+from rushlight.ops.sorting import pick
 from rushlight.ops.reduction import Reduction
 from rushlight.ops.rowexpr import extent, reduce_
 from rushlight.ops.rowkernels import BIG, RowKernel
@@ -211,8 +211,9 @@ def aminmax(input, *, dim: "int | None" = None, keepdim: "bool" = False):
                                "operation has no identity.")
         axes = tuple(range(input.ndim))
         return named("aminmax")(amin(input, axes, keepdim), amax(input, axes, keepdim))
-    if input.ndim and not input.shape[wrap_dim(dim, input.ndim)]:
-        raise IndexError(f"aminmax(): Expected reduction dim {dim} to have non-zero size.")
+    check_size("aminmax", input, wrap_dim(dim, input.ndim))
+    if input.is_complex():  # a number: others are refused by the table
+        raise RuntimeError(f"aminmax not implemented for {input.dtype.legacy}")
     return named("aminmax")(amin(input, dim, keepdim), amax(input, dim, keepdim))
 
 
