@@ -67,7 +67,13 @@ def fill_(self: Tensor, value: Any) -> Tensor:
     return _fill(self, value, "FillBackward2")
 
 
-def _fill(self: Tensor, value: Any, node: str) -> Tensor:
+def fill_item(self: Tensor, value: Any) -> None:
+    """fill_ of a part that is named by indices, which may not be expanded."""
+    _fill(self, value, "FillBackward2", False)
+
+
+def _fill(self: Tensor, value: Any, node: str, expanded: bool = True) -> Tensor:
+    """expanded: whether memory where elements share a place is written to, too."""
     if not MODES and value.__class__ in NUMBERS and inplace.free(self):
         self._a.fill(0 if value.__class__ is int and not value else number(value, self._k.dtype))
         storage(self).version += 1
@@ -84,6 +90,8 @@ def _fill(self: Tensor, value: Any, node: str) -> Tensor:
         return found if found.is_leaf else names.rename(found, "FillBackward3")
     tracked = LOCAL.enabled and self._g is not None
     check_writable(self, tracked)
+    if not expanded:
+        refuse_overlap(self, ())
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, (int, float, complex)):
