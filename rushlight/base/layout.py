@@ -155,9 +155,12 @@ def channels_last_strides(sizes: Sequence[int]) -> Ints:
     return _dense(sizes, (0, *range(2, len(sizes)), 1))
 
 
-def has_channels_last(sizes: Sequence[int], strides: Sequence[int]) -> bool:
-    """Whether N, C, (D,) H, W lies so that results get channels last too; not where both orders fit."""
-    if len(sizes) not in (4, 5) or not strides[1]:
+def has_channels_last(sizes: Sequence[int], strides: Sequence[int], dims: Sequence[int] = (4, 5)) -> bool:
+    """Whether N, C, (D,) H, W lies so that results get channels last too; not where both orders fit.
+
+    dims: how many dims such an operand may have; with 3 also N, C, W, which is N, C, 1, W.
+    """
+    if len(sizes) not in dims or not strides[1]:
         return False
     least = 0
     for d in (1, *range(len(sizes) - 1, 1, -1), 0):
@@ -165,6 +168,11 @@ def has_channels_last(sizes: Sequence[int], strides: Sequence[int]) -> bool:
             return False
         least = strides[d] * max(sizes[d], 1)
     return True
+
+
+def convolves_last(*operands: tuple[Ints, Ints]) -> bool:
+    """Whether a convolution's result is in channels last: if an operand is, of lines if the second one is."""
+    return any(has_channels_last(*o) for o in operands) or has_channels_last(*operands[1], (3,))
 
 
 def format_strides(sizes: Ints, strides: Ints, memory_format: object) -> Ints:

@@ -54,9 +54,9 @@ def duplicate(a: Array, order: Any = "C") -> Array:
     return a.copy() if a.size < _LARGE else assign(np.empty(a.shape, a.dtype), a)
 
 
-def formatted(like: Array, way: Way) -> Way:
-    """`way`, whose results are in channels last where its operand, laid out as `like`, is."""
-    if not has_channels_last(like.shape, strides_of(like)):
+def formatted(like: Array, way: Way, dims: Any = (4, 5)) -> Way:
+    """`way`, whose results are in channels last where its operand, laid out as `like` of so many dims, is."""
+    if not has_channels_last(like.shape, strides_of(like), dims):
         return way
 
     def last(a: Array) -> Array:
@@ -68,9 +68,9 @@ def formatted(like: Array, way: Way) -> Way:
     return run
 
 
-def in_format(found: Any, like: Any) -> Any:
-    """A result in channels last where the tensor `like` is."""
-    if not has_channels_last(like.shape, like.stride()):
+def in_format(found: Any, like: Any, dims: Any = (4, 5)) -> Any:
+    """A result in channels last where the tensor `like`, of so many dims, is."""
+    if not has_channels_last(like.shape, like.stride(), dims):
         return found
     return found.movedim(1, -1).contiguous().movedim(-1, 1)
 

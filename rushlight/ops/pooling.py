@@ -17,6 +17,7 @@ from rushlight.ops.windows import (
     Ints, add_windows, for_dims, mean_weights, offsets, out_size, padder, parts, reach, reads, tuple_of)
 
 _F = ("nn.functional",)
+_PLANES = {1: (3,), 2: (4,), 3: ()}  # dims of an operand in channels last, by those of a mean's windows
 
 
 def _check_input(op: str, n: int, x: Any, out: Ints | None = None) -> None:
@@ -198,7 +199,7 @@ def _avg_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", out: "Ints", c
 
         def looked_up(a: Array) -> Array:  # tap by tap, as below
             return np.divide(total := add(a.take(table)), share, total)
-        return formatted(input, looked_up) if len(kernel) == 2 else looked_up
+        return formatted(input, looked_up, _PLANES[len(kernel)])
 
     def run(a: Array) -> Array:
         a = wide(a.astype(wide_of, copy=False))
@@ -206,7 +207,7 @@ def _avg_pool(input, kernel: "Ints", stride: "Ints", pad: "Ints", out: "Ints", c
         for cut in others:
             np.add(total, a[cut], total)
         return np.divide(total, share, total, casting="unsafe").astype(of, copy=False)
-    return formatted(input, run) if len(kernel) == 2 else run
+    return formatted(input, run, _PLANES[len(kernel)])
 
 
 @_avg_pool.gradient
@@ -302,7 +303,7 @@ def _adaptive_mean(n: int) -> None:
             return _avg_pool(input, kernel, kernel, (0,) * n, out, True, None)
         found = _by_matrices(input, out) if not kernel else (
             input.reshape(_split(input.shape, out, kernel)).mean(tuple(range(1 - 2 * n, 0, 2))))
-        return in_format(found, input) if n == 2 else found
+        return in_format(found, input, _PLANES[n])
     doc = f"The mean of windows that divide the last {n} dims into output_size parts."
     composite(body, name=name, planned=True, where=("torch", *_F) if n == 1 else _F, doc=doc)
     composite(parts, name=f"_{name}", planned=True, where=("aten",), doc=doc)
@@ -395,6 +396,6 @@ def _unpool_row(n: int) -> None:
                 raise ValueError(f"invalid output_size {wanted} (dim 0 must be between {d - s} and {d + s})")
         flat = input.detach().new_zeros((*lead, math.prod(wanted)))
         found = flat.scatter(-1, indices.reshape(*lead, -1), input.reshape(*lead, -1))
-        return in_format(found.reshape(*lead, *wanted), input) if n == 2 else found.reshape(*lead, *wanted)
+        return in_format(found.reshape(*lead, *wanted), input, (4,) if n == 2 else ())
     composite(body, name=op, where=_F,
               doc=f"The maxima of {n}-d windows put back at their places, 0 elsewhere.")
