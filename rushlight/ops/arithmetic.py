@@ -142,15 +142,16 @@ def heaviside(input, values) -> Expr:
 
 @composite(inplace=True, out=True, apart=True)
 def ldexp(input, other):
-    """input * 2 ** other; in two steps where other is whole, so that only the result may overflow."""
+    """input * 2 ** other; in three steps where other is whole, so that only the result may overflow."""
     if not input.is_floating_point() or other.dtype.category >= 2:
         plain = input.dtype.category < 2 or input.dtype is float32
         return input * pow(2.0 if plain else input.new_full((), 2.0), other)
     if other.dtype is bool_:
         raise NotImplementedError("\"ldexp_cpu_exp\" not implemented for 'Bool'")
-    other = clamp(other.int(), -4000, 4000)  # C's conversion
-    half = other // 2
-    return (input.double() * pow(2.0, half.double()) * pow(2.0, (other - half).double())).to(input.dtype)
+    other = clamp(other.int(), -3000, 3000)  # C's conversion
+    third = other // 3
+    step = pow(2.0, third.double())
+    return (input.double() * step * step * pow(2.0, (other - 2 * third).double())).to(input.dtype)
 
 
 @opaque(out=True)
