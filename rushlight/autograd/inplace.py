@@ -15,7 +15,7 @@ import numpy as np
 
 from rushlight.autograd.mode import LOCAL
 from rushlight.autograd.node import AccumulateGrad, Node, edge
-from rushlight.base.layout import check_apart_from_itself
+from rushlight.base.layout import check_apart_from_itself, shared
 from rushlight.tensor.tensor import Tensor, storage
 
 
@@ -41,16 +41,13 @@ def check_writable(target: Tensor, tracked: bool) -> None:
 
 def refuse_overlap(target: Tensor, values: Sequence[Any]) -> None:
     """Refuse to write to expanded memory, or to some of which an operand reads a part, in another way."""
-    if 0 in target._m.strides:
-        check_apart_from_itself(target._m.shape, target._m.strides)
+    check_apart_from_itself(target._m)
     for v in values:
         if v is not target and isinstance(v, Tensor) and v._s is not None and v._s is target._s:
             a, b = (_reach(t._m) for t in (target, v))
             same = a == b and target._m.strides == v._m.strides
             if a and b and not same and a[0] < b[1] and b[0] < a[1]:
-                raise RuntimeError("unsupported operation: some elements of the input tensor and the "
-                                   "written-to tensor refer to a single memory location. Please clone() "
-                                   "the tensor before performing the operation.")
+                raise shared("some elements of the input tensor and the written-to tensor refer")
 
 
 def _reach(a: Any) -> tuple[int, int] | None:

@@ -46,7 +46,10 @@ def wrap_dims(dims: int | tuple[int, ...] | list[int] | None, ndim: int) -> tupl
     return wrapped if ndim else ()
 
 
-def check_size(op: str, a: Any, d: int) -> None:
-    """A reduction of an array or tensor along d needs an element to pick."""
-    if a.ndim and a.shape[d] == 0:
+def check_size(op: str, a: Any, d: int | None, otherwise: type[Exception] = RuntimeError) -> None:
+    """A reduction of an array or tensor along d (of all of it, or `otherwise`) needs an element to pick."""
+    if d is None and 0 in a.shape:
+        raise otherwise(f"{op}(): Expected reduction dim to be specified for input.numel() == 0. Specify the "
+                        "reduction dim with the 'dim' argument.")
+    if d is not None and a.ndim and a.shape[d] == 0:
         raise IndexError(f"{op}(): Expected reduction dim {d} to have non-zero size.")

@@ -37,10 +37,10 @@ def contiguous_strides(sizes: Sequence[int]) -> Ints:
 @lru_cache(maxsize=4096)
 def strides_like(sizes: Ints, strides: Ints) -> Ints:
     """Dense strides in the order of given ones: what `empty_like` (preserve_format) gives."""
-    return _dense(sizes, iteration_order(sizes, (strides,)))
+    return dense_strides(sizes, iteration_order(sizes, (strides,)))
 
 
-def _dense(sizes: Sequence[int], order: Sequence[int]) -> Ints:
+def dense_strides(sizes: Sequence[int], order: Sequence[int]) -> Ints:
     """Dense strides, the dims in an order from the outermost to the innermost."""
     strides, step = [0] * len(sizes), 1
     for i in reversed(order):
@@ -142,17 +142,21 @@ def overlaps_itself(sizes: Sequence[int], strides: Sequence[int]) -> bool:
     return False
 
 
-def check_apart_from_itself(sizes: Sequence[int], strides: Sequence[int]) -> None:
+def shared(what: str) -> RuntimeError:
+    """The error for a write to memory where elements (`what`) share a place."""
+    return RuntimeError(f"unsupported operation: {what} to a single memory location. Please clone() the "
+                        "tensor before performing the operation.")
+
+
+def check_apart_from_itself(a: Array) -> None:
     """RuntimeError for memory that cannot be written to, as elements of it share a place."""
-    if 0 not in sizes and overlaps_itself(sizes, strides):
-        raise RuntimeError("unsupported operation: more than one element of the written-to tensor refers to "
-                           "a single memory location. Please clone() the tensor before performing the "
-                           "operation.")
+    if 0 in a.strides and 0 not in a.shape and overlaps_itself(a.shape, a.strides):
+        raise shared("more than one element of the written-to tensor refers")
 
 
 def channels_last_strides(sizes: Sequence[int]) -> Ints:
     """Strides of N, H, W, C order (or N, D, H, W, C) under sizes N, C, H, W."""
-    return _dense(sizes, (0, *range(2, len(sizes)), 1))
+    return dense_strides(sizes, (0, *range(2, len(sizes)), 1))
 
 
 def has_channels_last(sizes: Sequence[int], strides: Sequence[int], dims: Sequence[int] = (4, 5)) -> bool:
@@ -170,9 +174,9 @@ def has_channels_last(sizes: Sequence[int], strides: Sequence[int], dims: Sequen
     return True
 
 
-def convolves_last(*operands: tuple[Ints, Ints]) -> bool:
+def convolves_last(a: Any, b: Any) -> bool:
     """Whether a convolution's result is in channels last: if an operand is, of lines if the second one is."""
-    return any(has_channels_last(*o) for o in operands) or has_channels_last(*operands[1], (3,))
+    return has_channels_last(a.shape, a.strides) or has_channels_last(b.shape, b.strides, (3, 4, 5))
 
 
 def format_strides(sizes: Ints, strides: Ints, memory_format: object) -> Ints:
@@ -213,13 +217,14 @@ def _broadcast(operands: tuple[tuple[Ints, Ints], ...]) -> tuple[Ints, tuple[Int
 def laid_out(shape: Ints, operands: tuple[Ints, ...], dtype: Any) -> Array:
     """Fresh memory whose dims are in the order of these operands' strides."""
     sizes, turned = _arranged(shape, operands)
-    return np.empty(sizes, dtype).transpose(turned)
+    return np.empty(sizes, dtype).transpose(turned) if turned else np.empty(sizes, dtype)
 
 
 @lru_cache(maxsize=4096)
-def _arranged(shape: Ints, operands: tuple[Ints, ...]) -> tuple[Ints, Ints]:
+def _arranged(shape: Ints, operands: tuple[Ints, ...]) -> tuple[Ints, Ints | None]:
     order = iteration_order(shape, operands)
-    return tuple([shape[i] for i in order]), tuple(sorted(range(len(order)), key=order.__getitem__))
+    turned = tuple(sorted(range(len(order)), key=order.__getitem__))
+    return tuple([shape[i] for i in order]), None if order == sorted(order) else turned
 
 
 def iteration_order(shape: Ints, operands: tuple[Ints, ...]) -> list[int]:

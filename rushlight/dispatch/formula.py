@@ -143,16 +143,15 @@ class Formula:
         compute = self.compute_dtype(values)
         result = cast.result_dtype(self.result, compute)
         ins, mapping, below = [], {}, compute.name if compute is not dt.opmath(compute) else None
-        copied = [name in self.promoting and isinstance(v, Tensor) and v._k.dtype is not compute
-                  for name, v in zip(self.operands, values, strict=True)]
+        copied = []
         for name, value in zip(self.operands, values, strict=True):
             own = value._k.dtype if isinstance(value, Tensor) else dt.opmath(compute)
             if name not in self.promoting and not isinstance(value, Tensor):
                 own = dt.opmath(compute)
             if name in self.wide and not getattr(value, "ndim", 0):
                 below = None
-            if own is not compute and (name in self.narrow or name in self.promoting
-                                       and isinstance(value, Tensor)):
+            copied.append(own is not compute and name in self.promoting and isinstance(value, Tensor))
+            if copied[-1] or own is not compute and name in self.narrow:
                 mapping[symbol(name)] = m.cast(symbol(name), arg=below or dt.opmath(compute).name)
             ins.append((name, own.name))
         root = substitute(self.root, mapping) if mapping else self.root

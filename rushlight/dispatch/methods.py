@@ -68,7 +68,7 @@ def fill_(self: Tensor, value: Any) -> Tensor:
 
 
 def fill_item(self: Tensor, value: Any) -> None:
-    """fill_ of a part that is named by indices, which may not be expanded."""
+    """fill_ of a part that indices name, which may not be expanded."""
     _fill(self, value, "FillBackward2", False)
 
 

@@ -139,16 +139,6 @@ class Reducer:
             return reduce(a if mapped is None else mapped([a])[0], axes, of, None, keepdim)
         return total
 
-    def check_empty(self, a: Array, dim: Any) -> None:
-        """Refuse an extreme of no elements along dim."""
-        if self.meaning.combine not in ("max", "min"):
-            return
-        if dim is None or dim == ():
-            raise RuntimeError(f"{self.row.name}(): Expected reduction dim to be specified for "
-                               "input.numel() == 0. Specify the reduction dim with the 'dim' argument.")
-        for d in as_tuple(dim):
-            check_size(self.row.name, a, wrap_dim(d, a.ndim))
-
     def keeps(self) -> frozenset[str]:
         """What `gradient` reads: a sum's needs neither the operand nor the result."""
         if self.meaning.combine != "add":
@@ -287,8 +277,9 @@ class _Once:
             found = self.reducers[extras] = Reducer(self.row, extras)
         a, of = t._a, t._k
         compute, result = found.dtypes(of.dtype, asked[0] if asked else None)
-        if not a.size:
-            found.check_empty(a, dim)
+        if not a.size and found.meaning.combine in ("max", "min"):
+            for d in (None,) if dim is None else as_tuple(dim) or (None,):
+                check_size(self.row.name, a, d if d is None else wrap_dim(d, a.ndim))
         axes = wrap_dims(dim, a.ndim)
         if of.on_meta:
             return wrap(_meta(a, axes, keepdim, result), kind(result, of.device)), None

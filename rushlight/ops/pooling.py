@@ -388,8 +388,7 @@ def _unpool_row(n: int) -> None:
                                f"({list(input.shape)}) but got indices tensor with shape: "
                                f"{list(indices.shape)}")
         lead, space = input.shape[:input.ndim - n], input.shape[input.ndim - n:]
-        default = [(size - 1) * s + k - 2 * p
-                   for size, s, k, p in zip(space, step, kernel, pad, strict=True)]
+        default = [(size - 1) * s + k - 2 * p for size, s, k, p in zip(space, step, kernel, pad, strict=True)]
         wanted = default if output_size is None else [int(v) for v in tuple(output_size)[-n:]]
         for d, w, s in zip(default, wanted, step, strict=True):
             if not d - s < w < d + s:

@@ -8,7 +8,7 @@ import numpy as np
 
 from rushlight.base.errors import wrap_dim, wrap_dims
 from rushlight.base.layout import as_tuple
-from rushlight.ops.copying import arranged, assign, in_format, strides_of, tensor_of
+from rushlight.ops.copying import arranged, assign, in_format, tensor_of
 from rushlight.ops.along import at_least_1d
 from rushlight.ops.table import ROWS, Array, Row, composite, opaque
 from rushlight.ops.oneatom import formulas
@@ -28,7 +28,7 @@ def flip(input, dims: "*Ints") -> Way:
     at = (..., *[slice(None, None, -1 if d in axes else 1) for d in range(input.ndim)])
     if input.flags.c_contiguous:
         return lambda a: a[at].copy()
-    return lambda a: assign(arranged(a.shape, strides_of(a), a.dtype), a[at])
+    return lambda a: assign(arranged(a), a[at])
 
 
 flip.gradient(lambda s, grad: grad.flip(s.dims))

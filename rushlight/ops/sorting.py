@@ -8,7 +8,7 @@ import numpy as np
 from rushlight.base.errors import check_size, wrap_dim
 from rushlight.base.results import named
 from rushlight.ops.along import at_least_1d, take_along
-from rushlight.ops.copying import arranged, strides_of
+from rushlight.ops.copying import arranged, assign
 from rushlight.ops.machine import machine
 from rushlight.ops.scanning import put_back
 from rushlight.ops.table import Array, composite, opaque
@@ -94,9 +94,7 @@ def _like(found: Array, a: Array) -> Array:
     """Results in the memory order of the operand."""
     if a.flags.c_contiguous:
         return np.asarray(found, order="C").reshape(a.shape)
-    out = arranged(a.shape, strides_of(a), found.dtype)
-    out[...] = found
-    return out
+    return assign(arranged(a, found.dtype), found)
 
 
 # --- topk, kthvalue -------------------------------------------------------------------------------

@@ -168,9 +168,7 @@ def _extremes(name: str, along: Any, overall: Any, doc: str) -> None:
         if other is not None:
             return getattr(input, f"{name}imum")(other)
         if dim is None:
-            if not input.numel():
-                raise RuntimeError(f"{name}(): Expected reduction dim to be specified for input.numel() == "
-                                   "0. Specify the reduction dim with the 'dim' argument.")
+            check_size(name, input, None)
             return overall(input)
         return along(input, dim, keepdim)
     composite(body, name=name, doc=doc, out=True, planned=True)
@@ -183,9 +181,7 @@ _extremes("min", _min_dim, amin, "The smallest element, or (values, indices) alo
 def _position(name: str, largest: bool) -> None:
     def body(input, dim: "int | None" = None, keepdim: "bool" = False) -> Array:
         if dim is None:
-            if not input.size:
-                raise IndexError(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
-                                 "Specify the reduction dim with the 'dim' argument.")
+            check_size(name, input, None, IndexError)
             found = _first_extreme(input.reshape(-1), 0, largest)
             return found.reshape((1,) * input.ndim) if keepdim else found
         d = wrap_dim(dim, input.ndim)

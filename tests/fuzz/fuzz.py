@@ -450,7 +450,7 @@ KNOWN = [(re.compile(ops), re.compile(found), re.compile(call), why) for ops, fo
     ("kron", "strides", "", "a view inside, which goes by strides of dims of one element"),
     ("(add|sub|rsub)_?", r"values.*(inf|nan).*, not .*nanj", "",
      "a complex number that is infinite has a nan when alpha, which is 1, multiplies it"),
-    ("(pow|float_power|logaddexp|mul|div|true_divide|addcmul|addcdiv|sgn)_?", r"values .*(inf|nan)", r"complex|j\)",
+    ("(pow|float_power|ldexp|logaddexp|mul|div|true_divide|addcmul|addcdiv|sgn)_?", r"values .*(inf|nan)", r"complex|j\)",
      "complex numbers with an infinite part or nan: either's libraries"),
     ("pow_?", ".*c10::Half", "", "PyTorch refuses an exponent that is no half's number"),
     ("(remainder|fmod)_?", r"values .*, not \[nan", "", "PyTorch's vectors have nan where a quotient is beyond the range"),
