@@ -194,16 +194,17 @@ def format_strides(sizes: Ints, strides: Ints, memory_format: object) -> Ints:
 # --- the order of a result's dims -----------------------------------------------------------------
 
 
-def result_room(operands: Sequence[Array], dtype: Any, copied: Sequence[bool] = ()) -> Array | None:
+def result_room(operands: Sequence[Array], dtype: Any, copied: Sequence[int] = ()) -> Array | None:
     """Fresh memory for a pointwise result of operands that broadcast; None where it is C's order anyway.
 
-    copied: which operands PyTorch converts into a dense copy first; none by default.
+    copied: the places of operands that PyTorch converts into a dense copy first; none by default.
     """
     if all([a.flags.c_contiguous for a in operands]):
         return None
-    copied = copied or [False] * len(operands)
-    return laid_out(*_broadcast(tuple([(a.shape, strides_like(a.shape, a.strides) if own else a.strides)
-                                       for a, own in zip(operands, copied, strict=True)])), dtype)
+    given = [(a.shape, a.strides) for a in operands]
+    for k in copied:
+        given[k] = given[k][0], strides_like(*given[k])
+    return laid_out(*_broadcast(tuple(given)), dtype)
 
 
 @lru_cache(maxsize=4096)

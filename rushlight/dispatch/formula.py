@@ -66,9 +66,9 @@ class Entry:
     __slots__ = ("fn", "kind", "large", "scalar_np", "complex_", "kernel", "node", "plans", "copied")
 
     def __init__(self, kernel: Any, result: Kind, scalar_np: Any, complex_: bool, node: Any,
-                 copied: Sequence[bool]) -> None:
+                 copied: Sequence[int]) -> None:
         self.kernel = kernel
-        self.copied = copied  # which operands PyTorch converts first; empty for none
+        self.copied = copied  # the places of operands that PyTorch converts first
         # The class of the nodes, None where the result has no gradient; what they keep, by the
         # set of operands whose gradients are wanted (one bit each).
         self.node = node if node is not None and result.dtype.category >= dt.FLOATING else None
@@ -142,16 +142,15 @@ class Formula:
     def _make(self, values: Sequence[Any]) -> Entry:
         compute = self.compute_dtype(values)
         result = cast.result_dtype(self.result, compute)
-        ins, mapping, below = [], {}, compute.name if compute is not dt.opmath(compute) else None
-        copied = []
+        ins, mapping, copied = [], {}, list[int]()
+        below = compute.name if compute is not dt.opmath(compute) else None
         for name, value in zip(self.operands, values, strict=True):
             own = value._k.dtype if isinstance(value, Tensor) else dt.opmath(compute)
-            if name not in self.promoting and not isinstance(value, Tensor):
-                own = dt.opmath(compute)
             if name in self.wide and not getattr(value, "ndim", 0):
                 below = None
-            copied.append(own is not compute and name in self.promoting and isinstance(value, Tensor))
-            if copied[-1] or own is not compute and name in self.narrow:
+            if own is not compute and name in self.promoting and isinstance(value, Tensor):
+                copied.append(len(ins))
+            if own is not compute and (name in self.narrow or len(ins) in copied):
                 mapping[symbol(name)] = m.cast(symbol(name), arg=below or dt.opmath(compute).name)
             ins.append((name, own.name))
         root = substitute(self.root, mapping) if mapping else self.root
@@ -170,7 +169,7 @@ class Formula:
         nodes = names.variant(self.nodes, self.label, {
             **self.fixed, **dict(zip(self.operands, values, strict=True))})
         return Entry(kernel, out, dt.opmath(compute).np, complex_, nodes[complex_] if self.smooth else None,
-                     copied if any(copied) else ())
+                     copied)
 
     def compute_dtype(self, values: Sequence[Any], kernel: bool = True) -> dt.dtype:
         """The dtype that these operands are computed in; refuses what PyTorch does, its kernel or not."""

@@ -458,7 +458,7 @@ KNOWN = [(re.compile(ops), re.compile(found), re.compile(call), why) for ops, fo
     ("gcd_?|lcm_?", "values", "", "the least integer has no absolute value"),
     ("F.layer_norm", "values", r"\b0(, \d+)?\], \[", "of equal numbers: a mean's last bit, divided by the root of eps"),
     ("(pow|ldexp)_?|div_", "raises NotImplementedError.*, not RuntimeError", "", "of two mistakes PyTorch tells the other"),
-    ("nan_to_num_", "raises RuntimeError.*, not None", "u?int", "PyTorch writes integers into themselves"),
+    ("nan_to_num_", "raises RuntimeError.*, not None", "int|bool", "PyTorch writes integers into themselves"),
     ("rsub", "strides", "", "its operands come in their own order, not in sub's"),
     ("ldexp_?", "values", "float32", "a power in single precision, in a product in double"),
     ("ldexp", "strides", "", "a number to the power of a tensor is contiguous in PyTorch"),
