@@ -26,9 +26,7 @@ def flip(input, dims: "*Ints") -> Way:
     """The order of the elements along each of dims reversed."""
     axes = wrap_dims(as_tuple(dims), input.ndim) if as_tuple(dims) else ()
     at = (..., *[slice(None, None, -1 if d in axes else 1) for d in range(input.ndim)])
-    if input.flags.c_contiguous:
-        return lambda a: a[at].copy()
-    return lambda a: assign(arranged(a), a[at])
+    return (lambda a: a[at].copy()) if input.flags.c_contiguous else (lambda a: assign(arranged(a), a[at]))
 
 
 flip.gradient(lambda s, grad: grad.flip(s.dims))

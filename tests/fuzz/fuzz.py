@@ -235,7 +235,7 @@ def _index(d: Draw) -> Call:
         "scatter_reduce": lambda: ([x, dim, places(tuple(min(p, r) for p, r in zip(part, rows, strict=True))), src,
                                     d.choice(("sum", "prod", "amax", "amin", "mean"))],
                                    {"include_self": d.random() < .5}),
-        "index_add": lambda: ([x, dim, places((4,)), src], {"alpha": d.choice((1, 2))}),
+        "index_add": lambda: ([x, dim, places((4,)), src], {"alpha": d.choice((1, 2, 0.3))}),
         "index_copy": lambda: ([x, dim, _distinct(d, shape[dim]), make(d, tuple(
             shape[dim] if i == dim else s for i, s in enumerate(shape)), dtype)], {}),
         "masked_fill": lambda: ([x, make(d, broadcastable(d, shape), "bool"), d.choice((0, 2, True))], {}),
